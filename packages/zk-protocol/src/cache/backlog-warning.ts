@@ -4,26 +4,26 @@ import type { ZooKeeperLogger } from '../base/logger.js';
 const LIMIT = 1024;
 const EVERY_MS = 60_000;
 
-/** Says at most once a minute that a cache lags behind. */
+/** Warns at most once a minute that a cache lags behind. */
 export class BacklogWarning {
   readonly #clock: Clock;
   readonly #logger: ZooKeeperLogger;
   readonly #what: string;
   #lastMs = -Infinity;
 
-  /** @param what - the kind of records, for the log line */
+  /** @param what - kind of record, for the log line */
   constructor(clock: Clock, logger: ZooKeeperLogger, what: string) {
     this.#clock = clock;
     this.#logger = logger;
     this.#what = what;
   }
 
-  /** @param waiting - changes that wait to be read */
+  /** @param waiting - number of changes to be read */
   check(waiting: number): void {
     if (waiting <= LIMIT) return;
     const nowMs = this.#clock.now();
     if (nowMs - this.#lastMs < EVERY_MS) return;
     this.#lastMs = nowMs;
-    this.#logger.warn('Many changes wait to be read, decisions may lag behind', { what: this.#what, waiting });
+    this.#logger.warn('Cache lags behind ZooKeeper: many changed records to read', { what: this.#what, waiting });
   }
 }

@@ -3,15 +3,15 @@ import { isZooKeeperError, MultiError, ZooKeeperError } from '../client/contract
 import type { Operation, OperationResult, ZooKeeper } from '../client/contract/types.js';
 import type { CommitTarget, Committer, PendingCommit } from './types.js';
 
-/** Makes a committer that sends each commit as one round trip and keeps the given caches up to date with it. */
+/** Creates a committer that sends each commit in one round trip and applies its results to the given caches. */
 export function createCommitter(zk: ZooKeeper, caches: readonly CommitTarget[]): Committer {
   return {
     async commit(operations) {
       if (operations.length === 0) return [];
-      // What was decided on in one session must not be carried out in the next: its locks are gone.
+      // A decision made in one session must not take effect in the next, which does not hold its locks.
       if (zk.state === 'LOST') {
         const what = `multi of ${operations.length} from ${operations[0]?.path ?? ''}`;
-        throw new ZooKeeperError('ZK_SESSION_EXPIRED', `${what}: there is no session now; it has not taken effect`);
+        throw new ZooKeeperError('ZK_SESSION_EXPIRED', `${what}: the session has expired; no operation took effect`);
       }
       const pending: PendingCommit[] = [];
       for (const cache of caches) {
@@ -22,7 +22,7 @@ export function createCommitter(zk: ZooKeeper, caches: readonly CommitTarget[]):
       try {
         results = await send(zk, operations);
       } catch (error) {
-        // A refusal is certain; with any other error the operations may have taken effect.
+        // Only a MultiError proves that no operation took effect.
         const fateUnknown = !(error instanceof MultiError);
         for (const commit of pending) commit.abandon(fateUnknown);
         throw error;
@@ -34,7 +34,7 @@ export function createCommitter(zk: ZooKeeper, caches: readonly CommitTarget[]):
   };
 }
 
-/** Not `async`, as each further promise on this way is paid for by every transaction. */
+/** Not `async`: every transaction would pay for the extra promise. */
 function send(zk: ZooKeeper, operations: readonly Operation[]): Promise<OperationResult[]> {
   const [only] = operations;
   return only === undefined || operations.length > 1 || only.op === 'check'
@@ -52,7 +52,7 @@ async function sendSingle(zk: ZooKeeper, only: Exclude<Operation, { op: 'check' 
   }
 }
 
-/** The server may have carried the operation out before the connection or session went away. */
+/** With these errors the server may have executed the operation. */
 const FATE_UNKNOWN: ReadonlySet<ZooKeeperErrorCode> = new Set<ZooKeeperErrorCode>([
   'ZK_CONNECTION_LOSS',
   'ZK_SESSION_EXPIRED',

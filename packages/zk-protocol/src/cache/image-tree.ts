@@ -7,36 +7,36 @@ import { decodeBuild, decodePauseReason, decodeUpload } from '../records/image.j
 import type { BuildRecord, UploadRecord } from '../records/types.js';
 import type { ZooKeeperLogger } from '../base/logger.js';
 
-/** What is stored about one image. */
+/** Stored state of one image. */
 export interface ImageEntry {
   readonly name: string;
-  /** An operator has paused its builds. */
+  /** True if an operator paused its builds. */
   readonly paused: boolean;
-  /** Why they are paused, where that is known. */
+  /** Reason given by the operator. */
   readonly pauseReason?: string | undefined;
-  /** When a build was asked for, in ms since the epoch; `undefined`: it was not. */
+  /** Time of the build request, in ms since the epoch; `undefined` if there is none. */
   readonly buildRequestedMs: number | undefined;
-  /** By build id. */
+  /** Keyed by build id. */
   readonly builds: ReadonlyMap<string, BuildRecord>;
-  /** By path. */
+  /** Keyed by path. */
   readonly uploads: ReadonlyMap<string, UploadRecord>;
 }
 
-/** What an {@link ImageTree} works with. */
+/** Settings of an {@link ImageTree}. */
 export interface ImageTreeOptions {
   readonly zk: ZooKeeper;
   readonly clock: Clock;
   readonly logger: ZooKeeperLogger;
   /**
-   * Something about the image changed, the locks of its builds and uploads included. Called once for each change, after
-   * it can be seen here.
+   * Called after each change of an image, including the locks of its builds and uploads. The tree already shows the
+   * change.
    */
   readonly changed: (image: string, change: ImageChange) => void;
-  /** Everything is known again after the connection was away; what changed meanwhile was not all told while it was read. */
+  /** Called when the tree is complete again after a reconnect. Some of the changes were not reported one by one. */
   readonly refreshed?: () => void;
 }
 
-/** What changed. `provider` is set when it was an upload. */
+/** Kind of a change. `provider` is set for uploads. */
 export interface ImageChange {
   readonly what: 'image' | 'pause' | 'build-request' | 'build' | 'build-lock' | 'upload' | 'upload-lock';
   readonly provider?: string;
@@ -54,16 +54,16 @@ type ImageShape = Extract<PathShape, { image: string }>;
 
 const READS_AT_ONCE = 200;
 
-/** Images with their builds and uploads, kept by one watch on all of them. There are few, and they change rarely. */
+/** Mirror of all images, builds and uploads, kept current by one recursive watch. They are few and change rarely. */
 export class ImageTree {
   readonly #options: ImageTreeOptions;
   readonly #images = new Map<string, MutableEntry>();
   readonly #dirty = new Set<string>();
-  /** The last read under way of each path. Of those that an event named since it was sent, the answer may be older. */
+  /** The latest read of each path. An event removes the entry, as the reply to that read may be outdated. */
   readonly #reading = new Map<string, object>();
   #isReading = false;
   #rebuilds = 0;
-  #readsUnderWay = 0;
+  #readsInFlight = 0;
   #unsubscribe: (() => void) | undefined;
   #ready = false;
 
@@ -71,27 +71,27 @@ export class ImageTree {
     this.#options = options;
   }
 
-  /** False while the records are not all known, e.g. after the connection broke. */
+  /** False while records may be missing, e.g. after the connection broke. */
   get ready(): boolean {
     return this.#ready;
   }
 
-  /** By name. */
+  /** Keyed by name. */
   get images(): ReadonlyMap<string, ImageEntry> {
     return this.#images;
   }
 
-  /** Changed records that wait to be read (metric `event_queue`). */
+  /** Number of changed records to be read (metric `event_queue`). */
   get eventQueue(): number {
     return this.#dirty.size;
   }
 
-  /** Reads under way (metric `playback_queue`). */
+  /** Reads in flight (metric `playback_queue`). */
   get playbackQueue(): number {
-    return this.#readsUnderWay;
+    return this.#readsInFlight;
   }
 
-  /** Resolves when everything is known. Reads it again by itself after a broken connection. */
+  /** Reads all images and watches them. Reads them again after each reconnect. */
   async start(): Promise<void> {
     const { zk } = this.#options;
     await zk.addWatch(IMAGES_ROOT, 'persistent-recursive', this.#onEvent);
@@ -102,7 +102,7 @@ export class ImageTree {
     await this.#rebuild();
   }
 
-  /** Resolves when everything that was written before the call, by whomever, can be seen here. */
+  /** Resolves when the tree shows every write, of any client, that was made before the call. */
   async settle(): Promise<void> {
     do await this.#options.zk.sync(IMAGES_ROOT);
     while (this.#dirty.size > 0 || this.#isReading || this.#rebuilds > 0);
@@ -113,7 +113,7 @@ export class ImageTree {
     this.#unsubscribe?.();
     this.#ready = false;
     zk.removeWatch(IMAGES_ROOT, this.#onEvent).catch((error: unknown) => {
-      logger.debug('Cannot remove the watch on images; it ends with the session', { error });
+      logger.debug('Failed to remove the watch on images; it ends with the session', { error });
     });
   }
 
@@ -138,20 +138,20 @@ export class ImageTree {
     const { logger } = this.#options;
     this.#rebuilds += 1;
     try {
-      // What is missing there is read all the same: it may have come since.
+      // Known records that are not listed are read too: they may have been created after the listing.
       const found = await this.#findRecords();
       for (const path of [...found, ...pathsOf(this.#images.values())]) this.#dirty.add(path);
       await this.#readDirty();
       this.#ready = true;
     } catch (error) {
       if (!isZooKeeperError(error)) throw error;
-      logger.debug('Reading images was interrupted; the next connection tries again', { error });
+      logger.debug('Reading images was interrupted; retrying after reconnect', { error });
     } finally {
       this.#rebuilds -= 1;
     }
   }
 
-  /** Goes down the tree one level at a time: images, builds, providers, uploads. */
+  /** Lists the tree one level at a time: images, builds, providers, uploads. */
   async #findRecords(): Promise<string[]> {
     const images = await this.#children([IMAGES_ROOT], '');
     const flags = await this.#children(images, '');
@@ -161,7 +161,7 @@ export class ImageTree {
     return [...images, ...flags, ...builds, ...uploads].filter((path) => 'image' in classifyPath(path));
   }
 
-  /** Children of `<parent><below>` for each parent; a parent without that directory has none. */
+  /** Children of `<parent><below>` for each parent; none where that directory does not exist. */
   async #children(parents: readonly string[], below: string): Promise<string[]> {
     const paths = parents.map((parent) => `${parent}${below}`);
     const found: string[] = [];
@@ -176,11 +176,11 @@ export class ImageTree {
     const results: ReadResult[] = [];
     for (let at = 0; at < paths.length; at += READS_AT_ONCE) {
       const batch = paths.slice(at, at + READS_AT_ONCE).map((path) => ({ read, path }));
-      this.#readsUnderWay += batch.length;
+      this.#readsInFlight += batch.length;
       try {
         results.push(...(await this.#options.zk.multiRead(batch)));
       } finally {
-        this.#readsUnderWay -= batch.length;
+        this.#readsInFlight -= batch.length;
       }
     }
     return results;
@@ -193,13 +193,13 @@ export class ImageTree {
     void this.#readSoon();
   }
 
-  /** Once for everything that happens in this turn. */
+  /** Reads all paths that are marked in this turn of the event loop at once. */
   async #readSoon(): Promise<void> {
     try {
       await Promise.resolve();
       await this.#readDirty();
     } catch (error) {
-      this.#options.logger.debug('Reading images was interrupted; the next connection reads them all', { error });
+      this.#options.logger.debug('Reading images was interrupted; reading all images after reconnect', { error });
     } finally {
       this.#isReading = false;
     }
@@ -239,7 +239,7 @@ export class ImageTree {
       else this.#forget(path, shape);
     } catch (error) {
       if (!isNodepoolError(error)) throw error;
-      this.#options.logger.warn('Image record cannot be read; it is ignored', { path, error });
+      this.#options.logger.warn('Ignored an image record that cannot be decoded', { path, error });
     }
   }
 
@@ -304,7 +304,7 @@ function changeOf(shape: ImageShape): ImageChange {
   return shape.shape === 'upload' ? { what: 'upload', provider: shape.provider } : { what: shape.shape };
 }
 
-/** The lock that the path is an entry of; `undefined` for any other path. */
+/** The lock to which a path, as its entry, belongs; `undefined` for any other path. */
 function lockOfEntry(
   path: string,
 ): { readonly image: string; readonly what: 'build-lock' | 'upload-lock' } | undefined {
@@ -315,7 +315,7 @@ function lockOfEntry(
   return { image, what: 'upload-lock' };
 }
 
-/** Paths of all records that are known. */
+/** Paths of all known records. */
 function pathsOf(images: Iterable<ImageEntry>): string[] {
   return [...images].flatMap(({ name, paused, buildRequestedMs, builds, uploads }) => [
     `${IMAGES_ROOT}/${name}`,

@@ -1,6 +1,6 @@
 import type { ZooKeeperLogger } from '../base/logger.js';
 
-/** A list of callbacks; one that throws is logged and does not keep the others from being called. */
+/** A list of callbacks. Errors that a callback throws are logged, and the remaining callbacks run. */
 export class Listeners<Args extends unknown[]> {
   readonly #listeners = new Set<(...args: Args) => void>();
 
@@ -17,7 +17,7 @@ export class Listeners<Args extends unknown[]> {
       try {
         listener(...args);
       } catch (error) {
-        this.logger.error('A listener of a cache failed', { error });
+        this.logger.error('Cache listener failed', { error });
       }
     }
   }

@@ -1,12 +1,11 @@
 import { Listeners } from './listeners.js';
-import { LockStates } from './lock-states.js';
 import type { ZooKeeperLogger } from '../base/logger.js';
 import type { CachedPath } from './tree-layout.js';
 
-/** A change of a lock, kept back until the record it belongs to has been read. */
+/** A change of a lock, queued until its record has been read. */
 type LockChange = { readonly path: CachedPath; readonly exists: boolean };
 
-/** The locks of a cache's records. Changes of a lock are shown after the changes of its record that came before them. */
+/** The locks of a cache's records. A lock change becomes visible after all earlier changes of its record. */
 export class LockMirror {
   readonly #states = new LockStates();
   readonly #queues = new Map<string, LockChange[]>();
@@ -16,8 +15,8 @@ export class LockMirror {
     this.#listeners = new Listeners(logger);
   }
 
-  /** Records whose lock changes wait. */
-  get waiting(): number {
+  /** Number of records with queued lock changes. */
+  get queued(): number {
     return this.#queues.size;
   }
 
@@ -37,7 +36,7 @@ export class LockMirror {
     return this.#listeners.add(listener);
   }
 
-  /** ZooKeeper told of a change. It waits while the record is being read, and behind what waits already. */
+  /** Handles a lock event. Queues it while the record is being read or earlier changes are queued. */
   changed(path: CachedPath, exists: boolean, isRecordBeingRead: boolean): void {
     const queue = this.#queues.get(path.id);
     if (queue !== undefined) {
@@ -51,7 +50,7 @@ export class LockMirror {
     }
   }
 
-  /** Applies a change at once. Reports nothing. */
+  /** Applies a change without reporting it. */
   apply(path: CachedPath, exists: boolean): void {
     if (path.kind === 'lock') {
       if (exists) this.#states.addDirectory(path.id);
@@ -62,7 +61,7 @@ export class LockMirror {
     }
   }
 
-  /** Applies what waited for the record, without reporting it. @returns false when nothing did */
+  /** Applies the queued changes of a record without reporting them. @returns false if there were none */
   flush(id: string): boolean {
     const queue = this.#queues.get(id);
     if (queue === undefined) return false;
@@ -71,13 +70,13 @@ export class LockMirror {
     return true;
   }
 
-  /** Applies and reports what waited for the record. */
+  /** Applies and reports the queued changes of a record. */
   release(id: string): void {
     const before = this.contenders(id);
     if (this.flush(id)) this.report(id, before);
   }
 
-  /** Takes over what was read; `undefined`: there is no lock directory. */
+  /** Stores the entries that were read and reports the difference. `undefined`: there is no lock directory. */
   replace(id: string, entries: readonly string[] | undefined): void {
     const before = this.contenders(id);
     this.#queues.delete(id);
@@ -86,14 +85,57 @@ export class LockMirror {
     this.report(id, before);
   }
 
-  /** Forgets what waits: everything is read anew. */
-  forgetWaiting(): void {
+  /** Drops all queued changes, before everything is read again. */
+  dropQueued(): void {
     this.#queues.clear();
   }
 
-  /** Tells listeners, if the number of contenders is another one than `before`. */
+  /** Calls the listeners if the number of contenders differs from `before`. */
   report(id: string, before: number): void {
     const now = this.contenders(id);
     if (now !== before) this.#listeners.call(id, now);
+  }
+}
+
+/** Shared by all lock directories without contenders, which are nearly all of them. */
+const NO_ENTRIES: readonly string[] = Object.freeze([]);
+
+/** Entry names of each lock directory, keyed by record id. */
+class LockStates {
+  readonly #entries = new Map<string, readonly string[]>();
+
+  contenders(id: string): number {
+    return this.#entries.get(id)?.length ?? 0;
+  }
+
+  hasDirectory(id: string): boolean {
+    return this.#entries.has(id);
+  }
+
+  ids(): IterableIterator<string> {
+    return this.#entries.keys();
+  }
+
+  addDirectory(id: string): void {
+    if (!this.#entries.has(id)) this.#entries.set(id, NO_ENTRIES);
+  }
+
+  removeDirectory(id: string): void {
+    this.#entries.delete(id);
+  }
+
+  addEntry(id: string, entry: string): void {
+    const before = this.#entries.get(id) ?? NO_ENTRIES;
+    if (!before.includes(entry)) this.#entries.set(id, [...before, entry]);
+  }
+
+  removeEntry(id: string, entry: string): void {
+    const before = this.#entries.get(id);
+    if (!before?.includes(entry)) return;
+    this.#entries.set(id, before.length === 1 ? NO_ENTRIES : before.filter((name) => name !== entry));
+  }
+
+  replace(id: string, entries: readonly string[]): void {
+    this.#entries.set(id, entries.length === 0 ? NO_ENTRIES : entries);
   }
 }

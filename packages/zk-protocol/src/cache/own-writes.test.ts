@@ -11,26 +11,26 @@ const pathOf = (number: number): string => PREFIX + String(number).padStart(10, 
 
 describe('OwnWrites', () => {
   let read: string[];
-  let othersCreated: string[];
+  let foreign: string[];
   let own: OwnWrites;
 
   beforeEach(() => {
     read = [];
-    othersCreated = [];
+    foreign = [];
     own = new OwnWrites(
       () => true,
       (path) => read.push(path),
-      (path) => othersCreated.push(path),
+      (path) => foreign.push(path),
     );
   });
 
   const begin = (operation: Operation) => {
     const write = own.begin([operation]);
-    if (write === undefined) throw new Error('the operation should have been ours');
+    if (write === undefined) throw new Error('the operation does not concern the cache');
     return write;
   };
 
-  it('applies a write that took effect after another of the same path was refused, and reads the path to be sure', () => {
+  it('reads the path again when one of two commits was rejected', () => {
     const refused = begin(set);
     const accepted = begin(set);
     own.count(set.path, false);
@@ -42,19 +42,19 @@ describe('OwnWrites', () => {
     expect([...unsure]).toEqual([set.path]);
   });
 
-  it('keeps back what others make only until the creates sent before it are answered', () => {
+  it('holds back a foreign path only until the creates sent before its event are answered', () => {
     const first = begin(create);
     own.count(pathOf(7), true);
     const second = begin(create);
 
     own.succeed(first, [created(8)]);
 
-    expect(othersCreated).toEqual([pathOf(7)]);
+    expect(foreign).toEqual([pathOf(7)]);
     own.succeed(second, [created(9)]);
-    expect([read, othersCreated]).toEqual([[], [pathOf(7)]]);
+    expect([read, foreign]).toEqual([[], [pathOf(7)]]);
   });
 
-  it('keeps back what becomes of a node that may be its own, and nothing of those that were there before', () => {
+  it('holds back events of a path that may be its own, but not of paths that existed before', () => {
     const write = begin(create);
 
     expect(own.count(pathOf(6), false)).toBe(false);
@@ -62,10 +62,10 @@ describe('OwnWrites', () => {
     expect(own.count(pathOf(7), false)).toBe(true);
 
     expect([...own.succeed(write, [created(7)]).unsure]).toEqual([pathOf(7)]);
-    expect([read, othersCreated]).toEqual([[], []]);
+    expect([read, foreign]).toEqual([[], []]);
   });
 
-  it('counts what is kept back', () => {
+  it('counts held back paths', () => {
     const write = begin(create);
     own.count(pathOf(7), true);
     expect(own.deferred).toBe(1);
@@ -73,6 +73,6 @@ describe('OwnWrites', () => {
     own.fail(write, false);
 
     expect(own.deferred).toBe(0);
-    expect(othersCreated).toEqual([pathOf(7)]);
+    expect(foreign).toEqual([pathOf(7)]);
   });
 });

@@ -2,45 +2,46 @@ import type { Operation, OperationResult } from '../client/contract/types.js';
 
 /** Length of the number ZooKeeper appends to sequential znodes. */
 const SEQUENCE_DIGITS = 10;
-/** Events kept back for creates under way; more than these are taken for others'. */
+/** Limit of events held back for pending creates; beyond it they count as writes of other processes. */
 const MAX_DEFERRED = 256;
 
-/** What one confirmed operation did to a path of a cache. */
+/** Effect of one confirmed operation on a path of a cache. */
 export type Effect =
   | { path: string; result: OperationResult & { op: 'create' | 'set' }; data: Buffer | string | undefined }
   | { path: string; result: undefined; data?: undefined };
 
 /** One commit as a cache sees it: its operations on paths below the cache's roots. */
 export interface PendingWrite {
-  /** Grows from commit to commit. */
+  /** Increases with each commit. */
   readonly number: number;
   readonly indexes: readonly number[];
   readonly operations: readonly Operation[];
 }
 
-/** Events of a path with commits under way. */
+/** Events of a path with pending commits. */
 interface Expectation {
   expected: number;
   seen: number;
-  /** Another process wrote as well; holds until no commit on the path is under way, as events cannot be told apart. */
+  /** Another process wrote too. Stays set while commits on the path are pending, as events do not name their writer. */
   foreign: boolean;
 }
 
-/** Sequential creates under way with one prefix. */
+/** Pending sequential creates with one prefix. */
 interface SequentialCreates {
-  /** The number of its commit for each, oldest first. */
+  /** Commit number of each create, oldest first. */
   readonly pending: number[];
-  /** Paths with the prefix that were reported; each may be of a commit up to `upTo`, as later ones were not sent yet. */
+  /** Held back paths with the prefix. A path can only be the result of a commit up to `upTo`: later ones were not sent yet. */
   readonly seen: Map<string, { events: number; readonly upTo: number }>;
 }
 
 /**
- * Tells watch events of our own commits from those of others, so that our writes need not be read back.
+ * Distinguishes watch events of our own commits from those of other processes, so that own writes need no read.
  *
- * It rests on two promises of ZooKeeper: a commit's events arrive before its reply, and a part of a multi causes exactly
- * one event. Before a commit is sent, each of its paths is told how many events to expect. An event of such a path is
- * only counted. When the reply is there, more events than expected mean that another process wrote too, and the path is
- * read. Paths of sequential creates are unknown until the reply, so events of paths that could be theirs are kept back.
+ * It relies on two guarantees of ZooKeeper: the events of a commit arrive before its reply, and each operation of a multi
+ * causes exactly one event. Before a commit is sent, the number of expected events is recorded for each of its paths;
+ * events of these paths are only counted. If more events than expected arrived before the reply, another process wrote
+ * too, and the path is read. The path of a sequential create is unknown until the reply, so events of paths that match its
+ * prefix are held back.
  */
 export class OwnWrites {
   readonly #expected = new Map<string, Expectation>();
@@ -50,14 +51,14 @@ export class OwnWrites {
   constructor(
     private readonly isOurs: (path: string) => boolean,
     private readonly readAgain: (path: string) => void,
-    /** Another process has made the path, which was reported while it could have been ours. */
-    private readonly othersCreated: (path: string) => void,
+    /** Called for a held back path that another process created. */
+    private readonly onForeignCreate: (path: string) => void,
   ) {}
 
   /**
-   * @param isCreation - the path came into being: only those can be of a sequential create whose reply is not there yet,
-   * and what follows it
-   * @returns true when the event was counted and the caller need not react
+   * Counts an event if it can be of an own write.
+   * @param isCreation - whether the event reports a new path; only those can belong to a pending sequential create
+   * @returns false if the caller has to handle the event
    */
   count(path: string, isCreation: boolean): boolean {
     const entry = this.#expected.get(path);
@@ -72,18 +73,18 @@ export class OwnWrites {
     if (seen === undefined && !isCreation) return false;
     if (seen === undefined) creates.seen.set(path, { events: 1, upTo: this.#lastNumber });
     else seen.events += 1;
-    if (creates.seen.size > MAX_DEFERRED) this.#tellDeferred(creates, Infinity);
+    if (creates.seen.size > MAX_DEFERRED) this.#reportForeign(creates, Infinity);
     return true;
   }
 
-  /** Paths that are kept back until it is known whether we made them. */
+  /** Number of held back paths, until it is known who created them. */
   get deferred(): number {
     let count = 0;
     for (const { seen } of this.#sequential.values()) count += seen.size;
     return count;
   }
 
-  /** Announces a commit; `undefined` when none of its operations is ours. Must be followed by one of the others. */
+  /** Announces a commit; `undefined` if no operation concerns the cache. Call {@link succeed} or {@link fail} next. */
   begin(operations: readonly Operation[]): PendingWrite | undefined {
     const indexes: number[] = [];
     const number = ++this.#lastNumber;
@@ -98,7 +99,7 @@ export class OwnWrites {
 
   /**
    * The commit took effect.
-   * @returns what to apply, in order; and paths that others may have written as well, to be read after that
+   * @returns effects to apply in order, and paths to read afterwards because another process may have written them too
    */
   succeed(write: PendingWrite, results: readonly OperationResult[]): { effects: Effect[]; unsure: Set<string> } {
     const effects: Effect[] = [];
@@ -115,8 +116,8 @@ export class OwnWrites {
   }
 
   /**
-   * The commit was refused or its fate is unknown.
-   * @param fateUnknown - the connection broke: every path is read, whether or not events came
+   * The commit was rejected or its outcome is unknown.
+   * @param fateUnknown - the connection broke: read every path, whether or not events arrived
    */
   fail(write: PendingWrite, fateUnknown: boolean): void {
     for (const index of write.indexes) {
@@ -143,7 +144,7 @@ export class OwnWrites {
     else creates.pending.push(number);
   }
 
-  /** @returns true when more events came than all commits under way account for */
+  /** @returns true if more events arrived than the pending commits explain */
   #settle(path: string): boolean {
     const entry = this.#expected.get(path);
     if (entry === undefined) return false;
@@ -154,7 +155,7 @@ export class OwnWrites {
     return entry.foreign;
   }
 
-  /** @returns true when another process touched the created path as well */
+  /** @returns true if another process changed the created path too */
   #settleCreate(number: number, prefix: string, created: string | undefined): boolean {
     const creates = this.#sequential.get(prefix);
     if (creates === undefined) return false;
@@ -166,17 +167,17 @@ export class OwnWrites {
     const at = creates.pending.indexOf(number);
     if (at >= 0) creates.pending.splice(at, 1);
     const [oldest] = creates.pending;
-    this.#tellDeferred(creates, oldest ?? Infinity);
+    this.#reportForeign(creates, oldest ?? Infinity);
     if (oldest === undefined) this.#sequential.delete(prefix);
     return events > 1;
   }
 
-  /** Tells of what none of the commits still under way can have made: all of them were sent after it was reported. */
-  #tellDeferred({ seen }: SequentialCreates, oldestPending: number): void {
+  /** Reports held back paths that no pending commit can have created, as all of them were sent after the event. */
+  #reportForeign({ seen }: SequentialCreates, oldestPending: number): void {
     for (const [path, { upTo }] of seen) {
       if (upTo >= oldestPending) continue;
       seen.delete(path);
-      this.othersCreated(path);
+      this.onForeignCreate(path);
     }
   }
 }

@@ -3,51 +3,51 @@ import { isZooKeeperError } from '../client/contract/errors.js';
 import type { ReadOperation, ReadResult, ZooKeeper } from '../client/contract/types.js';
 import type { ZooKeeperLogger } from '../base/logger.js';
 
-/** Reads in one multi, and multis under way. Bounds the memory a rebuild needs and keeps the pipe full. */
+/** Limits of reads in one multi and of multis in flight: bound the memory of a rebuild, keep the connection busy. */
 const READS_PER_BATCH = 128;
 const MAX_BATCHES = 8;
-/** Pause after a read failed for another reason than a broken connection. */
+/** Delay before the retry of a read that failed although the connection is up. */
 const RETRY_MS = 1000;
-/** Answers dropped in a row because the path was marked meanwhile; the next one is delivered all the same. */
-const MOST_DROPPED = 2;
+/** After so many dropped replies in a row the next one is delivered, although the path was marked again meanwhile. */
+const MAX_DROPPED = 2;
 
-/** What to do with the answer of a read under way. */
-type Answer = 'deliver' | 'drop' | 'read-again';
+/** What to do with the reply to a read in flight. */
+type OnReply = 'deliver' | 'drop' | 'read-again';
 
-/** A read under way. */
-interface UnderWay {
-  answer: Answer;
-  /** What the path is became certain meanwhile: the answer may be of something that is gone. */
+/** A read in flight. */
+interface InFlight {
+  onReply: OnReply;
+  /** The path's state became known by other means: the reply may describe a deleted znode. */
   isOutdated: boolean;
 }
 
 /** A path to read. */
 export type PathToRead = ReadOperation & { readonly id: string };
 
-/** What a {@link PathReader} works with. */
+/** Settings of a {@link PathReader}. */
 export interface PathReaderOptions {
   readonly zk: ZooKeeper;
   readonly clock: Clock;
   readonly logger: ZooKeeperLogger;
-  /** Called with each answer, in the order of marking within a batch. */
+  /** Called with each reply; within a batch in the order in which the paths were marked. */
   readonly deliver: (read: PathToRead, result: ReadResult) => void;
-  /** Called after all answers of a batch were delivered. */
+  /** Called after all replies of a batch. */
   readonly delivered: () => void;
 }
 
 /**
- * Collects paths that may have changed and reads them: everything marked within one turn of the event loop in as few
- * round trips as possible, never two reads of one path at a time. A path marked again while it is being read is read once
- * more and the first answer is dropped, so what is delivered is never older than the event that asked for it. Only of
- * data that changes more often than answers come, some are delivered that may be older: it would never be known else.
+ * Reads paths that may have changed. All paths marked within one turn of the event loop are read in as few round trips as
+ * possible, and never two reads of one path run at a time. A path that is marked during its read is read again and the
+ * first reply is dropped, so delivered data is never older than the event that marked the path. Exception: data that
+ * changes more often than replies arrive is delivered now and then although it may be older, as it would never be else.
  */
 export class PathReader {
   readonly #options: PathReaderOptions;
   readonly #dirty = new Map<string, PathToRead>();
-  readonly #reading = new Map<string, UnderWay>();
-  /** How many answers in a row were dropped. */
+  readonly #reading = new Map<string, InFlight>();
+  /** Number of replies dropped in a row, by path. */
   readonly #dropped = new Map<string, number>();
-  /** Whoever waits until paths are known. */
+  /** Callers of {@link whenRead}. */
   #waiters: (() => void)[] = [];
   #batches = 0;
   #scheduled = false;
@@ -65,18 +65,18 @@ export class PathReader {
     return this.#reading.size;
   }
 
-  /** True while an answer for the path is still to come. */
+  /** True while a reply for the path is to come. */
   isPending(path: string): boolean {
-    const underWay = this.#reading.get(path);
-    return this.#dirty.has(path) || (underWay !== undefined && underWay.answer !== 'drop');
+    const inFlight = this.#reading.get(path);
+    return this.#dirty.has(path) || (inFlight !== undefined && inFlight.onReply !== 'drop');
   }
 
-  /** If the path is being read, the answer may be older than what was just learnt: read it once more. */
-  distrust(read: PathToRead): void {
+  /** Reads the path again if it is being read, as the reply may be older than the change just seen. */
+  invalidate(read: PathToRead): void {
     if (this.#reading.has(read.path)) this.mark(read);
   }
 
-  /** Resolves when everything that was marked before the call is known; not while the connection is away. */
+  /** Resolves when all paths marked before the call have been read. Waits while the connection is down. */
   async whenRead(): Promise<void> {
     let paths = [...this.#dirty.keys(), ...this.#reading.keys()];
     for (;;) {
@@ -87,25 +87,25 @@ export class PathReader {
   }
 
   mark(read: PathToRead): void {
-    const underWay = this.#reading.get(read.path);
-    if (underWay !== undefined) {
-      underWay.answer = 'read-again';
+    const inFlight = this.#reading.get(read.path);
+    if (inFlight !== undefined) {
+      inFlight.onReply = 'read-again';
       return;
     }
     this.#dirty.set(read.path, read);
     this.#schedule();
   }
 
-  /** What is known about the path just became certain: forget marks, and drop the answer of a read under way. */
+  /** The path's state became known by other means: removes its mark and drops the reply to its read. */
   settle(path: string): void {
     this.#dirty.delete(path);
-    const underWay = this.#reading.get(path);
-    if (underWay !== undefined) Object.assign(underWay, { answer: 'drop', isOutdated: true });
+    const inFlight = this.#reading.get(path);
+    if (inFlight !== undefined) Object.assign(inFlight, { onReply: 'drop', isOutdated: true });
     this.#dropped.delete(path);
     this.#wakeWaiters();
   }
 
-  /** Sends what waited for the connection. */
+  /** Sends reads that waited for the connection. */
   resume(): void {
     this.#schedule();
   }
@@ -142,14 +142,14 @@ export class PathReader {
       }
       for (const { path } of batch) {
         this.#dirty.delete(path);
-        this.#reading.set(path, { answer: 'deliver', isOutdated: false });
+        this.#reading.set(path, { onReply: 'deliver', isOutdated: false });
       }
       this.#batches += 1;
       void this.#read(batch);
     }
   }
 
-  /** What is not a full batch waits for the answer of the one before, so that the busier ZooKeeper is, the more go together. */
+  /** A partial batch waits for the previous one, so that batches grow when ZooKeeper is slow. */
   #maySend(): boolean {
     if (this.#options.zk.state !== 'CONNECTED' || this.#stopped) return false;
     const { size } = this.#dirty;
@@ -174,11 +174,11 @@ export class PathReader {
   #deliverAll(batch: PathToRead[], results: ReadResult[]): void {
     batch.forEach((read, index) => {
       const result = results[index] as ReadResult;
-      const underWay = this.#reading.get(read.path) ?? { answer: 'drop', isOutdated: true };
-      const { answer } = underWay;
+      const inFlight = this.#reading.get(read.path) ?? { onReply: 'drop', isOutdated: true };
+      const { onReply } = inFlight;
       this.#reading.delete(read.path);
-      if (answer === 'read-again') this.#dirty.set(read.path, read);
-      if (answer !== 'deliver' && !this.#isOverdue(read.path, underWay, result)) return;
+      if (onReply === 'read-again') this.#dirty.set(read.path, read);
+      if (onReply !== 'deliver' && !this.#isOverdue(read.path, inFlight, result)) return;
       this.#dropped.delete(read.path);
       this.#options.deliver(read, result);
     });
@@ -186,22 +186,22 @@ export class PathReader {
     this.#wakeWaiters();
   }
 
-  /** The answer was to be dropped, and so were those before it. */
-  #isOverdue(path: string, { answer, isOutdated }: UnderWay, result: ReadResult): boolean {
-    if (answer === 'drop' || isOutdated || result.read !== 'data') return false;
+  /** Whether the reply has to be delivered because the previous ones were dropped. */
+  #isOverdue(path: string, { onReply, isOutdated }: InFlight, result: ReadResult): boolean {
+    if (onReply === 'drop' || isOutdated || result.read !== 'data') return false;
     const dropped = this.#dropped.get(path) ?? 0;
     this.#dropped.set(path, dropped + 1);
-    return dropped >= MOST_DROPPED;
+    return dropped >= MAX_DROPPED;
   }
 
   #retry(batch: PathToRead[], error: unknown): void {
     for (const read of batch) {
-      const dropped = this.#reading.get(read.path)?.answer === 'drop';
+      const dropped = this.#reading.get(read.path)?.onReply === 'drop';
       this.#reading.delete(read.path);
       if (!dropped) this.#dirty.set(read.path, read);
     }
     if (isZooKeeperError(error, 'ZK_CONNECTION_LOSS', 'ZK_SESSION_EXPIRED', 'ZK_SESSION_MOVED', 'ZK_CLOSED')) return;
-    this.#options.logger.warn('Cannot read changed records, trying again', { error, records: batch.length });
+    this.#options.logger.warn('Failed to read changed records; retrying', { error, records: batch.length });
     this.#scheduled = true;
     this.#options.clock.setTimer(RETRY_MS, () => {
       this.#scheduled = false;

@@ -1,7 +1,7 @@
 import { Listeners } from './listeners.js';
 import type { ZooKeeperLogger } from '../base/logger.js';
 
-/** Whether a cache has everything, and who wants to hear of it. */
+/** Whether a cache is complete, with listeners. */
 export class Readiness {
   readonly #listeners: Listeners<[boolean]>;
   #ready = false;
@@ -24,7 +24,7 @@ export class Readiness {
     return this.#listeners.add(listener);
   }
 
-  /** Resolves as soon as the cache is ready; rejects when the signal fires before. */
+  /** Resolves when the cache is ready; rejects if the signal is aborted before. */
   whenReady(signal?: AbortSignal): Promise<void> {
     if (this.#ready) return Promise.resolve();
     return new Promise((resolve, reject) => {

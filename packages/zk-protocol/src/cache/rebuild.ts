@@ -5,35 +5,35 @@ import type { ZooKeeperLogger } from '../base/logger.js';
 import type { PathReader } from './path-reader.js';
 import type { RecordDirectory, TreeLayout } from './tree-layout.js';
 
-/** Pause after listing a directory failed for another reason than a broken connection. */
+/** Delay before the retry of a listing that failed although the connection is up. */
 const RETRY_MS = 1000;
 
-/** What a {@link Rebuild} works with. */
-export interface RebuildParts {
-  readonly zk: ZooKeeper;
+/** Settings of a {@link Rebuild}. */
+export interface RebuildOptions {
+  readonly zk: Pick<ZooKeeper, 'getChildren'>;
   readonly clock: Clock;
   readonly logger: ZooKeeperLogger;
   readonly layout: TreeLayout;
   readonly reader: PathReader;
-  /** Ids of everything that is cached. */
+  /** Ids of all cached records and locks. */
   knownIds(): Iterable<string>;
-  /** Everything has been read. */
+  /** Called when everything has been read. */
   onDone(): void;
 }
 
-/** Reads all of a cache's directories anew; what is cached stays visible meanwhile and only differences are reported. */
+/** Reads all directories of a cache again. Cached records stay visible meanwhile, and only differences are reported. */
 export class Rebuild {
-  readonly #parts: RebuildParts;
-  /** Paths and directories that are still waited for; `undefined` when no rebuild is under way. */
+  readonly #options: RebuildOptions;
+  /** Paths and directories still to be read; `undefined` if no rebuild is running. */
   #waitingFor: Set<string> | undefined;
 
-  constructor(parts: RebuildParts) {
-    this.#parts = parts;
+  constructor(options: RebuildOptions) {
+    this.#options = options;
   }
 
-  /** Begins anew, whatever is under way. */
+  /** Starts a rebuild; replaces a running one. */
   start(): void {
-    const { layout, reader } = this.#parts;
+    const { layout, reader } = this.#options;
     const waitingFor = new Set(layout.directories.map(({ path }) => path));
     this.#waitingFor = waitingFor;
     for (const directory of layout.directories) void this.#list(directory, waitingFor);
@@ -44,7 +44,7 @@ export class Rebuild {
     this.#waitingFor = undefined;
   }
 
-  /** One path is known now. @returns whether it was waited for */
+  /** Marks a path as known. @returns whether the rebuild waited for it */
   arrived(path: string): boolean {
     return this.#waitingFor?.delete(path) ?? false;
   }
@@ -52,13 +52,13 @@ export class Rebuild {
   finishIfDone(): void {
     if (this.#waitingFor === undefined || this.#waitingFor.size > 0) return;
     this.#waitingFor = undefined;
-    this.#parts.onDone();
+    this.#options.onDone();
   }
 
   async #list(directory: RecordDirectory, waitingFor: Set<string>): Promise<void> {
     let names: string[] = [];
     try {
-      names = await this.#parts.zk.getChildren(directory.path);
+      names = await this.#options.zk.getChildren(directory.path);
     } catch (error) {
       if (!isZooKeeperError(error, 'ZK_NO_NODE')) {
         this.#retry(directory, waitingFor, error);
@@ -73,24 +73,24 @@ export class Rebuild {
 
   #retry(directory: RecordDirectory, waitingFor: Set<string>, error: unknown): void {
     if (this.#waitingFor !== waitingFor || isConnectionError(error)) return;
-    this.#parts.logger.error('Cannot list records, trying again', { path: directory.path, error });
-    this.#parts.clock.setTimer(RETRY_MS, () => {
+    this.#options.logger.error('Failed to list records; retrying', { path: directory.path, error });
+    this.#options.clock.setTimer(RETRY_MS, () => {
       if (this.#waitingFor === waitingFor) void this.#list(directory, waitingFor);
     });
   }
 
   /**
-   * Reads what was found and what is cached. What is missing is not dropped on the word of the list: one of our commits
-   * may have made it after the list was taken.
+   * Reads all listed and all cached records. A cached record that is not listed is read too: an own commit may have
+   * created it after the listing.
    */
   #onListed(directory: RecordDirectory, names: string[], waitingFor: Set<string>): void {
-    const { layout, reader } = this.#parts;
+    const { layout, reader } = this.#options;
     const ids = new Set<string>();
     for (const name of names) {
       const cached = layout.classify(`${directory.path}/${name}`);
       if (cached?.kind === 'record') ids.add(cached.id);
     }
-    for (const id of this.#parts.knownIds()) if (layout.directoryOf(id) === directory) ids.add(id);
+    for (const id of this.#options.knownIds()) if (layout.directoryOf(id) === directory) ids.add(id);
     for (const id of ids) {
       const path = layout.recordPath(directory, id);
       waitingFor.add(path);
@@ -103,7 +103,7 @@ export class Rebuild {
   }
 }
 
-/** Whether the connection, and not the call, is what failed: a rebuild follows when there is one again. */
+/** Whether a call failed because of the connection; a rebuild follows after the reconnect. */
 export function isConnectionError(error: unknown): boolean {
   return isZooKeeperError(error, 'ZK_CONNECTION_LOSS', 'ZK_SESSION_EXPIRED', 'ZK_SESSION_MOVED');
 }

@@ -29,7 +29,7 @@ export interface CacheOptions {
 
 /** Options of the cache of nodes. */
 export interface NodeCacheOptions extends CacheOptions {
-  /** Default: where nodes are. */
+  /** Directory of the nodes. @default /nodepool/nodes */
   readonly root?: string | undefined;
 }
 
@@ -37,10 +37,10 @@ export interface NodeCacheOptions extends CacheOptions {
 export type NodeCache = RecordCache<NodeRecord> & LockAware & CommitTarget;
 /** Requests by id, with the contenders for their locks. */
 export type RequestCache = RecordCache<RequestRecord> & LockAware & CommitTarget;
-/** Running processes and pools by `<kind>/<last part of the path>`, legacy launchers by `launchers/<launcher id>`. */
+/** Registered processes and pools by `<kind>/<last part of the path>`, legacy launchers by `launchers/<launcher id>`. */
 export type ComponentCache = RecordCache<ComponentRecord | PoolComponentRecord> & CommitTarget;
 
-/** Orders of operators by `<kind>/<encoded name>`. */
+/** Operator controls (pause, drain, limit) by `<kind>/<encoded name>`. */
 export type ControlCache = RecordCache<ControlRecord>;
 
 /** Mirrors the nodes. */
@@ -65,7 +65,7 @@ export function createRequestCache({ zk, clock, logger }: CacheOptions): Request
 const COMPONENT_KINDS = ['launcher', 'builder', 'pool'];
 const LEGACY_PREFIX = 'launchers/';
 
-/** Mirrors the registered launchers, builders and pools, and the pools of launchers older than that registry. */
+/** Mirrors the registered launchers, builders and pools, and the pools of launchers that predate the registry. */
 export function createComponentCache({ zk, clock, logger }: CacheOptions): ComponentCache {
   return new TreeCache<ComponentRecord | PoolComponentRecord>({
     ...{ zk, clock, logger, what: 'component', watchRoots: [COMPONENTS_ROOT, LEGACY_LAUNCHERS_ROOT], locks: false },
@@ -82,7 +82,7 @@ export function createComponentCache({ zk, clock, logger }: CacheOptions): Compo
   });
 }
 
-/** Mirrors the orders of operators, those whose time has ended included. */
+/** Mirrors the operator controls, including expired ones. */
 export function createControlCache({ zk, clock, logger }: CacheOptions): ControlCache {
   return new TreeCache<ControlRecord>({
     ...{ zk, clock, logger, what: 'control', watchRoots: [CONTROLS_ROOT], locks: false },

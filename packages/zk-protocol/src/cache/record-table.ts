@@ -7,12 +7,12 @@ import type { RecordChange } from './types.js';
 
 type Decode<T> = (id: string, body: Buffer, stat: Stat) => T | undefined;
 
-/** The records of a cache by id, with who wants to hear of their changes. */
+/** The records of a cache by id, with change listeners. */
 export class RecordTable<T extends { readonly stat: Stat | undefined }> {
   readonly #decodeBody: Decode<T>;
   readonly #logger: ZooKeeperLogger;
   readonly #records = new Map<string, T>();
-  /** Version of bodies that could not be read, so that each is logged once. */
+  /** Transaction id of each malformed body, so that it is logged once. */
   readonly #malformed = new Map<string, bigint>();
   readonly #listeners: Listeners<[RecordChange<T>]>;
 
@@ -42,7 +42,7 @@ export class RecordTable<T extends { readonly stat: Stat | undefined }> {
     return this.#listeners.add(listener);
   }
 
-  /** Takes over what was read, unless something newer is known, and reports it. */
+  /** Stores a record that was read, unless a newer one is known, and reports the change. */
   store(id: string, body: Buffer, stat: Stat): void {
     const before = this.#records.get(id);
     if (before?.stat !== undefined && stat.mzxid <= before.stat.mzxid) return;
@@ -52,12 +52,12 @@ export class RecordTable<T extends { readonly stat: Stat | undefined }> {
     this.report(id, before);
   }
 
-  /** The record that a body holds. Changes nothing. */
+  /** Decodes a body without storing it. */
   read(id: string, body: Buffer, stat: Stat): T | undefined {
     return this.#decode(id, body, stat, undefined);
   }
 
-  /** The record is gone; reports it. */
+  /** Removes a record and reports the change. */
   remove(id: string): void {
     const before = this.#records.get(id);
     this.#malformed.delete(id);
@@ -65,7 +65,7 @@ export class RecordTable<T extends { readonly stat: Stat | undefined }> {
     if (before !== undefined) this.report(id, before);
   }
 
-  /** Takes over what an own write did. Reports nothing: see {@link report}. */
+  /** Applies the effect of an own write without reporting it; see {@link report}. */
   applyEffect(id: string, effect: Effect): void {
     const before = this.#records.get(id);
     if (effect.result === undefined) {
@@ -74,13 +74,13 @@ export class RecordTable<T extends { readonly stat: Stat | undefined }> {
       return;
     }
     const { stat } = effect.result;
-    // Not "<=": several parts of one multi carry the same number.
+    // Not "<=": all operations of a multi have the same transaction id.
     if (before?.stat !== undefined && stat.mzxid < before.stat.mzxid) return;
     const { data = '' } = effect;
     this.#put(id, this.#decode(id, typeof data === 'string' ? Buffer.from(data, 'utf8') : data, stat, before));
   }
 
-  /** Tells listeners, if the record is another one than `before`. */
+  /** Calls the listeners if the record differs from `before`. */
   report(id: string, before: T | undefined): void {
     const after = this.#records.get(id);
     if (before !== after) this.#listeners.call({ id, before, after });
@@ -91,7 +91,7 @@ export class RecordTable<T extends { readonly stat: Stat | undefined }> {
     else this.#records.set(id, record);
   }
 
-  /** A body that cannot be read changes nothing: neither what is cached nor what is stored. */
+  /** Keeps the cached record if the body is malformed. */
   #decode(id: string, body: Buffer, stat: Stat, before: T | undefined): T | undefined {
     try {
       const record = this.#decodeBody(id, body, stat);
@@ -101,7 +101,7 @@ export class RecordTable<T extends { readonly stat: Stat | undefined }> {
       if (!isNodepoolError(error, 'NODEPOOL_RECORD')) throw error;
       if (this.#malformed.get(id) !== stat.mzxid) {
         this.#malformed.set(id, stat.mzxid);
-        this.#logger.error('A stored record cannot be read, it is left unchanged', { id, error });
+        this.#logger.error('Ignored a malformed record', { id, error });
       }
       return before;
     }

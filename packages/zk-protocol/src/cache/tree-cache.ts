@@ -23,30 +23,30 @@ import { TreeLayout } from './tree-layout.js';
 import type { CachedPath, RecordDirectory } from './tree-layout.js';
 import type { CommitTarget, LockAware, PendingCommit, RecordCache, RecordChange } from './types.js';
 
-const UNREADABLE = 'ZooKeeper does not let us read a record; it is ignored';
+const UNREADABLE = 'Failed to read a record; ignoring it';
 
-/** What a cache needs to know about its records. */
+/** Settings of a {@link TreeCache}. */
 export interface TreeCacheOptions<T> {
   readonly zk: ZooKeeper;
   readonly clock: Clock;
   readonly logger: ZooKeeperLogger;
-  /** For log lines, e.g. `node`. */
+  /** Kind of record for log lines, e.g. `node`. */
   readonly what: string;
-  /** Paths that get a persistent-recursive watch. Each directory is one of them or below one. */
+  /** Paths with a persistent-recursive watch. Each directory is one of them or below one. */
   readonly watchRoots: readonly string[];
   readonly directories: readonly RecordDirectory[];
-  /** Whether to follow the lock directories of the records and their children. */
+  /** Whether to mirror the lock directories of the records. */
   readonly locks: boolean;
-  /** `undefined`: not a record. Throws a RecordError for a body that cannot be read. */
+  /** @returns undefined if the znode is not a record. @throws RecordError for a malformed body */
   decode(id: string, body: Buffer, stat: Stat): T | undefined;
 }
 
 /**
  * Mirror of the records below some directories.
  *
- * Order of what listeners see: changes of one record come in ZooKeeper's order, though several in a row may appear as
- * one; a lock change is shown after all record changes that ZooKeeper reported before it. Between records there is no
- * order except that what one read or one commit brings is shown together.
+ * Listeners see changes of one record in ZooKeeper's order, but consecutive changes may be merged. A lock change is reported
+ * after all record changes that ZooKeeper reported before it. Changes of different records have no order, except that the
+ * results of one read or one commit become visible together.
  */
 export class TreeCache<T extends { readonly stat: Stat | undefined }>
   implements RecordCache<T>, LockAware, CommitTarget
@@ -138,7 +138,7 @@ export class TreeCache<T extends { readonly stat: Stat | undefined }>
   }
 
   get eventQueue(): number {
-    return this.#reader.waiting + this.#locks.waiting + this.#own.deferred;
+    return this.#reader.waiting + this.#locks.queued + this.#own.deferred;
   }
 
   get playbackQueue(): number {
@@ -147,8 +147,8 @@ export class TreeCache<T extends { readonly stat: Stat | undefined }>
 
   async settle(): Promise<void> {
     const { zk } = this.#options;
-    await zk.sync('/'); // the events of all that was written before come before its answer
-    if (this.#own.deferred > 0) await zk.sync('/'); // and with this one it is known which of them are ours
+    await zk.sync('/'); // events of earlier writes arrive before its reply
+    if (this.#own.deferred > 0) await zk.sync('/'); // by its reply, own commits sent before are answered
     await this.#reader.whenRead();
   }
 
@@ -185,12 +185,12 @@ export class TreeCache<T extends { readonly stat: Stat | undefined }>
   }
 
   #onLockEvent(path: CachedPath, exists: boolean): void {
-    this.#reader.distrust({ read: 'children', path: lockDirectoryOf(path), id: path.id });
-    this.#locks.changed(path, exists, this.#isAwaited(path.id));
+    this.#reader.invalidate({ read: 'children', path: lockDirectoryOf(path), id: path.id });
+    this.#locks.changed(path, exists, this.#isBeingRead(path.id));
   }
 
-  /** The record is being read: changes of its lock are not shown before. */
-  #isAwaited(id: string): boolean {
+  /** While a record is being read, changes of its lock are held back. */
+  #isBeingRead(id: string): boolean {
     const directory = this.#layout.directoryOf(id);
     return directory !== undefined && this.#reader.isPending(this.#layout.recordPath(directory, id));
   }
@@ -202,7 +202,7 @@ export class TreeCache<T extends { readonly stat: Stat | undefined }>
     else this.#reader.mark({ read: 'children', path: lockDirectoryOf(cached), id: cached.id });
   }
 
-  // ---- answers
+  // ---- replies
 
   readonly #onRead = (read: PathToRead, result: ReadResult): void => {
     if (result.read === 'data') this.#records.store(read.id, result.data, result.stat);
@@ -235,11 +235,11 @@ export class TreeCache<T extends { readonly stat: Stat | undefined }>
   };
 
   #startRebuild(): void {
-    this.#locks.forgetWaiting();
+    this.#locks.dropQueued();
     this.#rebuild.start();
   }
 
-  /** The path's state is certain without the answer that was awaited. */
+  /** The path's state is known; a pending reply no longer matters. */
   #settled(path: string): void {
     this.#reader.settle(path);
     if (this.#rebuild.arrived(path)) this.#rebuild.finishIfDone();
@@ -266,14 +266,14 @@ export class TreeCache<T extends { readonly stat: Stat | undefined }>
     };
   }
 
-  /** Changes the mirror as the operations changed ZooKeeper. @returns a function that reports each record once */
+  /** Applies effects of own operations. @returns a function that reports each changed record once */
   #applyEffects(effects: readonly Effect[]): () => void {
     const records = new Map<string, T | undefined>();
     const locks = new Map<string, number>();
     for (const effect of effects) {
       const path = this.#layout.classify(effect.path);
       if (path === undefined) continue;
-      // What was reported before the commit comes first.
+      // Lock events that preceded the commit come first.
       if (!locks.has(path.id)) locks.set(path.id, this.#locks.contenders(path.id));
       this.#locks.flush(path.id);
       if (path.kind === 'record') {
@@ -282,7 +282,7 @@ export class TreeCache<T extends { readonly stat: Stat | undefined }>
         this.#settled(effect.path);
       } else {
         this.#locks.apply(path, effect.result !== undefined);
-        this.#reader.distrust({ read: 'children', path: lockDirectoryOf(path), id: path.id });
+        this.#reader.invalidate({ read: 'children', path: lockDirectoryOf(path), id: path.id });
       }
     }
     return () => {
@@ -302,12 +302,12 @@ function unwatch(
 ): void {
   for (const path of watchRoots) {
     zk.removeWatch(path, onEvent).catch((error: unknown) => {
-      logger.debug('Cannot remove a watch, it ends with the session', { path, error });
+      logger.debug('Failed to remove a watch; it ends with the session', { path, error });
     });
   }
 }
 
-/** Adds a watch, however often the connection breaks. */
+/** Adds a watch; retries whenever the connection breaks. */
 async function watch(zk: ZooKeeper, root: string, onEvent: (event: WatchEvent) => void): Promise<void> {
   for (;;) {
     await zk.whenConnected();

@@ -2,27 +2,27 @@
 export interface RecordDirectory {
   /** Path of the directory. */
   readonly path: string;
-  /** What the ids of its records begin with, so that one cache can mirror several directories. */
+  /** Prefix of its record ids, so that one cache can mirror several directories. */
   readonly idPrefix: string;
-  /** Where the lock directories of its records stand, named by id. Missing: each is the child `lock` of its record. */
+  /** Parent of the lock directories, which are named by id. Without it, each is the child `lock` of its record. */
   readonly lockRoot?: string;
 }
 
-/** What a path below a record directory is. */
+/** A path that concerns the cache. */
 export type CachedPath =
   | { readonly kind: 'record'; readonly id: string; readonly path: string }
   | { readonly kind: 'lock'; readonly id: string; readonly path: string }
   | { readonly kind: 'lock-entry'; readonly id: string; readonly path: string; readonly entry: string };
 
-/** Finds out what a path is to a cache. */
+/** Maps paths to records and locks of a cache, and back. */
 export class TreeLayout {
   constructor(
     readonly directories: readonly RecordDirectory[],
-    /** Whether the lock directories of records are followed too. */
+    /** Whether the cache mirrors lock directories. */
     readonly locks: boolean,
   ) {}
 
-  /** `undefined` for paths that only structure the tree. */
+  /** @returns undefined for paths that are neither a record nor part of a lock */
   classify(path: string): CachedPath | undefined {
     for (const directory of this.directories) {
       const { path: root, idPrefix, lockRoot } = directory;
@@ -48,7 +48,7 @@ export class TreeLayout {
     return { kind: 'lock-entry', id, path, entry: path.slice(lockEnd + 1) };
   }
 
-  /** Whether a path can concern the cache at all. Sequential create paths end with the directory's slash. */
+  /** Whether a path is below the cache's directories. Accepts sequential create paths, which end with a slash. */
   contains(path: string): boolean {
     return this.directories.some(
       ({ path: root, lockRoot }) =>
@@ -67,12 +67,12 @@ export class TreeLayout {
     return directory.lockRoot === undefined ? `${directory.path}/${name}/lock` : `${directory.lockRoot}/${name}`;
   }
 
-  /** The directory that the record with this id is in; the first one that its id fits. */
+  /** Directory of a record: the first whose prefix matches its id. */
   directoryOf(id: string): RecordDirectory | undefined {
     return this.directories.find(({ idPrefix }) => id.startsWith(idPrefix));
   }
 
-  /** The lock directory an entry is in. */
+  /** The lock directory of an entry. */
   static lockDirectoryOf(entryPath: string): string {
     return entryPath.slice(0, entryPath.lastIndexOf('/'));
   }
@@ -82,7 +82,7 @@ function isUnder(path: string, root: string): boolean {
   return path.startsWith(root) && path[root.length] === '/';
 }
 
-/** Not the path that ends with the root's slash. */
+/** Whether the path names a descendant; `<root>/` does not. */
 function isBelow(path: string, root: string): boolean {
   return path.length > root.length + 1 && isUnder(path, root);
 }

@@ -1,6 +1,6 @@
 import type { Operation, OperationResult } from '../client/contract/types.js';
 
-/** A change of one cached record. `before` is missing for a new one, `after` for one that is gone. */
+/** A change of one cached record. `before` is undefined for a new record, `after` for a deleted one. */
 export interface RecordChange<T> {
   readonly id: string;
   readonly before: T | undefined;
@@ -12,63 +12,64 @@ export interface RecordChange<T> {
  * Reads are synchronous and never touch ZooKeeper.
  */
 export interface RecordCache<T> {
-  /** Adds the watch and reads the whole tree; resolves when complete. Rebuilt by itself after SUSPENDED and LOST. */
+  /** Adds the watch and reads the tree; resolves when complete. Rebuilds after SUSPENDED and LOST. */
   start(): Promise<void>;
   stop(): void;
-  /** False until started and while being rebuilt. */
+  /** False before the first read is complete and during a rebuild. */
   readonly ready: boolean;
   /** Resolves when ready. */
   whenReady(signal?: AbortSignal): Promise<void>;
   readonly size: number;
   get(id: string): T | undefined;
   values(): IterableIterator<T>;
-  /** Events waiting to be applied (metric `event_queue`) and reads under way (`playback_queue`). */
+  /** Events to be applied (metric `event_queue`). */
   readonly eventQueue: number;
+  /** Reads in flight (metric `playback_queue`). */
   readonly playbackQueue: number;
   /**
-   * Resolves when everything that was written before the call, by whomever, can be seen here. Rejects with a ZooKeeperError
-   * when the session is closed or the connection is away for too long.
+   * Resolves when the cache shows every write, of any client, that was made before the call. Rejects with a ZooKeeperError
+   * when the session is closed or the connection is down for too long.
    */
   settle(): Promise<void>;
-  /** Called after the cache holds the new value. Also called for every difference found by a rebuild. */
+  /** The listener is called after the cache holds the new value, also for differences found by a rebuild. */
   onChange(listener: (change: RecordChange<T>) => void): () => void;
   onReady(listener: (ready: boolean) => void): () => void;
 }
 
-/** The caches of nodes and requests also follow the lock directories of their records. */
+/** A cache that also mirrors the lock directories of its records. */
 export interface LockAware {
-  /** Number of entries seen in the lock directory. */
+  /** Number of entries in the lock directory. */
   contenders(id: string): number;
   /** Whether the lock directory exists. */
   hasLockDirectory(id: string): boolean;
-  /** Called when the number of contenders changes. */
+  /** The listener is called when the number of contenders changes. */
   onLockChange(listener: (id: string, contenders: number) => void): () => void;
 }
 
 /**
- * Writes through the caches: the caches show what was written as soon as ZooKeeper confirms it, without reading it
- * back, although the watch reports our own writes like anybody's.
+ * Writes through the caches: they show each write as soon as ZooKeeper confirms it, without reading it back, although the
+ * watch reports own writes too.
  */
 export interface Committer {
   /**
-   * Carries all of the operations out or none, in the session in which it is called: rejects with `ZK_SESSION_EXPIRED`
-   * while there is none. A `MultiError` says that ZooKeeper refused; after `ZK_CONNECTION_LOSS` it is unknown.
+   * Executes all operations or none, in the current session; rejects with `ZK_SESSION_EXPIRED` without one. After a
+   * `MultiError` no operation took effect; after `ZK_CONNECTION_LOSS` the outcome is unknown.
    */
   commit(operations: readonly Operation[]): Promise<OperationResult[]>;
 }
 
-/** One commit as a cache sees it. Call `apply` and `report`, or `abandon`, exactly once. */
+/** A cache's view of one commit. Call `apply` and then `report`, or `abandon`, exactly once. */
 export interface PendingCommit {
-  /** Changes the cache as the commit changed ZooKeeper. */
+  /** Applies the commit to the cache. */
   apply(results: readonly OperationResult[]): void;
-  /** Tells the cache's listeners. Called after every cache has applied, so that they see one state. */
+  /** Calls the cache's listeners. Called after all caches applied the commit, so that listeners see one state. */
   report(): void;
-  /** The commit failed, or (`fateUnknown`) it is unknown whether it did: whatever may differ is read. */
+  /** The commit failed, or its outcome is unknown (`fateUnknown`): reads paths that may have changed. */
   abandon(fateUnknown: boolean): void;
 }
 
-/** A cache a {@link Committer} can write through. */
+/** A cache that a {@link Committer} updates. */
 export interface CommitTarget {
-  /** Called before the operations are sent. `undefined` when none of them concerns the cache. */
+  /** Called before the operations are sent. @returns undefined if none of them concerns the cache */
   beginCommit(operations: readonly Operation[]): PendingCommit | undefined;
 }

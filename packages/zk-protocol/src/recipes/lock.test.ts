@@ -7,7 +7,7 @@ import { LockLostError, LockTimeoutError } from './errors.js';
 import { isLockContention, lockFailure, lockOps, unlockOps } from './lock-ops.js';
 import { ZkLock } from './lock.js';
 import { ensureKazoo, startKazooLocker, type KazooLocker } from '../../test/kazoo.js';
-import { until } from '../../test/support.js';
+import { until } from '../../test/support/clients.js';
 
 let server: ZooKeeperHandle;
 let count = 0;

@@ -2,16 +2,16 @@ import type { Stat } from '../client/contract/types.js';
 import { copyWith, keepUnknown, NO_BODY, number, readBody, text, texts, toBuffer } from './fields.js';
 import type { ComponentRecord, Json, JsonObject, LauncherId, PoolComponentRecord } from './types.js';
 
-/** Data-model version this program knows. */
+/** Data-model version of this release. */
 export const MODEL_API = 0;
-/** Priority of a pool that does not say one. */
+/** Priority of a pool without a configured one. */
 export const DEFAULT_POOL_PRIORITY = 100;
 
 /**
  * Reads a component; one of kind `pool` comes back as a {@link PoolComponentRecord}.
- * @param kind - directory it was found in; counts when the body does not say
+ * @param kind - directory of the component; used if the body has no `kind`
  * @returns `undefined` for an empty body
- * @throws {RecordError} not JSON or a value of the wrong type
+ * @throws {RecordError} the body is not JSON, or a value has the wrong type
  */
 export function decodeComponent(
   kind: string,
@@ -102,7 +102,7 @@ function sorted(body: JsonObject, raw: Readonly<JsonObject>, known: ReadonlySet<
   return toBuffer(Object.fromEntries(Object.entries(body).sort(([a], [b]) => (a < b ? -1 : 1))), raw);
 }
 
-/** A component that is not registered yet: its id is `''` until ZooKeeper has given one. */
+/** A component that is not registered yet. Its id is `''` until ZooKeeper assigns one. */
 export function newComponent(
   fields: Pick<ComponentRecord, 'kind' | 'hostname' | 'state' | 'version'> & { modelApi?: number },
 ): ComponentRecord {
@@ -134,14 +134,14 @@ export function newPoolComponent(
   };
 }
 
-/** The component with some fields changed. */
+/** A copy of the component with some fields changed. */
 export function withComponent<T extends ComponentRecord>(component: T, changes: Partial<Omit<T, 'raw' | 'stat'>>): T {
   return copyWith(component, changes as Partial<T>);
 }
 
 /**
- * Reads a registration below `/nodepool/launchers` as a running pool of ordinary priority.
- * @throws {RecordError} not JSON or a value of the wrong type
+ * Reads a registration below `/nodepool/launchers` as a running pool of default priority.
+ * @throws {RecordError} the body is not JSON, or a value has the wrong type
  */
 export function decodeLegacyLauncher(
   id: string,
@@ -172,26 +172,26 @@ export function decodeLegacyLauncher(
 
 const LEGACY_KEYS: ReadonlySet<string> = new Set(['id', 'provider_name', 'supported_labels']);
 
-/** The body of a registration that old Zuul versions and launchers read. */
+/** The body of a registration for old versions of Zuul and of the launcher. */
 export function encodeLegacyLauncher(pool: PoolComponentRecord): Buffer {
   const body: { [key: string]: Json } = {
     id: pool.launcherId,
     provider_name: pool.providerName,
     supported_labels: [...pool.supportedLabels].sort(),
   };
-  // Only a legacy body's own extra keys belong here, not those of a component.
+  // Keep unknown keys of a legacy body only, not those of a component.
   return sorted(body, pool.legacy ? pool.raw : NO_BODY, LEGACY_KEYS);
 }
 
-/** What the data-model versions of all processes mean for one that is starting. */
+/** Result of comparing the data-model version of a starting process with those of the running ones. */
 export interface ModelApiVerdict {
-  /** The version everybody understands. */
+  /** The highest version that all processes understand. */
   readonly system: number;
-  /** `refuse`: every other process is newer, so writing could damage data; `compatibility`: an older one runs. */
+  /** `refuse`: all other processes are newer, so writes could damage data. `compatibility`: an older process is running. */
   readonly start: 'ok' | 'compatibility' | 'refuse';
 }
 
-/** Compares the own data-model version with those of the other registered components. */
+/** Compares a data-model version with those of the registered components. */
 export function judgeModelApi(own: number, others: readonly number[]): ModelApiVerdict {
   const lowest = Math.min(...others, Infinity);
   const start = lowest < own ? 'compatibility' : others.length > 0 && lowest > own ? 'refuse' : 'ok';

@@ -3,39 +3,39 @@ import { keepUnknown, NO_BODY, number, readBody, seconds, secondsOrNull, text, t
 import { CONTROLS_ROOT } from './paths.js';
 import type { Json, JsonObject } from './types.js';
 
-/** What operators can control. */
+/** Kinds of objects that operators can control. */
 export const CONTROL_KINDS = ['provider', 'pool', 'label', 'image', 'node'] as const;
 /** One of {@link CONTROL_KINDS}. */
 export type ControlKind = (typeof CONTROL_KINDS)[number];
 
 /**
- * - `pause` no request is accepted and nothing is launched there; what exists is used to its end
- * - `drain` as `pause`, and unused ready nodes are deleted
- * - `limit` at most so many nodes at a time
- * - `hold` a node, and nothing else: once its use is over and it is unlocked, it is held until the end of the order
+ * - `pause` accepts no requests and launches nothing; existing nodes stay in use
+ * - `drain` is `pause`, and deletes unused ready nodes
+ * - `limit` caps the number of nodes
+ * - `hold` is for nodes only: holds the node after its use, until the control ends
  */
 export const CONTROL_MODES = ['pause', 'drain', 'limit', 'hold'] as const;
 /** One of {@link CONTROL_MODES}. */
 export type ControlMode = (typeof CONTROL_MODES)[number];
 
-/** What a control is about. */
+/** The object of a control. */
 export interface ControlSubject {
   readonly kind: ControlKind;
-  /** Name as in the configuration; of a pool `<provider>/<pool>`, of a node its id. */
+  /** Name in the configuration; `<provider>/<pool>` for a pool, the id for a node. */
   readonly name: string;
 }
 
-/** An operator's order about a provider, pool, label, image or node, in force in all launchers until it ends or is removed. */
+/** An operator's setting for a provider, pool, label, image or node; in force in all launchers until it ends or is removed. */
 export interface ControlRecord extends ControlSubject {
-  /** `pause` for a mode that this release does not know: the careful reading. */
+  /** `pause` if the stored mode is unknown to this release, as the safe choice. */
   readonly mode: ControlMode;
-  /** Nodes at a time; `null` unless the mode is `limit`. */
+  /** Maximum number of nodes; `null` unless the mode is `limit`. */
   readonly limit: number | null;
-  /** Who gave it, e.g. `alice@host`. */
+  /** Operator who set it, e.g. `alice@host`. */
   readonly owner: string;
   readonly reason: string;
   readonly createdTimeMs: number;
-  /** From then on it is without effect; `null`: until somebody removes it. */
+  /** Time when it expires; `null` if it lasts until it is removed. */
   readonly endTimeMs: number | null;
   readonly raw: Readonly<JsonObject>;
   readonly stat: Stat | undefined;
@@ -45,19 +45,19 @@ const isKind = (kind: string): kind is ControlKind => (CONTROL_KINDS as readonly
 const isMode = (mode: string | null): mode is ControlMode =>
   (CONTROL_MODES as readonly (string | null)[]).includes(mode);
 
-/** Id of a control, and its path below the root: `<kind>/<name>`, the name encoded as in an address of the web. */
+/** Id of a control, and its path below the root: `<kind>/<name>`, with the name URL-encoded. */
 export function controlId({ kind, name }: ControlSubject): string {
   return `${kind}/${encodeURIComponent(name)}`;
 }
 
-/** A control's record. */
+/** Path of a control's record. */
 export const controlPath = (subject: ControlSubject): string => `${CONTROLS_ROOT}/${controlId(subject)}`;
 
 /**
  * Reads a control.
- * @param id - as {@link controlId} makes it
- * @returns `undefined` for an empty body, and for a kind that this release does not know
- * @throws {RecordError} not JSON or a value of the wrong type
+ * @param id - as made by {@link controlId}
+ * @returns `undefined` for an empty body or an unknown kind
+ * @throws {RecordError} the body is not JSON, or a value has the wrong type
  */
 export function decodeControl(id: string, body: Buffer, stat: Stat | undefined): ControlRecord | undefined {
   const slash = id.indexOf('/');
@@ -80,7 +80,7 @@ export function decodeControl(id: string, body: Buffer, stat: Stat | undefined):
   });
 }
 
-/** A name that somebody wrote by hand may not be encoded. */
+/** Tolerates names that were created by hand and are not encoded. */
 function decodeName(name: string): string {
   try {
     return decodeURIComponent(name);
@@ -106,7 +106,7 @@ export function encodeControl(control: ControlRecord): Buffer {
   return toBuffer(body, raw);
 }
 
-/** A control that is not stored yet, given now. */
+/** A control that is not stored yet. */
 export function newControl(
   fields: ControlSubject &
     Pick<ControlRecord, 'mode' | 'owner'> &
@@ -116,7 +116,7 @@ export function newControl(
   return { limit: null, reason: '', endTimeMs: null, ...fields, createdTimeMs: nowMs, raw: NO_BODY, stat: undefined };
 }
 
-/** What a control does, in words, e.g. `paused by alice@host until 2026-11-22T08:00:00.000Z: reason`. */
+/** Describes a control, e.g. `paused by alice@host until 2026-11-22T08:00:00.000Z: reason`. */
 export function describeControl({ mode, limit, owner, reason, endTimeMs }: ControlRecord): string {
   const effect = {
     pause: 'paused',
@@ -128,7 +128,7 @@ export function describeControl({ mode, limit, owner, reason, endTimeMs }: Contr
   return `${effect} by ${owner}${end}${reason === '' ? '' : `: ${reason}`}`;
 }
 
-/** Whether a control has an effect at this time. */
+/** Whether a control has not expired. */
 export function isInForce({ endTimeMs }: Pick<ControlRecord, 'endTimeMs'>, nowMs: number): boolean {
   return endTimeMs === null || nowMs < endTimeMs;
 }

@@ -1,12 +1,12 @@
 import { NodepoolError } from '../base/errors.js';
 
 /**
- * Thrown when a stored body cannot be read as the record it should be. Leave that record unchanged: others may know it.
+ * Thrown when a stored body is malformed. Leave the record unchanged: other programs may understand it.
  */
 export class RecordError extends NodepoolError {
-  /** What the body should have been, e.g. `node 0000000042`. */
+  /** The record, e.g. `node 0000000042`. */
   readonly record: string;
-  /** The offending key; `undefined` when the body as a whole is wrong. */
+  /** The offending key; `undefined` if the body as a whole is malformed. */
   readonly key: string | undefined;
 
   constructor(record: string, problem: string, options: { key?: string | undefined; cause?: unknown } = {}) {
@@ -16,7 +16,7 @@ export class RecordError extends NodepoolError {
   }
 }
 
-/** Thrown when our own code asks for a state change the data model does not allow; a defect, never an operator's error. */
+/** Thrown when our code attempts a state change that the data model forbids: always a defect. */
 export class TransitionError extends NodepoolError {
   readonly from: string | undefined;
   readonly to: string;
@@ -25,7 +25,7 @@ export class TransitionError extends NodepoolError {
   constructor(kind: string, from: string | undefined, to: string, actor: string) {
     super(
       'NODEPOOL_TRANSITION',
-      `a ${kind} may not go from "${from ?? '(new)'}" to "${to}" by the hand of "${actor}"; see the state tables`,
+      `"${actor}" may not change the state of a ${kind} from "${from ?? '(new)'}" to "${to}"; see the state tables`,
     );
     this.from = from;
     this.to = to;

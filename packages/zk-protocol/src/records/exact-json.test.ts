@@ -19,7 +19,7 @@ function present<T>(value: T | undefined): T {
   return value;
 }
 
-/** Reads a body, changes the state as a launcher does, and gives what would be stored. */
+/** Reads a body, changes the state as a launcher does, and returns the new body. */
 const rewrite: Record<string, (body: string) => string> = {
   request: (body) => {
     const request = present(decodeRequest('200-0000000001' as RequestId, Buffer.from(body), undefined, NOW_MS));
@@ -84,14 +84,14 @@ function key(): fc.Arbitrary<string> {
   return name.filter((text) => !/^\d+$/.test(text)).map((text) => JSON.stringify(text));
 }
 
-/** JSON text without the blanks between its parts and with texts written in one way: what is left is meaning. */
+/** JSON text without insignificant blanks and with normalised strings. */
 function squeeze(text: string): string {
   return text.replace(/"(?:[^"\\]|\\.)*"|\s+/g, (part) =>
     part.startsWith('"') ? JSON.stringify(JSON.parse(part)) : '',
   );
 }
 
-describe('numbers of others', () => {
+describe('numbers written by other programs', () => {
   const vectors = loadVectors<{ vectors: { note: string; kind: string; raw: string; kept: string[] }[] }>('numbers');
 
   it.each(vectors.vectors)('$kind: $note', ({ kind, raw, kept }) => {
@@ -139,7 +139,7 @@ describe('numbers of others', () => {
     );
   });
 
-  it('are ordinary numbers to whoever reads them, and a changed one is written anew', () => {
+  it('are read as ordinary numbers, and a changed one is written by JavaScript', () => {
     const body =
       '{"state": "ready", "slot": 7.0, "resources": {"cores": 2.0}, "user_data": {"n": 12345678901234567890}}';
     const node = present(decodeNode('1' as NodeId, Buffer.from(body), undefined, NOW_MS));

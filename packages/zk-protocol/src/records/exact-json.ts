@@ -2,24 +2,24 @@ import { isLosslessNumber, LosslessNumber, parse } from 'lossless-json';
 import type { Json, JsonObject } from './types.js';
 
 /**
- * The numbers that JavaScript would write otherwise than they were read (`187155415299117092971361472410111703496`, `1.0`,
- * `-0`, `1e3`), by the object or list that holds them. Values travel as ordinary numbers; only writing looks here.
+ * Original digits of numbers that JavaScript would write differently (`187155415299117092971361472410111703496`, `1.0`,
+ * `-0`, `1e3`), keyed by the object or list that holds them. Values are ordinary numbers; only writing uses the digits.
  */
 const numberTexts = new WeakMap<object, Map<string, string>>();
-/** Bodies in which at least one such number was found: all others are written by `JSON.stringify` alone. */
+/** Bodies with at least one such number. All others are written by `JSON.stringify` alone. */
 const bodiesWithNumberTexts = new WeakSet<object>();
 
-/** Ends of numbers that may read back differently; inside texts it finds too much, which costs time only. */
+/** Ends of numbers that JavaScript may write differently. Matches inside strings are harmless, they only cost time. */
 const SUSPICIOUS_END = /\d[,}\]\s](?<=(?:[^\d.]-0|\.\d*0|0\.0{6}\d+|\d[eE][-+]?\d+|[\d.]{16})[^])/g;
 const NUMBER_BEFORE_END = /-?\d[-+.\deE]*$/;
-/** JavaScript writes at most this many characters: `-1.2345678901234567e-308`. */
+/** JavaScript writes numbers with at most this many characters: `-1.2345678901234567e-308`. */
 const LONGEST_OWN_NUMBER = 24;
 const COLON = 58;
 const SPACE = 32;
-/** What Python writes for numbers that JSON does not know. */
+/** Numbers that Python writes although JSON does not have them. */
 const PYTHON_NUMBER = /NaN|Infinity/;
 const TEXT_OR_PYTHON_NUMBER = /"(?:[^"\\]|\\.)*"|(?:-?Infinity|NaN)(?!\d)/g;
-/** Numbers that stand for Python's in what the parser gets, and that nothing else writes. */
+/** Placeholders for Python's numbers in the parser's input; no program writes them. */
 const PYTHON_NUMBERS = [
   ['NaN', '-0e-90000001'],
   ['Infinity', '-0e-90000002'],
@@ -27,12 +27,12 @@ const PYTHON_NUMBERS = [
 ] as const;
 const TO_JSON = new Map<string, string>(PYTHON_NUMBERS);
 const FROM_JSON = new Map<string, string>(PYTHON_NUMBERS.map(([python, json]) => [json, python]));
-/** Python's own reader gives up at about this many levels. */
+/** Nesting limit; Python's own parser fails at about the same depth. */
 const MAX_DEPTH = 1000;
 
 /**
- * Parses JSON such that {@link stringifyAsRead} writes each number back as it was read. `NaN` and `Infinity`, as Python
- * writes them, are understood.
+ * Parses JSON so that {@link stringifyAsRead} writes each number with its original digits. Accepts Python's `NaN` and
+ * `Infinity`.
  * @throws {SyntaxError} not JSON, or such numbers in JSON of more than 1,000 levels
  * @throws {RangeError} such numbers in JSON of some thousand levels
  */
@@ -61,7 +61,7 @@ function parseNumber(digits: string): number | LosslessNumber {
   return JSON.stringify(value) === digits ? value : new LosslessNumber(digits);
 }
 
-/** Puts ordinary numbers in place of those that kept their digits, and notes the digits. @returns whether there were any */
+/** Replaces lossless numbers by ordinary ones and records their digits. @returns whether there were any */
 function keepNumberTexts(holder: object, depth: number): boolean {
   if (depth > MAX_DEPTH) throw new SyntaxError(`JSON of more than ${MAX_DEPTH} levels`);
   let found = false;
@@ -85,7 +85,7 @@ function mayReadBackDifferently(text: string, value: Json): boolean {
   return false;
 }
 
-/** Saves most records the look at their two times, which have enough digits to be suspicious. */
+/** Fast path: the two times of a record have enough digits to be suspicious, but JavaScript writes them unchanged. */
 function isOwnTime(text: string, end: number, value: Json): boolean {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
   const { state_time: stateTime, created_time: createdTime } = value;
@@ -106,8 +106,8 @@ function isWrittenAlike(text: string, end: number): boolean {
 }
 
 /**
- * The JSON text of `body`: every number that is still the one of `asRead`, at any depth, in the digits that were read.
- * @param asRead - what {@link parseAsWritten} gave for the stored body; objects below it are recognised by identity
+ * The JSON text of `body`. Unchanged numbers, at any depth, keep their original digits.
+ * @param asRead - result of {@link parseAsWritten} for the stored body; nested objects are recognised by identity
  */
 export function stringifyAsRead(body: JsonObject, asRead: Readonly<JsonObject>): string {
   if (!bodiesWithNumberTexts.has(asRead)) return JSON.stringify(body);
@@ -133,9 +133,9 @@ function stringify(value: Json): string {
 }
 
 /**
- * A number of a stored record in the digits in which it was read, to show it to people.
- * @param holder - the object or list that holds it, as the record has it; a copy knows no digits
- * @returns `undefined` when JavaScript's own digits are the same, or when it is no number
+ * The original digits of a number in a stored record, for display.
+ * @param holder - the object or list that holds it; must be the record's own, not a copy
+ * @returns `undefined` if JavaScript writes the same digits, or if it is not a number
  */
 export function numberAsRead(holder: object, key: string | number): string | undefined {
   return numberTexts.get(holder)?.get(String(key));

@@ -16,60 +16,60 @@ class WrongType extends Error {
   }
 }
 
-/** `undefined` stands for a key that is missing. */
+/** A value, or `undefined` for a missing key. */
 export type Value = Json | undefined;
 
-/** Text or `null`; a missing key reads as `null`. */
+/** A string or `null`; `null` for a missing key. */
 export function text(value: Value, key: string): string | null {
   if (typeof value === 'string') return value;
   if (value === undefined || value === null) return null;
-  throw new WrongType(key, 'a text or null', value);
+  throw new WrongType(key, 'a string or null', value);
 }
 
-/** Text or `null`; a missing key reads as `fallback`. */
+/** A string or `null`; `fallback` for a missing key. */
 export function textOr(value: Value, key: string, fallback: string): string | null {
   return value === undefined ? fallback : text(value, key);
 }
 
-/** A list of texts; missing or `null` reads as empty. */
+/** A list of strings; empty for `null` or a missing key. */
 export function texts(value: Value, key: string): string[] {
   if (value === undefined || value === null) return [];
-  if (!Array.isArray(value)) throw new WrongType(key, 'a list of texts', value);
+  if (!Array.isArray(value)) throw new WrongType(key, 'a list of strings', value);
   for (let i = 0; i < value.length; i++) {
-    if (typeof value[i] !== 'string') throw new WrongType(key, 'a list of texts', value);
+    if (typeof value[i] !== 'string') throw new WrongType(key, 'a list of strings', value);
   }
   return value as string[];
 }
 
-/** As {@link texts}, and a single text (old data) reads as a list of one. */
+/** As {@link texts}; a single string, as in old data, becomes a list of one. */
 export function textsOrOne(value: Value, key: string): string[] {
   if (typeof value === 'string') return value === '' ? [] : [value];
   return texts(value, key);
 }
 
-/** A number or `null`; a missing key reads as `null`. */
+/** A number or `null`; `null` for a missing key. */
 export function number(value: Value, key: string): number | null {
   if (typeof value === 'number' && !Number.isNaN(value)) return value;
   if (value === undefined || value === null) return null;
   throw new WrongType(key, 'a number or null', value);
 }
 
-/** An object or `null`; a missing key reads as `null`. */
+/** An object or `null`; `null` for a missing key. */
 export function object(value: Value, key: string): JsonObject | null {
   if (value === undefined || value === null) return null;
   if (isObject(value)) return value;
   throw new WrongType(key, 'an object or null', value);
 }
 
-/** A text, an object or `null`; a missing key reads as `null`. */
+/** A string, an object or `null`; `null` for a missing key. */
 export function textOrObject(value: Value, key: string): string | JsonObject | null {
   if (typeof value === 'string') return value;
   if (value === undefined || value === null) return null;
   if (isObject(value)) return value;
-  throw new WrongType(key, 'a text, an object or null', value);
+  throw new WrongType(key, 'a string, an object or null', value);
 }
 
-/** An object of numbers by name. */
+/** An object whose values are numbers, or `null`. */
 export function amounts(value: Value, key: string): Record<string, number> | null {
   const amount = object(value, key);
   if (amount === null) return null;
@@ -80,7 +80,7 @@ export function amounts(value: Value, key: string): Record<string, number> | nul
   return amount as Record<string, number>;
 }
 
-/** Seconds on the wire to milliseconds; `null` stays. */
+/** Converts seconds on the wire to milliseconds; `null` for a missing key. */
 export function timeMs(value: Value, key: string): number | null {
   const seconds = number(value, key);
   return seconds === null ? null : seconds * 1000;
@@ -91,19 +91,19 @@ export function isObject(value: Value): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Milliseconds to seconds; the very number that was read when the time did not change, so that no digit moves. */
+/** Converts milliseconds to seconds. Returns the number that was read if the time did not change, to avoid rounding. */
 export function seconds(ms: number, asRead: Value): number {
   return typeof asRead === 'number' && asRead * 1000 === ms ? asRead : ms / 1000;
 }
 
-/** As {@link seconds}; `null` stays. */
+/** As {@link seconds}, for a time that may be `null`. */
 export function secondsOrNull(ms: number | null, asRead: Value): number | null {
   return ms === null ? null : seconds(ms, asRead);
 }
 
 /**
- * Parses a body and hands it to `read`.
- * @returns `undefined` for an empty body, which means "not a record"
+ * Parses a body and decodes it with `read`.
+ * @returns `undefined` for an empty body, which is not a record
  * @throws {RecordError} not JSON, not an object, or a key of the wrong type
  */
 export function readBody<T>(kind: string, id: string, body: Buffer, read: (raw: JsonObject) => T): T | undefined {
@@ -131,18 +131,18 @@ function parseObject(kind: string, id: string, body: Buffer): JsonObject {
   return parsed;
 }
 
-/** Copies the keys of `raw` that `known` does not name, so that what others wrote survives. */
+/** Copies the keys of `raw` that are not in `known`, to preserve data of other programs. */
 export function keepUnknown(body: JsonObject, raw: Readonly<JsonObject>, known: ReadonlySet<string>): void {
   for (const key in raw) {
     if (known.has(key)) continue;
     const value = raw[key] as Json;
-    // A plain assignment of this one key would replace the prototype and lose the value.
+    // Assigning this key would replace the prototype and lose the value.
     if (key === '__proto__') Object.defineProperty(body, key, { value, enumerable: true });
     else body[key] = value;
   }
 }
 
-/** A copy of `record` with the given changes; `undefined` values change nothing. Keeps one object shape. */
+/** A copy of `record` with the given changes; ignores `undefined` values. Keeps one object shape, which is fast. */
 export function copyWith<T extends object>(record: T, changes: Partial<T>): T {
   const copy = { ...record };
   for (const key in changes) {
@@ -154,7 +154,7 @@ export function copyWith<T extends object>(record: T, changes: Partial<T>): T {
 
 /**
  * The body as ZooKeeper stores it.
- * @param asRead - the body as it was read: numbers that are still the same keep their digits, at every depth
+ * @param asRead - the body as it was read: unchanged numbers keep their digits, at any depth
  */
 export function toBuffer(body: JsonObject, asRead: Readonly<JsonObject>): Buffer {
   return Buffer.from(stringifyAsRead(body, asRead), 'utf8');

@@ -2,24 +2,24 @@ import type { Stat } from '../client/contract/types.js';
 import { copyWith, keepUnknown, NO_BODY, readBody, seconds, text, textOr, timeMs, toBuffer } from './fields.js';
 import type { BuildRecord, Json, JsonObject, UploadRecord } from './types.js';
 
-/** Interpreter of records that are older than the key. */
+/** Interpreter assumed for records without the key. */
 const OLD_PYTHON_PATH = '/usr/bin/python2';
 
-/** What may be chosen for a new build or changed in an existing one. */
+/** Fields of a build that callers may set. */
 export type BuildFields = Partial<Omit<BuildRecord, 'image' | 'id' | 'raw' | 'stat'>>;
-/** What may be chosen for a new upload or changed in an existing one. */
+/** Fields of an upload that callers may set. */
 export type UploadFields = Partial<Omit<UploadRecord, 'image' | 'buildId' | 'provider' | 'id' | 'raw' | 'stat'>>;
 
-/** Where a build lives; image and id are in the path only. */
+/** Identifies a build; image and id are in the path only. */
 export type BuildKey = Pick<BuildRecord, 'image' | 'id'>;
-/** Where an upload lives. */
+/** Identifies an upload. */
 export type UploadKey = Pick<UploadRecord, 'image' | 'buildId' | 'provider' | 'id'>;
 
 /**
  * Reads a stored build.
- * @param nowMs - stands in for a missing `state_time`
+ * @param nowMs - default for a missing `state_time`
  * @returns `undefined` for an empty body
- * @throws {RecordError} not JSON or a value of the wrong type
+ * @throws {RecordError} the body is not JSON, or a value has the wrong type
  */
 export function decodeBuild(
   key: BuildKey,
@@ -86,32 +86,32 @@ export function newBuild(key: BuildKey, fields: BuildFields & Pick<BuildRecord, 
   return copyWith<BuildRecord>(build, fields);
 }
 
-/** The build with some fields changed. Naming a state sets its time to now. */
+/** A copy of the build with some fields changed. Setting a state sets its time to now. */
 export function withBuild(build: BuildRecord, changes: BuildFields, nowMs: number): BuildRecord {
   return copyWith<BuildRecord>(build, changes.state === undefined ? changes : { stateTimeMs: nowMs, ...changes });
 }
 
-/** The body of the record that pauses an image. Others look only whether there is one. */
+/** The body of the record that pauses an image. Nodepool only checks that the record exists. */
 export function encodePauseReason(reason: string): Buffer {
   return Buffer.from(JSON.stringify({ reason }));
 }
 
-/** Why an image is paused; `undefined`: nobody has said. */
+/** Reason for pausing an image; `undefined` if none is stored. */
 export function decodePauseReason(body: Buffer): string | undefined {
   try {
     const value: unknown = JSON.parse(body.toString('utf8'));
     const reason = typeof value === 'object' && value !== null && 'reason' in value ? value.reason : undefined;
     return typeof reason === 'string' ? reason : undefined;
   } catch {
-    return undefined; // empty, as the original leaves it
+    return undefined; // Nodepool writes an empty body
   }
 }
 
 /**
  * Reads a stored upload.
- * @param nowMs - stands in for a missing `state_time`
+ * @param nowMs - default for a missing `state_time`
  * @returns `undefined` for an empty body
- * @throws {RecordError} not JSON or a value of the wrong type
+ * @throws {RecordError} the body is not JSON, or a value has the wrong type
  */
 export function decodeUpload(
   key: UploadKey,
@@ -158,7 +158,7 @@ export function encodeUpload(upload: UploadRecord): Buffer {
   return toBuffer(body, upload.raw);
 }
 
-/** An upload that is not stored yet. A failed one is stored as such a fresh record, all else `null`. */
+/** An upload that is not stored yet. A failed upload is stored as a new record with all other fields `null`. */
 export function newUpload(
   key: UploadKey,
   fields: UploadFields & Pick<UploadRecord, 'state'>,
@@ -183,7 +183,7 @@ export function newUpload(
   return copyWith<UploadRecord>(upload, fields);
 }
 
-/** The upload with some fields changed. Naming a state sets its time to now. */
+/** A copy of the upload with some fields changed. Setting a state sets its time to now. */
 export function withUpload(upload: UploadRecord, changes: UploadFields, nowMs: number): UploadRecord {
   return copyWith<UploadRecord>(upload, changes.state === undefined ? changes : { stateTimeMs: nowMs, ...changes });
 }

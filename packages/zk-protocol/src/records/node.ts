@@ -22,14 +22,14 @@ import { assertNodeTransition } from './states.js';
 import type { NodeActor } from './states.js';
 import type { Json, JsonObject, NodeId, NodeRecord, RequestId } from './types.js';
 
-/** What may be chosen for a new node or changed in an existing one. */
+/** Fields of a node that callers may set. */
 export type NodeFields = Partial<Omit<NodeRecord, 'id' | 'raw' | 'stat'>>;
 
 /**
  * Reads a stored node.
- * @param nowMs - stands in for a missing `state_time`
- * @returns `undefined` for an empty body: "not a node". A record without a state has `state: ''`
- * @throws {RecordError} not JSON or a value of the wrong type
+ * @param nowMs - default for a missing `state_time`
+ * @returns `undefined` for an empty body, which is not a node. A record without a state has `state: ''`
+ * @throws {RecordError} the body is not JSON, or a value has the wrong type
  */
 export function decodeNode(id: NodeId, body: Buffer, stat: Stat | undefined, nowMs: number): NodeRecord | undefined {
   return readBody('node', id, body, (raw) => fromRaw(id, raw, stat, nowMs));
@@ -80,13 +80,13 @@ function fromRaw(id: NodeId, raw: JsonObject, stat: Stat | undefined, nowMs: num
   };
 }
 
-/** Old records have `ssh_port` only. A `null` that is really there stays. */
+/** Old records have `ssh_port` only. An explicit `null` is kept. */
 function connectionPort(raw: JsonObject): Json {
   if (raw.connection_port !== undefined) return raw.connection_port;
   return raw.ssh_port ?? 22;
 }
 
-/** Zuul may write a number or its text; what cannot be understood means "no limit", as in Nodepool. */
+/** Zuul writes a number or a string; an invalid value means "no limit", as in Nodepool. */
 function holdExpirationMs(value: Value): number | null {
   if (value === undefined || value === null) return null;
   if (typeof value === 'number') return value * 1000;
@@ -104,7 +104,7 @@ const KNOWN_KEYS: ReadonlySet<string> = new Set(
 );
 
 /**
- * The body to store: every key of the data model in its order, then the keys others added.
+ * The body to store: the keys of the data model in order, then unknown keys of other programs.
  * In one piece: a table with a line for each key.
  */
 export function encodeNode(node: NodeRecord): Buffer {
@@ -152,7 +152,7 @@ export function encodeNode(node: NodeRecord): Buffer {
   return toBuffer(body, raw);
 }
 
-/** A node that is not stored yet: its id is `''` until ZooKeeper has given one. `created_time` is now. */
+/** A node that is not stored yet, created now. Its id is `''` until ZooKeeper assigns one. */
 export function newNode(fields: NodeFields & Pick<NodeRecord, 'state'>, nowMs: number): NodeRecord {
   const node: NodeRecord = { ...EMPTY_NODE, stateTimeMs: nowMs, createdTimeMs: nowMs };
   return copyWith<NodeRecord>(node, fields);
@@ -164,10 +164,10 @@ const EMPTY_NODE: NodeRecord = {
 };
 
 /**
- * The node with some fields changed. Naming a state, even the same one, sets its time to now; until the first store the
- * creation time moves with it.
- * @param actor - when given, the change of state is checked against the transition table
- * @throws {TransitionError} this actor may not make this change
+ * A copy of the node with some fields changed. Setting a state, even the same one, sets its time to now; before the first
+ * store also the creation time.
+ * @param actor - if set, the state change is checked against the transition table
+ * @throws {TransitionError} the table does not allow this change to this actor
  */
 export function withNode(node: NodeRecord, changes: NodeFields, nowMs: number, actor?: NodeActor): NodeRecord {
   if (changes.state === undefined) return copyWith<NodeRecord>(node, changes);

@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import type { NodeId, RequestId } from './types.js';
 import { classifyPath, imageBuildLockPath, nodeLockPath, requestCreatePath, requestLockPath } from './paths.js';
 import { buildLockPath, parseUploadPath, STATS_ELECTION_PATH, uploadLockPath, uploadNumberLockPath } from './paths.js';
-import { findForceUnlockTarget, findPredecessor, newLockEntryPrefix, sortContenders } from '../recipes/lock-entries.js';
 import { loadVectors } from '../../test/vectors.js';
 
 type Shapes = Record<'node' | 'node_lock' | 'request' | 'image' | 'pause' | 'build' | 'upload', string[] | null>;
@@ -13,7 +12,7 @@ describe('paths', () => {
     ({ path, ...expected }) => {
       const found = classifyPath(path);
 
-      // Nodepool's request cache also takes lock directories for requests; ours does not.
+      // Nodepool's request cache reads lock directories as requests; ours does not.
       if (path.startsWith('/nodepool/requests-lock/')) expected.request = null;
       expect({
         node: found.shape === 'node' ? [found.id] : null,
@@ -27,7 +26,7 @@ describe('paths', () => {
     },
   );
 
-  it('take an image id apart, and leave the name of a cloud image alone', () => {
+  it('are parsed from an image id, unless that names a cloud image', () => {
     const upload = '/nodepool/images/img1/builds/b1/providers/cloud-a/images/0000000002';
 
     expect(parseUploadPath(upload)).toEqual({
@@ -39,29 +38,19 @@ describe('paths', () => {
     expect(parseUploadPath('debian-12')).toBeUndefined();
   });
 
-  it('pad the priority of a request to three digits', () => {
+  it('have a request priority of three digits', () => {
     expect(requestCreatePath(100)).toBe('/nodepool/requests/100-');
     expect(requestCreatePath(50)).toBe('/nodepool/requests/050-');
   });
 
-  it('refuse names that would point somewhere else', () => {
+  it('reject names that would lead to another path', () => {
     expect(() => imageBuildLockPath('a/b')).toThrow(/image name "a\/b"/);
     expect(() => imageBuildLockPath('')).toThrow(/must not be empty/);
   });
 });
 
 describe('lock directories', () => {
-  const { paths, cases, create_prefix_regex } = loadVectors<{
-    paths: { what: string; lock_root: string }[];
-    create_prefix_regex: string;
-    cases: {
-      children: string[];
-      contenders_in_order: string[];
-      force_unlock_deletes: string | null;
-      own?: string;
-      predecessor?: string | null;
-    }[];
-  }>('locks');
+  const { paths } = loadVectors<{ paths: { what: string; lock_root: string }[] }>('locks');
   const build = '5c14c8a6227f468a8c6d7b5734de7a92';
 
   it.each([
@@ -72,20 +61,7 @@ describe('lock directories', () => {
     ['upload', uploadLockPath('img1', build, 'cloud-a')],
     ['upload number', uploadNumberLockPath('img1', build, 'cloud-a', '0000000002')],
     ['stats election', STATS_ELECTION_PATH],
-  ])('are where everybody expects them: %s', (what, path) => {
+  ])('have the paths of Nodepool: %s', (what, path) => {
     expect(path).toBe(paths.find((vector) => vector.what === what)?.lock_root);
-  });
-
-  it('get entries of the common form', () => {
-    expect(newLockEntryPrefix()).toMatch(new RegExp(create_prefix_regex));
-    expect(newLockEntryPrefix()).not.toBe(newLockEntryPrefix());
-  });
-
-  it.each(cases)('are read in the common order: $children', (vector) => {
-    expect(sortContenders(vector.children)).toEqual(vector.contenders_in_order);
-    expect(findForceUnlockTarget(vector.children) ?? null).toBe(vector.force_unlock_deletes);
-    if (vector.own !== undefined) {
-      expect(findPredecessor(vector.children, vector.own) ?? null).toBe(vector.predecessor);
-    }
   });
 });

@@ -1,97 +1,97 @@
 import { NodepoolError } from '../base/errors.js';
 import type { LauncherId, NodeId, RequestId } from './types.js';
 
-/** Parent of every znode of this system. */
+/** Parent of all our znodes. */
 export const NODEPOOL_ROOT = '/nodepool';
 /** Parent of all nodes. */
 export const NODES_ROOT = '/nodepool/nodes';
 /** Parent of all requests. */
 export const REQUESTS_ROOT = '/nodepool/requests';
-/** Lock directories of requests live beside the requests, not below them. */
+/** Parent of the lock directories of requests, which are not below the requests. */
 export const REQUEST_LOCKS_ROOT = '/nodepool/requests-lock';
 /** Parent of all images. */
 export const IMAGES_ROOT = '/nodepool/images';
 /** Parent of the directories of registered processes and pools. */
 export const COMPONENTS_ROOT = '/nodepool/components';
-/** Registrations of launchers older than the component registry. */
+/** Parent of registrations of launchers that predate the component registry. */
 export const LEGACY_LAUNCHERS_ROOT = '/nodepool/launchers';
-/** Orders of operators about providers, pools, labels and images: `<kind>/<name>` each. Ours; others ignore it. */
+/** Parent of operator controls, `<kind>/<name>` each. Our addition; Zuul and Nodepool ignore it. */
 export const CONTROLS_ROOT = '/nodepool/controls';
-/** Random id of the database, made once: see `ensureDatabaseId`. Ours; others ignore it. */
+/** Random id of the database, created once; see `ensureDatabaseId`. Our addition; Zuul and Nodepool ignore it. */
 export const DATABASE_ID_PATH = '/nodepool/database-id';
-/** Lock directory that elects the launcher which reports statistics. */
+/** Lock directory of the election of the launcher that reports statistics. */
 export const STATS_ELECTION_PATH = '/nodepool/elections/stats';
 
-/** Name of every lock directory that is a child of what it locks. */
+/** Name of a lock directory that is a child of the locked record. */
 const LOCK = 'lock';
 
-/** Create path of a node: the server appends the id. */
+/** Create path of a node; the server appends the id. */
 export const NODE_CREATE_PATH = '/nodepool/nodes/';
 
-/** A node's record. */
+/** Path of a node's record. */
 export const nodePath = (id: NodeId): string => `${NODES_ROOT}/${id}`;
-/** A node's lock directory. */
+/** Path of a node's lock directory. */
 export const nodeLockPath = (id: NodeId): string => `${NODES_ROOT}/${id}/lock`;
-/** A request's record. */
+/** Path of a request's record. */
 export const requestPath = (id: RequestId): string => `${REQUESTS_ROOT}/${id}`;
-/** A request's lock directory. */
+/** Path of a request's lock directory. */
 export const requestLockPath = (id: RequestId): string => `${REQUEST_LOCKS_ROOT}/${id}`;
 
-/** Create path of a request: the server appends the number. Priorities are padded to three digits, as Zuul does. */
+/** Create path of a request; the server appends the number. Priorities have at least three digits, as in Zuul. */
 export const requestCreatePath = (priority: number): string => `${REQUESTS_ROOT}/${String(priority).padStart(3, '0')}-`;
 
-/** Directory of an image; it has no body. */
+/** Path of an image, a directory without a body. */
 export const imagePath = (image: string): string => `${IMAGES_ROOT}/${part(image, 'image')}`;
-/** Its presence pauses builds of the image. */
+/** Path of the record whose existence pauses builds of an image. */
 export const imagePausePath = (image: string): string => `${imagePath(image)}/pause`;
-/** Its presence asks for a build now. */
+/** Path of the record whose existence requests a build of an image. */
 export const imageBuildRequestPath = (image: string): string => `${imagePath(image)}/request-build`;
 /** Parent of an image's builds. */
 export const buildsPath = (image: string): string => `${imagePath(image)}/builds`;
-/** One build at a time per image. */
+/** Lock that allows one build at a time per image. */
 export const imageBuildLockPath = (image: string): string => `${buildsPath(image)}/lock`;
-/** A build's record. */
+/** Path of a build's record. */
 export const buildPath = (image: string, buildId: string): string => `${buildsPath(image)}/${part(buildId, 'build')}`;
-/** Held while a build is marked for deletion. */
+/** Lock held while a build is marked for deletion. */
 export const buildLockPath = (image: string, buildId: string): string => `${buildPath(image, buildId)}/lock`;
-/** Parent of the providers a build was uploaded to. */
+/** Parent of the providers to which a build was uploaded. */
 export const buildProvidersPath = (image: string, buildId: string): string => `${buildPath(image, buildId)}/providers`;
-/** Directory of one provider a build was uploaded to. */
+/** Directory of a build's uploads to one provider. */
 export const buildProviderPath = (image: string, buildId: string, provider: string): string =>
   `${buildProvidersPath(image, buildId)}/${part(provider, 'provider')}`;
-/** Parent of the uploads of a build in a provider; with a `/` appended, the create path of an upload. */
+/** Parent of a build's uploads to one provider; with a trailing `/`, the create path of an upload. */
 export const uploadsPath = (image: string, buildId: string, provider: string): string =>
   `${buildProviderPath(image, buildId, provider)}/images`;
-/** One upload at a time per build and provider. */
+/** Lock that allows one upload at a time per build and provider. */
 export const uploadLockPath = (image: string, buildId: string, provider: string): string =>
   `${uploadsPath(image, buildId, provider)}/lock`;
-/** An upload's record. */
+/** Path of an upload's record. */
 export const uploadPath = (image: string, buildId: string, provider: string, uploadId: string): string =>
   `${uploadsPath(image, buildId, provider)}/${part(uploadId, 'upload')}`;
-/** Held while one upload is deleted. */
+/** Lock held while an upload is deleted. */
 export const uploadNumberLockPath = (image: string, buildId: string, provider: string, uploadId: string): string =>
   `${uploadPath(image, buildId, provider, uploadId)}/lock`;
 
 /** Directory of one kind of component. */
 export const componentsPath = (kind: string): string => `${COMPONENTS_ROOT}/${part(kind, 'component kind')}`;
-/** Create path of a component: the server appends the number, with nothing between. */
+/** Create path of a component; the server appends the number directly. */
 export const componentCreatePath = (kind: string, hostname: string): string =>
   `${componentsPath(kind)}/${part(hostname, 'host name')}`;
-/** A registered component's record. */
+/** Path of a registered component's record. */
 export const componentPath = (kind: string, id: string): string => `${componentsPath(kind)}/${part(id, 'component')}`;
-/** Registration of a launcher older than the component registry. */
+/** Path of the registration of a launcher that predates the component registry. */
 export const legacyLauncherPath = (id: LauncherId): string => `${LEGACY_LAUNCHERS_ROOT}/${part(id, 'launcher')}`;
 
-/** Names come from configuration; one with a slash would point somewhere else. */
+/** Rejects names, which come from the configuration, that would lead to another path. */
 function part(name: string, what: string): string {
   if (name !== '' && name !== '.' && name !== '..' && !name.includes('/')) return name;
   throw new NodepoolError(
     'NODEPOOL_PATH',
-    `${what} name ${JSON.stringify(name)} cannot be part of a ZooKeeper path: it must not be empty or contain "/"`,
+    `${what} name ${JSON.stringify(name)} cannot be part of a ZooKeeper path: it must not be empty, "." or "..", or contain "/"`,
   );
 }
 
-/** What a path is about. `other` is everything that only structures the tree. */
+/** Kind of a path. `other` is any path that only structures the tree. */
 export type PathShape =
   | { shape: 'node'; id: NodeId }
   | { shape: 'node-lock'; id: NodeId }
@@ -110,7 +110,7 @@ export type PathShape =
 
 const OTHER: PathShape = { shape: 'other' };
 
-/** Says what a path is about. Chroots must be stripped already. */
+/** Classifies a path without chroot. */
 export function classifyPath(path: string): PathShape {
   const [empty, root, tree, ...parts] = path.split('/');
   if (empty !== '' || root !== 'nodepool' || parts.length === 0 || parts.includes('')) return OTHER;
@@ -160,7 +160,7 @@ function classifyImage(parts: string[]): PathShape {
   return OTHER;
 }
 
-/** Takes apart the `image_id` of a node; `undefined` when the node was made from a cloud image. */
+/** Parses the `image_id` of a node; `undefined` if the node was launched from a cloud image. */
 export function parseUploadPath(
   path: string,
 ): { image: string; buildId: string; provider: string; uploadId: string } | undefined {

@@ -7,7 +7,7 @@ import { assertRequestTransition } from './states.js';
 import type { RequestActor } from './states.js';
 import type { DeclineReason, Json, JsonObject, NodeId, RequestId, RequestRecord } from './types.js';
 
-/** What may be chosen for a new request or changed in an existing one. */
+/** Fields of a request that callers may set. */
 export type RequestFields = Partial<Omit<RequestRecord, 'id' | 'raw' | 'stat'>>;
 
 type DeclineReasons = RequestRecord['declineReasons'];
@@ -15,9 +15,9 @@ const NO_REASONS: DeclineReasons = Object.freeze({});
 
 /**
  * Reads a stored request.
- * @param nowMs - stands in for a missing `state_time`
- * @returns `undefined` for an empty body: "not a request". A record without a state has `state: ''`
- * @throws {RecordError} not JSON or a value of the wrong type
+ * @param nowMs - default for a missing `state_time`
+ * @returns `undefined` for an empty body, which is not a request. A record without a state has `state: ''`
+ * @throws {RecordError} the body is not JSON, or a value has the wrong type
  */
 export function decodeRequest(
   id: RequestId,
@@ -36,7 +36,7 @@ function fromRaw(id: RequestId, raw: JsonObject, stat: Stat | undefined, nowMs: 
     declinedBy: texts(raw.declined_by, 'declined_by'),
     labels: texts(raw.node_types, 'node_types'),
     nodeIds: texts(raw.nodes, 'nodes') as NodeId[],
-    // As in Nodepool, anything that counts as "false" switches reuse off.
+    // As in Nodepool, any falsy value switches reuse off.
     reuse: raw.reuse === undefined ? true : Boolean(raw.reuse),
     requestor: text(raw.requestor, 'requestor'),
     requestorData: raw.requestor_data ?? null,
@@ -52,7 +52,7 @@ function fromRaw(id: RequestId, raw: JsonObject, stat: Stat | undefined, nowMs: 
   };
 }
 
-/** Only explanations: whatever is malformed is left out instead of making the request unreadable. */
+/** Skips malformed entries: explanations must not make a request unreadable. */
 function decodeReasons(value: Value): DeclineReasons {
   if (!isObject(value)) return NO_REASONS;
   const reasons: Record<string, DeclineReason> = {};
@@ -68,7 +68,7 @@ function decodeReason(entry: Value): DeclineReason | undefined {
   return { rule: entry.rule, text: entry.text, timeMs: typeof entry.time === 'number' ? entry.time * 1000 : 0 };
 }
 
-/** Entries of other launchers are written back as they were read: with keys that we do not know, malformed ones too. */
+/** Writes back entries of other launchers as they were read, including unknown keys and malformed entries. */
 function encodeReasons(reasons: DeclineReasons, asRead: Value): Json {
   if (!isObject(asRead)) return reasons === NO_REASONS ? (asRead ?? null) : encodeNewReasons(reasons);
   const body: JsonObject = {};
@@ -94,7 +94,7 @@ const KNOWN_KEYS: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 
-/** The body to store: every key of the data model in its order, then the keys others added. */
+/** The body to store: the keys of the data model in order, then unknown keys of other programs. */
 export function encodeRequest(request: RequestRecord): Buffer {
   const { raw } = request;
   const body: { [key: string]: Json } = {
@@ -125,16 +125,16 @@ const EMPTY_REQUEST: RequestRecord = {
   raw: NO_BODY,
 };
 
-/** A request that is not stored yet, state `requested`: its id is `''` until ZooKeeper has given one. */
+/** A request that is not stored yet, in state `requested`. Its id is `''` until ZooKeeper assigns one. */
 export function newRequest(fields: RequestFields & Pick<RequestRecord, 'labels'>, nowMs: number): RequestRecord {
   const request: RequestRecord = { ...EMPTY_REQUEST, stateTimeMs: nowMs };
   return copyWith<RequestRecord>(request, fields);
 }
 
 /**
- * The request with some fields changed. Naming a state, even the same one, sets its time to now.
- * @param actor - when given, the change of state is checked against the transition table
- * @throws {TransitionError} this actor may not make this change
+ * A copy of the request with some fields changed. Setting a state, even the same one, sets its time to now.
+ * @param actor - if set, the state change is checked against the transition table
+ * @throws {TransitionError} the table does not allow this change to this actor
  */
 export function withRequest(
   request: RequestRecord,
@@ -149,10 +149,10 @@ export function withRequest(
   return next;
 }
 
-/** What the handling order looks at. */
+/** Fields that determine the handling order. */
 export type RequestOrder = Pick<RequestRecord, 'id' | 'relativePriority'>;
 
-/** Handling order: priority text, relative priority as a number, sequence text. Negative when `a` comes first. */
+/** Handling order: priority (text), relative priority (number), sequence (text). Negative if `a` comes first. */
 export function compareRequests(a: RequestOrder, b: RequestOrder): number {
   const [priorityA, sequenceA] = splitRequestId(a.id);
   const [priorityB, sequenceB] = splitRequestId(b.id);
@@ -162,7 +162,7 @@ export function compareRequests(a: RequestOrder, b: RequestOrder): number {
   return sequenceA < sequenceB ? -1 : 1;
 }
 
-/** A text that sorts with `<` exactly as {@link compareRequests}; compute it once per record, not per comparison. */
+/** A string that sorts with `<` as {@link compareRequests} does; compute it once per record. */
 export function requestOrderKey(request: RequestOrder): string {
   const [priority, sequence] = splitRequestId(request.id);
   return `${priority}\0${sortableNumber(request.relativePriority)}\0${sequence}`;
@@ -175,7 +175,7 @@ function splitRequestId(id: string): [priority: string, sequence: string] {
 
 const scratch = new DataView(new ArrayBuffer(8));
 
-/** Sixteen hex digits in number order: the bits of a double sort as integers once negatives are flipped. */
+/** Sixteen hex digits that sort numerically: the bits of a double sort as integers once negatives are flipped. */
 function sortableNumber(value: number): string {
   scratch.setFloat64(0, value + 0); // "+ 0" turns -0 into 0
   const negative = scratch.getInt32(0) < 0;

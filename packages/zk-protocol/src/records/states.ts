@@ -1,17 +1,17 @@
 import { TransitionError } from './errors.js';
 import { NODE_STATES, REQUEST_STATES, type NodeRecord, type NodeState, type RequestState } from './types.js';
 
-/** Who writes a node's state. `launcher` stands for all its workers, `operator` for the command line. */
+/** Writer of a node's state. `launcher` includes all its workers, `operator` is the command line. */
 export type NodeActor = 'launcher' | 'static' | 'metastatic' | 'zuul' | 'operator';
-/** Who writes a request's state. `requestor` is Zuul, min-ready, metastatic or the command line. */
+/** Writer of a request's state. `requestor` is Zuul, min-ready, metastatic or the command line. */
 export type RequestActor = 'launcher' | 'requestor';
 
-/** One allowed change; `undefined` as `from` is a record that does not exist yet, as `to` its removal. */
+/** An allowed state change. `from` is `undefined` for a new record, `to` for its removal. */
 export interface Transition<State extends string, Actor extends string> {
   readonly from: State | 'any' | undefined;
   readonly to: State | undefined;
   readonly actor: Actor;
-  /** The lock that must be held: the record's own, the lasting one of a metastatic backing node, or none. */
+  /** Required lock: of the record, the permanent one of a metastatic backing node, or none. */
   readonly lock: 'none' | 'record' | 'lasting';
   readonly when: string;
 }
@@ -21,7 +21,7 @@ export type NodeTransition = Transition<NodeState, NodeActor>;
 /** An allowed change of a request. */
 export type RequestTransition = Transition<RequestState, RequestActor>;
 
-/** States in which an unlocked node is garbage and gets deleted. All others survive being unlocked. */
+/** States in which an unlocked node is garbage and gets deleted. */
 export const UNLOCKED_GARBAGE_STATES: ReadonlySet<string> = new Set<NodeState>([
   'used',
   'in-use',
@@ -34,19 +34,19 @@ export const UNLOCKED_GARBAGE_STATES: ReadonlySet<string> = new Set<NodeState>([
 
 const KNOWN_NODE_STATES: ReadonlySet<string> = new Set(NODE_STATES);
 
-/** False for a state of a newer or foreign program: such a node is kept and left unchanged. */
+/** False for a state of a newer release or another program; leave such a node unchanged. */
 export function isKnownNodeState(state: string): state is NodeState {
   return KNOWN_NODE_STATES.has(state);
 }
 
 const KNOWN_REQUEST_STATES: ReadonlySet<string> = new Set(REQUEST_STATES);
 
-/** False for a state of a newer or foreign program: such a request is kept and left unchanged. */
+/** False for a state of a newer release or another program; leave such a request unchanged. */
 export function isKnownRequestState(state: string): state is RequestState {
   return KNOWN_REQUEST_STATES.has(state);
 }
 
-/** Every change of a node's state the data model knows. Our own writes are checked against it. */
+/** All state changes of nodes in the data model. Our writes are checked against this table. */
 export const NODE_TRANSITIONS: readonly NodeTransition[] = [
   { from: undefined, to: 'init', actor: 'launcher', lock: 'none', when: 'made for a request' },
   { from: 'init', to: 'building', actor: 'launcher', lock: 'record', when: 'locked, launch begins' },
@@ -65,7 +65,7 @@ export const NODE_TRANSITIONS: readonly NodeTransition[] = [
   { from: 'hold', to: 'used', actor: 'zuul', lock: 'record', when: 'the autohold was deleted or expired' },
   { from: 'any', to: 'hold', actor: 'operator', lock: 'record', when: 'nodepool hold' },
   { from: 'any', to: 'deleting', actor: 'operator', lock: 'record', when: 'nodepool delete' },
-  { from: 'ready', to: 'deleting', actor: 'launcher', lock: 'record', when: 'too old, or room needed at quota' },
+  { from: 'ready', to: 'deleting', actor: 'launcher', lock: 'record', when: 'too old, or its quota is needed' },
   { from: 'ready', to: 'deleting', actor: 'static', lock: 'record', when: 'no longer in the configuration' },
   { from: 'hold', to: 'deleting', actor: 'launcher', lock: 'record', when: 'held for too long' },
   { from: 'init', to: 'deleting', actor: 'launcher', lock: 'record', when: 'left over by a lost request' },
@@ -74,13 +74,13 @@ export const NODE_TRANSITIONS: readonly NodeTransition[] = [
   { from: 'building', to: 'deleting', actor: 'launcher', lock: 'record', when: 'its launcher vanished' },
   { from: 'failed', to: 'deleting', actor: 'launcher', lock: 'record', when: 'the launch failed' },
   { from: 'aborted', to: 'deleting', actor: 'launcher', lock: 'record', when: 'the launch was aborted' },
-  { from: 'deleting', to: 'deleting', actor: 'launcher', lock: 'record', when: 'deletion is taken up again' },
-  { from: 'deleted', to: 'deleting', actor: 'launcher', lock: 'record', when: 'removal is taken up again' },
+  { from: 'deleting', to: 'deleting', actor: 'launcher', lock: 'record', when: 'deletion is resumed' },
+  { from: 'deleted', to: 'deleting', actor: 'launcher', lock: 'record', when: 'removal is resumed' },
   { from: 'deleting', to: 'deleted', actor: 'launcher', lock: 'record', when: 'the resource is gone' },
   { from: 'deleted', to: undefined, actor: 'launcher', lock: 'record', when: 'lock and record are removed' },
 ];
 
-/** Every change of a request's state the data model knows. Our own writes are checked against it. */
+/** All state changes of requests in the data model. Our writes are checked against this table. */
 export const REQUEST_TRANSITIONS: readonly RequestTransition[] = [
   { from: undefined, to: 'requested', actor: 'requestor', lock: 'none', when: 'submitted' },
   { from: 'requested', to: 'requested', actor: 'requestor', lock: 'record', when: 'priority revised' },
@@ -103,19 +103,18 @@ function allowed(known: ReadonlySet<string>, from: string | undefined, to: strin
   return known.has(`${from ?? ''}>${to}>${actor}`) || (from !== undefined && known.has(`any>${to}>${actor}`));
 }
 
-/** Checks a change of a node's state. `from` is `undefined` for a new node. @throws {TransitionError} */
+/** Checks a state change of a node. `from` is `undefined` for a new node. @throws {TransitionError} */
 export function assertNodeTransition(from: string | undefined, to: string, actor: NodeActor): void {
   if (!allowed(NODE_INDEX, from, to, actor)) throw new TransitionError('node', from, to, actor);
 }
 
-/** Checks a change of a request's state. `from` is `undefined` for a new request. @throws {TransitionError} */
+/** Checks a state change of a request. `from` is `undefined` for a new request. @throws {TransitionError} */
 export function assertRequestTransition(from: string | undefined, to: string, actor: RequestActor): void {
   if (!allowed(REQUEST_INDEX, from, to, actor)) throw new TransitionError('request', from, to, actor);
 }
 
 /**
- * True for a node that is ready and that no request has been promised. Whether some process has its lock at the moment is
- * for the caller to ask: the record does not say.
+ * Whether a node is ready and not allocated to a request. Callers must check its lock, which is not part of the record.
  */
 export function isFree({ state, allocatedTo }: Pick<NodeRecord, 'state' | 'allocatedTo'>): boolean {
   return state === 'ready' && allocatedTo === null;

@@ -1,7 +1,7 @@
 import type { Stat } from '../client/contract/types.js';
 
 declare const brand: unique symbol;
-/** A text that is known to be one kind of id. */
+/** A string that is one kind of id. */
 export type Branded<T extends string> = string & { readonly [brand]: T };
 /** Ten digits, e.g. `0000000042`. */
 export type NodeId = Branded<'NodeId'>;
@@ -10,12 +10,12 @@ export type RequestId = Branded<'RequestId'>;
 /** Id of a pool worker: `<fqdn>-PoolWorker.<provider>-<pool>-<32 hex>`. */
 export type LauncherId = Branded<'LauncherId'>;
 
-/** What JSON can say. */
+/** A JSON value. */
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 /** A JSON object. */
 export type JsonObject = { [key: string]: Json };
 
-/** Known node states, in the order in which figures show them. */
+/** Known node states, in display order. */
 export const NODE_STATES = [
   'init',
   'building',
@@ -29,19 +29,19 @@ export const NODE_STATES = [
   'aborted',
   'deleted',
 ] as const;
-/** A known node state; a record may carry another text, which is kept and left unchanged. */
+/** A known node state. Records with other states are kept unchanged. */
 export type NodeState = (typeof NODE_STATES)[number];
-/** Known request states, in the order in which figures show them. */
+/** Known request states, in display order. */
 export const REQUEST_STATES = ['requested', 'pending', 'fulfilled', 'failed'] as const;
-/** A known request state; a record may carry another text, which is kept and left unchanged. */
+/** A known request state. Records with other states are kept unchanged. */
 export type RequestState = (typeof REQUEST_STATES)[number];
 
 /** Amounts by resource name (`instances`, `cores`, `ram` in MiB, `volumes`, `volume-gb`, ...). */
 export type Resources = Record<string, number>;
 
-/** Common to all records. Records are immutable: change one with its `with…` function. */
+/** Common fields of all records. Records are immutable; the `with…` functions make changed copies. */
 export interface RecordBase {
-  /** The body as last read, so that keys we do not know survive a rewrite. Empty for a new record. */
+  /** The body as last read, to preserve unknown keys. Empty for a new record. */
   readonly raw: Readonly<JsonObject>;
   /** `undefined` for a record that is not stored yet. */
   readonly stat: Stat | undefined;
@@ -56,7 +56,7 @@ export interface NodeRecord extends RecordBase {
   readonly cloud: string | null;
   readonly provider: string | null;
   readonly pool: string | null;
-  /** The labels this node can serve (`type` on the wire). */
+  /** Labels that the node can serve (`type` on the wire). */
   readonly labels: readonly string[];
   readonly allocatedTo: RequestId | null;
   readonly az: string | null;
@@ -66,7 +66,7 @@ export interface NodeRecord extends RecordBase {
   readonly publicIpv6: string | null;
   readonly hostId: string | null;
   readonly interfaceIp: string | null;
-  /** Usually a number; other drivers may put anything here. */
+  /** Usually a number; drivers may store any value. */
   readonly connectionPort: Json;
   readonly imageId: string | null;
   readonly launcher: string | null;
@@ -88,26 +88,26 @@ export interface NodeRecord extends RecordBase {
   readonly tenantName: string | null;
   readonly driverData: Json;
   readonly requestor: string | null;
-  /** Ours (`launch_error`): why the last launch attempt failed. */
+  /** Error of the last launch attempt (`launch_error`, our addition). */
   readonly launchError: string | null;
 }
 
-/** Why one pool did not take a request: ours (`decline_reasons`), keyed by launcher id, ignored by others. */
+/** Why a pool declined a request (`decline_reasons`, our addition; keyed by launcher id). */
 export interface DeclineReason {
   readonly rule: string;
   readonly text: string;
   readonly timeMs: number;
 }
 
-/** An ask for a list of labels. */
+/** A request for nodes with a list of labels. */
 export interface RequestRecord extends RecordBase {
   readonly id: RequestId;
   readonly state: RequestState | (string & {});
   readonly stateTimeMs: number;
   readonly declinedBy: readonly string[];
-  /** Wanted labels in order, repeats allowed (`node_types` on the wire). */
+  /** Requested labels in order, repeats allowed (`node_types` on the wire). */
   readonly labels: readonly string[];
-  /** Node ids in the order of `labels`; filled when fulfilled (`nodes` on the wire). */
+  /** Node ids in the order of `labels`; set when the request is fulfilled (`nodes` on the wire). */
   readonly nodeIds: readonly NodeId[];
   readonly reuse: boolean;
   readonly requestor: string | null;
@@ -119,7 +119,7 @@ export interface RequestRecord extends RecordBase {
   readonly createdTimeMs: number | null;
   readonly tenantName: string | null;
   readonly declineReasons: Readonly<Record<string, DeclineReason>>;
-  /** Ours (`launch_error`): why the last launch for this request failed. */
+  /** Error of the last launch for this request (`launch_error`, our addition). */
   readonly launchError: string | null;
 }
 
@@ -132,13 +132,13 @@ export interface ComponentRecord extends RecordBase {
   readonly state: string;
   readonly version: string | null;
   readonly modelApi: number;
-  /** Ours (`web_url`): where this launcher answers the web. */
+  /** Address of this launcher's web server (`web_url`, our addition). */
   readonly webUrl?: string | null;
-  /** Ours (`conditions`): what this service has found to be wrong now, as `core` defines conditions. Missing: nothing. */
+  /** Current problems of this service (`conditions`, our addition; defined in `core`). Missing if there are none. */
   readonly conditions?: readonly JsonObject[] | undefined;
 }
 
-/** A running pool worker; legacy `/nodepool/launchers` entries appear as these too, with `legacy` set. */
+/** A running pool worker. Entries below `/nodepool/launchers` are also read as such, with `legacy` set. */
 export interface PoolComponentRecord extends ComponentRecord {
   readonly kind: 'pool';
   readonly launcherId: LauncherId;
@@ -148,11 +148,11 @@ export interface PoolComponentRecord extends ComponentRecord {
   readonly priority: number;
   readonly paused: boolean;
   readonly legacy: boolean;
-  /** `open`: the provider fails, and other pools are better. Missing: nothing is known against it. */
+  /** `open` if the provider is failing and other pools should be preferred; missing if it is healthy. */
   readonly health?: string | null;
   /**
-   * For how long the pool leaves a request to the first pool of that request, ms. `0`: it takes what it can at once. Missing:
-   * so does it, and it is of the original, or of a version that does not know that rule.
+   * How long the pool leaves a request to the request's first pool, in ms. `0`: it accepts requests at once. Missing: the
+   * same, in Nodepool and in releases without that rule.
    */
   readonly firstPoolPauseMs?: number | null;
 }

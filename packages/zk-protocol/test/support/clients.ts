@@ -8,7 +8,7 @@ afterEach(async () => {
   while (cleanups.length > 0) await cleanups.pop()?.();
 });
 
-/** Runs after the test, last one first. */
+/** Runs a cleanup after the test, in reverse order. */
 export function onTestEnd(cleanup: Cleanup): void {
   cleanups.push(cleanup);
 }
@@ -26,11 +26,16 @@ export async function stopping<T extends { stop(): Promise<void> }>(starting: Pr
   return server;
 }
 
-/** States in the order they were told. */
+/** States in the order they were reported. */
 export function recordStates(client: ZooKeeper): ConnectionState[] {
   const states: ConnectionState[] = [];
   client.onState((state) => states.push(state));
   return states;
+}
+
+/** Waits until the condition holds; the test's time limit ends it. */
+export async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 2));
 }
 
 /** Waits until the check passes. */
@@ -38,7 +43,7 @@ export function eventually(check: () => void | Promise<void>, timeoutMs = 50_000
   return vi.waitFor(check, { timeout: timeoutMs, interval: 10 });
 }
 
-/** Waits for a state. */
+/** Waits until the client is in a state. */
 export function reaches(client: ZooKeeper, state: ConnectionState): Promise<void> {
   return eventually(() => expect(client.state).toBe(state));
 }
@@ -53,7 +58,7 @@ export function recordingLogger() {
   return { lines, logger: { debug: add('debug'), info: add('info'), warn: add('warn'), error: add('error') } };
 }
 
-/** Waits for the next change to a state, however short it lasts; call it before what causes the change. */
+/** Waits for the next change to a state, however briefly it lasts. Call it before the action that causes the change. */
 export function changesTo(client: ZooKeeper, state: ConnectionState): Promise<void> {
   return new Promise((resolve) => {
     const unsubscribe = client.onState((next) => {

@@ -1,8 +1,8 @@
 import type { ReadOperation, ZooKeeper } from '../../src/client/contract/types.js';
 
 /**
- * A session whose reads are answered only when something else has happened.
- * @param happen - what; called with each read
+ * A session that runs an action before it answers a read.
+ * @param happen - the action; called with each read
  */
 export function whileReading(zk: ZooKeeper, happen: (reads: readonly ReadOperation[]) => Promise<void>): ZooKeeper {
   const multiRead: ZooKeeper['multiRead'] = async (operations) => {

@@ -1,0 +1,97 @@
+import { beforeEach, expect, it } from 'vitest';
+import { recordingLogger } from '../../test/support/clients.js';
+import type { Stat } from '../client/contract/types.js';
+import { RecordError } from '../records/errors.js';
+import { RecordTable } from './record-table.js';
+import type { RecordChange } from './types.js';
+
+interface Item {
+  readonly text: string;
+  readonly stat: Stat | undefined;
+}
+
+const at = (mzxid: number) => ({ mzxid: BigInt(mzxid) }) as Stat;
+const body = (text: string) => Buffer.from(text);
+
+function decode(id: string, bytes: Buffer, stat: Stat): Item | undefined {
+  const text = bytes.toString();
+  if (text === 'malformed') throw new RecordError(`item ${id}`, 'it is malformed');
+  return text === '' ? undefined : { text, stat };
+}
+
+let table: RecordTable<Item>;
+let changes: string[];
+let lines: string[];
+
+beforeEach(() => {
+  const recording = recordingLogger();
+  lines = recording.lines;
+  changes = [];
+  table = new RecordTable(decode, recording.logger);
+  table.onChange(({ id, before, after }: RecordChange<Item>) =>
+    changes.push(`${id}: ${before?.text} -> ${after?.text}`),
+  );
+});
+
+it('reports a new, a changed and a removed record', () => {
+  table.store('a', body('one'), at(1));
+  table.store('a', body('two'), at(2));
+  table.remove('a');
+  table.remove('a');
+
+  expect(changes).toEqual(['a: undefined -> one', 'a: one -> two', 'a: two -> undefined']);
+  expect(table.size).toBe(0);
+});
+
+it('ignores a reply that is as old as the known record, or older', () => {
+  table.store('a', body('two'), at(2));
+  table.store('a', body('same'), at(2));
+  table.store('a', body('old'), at(1));
+
+  expect(changes).toEqual(['a: undefined -> two']);
+});
+
+it('removes a record whose body became empty', () => {
+  table.store('a', body('one'), at(1));
+  table.store('a', body(''), at(2));
+
+  expect(changes).toEqual(['a: undefined -> one', 'a: one -> undefined']);
+});
+
+it('keeps a record whose new body is malformed, and logs each such body once', () => {
+  table.store('a', body('one'), at(1));
+  table.store('a', body('malformed'), at(2));
+  table.store('a', body('malformed'), at(2));
+  table.store('a', body('malformed'), at(3));
+
+  expect(table.get('a')?.text).toBe('one');
+  expect(lines).toHaveLength(2);
+  expect(lines[0]).toBe('error Ignored a malformed record: cannot read item a: it is malformed');
+});
+
+it('applies each operation of one multi, which have the same transaction id, and reports when asked to', () => {
+  const set = (text: string, zxid: number) => ({
+    ...{ path: '/a', data: text, result: { op: 'set' as const, stat: at(zxid) } },
+  });
+
+  table.applyEffect('a', set('first', 5));
+  table.applyEffect('a', set('second', 5));
+  table.applyEffect('a', set('outdated', 4));
+  expect(changes).toEqual([]);
+  table.report('a', undefined);
+
+  expect(changes).toEqual(['a: undefined -> second']);
+});
+
+it('calls the other listeners when one throws', () => {
+  const seen: string[] = [];
+  table.onChange(() => {
+    throw new Error('broken listener');
+  });
+  table.onChange(({ id }) => seen.push(id));
+
+  table.store('a', body('one'), at(1));
+
+  expect(seen).toEqual(['a']);
+  expect(lines).toEqual(['error Cache listener failed: broken listener']);
+});
