@@ -22,6 +22,7 @@ export class CloudFileCache {
   /** What was found at the last load that found it. */
   readonly lastGood = new Map<string, FoundCloud>();
   #files: CloudFiles | undefined;
+  #env: Env | undefined;
 
   /** Forgets what the files said. */
   reset(): void {
@@ -30,6 +31,8 @@ export class CloudFileCache {
 
   /** @throws {ConfigError} a file is there and cannot be understood */
   get(env: Env): CloudFiles {
+    if (this.#env !== env) this.reset();
+    this.#env = env;
     return (this.#files ??= readCloudFiles({ env }));
   }
 }
