@@ -6,6 +6,22 @@ import { defineConfig } from 'vitest/config';
  */
 const LIMITS = { testTimeout: 120_000, hookTimeout: 120_000, expect: { poll: { timeout: 50_000 } } };
 
+/** Tests of seconds or more, such as those that start many servers: `npm run test:slow`. */
+const SLOW = '**/*.slow.test.ts';
+/** Which tests run: `quick`, `slow`, or all of them. `scripts/test.mjs` says. */
+const KIND = process.env['NODEPOOL_TESTS'];
+const NEVER = [
+  '**/dist/**',
+  '**/node_modules/**',
+  ...(KIND === 'quick' ? [SLOW] : KIND === 'slow' ? ['**/!(*.slow).test.{ts,js}'] : []),
+];
+
+/**
+ * Files of one project share a process and what it has imported: importing core again for each file took more than half of the CPU.
+ * For packages whose modules keep no state; those that start programs or handle signals keep a process for each file.
+ */
+const SHARED = { isolate: false };
+
 /** One project per package; workspace packages resolve to their sources, so tests need no build. */
 const project = (name: string, dir: string, extra: object = {}) => ({
   resolve: { conditions: ['@nodepool/source', 'node', 'import', 'default'] },
@@ -14,7 +30,7 @@ const project = (name: string, dir: string, extra: object = {}) => ({
     name,
     root: dir,
     include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
-    exclude: ['**/dist/**', '**/node_modules/**'],
+    exclude: NEVER,
     ...LIMITS,
     ...extra,
   },
@@ -23,19 +39,19 @@ const project = (name: string, dir: string, extra: object = {}) => ({
 export default defineConfig({
   test: {
     projects: [
-      project('zk-protocol', 'packages/zk-protocol'),
-      project('core', 'packages/core'),
-      project('history', 'packages/history'),
-      project('driver-static', 'packages/driver-static'),
-      project('driver-fake', 'packages/driver-fake'),
-      project('driver-openstack', 'packages/driver-openstack'),
-      project('driver-gce', 'packages/driver-gce'),
-      project('driver-metastatic', 'packages/driver-metastatic'),
+      project('zk-protocol', 'packages/zk-protocol', SHARED),
+      project('core', 'packages/core', SHARED),
+      project('history', 'packages/history', SHARED),
+      project('driver-static', 'packages/driver-static', SHARED),
+      project('driver-fake', 'packages/driver-fake', SHARED),
+      project('driver-openstack', 'packages/driver-openstack', SHARED),
+      project('driver-gce', 'packages/driver-gce', SHARED),
+      project('driver-metastatic', 'packages/driver-metastatic', SHARED),
       project('simple-driver', 'examples/simple-driver', { include: ['test/**/*.test.js'] }),
       project('create-driver', 'packages/create-driver'),
       project('daemon', 'packages/daemon'),
       project('launcher', 'packages/launcher'),
-      project('builder', 'packages/builder', { exclude: ['**/dist/**', '**/node_modules/**', 'test/image/**'] }),
+      project('builder', 'packages/builder', { exclude: [...NEVER, 'test/image/**'] }),
       project('e2e-image', 'packages/builder', { include: ['test/image/**/*.test.ts'] }),
       project('cli', 'packages/cli'),
       project('repository', 'scripts', { include: ['*.test.ts'] }),
@@ -46,7 +62,7 @@ export default defineConfig({
       project('simulator', 'simulator', { testTimeout: 300_000 }),
       project('e2e', 'e2e', {
         testTimeout: 300_000,
-        exclude: ['**/dist/**', '**/node_modules/**', 'src/openstack/**'],
+        exclude: [...NEVER, 'src/openstack/**'],
       }),
       project('e2e-openstack', 'e2e', {
         include: ['src/openstack/**/*.test.ts'],

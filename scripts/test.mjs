@@ -1,6 +1,9 @@
-// test.mjs [unit|e2e|openstack|image [ARGUMENTS OF VITEST]]: everything (checks, unit and integration tests, end-to-end tests), or
-// one kind of tests alone. Those on a real OpenStack (700 MB, half an hour or more) and the real image of the builder's README (Debian
-// from the network, minutes) run when they are asked for.
+// test.mjs [all|slow|unit|e2e|openstack|image [ARGUMENTS OF VITEST]]
+//   without an argument  checks, and all tests but the slow ones
+//   slow                 the slow tests, whose files end in .slow.test.ts
+//   all                  both
+//   unit, e2e            the unit and integration tests, or the end-to-end tests
+//   openstack, image     on a real OpenStack (700 MB, half an hour), the real image of the builder's README (downloads Debian)
 // The last line is `N passed, N failed`; the exit status is 0 only when nothing failed. A failing stage ends the run.
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -20,8 +23,16 @@ const STAGES = {
   openstack: ['--project', 'e2e-openstack'],
   image: ['--project', 'e2e-image'],
 };
-/** Stages that run only when they are named. */
-const ON_DEMAND = ['openstack', 'image'];
+/** What an argument runs: stages, with or without checks, and which tests. */
+const RUNS = {
+  quick: { isChecked: true, stages: ['unit', 'e2e'], tests: 'quick' },
+  slow: { isChecked: false, stages: ['unit', 'e2e'], tests: 'slow' },
+  all: { isChecked: true, stages: ['unit', 'e2e'], tests: 'all' },
+  unit: { isChecked: false, stages: ['unit'], tests: 'all' },
+  e2e: { isChecked: false, stages: ['e2e'], tests: 'all' },
+  openstack: { isChecked: false, stages: ['openstack'], tests: 'all' },
+  image: { isChecked: false, stages: ['image'], tests: 'all' },
+};
 /** Files that are named at the end of a stage. */
 const SLOWEST = 5;
 
@@ -60,14 +71,15 @@ function slowest({ testResults }) {
     .join(', ');
 }
 
-function runStage(name, args) {
+function runStage(name, tests, args) {
   const started = Date.now();
   const dir = mkdtempSync(join(tmpdir(), 'nodepool-test-'));
   const reportFile = join(dir, 'report.json');
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${reportFile}`];
   try {
     const argv = [bin('vitest/vitest.mjs'), 'run', ...args, ...reporters];
-    const { status } = spawnSync(process.execPath, argv, { cwd: root, stdio: 'inherit' });
+    const env = { ...process.env, NODEPOOL_TESTS: tests };
+    const { status } = spawnSync(process.execPath, argv, { cwd: root, stdio: 'inherit', env });
     const report = readReport(reportFile);
     count(report, status);
     console.log(`${name}: ${seconds(Date.now() - started)}; slowest: ${slowest(report)}`);
@@ -77,22 +89,22 @@ function runStage(name, args) {
   if (total.failed > 0) finish();
 }
 
-const [only, ...more] = process.argv.slice(2);
-if (only !== undefined && !(only in STAGES)) {
-  console.error(`usage: test.mjs [${Object.keys(STAGES).join('|')}]`);
+const [argument = 'quick', ...more] = process.argv.slice(2);
+const run = RUNS[argument];
+if (run === undefined) {
+  console.error(`usage: test.mjs [${Object.keys(RUNS).join('|')}]`);
   process.exit(2);
 }
 ensureBuilt();
-if (only === undefined) {
-  const failedChecks = runChecks();
-  total.failed += failedChecks.length;
-  if (failedChecks.length > 0) finish();
+if (run.isChecked) {
+  total.failed += (await runChecks()).length;
+  if (total.failed > 0) finish();
 }
-for (const [name, args] of Object.entries(STAGES)) {
-  if (only === undefined ? !ON_DEMAND.includes(name) : only === name) runStage(name, [...args, ...more]);
-}
-if (only === undefined)
+for (const name of run.stages) runStage(name, run.tests, [...STAGES[name], ...more]);
+if (argument === 'quick') console.log('Not run: npm run test:slow, some 20 minutes.');
+if (argument === 'all' || argument === 'slow') {
   console.log(
-    'Not run, as root: npm run test:openstack on a real OpenStack (700 MB, half an hour), npm run test:image (downloads Debian).',
+    'Not run, as root: npm run test:openstack (700 MB, half an hour), npm run test:image (downloads Debian).',
   );
+}
 finish();

@@ -1,19 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { runSeeds } from './run-seeds.js';
 import { simulate } from './simulate.js';
-
-/** Runs so many seeds; throws at the first that shows something that must not be, with how to replay it. */
-async function runSeeds(from: number, count: number): Promise<number> {
-  let fulfilled = 0;
-  for (let seed = from; seed < from + count; seed++) {
-    const result = await simulate(seed);
-    if (result.violations.length > 0) {
-      const replay = `npm run simulate -- --from ${seed} --seeds 1 --trace`;
-      throw new Error([`seed ${seed}:`, ...result.violations.slice(0, 5), replay].join('\n'));
-    }
-    fulfilled += result.fulfilled;
-  }
-  return fulfilled;
-}
 
 describe('simulation', () => {
   it('gives the same run for the same seed, traced or not', async () => {

@@ -1,0 +1,19 @@
+import { simulate } from './simulate.js';
+
+/**
+ * Runs consecutive seeds for a test.
+ * @returns how many requests were fulfilled
+ * @throws {Error} at the first seed with a violation, with the command that replays it
+ */
+export async function runSeeds(from: number, count: number): Promise<number> {
+  let fulfilled = 0;
+  for (let seed = from; seed < from + count; seed++) {
+    const result = await simulate(seed);
+    if (result.violations.length > 0) {
+      const replay = `npm run simulate -- --from ${seed} --seeds 1 --trace`;
+      throw new Error([`seed ${seed}:`, ...result.violations.slice(0, 5), replay].join('\n'));
+    }
+    fulfilled += result.fulfilled;
+  }
+  return fulfilled;
+}
