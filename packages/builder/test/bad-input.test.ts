@@ -124,7 +124,7 @@ describe('a build', () => {
 });
 
 describe('an upload', () => {
-  it('of a file that is not what was built fails, and leaves nothing in the cloud', async () => {
+  it('of a file that differs from the build fails, and leaves nothing in the cloud', async () => {
     const of = await start({ provider: 'pause: true' });
     const builder = await of.builder();
     await vi.waitFor(() => expect(of.states('debian').builds).toEqual(['ready']), WAIT);
@@ -133,7 +133,7 @@ describe('an upload', () => {
 
     await builder.reconfigure(await of.reload({ diskimages: image() }));
 
-    await said(of, /error Upload failed: .*debian-\w+\.qcow2" is not what was built: its md5 is \w+, and should be/);
+    await said(of, /error Upload failed: .*debian-\w+\.qcow2" differs from the build: its md5 is \w+, expected/);
     await vi.waitFor(async () => expect(await of.cloudImages()).toEqual([]), WAIT);
     expect(of.states('debian').builds).toEqual(['ready']);
   });

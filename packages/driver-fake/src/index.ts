@@ -11,6 +11,7 @@ export {
   CloudServer,
   connectInProcess,
   FAILURES,
+  FailuresOnOrder,
   FakeCloud,
   HttpClient,
   SshEndpoints,

@@ -174,7 +174,7 @@ async function checkData(image: Image, { file, md5 }: ImageUpload, signal: Abort
   if (md5 !== undefined && checksum === md5) return;
   const own = await sumsOf(file, signal);
   if (md5 !== undefined && own.md5 !== md5) {
-    throw new Error(`"${file}" is not what was built: its md5 is ${own.md5}, and should be ${md5}`);
+    throw new Error(`"${file}" differs from the build: its md5 is ${own.md5}, expected ${md5}`);
   }
   const isOther = checksum !== undefined && checksum !== own.md5;
   const isOtherHash = hashAlgorithm === 'sha512' && hashValue !== undefined && hashValue !== own.sha512;

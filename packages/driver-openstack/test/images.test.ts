@@ -110,9 +110,9 @@ describe('an upload', () => {
     expect(ours()).toEqual([]);
   });
 
-  it('of a file that is not what was built leaves nothing', async () => {
+  it('of a file that differs from the build leaves nothing', async () => {
     await expect(images.upload({ ...upload, md5: '0'.repeat(32) }, NEVER)).rejects.toThrow(
-      /image\.qcow2" is not what was built: its md5 is \w{32}, and should be 0{32}/,
+      /image\.qcow2" differs from the build: its md5 is \w{32}, expected 0{32}/,
     );
 
     expect(ours()).toEqual([]);

@@ -10,6 +10,7 @@ export { addressOf, defaultCloudDir } from './client/address.js';
 export { callCloud } from './client/calls.js';
 export type { CallName, CloudCalls } from './client/calls.js';
 export type { CloudChange, CloudClient } from './client/client.js';
+export { FailuresOnOrder } from './client/failures-on-order.js';
 export { HttpClient } from './client/http-client.js';
 export { connectInProcess } from './client/in-process.js';
 

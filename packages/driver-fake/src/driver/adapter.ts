@@ -20,7 +20,7 @@ import { deleteMachine } from './delete-node.js';
 import { toInstance, type FakeInstance } from './instance.js';
 import { uploadImage } from './upload-image.js';
 
-/** The fake cloud as core's state-machine provider sees it. */
+/** Adapter of the fake cloud for core's state-machine provider. */
 export class FakeAdapter implements Adapter<FakeInstance, FakeLabelConfig, FakePoolConfig> {
   readonly #config: FakeProviderConfig;
   readonly #client: CloudClient;

@@ -10,14 +10,14 @@ import {
 } from '@nodepool/core';
 import { CloudFailure, type CallName, type CloudCalls, type CloudClient } from '../cloud/index.js';
 
-/** Makes a call to the cloud. What it refuses is an error of core; for an order that can never work, `ConfigError`. */
+/** Calls the cloud. Rejects with errors of core; `ConfigError` for an order that can never succeed. */
 export type CloudCall = <Name extends CallName>(
   name: Name,
   args: CloudCalls[Name][0],
   signal: AbortSignal,
 ) => Promise<CloudCalls[Name][1]>;
 
-/** Makes a call to the cloud when its turn comes. @param metric - as openstack names its calls */
+/** A rate-limited call to the cloud. @param metric - name of the call, in the form of the openstack driver */
 export type PacedCall = <Name extends CallName>(
   metric: string,
   name: Name,
@@ -25,7 +25,7 @@ export type PacedCall = <Name extends CallName>(
   signal: AbortSignal,
 ) => Promise<CloudCalls[Name][1]>;
 
-/** Calls of a cloud, with errors of core. */
+/** Calls of a cloud that reject with errors of core. */
 export function callsOf(cloud: CloudClient): CloudCall {
   return async (name, args, signal) => {
     try {
@@ -36,12 +36,12 @@ export function callsOf(cloud: CloudClient): CloudCall {
   };
 }
 
-/** Calls that wait for their turn, and are counted. */
+/** Calls that the task manager limits and counts. */
 export function pacedCallsOf(call: CloudCall, tasks: TaskManager): PacedCall {
   return (metric, name, args, signal) => tasks.call(metric, (own) => call(name, args, own), { signal });
 }
 
-/** The error of core that tells a caller what to do next. */
+/** The matching error of core. */
 function translate(call: string, failure: CloudFailure): Error {
   const message = `fake cloud, call "${call}": ${failure.message}`;
   const options = { cause: failure };

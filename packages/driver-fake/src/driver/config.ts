@@ -9,21 +9,21 @@ import type {
 } from '@nodepool/core';
 import { addressOf, defaultCloudDir, readSettings } from '../cloud/index.js';
 
-/** An image that is already in the cloud. */
+/** An existing image of the cloud. */
 export interface FakeCloudImageConfig extends CloudImageConfig {
-  /** Taken as it is, without asking the cloud. */
+  /** Used without a lookup. */
   readonly imageId: string | undefined;
-  /** Id or name; that of the entry when nothing else is given. */
+  /** Id or name; default: the name of the entry. */
   readonly imageName: string;
 }
 
-/** A label: how large its instances are, and of which image. */
+/** A label: size and image of its instances. */
 export interface FakeLabelConfig extends StateMachineLabelConfig {
-  /** MiB; `0`: not asked for. */
+  /** MiB; `0`: any. */
   readonly minRam: number;
-  /** Exactly, or a part of the name beside `minRam`. */
+  /** Exact name; with `minRam`, a part of the name. */
   readonly flavorName: string | undefined;
-  /** Further tags of its instances. */
+  /** Additional tags of its instances. */
   readonly instanceProperties: Readonly<Record<string, string>>;
 }
 
@@ -36,18 +36,18 @@ export interface FakePoolConfig extends StateMachinePoolConfig {
 export interface FakeProviderConfig extends StateMachineProviderConfig {
   readonly pools: ReadonlyMap<string, FakePoolConfig>;
   readonly cloudImages: ReadonlyMap<string, FakeCloudImageConfig>;
-  /** Providers that name the same cloud share it. */
+  /** Name of the cloud. Providers with the same name share it. */
   readonly cloud: string;
   readonly region: string | null;
-  /** Where the cloud keeps its state. */
+  /** State directory of the cloud. */
   readonly cloudDir: string;
-  /** Loopback address its server listens on; `undefined`: a socket in the directory. */
+  /** Loopback address of its server; `undefined`: a socket in the directory. */
   readonly listen: string | undefined;
-  /** Knobs as written. */
+  /** Settings as in YAML. */
   readonly cloudSettings: JsonObject;
 }
 
-/** Calls at the same time: enough for some hundred launches a second at an API time of a second. */
+/** Concurrent calls: enough for several hundred launches a second at an API time of a second. */
 const MAX_PARALLEL_CALLS = 500;
 
 /** Turns a provider entry that has passed the schema into its typed form. */
@@ -83,7 +83,7 @@ export function readProviderConfig(entry: JsonObject, context: ProviderConfigCon
   };
 }
 
-/** What the schema cannot see: the meaning of the settings. */
+/** Checks that the schema cannot express. */
 function checkCloud(dir: string, listen: string | undefined, settings: JsonObject, context: ProviderConfigContext) {
   for (const check of [() => void addressOf(dir, listen), () => void readSettings(settings)]) {
     try {
@@ -94,7 +94,7 @@ function checkCloud(dir: string, listen: string | undefined, settings: JsonObjec
   }
 }
 
-/** What core has read of each entry, and what this driver adds. */
+/** Extends the entries that core has read with the keys of this driver. */
 function named<Common, Own extends Common>(
   list: Json | undefined,
   common: ReadonlyMap<string, Common>,

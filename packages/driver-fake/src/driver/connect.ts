@@ -2,7 +2,7 @@ import type { AdapterContext } from '@nodepool/core';
 import { addressOf, HttpClient, spawnServer, type CloudClient } from '../cloud/index.js';
 import type { FakeProviderConfig } from './config.js';
 
-/** A client of the cloud's own server, which is started when no server answers. */
+/** A client of the server of a cloud. Starts the server if none answers. */
 export function connectToServer(
   config: Pick<FakeProviderConfig, 'cloud' | 'cloudDir' | 'listen'>,
   { clock, logger }: Pick<AdapterContext, 'clock' | 'logger'>,
@@ -14,9 +14,9 @@ export function connectToServer(
     clock,
     revive() {
       if (isStarting()) return;
-      logger.info('Starting the fake cloud', { cloud, dir });
+      logger.info('Starting fake cloud', { cloud, dir });
       isStarting = spawnServer(dir, listen);
     },
-    onLost: (error) => logger.warn('The connection to the fake cloud is lost', { cloud, error }),
+    onLost: (error) => logger.warn('Lost connection to the fake cloud', { cloud, error }),
   });
 }

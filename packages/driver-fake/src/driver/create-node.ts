@@ -19,7 +19,7 @@ import type { CloudInstance, InstanceOrder } from '../cloud/index.js';
 import type { PacedCall } from './cloud-call.js';
 import type { FakeInstance } from './instance.js';
 
-/** Where a creation stands. */
+/** State of a creation. */
 export type CreateState =
   | { readonly name: 'start' }
   | { readonly name: 'looking-for-earlier-attempt' }
@@ -27,10 +27,10 @@ export type CreateState =
   | { readonly name: 'looking-for-lost-answer' }
   | { readonly name: 'waiting-for-instance'; readonly externalId: string };
 
-/** What a creation works with. */
+/** Context of a creation. */
 export interface CreateContext {
   readonly order: InstanceOrder;
-  /** Counts from 1: only a later attempt can find something of an earlier one. */
+  /** Counts from 1. Only a later attempt can find an instance of an earlier one. */
   readonly attempt: number;
   readonly call: PacedCall;
   toInstance(shown: CloudInstance): FakeInstance;
@@ -39,7 +39,7 @@ export interface CreateContext {
 type CreateStep = Step<CreateState, Instance>;
 type Run = MachineRun<FakeInstance>;
 
-/** Creates one instance and ends when it runs. */
+/** Creates one instance; done when it is active. */
 export function createMachine(context: CreateContext): StateMachine<Instance, FakeInstance> {
   return createStateMachine<CreateState, Instance, CreateContext, FakeInstance>({
     name: 'create',
@@ -49,7 +49,7 @@ export function createMachine(context: CreateContext): StateMachine<Instance, Fa
   });
 }
 
-/** A handler for each state. */
+/** Handler of each state. */
 export const createHandlers = {
   start: (_state, { attempt }) => goto({ name: attempt > 1 ? 'looking-for-earlier-attempt' : 'submitting' }),
   'looking-for-earlier-attempt': async (_state, context, run) =>
@@ -61,11 +61,9 @@ export const createHandlers = {
   'waiting-for-instance': async ({ externalId }, { order }, run) => {
     const instance = await run.instances.find(externalId);
     if (!instance) {
-      return failed(
-        new LaunchError('status', `instance "${order.name}" (${externalId}) vanished while it was created`),
-      );
+      return failed(new LaunchError('status', `instance "${order.name}" (${externalId}) vanished while being created`));
     }
-    return judge(instance, order.name);
+    return evaluate(instance, order.name);
   },
 } satisfies Handlers<CreateState, Instance, CreateContext, FakeInstance>;
 
@@ -74,14 +72,14 @@ async function submitInstance(_state: CreateState, context: CreateContext, run: 
     const made = await context.call('compute.POST.servers', 'create', context.order, run.signal);
     return accept(made, context);
   } catch (error) {
-    // The answer may have been lost after the instance was made. A call that was not even taken is known not to have
-    // made any, but asking is cheap and being wrong is not.
+    // The answer may have been lost after the instance was created. The lookup is cheap, so it also follows a call
+    // that never reached the cloud.
     if (isNodepoolError(error, 'NODEPOOL_PROVIDER_UNAVAILABLE')) return goto({ name: 'looking-for-lost-answer' });
     throw error;
   }
 }
 
-/** Continues with an instance that carries the node's tag, and that of the database: each counts its nodes from zero. */
+/** Adopts an instance with the tags of the node and of its database. Node ids are unique only within a database. */
 async function adopt(context: CreateContext, run: Run): Promise<CreateStep | undefined> {
   const { order } = context;
   const tag = { name: NODE_ID_TAG, value: order.metadata[NODE_ID_TAG] ?? '' };
@@ -91,13 +89,13 @@ async function adopt(context: CreateContext, run: Run): Promise<CreateStep | und
   return usable && accept(usable, context);
 }
 
-/** An instance that runs already need not be looked at again. */
+/** An instance that is active already needs no further check. */
 function accept(shown: CloudInstance, context: CreateContext): CreateStep {
   if (shown.status === 'active') return done(context.toInstance(shown));
   return goto({ name: 'waiting-for-instance', externalId: shown.id });
 }
 
-function judge(instance: FakeInstance, name: string): CreateStep {
+function evaluate(instance: FakeInstance, name: string): CreateStep {
   if (instance.ready) return done(instance);
   if (instance.status !== 'error') return wait();
   const fault = instance.fault ?? 'no reason given';

@@ -3,12 +3,12 @@ import { isNodepoolError } from '@nodepool/zk-protocol';
 import type { PacedCall } from './cloud-call.js';
 import type { FakeInstance } from './instance.js';
 
-/** Where a deletion stands. */
+/** State of a deletion. */
 export type DeleteState =
   | { readonly name: 'start'; readonly externalId: string }
   | { readonly name: 'waiting-until-gone'; readonly externalId: string };
 
-/** Deletes one instance and ends when the cloud no longer shows it. */
+/** Deletes one instance; done when the cloud no longer lists it. */
 export function deleteMachine(externalId: string, call: PacedCall): StateMachine<void, FakeInstance> {
   return createStateMachine<DeleteState, void, PacedCall, FakeInstance>({
     name: 'delete',
@@ -18,7 +18,7 @@ export function deleteMachine(externalId: string, call: PacedCall): StateMachine
   });
 }
 
-/** A handler for each state. */
+/** Handler of each state. */
 export const deleteHandlers = {
   start: async ({ externalId }, call, run) => {
     try {

@@ -7,11 +7,11 @@ import { schema } from './schema.js';
 
 /** Options of a driver for tests and simulations. */
 export interface FakeDriverOptions {
-  /** The cloud of a provider. Default: a server of its own, found or started in the cloud's directory. */
+  /** The cloud of a provider. Default: the server process in the cloud's directory, started if necessary. */
   readonly connect?: ((config: FakeProviderConfig, context: AdapterContext) => CloudClient) | undefined;
 }
 
-/** Makes the driver, perhaps with clouds in the same process: see `connectInProcess`. */
+/** Creates the driver. For clouds in the same process, see `connectInProcess`. */
 export function createFakeDriver({ connect = connectToServer }: FakeDriverOptions = {}): Driver {
   return defineStateMachineDriver<FakeProviderConfig>({
     name: 'fake',
@@ -22,5 +22,5 @@ export function createFakeDriver({ connect = connectToServer }: FakeDriverOption
   });
 }
 
-/** Makes instances in a simulated cloud that survives the launcher. */
+/** Creates instances in a simulated cloud that survives the launcher. */
 export const driver: Driver = createFakeDriver();

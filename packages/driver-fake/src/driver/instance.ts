@@ -1,14 +1,14 @@
 import type { Instance } from '@nodepool/core';
 import type { CloudInstance, InstanceStatus } from '../cloud/index.js';
 
-/** An instance as core sees it. */
+/** An instance in core's terms. */
 export interface FakeInstance extends Instance {
   readonly status: InstanceStatus;
   /** Why its status is `error`. */
   readonly fault: string | undefined;
 }
 
-/** Translates what the cloud says about one instance. */
+/** Translates an instance of the cloud. */
 export function toInstance(shown: CloudInstance, cloud: string, region: string | null): FakeInstance {
   const { id, status, metadata, address, az, cores, ram, port, hostKeys, fault } = shown;
   return {

@@ -15,12 +15,12 @@ function object(title: string, properties: JsonObject, required: string[] = []):
   return { title, type: 'object', additionalProperties: false, required, properties };
 }
 
-/** A key that is accepted, as the openstack driver has it. */
+/** A key of the openstack driver that is accepted and ignored. */
 function unused(kind: JsonObject): JsonObject {
-  return { ...kind, description: 'Without effect: accepted, as the openstack driver has it' };
+  return { ...kind, description: 'Without effect; accepted for compatibility with the openstack driver' };
 }
 
-// What openstack does not have is not for its stand-in either.
+// Keys that the openstack driver does not have.
 const { key: _key, ...usualImage } = STATE_MACHINE_SCHEMAS.cloudImage;
 const { 'use-internal-ip': _internal, ...usualPool } = STATE_MACHINE_SCHEMAS.pool;
 const configDrive = { 'config-drive': unused(flag) };
@@ -38,7 +38,7 @@ const cloudImage = {
     {
       ...usualImage,
       ...configDrive,
-      'image-id': { ...text, description: 'Id of the image, taken without asking the cloud', 'x-default': 'none' },
+      'image-id': { ...text, description: 'Id of the image, used without a lookup', 'x-default': 'none' },
       'image-name': { ...text, description: 'Id or name of the image in the cloud', 'x-default': 'its `name`' },
     },
     ['name'],
@@ -56,15 +56,15 @@ const label = {
       'min-ram': {
         type: 'integer',
         minimum: 0,
-        description: 'Memory that is needed, in MiB: the smallest flavor that has it',
+        description: 'Minimum memory in MiB: selects the smallest flavor that has it',
         default: 0,
       },
       'flavor-name': {
         ...text,
-        description: 'Name of the flavor; beside `min-ram` a part of its name',
+        description: 'Name of the flavor; with `min-ram`, a part of its name',
         'x-default': 'any',
       },
-      'instance-properties': { ...map, description: 'Further tags of instances', 'x-default': 'none' },
+      'instance-properties': { ...map, description: 'Additional tags of instances', 'x-default': 'none' },
       'key-name': unused(text),
       userdata: unused({ type: 'string' }),
       networks: unused(texts),
@@ -77,8 +77,8 @@ const label = {
   oneOf: [{ required: ['diskimage'] }, { required: ['cloud-image'] }],
   anyOf: [{ required: ['min-ram'] }, { required: ['flavor-name'] }],
   'x-tolerates': {
-    oneOf: 'of both the diskimage counts, and without either nothing can be launched',
-    anyOf: 'the smallest flavor serves',
+    oneOf: 'with both, the diskimage is used; without either, no instance can be launched',
+    anyOf: 'the smallest flavor is used',
   },
 };
 
@@ -91,12 +91,12 @@ const pool = object(
     networks: unused(texts),
     'security-groups': unused(texts),
     'auto-floating-ip': unused(flag),
-    labels: { type: 'array', description: 'What the pool launches', 'x-default': 'none', items: label },
+    labels: { type: 'array', description: 'Labels that the pool launches', 'x-default': 'none', items: label },
   },
   ['name'],
 );
 
-/** A time in seconds, or how it is spread. */
+/** A time in seconds, or a distribution. */
 const distribution = {
   oneOf: [
     seconds,
@@ -109,61 +109,65 @@ const distribution = {
   ],
 };
 
-/** What each of the times is, and its default. */
+/** Description and default of each time. */
 const TIME_NOTES: Readonly<Record<(typeof TIMES)[number], JsonObject>> = {
   'create-time': { description: 'Time until an instance runs, in seconds', default: 0 },
   'delete-time': { description: 'Time until a deleted instance is gone, in seconds', default: 0 },
   'api-time': { description: 'Time that each call takes, in seconds', default: 0 },
-  'answer-time': { description: 'Time from what a call does to its answer, in seconds', default: 0 },
-  'upload-time': { description: 'Time until the cloud has an uploaded image whole, in seconds', default: 0 },
+  'answer-time': { description: 'Time from the effect of a call to its answer, in seconds', default: 0 },
+  'upload-time': { description: 'Time until an uploaded image is complete, in seconds', default: 0 },
   'vanish-time': {
-    description: 'Time after which an instance that is to vanish or hide does, in seconds',
+    description: 'Time until a `vanish` or `hide` failure strikes an active instance, in seconds',
     default: 60,
   },
   'hide-time': {
-    description: 'Time for which an instance is hidden, or away before it comes back, in seconds',
+    description: 'Time until a hidden or resurrected instance is back, in seconds',
     default: 5,
   },
 };
 
 const ssh = {
-  description: 'Whether instances are SSH servers, and how',
+  description: 'SSH servers of instances',
   default: false,
   oneOf: [
     flag,
     object('SSH servers', {
-      enabled: { ...flag, description: 'Whether they run', default: true },
+      enabled: { ...flag, description: 'Whether instances run SSH servers', default: true },
       address: {
         ...text,
-        description: 'Loopback address; each instance has a port of its own there',
+        description: 'Loopback address; each instance gets its own port',
         default: '127.0.0.1',
       },
-      'host-keys': { enum: ['shared', 'per-instance'], description: 'Whose host keys are whose', default: 'shared' },
+      'host-keys': {
+        enum: ['shared', 'per-instance'],
+        description: 'Whether instances share one host key',
+        default: 'shared',
+      },
       'authorized-keys': {
         ...texts,
-        description: "Public keys that may log in besides the cloud's own",
+        description: 'Additional public keys that may log in',
         'x-default': 'none',
       },
     }),
   ],
 };
 
-/** What happens at each of the rates. */
+/** Description of each failure. */
 const FAILURE_NOTES: Readonly<Record<(typeof FAILURES)[number], string>> = {
   quota: 'a create is refused: quota exceeded',
   capacity: 'a create is refused: no capacity',
   'error-state': 'a new instance gets status `error`',
-  'never-active': 'a new instance is being built without end',
-  'api-down': 'a call is not answered; at 1 changes are not reported either',
+  'never-active': 'a new instance never becomes active',
+  'api-down': 'a call is not answered; at 1, changes are not reported either',
   'rate-limited': 'a call is refused: too many requests',
   'connection-reset': 'a create or delete takes effect, but its answer is lost',
   'delete-error': 'a delete is refused',
   'delete-stuck': 'a delete never ends',
-  duplicate: 'a create makes two instances with the same tags',
-  vanish: 'an active instance is gone after `vanish-time`',
-  hide: 'an active instance is not shown for `hide-time`, after `vanish-time`',
-  resurrect: 'a deleted instance is back after `hide-time`',
-  'no-ssh': 'a new instance cannot be reached (with `ssh` only)',
+  duplicate: 'a create adds two instances with the same tags',
+  vanish: 'an active instance disappears after `vanish-time`',
+  hide: 'an active instance is hidden for `hide-time`, after `vanish-time`',
+  resurrect: 'a deleted instance comes back after `hide-time`',
+  'no-ssh': 'a new instance is unreachable (with `ssh` only)',
 };
 
 const rate = { type: 'number', minimum: 0, maximum: 1 };
@@ -195,7 +199,7 @@ const cloudSettings = {
     },
     'upload-images': {
       ...flag,
-      description: 'Whether labels with a `diskimage` wait until a builder has uploaded it',
+      description: 'Whether labels with a `diskimage` need an upload by a builder',
       default: false,
     },
     ...Object.fromEntries(TIMES.map((name) => [name, { ...distribution, ...TIME_NOTES[name] }])),
@@ -217,11 +221,11 @@ const cloudSettings = {
     'availability-zones': { ...texts, description: 'Zones of the cloud', 'x-default': 'one without a name' },
     flavors: {
       type: 'array',
-      description: 'Flavors there are; without the list any is made up',
+      description: 'Available flavors; without the list, an unknown flavor is made up',
       'x-default': 'tiny (512 MiB) to 4xlarge (64 GiB)',
       items: flavor,
     },
-    images: { ...texts, description: 'Names of the images there are', 'x-default': 'every image exists' },
+    images: { ...texts, description: 'Names of existing images', 'x-default': 'every image exists' },
     'broken-images': {
       ...texts,
       description: 'Names or ids of images whose instances get status `error`',
@@ -229,14 +233,14 @@ const cloudSettings = {
     },
     ssh,
   }),
-  description: 'Knobs of the cloud',
+  description: 'Behaviour of the simulated cloud',
   'x-default': 'none',
 };
 
 /** The driver's own keys of a provider entry: those of the openstack driver, and `cloud-settings`. */
 export const schema: JsonSchema = {
   title: 'Provider of a fake cloud',
-  description: 'A cloud with knobs, for trying things out',
+  description: 'A simulated cloud with configurable latency, failures and quota',
   type: 'object',
   properties: {
     ...STATE_MACHINE_SCHEMAS.provider,
@@ -254,7 +258,7 @@ export const schema: JsonSchema = {
     diskimages: { type: 'array', description: 'Images uploaded here', 'x-default': 'none', items: diskimage },
     'cloud-images': {
       type: 'array',
-      description: 'Images that are in the cloud already',
+      description: 'Existing images of the cloud',
       'x-default': 'none',
       items: cloudImage,
     },

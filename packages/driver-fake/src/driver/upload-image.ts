@@ -3,15 +3,15 @@ import { open } from 'node:fs/promises';
 import type { ImageUpload } from '@nodepool/core';
 import type { CloudCall } from './cloud-call.js';
 
-const MOST_PARTS = 20;
-const LEAST_PART = 1024 * 1024;
-/** How long the removal of an image whose upload failed may take. */
-const GIVE_UP_MS = 10_000;
+const MAX_PARTS = 20;
+const MIN_PART_BYTES = 1024 * 1024;
+/** Time limit for removing the image of a failed upload. */
+const CLEANUP_TIMEOUT_MS = 10_000;
 
 /**
- * Uploads an image file, part by part. The cloud keeps no data, so the file is read here, and compared with its checksums.
- * What fails or is aborted takes its image with it.
- * @throws the signal's reason; a file that is not what was built
+ * Uploads an image file, part by part. The cloud keeps no data, so the file is read and verified here. Removes the image
+ * if the upload fails or is aborted.
+ * @throws the signal's reason, or an error if the checksum differs
  */
 export async function uploadImage(call: CloudCall, upload: ImageUpload, signal: AbortSignal): Promise<string> {
   const externalId = await call('uploadImage', { name: upload.name, metadata: upload.metadata }, signal);
@@ -20,8 +20,8 @@ export async function uploadImage(call: CloudCall, upload: ImageUpload, signal: 
     await send(call, externalId, upload, signal);
     return externalId;
   } catch (error) {
-    // Not in time of a stop, or of an API that is down: then the caller has the id.
-    await call('removeImage', externalId, AbortSignal.timeout(GIVE_UP_MS)).catch(() => undefined);
+    // If this fails too, the caller has the id and can remove the image later.
+    await call('removeImage', externalId, AbortSignal.timeout(CLEANUP_TIMEOUT_MS)).catch(() => undefined);
     throw error;
   }
 }
@@ -31,10 +31,10 @@ async function send(call: CloudCall, id: string, upload: ImageUpload, signal: Ab
   const file = await open(upload.file);
   try {
     const { size } = await file.stat();
-    const buffer = Buffer.alloc(Math.max(LEAST_PART, Math.ceil(size / MOST_PARTS)));
+    const buffer = Buffer.alloc(Math.max(MIN_PART_BYTES, Math.ceil(size / MAX_PARTS)));
     for (let sent = 0; sent < size;) {
       const { bytesRead } = await file.read(buffer, 0, buffer.length, sent);
-      if (bytesRead === 0) throw new Error(`"${upload.file}" became shorter while it was uploaded`);
+      if (bytesRead === 0) throw new Error(`"${upload.file}" became shorter during the upload`);
       const part = buffer.subarray(0, bytesRead);
       sums.md5.update(part);
       sums.sha256.update(part);
@@ -48,7 +48,7 @@ async function send(call: CloudCall, id: string, upload: ImageUpload, signal: Ab
   for (const kind of ['md5', 'sha256'] as const) {
     const [expected, found] = [upload[kind], sums[kind].digest('hex')];
     if (expected !== undefined && expected !== found) {
-      throw new Error(`"${upload.file}" is not what was built: its ${kind} is ${found}, and should be ${expected}`);
+      throw new Error(`"${upload.file}" differs from the build: its ${kind} is ${found}, expected ${expected}`);
     }
   }
   await call('sendImage', { id, share: 0, isLast: true }, signal);

@@ -3,18 +3,18 @@ import { join } from 'node:path';
 import { checkSharedPlace, makeDirectorySync } from '@nodepool/zk-protocol';
 import { stateDirOf } from '@nodepool/core/config';
 
-/** Where a server listens, in the form `net` takes. */
+/** Address of a server, in the form of `net`. */
 export type ServerAddress = { readonly path: string } | { readonly host: string; readonly port: number };
 
-/** A server cannot be where it is told to be. */
+/** The configured address or directory of a server cannot be used. */
 export class AddressError extends Error {}
 
 /** Longest path of a Unix socket on every system. */
 const MAX_SOCKET_PATH = 103;
 
 /**
- * Directory of a cloud for which none is configured.
- * @param serviceDir - where the launcher keeps its state, so that each with a directory of its own has clouds of its own
+ * Default directory of a cloud.
+ * @param serviceDir - state directory of the launcher: launchers with separate directories have separate clouds
  */
 export function defaultCloudDir(cloud: string, serviceDir?: string): string {
   const stateDir = stateDirOf({ stateDir: serviceDir, env: {} });
@@ -22,8 +22,8 @@ export function defaultCloudDir(cloud: string, serviceDir?: string): string {
 }
 
 /**
- * Where the server of a directory listens: a Unix socket within, or the loopback address given as `host:port`.
- * @throws {AddressError} the address is no loopback address, or the path is too long for a socket
+ * Address of the server of a directory: a Unix socket in it, or the loopback address given as `host:port`.
+ * @throws {AddressError} the address is not a loopback address, or the path is too long for a socket
  */
 export function addressOf(dir: string, listen?: string): ServerAddress {
   if (listen === undefined) {
@@ -40,9 +40,9 @@ export function addressOf(dir: string, listen?: string): ServerAddress {
 }
 
 /**
- * Makes the directory of a cloud, readable for this user only. Unlike `makePrivateDirectory`, accepts a "state-dir" that the
- * user's own group may write to, which is what a umask of 002 makes.
- * @throws {AddressError} it belongs to somebody else
+ * Creates the directory of a cloud, readable for this user only. Unlike `makePrivateDirectory`, accepts a "state-dir" that
+ * the user's own group may write to, as a umask of 002 allows.
+ * @throws {AddressError} it belongs to another user
  */
 export function ensureCloudDir(dir: string): void {
   checkSharedPlace(dir, 'choose another "state-dir"');

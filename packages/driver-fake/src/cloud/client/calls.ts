@@ -4,28 +4,28 @@ import type { CloudUsage } from '../model/ledger.js';
 import { CloudFailure } from '../model/types.js';
 import type { CloudInstance, Flavor, InstanceOrder, UploadedImage } from '../model/types.js';
 
-/** Every call of the cloud's API: what goes in and what comes out. */
+/** Every call of the cloud's API: arguments and result. */
 export interface CloudCalls {
   create: [order: InstanceOrder, instance: CloudInstance];
-  /** Out: whether it is gone already. */
+  /** Result: whether the instance is gone already. */
   remove: [id: string, isGone: boolean];
   get: [id: string, instance: CloudInstance | null];
-  /** Instances that carry a tag; without one, all. */
+  /** Instances with a tag; without one, all. */
   find: [tag: { readonly name: string; readonly value: string } | null, instances: readonly CloudInstance[]];
   limits: [nothing: null, limits: JsonObject];
   zones: [nothing: null, zones: readonly string[]];
   flavor: [order: Pick<InstanceOrder, 'flavor' | 'minRam'>, flavor: Flavor | null];
   hasImage: [image: string, exists: boolean];
   listImages: [nothing: null, images: readonly UploadedImage[]];
-  /** Makes an image, still without data. */
+  /** Creates an image without data. */
   uploadImage: [image: Pick<UploadedImage, 'name' | 'metadata'>, id: string];
-  /** A part of its data has been sent; `share` is that part of the whole, `isLast` makes the image whole. */
+  /** Sends a part of the data; `share` is its fraction of the image, `isLast` completes the image. */
   sendImage: [of: { readonly id: string; readonly share: number; readonly isLast: boolean }, nothing: null];
   removeImage: [id: string, nothing: null];
-  /** Adds tags to an instance or an image, which keeps its others. */
+  /** Adds tags to an instance or an image. */
   tag: [of: { readonly id: string; readonly tags: Readonly<Record<string, string>> }, nothing: null];
   configure: [of: { readonly owner: string; readonly settings: JsonObject }, changed: boolean];
-  /** The calls below are the operator's: they never fail by chance and take no time. */
+  /** The calls below are for operators: no injected failures, no delays. */
   show: [nothing: null, status: CloudStatus];
   list: [nothing: null, instances: readonly CloudInstance[]];
   set: [knob: { readonly path: string; readonly value: Json }, nothing: null];
@@ -38,7 +38,7 @@ export interface CloudCalls {
 /** Name of a call. */
 export type CallName = keyof CloudCalls;
 
-/** What an operator sees first. */
+/** Summary of a cloud for operators. */
 export interface CloudStatus {
   readonly settings: JsonObject;
   readonly usage: CloudUsage;
@@ -87,8 +87,8 @@ const CALLS: CallTable = {
   leak: (cloud, order) => cloud.leak(order),
 };
 
-/** Calls on which the API's own troubles have no effect: they are the operator's. */
-const CALM: ReadonlySet<CallName> = new Set<CallName>([
+/** Calls for operators, which injected failures do not affect. */
+const OPERATOR_CALLS: ReadonlySet<CallName> = new Set<CallName>([
   'configure',
   'show',
   'list',
@@ -99,7 +99,7 @@ const CALM: ReadonlySet<CallName> = new Set<CallName>([
   'leak',
 ]);
 
-/** Calls whose answer can be lost after they took effect. */
+/** Calls that change something: their answer can be lost after they took effect. */
 const WITH_EFFECT: ReadonlySet<CallName> = new Set<CallName>(['create', 'remove']);
 
 /** Whether the cloud has such a call. */
@@ -108,8 +108,8 @@ export function isCallName(name: string): name is CallName {
 }
 
 /**
- * Makes one call, with the troubles the knobs ask for. Answers at once when the call takes no time.
- * @throws {CloudFailure} or rejects with it; `TypeError` for settings that are wrong
+ * Makes one call with the configured delays and failures. Answers synchronously if there is no delay.
+ * @throws {CloudFailure} or rejects with it; `TypeError` for wrong settings
  */
 export function callCloud<Name extends CallName>(
   cloud: FakeCloud,
@@ -117,10 +117,10 @@ export function callCloud<Name extends CallName>(
   name: Name,
   args: CloudCalls[Name][0],
 ): CloudCalls[Name][1] | Promise<CloudCalls[Name][1]> {
-  if (CALM.has(name)) return CALLS[name](cloud, args);
+  if (OPERATOR_CALLS.has(name)) return CALLS[name](cloud, args);
   const waitMs = cloud.timeMs('api-time') + sendingMs(cloud, name, args);
   const answerMs = cloud.timeMs('answer-time');
-  if (waitMs === 0 && answerMs === 0) return callWithTroubles(cloud, name, args);
+  if (waitMs === 0 && answerMs === 0) return callWithFailures(cloud, name, args);
   return callSlowly(cloud, clock, { name, args, waitMs, answerMs });
 }
 
@@ -130,18 +130,18 @@ async function callSlowly<Name extends CallName>(
   call: { name: Name; args: CloudCalls[Name][0]; waitMs: number; answerMs: number },
 ): Promise<CloudCalls[Name][1]> {
   if (call.waitMs > 0) await delay(clock, call.waitMs);
-  const result = callWithTroubles(cloud, call.name, call.args);
+  const result = callWithFailures(cloud, call.name, call.args);
   if (call.answerMs > 0) await delay(clock, call.answerMs);
   return result;
 }
 
-/** Data of an image take their time, each part its share of it. */
+/** Each part of an image takes its share of the upload time. */
 function sendingMs<Name extends CallName>(cloud: FakeCloud, name: Name, args: CloudCalls[Name][0]): number {
   if (name !== 'sendImage') return 0;
   return cloud.timeMs('upload-time') * (args as CloudCalls['sendImage'][0]).share;
 }
 
-function callWithTroubles<Name extends CallName>(
+function callWithFailures<Name extends CallName>(
   cloud: FakeCloud,
   name: Name,
   args: CloudCalls[Name][0],

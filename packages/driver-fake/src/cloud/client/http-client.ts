@@ -6,26 +6,26 @@ import type { CloudChange, CloudClient } from './client.js';
 import { CloudFailure, type FailureKind, type InstanceEvent } from '../model/types.js';
 import { ensureCloudDir, type ServerAddress } from './address.js';
 
-/** How to reach a server. */
+/** Options of an {@link HttpClient}. */
 export interface HttpClientOptions {
   readonly address: ServerAddress;
   readonly clock: Clock;
-  /** Called before each try of `start` to connect, when no server answered the one before: starts the server. */
+  /** Starts the server; called after each failed attempt to connect. */
   readonly revive?: (() => void) | undefined;
-  /** Told about lost connections. */
+  /** Called for each lost connection. */
   readonly onLost?: ((reason: Error) => void) | undefined;
 }
 
 const FIRST_PAUSE_MS = 20;
 const LAST_PAUSE_MS = 250;
 
-/** Calls the server of a cloud over HTTP, and follows its changes once started. */
+/** Calls the server of a cloud over HTTP and, once started, follows its events. */
 export class HttpClient implements CloudClient {
   readonly #options: HttpClientOptions;
   readonly #agent = new Agent({ keepAlive: true });
   readonly #closed = new AbortController();
   readonly #listeners = new Set<(change: CloudChange) => void>();
-  /** Instances that were reported and not seen to go: after a lost connection nobody knows what became of them. */
+  /** Reported instances that are not known to be gone. After a lost connection their state is unknown. */
   readonly #reported = new Set<string>();
   #connected: Promise<void> | undefined;
 
@@ -47,11 +47,11 @@ export class HttpClient implements CloudClient {
     return this.request(name, args, signal) as Promise<CloudCalls[Name][1]>;
   }
 
-  /** Makes any call, known or not. Resolves to what the server says. */
+  /** Makes any call, known or not. Resolves to the answer of the server. */
   async request(name: string, args: unknown, signal?: AbortSignal): Promise<unknown> {
     signal?.throwIfAborted();
     const answer = this.#answerTo(name, args);
-    // Nothing is told to the server: its answer is not waited for any more.
+    // The server is not notified of an abort: its answer is ignored.
     return signal ? orAbort(answer, signal) : answer;
   }
 
@@ -88,12 +88,12 @@ export class HttpClient implements CloudClient {
     });
   }
 
-  /** Begins to follow the changes; where no server answers it is started. Rejects only when the client is closed. */
+  /** Opens the event stream, starting the server if none answers. Rejects only when the client is closed. */
   async #connect(): Promise<void> {
     const { address, clock } = this.#options;
     for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LAST_PAUSE_MS)) {
       try {
-        // Only who may write to the directory can have put the socket there.
+        // Check the owner of the directory: another user could offer a socket there.
         if ('path' in address) ensureCloudDir(dirname(address.path));
         const events = await this.#send('events', null);
         if (events.statusCode !== 200) throw new Error(`the server answers ${events.statusCode}`);
@@ -133,7 +133,7 @@ export class HttpClient implements CloudClient {
     if (this.#closed.signal.aborted) return;
     this.#options.onLost?.(reason);
     this.#connected = this.#connect();
-    this.#connected.catch(() => {}); // Closed meanwhile.
+    this.#connected.catch(() => {}); // closed in the meantime
   }
 
   #heard(event: InstanceEvent): void {
@@ -147,7 +147,7 @@ export class HttpClient implements CloudClient {
   }
 }
 
-/** Without a connection the call was not even taken; otherwise nobody knows. */
+/** Without a connection the call had no effect; otherwise its effect is unknown. */
 function noAnswer(error: NodeJS.ErrnoException): CloudFailure {
   const kind = error.syscall === 'connect' ? 'unavailable' : 'reset';
   return new CloudFailure(kind, `no answer from the cloud: ${error.message}`);

@@ -5,8 +5,8 @@ import type { FakeCloud } from '../model/fake-cloud.js';
 import { CloudFailure } from '../model/types.js';
 
 /**
- * A client of a cloud in the same process: no socket, no file, no time but that of the clock. Each launcher of a
- * simulation has its own.
+ * A client of a cloud in the same process, without sockets or files, on the given clock. Each launcher of a simulation
+ * needs its own.
  */
 export function connectInProcess(cloud: FakeCloud, clock: Clock): CloudClient {
   let isClosed = false;
@@ -15,7 +15,7 @@ export function connectInProcess(cloud: FakeCloud, clock: Clock): CloudClient {
     async call(name, args, signal) {
       signal?.throwIfAborted();
       if (isClosed) throw new CloudFailure('unavailable', 'the client is closed');
-      // Never in the caller's own turn: an answer of a real cloud is not either.
+      // Never answer synchronously: a real cloud does not either.
       await Promise.resolve();
       const result = await callCloud(cloud, clock, name, args);
       signal?.throwIfAborted();

@@ -1,17 +1,17 @@
 import type { Json } from '@nodepool/zk-protocol';
 
-/** How long something takes, in milliseconds. */
+/** Distribution of a duration, in milliseconds. */
 export type Distribution =
   | { readonly kind: 'fixed'; readonly ms: number }
   | { readonly kind: 'uniform'; readonly minMs: number; readonly maxMs: number }
   | { readonly kind: 'exponential'; readonly meanMs: number };
 
-/** Takes no time at all. */
+/** No delay. */
 export const INSTANT: Distribution = { kind: 'fixed', ms: 0 };
 
 /**
- * Reads a time as it is written in YAML: seconds, or `{uniform: [from, to]}`, or `{exponential: mean}`.
- * @throws {TypeError} it is something else
+ * Reads a time as in YAML: seconds, `{uniform: [from, to]}` or `{exponential: mean}`.
+ * @throws {TypeError} the value has another form
  */
 export function readDistribution(value: Json, name: string): Distribution {
   if (isSeconds(value)) return { kind: 'fixed', ms: value * 1000 };
@@ -32,7 +32,7 @@ export function readDistribution(value: Json, name: string): Distribution {
   );
 }
 
-/** Draws a time in milliseconds. A fixed one draws no random number. */
+/** Samples a time in milliseconds. A fixed time uses no random number. */
 export function sample(distribution: Distribution, random: () => number): number {
   switch (distribution.kind) {
     case 'fixed':

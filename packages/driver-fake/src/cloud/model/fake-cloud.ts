@@ -12,8 +12,8 @@ import { CloudFailure } from './types.js';
 import type { CloudInstance, Flavor, InstanceEvent, InstanceOrder, UploadedImage } from './types.js';
 
 /**
- * A cloud in memory. It has no I/O and no time of its own, so the same code serves launchers through a server of its own
- * process and simulations on a virtual clock. Ten thousand instances cost one timer.
+ * A cloud in memory, without I/O and with an injected clock: the same code runs in a server process for launchers and in
+ * simulations on a virtual clock. All instances share one timer.
  */
 export class FakeCloud {
   readonly #records: CloudRecords;
@@ -22,7 +22,7 @@ export class FakeCloud {
   readonly #instances: InstanceTable;
   readonly #images = new ImageStore();
   readonly #owners = new Map<string, string>();
-  /** Part of every id, new for each process: no two clouds have an id in common, nor does one use an id twice. */
+  /** Prefix of every id, random for each process, so that ids are unique across clouds and restarts. */
   readonly #idPrefix: string;
   #nextId = 1;
 
@@ -34,32 +34,32 @@ export class FakeCloud {
       .toString(16)
       .padStart(8, '0');
     this.#knobs = new Knobs(settings, random);
-    // While the API is down for good, no change is heard of.
+    // While the API is down completely, no change is reported.
     this.#feed = new EventFeed(() => this.settings.failures['api-down'] === 1);
     const parts = { clock, records, endpoints, knobs: this.#knobs, feed: this.#feed };
     this.#instances = new InstanceTable({ ...parts, newId: () => this.#newId('i') });
     this.#restore();
   }
 
-  /** The knobs in force. */
+  /** Current settings. */
   get settings(): CloudSettings {
     return this.#knobs.settings;
   }
 
-  /** The knobs as they are written in YAML. */
+  /** Current settings as in YAML. */
   get settingsJson(): JsonObject {
     return this.#knobs.json;
   }
 
-  /** What is in use. */
+  /** Resources in use. */
   get usage(): Readonly<CloudUsage> {
     return this.#instances.ledger.usage;
   }
 
   /**
-   * Takes over the settings of a configuration, unless the same owner has configured just these before: then what was
-   * changed by hand since stays. Settings of the last owner to change its own win.
-   * @returns whether they were taken over
+   * Applies the settings of a configuration, unless the same owner configured the same before: manual changes since then
+   * stay. With several owners, the last changed configuration wins.
+   * @returns whether the settings were applied
    * @throws {TypeError} the settings are wrong
    */
   configure(owner: string, settings: JsonObject): boolean {
@@ -72,15 +72,15 @@ export class FakeCloud {
   }
 
   /**
-   * Turns one knob, e.g. `set('failures.quota', 0.1)`; `null` puts it back to its default.
-   * @throws {TypeError} there is no such knob, or the value is wrong
+   * Changes one setting, e.g. `set('failures.quota', 0.1)`; `null` restores its default.
+   * @throws {TypeError} there is no such setting, or the value is wrong
    */
   set(path: string, value: Json): void {
     this.#knobs.use(withSetting(this.#knobs.json, path, value));
     this.#settingsChanged();
   }
 
-  /** The flavor an order would get; `undefined` when the cloud has none. */
+  /** The flavor for an order; `undefined` if the cloud has none. */
   flavorFor(order: Pick<InstanceOrder, 'flavor' | 'minRam'>): Flavor | undefined {
     return chooseFlavor(order, this.settings.flavors);
   }
@@ -96,14 +96,14 @@ export class FakeCloud {
     return this.#images.all();
   }
 
-  /** Makes an image that has no data yet. */
+  /** Creates an image without data. */
   upload(name: string, metadata: Readonly<Record<string, string>>): UploadedImage {
     return this.#keepImage({ id: this.#newId('image'), name, metadata, partial: true });
   }
 
   /**
-   * Takes data of an image; after the last of them it can be used.
-   * @throws {CloudFailure} there is no such image
+   * Receives data of an image. The image is usable after the last part.
+   * @throws {CloudFailure} the image does not exist
    */
   receiveImage(id: string, isLast: boolean): void {
     const image = this.#images.get(id);
@@ -127,14 +127,14 @@ export class FakeCloud {
     else if (!this.#instances.tag(id, tags)) throw new CloudFailure('not-found', `${id} does not exist`);
   }
 
-  /** Forgets an image; fine when there is none. */
+  /** Removes an image; does nothing if it does not exist. */
   removeImage(id: string): void {
     if (this.#images.remove(id)) this.#records.delete(id);
   }
 
   /**
-   * Begins to make an instance. Without a create time it is active in the answer already.
-   * @throws {CloudFailure} quota, capacity, or an order the cloud does not understand
+   * Starts creating an instance. Without a create time it is active in the answer.
+   * @throws {CloudFailure} quota, capacity, or an invalid order
    */
   create(order: InstanceOrder): CloudInstance {
     const flavor = this.flavorFor(order);
@@ -156,9 +156,9 @@ export class FakeCloud {
   }
 
   /**
-   * Begins to delete an instance.
-   * @returns whether it is gone already; otherwise an event tells
-   * @throws {CloudFailure} `not-found`: the cloud does not show such an instance
+   * Starts deleting an instance.
+   * @returns whether it is gone already; otherwise an event follows
+   * @throws {CloudFailure} `not-found`: the cloud lists no such instance
    */
   remove(id: string): boolean {
     const live = this.#instances.visible(id);
@@ -176,38 +176,38 @@ export class FakeCloud {
     return false;
   }
 
-  /** One instance, as everybody sees it. */
+  /** One listed instance. */
   get(id: string): CloudInstance | undefined {
     return this.#instances.visible(id)?.record.instance;
   }
 
-  /** All instances that are shown. */
+  /** All listed instances. */
   list(): Generator<CloudInstance> {
     return this.#instances.list();
   }
 
-  /** Makes an instance disappear at once, as a crashed host does. Hidden ones go as well. False: there is none. */
+  /** Removes an instance at once, as a host crash does, even a hidden one. @returns whether it existed */
   kill(id: string): boolean {
     const live = this.#instances.find(id);
     if (live) this.#instances.erase(live);
     return live !== undefined;
   }
 
-  /** Breaks an instance: its status becomes `error`. False: there is none. */
+  /** Sets the status of an instance to `error`. @returns whether it existed */
   breakDown(id: string, fault = 'broken by hand'): boolean {
     const live = this.#instances.visible(id);
     if (live) this.#instances.breakDown(live, fault);
     return live !== undefined;
   }
 
-  /** Hides an instance for so many milliseconds, although it continues. False: there is none. */
+  /** Hides an instance from lists for a time; it keeps running. @returns whether it existed */
   hide(id: string, forMs = this.#knobs.timeMs('hide-time')): boolean {
     const live = this.#instances.visible(id);
     if (live) this.#instances.hide(live, forMs);
     return live !== undefined;
   }
 
-  /** Adds an instance that no launcher asked for: with tags of a provider it is a leak, without any it is foreign. */
+  /** Adds an instance without a launcher: with tags of a provider it is a leak, without tags it is foreign. */
   leak(order: Partial<InstanceOrder> = {}): CloudInstance {
     const full = { name: 'leaked', image: 'unknown', az: null, metadata: {}, ...order };
     const flavor = this.flavorFor(full.flavor === undefined ? { minRam: full.minRam ?? 1 } : full);
@@ -215,32 +215,32 @@ export class FakeCloud {
     return live.record.instance;
   }
 
-  /** Tells about changes of shown instances as they happen. Returns how to end it. */
+  /** Subscribes to changes of listed instances. @returns unsubscribe */
   onChange(listener: (event: InstanceEvent) => void): () => void {
     return this.#feed.listen(listener);
   }
 
-  /** True with the probability of this failure. */
+  /** Whether this failure strikes now, with its configured probability. */
   happens(failure: Failure): boolean {
     return this.#knobs.happens(failure);
   }
 
-  /** Draws one of the times that calls take. */
+  /** Samples one of the delays of calls. */
   timeMs(name: 'api-time' | 'answer-time' | 'upload-time'): number {
     return this.#knobs.timeMs(name);
   }
 
-  /** Stops time. */
+  /** Cancels all planned transitions. */
   stop(): void {
     this.#instances.stop();
   }
 
   #settingsChanged(): void {
     this.#records.set('settings', { settings: this.#knobs.json, owners: [...this.#owners] });
-    this.#feed.catchUp();
+    this.#feed.flush();
   }
 
-  /** Takes in what an earlier process has kept: the settings first, as instances need them. */
+  /** Restores the records of an earlier process: settings first, because instances need them. */
   #restore(): void {
     const kept = [...this.#records.values()];
     for (const record of kept) {

@@ -1,6 +1,6 @@
 import type { Flavor, InstanceOrder } from './types.js';
 
-/** Sizes of a cloud that has none configured, the smallest first. */
+/** Default flavors, smallest first. */
 export const DEFAULT_FLAVORS: readonly Flavor[] = [
   { name: 'tiny', ram: 512, cores: 1 },
   { name: 'small', ram: 2048, cores: 1 },
@@ -11,18 +11,18 @@ export const DEFAULT_FLAVORS: readonly Flavor[] = [
   { name: '4xlarge', ram: 65536, cores: 32 },
 ];
 
-/** RAM in MiB of a flavor that had to be made up. */
+/** RAM in MiB of a made-up flavor. */
 const INVENTED_RAM = 8192;
 const MIB_PER_CORE = 2048;
 
-/** Flavors in the order in which they are chosen: the smallest first. */
+/** Flavors in selection order: smallest first. */
 export function sortFlavors(flavors: readonly Flavor[]): readonly Flavor[] {
   return [...flavors].sort((a, b) => a.ram - b.ram || (a.name < b.name ? -1 : Number(a.name > b.name)));
 }
 
 /**
- * The flavor of an order: the smallest with the RAM asked for whose name contains the text, else the one of that name.
- * `undefined`: the cloud has none. A cloud without a configured list has every flavor.
+ * The flavor of an order: the smallest with the requested RAM whose name contains `flavor`; without RAM, the flavor of
+ * that name. `undefined` if the cloud has none. A cloud without a configured list makes up any other flavor.
  * @param configured - sorted
  */
 export function chooseFlavor(

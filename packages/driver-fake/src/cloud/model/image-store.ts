@@ -12,7 +12,7 @@ export class ImageStore {
     return this.#images.get(id);
   }
 
-  /** Whether there is such an image with all its data. @param image - id or name */
+  /** Whether a complete image exists. @param image - id or name */
   isUsable(image: string): boolean {
     return this.all().some(({ id, name, partial }) => partial !== true && (name === image || id === image));
   }
@@ -21,7 +21,7 @@ export class ImageStore {
     this.#images.set(image.id, image);
   }
 
-  /** @returns whether there was one */
+  /** @returns whether it existed */
   remove(id: string): boolean {
     return this.#images.delete(id);
   }

@@ -6,13 +6,13 @@ import type { CloudRecords } from './records.js';
 import { TimerHeap } from './timer-heap.js';
 import type { CloudInstance, Flavor, InstanceOrder, InstanceRecord, Transition } from './types.js';
 
-/** An address that is never routed (RFC 5737), for instances whose network does not work. */
+/** An address that is never routed (RFC 5737), for unreachable instances. */
 const UNREACHABLE = '192.0.2.1';
 
-/** An instance with what the cloud plans for it. */
+/** An instance with its planned transition. */
 export interface LiveInstance {
   record: InstanceRecord;
-  /** Number of the transition it waits for; one left in the heap with another number is void. */
+  /** Number of the planned transition; heap entries with another number are cancelled. */
   due: number;
 }
 
@@ -21,7 +21,7 @@ interface Due {
   readonly due: number;
 }
 
-/** What the instances of a cloud need of it. */
+/** Dependencies of the instance table. */
 export interface InstanceTableParts extends Pick<FakeCloudOptions, 'clock' | 'endpoints'> {
   readonly records: CloudRecords;
   readonly knobs: Knobs;
@@ -30,7 +30,7 @@ export interface InstanceTableParts extends Pick<FakeCloudOptions, 'clock' | 'en
   newId(): string;
 }
 
-/** The instances of a cloud, from their order to their end. Ten thousand cost one timer. */
+/** The instances of a cloud and their state transitions, on one timer. */
 export class InstanceTable {
   readonly ledger = new Ledger();
   readonly #parts: InstanceTableParts;
@@ -46,7 +46,7 @@ export class InstanceTable {
     });
   }
 
-  /** Takes in what an earlier process has kept. */
+  /** Restores a record of an earlier process. */
   restore(record: InstanceRecord): void {
     const live: LiveInstance = { record, due: 0 };
     this.#instances.set(record.instance.id, live);
@@ -60,36 +60,36 @@ export class InstanceTable {
     return this.#instances.get(id);
   }
 
-  /** One instance, as everybody sees it. */
+  /** One listed instance. */
   visible(id: string): LiveInstance | undefined {
     const live = this.#instances.get(id);
     return live?.record.hidden ? undefined : live;
   }
 
-  /** All instances that are shown. */
+  /** All listed instances. */
   *list(): Generator<CloudInstance> {
     for (const { record } of this.#instances.values()) if (!record.hidden) yield record.instance;
   }
 
-  /** Stops time. */
+  /** Cancels all planned transitions. */
   stop(): void {
     this.#heap.clear();
   }
 
-  /** An instance on the way to `active`, or not, as the dice will. @returns it as it is now */
+  /** Creates an instance, subject to the configured failures. @returns its present state */
   make(order: InstanceOrder, flavor: Flavor): CloudInstance {
     const { knobs } = this.#parts;
     const isBroken = knobs.settings.brokenImages.includes(order.image) || knobs.happens('error-state');
-    const fate = knobs.happens('never-active') ? undefined : isBroken ? 'break' : 'activate';
+    const next = knobs.happens('never-active') ? undefined : isBroken ? 'break' : 'activate';
     const afterMs = knobs.timeMs('create-time');
     const instant = afterMs === 0 && !knobs.settings.ssh.enabled;
-    if (instant && fate === 'activate') return this.insert(order, flavor, 'active').record.instance;
+    if (instant && next === 'activate') return this.insert(order, flavor, 'active').record.instance;
     const live = this.insert(order, flavor, 'building');
-    this.schedule(live, fate, afterMs);
+    this.schedule(live, next, afterMs);
     return live.record.instance;
   }
 
-  /** Adds an instance as it stands. */
+  /** Adds an instance in the given state. */
   insert(order: InstanceOrder, flavor: Flavor, status: 'building' | 'active'): LiveInstance {
     const { knobs, clock } = this.#parts;
     const { zones } = knobs.settings;
@@ -114,13 +114,13 @@ export class InstanceTable {
     return live;
   }
 
-  /** Changes an instance and tells. */
+  /** Changes an instance and emits the change. */
   update(live: LiveInstance, changes: Partial<InstanceRecord>): void {
     live.record = { ...live.record, ...changes };
     this.#publish(live);
   }
 
-  /** Adds tags to an instance that is shown. @returns whether there is one */
+  /** Adds tags to a listed instance. @returns whether it exists */
   tag(id: string, tags: Readonly<Record<string, string>>): boolean {
     const live = this.visible(id);
     if (!live) return false;
@@ -129,7 +129,7 @@ export class InstanceTable {
     return true;
   }
 
-  /** Plans what happens next; `undefined`: nothing more. */
+  /** Plans the next transition; `undefined`: none. */
   schedule(live: LiveInstance, transition: Transition | undefined, afterMs = 0): void {
     if (transition) this.#plan(live, transition, afterMs);
     else {
@@ -139,19 +139,19 @@ export class InstanceTable {
     this.#parts.records.set(live.record.instance.id, live.record);
   }
 
-  /** The status becomes `error`. */
+  /** Sets the status to `error`. */
   breakDown(live: LiveInstance, fault: string): void {
     this.schedule(live, undefined);
     this.update(live, { instance: { ...live.record.instance, status: 'error', fault } });
   }
 
-  /** The instance is hidden for a while. */
+  /** Hides the instance for a time. */
   hide(live: LiveInstance, forMs: number): void {
     this.schedule(live, 'show', forMs);
     this.update(live, { hidden: true });
   }
 
-  /** A deletion comes to its end; perhaps not for good. */
+  /** Ends a deletion; a `resurrect` failure plans the return of the instance. */
   endLife(live: LiveInstance): void {
     const { knobs } = this.#parts;
     if (!knobs.happens('resurrect')) return this.erase(live);
@@ -162,7 +162,7 @@ export class InstanceTable {
     this.#publish(live);
   }
 
-  /** The instance is gone at once. */
+  /** Removes the instance at once. */
   erase(live: LiveInstance): void {
     const { endpoints, feed, records } = this.#parts;
     const { instance, gone } = live.record;
@@ -174,7 +174,7 @@ export class InstanceTable {
     if (!live.record.hidden) feed.emit({ id: instance.id, instance: null });
   }
 
-  /** Does what was planned for this moment. */
+  /** Executes the planned transition. */
   #advance(live: LiveInstance): void {
     const { knobs } = this.#parts;
     const transition = live.record.next?.transition;
@@ -207,7 +207,7 @@ export class InstanceTable {
     }
   }
 
-  /** Starts the SSH server of an instance, which makes a new one active. */
+  /** Starts the SSH server of an instance, then activates a new instance. */
   #listen(live: LiveInstance): void {
     const { instance } = live.record;
     const { endpoints, knobs } = this.#parts;
@@ -219,7 +219,7 @@ export class InstanceTable {
       },
       (error: unknown) => {
         const reason = error instanceof Error ? error.message : String(error);
-        this.#breakIfShown(instance.id, `its SSH server cannot be started: ${reason}`);
+        this.#breakIfShown(instance.id, `failed to start its SSH server: ${reason}`);
       },
     );
   }
@@ -235,7 +235,7 @@ export class InstanceTable {
     this.#publish(live);
   }
 
-  /** What will happen to an active instance of its own accord. */
+  /** Plans a `vanish` or `hide` failure of an active instance. */
   #planAccident(live: LiveInstance): void {
     const { knobs } = this.#parts;
     const accident = knobs.happens('vanish') ? 'vanish' : knobs.happens('hide') ? 'hide' : undefined;

@@ -2,7 +2,7 @@ import type { JsonObject } from '@nodepool/zk-protocol';
 import { sample } from './distribution.js';
 import { readSettings, type CloudSettings, type Failure, type TimeName } from './settings.js';
 
-/** The settings in force, and the dice that are thrown by them. */
+/** The current settings, with random failures and delays drawn from them. */
 export class Knobs {
   readonly #random: () => number;
   #json: JsonObject;
@@ -19,24 +19,24 @@ export class Knobs {
     return this.#settings;
   }
 
-  /** The settings as they are written in YAML. */
+  /** The settings as in YAML. */
   get json(): JsonObject {
     return this.#json;
   }
 
-  /** @throws {TypeError} the settings are wrong; those in force stay */
+  /** @throws {TypeError} the settings are wrong; the current ones stay */
   use(json: JsonObject): void {
     this.#settings = readSettings(json);
     this.#json = json;
   }
 
-  /** True with the probability of this failure. */
+  /** Whether this failure strikes now, with its configured probability. */
   happens(failure: Failure): boolean {
     const rate = this.#settings.failures[failure];
     return rate > 0 && this.#random() < rate;
   }
 
-  /** Draws a time, in milliseconds. */
+  /** Samples a time, in milliseconds. */
   timeMs(name: TimeName): number {
     return sample(this.#settings.times[name], this.#random);
   }

@@ -2,7 +2,7 @@ import type { CloudSettings } from './settings.js';
 import { CloudFailure } from './types.js';
 import type { CloudInstance, Flavor } from './types.js';
 
-/** What a cloud has in use, hidden instances included. */
+/** Resources in use, hidden instances included. */
 export interface CloudUsage {
   instances: number;
   cores: number;
@@ -12,11 +12,11 @@ export interface CloudUsage {
 
 const RESOURCES = ['instances', 'cores', 'ram'] as const;
 
-/** Counts what instances use, and says when there is no capacity for another. */
+/** Counts the resources of instances and enforces the quota. */
 export class Ledger {
   readonly usage: CloudUsage = { instances: 0, cores: 0, ram: 0 };
 
-  /** Takes in an instance, or gives back what it used. */
+  /** Adds or subtracts the resources of an instance. */
   count({ cores, ram }: Pick<CloudInstance, 'cores' | 'ram'>, sign: 1 | -1): void {
     this.usage.instances += sign;
     this.usage.cores += sign * cores;
@@ -29,7 +29,7 @@ export class Ledger {
     for (const name of RESOURCES) {
       const free = Math.max(0, quota[name] - this.usage[name]);
       if (need[name] <= free) continue;
-      throw new CloudFailure('quota', `quota exceeded for ${name}: ${need[name]} asked for, ${free} free`);
+      throw new CloudFailure('quota', `quota exceeded for ${name}: ${need[name]} requested, ${free} free`);
     }
   }
 }

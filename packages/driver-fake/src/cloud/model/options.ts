@@ -3,28 +3,28 @@ import type { CloudRecords } from './records.js';
 import type { SshSettings } from './settings.js';
 import type { CloudInstance } from './types.js';
 
-/** Gives instances a real place to be reached at. */
+/** Runs real servers for instances. */
 export interface Endpoints {
   /**
-   * Begins to listen for an instance. One that had a port before gets the same again.
-   * @returns what is to be known about it
+   * Starts the server of an instance. An instance that had a port before gets the same port.
+   * @returns its address, port and host keys
    */
   open(instance: CloudInstance, ssh: SshSettings): Promise<Pick<CloudInstance, 'address' | 'port' | 'hostKeys'>>;
-  /** Ends it for an instance that will never be back; fine when there is none. */
+  /** Stops the server of an instance for good; does nothing if there is none. */
   remove(id: string): void;
-  /** Ends all; the instances stay. */
+  /** Stops all servers; the instances stay. */
   close(): void;
 }
 
 /** Options of a cloud. */
 export interface FakeCloudOptions {
   readonly clock: Clock;
-  /** Number in [0, 1): everything that happens by chance. The same numbers and calls give the same cloud. */
+  /** Numbers in [0, 1). The same numbers and calls give the same cloud. */
   readonly random: () => number;
-  /** Knobs as in YAML. Default: an instant cloud without limits where nothing fails. */
+  /** Settings as in YAML. Default: no delays, limits or failures. */
   readonly settings?: JsonObject | undefined;
   /** Default: instances have the address `<name>.fake`, which is never contacted. */
   readonly endpoints?: Endpoints | undefined;
-  /** What an earlier cloud left, and where this one keeps what must survive. Default: nothing survives. */
+  /** Store that survives the process, with the records of an earlier one. Default: in memory. */
   readonly records?: CloudRecords | undefined;
 }

@@ -1,16 +1,16 @@
 import type { JsonObject } from '@nodepool/zk-protocol';
 import type { InstanceRecord, UploadedImage } from './types.js';
 
-/** One thing that survives the end of a cloud's process. */
+/** A record that survives the process of a cloud. */
 export type CloudRecord =
   | InstanceRecord
   | { readonly image: UploadedImage }
   | {
-      /** Knobs as in YAML. */
+      /** Settings as in YAML. */
       readonly settings: JsonObject;
-      /** What each owner has configured last, as JSON text. */
+      /** The last configuration of each owner, as JSON. */
       readonly owners: readonly (readonly [owner: string, text: string])[];
     };
 
-/** Where a cloud keeps its records: those of instances and images under their ids. In a plain `Map` nothing survives. */
+/** Store of the records of a cloud; instances and images under their ids. */
 export type CloudRecords = Pick<Map<string, CloudRecord>, 'values' | 'set' | 'delete'>;

@@ -3,7 +3,7 @@ import { INSTANT, readDistribution, type Distribution } from './distribution.js'
 import { sortFlavors } from './flavors.js';
 import type { Flavor } from './types.js';
 
-/** Ways to fail. Each has a rate from 0 (never, the default) to 1 (always). */
+/** Failures to inject. Each has a rate from 0 (never, the default) to 1 (always). */
 export const FAILURES = [
   'quota',
   'capacity',
@@ -24,7 +24,7 @@ export const FAILURES = [
 /** One of {@link FAILURES}. */
 export type Failure = (typeof FAILURES)[number];
 
-/** Times the cloud takes. */
+/** Configurable delays. */
 export const TIMES = [
   'create-time',
   'delete-time',
@@ -41,26 +41,26 @@ export type TimeName = (typeof TIMES)[number];
 /** SSH servers of instances. */
 export interface SshSettings {
   readonly enabled: boolean;
-  /** Loopback address they listen on, each at a port of its own. */
+  /** Loopback address; each instance has its own port. */
   readonly address: string;
-  /** One key pair for all instances, which is cheap, or one for each. */
+  /** One key pair for all instances, which is faster, or one for each. */
   readonly hostKeys: 'shared' | 'per-instance';
-  /** Public keys that may log in, as in `authorized_keys`; the cloud's own key always may. */
+  /** Public keys that may log in, as in `authorized_keys`, besides the cloud's own key. */
   readonly authorizedKeys: readonly string[];
 }
 
-/** All knobs of a cloud. */
+/** Settings of a cloud. */
 export interface CloudSettings {
   readonly times: Readonly<Record<TimeName, Distribution>>;
   readonly failures: Readonly<Record<Failure, number>>;
   /** `Infinity`: no limit. */
   readonly quota: { readonly instances: number; readonly cores: number; readonly ram: number };
   readonly zones: readonly string[];
-  /** The smallest first. `undefined`: the default list, and whatever else is asked for is made up. */
+  /** Smallest first. `undefined`: the default list, and any other flavor is made up. */
   readonly flavors: readonly Flavor[] | undefined;
   /** Names of images; `undefined`: every image exists. */
   readonly images: readonly string[] | undefined;
-  /** Ids or names of images; an instance that is ordered with one of them breaks instead of becoming active. */
+  /** Ids or names of images whose instances get status `error`. */
   readonly brokenImages: readonly string[];
   readonly ssh: SshSettings;
 }
@@ -82,12 +82,13 @@ const TIME_DEFAULTS: Partial<Record<TimeName, Distribution>> = {
 };
 
 /**
- * Reads the knobs as they are written in YAML; what is missing has its default.
- * @throws {TypeError} with the name of the value that is wrong and what was expected
+ * Reads settings as in YAML and fills in defaults.
+ * @throws {TypeError} a value is wrong; the message names it and the expected form
  */
 export function readSettings(json: JsonObject): CloudSettings {
   for (const key of Object.keys(json)) {
-    if (!KEYS.has(key)) throw new TypeError(`"${key}" is no setting of the cloud: they are ${[...KEYS].join(', ')}`);
+    if (!KEYS.has(key))
+      throw new TypeError(`"${key}" is no setting of the cloud: the settings are ${[...KEYS].join(', ')}`);
   }
   const quota = part(json, 'quota', RESOURCES);
   const limit = (name: (typeof RESOURCES)[number]) => readLimit(quota[name], `quota.${name}`);
@@ -107,7 +108,7 @@ export function readSettings(json: JsonObject): CloudSettings {
   };
 }
 
-/** Puts a value at a path such as `failures.quota`; `null` takes it away. Returns new settings, still unread. */
+/** Returns a copy with the value at a path such as `failures.quota`; `null` removes it. Does not validate. */
 export function withSetting(json: JsonObject, path: string, value: Json): JsonObject {
   const [key = '', ...rest] = path.split('.');
   if (['__proto__', 'constructor', 'prototype'].includes(key)) throw new TypeError(`"${path}" is no setting`);
@@ -136,14 +137,14 @@ function readLimit(value: Json | undefined, name: string): number {
 function readTexts(value: Json | undefined, name: string): readonly string[] | undefined {
   if (value === undefined) return undefined;
   if (isTexts(value)) return value;
-  throw new TypeError(`"${name}" is ${JSON.stringify(value)}, expected a list of texts`);
+  throw new TypeError(`"${name}" is ${JSON.stringify(value)}, expected a list of strings`);
 }
 
 function readFlavors(value: Json | undefined): readonly Flavor[] | undefined {
   if (value === undefined) return undefined;
   const flavors = Array.isArray(value) ? value.map(readFlavor) : [];
   if (!Array.isArray(value) || flavors.includes(undefined)) {
-    throw new TypeError('"flavors" must be a list of {"name": text, "ram": MiB, "cores": number}');
+    throw new TypeError('"flavors" must be a list of {"name": string, "ram": MiB, "cores": number}');
   }
   return sortFlavors(flavors.filter((flavor) => flavor !== undefined));
 }
@@ -182,14 +183,16 @@ function part<Name extends string>(json: JsonObject, key: string, names: readonl
   if (!isObject(value)) throw new TypeError(`"${key}" must be a map with keys ${names.join(', ')}`);
   for (const name of Object.keys(value)) {
     if (!names.some((known) => known === name)) {
-      throw new TypeError(`"${key}.${name}" is no setting of the cloud: below "${key}" are ${names.join(', ')}`);
+      throw new TypeError(
+        `"${key}.${name}" is no setting of the cloud: the settings of "${key}" are ${names.join(', ')}`,
+      );
     }
   }
   return value;
 }
 
 function record<Name extends string, T>(names: readonly Name[], valueOf: (name: Name) => T): Record<Name, T> {
-  // Object.fromEntries forgets which names there are.
+  // Object.fromEntries loses the type of the names.
   return Object.fromEntries(names.map((name) => [name, valueOf(name)])) as Record<Name, T>;
 }
 

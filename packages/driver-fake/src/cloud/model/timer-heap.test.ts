@@ -1,10 +1,11 @@
 import { expect, it } from 'vitest';
 import { TimerHeap } from './timer-heap.js';
-import { seededRandom, VirtualClock } from '../../../test/virtual-clock.js';
+import { Random } from '@nodepool/core/testing';
+import { VirtualClock } from '../../../test/virtual-clock.js';
 
 it('fires in the order of time, and of adding where that is equal', async () => {
   const clock = new VirtualClock();
-  const random = seededRandom(3);
+  const random = new Random(3).next;
   const fired: { atMs: number; order: number }[] = [];
   const heap = new TimerHeap<{ atMs: number; order: number }>(clock, (item) => fired.push(item));
   const items = Array.from({ length: 2_000 }, (_, order) => ({

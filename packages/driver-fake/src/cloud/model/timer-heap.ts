@@ -2,12 +2,12 @@ import type { CancelTimer, Clock } from '@nodepool/zk-protocol';
 
 interface Entry<T> {
   readonly atMs: number;
-  /** Keeps those of one moment in the order they were added. */
+  /** Keeps entries of the same time in insertion order. */
   readonly order: number;
   readonly item: T;
 }
 
-/** Many due times on one timer: adding and firing cost O(log n), and only the earliest occupies the clock. */
+/** Many timers on one timer of the clock: adding and firing cost O(log n). */
 export class TimerHeap<T> {
   readonly #clock: Clock;
   readonly #fire: (item: T) => void;
@@ -22,12 +22,12 @@ export class TimerHeap<T> {
     this.#fire = fire;
   }
 
-  /** Entries waiting, cancelled ones included. */
+  /** Number of pending entries. */
   get size(): number {
     return this.#heap.length;
   }
 
-  /** Fires an item at a time, in milliseconds since the epoch; one in the past fires with the next timer. */
+  /** Fires an item at a time in milliseconds since the epoch; as soon as possible if it has passed. */
   add(atMs: number, item: T): void {
     const heap = this.#heap;
     let index = heap.push({ atMs, order: this.#order++, item }) - 1;
@@ -39,7 +39,7 @@ export class TimerHeap<T> {
     this.#arm();
   }
 
-  /** Forgets everything. */
+  /** Removes all entries. */
   clear(): void {
     this.#heap.length = 0;
     this.#cancel?.();

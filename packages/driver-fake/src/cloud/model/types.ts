@@ -1,7 +1,7 @@
-/** Where an instance is in its life. `deleting`: still listed, about to go. */
+/** Status of an instance. `deleting`: still listed. */
 export type InstanceStatus = 'building' | 'active' | 'error' | 'deleting';
 
-/** An instance as the cloud shows it. Immutable: a change makes a new object. */
+/** An instance as the cloud lists it. Immutable: a change creates a new object. */
 export interface CloudInstance {
   /** The cloud's own id. */
   readonly id: string;
@@ -14,26 +14,26 @@ export interface CloudInstance {
   readonly ram: number;
   readonly image: string;
   readonly az: string | null;
-  /** Host or address to reach it at; `null` until it is active. A name with `fake` in it is never contacted. */
+  /** Host name or address; `null` until it is active. A name that contains `fake` is never contacted. */
   readonly address: string | null;
-  /** Where its SSH server listens; missing for instances without one. */
+  /** Port of its SSH server, if it has one. */
   readonly port?: number | undefined;
-  /** `<type> <base64>` each; missing for instances without an SSH server. */
+  /** Host keys of its SSH server, each `<type> <base64>`. */
   readonly hostKeys?: readonly string[] | undefined;
   /** Why its status is `error`. */
   readonly fault?: string | undefined;
   readonly createdMs: number;
 }
 
-/** What the cloud will do with an instance next, of its own accord. */
+/** A planned transition of an instance. */
 export type Transition = 'activate' | 'break' | 'vanish' | 'hide' | 'show' | 'remove' | 'return';
 
-/** An instance with what only the cloud knows. This is what is kept on disk. */
+/** An instance with the internal state of the cloud, as stored on disk. */
 export interface InstanceRecord {
   readonly instance: CloudInstance;
-  /** In the cloud, but not shown to anybody. */
+  /** Exists but is not listed. */
   readonly hidden?: boolean | undefined;
-  /** Does not count for quota: it is gone, but will come back. */
+  /** Deleted, but will come back; does not count towards the quota. */
   readonly gone?: boolean | undefined;
   readonly next?: { readonly transition: Transition; readonly atMs: number } | undefined;
 }
@@ -43,7 +43,7 @@ export interface UploadedImage {
   readonly id: string;
   readonly name: string;
   readonly metadata: Readonly<Record<string, string>>;
-  /** The cloud does not have all of its data; nothing can be launched from it. */
+  /** The upload is incomplete; no instance can be launched from it. */
   readonly partial?: true | undefined;
 }
 
@@ -55,12 +55,12 @@ export interface Flavor {
   readonly cores: number;
 }
 
-/** What to create. */
+/** Order of an instance. */
 export interface InstanceOrder {
   readonly name: string;
-  /** Name of a flavor, exactly. */
+  /** Exact name of a flavor. */
   readonly flavor?: string | undefined;
-  /** Smallest RAM in MiB; with it `flavor` is a part of the name. */
+  /** Minimum RAM in MiB; with it, `flavor` is a part of the name. */
   readonly minRam?: number | undefined;
   /** Id or name. */
   readonly image: string;
@@ -68,17 +68,17 @@ export interface InstanceOrder {
   readonly metadata: Readonly<Record<string, string>>;
 }
 
-/** A change of one instance; `null`: it is not there, or not shown, any more. */
+/** A change of one instance; `null`: it is no longer listed. */
 export interface InstanceEvent {
   readonly id: string;
   readonly instance: CloudInstance | null;
 }
 
-/** Whatever can be refused, sorted by what a client does about it. */
+/** Kinds of failures, by the reaction of a client. */
 export type FailureKind =
   'quota' | 'capacity' | 'unavailable' | 'reset' | 'rate-limited' | 'not-found' | 'invalid' | 'failed';
 
-/** The cloud says no. */
+/** The cloud refused a call, or did not answer. */
 export class CloudFailure extends Error {
   readonly kind: FailureKind;
 

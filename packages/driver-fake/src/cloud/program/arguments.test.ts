@@ -15,7 +15,7 @@ describe('the command line of the fake cloud', () => {
   it.each([
     [['set', 'quota.instances', '-x'], /-x/],
     [['serve', '--idle-timeout', '-5'], /idle-timeout/],
-    [['hide', 'i-1', '-5'], /"-5" is no number of seconds/],
+    [['hide', 'i-1', '-5'], /"-5" is not a number of seconds/],
     [['set', 'quota.instances'], /needs 1 more/],
   ])('%j is refused', (args, message) => {
     expect(() => parseCommand(args)).toThrow(message);

@@ -2,32 +2,32 @@ import { parseArgs } from 'node:util';
 import type { Json } from '@nodepool/zk-protocol';
 import { defaultCloudDir } from '../client/address.js';
 
-/** The command line makes no sense. */
+/** The command line is invalid. */
 export class UsageError extends Error {}
 
 /** What `--help` prints. */
 export const USAGE = `Usage: nodepool-fake-cloud [--cloud NAME | --dir DIR] [--listen HOST:PORT] COMMAND
 
-Looks at the fake cloud of launchers on this machine and turns its knobs while it runs.
+Shows and changes a running fake cloud on this machine.
 
-  show                   settings, use, and instances by status
+  show                   settings, usage, and instances by status
   list                   all instances, one line of JSON each
-  set KNOB VALUE         e.g. "set failures.quota 0.2", "set quota.instances -1", "set create-time '{\\"uniform\\": [1, 3]}'"
-  reset KNOB             puts a knob back to its default
-  kill ID                an instance vanishes
-  break ID               an instance goes into status "error"
-  hide ID [SECONDS]      an instance is not shown for a while
-  leak [TAG=VALUE ...]   adds an instance that no launcher asked for
-  stop                   ends the server; instances stay, and continue at the next start
+  set SETTING VALUE      e.g. "set failures.quota 0.2", "set quota.instances -1", "set create-time '{\\"uniform\\": [1, 3]}'"
+  reset SETTING          restores the default
+  kill ID                removes an instance at once
+  break ID               sets the status of an instance to "error"
+  hide ID [SECONDS]      hides an instance for a time
+  leak [TAG=VALUE ...]   adds an instance without a launcher
+  stop                   stops the server; its instances survive
   serve                  runs the server in the foreground
 
 Options:
   --cloud NAME           cloud as named in the configuration (default "fake")
-  --dir DIR              its directory, where "state-dir" is configured
-  --listen HOST:PORT     loopback address, where "listen" is configured
-  --idle-timeout SECONDS serve: end after so long without clients (default: never)`;
+  --dir DIR              its directory, if "state-dir" is configured
+  --listen HOST:PORT     loopback address, if "listen" is configured
+  --idle-timeout SECONDS serve: stop after this time without clients (default: never)`;
 
-/** Where the cloud is. */
+/** Location of the cloud. */
 interface Place {
   readonly dir: string;
   readonly listen: string | undefined;
@@ -39,7 +39,7 @@ export interface ServeCommand extends Place {
   readonly idleTimeoutMs: number | undefined;
 }
 
-/** A call of the running server. */
+/** Calls the running server. */
 export type ControlCommand = Place &
   (
     | { readonly name: 'show' | 'list' | 'stop' }
@@ -51,7 +51,7 @@ export type ControlCommand = Place &
 
 /**
  * Reads the command line.
- * @throws {UsageError} it cannot be understood
+ * @throws {UsageError} it is invalid
  */
 export function parseCommand(args: readonly string[]): ServeCommand | ControlCommand | { readonly name: 'help' } {
   const { values, positionals } = parse(args);
@@ -87,12 +87,12 @@ export function parseCommand(args: readonly string[]): ServeCommand | ControlCom
   }
 }
 
-/** A value such as -1, which is no option, unless it follows one. */
+/** Whether an argument is a negative number and not the value of an option. */
 function isNegative(arg: string, before = ''): boolean {
   return /^-\.?\d/.test(arg) && !/^--[^=]+$/.test(before);
 }
 
-/** Put before such a value so that it is not taken for an option: it cannot be typed. */
+/** Prefix that keeps `parseArgs` from reading a negative number as an option; it cannot be typed. */
 const MARK = '\0';
 
 function parse(args: readonly string[]) {
@@ -122,21 +122,21 @@ function expectCount(name: string, rest: readonly string[], least: number, most:
 function secondsOf(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   const seconds = Number(text);
-  if (text.trim() === '' || !(seconds >= 0)) throw new UsageError(`"${text}" is no number of seconds`);
+  if (text.trim() === '' || !(seconds >= 0)) throw new UsageError(`"${text}" is not a number of seconds`);
   return seconds * 1000;
 }
 
-/** JSON where it is JSON, else the text itself. */
+/** JSON if it parses, else the string itself. */
 function readValue(text: string): Json {
   try {
     return JSON.parse(text) as Json;
   } catch {
-    return text; // A word such as per-instance.
+    return text; // a word such as per-instance
   }
 }
 
 function readTag(text: string): [string, string] {
   const at = text.indexOf('=');
-  if (at <= 0) throw new UsageError(`"${text}" is no tag: write NAME=VALUE`);
+  if (at <= 0) throw new UsageError(`"${text}" is not a tag: write NAME=VALUE`);
   return [text.slice(0, at), text.slice(at + 1)];
 }

@@ -2,13 +2,13 @@ import { closeSync, existsSync, openSync, readFileSync, renameSync, rmSync, writ
 import { join } from 'node:path';
 import type { CloudRecord, CloudRecords } from '../model/records.js';
 
-/** Lines the file may have beyond those that are needed before it is written anew. */
+/** Obsolete lines after which the file is rewritten. */
 const SPARE_LINES = 20_000;
 const FILE = 'cloud.journal';
 
 /**
- * Keeps a cloud on disk: a line `[key, record]` for each change, and a fresh file now and then. A change survives the
- * death of the process as soon as it is made, though not that of the machine: nothing waits for the disk.
+ * Stores a cloud on disk: one line `[key, record]` for each change, with occasional compaction. A change survives a crash
+ * of the process, but not of the machine, as nothing is synced.
  */
 export class Journal implements CloudRecords {
   readonly #file: string;
@@ -17,13 +17,13 @@ export class Journal implements CloudRecords {
   #fd: number | undefined;
   #lines = 0;
 
-  /** @param dir - must exist and be ours alone */
+  /** @param dir - must exist and be private to this process */
   constructor(dir: string) {
     this.#file = join(dir, FILE);
-    // The last line has no end: it is empty, or was cut short by the death of the process and never acknowledged.
+    // The last line has no newline: it is empty, or an unacknowledged write that a crash cut short.
     const lines = existsSync(this.#file) ? readFileSync(this.#file, 'utf8').split('\n').slice(0, -1) : [];
     for (const line of lines) {
-      // Written by this same class, in a directory only its user can write to.
+      // Written by this class, in a directory that only its user can write to.
       const [key, record] = JSON.parse(line) as [string, CloudRecord | null];
       if (record) this.#records.set(key, record);
       else this.#records.delete(key);
@@ -47,7 +47,7 @@ export class Journal implements CloudRecords {
     return existed;
   }
 
-  /** Closes the file. What changes afterwards is not kept. */
+  /** Closes the file. Later changes are not stored. */
   close(): void {
     if (this.#fd !== undefined) closeSync(this.#fd);
     this.#fd = undefined;
@@ -59,7 +59,7 @@ export class Journal implements CloudRecords {
     if (++this.#lines > SPARE_LINES + 2 * this.#records.size) this.#rewrite();
   }
 
-  /** Replaces the file by one that holds just the records there are. */
+  /** Replaces the file by one with the current records only. */
   #rewrite(): void {
     const temporary = `${this.#file}.new`;
     rmSync(temporary, { force: true });

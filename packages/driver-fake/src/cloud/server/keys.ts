@@ -10,14 +10,14 @@ export interface KeyPair {
 
 const PROBE = 'nodepool';
 
-/** Now and then ssh2 makes an ed25519 key that it cannot read back or that does not fit its public half. */
+/** About one in 256 ed25519 pairs of ssh2 cannot be parsed, or its halves do not match. */
 function isUsable(pair: { private: string; public: string }): boolean {
   const [secret, open] = [ssh2.utils.parseKey(pair.private), ssh2.utils.parseKey(pair.public)];
   if (secret instanceof Error || open instanceof Error) return false;
   return open.verify(PROBE, secret.sign(PROBE)) === true;
 }
 
-/** A new ed25519 pair. ssh2 makes some that it cannot read back itself; those are thrown away. */
+/** Generates ed25519 pairs until one is usable. */
 export function generateUsable(): { private: string; public: string } {
   for (;;) {
     const pair = ssh2.utils.generateKeyPairSync('ed25519');
@@ -25,7 +25,7 @@ export function generateUsable(): { private: string; public: string } {
   }
 }
 
-/** The key pair kept in a file and its `.pub`, made at the first use. */
+/** The key pair in a file and its `.pub`, generated at first use. */
 export function keyPairAt(file: string): KeyPair {
   if (!existsSync(file)) {
     const made = generateUsable();
@@ -37,7 +37,7 @@ export function keyPairAt(file: string): KeyPair {
   return { private: readFileSync(file, 'utf8'), public: `${type} ${base64}` };
 }
 
-/** Keys as they stand in `authorized_keys`; what is none is left out. */
+/** Parses keys in the format of `authorized_keys`; skips invalid ones. */
 export function parsePublicKeys(texts: readonly string[]): ssh2.ParsedKey[] {
   return texts.flatMap((text) => {
     const key = ssh2.utils.parseKey(text);

@@ -1,10 +1,11 @@
-import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { existsSync, linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { isServerProcess } from './server-process.js';
+import { isProcessRunning } from '@nodepool/core/config';
 
 /**
- * Makes this process the only server of a directory. What a killed one left is taken over.
- * @returns how to give it up; `undefined` when another process has it
+ * Makes this process the only server of a directory. Takes over the lock of a dead process.
+ * @returns unlock; `undefined` if another process holds the lock
  */
 export function lockCloudDir(dir: string): (() => void) | undefined {
   const lock = join(dir, 'server.pid');
@@ -24,13 +25,13 @@ export function lockCloudDir(dir: string): (() => void) | undefined {
   };
 }
 
-/** Two may find the same dead owner: whoever moved the lock of a third away puts it back. */
+/** Several processes may find the same dead owner. One that moved the lock of a new owner away puts it back. */
 function removeStale(lock: string, owner: number | undefined): boolean {
   const aside = `${lock}.${process.pid}.stale`;
   try {
     renameSync(lock, aside);
   } catch {
-    return true; // Another process has removed it; the link decides.
+    return true; // Another process removed it; the link decides.
   }
   const isStale = readPid(aside) === owner;
   if (!isStale) tryLink(aside, lock);
@@ -53,6 +54,27 @@ function readPid(file: string): number | undefined {
     const pid = Number(readFileSync(file, 'utf8'));
     return Number.isInteger(pid) && pid > 0 ? pid : undefined;
   } catch {
-    return undefined; // No file: no server.
+    return undefined; // no file: no server
+  }
+}
+
+/** Name of the program on the command line of every server. */
+const PROGRAM_NAME = 'nodepool-fake-cloud';
+
+/**
+ * Whether a process is the server of a cloud. Excludes zombies, and other programs that reuse the id of an old server.
+ */
+function isServerProcess(pid: number): boolean {
+  return isProcessRunning(pid) && commandLineOf(pid).includes(PROGRAM_NAME);
+}
+
+function commandLineOf(pid: number): string {
+  if (!existsSync('/proc/self/cmdline')) {
+    return spawnSync('ps', ['-ww', '-o', 'command=', '-p', String(pid)], { encoding: 'utf8' }).stdout ?? '';
+  }
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+  } catch {
+    return ''; // ended in the meantime
   }
 }

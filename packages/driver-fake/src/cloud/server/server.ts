@@ -10,19 +10,19 @@ import { Journal } from './journal.js';
 
 /** Options of a server. */
 export interface CloudServerOptions {
-  /** Directory of its state: must exist and belong to this server alone. */
+  /** State directory: must exist and be private to this server. */
   readonly dir: string;
   readonly address: ServerAddress;
   readonly clock: Clock;
   readonly random: () => number;
   readonly endpoints?: Endpoints | undefined;
-  /** Ends the server when no client has been connected for so long and no instance needs it. Default: never. */
+  /** Stops the server after this time without clients and without SSH instances. Default: never. */
   readonly idleTimeoutMs?: number | undefined;
 }
 
-/** Unsent bytes at which a client that follows the changes counts as dead. */
+/** Unsent bytes at which an event stream is closed as dead. */
 const MAX_UNSENT_BYTES = 64 * 1024 * 1024;
-/** Longest request that is read; a longer one ends the connection. */
+/** Maximum request size; a longer request closes the connection. */
 const MAX_BODY_BYTES = 4 * 1024 * 1024;
 
 const STATUS: Readonly<Record<Exclude<FailureKind, 'reset'>, number>> = {
@@ -36,9 +36,9 @@ const STATUS: Readonly<Record<Exclude<FailureKind, 'reset'>, number>> = {
 };
 
 /**
- * A cloud that other processes use over HTTP: `POST /<call>` with the arguments as JSON, and `POST /events`, whose answer
- * is a line of JSON for each change from then on. It outlives its clients, and its instances outlive it: everything is in
- * its journal before anybody is told.
+ * Serves a cloud to other processes over HTTP: `POST /<call>` with the arguments as JSON, and `POST /events`, which
+ * streams a line of JSON for each change. The server outlives its clients. Its instances outlive the server: each change
+ * is in the journal before it is reported.
  */
 export class CloudServer {
   readonly cloud: FakeCloud;
@@ -56,9 +56,9 @@ export class CloudServer {
     this.#options = options;
     this.#journal = new Journal(options.dir);
     this.cloud = new FakeCloud({ ...options, records: this.#journal });
-    this.cloud.onChange((event) => this.#tell(event));
+    this.cloud.onChange((event) => this.#emit(event));
     this.#server = createServer((request, response) => void this.#serve(request, response));
-    this.#server.keepAliveTimeout = 0; // Clients end connections: a call never meets one that the server is about to end.
+    this.#server.keepAliveTimeout = 0; // Only clients close connections, so that no call hits a closing one.
     this.#server.on('connection', (socket) => {
       this.#connections++;
       this.#cancelIdle?.();
@@ -70,13 +70,13 @@ export class CloudServer {
     this.ended = new Promise((resolve) => this.#server.once('close', resolve));
   }
 
-  /** Where it listens, when that is TCP. */
+  /** Its port, if it listens on TCP. */
   get port(): number | undefined {
     const address = this.#server.address();
     return typeof address === 'object' && address ? address.port : undefined;
   }
 
-  /** Loads the cloud and begins to listen. Rejects when the address is taken. */
+  /** Loads the cloud and listens. Rejects if the address is in use. */
   static async start(options: CloudServerOptions): Promise<CloudServer> {
     const server = new CloudServer(options);
     await new Promise<void>((resolve, reject) => {
@@ -90,7 +90,7 @@ export class CloudServer {
     return server;
   }
 
-  /** Ends it. The instances stay, and continue when the next server begins. */
+  /** Stops the server. The next server continues with the instances. */
   async stop(): Promise<void> {
     if (this.#stopping) return this.ended;
     this.#stopping = true;
@@ -106,7 +106,7 @@ export class CloudServer {
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const name = request.url?.slice(1) ?? '';
     try {
-      if (isFromBrowser(request)) throw new CloudFailure('invalid', 'only POST is served, and no page of a browser');
+      if (isFromBrowser(request)) throw new CloudFailure('invalid', 'only POST is served, and not to web pages');
       const args: unknown = JSON.parse((await readBody(request)) || 'null');
       if (name === 'events') this.#follow(response);
       else if (name === 'stop') answer(response, 200, null, () => void this.stop());
@@ -121,7 +121,7 @@ export class CloudServer {
 
   #call(name: string, args: unknown): unknown {
     if (!isCallName(name)) throw new CloudFailure('invalid', `there is no call "${name}"`);
-    // The only client is ours, in a directory or port of this user.
+    // Only clients of this package call, through a directory or port of this user.
     return callCloud(this.cloud, this.#options.clock, name, args as CloudCalls[CallName][0]);
   }
 
@@ -131,7 +131,7 @@ export class CloudServer {
     response.once('close', () => this.#followers.delete(response));
   }
 
-  #tell(event: InstanceEvent): void {
+  #emit(event: InstanceEvent): void {
     const line = `${JSON.stringify(event)}\n`;
     for (const follower of this.#followers) {
       follower.write(line);
@@ -144,14 +144,14 @@ export class CloudServer {
     this.#cancelIdle?.();
     if (idleTimeoutMs === undefined || this.#connections > 0 || this.#stopping) return;
     this.#cancelIdle = clock.setTimer(idleTimeoutMs, () => {
-      const isNeeded = this.cloud.settings.ssh.enabled && this.cloud.usage.instances > 0;
-      if (isNeeded) this.#watchIdleness();
+      const isInUse = this.cloud.settings.ssh.enabled && this.cloud.usage.instances > 0;
+      if (isInUse) this.#watchIdleness();
       else void this.stop();
     });
   }
 }
 
-/** A browser says with every POST which page makes it. On a loopback port any page of any site could call. */
+/** Web pages could reach a loopback port; browsers send `Origin` with every POST. */
 function isFromBrowser({ method, headers }: IncomingMessage): boolean {
   return method !== 'POST' || headers.origin !== undefined;
 }
@@ -161,7 +161,7 @@ async function readBody(request: IncomingMessage): Promise<string> {
   let size = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {
     size += chunk.length;
-    if (size > MAX_BODY_BYTES) throw new CloudFailure('reset', 'the request is too long to be meant');
+    if (size > MAX_BODY_BYTES) throw new CloudFailure('reset', 'the request is too long');
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString();

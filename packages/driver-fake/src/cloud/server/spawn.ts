@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ensureCloudDir } from '../client/address.js';
 
-/** The package's program, from `src` as well as from `dist`. */
+/** The program of this package; the path is the same from `src` and `dist`. */
 const PROGRAM = fileURLToPath(new URL('../../../bin/nodepool-fake-cloud.js', import.meta.url));
 
 /**
- * Starts the server of a directory as a process of its own, which outlives this one. When one runs already, the new one
- * ends at once. Its messages go to `server.log` in the directory.
- * @returns whether the process it started still runs
+ * Starts the server of a directory as a process that outlives this one. It exits at once if another server is running.
+ * Its output goes to `server.log` in the directory.
+ * @returns a function that tells whether the process is running
  */
 export function spawnServer(dir: string, listen?: string): () => boolean {
   ensureCloudDir(dir);
@@ -22,7 +22,7 @@ export function spawnServer(dir: string, listen?: string): () => boolean {
       detached: true,
       stdio: ['ignore', log, log],
     });
-    child.on('error', () => {}); // No server will answer then: the connection is tried again and says so.
+    child.on('error', () => {}); // The client keeps retrying and reports that no server answers.
     child.unref();
     return () => child.exitCode === null && child.signalCode === null && child.pid !== undefined;
   } finally {

@@ -1,14 +1,15 @@
+import { spawn } from 'node:child_process';
+import { timingSafeEqual } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { createServer, type Server as TcpServer } from 'node:net';
 import { join } from 'node:path';
 import ssh2 from 'ssh2';
-import type { Connection, ParsedKey } from 'ssh2';
+import type { AuthContext, Connection, ParsedKey, ServerChannel } from 'ssh2';
 import { makeDirectorySync } from '@nodepool/zk-protocol';
 import type { Endpoints } from '../model/options.js';
 import type { SshSettings } from '../model/settings.js';
 import type { CloudInstance } from '../model/types.js';
 import { keyPairAt, parsePublicKeys, type KeyPair } from './keys.js';
-import { serveConnection } from './ssh-session.js';
 
 interface Endpoint {
   readonly tcp: TcpServer;
@@ -16,9 +17,9 @@ interface Endpoint {
 }
 
 /**
- * SSH servers on loopback, one for each instance, all in this process. Who may log in runs commands as the user of this
- * process, in a directory of the instance: nothing is separated. Only holders of a key may: the cloud's own, `id_ed25519`
- * in its directory, and those the settings name.
+ * SSH servers on loopback, one for each instance, in this process. Commands run as the user of this process, in a
+ * directory of the instance, without isolation. Login requires the cloud's own key, `id_ed25519` in its directory, or a
+ * key of the settings.
  */
 export class SshEndpoints implements Endpoints {
   readonly #dir: string;
@@ -26,7 +27,7 @@ export class SshEndpoints implements Endpoints {
   #shared: KeyPair | undefined;
   #login: ParsedKey[] | undefined;
 
-  /** @param dir - the cloud's directory: keys and the instances' directories are kept there */
+  /** @param dir - directory of the cloud, for keys and for directories of instances */
   constructor(dir: string) {
     this.#dir = dir;
   }
@@ -80,5 +81,72 @@ function listen(server: TcpServer, host: string, port: number): Promise<number> 
       const address = server.address();
       resolve(typeof address === 'object' && address ? address.port : port);
     });
+  });
+}
+
+/** Access of a connection. */
+interface SshAccess {
+  /** Keys that may log in, under any user name. */
+  readonly allowed: readonly ParsedKey[];
+  /** Working directory of commands. */
+  readonly home: string;
+  /** Host name of the instance. */
+  readonly hostname: string;
+}
+
+/** `PATH` of commands. */
+const SEARCH_PATH = '/usr/local/bin:/usr/bin:/bin';
+
+/** Serves one connection: authenticates by key and runs commands or a shell. */
+function serveConnection(connection: Connection, access: SshAccess): void {
+  connection.on('error', () => {}); // key scans and clients that hang up; `close` follows
+  connection.on('authentication', (context) => authenticate(context, access.allowed));
+  connection.on('ready', () => {
+    connection.on('session', (acceptSession) => {
+      const session = acceptSession();
+      session.on('pty', (accept) => accept?.());
+      session.on('env', (accept) => accept?.());
+      session.on('exec', (accept, _reject, { command }) => run(accept(), access, ['-c', command]));
+      session.on('shell', (accept) => run(accept(), access, []));
+    });
+  });
+}
+
+function authenticate(context: AuthContext, allowed: readonly ParsedKey[]): void {
+  if (context.method !== 'publickey') return context.reject(['publickey']);
+  const key = allowed.find((one) => isSame(one.getPublicSSH(), context.key.data));
+  if (!key) return context.reject(['publickey']);
+  // Without a signature the client only asks whether the key is acceptable.
+  if (!context.signature) return context.accept();
+  if (!context.blob || key.verify(context.blob, context.signature, context.hashAlgo) !== true) {
+    return context.reject(['publickey']);
+  }
+  context.accept();
+}
+
+function isSame(a: Buffer, b: Buffer): boolean {
+  return a.length === b.length && timingSafeEqual(a, b);
+}
+
+function run(channel: ServerChannel, { home, hostname }: SshAccess, args: readonly string[]): void {
+  const child = spawn('/bin/sh', args, {
+    cwd: home,
+    env: { PATH: SEARCH_PATH, HOME: home, HOSTNAME: hostname },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  channel.pipe(child.stdin);
+  child.stdin.on('error', () => {}); // A command may ignore its input.
+  child.stdout.pipe(channel, { end: false });
+  child.stderr.pipe(channel.stderr, { end: false });
+  channel.on('close', () => child.kill('SIGHUP'));
+  child.on('error', (error) => {
+    channel.stderr.write(`cannot run a shell: ${error.message}\n`);
+    channel.exit(127);
+    channel.end();
+  });
+  child.on('close', (code, signal) => {
+    if (code === null) channel.exit(signal ?? 'TERM');
+    else channel.exit(code);
+    channel.end();
   });
 }

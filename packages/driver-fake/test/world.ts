@@ -1,9 +1,11 @@
+import { afterEach, expect } from 'vitest';
 import { newNode, newRequest, withNode } from '@nodepool/zk-protocol';
 import type { Clock, JsonObject, NodeId, NodeRecord, RequestId } from '@nodepool/zk-protocol';
 import { silentLogger } from '@nodepool/core';
 import type { LaunchResult, OperationMetrics, Provider, ProviderContext } from '@nodepool/core';
 import { connectInProcess, createFakeDriver, FakeCloud } from '../src/index.js';
-import { seededRandom, VirtualClock } from './virtual-clock.js';
+import { Random } from '@nodepool/core/testing';
+import { VirtualClock } from './virtual-clock.js';
 
 const NEVER = new AbortController().signal;
 
@@ -28,7 +30,7 @@ export function entry(cloudSettings: JsonObject = {}, changes: JsonObject = {}):
   };
 }
 
-export interface BenchOptions {
+export interface WorldOptions {
   readonly settings?: JsonObject;
   readonly changes?: JsonObject;
   readonly clock?: VirtualClock;
@@ -36,18 +38,18 @@ export interface BenchOptions {
 }
 
 /** A provider as a launcher runs it, on a virtual clock and a cloud in this process; nodes live in memory. */
-export class ProviderHarness {
+export class World {
   readonly clock: VirtualClock;
   readonly cloud: FakeCloud;
   readonly provider: Provider;
   readonly nodes = new Map<string, NodeRecord>();
-  /** What was counted: results of launches, and `leaked <plural>`. */
+  /** Counted metrics: results of launches, and `leaked <plural>`. */
   readonly counted: string[] = [];
   #nextNode = 1;
 
-  constructor({ settings = {}, changes = {}, clock = new VirtualClock(), seed = 1 }: BenchOptions = {}) {
+  constructor({ settings = {}, changes = {}, clock = new VirtualClock(), seed = 1 }: WorldOptions = {}) {
     this.clock = clock;
-    this.cloud = new FakeCloud({ clock, random: seededRandom(seed) });
+    this.cloud = new FakeCloud({ clock, random: new Random(seed).next });
     const driver = createFakeDriver({ connect: (_config, context) => connectInProcess(this.cloud, context.clock) });
     const config = driver.getProviderConfig(entry(settings, changes), {
       labels: new Map(),
@@ -90,17 +92,17 @@ export class ProviderHarness {
     const launched = this.provider
       .getRequestHandler(pool, request)
       .launch?.({ node, pool, label, request, store }, NEVER);
-    if (!launched) throw new Error('the driver launches nothing');
+    if (!launched) throw new Error('the handler has no launch method');
     return launched;
   }
 
-  /** Deletes a node as a launcher does: what is behind it, then its record. */
+  /** Deletes a node as a launcher does: its instance, then its record. */
   async cleanUp(node: NodeRecord): Promise<void> {
     await this.provider.startNodeCleanup(node, NEVER);
     this.nodes.delete(node.id);
   }
 
-  /** Two looks for leaks, as it takes to be sure. */
+  /** Two sweeps: a leak is deleted when the second one finds it again. */
   async findLeaks(): Promise<void> {
     await this.during(this.provider.cleanupLeakedResources(NEVER));
     await this.during(this.provider.cleanupLeakedResources(NEVER));
@@ -118,7 +120,7 @@ export class ProviderHarness {
       leaked: (_provider, plural) => this.counted.push(`leaked ${plural}`),
     };
     const clock: Clock = this.clock;
-    // The state-machine provider uses no more of a launcher than this.
+    // The state-machine provider uses only these parts of a launcher.
     return {
       clock,
       logger: silentLogger,
@@ -132,7 +134,28 @@ export class ProviderHarness {
       },
       ownNodes: () => this.nodes.values(),
       capacityChanged: () => {},
-      random: seededRandom(seed + 1),
+      random: new Random(seed + 1).next,
     } as unknown as ProviderContext;
   }
+}
+
+/** Opens one world for a test; ends it after the test, and fails if timers remain. */
+export function useWorld(): (options?: WorldOptions) => Promise<World> {
+  let running: World | undefined;
+  afterEach(async () => {
+    await running?.end();
+    expect(running?.clock.pendingTimers ?? 0).toBe(0);
+    running = undefined;
+  });
+  return async (options = {}) => {
+    running = new World(options);
+    await running.start();
+    return running;
+  };
+}
+
+/** The instance of a node. */
+export function idOf({ externalId }: NodeRecord): string {
+  if (typeof externalId !== 'string') throw new Error('the node has no instance');
+  return externalId;
 }

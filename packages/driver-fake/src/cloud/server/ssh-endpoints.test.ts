@@ -6,10 +6,10 @@ import ssh2 from 'ssh2';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { checkPort, scanHostKeys } from '@nodepool/core/ssh';
 import { systemClock, type JsonObject } from '@nodepool/zk-protocol';
-import { addressOf, CloudServer, SshEndpoints } from '../src/index.js';
-import type { CloudInstance, InstanceOrder } from '../src/index.js';
-import { generateUsable } from '../src/cloud/server/keys.js';
-import { makeTempDir } from './temp-dir.js';
+import { addressOf, CloudServer, SshEndpoints } from '../../index.js';
+import type { CloudInstance, InstanceOrder } from '../../index.js';
+import { generateUsable } from './keys.js';
+import { makeTempDir } from '../../../test/temp-dir.js';
 
 const order: InstanceOrder = { name: 'np1', minRam: 2048, image: 'any', az: null, metadata: {} };
 const servers: CloudServer[] = [];
@@ -63,7 +63,7 @@ const scan = ({ address, port }: { address: string; port: number }) =>
   scanHostKeys({ host: address, port, connectionType: 'ssh', timeoutMs: 10_000 });
 
 describe('an instance with an SSH server', () => {
-  it('runs commands of whoever has the key of the cloud, in a directory of its own', async () => {
+  it('runs commands for the key of the cloud, in its own directory', async () => {
     const { dir, create } = await startCloud({ ssh: true });
     const instance = await create();
     const key = readFileSync(join(dir, 'id_ed25519'), 'utf8');
@@ -86,7 +86,7 @@ describe('an instance with an SSH server', () => {
     expect(stdout).toBe('np1\n');
   });
 
-  it('lets no one else in', async () => {
+  it('rejects other keys', async () => {
     const { create } = await startCloud({ ssh: true });
     const instance = await create();
     const stranger = generateUsable().private;
@@ -94,14 +94,14 @@ describe('an instance with an SSH server', () => {
     await expect(execute(instance, stranger, 'id')).rejects.toThrow('authentication');
   });
 
-  it('lets in the keys its settings name', async () => {
+  it('accepts the keys of its settings', async () => {
     const { private: key, public: authorized } = generateUsable();
     const { create } = await startCloud({ ssh: { 'authorized-keys': [authorized] } });
 
     expect(await execute(await create(), key, 'true')).toMatchObject({ code: 0 });
   });
 
-  it.each(['shared', 'per-instance'])('shows the host key the cloud tells (%s)', async (kind) => {
+  it.each(['shared', 'per-instance'])('has the host key that the cloud reports (%s)', async (kind) => {
     const { create } = await startCloud({ ssh: { 'host-keys': kind } });
     const [one, other] = [await create(), await create()];
 
@@ -111,7 +111,7 @@ describe('an instance with an SSH server', () => {
     expect(one.hostKeys?.[0] === other.hostKeys?.[0]).toBe(kind === 'shared');
   });
 
-  it('has the same port and key when the cloud has been away', async () => {
+  it('keeps its port and key after a restart of the cloud', async () => {
     const { dir, server, create } = await startCloud({ ssh: { 'host-keys': 'per-instance' } });
     const before = await create();
     await server.stop();
@@ -123,7 +123,7 @@ describe('an instance with an SSH server', () => {
     await vi.waitFor(async () => expect(await scan(after)).toEqual(before.hostKeys), 50_000);
   });
 
-  it('is gone with the instance, and so are its files', async () => {
+  it('ends with the instance and its files', async () => {
     const { dir, cloud, create } = await startCloud({ ssh: true });
     const { id, address, port } = await create();
 

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ImageUpload } from '@nodepool/core';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { FakeCloud, connectInProcess } from '../src/index.js';
-import { callsOf } from '../src/driver/cloud-call.js';
-import { uploadImage } from '../src/driver/upload-image.js';
-import { VirtualClock } from './virtual-clock.js';
+import { FakeCloud, connectInProcess } from '../cloud/index.js';
+import { callsOf } from './cloud-call.js';
+import { uploadImage } from './upload-image.js';
+import { VirtualClock } from '../../test/virtual-clock.js';
 
 const NEVER = new AbortController().signal;
 let dir: string;
@@ -31,7 +31,7 @@ async function setUp(settings: Record<string, number> = {}) {
 }
 
 describe('an uploaded image', () => {
-  it('can be used when all of it is there', async () => {
+  it('can be used once it is complete', async () => {
     const { cloud, call, upload } = await setUp();
     const seen: unknown[] = [];
 
@@ -50,17 +50,17 @@ describe('an uploaded image', () => {
     expect(cloud.hasImage(id)).toBe(true);
   });
 
-  it('is gone again when its file is not what was built', async () => {
+  it('is removed when its file has another checksum', async () => {
     const { cloud, call, upload } = await setUp();
 
     await expect(uploadImage(call, { ...upload, md5: '0'.repeat(32) }, NEVER)).rejects.toThrow(
-      /image\.raw" is not what was built: its md5 is 8d777f385d3dfec8815d20f7496026dc, and should be 0+/,
+      /image\.raw" differs from the build: its md5 is 8d777f385d3dfec8815d20f7496026dc, expected 0+/,
     );
 
     expect(cloud.images()).toEqual([]);
   });
 
-  it('is gone again when the upload is aborted', async () => {
+  it('is removed when the upload is aborted', async () => {
     const { cloud, call, upload } = await setUp({ 'upload-time': 60 });
     const stop = new AbortController();
     const onCreated = () => Promise.resolve(stop.abort(new Error('enough')));
