@@ -30,7 +30,7 @@ function isInstalled() {
   });
 }
 
-/** Our own packages that no link in node_modules leads to, e.g. one that a pull has brought: folders below the top folder. */
+/** Own packages without a link in node_modules, such as a package that a pull has added: folders below the top folder. */
 function unlinkedPackages() {
   const { workspaces = [] } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'));
   const folders = workspaces.flatMap((place) => (place.endsWith('/*') ? foldersIn(place.slice(0, -2)) : [place]));

@@ -34,7 +34,7 @@ export const publishedPackages = () => allPackages().filter(({ manifest }) => !m
 
 const DEPENDENCIES = ['dependencies', 'peerDependencies', 'devDependencies'];
 
-/** Neighbours are wanted in a range: one that changed alone is taken without a release of the others. */
+/** Ranges of neighbours: a package that changed alone is used without a release of the others. */
 function rangeFor(range, version) {
   const [, major, minor] = /^\^?(\d+)\.(\d+)\.\d+/.exec(range) ?? [];
   const [ownMajor, ownMinor] = version.split('.');

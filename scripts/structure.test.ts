@@ -47,8 +47,8 @@ const ours = (dependencies: Record<string, string> = {}): string[] =>
 
 /**
  * The drawing of the architecture:
- * cli, launcher, builder -> core -> zk-protocol; cli, launcher -> history -> core; driver-* -> core, as a peer. Whoever installs a service chooses the
- * drivers.
+ * cli, launcher, builder -> core -> zk-protocol; cli, launcher -> history -> core; driver-* -> core, as a peer. The user who
+ * installs a service chooses the drivers.
  */
 function mayDependOn(name: string, other: string): boolean {
   if (name === 'zk-protocol') return false;

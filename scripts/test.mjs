@@ -14,8 +14,7 @@ import { bin, ensureBuilt, root } from './ensure.mjs';
 
 const cores = availableParallelism();
 /**
- * Unit tests compute: a worker a core. End-to-end tests wait, mostly for a session to end, and each file has servers, ports and
- * folders of its own: one worker more, so that none is slowed down by the others' servers.
+ * Workers: one a core for unit tests, which compute; one more for end-to-end tests, which mostly wait for sessions to expire.
  */
 const STAGES = {
   unit: ['--project', '!e2e*', `--maxWorkers=${cores}`],

@@ -5,7 +5,7 @@ import { constants } from 'node:os';
 import { clearInterval, setInterval } from 'node:timers';
 import { ensureBuilt, root } from './ensure.mjs';
 
-/** How often to look whether whoever started this, npm mostly, is still there. */
+/** How often to check whether the parent process, mostly npm, still runs. */
 const WATCH_MS = 1000;
 
 const [script, ...args] = process.argv.slice(2);
