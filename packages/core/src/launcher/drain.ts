@@ -1,4 +1,4 @@
-import { unfinishedAfter } from '../async/unfinished-after.js';
+import { unfinishedAfter } from '../async/time-limit.js';
 import type { ComponentRecord } from '@nodepool/zk-protocol';
 import type { Reaper } from './nodes/reaper.js';
 import type { PoolSet } from './pools/pool-set.js';

@@ -9,7 +9,7 @@ import { newCondition } from '../conditions/condition-types.js';
 import type { ConditionSource } from '../conditions/condition-source.js';
 import { publishedConditions, type ServiceConditions } from '../conditions/merge-conditions.js';
 import type { Condition, FoundCondition } from '../contract/condition.js';
-import { imageConditions } from '../images/image-conditions.js';
+import { imageConditions } from '../canary/image-conditions.js';
 import { MissingStandby, unservedLabels } from './conditions/label-conditions.js';
 import { findOffers } from './conditions/label-offers.js';
 import { deletionConditions } from './conditions/node-conditions.js';

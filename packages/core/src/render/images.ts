@@ -1,5 +1,5 @@
 import type { BuildRecord, ImageEntry, UploadRecord } from '@nodepool/zk-protocol';
-import { buildNote, imageNotes } from '../images/notes.js';
+import { buildNote, imageNotes } from '../canary/notes.js';
 import { formatAge } from './age.js';
 import { timeColumn, type Column, type Listing } from './listing.js';
 

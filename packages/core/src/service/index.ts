@@ -6,14 +6,14 @@ export type { ProviderImages } from '../contract/provider-config.js';
 export { propertyTexts } from '../config/property-texts.js';
 
 /* Waiting, but not indefinitely */
-export { unfinishedAfter } from '../async/unfinished-after.js';
+export { unfinishedAfter } from '../async/time-limit.js';
 
 /* What in a cloud belongs to this database */
 export { imageResource } from '../cloud/ownership/judge.js';
 export { AlienAdoption } from '../cloud/ownership/adopt.js';
 export { databaseTag } from '../cloud/ownership/ownership.js';
 export { LeakFinder } from '../cloud/ownership/leak-finder.js';
-export { uploadEvidence } from '../images/upload-evidence.js';
+export { uploadEvidence } from '../contract/images.js';
 
 /* What is wrong now */
 export type { Condition } from '../contract/condition.js';
@@ -27,19 +27,19 @@ export type { SharedCondition } from '../conditions/merge-conditions.js';
 export { asUnknown, mergeConditions, publishedConditions } from '../conditions/merge-conditions.js';
 
 /* Trial of new builds, and the way back */
-export type { Comparison } from '../images/rates.js';
-export { canaryOf, isInService, newCanary, withCanary, withoutCanary, worseThanBefore } from '../images/canary.js';
-export { failedTests, withFailedTest, withoutFailedTests } from '../images/failed-tests.js';
-export { mayBeFaultOfImage } from '../images/image-causes.js';
-export { added, NONE as NO_LAUNCHES } from '../images/rates.js';
-export { buildNote, canaryPercent, imageNotes, withdrawnNote } from '../images/notes.js';
-export { imageConditions } from '../images/image-conditions.js';
-export { providersWithout, withdrawal } from '../images/withdrawal.js';
+export type { Comparison } from '../canary/rates.js';
+export { canaryOf, isInService, newCanary, withCanary, withoutCanary, worseThanBefore } from '../canary/canary.js';
+export { failedTests, withFailedTest, withoutFailedTests } from '../canary/failed-tests.js';
+export { mayBeFaultOfImage } from '../canary/image-causes.js';
+export { added, NONE as NO_LAUNCHES } from '../canary/rates.js';
+export { buildNote, canaryPercent, imageNotes, withdrawnNote } from '../canary/notes.js';
+export { imageConditions } from '../canary/image-conditions.js';
+export { providersWithout, withdrawal } from '../canary/withdrawal.js';
 
 /* Command lines */
 export { userOf } from '../render/user-of.js';
 export { didYouMean } from '../text/suggest.js';
-export { ambiguousOptionText, expandOption } from '../text/expand-option.js';
+export { ambiguousOptionText, expandOption } from './expand-option.js';
 
 /* Logging */
 export { buildLogFile, LOG_PART_BYTES, parseBuildLogName } from '../logging/build-log-file.js';
@@ -47,7 +47,7 @@ export type { Logging } from '../logging/create-logging.js';
 export { createLogging } from '../logging/create-logging.js';
 
 /* Web */
-export { tokenProof } from '../web/token-proof.js';
+export { tokenProof } from './token-proof.js';
 
 /* Metrics */
 export type { BuilderEvents, ImageActivity } from '../metrics/builder-metrics.js';

@@ -9,7 +9,7 @@ import {
   type Resource,
 } from '../../contract/instance.js';
 import { isOurs } from './ownership.js';
-import type { UploadEvidence } from '../../images/upload-evidence.js';
+import type { UploadEvidence } from '../../contract/images.js';
 
 /** What resources are judged by. */
 export interface Evidence {

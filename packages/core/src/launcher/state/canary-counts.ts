@@ -1,5 +1,5 @@
-import { afterPrevious, afterUses, type Canary, type Uses } from '../../images/canary.js';
-import { added, NONE, type LaunchCounts } from '../../images/rates.js';
+import { afterPrevious, afterUses, type Canary, type Uses } from '../../canary/canary.js';
+import { added, NONE, type LaunchCounts } from '../../canary/rates.js';
 
 /** As many are told to other launchers even when nothing depends on them. */
 const TOLD_TOGETHER = 20;

@@ -19,11 +19,11 @@ import {
   withoutProbe,
   withProbe,
   type Canary,
-} from '../../images/canary.js';
-import { mayBeFaultOfImage } from '../../images/image-causes.js';
-import { NONE } from '../../images/rates.js';
-import { pickUploads, type UploadPick } from '../../images/pick-uploads.js';
-import { providersWithout, withdrawal } from '../../images/withdrawal.js';
+} from '../../canary/canary.js';
+import { mayBeFaultOfImage } from '../../canary/image-causes.js';
+import { NONE } from '../../canary/rates.js';
+import { pickUploads, type UploadPick } from '../../canary/pick-uploads.js';
+import { providersWithout, withdrawal } from '../../canary/withdrawal.js';
 import { applyCounts, CanaryCounts } from './canary-counts.js';
 import type { Context } from './context.js';
 

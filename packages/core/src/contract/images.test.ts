@@ -1,6 +1,6 @@
 import { newBuild, newUpload, type ImageEntry } from '@nodepool/zk-protocol';
 import { describe, expect, it } from 'vitest';
-import { uploadEvidence } from './upload-evidence.js';
+import { uploadEvidence } from './images.js';
 
 const UPLOAD = { image: 'debian', buildId: 'f'.repeat(32), provider: 'sky', id: '0000000001' };
 const ENTRY: ImageEntry = {
