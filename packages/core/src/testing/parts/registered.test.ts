@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { driverContract, testDriverContract, VirtualClock, type ContractCloud } from '../../src/testing/index.js';
-import { inventoryConfig, inventoryDriver, type InventoryFlaws } from './inventory-driver.js';
+import { driverContract, testDriverContract, VirtualClock, type ContractCloud } from '../index.js';
+import { inventoryConfig, inventoryDriver, type InventoryFlaws } from '../../../test/contract/inventory-driver.js';
 
 function cloud(): ContractCloud {
   const clock = new VirtualClock();
@@ -19,7 +19,7 @@ const BROKEN: readonly [flaw: string, flaws: InventoryFlaws, breaks: string, ...
   ['registers nothing again after use', { forgetful: true }, 'lends the same thing again after use', IN_USE],
   ['launches although it says it does not', { launches: true }, 'makes nothing on request'],
   ['registers everything at each start', { repeats: true }, 'registers nothing twice, however often it starts', IN_USE],
-  ['begins anew at each start', { ruthless: true }, IN_USE],
+  ['begins again at each start', { ruthless: true }, IN_USE],
 ];
 
 describe('the driver contract, of a driver that makes nothing and', () => {

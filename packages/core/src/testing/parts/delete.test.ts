@@ -1,0 +1,4 @@
+import { DELETE } from '../../../test/contract/broken/delete.js';
+import { provePart } from '../../../test/contract/prove-part.js';
+
+provePart('delete', DELETE);

@@ -1,0 +1,4 @@
+import { LOADING } from '../../../test/contract/broken/loading.js';
+import { provePart } from '../../../test/contract/prove-part.js';
+
+provePart('loading', LOADING);

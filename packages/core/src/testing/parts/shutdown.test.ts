@@ -1,0 +1,4 @@
+import { SHUTDOWN } from '../../../test/contract/broken/shutdown.js';
+import { provePart } from '../../../test/contract/prove-part.js';
+
+provePart('shutdown', SHUTDOWN);
