@@ -154,7 +154,7 @@ export class DaemonService {
     try {
       const file = await this.#profiler.toggle(clock.now());
       if (file === undefined)
-        dumpLogger.info('State is in the debug log; CPU profile begun, the next SIGUSR2 writes it');
+        dumpLogger.info('State is in the debug log; CPU profile started, the next SIGUSR2 writes it');
       else dumpLogger.info('CPU profile written', { file });
     } catch (error) {
       dumpLogger.error('CPU profile failed', { error });

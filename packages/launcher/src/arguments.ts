@@ -7,9 +7,9 @@ import {
   type PrintAndExit,
 } from '@nodepool/daemon';
 
-/** What the command line says, paths made absolute. */
+/** Parsed command line with absolute paths. */
 export interface LauncherArguments extends CommonArguments {
-  /** Also register where launchers older than the component registry look. */
+  /** Also register at the path that launchers older than the component registry read. */
   readonly announceLegacy: boolean;
 }
 
@@ -38,7 +38,7 @@ export const COMMAND_LINE: CommandLine<LauncherArguments> = {
 };
 
 /**
- * Understands the command line.
+ * Parses the command line.
  * @param argv - without node and script
  * @throws UsageError
  */

@@ -3,7 +3,7 @@ import { runProgram } from '@nodepool/daemon';
 import { COMMAND_LINE } from './arguments.js';
 
 /**
- * Runs the launcher until a signal ends it; without `-f` and `-d`, in a detached process of its own.
+ * Runs the launcher until a signal ends it; without `-f` and `-d`, in a detached process.
  * @param argv - without node and script
  */
 export function main(argv: readonly string[]): Promise<void> {

@@ -28,7 +28,7 @@ import type { LauncherApiSources } from './web/api/sources.js';
 import { createExplainRoutes } from './web/explain-routes.js';
 import { createListingRoutes } from './web/listing-routes.js';
 
-/** What the service says of itself is made from. */
+/** Parts and settings of a launcher process. */
 export interface LauncherSurroundings {
   readonly zk: ZooKeeper;
   readonly clock: Clock;
@@ -38,13 +38,13 @@ export interface LauncherSurroundings {
   readonly logger: Logger;
   readonly activity: ActivityLog;
   readonly history: History;
-  /** Of the disk with the state directory. */
+  /** Free space of the state directory. */
   readonly space: DiskSpace;
-  /** The configuration at the start. */
+  /** Configuration at the start. */
   readonly config: Config;
 }
 
-/** The launcher as a service: what it says of itself in log, `/healthz`, listings and API. */
+/** Connects a launcher to the history, traces, `/healthz`, listings and API of its process. */
 export function launcherRuntime(runtime: LauncherRuntime, surroundings: LauncherSurroundings): DaemonRuntime {
   const { clock } = surroundings;
   let config = surroundings.config;
@@ -81,7 +81,7 @@ export function launcherRuntime(runtime: LauncherRuntime, surroundings: Launcher
   };
 }
 
-/** The service keeps files of its own. */
+/** Adds the conditions of the history and the state directory. */
 function withOwnFiles(
   conditions: ConditionSource,
   { history, space, hostname }: Pick<LauncherSurroundings, 'history' | 'space' | 'hostname'>,
@@ -96,7 +96,6 @@ function withOwnFiles(
   };
 }
 
-/** What the launcher's API answers. */
 function apiOf(sources: LauncherApiSources): ReturnType<DaemonRuntime['api']> {
   const { zk, clock, config, runtime } = sources;
   return {
@@ -106,14 +105,14 @@ function apiOf(sources: LauncherApiSources): ReturnType<DaemonRuntime['api']> {
   };
 }
 
-/** The traces of a launcher, which are sent from its start until they are closed. */
+/** Sends traces from the start of the launcher until they are closed. */
 function tracesOf(runtime: LauncherRuntime, surroundings: LauncherSurroundings) {
   const { clock, logger } = surroundings;
   let traces: Promise<Traces | undefined> | undefined;
   return {
     start(): void {
       traces ??= startTraces({ ...surroundings, runtime, now: () => clock.now() });
-      traces.catch((error: unknown) => logger.error('Traces cannot be sent', { error }));
+      traces.catch((error: unknown) => logger.error('Failed to start tracing', { error }));
     },
     async close(): Promise<void> {
       await (await traces?.catch(() => undefined))?.close();
@@ -134,7 +133,7 @@ function startHistory({ clock, logger, activity, env, config, args }: HistorySou
 }
 
 /**
- * Reads the configuration, connects, and begins to answer the web. Call `start` of the result next.
+ * Reads the configuration, connects to ZooKeeper, and starts the web server. Call `start` of the result next.
  * @throws ConfigError, NODEPOOL_WEB_LISTEN, NODEPOOL_STATE_DIR, NODEPOOL_STATSD, and ZK_BAD_ARGUMENTS for unusable TLS files
  */
 export function createService(surroundings: ServiceSurroundings<LauncherArguments>): Promise<DaemonService> {

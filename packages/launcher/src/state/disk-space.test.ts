@@ -6,18 +6,18 @@ it.each([
   [{ scarceBytes: 0, fullBytes: 0 }, []],
   [{ scarceBytes: Infinity, fullBytes: 0 }, ['warning NoSpace Scarce']],
   [{ scarceBytes: Infinity, fullBytes: Infinity }, ['error NoSpace Full']],
-])('tells how full the disk is: %j', async (limits, expected) => {
+])('reports how full the disk is: %j', async (limits, expected) => {
   const space = new DiskSpace(tmpdir(), 'nl01', limits);
 
-  await space.look();
+  await space.check();
 
   expect(space.conditions().map(({ severity, type, reason }) => `${severity} ${type} ${reason}`)).toEqual(expected);
 });
 
-it('tells nothing of a directory that does not exist', async () => {
+it('reports nothing for a directory that does not exist', async () => {
   const space = new DiskSpace('/no/such/directory', 'nl01', { scarceBytes: Infinity, fullBytes: 0 });
 
-  await space.look();
+  await space.check();
 
   expect(space.conditions()).toEqual([]);
 });

@@ -2,24 +2,24 @@ import { statfs } from 'node:fs/promises';
 import type { FoundCondition } from '@nodepool/core';
 import { newCondition } from '@nodepool/core/service';
 
-/** How little space is worth a condition, bytes. */
+/** Thresholds of free space, bytes. */
 export interface SpaceLimits {
-  /** A warning below this. */
+  /** Below this, a warning. */
   readonly scarceBytes: number;
-  /** An error below this: the embedded ZooKeeper and the history cannot write any more. */
+  /** Below this, an error: the embedded ZooKeeper and the history cannot write any more. */
   readonly fullBytes: number;
 }
 
 const MIB = 1024 * 1024;
 const DEFAULT_LIMITS: SpaceLimits = { scarceBytes: 100 * MIB, fullBytes: MIB };
 
-/** Whether the disk of the state directory has space. Looks in the background: a disk that hangs holds nothing up. */
+/** Checks the free space of the state directory in the background, so that a hanging disk blocks nothing. */
 export class DiskSpace {
   readonly #directory: string;
   readonly #hostname: string;
   readonly #limits: SpaceLimits;
   #freeBytes = Infinity;
-  #looking: Promise<void> | undefined;
+  #checking: Promise<void> | undefined;
 
   /** @param hostname - of this launcher */
   constructor(directory: string, hostname: string, limits: SpaceLimits = DEFAULT_LIMITS) {
@@ -28,9 +28,9 @@ export class DiskSpace {
     this.#limits = limits;
   }
 
-  /** As the last look found it; begins the next. */
+  /** Reports the result of the last check and starts the next one. */
   conditions(): FoundCondition[] {
-    void this.look();
+    void this.check();
     const { scarceBytes, fullBytes } = this.#limits;
     if (this.#freeBytes >= scarceBytes) return [];
     const isFull = this.#freeBytes < fullBytes;
@@ -44,14 +44,14 @@ export class DiskSpace {
     ];
   }
 
-  /** Resolves when the space is known. A directory that does not exist yet is not full. */
-  look(): Promise<void> {
-    this.#looking ??= statfs(this.#directory)
+  /** Resolves when the free space is known. A directory that does not exist yet is not full. */
+  check(): Promise<void> {
+    this.#checking ??= statfs(this.#directory)
       .then(
         ({ bavail, bsize }) => void (this.#freeBytes = bavail * bsize),
         () => void (this.#freeBytes = Infinity),
       )
-      .finally(() => (this.#looking = undefined));
-    return this.#looking;
+      .finally(() => (this.#checking = undefined));
+    return this.#checking;
   }
 }

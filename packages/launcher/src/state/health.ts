@@ -3,7 +3,7 @@ import type { LauncherRuntime } from './runtime.js';
 import { alienToHealth } from '@nodepool/daemon';
 import { describeCaches } from './state-dump.js';
 
-/** What `/healthz` says of a launcher beside what it says of every service. */
+/** The part of `/healthz` that only launchers have. */
 export function launcherHealth(runtime: LauncherRuntime): Record<string, unknown> {
   return {
     provider_errors: runtime.providerErrors.map(({ provider }) => ({ provider, error: 'see the log' })),
@@ -34,7 +34,7 @@ export function launcherHealth(runtime: LauncherRuntime): Record<string, unknown
   };
 }
 
-/** The words of `/healthz` for the states of health: those of older versions. */
+/** Names of health states in `/healthz`, kept from older versions. */
 const STATE_WORDS = { healthy: 'closed', failing: 'open', probing: 'probing' } as const;
 
 function healthOf({

@@ -19,13 +19,13 @@ import type {
   SteeringReport,
 } from '@nodepool/core/launcher';
 
-/** What the service and its web server need of the part that serves requests. */
+/** The part of the launcher that its process and web server use. */
 export interface LauncherRuntime {
   /** Resolves when the caches are ready and every provider that could start has started. */
   start(webUrl: string | undefined): Promise<void>;
-  /** Puts another configuration in force without disturbing what did not change. */
+  /** Applies a changed configuration. Unchanged providers and pools keep running. */
   reconfigure(config: Config): Promise<void>;
-  /** What is not started yet, in an operator's words; empty when ready. */
+  /** Names of parts that are not ready, for operators; empty when ready. */
   readonly notReady: readonly string[];
   readonly events: LauncherEvents;
   readonly nodes: RecordCache<NodeRecord> & LockAware;
@@ -40,32 +40,32 @@ export interface LauncherRuntime {
   readonly poolStatus: readonly PoolStatus[];
   /** Registered launchers, builders and pools. */
   readonly allComponents: Iterable<ComponentRecord>;
-  /** Tells when an image, build or upload changed. @returns ends it */
+  /** Calls the listener when an image, build or upload changed. @returns unsubscribes */
   onImageChange(listener: (image: string) => void): () => void;
   /** Providers that could not be started, and why. */
   readonly providerErrors: readonly { provider: string; error: string }[];
-  /** Providers that left the configuration and still have nodes, since when in ms since the epoch. */
+  /** Providers that were removed from the configuration and still have nodes. */
   readonly drainingProviders: readonly { provider: string; nodes: number; sinceMs: number }[];
-  /** What was found in clouds that no record knows; times in ms since the epoch. */
+  /** Cloud resources without a record; times in ms since the epoch. */
   readonly leakedResources: readonly (LeakedResource & { readonly provider: string })[];
-  /** What carries the name of a provider and is not proven to belong to this database; it is never deleted. */
+  /** Resources with the name of a provider that may belong to another database; never deleted. */
   readonly alienResources: readonly (AlienResource & { readonly provider: string })[];
-  /** Machines that providers lend, with who has them. */
+  /** Hosts of static providers, with their users. */
   readonly hosts: readonly (HostStatus & { readonly provider: string })[];
   /** Deletions that keep failing. */
   readonly failingDeletions: readonly { nodeId: string; attempts: number; error: string | undefined }[];
-  /** Orders of operators that are in force, in the order in which they were given. */
+  /** Operator commands in force, oldest first. */
   readonly controls: readonly ControlRecord[];
-  /** Tells when an order came into force, changed or ended. @returns ends it */
+  /** Calls the listener when an operator command came into force, changed or ended. @returns unsubscribes */
   onControlsChange(listener: () => void): () => void;
   /** Providers whose launches fail, or fail for some labels; times in ms since the epoch. */
   readonly failingLaunches: readonly { provider: string; report: SteeringReport }[];
-  /** What is wrong now. */
+  /** Current conditions. */
   readonly conditions: ConditionSource;
-  /** Why a request is where it is, or what would become of labels; `undefined` for an unknown request. */
+  /** Explains why a request is waiting, or how labels would be served; `undefined` for an unknown request. */
   explain(subject: ExplainSubject): RequestExplanation | undefined;
-  /** Accepts nothing more, completes what can be completed within the deadline, and unregisters. */
+  /** Accepts no more requests, finishes running work within the deadline, and unregisters. */
   drain(deadlineMs: number): Promise<void>;
-  /** Ends everything at once. */
+  /** Stops without waiting for running work. */
   stop(): Promise<void>;
 }

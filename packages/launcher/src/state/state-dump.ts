@@ -12,9 +12,7 @@ export function describeCaches(runtime: Pick<LauncherRuntime, 'nodes' | 'request
   return { nodes: describe(runtime.nodes), requests: describe(runtime.requests) };
 }
 
-/**
- * What the launcher is doing, as lines for the log: pools, requests that are not finished, node counts, caches.
- */
+/** Describes pools, open requests, node counts and caches as lines for the log. */
 export function dumpState(runtime: LauncherRuntime, nowMs: number): string[] {
   const lines = [`not ready: ${runtime.notReady.join(', ') || 'nothing'}`];
   for (const pool of runtime.components) {

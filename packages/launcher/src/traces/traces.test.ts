@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { silentLogger } from '@nodepool/core';
 import { LauncherEvents } from '@nodepool/core/launcher';
 import type { NodeRecord, RecordChange, RequestRecord } from '@nodepool/zk-protocol';
-import { node, nodeTable, request, tableCache } from '../../test/support/record-tables.js';
+import { node, nodeTable, request, tableCache } from '../../test/support/world.js';
 import { startTraces, type TracesOptions } from './traces.js';
 
 interface SentSpan {

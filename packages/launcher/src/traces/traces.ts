@@ -9,7 +9,7 @@ import type { Logger } from '@nodepool/core';
 import type { RequestOutcome } from '@nodepool/core/service';
 import type { LauncherRuntime } from '../state/runtime.js';
 
-/** What traces are made from. */
+/** Options of {@link startTraces}. */
 export interface TracesOptions {
   readonly runtime: Pick<LauncherRuntime, 'events' | 'nodes' | 'requests'>;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -23,18 +23,18 @@ export interface TracesOptions {
 
 type OpenTelemetry = [typeof Api, typeof Sdk, typeof Exporter, typeof Resources];
 
-/** Traces that are being sent. */
+/** A running exporter of traces. */
 export interface Traces {
-  /** Sends what is left. */
+  /** Sends the remaining spans. */
   close(): Promise<void>;
 }
 
-/** Requests and launches that are remembered until they end; the oldest are forgotten first. */
-const MOST_REMEMBERED = 20_000;
-const MADE: ReadonlySet<string> = new Set(['ready', 'in-use']);
-const BROKEN: ReadonlySet<string> = new Set(['failed', 'aborted', 'deleting']);
+/** Limit of open requests and launches in memory; beyond it, the oldest are dropped. */
+const MAX_REMEMBERED = 20_000;
+const LAUNCHED: ReadonlySet<string> = new Set(['ready', 'in-use']);
+const FAILED: ReadonlySet<string> = new Set(['failed', 'aborted', 'deleting']);
 
-/** A node that was made for a request. */
+/** The launch of a node for a request. */
 interface Launch {
   readonly node: NodeRecord;
   readonly beganMs: number;
@@ -43,10 +43,9 @@ interface Launch {
 }
 
 /**
- * Sends one trace for each request that this launcher has worked on: the request, its wait for a pool, and the launch of each
- * node.
- * @returns `undefined` without `OTEL_EXPORTER_OTLP_ENDPOINT` or `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT` in the environment: then nothing of
- * OpenTelemetry is loaded
+ * Sends one trace per request that this launcher handled: the request, its wait for a pool, and the launch of each node.
+ * @returns `undefined` if the environment has neither `OTEL_EXPORTER_OTLP_ENDPOINT` nor `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT`; then
+ * OpenTelemetry is not loaded
  * @throws {Error} the packages of OpenTelemetry are not installed, with the command that installs them
  */
 export async function startTraces(options: TracesOptions): Promise<Traces | undefined> {
@@ -63,18 +62,18 @@ export async function startTraces(options: TracesOptions): Promise<Traces | unde
   });
   const scope = (span: Span): Context => api.trace.setSpan(api.ROOT_CONTEXT, span);
   const end = followRequests(options, provider.getTracer('nodepool', version), scope);
-  options.logger.info('Traces of requests are sent', { endpoint: 'as OTEL_EXPORTER_OTLP_ENDPOINT says' });
+  options.logger.info('Sending traces of requests', { endpoint: 'from OTEL_EXPORTER_OTLP_ENDPOINT' });
   return {
     async close() {
       end();
       await provider
         .shutdown()
-        .catch((error: unknown) => options.logger.warn('The last traces could not be sent', { error }));
+        .catch((error: unknown) => options.logger.warn('Failed to send the last traces', { error }));
     },
   };
 }
 
-/** These packages are most of the size of a launcher, so they are optional: an operator who wants traces installs them. */
+/** The packages are optional because they would be most of the size of a launcher. */
 function loadOpenTelemetry(): Promise<OpenTelemetry> {
   return Promise.all([
     import('@opentelemetry/api'),
@@ -84,7 +83,7 @@ function loadOpenTelemetry(): Promise<OpenTelemetry> {
   ]);
 }
 
-/** @throws {Error} always: with the command that installs what is missing, or the error itself */
+/** @throws {Error} always: with the command that installs missing packages, or the error itself */
 async function explainMissing(error: unknown): Promise<never> {
   if (!(error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND')) throw error;
   const manifest = await readFile(new URL('../../package.json', import.meta.url), 'utf8');
@@ -119,7 +118,7 @@ function followRequests(options: TracesOptions, tracer: Tracer, scope: (span: Sp
 
 function remember<T>(map: Map<string, T>, key: string, value: T): void {
   map.set(key, value);
-  if (map.size <= MOST_REMEMBERED) return;
+  if (map.size <= MAX_REMEMBERED) return;
   for (const oldest of map.keys()) {
     map.delete(oldest);
     return;
@@ -141,8 +140,8 @@ function followNode(
     return;
   }
   if (!known || known.endedMs !== undefined) return;
-  if (after && MADE.has(after.state)) Object.assign(known, { endedMs: nowMs, ok: true, node: after });
-  else if (!after || BROKEN.has(after.state)) Object.assign(known, { endedMs: nowMs, node: after ?? known.node });
+  if (after && LAUNCHED.has(after.state)) Object.assign(known, { endedMs: nowMs, ok: true, node: after });
+  else if (!after || FAILED.has(after.state)) Object.assign(known, { endedMs: nowMs, node: after ?? known.node });
 }
 
 function writeTrace(

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newBuild, newUpload, uploadPath, type ImageEntry, type PoolComponentRecord } from '@nodepool/zk-protocol';
 import { silentLogger } from '@nodepool/core';
 import { createStatusRoutes, startWebServer, type WebServer } from '@nodepool/daemon';
-import { node, nodeTable, request, tableCache } from '../../test/support/record-tables.js';
+import { node, nodeTable, request, tableCache } from '../../test/support/world.js';
 import { createListingRoutes } from './listing-routes.js';
 
 const NOW_MS = Date.parse('2026-01-02T03:04:05.600Z');

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { silentLogger } from '@nodepool/core';
 import type { ExplainSubject, RequestExplanation } from '@nodepool/core/launcher';
-import { request, tableCache } from '../../test/support/record-tables.js';
+import { request, tableCache } from '../../test/support/world.js';
 import { createExplainRoutes } from './explain-routes.js';
 import { startWebServer } from '@nodepool/daemon';
 import type { WebServer } from '@nodepool/daemon';

@@ -7,9 +7,9 @@ import type { Clock } from '@nodepool/zk-protocol';
 const USAGE =
   'Ask for one request, /explain?request=200-0000000042, or for labels, /explain?label=small&label=big, at most 200';
 
-/** More than any request has. */
-const MOST_LABELS = 200;
-const LONGEST_LABEL = 255;
+/** More than any real request has. */
+const MAX_LABELS = 200;
+const MAX_LABEL_LENGTH = 255;
 
 type Representation = RouteQuery['representation'];
 
@@ -26,16 +26,13 @@ function refuse(representation: Representation, status: number, code: string, te
 function subjectOf(parameters: URLSearchParams): ExplainSubject | undefined {
   const requests = parameters.getAll('request').filter(Boolean);
   const labels = parameters.getAll('label').filter(Boolean);
-  if (labels.length > MOST_LABELS || labels.some((label) => label.length > LONGEST_LABEL)) return undefined;
+  if (labels.length > MAX_LABELS || labels.some((label) => label.length > MAX_LABEL_LENGTH)) return undefined;
   const [requestId] = requests;
   if (requestId !== undefined) return requests.length === 1 && labels.length === 0 ? { requestId } : undefined;
   return labels.length > 0 ? { labels } : undefined;
 }
 
-/**
- * `/explain`: why a request is where it is, or what would become of labels that no request has asked for. Changes
- * nothing.
- */
+/** `/explain`: why a request is waiting, or how labels would be served. Read-only. */
 export function createExplainRoutes(
   runtime: Pick<LauncherRuntime, 'explain' | 'requests'>,
   conditions: Pick<ShownConditions, 'merged'>,

@@ -16,7 +16,7 @@ function* nodeRows(nodes: Records['nodes'], nodeId: string | null): Generator<No
   for (const node of nodes.values()) yield { node, locked: nodes.contenders(node.id) > 0 };
 }
 
-/** Listings from the launcher's caches; no call reaches ZooKeeper. */
+/** Listings from the caches of the launcher; they cause no load on ZooKeeper. */
 export function createListingRoutes(records: Records, clock: Clock): RouteTable {
   return new Map([
     ...createImageRoutes(() => records.images, clock),

@@ -3,12 +3,12 @@ import type { LauncherMetrics, MetricsAttachment, ObservedLauncher, SweptWork } 
 
 const MINUTE_MS = 60_000;
 const MINUTES = 60;
-/** Durations kept of one minute; beyond it a minute's figures come of the first ones. */
-const MOST_DURATIONS = 500;
-const MOST_ERRORS = 50;
-const LONGEST_ERROR = 500;
+/** Limit of durations per minute; percentiles use the first ones. */
+const MAX_DURATIONS = 500;
+const MAX_ERRORS = 50;
+const MAX_ERROR_LENGTH = 500;
 
-/** The launches that ended within one minute. */
+/** Launches that ended within one minute. */
 interface LaunchMinute {
   readonly minute: number;
   ready: number;
@@ -24,7 +24,7 @@ interface CallMinute {
   failed: number;
 }
 
-/** Something that went wrong, for people. */
+/** An error shown to people. */
 export interface ActivityError {
   readonly timeMs: number;
   readonly provider: string | null;
@@ -34,9 +34,7 @@ export interface ActivityError {
 
 type Launch = Parameters<NonNullable<LauncherMetrics['launchEnded']>>;
 
-/**
- * Remembers the last hour of a launcher in fixed memory, for its status page, and hands everything on to the metrics.
- */
+/** Keeps the last hour of a launcher in limited memory for its status page, and forwards all events to the metrics. */
 export class ActivityLog implements LauncherMetrics {
   readonly #inner: LauncherMetrics;
   readonly #clock: Clock;
@@ -50,29 +48,29 @@ export class ActivityLog implements LauncherMetrics {
     this.#clock = clock;
   }
 
-  /** Tells of each launch attempt that ended. @returns ends it */
+  /** Calls the listener for each launch attempt that ended. @returns unsubscribes */
   onLaunch(listener: (result: string, ms: number, of: Launch[2]) => void): CancelTimer {
     this.#launchListeners.add(listener);
     return () => this.#launchListeners.delete(listener);
   }
 
-  // --- what the status page shows ---------------------------------------------------------------------------------
+  // --- for the status page ----------------------------------------------------------------------------------------
 
-  /** A node's record changed: a new launch error is worth to be shown. */
+  /** Keeps the launch error of a changed node if it is new. */
   nodeChanged(before: NodeRecord | undefined, after: NodeRecord | undefined): void {
     if (!after || after.launchError === null || after.launchError === before?.launchError) return;
     const { provider, id: node, launchError } = after;
-    this.#errors.push({ timeMs: this.#clock.now(), provider, node, text: launchError.slice(0, LONGEST_ERROR) });
-    if (this.#errors.length > MOST_ERRORS) this.#errors.shift();
+    this.#errors.push({ timeMs: this.#clock.now(), provider, node, text: launchError.slice(0, MAX_ERROR_LENGTH) });
+    if (this.#errors.length > MAX_ERRORS) this.#errors.shift();
   }
 
-  /** The newest errors first. @param provider - missing: of all */
+  /** Errors, newest first. @param provider - missing: all providers */
   errors(provider?: string): JsonObject[] {
     const own = this.#errors.filter((error) => provider === undefined || error.provider === provider);
     return own.reverse().map(({ timeMs, ...error }) => ({ time: timeMs / 1000, ...error }));
   }
 
-  /** Launches of the last hour by minute, minutes without any left out; durations in seconds. */
+  /** Launches of the last hour, in total and for each minute with any; durations in seconds. */
   launches(): JsonObject {
     const oldest = this.#minute() - MINUTES;
     while ((this.#launches[0]?.minute ?? Infinity) <= oldest) this.#launches.shift();
@@ -92,7 +90,7 @@ export class ActivityLog implements LauncherMetrics {
     };
   }
 
-  /** Calls to a cloud: how many a minute over the last full five, and how many of the last hour failed. */
+  /** Calls to a cloud: rate over the last five full minutes, and failures of the last hour. */
   calls(provider: string): JsonObject {
     const now = this.#minute();
     const minutes = (this.#calls.get(provider) ?? []).filter(({ minute }) => minute > now - MINUTES);
@@ -108,7 +106,7 @@ export class ActivityLog implements LauncherMetrics {
     return Math.floor(this.#clock.now() / MINUTE_MS);
   }
 
-  // --- what happens -----------------------------------------------------------------------------------------------
+  // --- events -----------------------------------------------------------------------------------------------------
 
   launchEnded(...launch: Launch): void {
     this.#inner.launchEnded?.(...launch);
@@ -119,7 +117,7 @@ export class ActivityLog implements LauncherMetrics {
     if (this.#launches.length > MINUTES) this.#launches.shift();
     if (result === 'ready') entry.ready++;
     else entry.failed++;
-    if (result === 'ready' && entry.durations.length < MOST_DURATIONS) entry.durations.push(ms);
+    if (result === 'ready' && entry.durations.length < MAX_DURATIONS) entry.durations.push(ms);
     for (const listener of this.#launchListeners) listener(...launch);
   }
 
@@ -135,7 +133,7 @@ export class ActivityLog implements LauncherMetrics {
     if (outcome !== 'ok' && !/^[23]\d\d$/.test(outcome)) entry.failed++;
   }
 
-  // --- handed on --------------------------------------------------------------------------------------------------
+  // --- forwarded --------------------------------------------------------------------------------------------------
 
   attach(launcher: ObservedLauncher): MetricsAttachment {
     return this.#inner.attach(launcher);

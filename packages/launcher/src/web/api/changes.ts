@@ -11,32 +11,32 @@ import { controlToApi } from './controls.js';
 import { nodeToApi, requestToApi } from './records.js';
 import type { LauncherApiSources } from './sources.js';
 
-type Tell = (event: ApiEvent) => void;
+type Emit = (event: ApiEvent) => void;
 
 /**
- * Tells of everything that changes in the caches, and of each launch. Notices for webhooks are of what this launcher did
- * itself, so that several launchers tell of a thing once.
- * @returns ends it
+ * Emits an event for each change in the caches and for each launch. Only the launcher that caused a change adds a notice,
+ * so that each webhook is called once.
+ * @returns unsubscribes
  */
-export function followChanges(sources: LauncherApiSources, tell: Tell): () => void {
+export function followChanges(sources: LauncherApiSources, emit: Emit): () => void {
   const { runtime, activity } = sources;
   const unsubscribe = [
-    runtime.nodes.onChange((change) => nodeChanged(sources, change, tell)),
-    runtime.requests.onChange((change) => requestChanged(sources, change, tell)),
+    runtime.nodes.onChange((change) => nodeChanged(sources, change, emit)),
+    runtime.requests.onChange((change) => requestChanged(sources, change, emit)),
     runtime.onImageChange((image) => {
       const entry = runtime.images.get(image);
-      tell({ type: 'image', id: image, data: () => (entry ? imageToApi(entry, sources.clock.now()) : null) });
+      emit({ type: 'image', id: image, data: () => (entry ? imageToApi(entry, sources.clock.now()) : null) });
     }),
-    followControls(sources, tell),
+    followControls(sources, emit),
     activity.onLaunch((result, ms, { provider, az }) => {
       const data = { provider, az, result, seconds: ms / 1000 };
       const notice = result === 'ready' ? undefined : 'launch-failed';
-      tell({ type: 'launch', id: provider, data: () => data, notice });
+      emit({ type: 'launch', id: provider, data: () => data, notice });
     }),
     runtime.events.on('requestEnded', ({ outcome, request }) => {
       if (outcome !== 'fulfilled') return;
       const after = runtime.requests.get(request.id) ?? request;
-      tell({ type: 'request', id: request.id, data: () => requestToApi(after, null), notice: 'request-fulfilled' });
+      emit({ type: 'request', id: request.id, data: () => requestToApi(after, null), notice: 'request-fulfilled' });
     }),
   ];
   return () => {
@@ -44,7 +44,7 @@ export function followChanges(sources: LauncherApiSources, tell: Tell): () => vo
   };
 }
 
-function followControls({ runtime }: LauncherApiSources, tell: Tell): () => void {
+function followControls({ runtime }: LauncherApiSources, emit: Emit): () => void {
   const byId = () => new Map(runtime.controls.map((control): [string, ControlRecord] => [controlId(control), control]));
   let before = byId();
   return runtime.onControlsChange(() => {
@@ -52,7 +52,7 @@ function followControls({ runtime }: LauncherApiSources, tell: Tell): () => void
     for (const id of new Set([...before.keys(), ...after.keys()])) {
       const control = after.get(id);
       if (control !== before.get(id))
-        tell({ type: 'control', id, data: () => (control ? controlToApi(control) : null) });
+        emit({ type: 'control', id, data: () => (control ? controlToApi(control) : null) });
     }
     before = after;
   });
@@ -62,21 +62,21 @@ function isOwn({ runtime }: LauncherApiSources, launcherId: string | null | unde
   return runtime.poolStatus.some((pool) => pool.launcherId === launcherId);
 }
 
-function nodeChanged(sources: LauncherApiSources, { id, before, after }: RecordChange<NodeRecord>, tell: Tell): void {
+function nodeChanged(sources: LauncherApiSources, { id, before, after }: RecordChange<NodeRecord>, emit: Emit): void {
   const { runtime, activity } = sources;
   activity.nodeChanged(before, after);
   const hasFailed = after?.state === 'failed' && before !== undefined && before.state !== 'failed';
   const notice = hasFailed && isOwn(sources, after.launcher) ? 'node-failed' : undefined;
-  tell({ type: 'node', id, data: () => (after ? nodeToApi(after, runtime.nodes.contenders(id) > 0) : null), notice });
+  emit({ type: 'node', id, data: () => (after ? nodeToApi(after, runtime.nodes.contenders(id) > 0) : null), notice });
 }
 
 function requestChanged(
   sources: LauncherApiSources,
   { id, before, after }: RecordChange<RequestRecord>,
-  tell: Tell,
+  emit: Emit,
 ): void {
   const hasFailed = after?.state === 'failed' && before !== undefined && before.state !== 'failed';
   const notice: WebhookEvent | undefined =
     hasFailed && isOwn(sources, after.declinedBy.at(-1)) ? 'request-failed' : undefined;
-  tell({ type: 'request', id, data: () => (after ? requestToApi(after, null) : null), notice });
+  emit({ type: 'request', id, data: () => (after ? requestToApi(after, null) : null), notice });
 }

@@ -25,15 +25,15 @@ import type { LauncherApiSources } from './sources.js';
 
 const MODE: JsonObject = { type: 'string', enum: [...CONTROL_MODES] };
 
-/** Schema of an order. */
+/** Schema of an operator command. */
 export const CONTROL_SCHEMA = record({
   ...{ kind: { type: 'string', enum: [...CONTROL_KINDS] }, name: TEXT, mode: MODE },
-  limit: orNull({ ...WHOLE, description: 'Nodes at a time; null unless the mode is limit' }),
+  limit: orNull({ ...WHOLE, description: 'Maximum number of nodes; null unless the mode is limit' }),
   ...{ owner: TEXT, reason: TEXT, created_time: TIME },
-  end_time: orNull({ ...TIME, description: 'null: until somebody takes it back' }),
+  end_time: orNull({ ...TIME, description: 'null: until an operator removes it' }),
 });
 
-/** An order as the API shows it. */
+/** Converts an operator command to its form in the API. */
 export function controlToApi(control: ControlRecord): JsonObject {
   const { kind, name, mode, limit, owner, reason, createdTimeMs, endTimeMs } = control;
   const end = endTimeMs === null ? null : endTimeMs / 1000;
@@ -41,50 +41,50 @@ export function controlToApi(control: ControlRecord): JsonObject {
 }
 
 const PATH_PARAMETERS = {
-  kind: { type: 'string', description: `What it is about: ${CONTROL_KINDS.join(', ')}` },
+  kind: { type: 'string', description: `Kind of its subject: ${CONTROL_KINDS.join(', ')}` },
   name: {
     type: 'string',
-    description: 'Name as in the configuration; of a pool PROVIDER/POOL, the slash as %2F; of a node its id',
+    description: 'Name in the configuration; PROVIDER%2FPOOL for a pool, the id for a node',
   },
 };
 
-const ORDER_BODY: JsonObject = {
+const COMMAND_BODY: JsonObject = {
   type: 'object',
   additionalProperties: false,
   required: ['mode'],
   properties: {
     mode: {
       ...MODE,
-      description: 'pause, drain (deletes unused ready nodes, too), limit; for a node: hold, once its use is over',
+      description: 'pause, drain (also deletes unused ready nodes) or limit; for a node: hold, after its use',
     },
-    limit: { type: 'integer', minimum: 0, description: 'Nodes at a time; for the mode limit' },
-    seconds: { type: 'number', exclusiveMinimum: 0, description: 'It ends by itself after this time' },
-    reason: { type: 'string', maxLength: 1_000, description: 'Shown to those who wait' },
+    limit: { type: 'integer', minimum: 0, description: 'Maximum number of nodes; for the mode limit' },
+    seconds: { type: 'number', exclusiveMinimum: 0, description: 'The command expires after this time' },
+    reason: { type: 'string', maxLength: 1_000, description: 'Shown to users whose requests wait' },
   },
 };
 
-/** Orders of operators: what is in force, giving one, taking one back. */
+/** Operations that list, give and remove operator commands. */
 export function controlOperations(sources: LauncherApiSources): ApiOperation[] {
   const { zk, runtime } = sources;
   const path = '/controls/{kind}/{name}';
   const pathParameters = PATH_PARAMETERS;
   return [
     {
-      ...{ id: 'listControls', method: 'GET', path: '/controls', summary: 'Orders of operators that are in force' },
+      ...{ id: 'listControls', method: 'GET', path: '/controls', summary: 'Operator commands in force' },
       ...{ answer: listOf(ref('Control')), handle: () => runtime.controls.map(controlToApi) },
     },
     {
-      ...{ id: 'giveControl', method: 'POST', path, summary: 'Pause, drain or limit something', pathParameters },
-      ...{ body: ORDER_BODY, answer: ref('Control') },
+      ...{ id: 'giveControl', method: 'POST', path, summary: 'Pause, drain or limit a subject', pathParameters },
+      ...{ body: COMMAND_BODY, answer: ref('Control') },
       async handle(call) {
-        const control = orderOf(call, sources.clock.now());
+        const control = commandOf(call, sources.clock.now());
         await storeControl(zk, control);
         return controlToApi(control);
       },
     },
     {
-      ...{ id: 'removeControl', method: 'DELETE', path, summary: 'Take an order back', pathParameters },
-      ...{ answer: record({ kind: TEXT, name: TEXT }), errors: { 404: 'There is no such order' } },
+      ...{ id: 'removeControl', method: 'DELETE', path, summary: 'Remove an operator command', pathParameters },
+      ...{ answer: record({ kind: TEXT, name: TEXT }), errors: { 404: 'There is no such command' } },
       async handle(call) {
         const subject = subjectOf(call);
         if (await removeControl(zk, subject)) return { ...subject };
@@ -100,15 +100,14 @@ export function controlOperations(sources: LauncherApiSources): ApiOperation[] {
 
 function subjectOf({ path: { kind, name = '' } }: ApiCall): ControlSubject {
   const known = CONTROL_KINDS.find((each) => each === kind);
-  if (!known)
-    throw new ApiError(404, 'unknown-kind', `There is no "${kind}" to control, only ${CONTROL_KINDS.join(', ')}`);
+  if (!known) throw new ApiError(404, 'unknown-kind', `Unknown kind "${kind}"; use one of ${CONTROL_KINDS.join(', ')}`);
   if (known === 'pool' && !/^[^/]+\/.+$/.test(name)) {
     throw new ApiError(400, 'bad-name', `A pool is named PROVIDER/POOL, got "${name}"`);
   }
   return { kind: known, name };
 }
 
-function orderOf(call: ApiCall, nowMs: number): ControlRecord {
+function commandOf(call: ApiCall, nowMs: number): ControlRecord {
   const { mode, limit, seconds, reason } = call.body as {
     mode: ControlMode;
     limit?: number;
@@ -116,14 +115,18 @@ function orderOf(call: ApiCall, nowMs: number): ControlRecord {
     reason?: string;
   };
   if ((mode === 'limit') !== (limit !== undefined)) {
-    throw new ApiError(400, 'bad-limit', 'A limit needs "limit", a number of nodes; other modes take none');
+    throw new ApiError(
+      400,
+      'bad-limit',
+      '"limit", a number of nodes, is required for the mode limit and allowed for no other',
+    );
   }
   const subject = subjectOf(call);
   if ((mode === 'hold') !== (subject.kind === 'node')) {
-    throw new ApiError(400, 'bad-mode', 'A node is ordered to "hold", and nothing else is');
+    throw new ApiError(400, 'bad-mode', 'The mode "hold" is for nodes, and nodes have no other mode');
   }
   if (mode === 'hold' && seconds === undefined) {
-    throw new ApiError(400, 'bad-end', 'An order to hold a node needs "seconds": a hold has an end');
+    throw new ApiError(400, 'bad-end', 'The mode "hold" needs "seconds", the duration of the hold');
   }
   const owner = call.actor ?? '';
   const endTimeMs = seconds === undefined ? null : nowMs + seconds * 1000;

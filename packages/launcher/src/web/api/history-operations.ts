@@ -4,37 +4,43 @@ import { LauncherQuestions, runsToJson, timelineOf } from '@nodepool/history';
 import { filter } from './parameters.js';
 import type { LauncherApiSources } from './sources.js';
 
-/** Readers of files at a time; more are told to come back. */
-const MOST_READERS = 8;
+/** Limit of concurrent reads of the files; further calls are refused with 429. */
+const MAX_READERS = 8;
 const ID = { type: 'string', description: 'Id of the record' };
 
 /** Schemas of timelines, by name. */
 export const TIMELINE_SCHEMAS: Readonly<Record<string, JsonObject>> = {
   TimelineInterval: record({
     begin_time: TIME,
-    end_time: { ...orNull(TIME), description: 'null: it still does' },
-    cause: { ...TEXT, description: 'Of a request what it waited for, of a node its state' },
+    end_time: { ...orNull(TIME), description: 'null if it has not ended' },
+    cause: { ...TEXT, description: 'Why a request waited, or the state of a node' },
     text: TEXT,
   }),
   TimelineEvent: record({
-    ...{
-      time: TIME,
-      launcher: TEXT,
-      pool: orNull(TEXT),
-      node: orNull(TEXT),
-      what: TEXT,
-      rule: orNull(TEXT),
-      text: TEXT,
-    },
+    time: TIME,
+    launcher: TEXT,
+    pool: orNull(TEXT),
+    node: orNull(TEXT),
+    what: TEXT,
+    rule: orNull(TEXT),
+    text: TEXT,
   }),
   Timeline: record({
-    ...{ id: TEXT, kind: { ...TEXT, enum: ['request', 'node'] }, labels: listOf(TEXT), nodes: listOf(TEXT) },
-    request: { ...orNull(TEXT), description: 'Of a node: what it was made for or given to' },
-    ...{ requestor: orNull(TEXT), tenant_name: orNull(TEXT), created_time: orNull(TIME), state: TEXT },
-    ...{ ended_time: orNull(TIME), intervals: listOf(ref('TimelineInterval')), events: listOf(ref('TimelineEvent')) },
+    id: TEXT,
+    kind: { ...TEXT, enum: ['request', 'node'] },
+    labels: listOf(TEXT),
+    nodes: listOf(TEXT),
+    request: { ...orNull(TEXT), description: 'Request for which a node was launched or to which it was allocated' },
+    requestor: orNull(TEXT),
+    tenant_name: orNull(TEXT),
+    created_time: orNull(TIME),
+    state: TEXT,
+    ended_time: orNull(TIME),
+    intervals: listOf(ref('TimelineInterval')),
+    events: listOf(ref('TimelineEvent')),
     silent: {
       ...listOf(record({ url: TEXT, error: TEXT })),
-      description: 'Launchers that did not answer; what they know is missing',
+      description: 'Launchers that did not answer; the timeline lacks their events',
     },
   }),
 };
@@ -46,50 +52,76 @@ const PAGE_QUERY = {
 const HISTORY_PAGE = record(
   {
     launcher: TEXT,
-    base_time: { ...TIME, description: 'Times in the lines are told from here on' },
+    base_time: { ...TIME, description: 'Times in the lines are relative to this time' },
     lines: listOf(TEXT),
-    next: { ...orNull(TEXT), description: 'null: this page is the last' },
+    next: { ...orNull(TEXT), description: 'null on the last page' },
   },
-  'For nodepool replay; the form of the lines may change with every release',
+  'For nodepool replay; the format of the lines may change with every release',
 );
 
-/** The past of requests and nodes: what this launcher has on record, and what all of them have together. */
+/** Operations that read the history of this launcher, and timelines merged from all launchers. */
 export function historyOperations(sources: LauncherApiSources): ApiOperation[] {
-  const shared = { method: 'GET', pathParameters: { id: ID } } as const;
-  const timeline = { ...shared, answer: ref('Timeline'), errors: { 404: 'No launcher has it on record' } } as const;
   const limited = limitReaders();
-  const questions = new LauncherQuestions(sources.clock);
+  return [...ownHistoryOperations(sources, limited), ...timelineOperations(sources, limited)];
+}
+
+function ownHistoryOperations(sources: LauncherApiSources, limited: Limit): ApiOperation[] {
   return [
     {
-      ...{ method: 'GET', id: 'getHistoryPage', path: '/history/pages/{page}' },
-      summary: 'The lines that this launcher alone has on record, page by page',
-      pathParameters: { page: { type: 'string', description: '`first`, or `next` of the page before' } },
+      id: 'getHistoryPage',
+      method: 'GET',
+      path: '/history/pages/{page}',
+      summary: 'History of this launcher, page by page',
+      pathParameters: { page: { type: 'string', description: '`first`, or `next` of the previous page' } },
       query: PAGE_QUERY,
       answer: HISTORY_PAGE,
       handle: ({ path: { page = '' }, query }) => limited(() => historyPage(sources, page, query)),
     },
     {
-      ...{ ...shared, id: 'getHistory', path: '/history/{id}', summary: 'What this launcher alone has on record' },
+      id: 'getHistory',
+      method: 'GET',
+      path: '/history/{id}',
+      summary: 'Lines of this launcher about one record',
+      pathParameters: { id: ID },
       answer: { type: 'object', description: 'For other launchers; may change with every release' },
       handle: ({ path: { id = '' } }) => limited(() => ownHistory(sources, id)),
     },
+  ];
+}
+
+function timelineOperations(sources: LauncherApiSources, limited: Limit): ApiOperation[] {
+  const questions = new LauncherQuestions(sources.clock);
+  const shared = {
+    method: 'GET',
+    pathParameters: { id: ID },
+    answer: ref('Timeline'),
+    errors: { 404: 'No launcher has a history of it' },
+  } as const;
+  return [
     {
-      ...{ ...timeline, id: 'getRequestTimeline', path: '/requests/{id}/timeline' },
-      summary: 'What a request waited for, from its creation on, as all launchers tell it',
+      ...shared,
+      id: 'getRequestTimeline',
+      path: '/requests/{id}/timeline',
+      summary: 'Causes for which a request waited, merged from all launchers',
       handle: ({ path: { id = '' } }) => limited(() => joinedTimeline(sources, questions, 'request', id)),
     },
     {
-      ...{ ...timeline, id: 'getNodeTimeline', path: '/nodes/{id}/timeline' },
-      summary: 'The states of a node, as all launchers tell it',
+      ...shared,
+      id: 'getNodeTimeline',
+      path: '/nodes/{id}/timeline',
+      summary: 'States of a node, merged from all launchers',
       handle: ({ path: { id = '' } }) => limited(() => joinedTimeline(sources, questions, 'node', id)),
     },
   ];
 }
 
-function limitReaders() {
+type Limit = (read: () => Promise<Json>) => Promise<Json>;
+
+function limitReaders(): Limit {
   let readers = 0;
-  return async (read: () => Promise<Json>): Promise<Json> => {
-    if (readers >= MOST_READERS) throw new ApiError(429, 'busy', 'Too many read the history; ask again');
+  return async (read) => {
+    if (readers >= MAX_READERS)
+      throw new ApiError(429, 'busy', 'Too many concurrent reads of the history; retry later');
     readers++;
     try {
       return await read();
@@ -127,14 +159,14 @@ async function joinedTimeline(
 ): Promise<Json> {
   const { history, hostname } = sources;
   const answers = questions.ask(otherLaunchers(sources), id);
-  if (!answers) throw new ApiError(429, 'busy', 'Too many timelines are read; ask again');
+  if (!answers) throw new ApiError(429, 'busy', 'Too many timelines requested; retry later');
   const [own, others] = await Promise.all([history.read(id), answers]);
   const runs = [...own.map((run) => ({ ...run, launcher: hostname })), ...others.flatMap((other) => other.runs)];
   const timeline = timelineOf(kind, id, runs);
   const silent = others.flatMap(({ url, error }) => (error === null ? [] : [{ url, error }]));
   if (timeline) return { ...timeline, silent };
-  const others404 = silent.length === 0 ? '' : `; ${silent.length} launchers did not answer`;
-  throw new ApiError(404, `unknown-${kind}`, `No launcher has ${kind} "${id}" on record${others404}`);
+  const unanswered = silent.length === 0 ? '' : `; ${silent.length} launchers did not answer`;
+  throw new ApiError(404, `unknown-${kind}`, `No launcher has ${kind} "${id}" on record${unanswered}`);
 }
 
 function otherLaunchers({ runtime, webUrl }: LauncherApiSources): string[] {

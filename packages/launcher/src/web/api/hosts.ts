@@ -4,7 +4,7 @@ import { listOf, orNull, record, ref, TEXT, TIME, WHOLE, type ApiOperation } fro
 import type { LauncherApiSources } from './sources.js';
 
 const SLOT = record({
-  ...{ node: TEXT, state: TEXT, user: orNull({ ...TEXT, description: 'Who has it, for people; null: nobody' }) },
+  ...{ node: TEXT, state: TEXT, user: orNull({ ...TEXT, description: 'Name of its user; null if unused' }) },
 });
 
 /** Schema of a host. */
@@ -17,7 +17,7 @@ export const HOST_SCHEMA = record({
 
 const seconds = (ms: number | undefined) => (ms === undefined ? null : ms / 1000);
 
-/** The machines that providers of this launcher lend; those that are down first. */
+/** Lists the static hosts of this launcher; hosts that are down come first. */
 export function hostsToApi({ runtime }: Pick<LauncherApiSources, 'runtime'>): JsonObject[] {
   const rows = runtime.hosts.map(({ nodes, lastCheckMs, downSinceMs, reason, message, labels, ...host }) => ({
     ...host,
@@ -32,7 +32,7 @@ export function hostsToApi({ runtime }: Pick<LauncherApiSources, 'runtime'>): Js
 /** The operation that lists hosts. */
 export function listHosts(sources: LauncherApiSources): ApiOperation {
   return {
-    ...{ id: 'listHosts', method: 'GET', path: '/hosts', summary: 'Static hosts: health, last check, who has them' },
+    ...{ id: 'listHosts', method: 'GET', path: '/hosts', summary: 'Static hosts: health, last check, users' },
     answer: listOf(ref('Host')),
     handle: () => hostsToApi(sources),
   };

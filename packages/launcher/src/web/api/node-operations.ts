@@ -1,10 +1,24 @@
-import { NODE_STATES, type JsonObject } from '@nodepool/zk-protocol';
+import {
+  decodeNode,
+  encodeNode,
+  isNodepoolError,
+  isZooKeeperError,
+  NODE_STATES,
+  nodeLockPath,
+  nodePath,
+  withNode,
+  ZkLock,
+  type JsonObject,
+  type NodeId,
+  type NodeRecord,
+} from '@nodepool/zk-protocol';
 import { ApiError, listOf, ref, type ApiCall, type ApiOperation } from '@nodepool/daemon';
-import { changeNode } from './actions.js';
 import { filter, ID, requireState } from './parameters.js';
 import { mapEach, nodeToApi } from './records.js';
 import type { LauncherApiSources } from './sources.js';
 
+/** Maximum wait for another process to release a node. */
+const LOCK_TIMEOUT_MS = 5_000;
 const NO_NODE = { 404: 'There is no such node' };
 
 function listNodes({ runtime: { nodes } }: LauncherApiSources, { query }: ApiCall): Iterable<JsonObject> {
@@ -18,7 +32,7 @@ function listNodes({ runtime: { nodes } }: LauncherApiSources, { query }: ApiCal
   return mapEach(found, ({ node, locked }) => nodeToApi(node, locked));
 }
 
-/** Operations that read nodes, and those that change one. */
+/** Operations that read and change nodes. */
 export function nodeOperations(sources: LauncherApiSources): ApiOperation[] {
   return [...nodeReads(sources), deleteNode(sources), holdNode(sources)];
 }
@@ -57,9 +71,9 @@ function deleteNode(sources: LauncherApiSources): ApiOperation {
       summary: 'Delete a node',
       pathParameters: { id: ID },
     },
-    ...{ answer: ref('Node'), errors: { ...NO_NODE, 409: 'Somebody else keeps its lock' } },
+    ...{ answer: ref('Node'), errors: { ...NO_NODE, 409: 'Another process holds its lock' } },
     async handle({ path: { id = '' }, actor = '' }) {
-      return nodeToApi(await changeNode(actionsOf(sources), id, { state: 'deleting', actor }), true);
+      return nodeToApi(await changeNode(sources, id, { state: 'deleting', actor }), true);
     },
   };
 }
@@ -78,19 +92,64 @@ function holdNode(sources: LauncherApiSources): ApiOperation {
       additionalProperties: false,
       properties: {
         reason: { type: 'string', maxLength: 1_000, description: 'Shown as the comment of the node' },
-        seconds: { type: 'integer', minimum: 1, description: 'How long; default: as max-hold-age says' },
+        seconds: { type: 'integer', minimum: 1, description: 'Duration; default max-hold-age' },
       },
     },
-    ...{ answer: ref('Node'), errors: { ...NO_NODE, 409: 'Somebody else keeps its lock' } },
+    ...{ answer: ref('Node'), errors: { ...NO_NODE, 409: 'Another process holds its lock' } },
     async handle({ path: { id = '' }, body, actor = '' }) {
       const { reason, seconds } = body as { reason?: string; seconds?: number };
       const comment = reason === undefined ? `held by ${actor}` : `held by ${actor}: ${reason}`;
       const holdMs = seconds === undefined ? undefined : seconds * 1000;
-      return nodeToApi(await changeNode(actionsOf(sources), id, { state: 'hold', actor, comment, holdMs }), true);
+      return nodeToApi(await changeNode(sources, id, { state: 'hold', actor, comment, holdMs }), true);
     },
   };
 }
 
-function actionsOf({ zk, clock, hostname, runtime: { nodes } }: LauncherApiSources) {
-  return { zk, clock, hostname, nodes };
+/** A change of a node by an operator. */
+interface NodeAction {
+  readonly state: 'hold' | 'deleting';
+  readonly actor: string;
+  readonly comment?: string | undefined;
+  /** Duration of the hold; `undefined`: `max-hold-age`. */
+  readonly holdMs?: number | undefined;
+}
+
+/**
+ * Changes a node's state under its lock, as `nodepool hold` and `nodepool delete` do.
+ * @throws ApiError 404 unknown, 409 another process keeps its lock
+ */
+async function changeNode(sources: LauncherApiSources, id: string, action: NodeAction): Promise<NodeRecord> {
+  const { zk, clock, hostname, runtime } = sources;
+  const { nodes } = runtime;
+  const unknown = () => new ApiError(404, 'unknown-node', `There is no node "${id}"`);
+  if (!nodes.get(id)) throw unknown();
+  const lock = new ZkLock(zk, nodeLockPath(id as NodeId), { identifier: `web:${action.actor}@${hostname}`, clock });
+  try {
+    await lock.acquire({ timeoutMs: LOCK_TIMEOUT_MS });
+  } catch (error) {
+    if (!isNodepoolError(error, 'NODEPOOL_LOCK_TIMEOUT')) throw error;
+    const who = nodes.get(id)?.allocatedTo;
+    const holder = who ? `; it is allocated to request ${who}` : '';
+    throw new ApiError(409, 'locked', `Node ${id} is locked by another process${holder}: retry when it is returned`);
+  }
+  try {
+    const { data, stat } = await zk.getData(nodePath(id as NodeId));
+    const node = decodeNode(id as NodeId, data, stat, clock.now());
+    if (!node) throw unknown();
+    const hold = {
+      ...(action.comment !== undefined && { comment: action.comment }),
+      ...(action.holdMs !== undefined && { holdExpirationMs: action.holdMs }),
+    };
+    const changed = withNode(node, { state: action.state, ...hold }, clock.now(), 'operator');
+    await zk.setData(nodePath(node.id), encodeNode(changed), node.stat?.version);
+    return changed;
+  } catch (error) {
+    if (isZooKeeperError(error, 'ZK_NO_NODE')) throw unknown();
+    if (isZooKeeperError(error, 'ZK_BAD_VERSION')) {
+      throw new ApiError(409, 'changed', `Node ${id} was changed meanwhile: retry`);
+    }
+    throw error;
+  } finally {
+    await lock.release();
+  }
 }

@@ -16,11 +16,11 @@ const LABEL = record({
 });
 const EXPLANATION: JsonObject = {
   type: 'object',
-  description: 'Why it is where it is, pool by pool, as /explain tells it',
+  description: 'Status of the request in each pool, as in /explain',
   required: ['summary', 'state', 'pools', 'launches', 'conditions'],
 };
 
-/** All operations of a launcher, those of images excepted. */
+/** All operations of a launcher, except those of images. */
 export function createLauncherApi(sources: LauncherApiSources): ApiPart {
   return {
     operations: [
@@ -52,7 +52,7 @@ function supplyOperations(sources: LauncherApiSources): ApiOperation[] {
       handle: () => poolsToApi(sources),
     },
     {
-      ...{ id: 'listLabels', method: 'GET', path: '/labels', summary: 'Labels: what there is, and who wants it' },
+      ...{ id: 'listLabels', method: 'GET', path: '/labels', summary: 'Labels: supply and demand' },
       answer: listOf(ref('Label')),
       handle: () => labelsWithConditions(sources),
     },

@@ -7,10 +7,10 @@ import { countNodes, providersToApi } from './providers.js';
 import { createdMs, poolToApi, waitingRequests } from './records.js';
 import type { LauncherApiSources } from './sources.js';
 
-/** Requests of which the reason is told; the others are counted. */
-const MOST_REQUESTS = 50;
+/** Limit of requests listed with a reason; the others are counted. */
+const MAX_REQUESTS = 50;
 
-/** Everything the status page shows at a glance. Ages are left to the reader: times do not change. */
+/** Data of the status page. Has times instead of ages, so that it changes only when the state does. */
 export function launcherOverview(sources: LauncherApiSources): JsonObject {
   const { runtime, activity } = sources;
   const conditions = sources.conditions.merged;
@@ -28,8 +28,8 @@ export function launcherOverview(sources: LauncherApiSources): JsonObject {
     requests: {
       ...{ waiting: waiting.length, pending: pending.length, waits: countWaits(sources, waiting, pending) },
       shown: [
-        ...pending.slice(0, MOST_REQUESTS).map((request) => requestLine(sources, request, null, conditions)),
-        ...waiting.slice(0, MOST_REQUESTS).map((request, index) => requestLine(sources, request, index, conditions)),
+        ...pending.slice(0, MAX_REQUESTS).map((request) => requestLine(sources, request, null, conditions)),
+        ...waiting.slice(0, MAX_REQUESTS).map((request, index) => requestLine(sources, request, index, conditions)),
       ],
     },
     launches: activity.launches(),
@@ -38,21 +38,21 @@ export function launcherOverview(sources: LauncherApiSources): JsonObject {
       ...runtime.providerErrors.map(({ provider, error }) => ({ time: null, provider, node: null, text: error })),
       ...runtime.failingDeletions.map(({ nodeId, attempts, error }) => ({
         ...{ time: null, provider: null, node: nodeId },
-        text: `Deletion failed ${attempts} times: ${error ?? 'no reason is known'}`,
+        text: `Deletion failed ${attempts} times: ${error ?? 'unknown reason'}`,
       })),
       ...activity.errors().slice(0, 20),
     ],
   };
 }
 
-/** How many requests wait for each pool, of the first of them; the most first. */
+/** Counts the listed requests by the pool they wait for, largest count first. */
 function countWaits(
   { runtime }: LauncherApiSources,
   waiting: readonly RequestRecord[],
   pending: readonly RequestRecord[],
 ): JsonObject[] {
   const counts = new Map<string, number>();
-  for (const { id } of [...pending.slice(0, MOST_REQUESTS), ...waiting.slice(0, MOST_REQUESTS)]) {
+  for (const { id } of [...pending.slice(0, MAX_REQUESTS), ...waiting.slice(0, MAX_REQUESTS)]) {
     const pools = runtime.explain({ requestId: id })?.pools ?? [];
     const wait = pools.find(({ action, rule }) => action === 'wait' || (action === 'handling' && rule !== 'accept'));
     if (!wait) continue;
@@ -81,13 +81,13 @@ function requestLine(
   };
 }
 
-/** Registered pools of all launchers. */
+/** Lists the registered pools of all launchers. */
 export function poolsToApi({ runtime }: LauncherApiSources): JsonObject[] {
   const own = new Map(runtime.poolStatus.map((status) => [status.launcherId, status]));
   return [...runtime.components].map((pool) => poolToApi(pool, own.get(pool.launcherId)));
 }
 
-/** Labels with what there is of each, who wants it, and what is wrong. */
+/** Lists labels with their supply, demand and conditions. */
 export function labelsWithConditions(sources: LauncherApiSources): JsonObject[] {
   return supplyOf(sources, sources.conditions.merged).map((supply) => ({
     ...labelToApi(sources, supply),

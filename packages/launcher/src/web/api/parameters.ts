@@ -1,15 +1,15 @@
 import { ApiError } from '@nodepool/daemon';
 import { didYouMean } from '@nodepool/core/service';
 
-/** The id of a record, in a path. */
+/** Path parameter: the id of a record. */
 export const ID = { type: 'string', description: 'Id of the record' };
 
-/** A text by which a list is narrowed, in a query. */
+/** Query parameter that filters a list. */
 export const filter = (description: string) => ({ type: 'string', description });
 
 /**
- * Makes sure that a state can be one; records of other versions may have states that are not known here.
- * @throws {ApiError} no record has it, and none can
+ * Checks a state in a query. Records of other versions may have states that this version does not know.
+ * @throws {ApiError} if the state is unknown and no record has it
  */
 export function requireState(
   state: unknown,

@@ -10,7 +10,7 @@ export const PROVIDER_SCHEMA = record({
   ...{ name: TEXT, driver: orNull(TEXT) },
   state: {
     ...TEXT,
-    description: 'running, failed, paused, draining, limited, or elsewhere: served by other launchers alone',
+    description: 'running, failed, paused, draining, limited, or elsewhere: served by other launchers only',
   },
   error: orNull(TEXT),
   ...{ nodes: NUMBERS, pools: listOf(TEXT), max_servers: orNull(WHOLE) },
@@ -22,7 +22,7 @@ export const PROVIDER_SCHEMA = record({
 
 type NodeCounts = Map<string, Record<string, number>>;
 
-/** Nodes by provider and state; one walk for all. */
+/** Counts nodes by state, in total and by provider. */
 export function countNodes(nodes: Iterable<NodeRecord>): { all: Record<string, number>; byProvider: NodeCounts } {
   const all: Record<string, number> = {};
   const byProvider: NodeCounts = new Map();
@@ -36,7 +36,7 @@ export function countNodes(nodes: Iterable<NodeRecord>): { all: Record<string, n
   return { all, byProvider };
 }
 
-/** Every provider that is configured, registered or drained, or has nodes; sorted by name. */
+/** Lists providers that are configured, registered or draining, or have nodes, by name. */
 export function providersToApi(sources: LauncherApiSources, byProvider: NodeCounts): JsonObject[] {
   const { runtime, activity } = sources;
   const { providers } = sources.config();
@@ -44,7 +44,7 @@ export function providersToApi(sources: LauncherApiSources, byProvider: NodeCoun
   const draining = new Set(runtime.drainingProviders.map(({ provider }) => provider));
   const registered = [...runtime.components].map(({ providerName }) => providerName);
   const names = new Set([...providers.keys(), ...draining, ...registered, ...byProvider.keys()]);
-  const orders = ordersOf(runtime.controls);
+  const commanded = commandedStates(runtime.controls);
   const status = runtime.poolStatus;
   return [...names].sort().map((name) => {
     const config = providers.get(name);
@@ -59,7 +59,11 @@ export function providersToApi(sources: LauncherApiSources, byProvider: NodeCoun
         nodes: byProvider.get(name) ?? {},
         local: config !== undefined,
       },
-      state: draining.has(name) ? 'draining' : error !== null ? 'failed' : (orders.get(name) ?? idle(config)),
+      state: draining.has(name)
+        ? 'draining'
+        : error !== null
+          ? 'failed'
+          : (commanded.get(name) ?? (config ? 'running' : 'elsewhere')),
       pools: [...(config?.pools.keys() ?? [])],
       max_servers: own.length > 0 && Number.isFinite(sum) ? sum : null,
       limits: own[0]?.providerLimits ? finite(own[0].providerLimits) : null,
@@ -72,12 +76,8 @@ export function providersToApi(sources: LauncherApiSources, byProvider: NodeCoun
 
 const STATE_BY_MODE: Readonly<Record<string, string>> = { pause: 'paused', drain: 'draining', limit: 'limited' };
 
-/** The state that the order of an operator puts each provider into. */
-function ordersOf(controls: readonly ControlRecord[]): Map<string, string> {
+/** States of providers that an operator paused, drains or limits. */
+function commandedStates(controls: readonly ControlRecord[]): Map<string, string> {
   const own = controls.filter(({ kind }) => kind === 'provider');
   return new Map(own.map(({ name, mode }) => [name, STATE_BY_MODE[mode] ?? mode]));
-}
-
-function idle(config: object | undefined): string {
-  return config ? 'running' : 'elsewhere';
 }

@@ -14,7 +14,7 @@ import { FLAG, listOf, NUMBERS, orNull, record, ref, TEXT, TIME, WHOLE } from '@
 const seconds = (ms: number | null) => (ms === null ? null : ms / 1000);
 
 const PORT = { type: ['integer', 'string'], description: 'A port that is not a number is "redacted"' };
-const HOLD_LIMIT = { type: 'number', description: 'Seconds it may be held' };
+const HOLD_LIMIT = { type: 'number', description: 'Maximum duration of the hold, seconds' };
 
 /** Schemas of the records, by name. */
 export const RECORD_SCHEMAS: Readonly<Record<string, JsonObject>> = {
@@ -30,7 +30,7 @@ export const RECORD_SCHEMAS: Readonly<Record<string, JsonObject>> = {
       hold_expiration: orNull(HOLD_LIMIT),
       comment: orNull(TEXT),
     },
-    user: orNull({ ...TEXT, description: 'Who has it, for people; null: nobody' }),
+    user: orNull({ ...TEXT, description: 'Name of its user; null if unused' }),
     ...{ resources: orNull(NUMBERS), launch_error: orNull(TEXT) },
   }),
   Reason: record({ launcher: TEXT, rule: TEXT, text: TEXT, time: TIME }),
@@ -38,13 +38,13 @@ export const RECORD_SCHEMAS: Readonly<Record<string, JsonObject>> = {
     ...{ id: TEXT, state: TEXT, state_time: TIME, created_time: orNull(TIME), labels: listOf(TEXT) },
     ...{ nodes: listOf(TEXT), requestor: orNull(TEXT), tenant_name: orNull(TEXT), provider: orNull(TEXT) },
     ...{ relative_priority: WHOLE, event_id: orNull(TEXT), declined_by: listOf(TEXT) },
-    position: orNull({ ...WHOLE, description: 'Requests that are looked at before it; null once it is accepted' }),
+    position: orNull({ ...WHOLE, description: 'Number of requests ahead of it; null once it is accepted' }),
     ...{ reasons: listOf(ref('Reason')), launch_error: orNull(TEXT) },
   }),
   Reservation: record({ request: TEXT, need: NUMBERS }),
   Pool: record({
     ...{ provider: TEXT, pool: TEXT, launcher: TEXT, hostname: TEXT, labels: listOf(TEXT), paused: FLAG },
-    own: { ...FLAG, description: 'Of the launcher that answers; of others the figures below are null' },
+    own: { ...FLAG, description: 'Whether the answering launcher has this pool; otherwise the figures below are null' },
     ...{ handling: orNull(WHOLE), waiting: orNull(WHOLE), waiting_for_capacity: orNull(WHOLE) },
     max_servers: orNull({ ...WHOLE, description: 'null: no limit' }),
     ...{ used: orNull(NUMBERS), provider_used: orNull(NUMBERS), provider_limits: orNull(NUMBERS) },
@@ -56,7 +56,7 @@ export const RECORD_SCHEMAS: Readonly<Record<string, JsonObject>> = {
   }),
 };
 
-/** A node as the API shows it. One literal: it is made ten thousand times for a list. */
+/** Converts a node to its form in the API. One literal, because lists have ten thousand of them. */
 export function nodeToApi(node: NodeRecord, locked: boolean): JsonObject {
   return {
     id: node.id,
@@ -90,7 +90,7 @@ export function nodeToApi(node: NodeRecord, locked: boolean): JsonObject {
   };
 }
 
-/** A request as the API shows it. @param position - see the schema */
+/** Converts a request to its form in the API. @param position - see the schema */
 export function requestToApi(request: RequestRecord, position: number | null): JsonObject {
   const reasons = Object.entries(request.declineReasons);
   return {
@@ -112,22 +112,22 @@ export function requestToApi(request: RequestRecord, position: number | null): J
   };
 }
 
-/** When a request was made, milliseconds since the UNIX epoch. */
+/** Creation time of a request, milliseconds since the UNIX epoch. */
 export function createdMs(request: RequestRecord): number | null {
   return request.createdTimeMs ?? request.stat?.ctime ?? null;
 }
 
-/** Requests that no launcher has accepted yet, in the order they are looked at. */
+/** Requests that no launcher has accepted yet, in the order in which launchers consider them. */
 export function waitingRequests(requests: Iterable<RequestRecord>): RequestRecord[] {
   return [...requests].filter(({ state }) => state === 'requested').sort(compareRequests);
 }
 
-/** JSON has no infinity: what is not limited is left out. */
+/** Leaves out unlimited resources, as JSON has no infinity. */
 export function finite(resources: Resources): Record<string, number> {
   return Object.fromEntries(Object.entries(resources).filter(([, amount]) => Number.isFinite(amount)));
 }
 
-/** A registered pool, with figures where it is one of this launcher. */
+/** Converts a registered pool to its form in the API. @param own - figures, if the pool belongs to this launcher */
 export function poolToApi(pool: PoolComponentRecord, own: PoolStatus | undefined): JsonObject {
   return {
     ...{ provider: pool.providerName, pool: pool.name, launcher: pool.launcherId, hostname: pool.hostname },
@@ -141,13 +141,13 @@ export function poolToApi(pool: PoolComponentRecord, own: PoolStatus | undefined
   };
 }
 
-/** A registered process or pool. */
+/** Converts a registered process or pool to its form in the API. */
 export function componentToApi(component: ComponentRecord): JsonObject {
   const { kind, id, hostname, state, version, modelApi, webUrl } = component;
   return { kind, id, hostname, state, version, model_api: modelApi, web_url: webUrl ?? null };
 }
 
-/** Items of a long list, each made when it is taken. */
+/** Converts the items of a long list one by one, when they are read. */
 export function* mapEach<T>(items: readonly T[], map: (item: T) => JsonObject): Generator<JsonObject, void> {
   for (const item of items) yield map(item);
 }

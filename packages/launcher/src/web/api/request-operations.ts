@@ -1,14 +1,20 @@
-import { REQUEST_STATES, type RequestRecord } from '@nodepool/zk-protocol';
+import {
+  isZooKeeperError,
+  REQUEST_STATES,
+  requestPath,
+  type RequestId,
+  type RequestRecord,
+  type ZooKeeper,
+} from '@nodepool/zk-protocol';
 import { explanationToJson } from '@nodepool/core/service';
 import { ApiError, listOf, record, ref, type ApiOperation } from '@nodepool/daemon';
-import { cancelRequest } from './actions.js';
 import { filter, ID, requireState } from './parameters.js';
 import { mapEach, requestToApi, waitingRequests } from './records.js';
 import type { LauncherApiSources } from './sources.js';
 
 const NO_REQUEST = { 404: 'There is no such request' };
 
-/** Operations that read requests, and the one that cancels a request. */
+/** Operations that read and cancel requests. */
 export function requestOperations(sources: LauncherApiSources): ApiOperation[] {
   return [listRequests(sources), getRequest(sources), cancel(sources)];
 }
@@ -22,7 +28,7 @@ function find({ runtime: { requests } }: LauncherApiSources, id: string): Reques
 function listRequests(sources: LauncherApiSources): ApiOperation {
   const { requests } = sources.runtime;
   return {
-    ...{ id: 'listRequests', method: 'GET', path: '/requests', summary: 'Requests with their place in the queue' },
+    ...{ id: 'listRequests', method: 'GET', path: '/requests', summary: 'Requests with their position in the queue' },
     query: { state: filter(`Only in this state: ${REQUEST_STATES.join(', ')}`) },
     answer: listOf(ref('Request')),
     handle({ query: { state } }) {
@@ -69,4 +75,14 @@ function cancel(sources: LauncherApiSources): ApiOperation {
       return requestToApi(request, null);
     },
   };
+}
+
+/** Deletes the record of a request, as its requestor would. @throws ApiError 404 */
+async function cancelRequest(zk: ZooKeeper, id: string): Promise<void> {
+  try {
+    await zk.delete(requestPath(id as RequestId));
+  } catch (error) {
+    if (!isZooKeeperError(error, 'ZK_NO_NODE')) throw error;
+    throw new ApiError(404, 'unknown-request', `There is no request "${id}"`);
+  }
 }

@@ -5,17 +5,17 @@ import type { History } from '@nodepool/history';
 import type { LauncherRuntime } from '../../state/runtime.js';
 import type { ActivityLog } from './activity-log.js';
 
-/** What the API of a launcher is made from; everything but actions is in memory. */
+/** Data sources of the launcher's API. All reads come from memory. */
 export interface LauncherApiSources {
   readonly zk: ZooKeeper;
   readonly clock: Clock;
   readonly hostname: string;
   readonly activity: ActivityLog;
   readonly history: Pick<History, 'read' | 'page'>;
-  /** Where this launcher is found by others; `undefined`: nowhere yet. */
+  /** Address at which other launchers find this one; `undefined` before it listens. */
   readonly webUrl: () => string | undefined;
   readonly config: () => Config;
-  /** What is wrong now, as all services have found it. */
+  /** Current conditions of all services. */
   readonly conditions: Pick<ShownConditions, 'merged'>;
   readonly runtime: Pick<
     LauncherRuntime,

@@ -292,7 +292,7 @@ describe('launcher service without zookeeper-servers', () => {
 
     expect(lines.filter((line) => line.startsWith('stack_dump debug zookeeper: '))).toHaveLength(2);
     expect(lines.filter((line) => line.startsWith('stack_dump info '))).toEqual([
-      'stack_dump info State is in the debug log; CPU profile begun, the next SIGUSR2 writes it',
+      'stack_dump info State is in the debug log; CPU profile started, the next SIGUSR2 writes it',
       'stack_dump info CPU profile written',
     ]);
   });

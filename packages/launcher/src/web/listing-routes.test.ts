@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { newBuild, newUpload, uploadPath } from '@nodepool/zk-protocol';
 import type { ImageEntry, LauncherId, PoolComponentRecord } from '@nodepool/zk-protocol';
 import { silentLogger } from '@nodepool/core';
-import { node, nodeTable, request, tableCache } from '../../test/support/record-tables.js';
+import { node, nodeTable, request, tableCache } from '../../test/support/world.js';
 import { createListingRoutes } from './listing-routes.js';
 import { startWebServer } from '@nodepool/daemon';
 import type { WebServer } from '@nodepool/daemon';
