@@ -122,3 +122,9 @@ function signStatement(key: ServiceAccountKey, nowMs: number): string {
   const parts = [header, claims].map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.');
   return `${parts}.${createSign('RSA-SHA256').update(parts).sign(key.private_key, 'base64url')}`;
 }
+
+/** The project that the credentials or the environment name; `undefined`: none. */
+export async function findProject(file: string | undefined): Promise<string | undefined> {
+  const auth = new GoogleAuth({ scopes: SCOPES, ...(file !== undefined && { keyFilename: file }) });
+  return auth.getProjectId().catch(() => undefined);
+}

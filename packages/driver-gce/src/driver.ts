@@ -5,6 +5,7 @@ import { readProviderConfig, type GceProviderConfig } from './config.js';
 import { createCredentials } from './credentials.js';
 import { createHttp, type Http } from './http.js';
 import { schema } from './schema.js';
+import { gceSetup } from './setup.js';
 
 /** Parts of the driver that tests replace. */
 export interface GceDriverOptions {
@@ -17,6 +18,7 @@ export function createGceDriver({ connect = overHttp }: GceDriverOptions = {}): 
   return defineStateMachineDriver<GceProviderConfig>({
     name: 'gce',
     schema,
+    setup: gceSetup,
     getProviderConfig: readProviderConfig,
     getAdapter: (config, context) => {
       const { name, project, region, requestsPerSecond, maxParallelCalls: maxParallel } = config;

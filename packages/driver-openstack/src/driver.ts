@@ -5,6 +5,7 @@ import type { Transport } from './client/transport.js';
 import { readProviderConfig, type OpenStackProvider } from './config.js';
 import { CloudFileCache } from './find-cloud.js';
 import { schema } from './schema.js';
+import { openStackSetup } from './setup.js';
 
 /** Options of a driver for tests. */
 export interface OpenStackDriverOptions {
@@ -22,6 +23,7 @@ export function createOpenStackDriver({ transport, env }: OpenStackDriverOptions
     name: 'openstack',
     schema,
     managesImages: true,
+    setup: openStackSetup,
     reset: () => files.reset(),
     getProviderConfig: (entry, context) => readProviderConfig(entry, env ? { ...context, env } : context, files),
     getAdapter: (config, context) =>

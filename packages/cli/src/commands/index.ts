@@ -80,6 +80,11 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
     title: 'Operate',
     commands: [
       entry(
+        'init [hosts..]',
+        'write a first configuration: for machines of yours, which are checked, or for a cloud',
+        () => import('./init.js'),
+      ),
+      entry(
         'hold <id>',
         'keep a node for a person; one that is locked when its use is over',
         () => import('./hold.js'),

@@ -22,7 +22,7 @@ export interface RunFiles {
 const PLAIN_PATH = /^[\w./@:+-]+$/;
 
 /** `TMPDIR`, unless `ssh -o UserKnownHostsFile=` cannot name a file in it. */
-function temporaryDirectory(): string {
+export function temporaryDirectory(): string {
   const directory = resolve(tmpdir());
   return PLAIN_PATH.test(directory) ? directory : '/tmp';
 }

@@ -10,6 +10,7 @@ export type {
   ZooKeeperSettings,
 } from '../contract/config.js';
 export { DRIVER_API_VERSION } from '../contract/driver.js';
+export type { DriverSetup, SetupChoice, SetupContext, SetupQuestion } from '../contract/driver-setup.js';
 export type { LoadConfigOptions } from './load-config.js';
 export { loadConfig } from './load-config.js';
 export { formatProblem } from './problems.js';

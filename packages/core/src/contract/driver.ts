@@ -10,6 +10,7 @@ import type {
   Resources,
   ZooKeeper,
 } from '@nodepool/zk-protocol';
+import type { DriverSetup } from './driver-setup.js';
 import type { PoolConfig, PoolLabelConfig, ProviderConfig } from './provider-config.js';
 import type { FoundCondition } from './condition.js';
 import type { Config, ConfigProblem, DiskimageConfig, LabelConfig } from './config.js';
@@ -61,6 +62,8 @@ export interface Driver {
   readonly capabilities: DriverCapabilities;
   /** Schema of the driver's own keys of a provider entry; the common keys (`name`, `driver`, ...) are added by core. */
   readonly schema: JsonSchema;
+  /** Lets `nodepool init --cloud NAME` write a provider. Missing: a provider is written by hand. */
+  readonly setup?: DriverSetup | undefined;
   /** Drops global state. Called before every load of the configuration. */
   reset?(): void | Promise<void>;
   /**

@@ -156,6 +156,13 @@ export class Compute {
     });
   }
 
+  /** Names of the user's SSH key pairs. */
+  async keyPairs(signal: AbortSignal): Promise<string[]> {
+    const { body } = await this.#service.call({ lane: 'list', method: 'GET', path: '/os-keypairs', signal });
+    const pairs = isObject(body) ? objectsIn(body, 'keypairs') : [];
+    return pairs.flatMap((pair) => textIn(objectIn(pair, 'keypair'), 'name') ?? []);
+  }
+
   /** Names of the zones that take servers. */
   async zones(signal: AbortSignal): Promise<string[]> {
     const { body } = await this.#service.call({ lane: 'list', method: 'GET', path: '/os-availability-zone', signal });

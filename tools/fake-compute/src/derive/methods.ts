@@ -27,7 +27,10 @@ export const METHODS: readonly string[] = [
   'ZoneOperations.List',
   'ZoneOperations.Wait',
   'Images.GetFromFamily',
+  'Images.List',
   'MachineTypes.Get',
+  'MachineTypes.List',
   'Regions.Get',
+  'Regions.List',
   'Projects.Get',
 ];

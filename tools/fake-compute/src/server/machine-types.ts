@@ -5,6 +5,9 @@ const GIB_PER_CPU: Readonly<Record<string, number>> = { standard: 4, highmem: 8,
 /** Custom types of N1 have no family in front. https://cloud.google.com/compute/docs/instances/creating-instance-with-custom-machine-type */
 const FAMILY = /^(e2|n1|n2|n2d|c2|c3|t2d|t2a|custom)-/;
 
+/** What a list shows: few of those that there are. */
+export const SOME_MACHINE_TYPES = ['n2-standard-4', 'e2-standard-2', 'e2-standard-4', 'e2-highcpu-8'];
+
 /** CPUs and memory of a machine type; `undefined`: there is none of that name. */
 export function sizeOf(machineType: string): { cpus: number; mib: number } | undefined {
   if (!FAMILY.test(machineType)) return undefined;

@@ -5,7 +5,7 @@ import { labelFingerprint, showDisk, showInstance, showOperation, showQuotas } f
 import { ApiError, invalid, notFound } from './api-error.js';
 import type { Cloud } from './cloud.js';
 import type { StoredOperation } from './cloud-state.js';
-import { describeMachineType, sizeOf } from './machine-types.js';
+import { describeMachineType, SOME_MACHINE_TYPES, sizeOf } from './machine-types.js';
 import type { FailureKind } from './options.js';
 
 /** What a method works with. */
@@ -94,6 +94,34 @@ export const METHODS: Readonly<Record<string, Method>> = {
     if (name === undefined) throw notFound(path);
     const selfLink = `https://www.googleapis.com/compute/v1/projects/${params['project']}/global/images/${name}`;
     return { kind: 'compute#image', name, family: params['family'] ?? '', status: 'READY', diskSizeGb: '10', selfLink };
+  },
+  'Images.List': (request, context) => {
+    const { project = '' } = request.params;
+    const images = [...context.cloud.state.families].flatMap(([key, name]) => {
+      const family = key.startsWith(`${project}/`) ? key.slice(project.length + 1) : undefined;
+      return family === undefined ? [] : [{ kind: 'compute#image', name, family, status: 'READY', diskSizeGb: '10' }];
+    });
+    return page('compute#imageList', images, request, context);
+  },
+  'MachineTypes.List': (request, context) => {
+    const zone = zoneOf(request, context.cloud);
+    const types = SOME_MACHINE_TYPES.flatMap((name) => {
+      const size = sizeOf(name);
+      const url = context.cloud.url(`zones/${zone}/machineTypes/${name}`);
+      return size && !context.cloud.futureTypes.has(name) ? [describeMachineType(url, name, size)] : [];
+    });
+    return page('compute#machineTypeList', types, request, context);
+  },
+  'Regions.List': (request, context) => {
+    const { cloud } = context;
+    checkProject(request, cloud);
+    const regions = Object.entries(cloud.regions).map(([name, zones]) => ({
+      kind: 'compute#region',
+      name,
+      status: 'UP',
+      zones: zones.map((zone) => cloud.url(`zones/${zone}`)),
+    }));
+    return page('compute#regionList', regions, request, context);
   },
   'MachineTypes.Get': (request, { cloud }) => {
     const zone = zoneOf(request, cloud);

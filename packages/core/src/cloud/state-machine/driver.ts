@@ -12,6 +12,7 @@ export function defineStateMachineDriver<Config extends StateMachineProviderConf
     apiVersion: DRIVER_API_VERSION,
     capabilities: { launches: true, pausesAtQuota: true, managesImages: options.managesImages ?? false },
     schema: options.schema,
+    ...(options.setup && { setup: options.setup }),
     ...(options.reset && { reset: () => options.reset?.() }),
     ...(options.checkAll && { checkAll: options.checkAll.bind(options) }),
     getProviderConfig: (entry, context) => options.getProviderConfig(entry, context),

@@ -178,7 +178,7 @@ export interface AdapterContext extends ProviderContext {
 /** What makes a state-machine driver. */
 export interface StateMachineDriverOptions<Config extends StateMachineProviderConfig> extends Pick<
   Driver,
-  'name' | 'schema' | 'reset' | 'checkAll'
+  'name' | 'schema' | 'reset' | 'checkAll' | 'setup'
 > {
   /** Default: it uploads no images. */
   readonly managesImages?: boolean | undefined;

@@ -44,6 +44,7 @@ export function watchDriver(driver: Driver, watch: DriverWatch): Whole<Driver> {
     apiVersion: driver.apiVersion,
     capabilities: driver.capabilities,
     schema: driver.schema,
+    setup: driver.setup,
     reset: driver.reset?.bind(driver),
     checkAll: driver.checkAll?.bind(driver),
     previewChange: driver.previewChange?.bind(driver),

@@ -1,0 +1,72 @@
+import type { DriverSetup, SetupChoice, SetupQuestion } from '@nodepool/core/config';
+import { print } from '../command/context.js';
+import type { CliContext } from '../command/context.js';
+import { CliError } from '../command/errors.js';
+import { UsageError } from '../command/usage-error.js';
+import { askChoice, describeChoice } from './ask-choice.js';
+import type { Prompter } from './prompter.js';
+
+/** What the answers come from. */
+export interface CloudDialogue {
+  readonly setup: DriverSetup;
+  /** Of the command line. */
+  readonly given: Readonly<Record<string, string>>;
+  /** `undefined`: nobody is there to ask. */
+  readonly prompter: Prompter | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** A message names no more choices than this. */
+const MOST_NAMED = 20;
+
+/**
+ * Answers all questions of a driver. An answer of the command line is checked against what the cloud has.
+ * @throws UsageError for an answer that no question asks for
+ * @throws CliError for one that is missing, or that the cloud does not have
+ */
+export async function answerQuestions(context: CliContext, dialogue: CloudDialogue): Promise<Record<string, string>> {
+  const { setup, given, signal } = dialogue;
+  const { questions, options = [] } = setup;
+  const known = [...questions.map(({ key }) => key), ...options];
+  for (const key of Object.keys(given)) {
+    if (!known.includes(key)) throw new UsageError(`--set ${key}: unknown, known are ${known.join(', ')}`);
+  }
+  const answers: Record<string, string> = {};
+  for (const key of options) if (given[key] !== undefined) answers[key] = given[key];
+  for (const question of questions) {
+    const choices = await question.choices({ answers, env: context.env, clock: context.clock, signal });
+    signal.throwIfAborted();
+    const answer = await answerOne(question, choices, dialogue);
+    if (answer !== undefined) answers[question.key] = answer;
+  }
+  return answers;
+}
+
+async function answerOne(question: SetupQuestion, choices: readonly SetupChoice[], dialogue: CloudDialogue) {
+  const { key, subject, optional = false, open = false } = question;
+  const { given, prompter } = dialogue;
+  const answer = given[key];
+  if (answer !== undefined) {
+    if (open || choices.some(({ value }) => value === answer)) return answer;
+    throw new CliError(`There is no ${subject} "${answer}". ${nameChoices(choices)}`.trimEnd());
+  }
+  if (choices.length === 0 && !open) {
+    if (optional) return undefined;
+    throw new CliError(`There is no ${subject} to choose`);
+  }
+  const [only] = choices;
+  if (only && choices.length === 1 && !open && !optional) {
+    print(`${subject}: ${describeChoice(only)}`);
+    return only.value;
+  }
+  if (prompter) return askChoice(prompter, { subject, choices, optional, open });
+  if (optional) return undefined;
+  if (open && only) return only.value;
+  throw new CliError(`No ${subject} is given: add --set ${key}=VALUE. ${nameChoices(choices)}`.trimEnd());
+}
+
+function nameChoices(choices: readonly SetupChoice[]): string {
+  if (choices.length === 0) return '';
+  const more = choices.length > MOST_NAMED ? ` and ${choices.length - MOST_NAMED} more` : '';
+  return `There are: ${choices.slice(0, MOST_NAMED).map(describeChoice).join(', ')}${more}`;
+}

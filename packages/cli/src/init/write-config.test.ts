@@ -1,0 +1,57 @@
+import { mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { silentLogger } from '@nodepool/core';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { commandClock } from '../command/context.js';
+import type { CliContext } from '../command/context.js';
+import { globalOptions } from '../command/global-options.js';
+import { refuseToOverwrite, writeConfig } from './write-config.js';
+
+const context: CliContext = {
+  ...{ options: globalOptions({ _: [], 'state-dir': '/nonexistent' }), logger: silentLogger },
+  ...{ clock: commandClock, env: {} },
+};
+const VALID = 'labels:\n  - name: small\n';
+let directory = '';
+
+beforeEach(async () => (directory = await mkdtemp(join(tmpdir(), 'nodepool-init-test-'))));
+afterEach(() => rm(directory, { recursive: true }));
+
+it('writes the file and leaves nothing else', async () => {
+  const file = join(directory, 'nodepool.yaml');
+
+  await writeConfig(context, file, VALID);
+
+  expect(await readFile(file, 'utf8')).toBe(VALID);
+  expect(await readdir(directory)).toEqual(['nodepool.yaml']);
+});
+
+it('keeps a file that has appeared meanwhile', async () => {
+  const file = join(directory, 'nodepool.yaml');
+  await writeFile(file, 'mine');
+
+  await expect(writeConfig(context, file, VALID)).rejects.toThrow(`${file} exists`);
+
+  expect(await readFile(file, 'utf8')).toBe('mine');
+  expect(await readdir(directory)).toEqual(['nodepool.yaml']);
+});
+
+it('writes nothing that is not valid, and names the file in what is wrong', async () => {
+  const file = join(directory, 'nodepool.yaml');
+
+  await expect(writeConfig(context, file, 'lables: []\n')).rejects.toThrow(`${file}:1:1`);
+
+  expect(await readdir(directory)).toEqual([]);
+});
+
+it('says why a file cannot be written', async () => {
+  await expect(writeConfig(context, join(directory, 'no', 'nodepool.yaml'), VALID)).rejects.toThrow('ENOENT');
+});
+
+it('takes a link that leads nowhere for a file', async () => {
+  const file = join(directory, 'nodepool.yaml');
+  await symlink(join(directory, 'gone'), file);
+
+  await expect(refuseToOverwrite(file)).rejects.toThrow('exists');
+});
