@@ -20,7 +20,7 @@ const NODE = String.raw`\[node: (?<node>\d+)\]`;
 /** What the launcher's log says about machines that are made on demand. */
 export const MACHINES: readonly Telling[] = [
   {
-    line: /Asked for backing nodes .*nodes=\{"[^"]*":(?<count>\d+)\}/,
+    line: /Requested backing nodes .*nodes=\{"[^"]*":(?<count>\d+)\}/,
     text: 'no slot is free: asked for $<count> more',
   },
   {
@@ -33,11 +33,11 @@ export const MACHINES: readonly Telling[] = [
     change: 'one-more',
   },
   {
-    line: new RegExp(`${NODE} Took a backing node over .*slots=(?<slots>\\d+)`),
+    line: new RegExp(`${NODE} Took over backing node .*slots=(?<slots>\\d+)`),
     text: 'machine $<node> has $<slots> slots',
   },
   {
-    line: new RegExp(`${NODE} Gave a backing node back .*ageMs=(?<age>\\d+)`),
+    line: new RegExp(`${NODE} Returned backing node .*ageMs=(?<age>\\d+)`),
     text: 'machine $<node> is given back: no job since its grace time; it is $<age> ms old',
   },
   {

@@ -5,15 +5,15 @@ import type { SlotIndex } from './slot-index.js';
 import { ClaimWriter } from './claim-writer.js';
 import type { SlotClaim } from './slot-claim.js';
 
-/** What the allocator leaves to others. */
+/** Callbacks of the allocator. */
 export interface AllocatorHost {
-  /** Reads the host keys of a backing node for a claim, and notes them there. Rejects when that fails. */
+  /** Reads the host keys of a backing node into a claim. Rejects on failure. */
   scanKeys(claim: SlotClaim, backing: BackingNode): Promise<void>;
-  /** The label's launches were served as far as possible. */
+  /** All possible launches of the label have a slot; the others need new backing nodes. */
   served(label: string): void;
 }
 
-/** Gives the launches of this process slots: first come, first served, on the fullest backing node that has one. */
+/** Assigns slots to the launches of this process: first come, first served, on the fullest backing node. */
 export class Allocator {
   readonly #context: ProviderContext;
   readonly #slots: SlotIndex;
@@ -37,7 +37,7 @@ export class Allocator {
     this.schedule(claim.label);
   }
 
-  /** Takes a launch that has ended out of the queue; one that is being written is left to end. */
+  /** Removes an ended launch from the queue. A pending write is not interrupted. */
   remove(claim: SlotClaim): void {
     claim.isOver = true;
     const queue = this.#queueOf(claim.label);
@@ -58,7 +58,7 @@ export class Allocator {
     }
   }
 
-  /** Looks at a label, once for everything that happens in this turn. */
+  /** Serves a label at the end of this turn, once for all changes of the turn. */
   schedule(label: string): void {
     this.#dirty.add(label);
     if (this.#scheduled) return;
@@ -71,26 +71,26 @@ export class Allocator {
     });
   }
 
-  /** Resolves when nothing is being written. */
+  /** Resolves when no write is pending. */
   settled(): Promise<void> {
     return this.#writer.settled();
   }
 
   #serve(label: string): void {
-    // While the cache is rebuilt nothing can be written; once it is ready every backing node is looked at again.
+    // No writes while the cache is being rebuilt; once it is ready, every backing node is checked again.
     if (!this.#context.nodes.ready) return;
     const queue = this.#queueOf(label);
     const supply = this.#slots.label(label);
     let taken = 0;
     for (let backing = supply.fullest(); backing && taken < queue.length; backing = supply.fullest()) {
       const claim = queue[taken++];
-      if (claim) this.#promise(claim, backing);
+      if (claim) this.#reserve(claim, backing);
     }
     queue.splice(0, taken);
     this.#host.served(label);
   }
 
-  #promise(claim: SlotClaim, backing: BackingNode): void {
+  #reserve(claim: SlotClaim, backing: BackingNode): void {
     this.#slots.reserve(backing, 1);
     if (claim.scansKeys) void this.#scan(claim, backing);
     else this.#writer.add(claim, backing);
@@ -107,7 +107,7 @@ export class Allocator {
     this.#writer.add(claim, backing);
   }
 
-  /** Others were quicker: the claim keeps its place. */
+  /** Another launcher was faster: requeue the claim at its place. */
   #putBack(claim: SlotClaim): void {
     if (claim.isOver) return;
     this.#queueOf(claim.label).unshift(claim);

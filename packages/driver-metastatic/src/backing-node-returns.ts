@@ -6,22 +6,22 @@ import type { SlotIndex } from './slot-index.js';
 import type { BackingSettings } from './config.js';
 import { formatBackingData, parseBackingData } from './user-data.js';
 
-/** Launchers that did not take a backing node over leave its return to the one that did, if that is alive. */
-const OTHERS_TURN_MS = 1_000;
-/** A node given back whose lasting lock is still there after so long was left by a launcher that died in between. */
+/** Delay after which other launchers return a backing node that its own launcher should have returned. */
+const OTHER_LAUNCHER_DELAY_MS = 1_000;
+/** Age at which the permanent lock of a returned node counts as an orphan of a dead launcher. */
 const ORPHAN_MS = 30_000;
-/** A backing node that is due although launches wait for slots is looked at again so much later. */
-const WANTED_MS = 1_000;
+/** Delay before a due backing node is checked again while launches wait for slots. */
+const IN_DEMAND_RECHECK_MS = 1_000;
 const RETRY_MS = 250;
 const NO_LIMITS = { graceTimeMs: 0, minRetentionTimeMs: 0, maxAgeMs: undefined };
 
-/** `later`: it could not be done now. */
+/** `later`: try again. */
 type Outcome = 'done' | 'later';
 
-/** What returning backing nodes needs. */
+/** Dependencies of {@link BackingNodeReturns}. */
 export interface ReturnOptions {
   readonly context: ProviderContext;
-  /** How backing nodes of a label are treated; `undefined`: the label is gone, they get no more jobs. */
+  /** Settings of a label; `undefined`: the label was removed, so its backing nodes get no more jobs. */
   readonly settingsOf: (label: string) => BackingSettings | undefined;
   readonly owner: string;
   readonly slots: () => SlotIndex;
@@ -30,8 +30,8 @@ export interface ReturnOptions {
 }
 
 /**
- * Gives backing nodes back when they are due, and closes those that are too old or do not work. One timer stands for
- * the next time at which anything is due.
+ * Returns backing nodes when they are due, and closes those that are too old or broken. One timer fires when the next
+ * one is due.
  */
 export class BackingNodeReturns {
   readonly #options: ReturnOptions;
@@ -50,13 +50,13 @@ export class BackingNodeReturns {
     this.#timer = undefined;
   }
 
-  /** Resolves when nothing is being written. */
+  /** Resolves when no write is pending. */
   async settled(): Promise<void> {
     while (this.#running.size > 0) await Promise.all(this.#running);
   }
 
-  /** Looks at one backing node: closes it, gives it back, or remembers when to look again. */
-  look(backing: BackingNode): void {
+  /** Checks one backing node: closes it, returns it, or sets the timer. */
+  check(backing: BackingNode): void {
     if (this.#stopped || backing.ownership !== 'ours') return;
     const now = this.#options.context.clock.now();
     const limits = this.#options.settingsOf(backing.data.label) ?? { ...NO_LIMITS, maxAgeMs: 0 };
@@ -73,17 +73,17 @@ export class BackingNodeReturns {
       return;
     }
     const dueMs = this.#dueMs(backing, backing.isClosed ? NO_LIMITS : limits);
-    if (now >= dueMs && this.#isWanted(backing)) this.#wakeAt(now + WANTED_MS);
+    if (now >= dueMs && this.#isInDemand(backing)) this.#wakeAt(now + IN_DEMAND_RECHECK_MS);
     else if (now >= dueMs) this.#run(backing.id, () => this.#release(backing));
     else this.#wakeAt(dueMs);
   }
 
-  /** Looks at everything: a periodic sweep, in case a watch event was missed. */
+  /** Periodic sweep over all backing nodes, in case a watch event was missed. */
   sweep(): void {
     if (this.#stopped) return;
     const { context, owner } = this.#options;
     const slots = this.#options.slots();
-    this.lookAtAll();
+    this.checkAll();
     for (const id of [...slots.namedBackingNodes()]) if (!slots.get(id)) this.lost(id);
     for (const node of context.nodes.values()) {
       const isOver = node.state === 'used' || node.state === 'deleting';
@@ -94,23 +94,23 @@ export class BackingNodeReturns {
     }
   }
 
-  /** A backing node is not one any more: free slots of it are of no use. */
+  /** Removes the free slots of a node that is no longer a backing node. */
   lost(id: NodeId): void {
     if (!this.#stopped && this.#options.context.nodes.ready) this.#retireIdleSlots(id);
   }
 
-  /** Closes a backing node that does not work, for all launchers. */
+  /** Closes a broken backing node for all launchers. */
   fail(backing: BackingNode): void {
     backing.isFailed = true;
     this.#options.slots().update(backing);
   }
 
-  /** Looks at every backing node, e.g. because their labels are gone. */
-  lookAtAll(): void {
-    for (const backing of [...this.#options.slots().all()]) this.look(backing);
+  /** Checks every backing node, e.g. after labels were removed. */
+  checkAll(): void {
+    for (const backing of [...this.#options.slots().all()]) this.check(backing);
   }
 
-  /** Gives back whatever has no slot in use, due or not. @returns whether there was nothing more to give back */
+  /** Returns all backing nodes without a slot in use, due or not. @returns whether none remain */
   async releaseEmpty(): Promise<boolean> {
     for (const backing of [...this.#options.slots().all()]) {
       if (backing.ownership === 'ours' && backing.isEmpty) this.#run(backing.id, () => this.#release(backing));
@@ -124,11 +124,11 @@ export class BackingNodeReturns {
       backing.lastUsedMs + limits.graceTimeMs,
       backing.data.launchedMs + limits.minRetentionTimeMs,
     );
-    return this.#options.isOurs(backing.id) ? dueMs : Math.max(dueMs, backing.lastUsedMs) + OTHERS_TURN_MS;
+    return this.#options.isOurs(backing.id) ? dueMs : Math.max(dueMs, backing.lastUsedMs) + OTHER_LAUNCHER_DELAY_MS;
   }
 
-  /** Launches of whatever launcher are about to take its slots. */
-  #isWanted(backing: BackingNode): boolean {
+  /** Whether launches of any launcher are about to use its slots. */
+  #isInDemand(backing: BackingNode): boolean {
     const { waiting, reserved } = this.#options.slots().label(backing.data.label);
     return !backing.isClosed && waiting.size > reserved;
   }
@@ -139,20 +139,20 @@ export class BackingNodeReturns {
     const { clock } = this.#options.context;
     const cancel = clock.setTimer(Math.max(0, atMs - clock.now()), () => {
       this.#timer = undefined;
-      this.lookAtAll();
+      this.checkAll();
     });
     this.#timer = { atMs, cancel };
   }
 
-  /** One write at a time for each node; afterwards, or a moment after a failure, the node is looked at again. */
+  /** Runs one write at a time for each node, then checks the node again; after a failure, with a delay. */
   #run(id: NodeId, work: () => Promise<Outcome>): void {
     if (this.#busy.has(id)) return;
     this.#busy.add(id);
     const { clock, logger } = this.#options.context;
     const run = work()
       .catch((error: unknown) => {
-        if (!isZooKeeperError(error)) logger.error('Could not take care of a node', { nodeId: id, error });
-        else logger.debug('A node could not be taken care of now; trying again', { nodeId: id, error });
+        if (!isZooKeeperError(error)) logger.error('Backing node maintenance failed', { nodeId: id, error });
+        else logger.debug('Backing node maintenance failed; retrying', { nodeId: id, error });
         return 'later' as const;
       })
       .then((outcome) => {
@@ -161,14 +161,14 @@ export class BackingNodeReturns {
         const backing = this.#options.slots().get(id);
         if (this.#stopped || !backing) return;
         if (outcome === 'later') this.#wakeAt(clock.now() + RETRY_MS);
-        else this.look(backing);
+        else this.check(backing);
       });
     this.#running.add(run);
   }
 
   /**
-   * State and lasting lock change together, and only if the record was not written since it was seen without a slot
-   * in use: whoever takes a slot writes it.
+   * Changes state and permanent lock in one transaction, and only if the record was not written since it had no slot in
+   * use: every claim of a slot writes it.
    */
   async #release(backing: BackingNode): Promise<Outcome> {
     const { context } = this.#options;
@@ -176,7 +176,7 @@ export class BackingNodeReturns {
     if (lockEntry === undefined || backing.isWriting || !context.nodes.ready) return 'later';
     const used = withNode(record, { state: 'used' }, context.clock.now(), 'metastatic');
     await context.committer.commit([setNode(used), { op: 'delete', path: lockEntry }]);
-    context.logger.info('Gave a backing node back', {
+    context.logger.info('Returned backing node', {
       nodeId: record.id,
       label: data.label,
       backingProvider: record.provider,
@@ -195,7 +195,7 @@ export class BackingNodeReturns {
         await context.committer.commit([setNode(withNode(backing.record, { userData }, context.clock.now()))]);
       } catch (error) {
         if (!isZooKeeperError(error, 'ZK_BAD_VERSION')) throw error;
-        await context.nodes.settle(); // what was written in between is on its way
+        await context.nodes.settle(); // wait for the concurrent write to reach the cache
       }
     }
     return 'later';
@@ -206,11 +206,11 @@ export class BackingNodeReturns {
     const holder = await ZkLock.lockHolder(context.zk, nodeLockPath(id));
     if (holder?.identifier !== owner) return 'done';
     await context.committer.commit([{ op: 'delete', path: holder.entryPath }]);
-    context.logger.warn('Removed the lock of a backing node that was given back only half', { nodeId: id });
+    context.logger.warn('Removed orphaned lock of a returned backing node', { nodeId: id });
     return 'done';
   }
 
-  /** Free ready nodes, on a backing node that gets no more jobs, would keep it indefinitely. */
+  /** Deletes free ready nodes: otherwise they would keep a closed backing node indefinitely. */
   #retireIdleSlots(backing: NodeId): void {
     const { nodes } = this.#options.context;
     for (const id of [...this.#options.slots().slotNodesOn(backing)]) {
@@ -220,14 +220,14 @@ export class BackingNodeReturns {
     }
   }
 
-  /** The empty lock directory is removed with it: ZooKeeper refuses that if anybody has, or wants, the lock. */
+  /** Also deletes the empty lock directory: ZooKeeper refuses that if another process holds or waits for the lock. */
   async #retire(node: NodeRecord): Promise<Outcome> {
     const { context } = this.#options;
     const operations: Operation[] = [];
     if (context.nodes.hasLockDirectory(node.id)) operations.push({ op: 'delete', path: nodeLockPath(node.id) });
     operations.push(setNode(withNode(node, { state: 'deleting' }, context.clock.now(), 'launcher')));
     await context.committer.commit(operations);
-    context.logger.info('Free slot goes: its backing node gets no more jobs', { nodeId: node.id, pool: node.pool });
+    context.logger.info('Removed free slot: its backing node gets no more jobs', { nodeId: node.id, pool: node.pool });
     return 'done';
   }
 }

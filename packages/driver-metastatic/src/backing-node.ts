@@ -2,34 +2,34 @@ import type { NodeId, NodeRecord } from '@nodepool/zk-protocol';
 import type { SlotClaim } from './slot-claim.js';
 import type { BackingData } from './user-data.js';
 
-/** Whose lasting lock a node has: `unknown` until ZooKeeper was asked. */
+/** Owner of the permanent lock of a node; `unknown` until it was read from ZooKeeper. */
 export type Ownership = 'unknown' | 'ours' | 'foreign';
 
-/** One backing node as this launcher sees it: what its record says, and what this launcher is about to do with it. */
+/** One backing node: its record, and the pending operations of this launcher. */
 export class BackingNode {
   readonly id: NodeId;
   record: NodeRecord;
   data: BackingData;
   ownership: Ownership = 'unknown';
-  /** Path of the lasting lock entry, once it was seen. */
+  /** Path of the permanent lock entry, once known. */
   lockEntry: string | undefined;
-  /** Slots taken, by the node that took each. */
+  /** Node of each occupied slot. */
   occupied: ReadonlyMap<number, NodeId> = new Map();
-  /** Nodes named by claims that are certain to be gone. */
+  /** Nodes in the claims that are known to be deleted. */
   readonly gone = new Set<NodeId>();
-  /** Slots this launcher has promised to launches that are not written yet. */
+  /** Slots that this launcher has reserved for launches, not yet written. */
   reserved = 0;
-  /** Claims waiting to be written together. */
+  /** Claims for the next write. */
   readonly queue: SlotClaim[] = [];
-  /** Claims are being written. */
+  /** A write of claims is pending. */
   isWriting = false;
-  /** Another process wrote the record after this version: nothing can be claimed before the newer one is here. */
+  /** Outdated version of the record. No slot can be claimed until a newer version is in the cache. */
   staleVersion = -1;
-  /** Found unusable here; the record may not say so yet. */
+  /** This launcher found it broken; the record may not yet say so. */
   isFailed = false;
-  /** Older than `max-age`, or its label is not configured any more. */
+  /** Older than `max-age`, or its label is no longer configured. */
   isDrained = false;
-  /** When a slot was given back last, as far as is known. */
+  /** When a slot was last returned, as far as known. */
   lastUsedMs: number;
 
   constructor(record: NodeRecord, data: BackingData, nowMs: number) {
@@ -39,24 +39,24 @@ export class BackingNode {
     this.lastUsedMs = nowMs;
   }
 
-  /** Gets no more jobs. */
+  /** Whether it gets no more jobs. */
   get isClosed(): boolean {
     return this.isFailed || this.data.failed || this.isDrained;
   }
 
-  /** Slots that no node has or was promised, whether or not they can be given out at this moment. */
+  /** Slots that are neither occupied nor reserved, whether or not they can be assigned now. */
   get unclaimed(): number {
     if (this.isClosed || this.ownership === 'foreign') return 0;
     return Math.max(0, this.data.slots - this.occupied.size - this.reserved);
   }
 
-  /** Slots that can be given out now. */
+  /** Slots that can be assigned now. */
   get available(): number {
     const isCurrent = (this.record.stat?.version ?? -1) > this.staleVersion;
     return this.ownership === 'ours' && isCurrent ? this.unclaimed : 0;
   }
 
-  /** No slot is taken or promised. */
+  /** Whether no slot is occupied or reserved. */
   get isEmpty(): boolean {
     return this.occupied.size === 0 && this.reserved === 0;
   }

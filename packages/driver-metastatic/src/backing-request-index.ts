@@ -2,25 +2,25 @@ import type { ProviderContext } from '@nodepool/core';
 import { isZooKeeperError } from '@nodepool/zk-protocol';
 import type { CancelTimer, Json, NodeId, RecordChange, RequestId, RequestRecord } from '@nodepool/zk-protocol';
 
-/** How long a node whose request was taken by another launcher counts as coming. */
+/** How long a node that another launcher takes over counts as arriving. */
 const ARRIVAL_MS = 5_000;
 
-/** What a {@link BackingRequestIndex} tells. */
+/** Callbacks of a {@link BackingRequestIndex}. */
 export interface BackingRequestListener {
   labelChanged(label: string): void;
-  /** A backing request of this launcher has its node. */
+  /** A backing request of this launcher was fulfilled. */
   fulfilled(request: RequestRecord, label: string): void;
-  /** A backing request of this launcher was refused by everybody. */
+  /** A backing request of this launcher was declined by all providers. */
   failed(request: RequestRecord, label: string): void;
-  /** Any request is gone. */
+  /** A request, of any kind, was deleted. */
   gone(id: RequestId): void;
 }
 
-/** What this provider's launchers have asked for: open backing requests, and nodes that are being taken over. */
+/** Open backing requests of a provider in all launchers, and nodes that are being taken over. */
 export class BackingRequestIndex {
   readonly #context: ProviderContext;
   readonly #owner: string;
-  /** The label a backing label without further word is for. */
+  /** The label of a backing request that does not name it. */
   readonly #labelOf: (backingLabel: string) => string | undefined;
   readonly #listener: BackingRequestListener;
   readonly #open = new Map<string, Map<RequestId, RequestRecord>>();
@@ -57,14 +57,14 @@ export class BackingRequestIndex {
     this.#arriving.clear();
   }
 
-  /** Backing nodes of the label that were asked for or are about to show up, whoever asked. */
+  /** Backing nodes of the label that any launcher has requested or is taking over. */
   expected(label: string): number {
     let arriving = 0;
     for (const each of this.#arriving.values()) if (each.label === label) arriving++;
     return arriving + (this.#open.get(label)?.size ?? 0);
   }
 
-  /** Labels for which there were requests. */
+  /** Labels with past or present requests. */
   labels(): string[] {
     return [...this.#open.keys()];
   }
@@ -74,12 +74,12 @@ export class BackingRequestIndex {
     return [...(this.#open.get(label)?.values() ?? [])].sort((a, b) => (a.id < b.id ? -1 : 1));
   }
 
-  /** Whether this session made the request: only then may it be taken or withdrawn here. */
+  /** Whether this session created the request. Only its own requests may be withdrawn, and their nodes taken over. */
   isOwn(request: RequestRecord): boolean {
     return request.stat?.ephemeralOwner === this.#context.zk.sessionId;
   }
 
-  /** Reports again what this launcher's requests have come to. */
+  /** Reports the outcomes of this launcher's requests again. */
   recheck(): void {
     for (const requests of [...this.#open.values()]) {
       for (const request of [...requests.values()]) this.#reportEnd(request);
@@ -106,7 +106,7 @@ export class BackingRequestIndex {
     else if (request.state === 'failed') this.#listener.failed(request, label);
   }
 
-  /** Another launcher has taken the node over, but its record is still to be read. */
+  /** Another launcher has taken the node over, but its record is not in the cache yet. */
   #expectNode(request: RequestRecord, label: string): void {
     const [id] = request.nodeIds;
     if (request.state !== 'fulfilled' || id === undefined || this.isOwn(request)) return;
@@ -140,7 +140,7 @@ function readLabel(data: Json): string | undefined {
   return typeof data['label'] === 'string' ? data['label'] : undefined;
 }
 
-/** A request that is gone already is as good as deleted. */
+/** Deletes a request. @returns false if it was written after `version`; true if it is gone */
 export async function deleteRequest(context: ProviderContext, path: string, version?: number): Promise<boolean> {
   try {
     await context.committer.commit([{ op: 'delete', path, ...(version !== undefined && { version }) }]);

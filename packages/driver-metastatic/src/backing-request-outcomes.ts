@@ -8,22 +8,22 @@ import { settingsOf } from './config.js';
 import { takeOver } from './take-over.js';
 
 const TAKE_OVER_RETRY_MS = 1_000;
-/** A refusal that is older says nothing about now: nobody has asked for the label since. */
+/** Age at which a refusal is no longer reported, as there was no newer request for the label. */
 const REFUSAL_LIFE_MS = 600_000;
 
-/** What acting on answered backing requests needs. */
+/** Dependencies of {@link BackingRequestOutcomes}. */
 export interface OutcomeParts extends BackingRequestsOptions {
   /** Fires when the provider has stopped. */
   readonly signal: AbortSignal;
 }
 
-/** Does what follows from the answer to a backing request: takes its node over, or fails the launches that waited. */
+/** Handles ended backing requests: takes over the node, or fails the waiting launches. */
 export class BackingRequestOutcomes {
   readonly #parts: OutcomeParts;
   readonly #taking = new Map<RequestId, Promise<void>>();
-  /** Backing nodes this launcher took over. */
+  /** Backing nodes that this launcher took over. */
   readonly #taken = new Set<NodeId>();
-  /** By the backing label: why it was refused when it was last asked for. */
+  /** Last refusal of each backing label. */
   readonly #refused = new Map<
     string,
     { readonly why: string; readonly sinceMs: number; readonly lastSeenMs: number }
@@ -60,17 +60,17 @@ export class BackingRequestOutcomes {
     return this.#taken.has(id);
   }
 
-  /** The backing node is gone. */
+  /** Forgets a deleted backing node. */
   forget(id: NodeId): void {
     this.#taken.delete(id);
   }
 
-  /** Resolves when no node is being taken over. */
+  /** Resolves when no take-over is pending. */
   async settled(): Promise<void> {
     await Promise.all(this.#taking.values());
   }
 
-  /** The request has its node: takes it over, until it has succeeded or another has done so. */
+  /** Takes over the node of the request, with retries until this or another launcher has succeeded. */
   fulfilled(request: RequestRecord, label: string): void {
     this.#refused.delete(request.labels[0] ?? '');
     if (this.#taking.has(request.id)) return;
@@ -78,17 +78,17 @@ export class BackingRequestOutcomes {
     this.#taking.set(request.id, run);
   }
 
-  /** No provider can make the backing node: as many launches as waited for it have failed. */
+  /** No provider can serve the request: fails the launches that depend on it. */
   async failed(request: RequestRecord, label: string): Promise<void> {
     const { allocator, config, context, requests, slots } = this.#parts;
     const { logger } = context;
     const settings = settingsOf(config, label);
     const backingLabel = request.labels[0] ?? '';
-    logger.warn('A backing request failed', { requestId: request.id, label, backingLabel });
+    logger.warn('Backing request failed', { requestId: request.id, label, backingLabel });
     const waiting = allocator.waitingFor(label);
     const coming = requests.expected(label) * (settings?.maxParallelJobs ?? 1) + slots.label(label).supply;
     const why = request.launchError === null ? '' : `: ${request.launchError}`;
-    const message = `request ${request.id} for backing label "${backingLabel}" was refused by all${why}`;
+    const message = `request ${request.id} for backing label "${backingLabel}" was declined by all providers${why}`;
     this.#noteRefusal(backingLabel, message);
     for (const claim of waiting.slice(Math.min(coming, Math.max(0, waiting.length - 1)))) {
       claim.failed(new LaunchError('status', message));
@@ -96,11 +96,11 @@ export class BackingRequestOutcomes {
     try {
       await deleteRequest(context, requestPath(request.id));
     } catch (error) {
-      logger.warn('Could not delete a failed backing request', { requestId: request.id, error });
+      logger.warn('Deleting a failed backing request failed', { requestId: request.id, error });
     }
   }
 
-  /** The request is gone: launches whose backing request it was will get no slot. */
+  /** A deleted request fails its own launches that wait for a slot. */
   gone(id: RequestId): void {
     for (const claim of [...this.#parts.allocator.waitingOf(id)]) {
       claim.failed(new CapacityError(`request ${id} was withdrawn before a slot was free`));
@@ -123,9 +123,9 @@ export class BackingRequestOutcomes {
         return;
       } catch (error) {
         if (signal.aborted) return;
-        logger.warn('Could not take a backing node over; trying again', { requestId: request.id, label, error });
+        logger.warn('Taking over a backing node failed; retrying', { requestId: request.id, label, error });
       }
-      await delay(clock, TAKE_OVER_RETRY_MS, signal).catch(() => undefined); // the loop looks at the signal
+      await delay(clock, TAKE_OVER_RETRY_MS, signal).catch(() => undefined); // the loop checks the signal
       request = context.requests.get(first.id);
     }
   }
@@ -138,7 +138,7 @@ export class BackingRequestOutcomes {
     if (node !== undefined) this.#taken.add(node);
     const isTaken = await takeOver(context, { request, owner, label, slots }, signal);
     if (!isTaken && node !== undefined) this.#taken.delete(node);
-    if (isTaken) context.logger.info('Took a backing node over', { ...fields, slots });
-    else context.logger.warn('The node of a backing request was taken by another launcher', fields);
+    if (isTaken) context.logger.info('Took over backing node', { ...fields, slots });
+    else context.logger.warn('Another launcher took over the node of a backing request', fields);
   }
 }

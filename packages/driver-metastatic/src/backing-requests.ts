@@ -12,15 +12,15 @@ import { deleteRequest } from './backing-request-index.js';
 import type { BackingRequestIndex } from './backing-request-index.js';
 
 const PRIORITY = 100;
-/** Requests in one transaction. */
+/** Maximum requests in one transaction. */
 const BATCH = 50;
-/** How long a request must have been one too many before it is withdrawn. */
+/** How long a request must be unnecessary before it is withdrawn. */
 const SURPLUS_MS = 1_000;
 const RETRY_MS = 1_000;
-/** How often the caches are given another round trip to catch up before a request is made. */
+/** Maximum round trips to wait until the caches are current, before a request is created. */
 const CATCH_UP_ROUNDS = 20;
 
-/** What deciding about requests needs. */
+/** Dependencies of {@link BackingRequests}. */
 export interface BackingRequestsOptions {
   readonly context: ProviderContext;
   readonly config: MetastaticProviderConfig;
@@ -30,13 +30,13 @@ export interface BackingRequestsOptions {
   readonly allocator: Allocator;
 }
 
-/** Why nothing more is asked for: the provider left the configuration, or the launcher stops. */
+/** Why no more backing nodes are requested: the provider was removed, or the launcher stops. */
 export type ClosedFor = 'removal' | 'stop';
 
 /**
- * Asks for as many backing nodes as all launchers together lack, and withdraws what is too much. A request is made on
- * condition that no other launcher has made one since this one counted: the (empty) body of the requests' parent
- * is rewritten with each, so that its version tells. No other process takes notice of that body.
+ * Requests as many backing nodes as all launchers together lack, and withdraws unnecessary requests. Each transaction
+ * rewrites the (empty) data of the requests' parent, conditional on the version at the time of counting, so it fails if
+ * another launcher has created a request since. Nothing else uses that data.
  */
 export class BackingRequests {
   readonly #options: BackingRequestsOptions;
@@ -58,8 +58,8 @@ export class BackingRequests {
   }
 
   /**
-   * Asks for nothing more. Launches that no backing node will serve end `aborted`, so that others get their requests;
-   * when the launcher stops, those whose backing node is being made continue.
+   * Requests no more backing nodes. Launches that will get no slot end `aborted`, so that other launchers get their
+   * requests. If the launcher stops, launches whose backing node is being launched continue.
    */
   close(why: ClosedFor): void {
     this.#closed = why;
@@ -67,13 +67,13 @@ export class BackingRequests {
     for (const label of this.#options.slots.labels()) this.#options.allocator.schedule(label);
   }
 
-  /** Resolves when nothing is being asked for or withdrawn. */
+  /** Resolves when no request is being created or withdrawn. */
   async settled(): Promise<void> {
     await this.#asking;
     await Promise.all(this.#withdrawing.values());
   }
 
-  /** Withdraws whatever this launcher has asked for. @returns whether nothing of it is left */
+  /** Withdraws all requests of this launcher. @returns whether none remain */
   async withdrawAll(): Promise<boolean> {
     for (const request of this.#own()) this.#withdrawNow(request);
     await this.settled();
@@ -85,7 +85,7 @@ export class BackingRequests {
     return requests.labels().flatMap((label) => requests.ofLabel(label).filter((request) => requests.isOwn(request)));
   }
 
-  /** Compares what is asked for with what is needed. */
+  /** Creates missing requests of a label, or schedules the withdrawal of unnecessary ones. */
   check(label: string): void {
     if (this.#stop.signal.aborted) return;
     if (this.#closed) {
@@ -100,26 +100,26 @@ export class BackingRequests {
     if (lacking < 0) this.#withdrawLater(label);
   }
 
-  /** Ends what no launcher has begun to serve. */
+  /** Ends requests and launches that no launcher is serving yet. */
   #windUp(label: string, why: ClosedFor): void {
     const { allocator, slots, config, requests } = this.#options;
     const own = requests.ofLabel(label).filter((request) => requests.isOwn(request));
-    const begun = why === 'removal' ? [] : own.filter((request) => !this.#hasNoNode(request));
-    for (const request of own) if (!begun.includes(request)) this.#withdrawNow(request);
+    const started = why === 'removal' ? [] : own.filter((request) => !this.#hasNoNode(request));
+    for (const request of own) if (!started.includes(request)) this.#withdrawNow(request);
     const supply = why === 'removal' ? 0 : slots.label(label).supply;
-    const served = begun.length * (settingsOf(config, label)?.maxParallelJobs ?? 1) + supply;
+    const served = started.length * (settingsOf(config, label)?.maxParallelJobs ?? 1) + supply;
     for (const claim of allocator.waitingFor(label).slice(served)) {
       claim.failed(
         new CapacityError(
           why === 'removal'
             ? `provider "${config.name}" left the configuration before a slot of label "${label}" was free`
-            : `the launcher stops and no launcher makes a backing node for label "${label}" yet`,
+            : `the launcher stops, and no launcher is launching a backing node for label "${label}" yet`,
         ),
       );
     }
   }
 
-  /** Backing nodes to ask for; negative: requests too many. */
+  /** Number of backing nodes to request; negative: number of unnecessary requests. */
   #lacking(label: string): number {
     const { slots, config, requests } = this.#options;
     const settings = settingsOf(config, label);
@@ -143,19 +143,19 @@ export class BackingRequests {
       } catch (error) {
         if (this.#stop.signal.aborted) break;
         if (!isZooKeeperError(error)) {
-          context.logger.error('Could not ask for backing nodes', { error });
+          context.logger.error('Requesting backing nodes failed', { error });
           this.#short.clear();
           break;
         }
         if (this.#isOver) break;
-        context.logger.warn('Could not ask for backing nodes; trying again', { error });
-        await delay(context.clock, RETRY_MS, this.#stop.signal).catch(() => undefined); // the loop looks at the signal
+        context.logger.warn('Requesting backing nodes failed; retrying', { error });
+        await delay(context.clock, RETRY_MS, this.#stop.signal).catch(() => undefined); // the loop checks the signal
       }
     }
     this.#asking = undefined;
   }
 
-  /** The version up to which every request is known here. */
+  /** A version of the requests' parent up to which the caches are complete. */
   async #countedVersion(): Promise<number> {
     const { zk, requests, nodes } = this.#options.context;
     await Promise.all([requests.whenReady(this.#stop.signal), nodes.whenReady(this.#stop.signal)]);
@@ -166,7 +166,7 @@ export class BackingRequests {
     return stat?.version ?? 0;
   }
 
-  /** @returns false when another launcher has asked meanwhile, or there is more to ask for */
+  /** @returns false if another launcher was faster, or if more requests are needed */
   async #create(version: number, labels: readonly string[]): Promise<boolean> {
     const { config, context, owner } = this.#options;
     const operations: Operation[] = [];
@@ -185,7 +185,7 @@ export class BackingRequests {
       if (isZooKeeperError(error, 'ZK_BAD_VERSION')) return false;
       throw error;
     }
-    context.logger.info('Asked for backing nodes', { provider: config.name, nodes: counts });
+    context.logger.info('Requested backing nodes', { provider: config.name, nodes: counts });
     return operations.length < BATCH;
   }
 
@@ -216,7 +216,7 @@ export class BackingRequests {
     });
   }
 
-  /** The newest go first, the same for every launcher. One that has a node already is taken: its node serves later. */
+  /** Withdraws the newest requests first, as every launcher does. A request with a node stays, for later launches. */
   #withdraw(label: string): void {
     const { requests } = this.#options;
     const surplus = -this.#lacking(label);
@@ -225,16 +225,16 @@ export class BackingRequests {
     for (const request of candidates.slice(-surplus)) if (requests.isOwn(request)) this.#withdrawNow(request);
   }
 
-  /** Unless somebody has written it meanwhile: its change is looked at then. */
+  /** Deletes a request unless it was written in the meantime; that change triggers another check. */
   #withdrawNow({ id, stat, labels }: RequestRecord): void {
     if (this.#withdrawing.has(id)) return;
     const { context } = this.#options;
     const fields = { requestId: id, backingLabel: labels[0] };
     const run = deleteRequest(context, requestPath(id), stat?.version)
       .then((isGone) => {
-        if (isGone) context.logger.info('Withdrew a backing request that is not needed any more', fields);
+        if (isGone) context.logger.info('Withdrew an unnecessary backing request', fields);
       })
-      .catch((error: unknown) => context.logger.warn('Could not withdraw a backing request', { ...fields, error }))
+      .catch((error: unknown) => context.logger.warn('Withdrawing a backing request failed', { ...fields, error }))
       .finally(() => this.#withdrawing.delete(id));
     this.#withdrawing.set(id, run);
   }

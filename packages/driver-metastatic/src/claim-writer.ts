@@ -1,14 +1,13 @@
 import { decodeNode, encodeNode, isZooKeeperError, MultiError, nodePath, withNode } from '@nodepool/zk-protocol';
-import type { NodeId, NodeRecord, Operation } from '@nodepool/zk-protocol';
-import { LockLostError } from '@nodepool/core';
-import type { ProviderContext } from '@nodepool/core';
+import type { JsonObject, NodeFields, NodeId, NodeRecord, Operation } from '@nodepool/zk-protocol';
+import { LockLostError, NODE_ID_TAG, POOL_TAG, PROVIDER_TAG } from '@nodepool/core';
+import type { PoolConfig, ProviderContext } from '@nodepool/core';
 import type { BackingNode } from './backing-node.js';
 import type { SlotIndex } from './slot-index.js';
 import type { SlotClaim } from './slot-claim.js';
-import { readySlotFields } from './slot-fields.js';
 import { formatBackingData, placeOf } from './user-data.js';
 
-/** Slot nodes written in one transaction. */
+/** Maximum slot nodes in one transaction. */
 const BATCH = 40;
 
 interface PlannedClaim {
@@ -17,25 +16,24 @@ interface PlannedClaim {
 }
 
 /**
- * Takes slots: the slot node becomes ready and the backing node's record names it, in one transaction that is refused
- * when anybody has written the backing node's record meanwhile. So two launchers never give out one slot, and a backing
- * node is never given back while a slot of it is being taken. Claims on one backing node that come together are
- * written together.
+ * Claims slots. One transaction makes the slot node ready and adds it to the backing node's record; it fails if another
+ * process has written that record. So two launchers never assign the same slot, and no backing node is returned while
+ * one of its slots is being claimed. Concurrent claims on one backing node share a transaction.
  */
 export class ClaimWriter {
   readonly #context: ProviderContext;
   readonly #slots: SlotIndex;
-  /** Has a claim that got no slot look for another backing node. */
-  readonly #again: (claim: SlotClaim) => void;
+  /** Requeues a claim that got no slot, for another backing node. */
+  readonly #requeue: (claim: SlotClaim) => void;
   readonly #running = new Set<Promise<void>>();
 
-  constructor(context: ProviderContext, slots: SlotIndex, again: (claim: SlotClaim) => void) {
+  constructor(context: ProviderContext, slots: SlotIndex, requeue: (claim: SlotClaim) => void) {
     this.#context = context;
     this.#slots = slots;
-    this.#again = again;
+    this.#requeue = requeue;
   }
 
-  /** Queues a claim whose slot is promised. It ends with `done` or `failed`, or is handed back. */
+  /** Queues a claim with a reserved slot. It ends with `done` or `failed`, or is requeued. */
   add(claim: SlotClaim, backing: BackingNode): void {
     backing.queue.push(claim);
     if (backing.isWriting) return;
@@ -44,13 +42,13 @@ export class ClaimWriter {
     this.#running.add(run);
   }
 
-  /** Resolves when nothing is being written. */
+  /** Resolves when no write is pending. */
   async settled(): Promise<void> {
     while (this.#running.size > 0) await Promise.all(this.#running);
   }
 
   async #write(backing: BackingNode): Promise<void> {
-    // One turn later, so that everything promised in this turn goes into one transaction.
+    // Wait one turn, so that all claims of this turn share a transaction.
     await Promise.resolve();
     try {
       while (backing.queue.length > 0) {
@@ -77,7 +75,7 @@ export class ClaimWriter {
       await this.#context.committer.commit(operations);
     } catch (error) {
       if (error instanceof MultiError) this.#refused(backing, version, planned, error);
-      else await this.#findOut(backing, planned, error);
+      else await this.#reconcile(backing, planned, error);
       return;
     }
     for (const { claim } of planned) {
@@ -87,7 +85,7 @@ export class ClaimWriter {
     }
   }
 
-  /** Gives each claim a slot of its own; those for which none is left, or whose lock is lost, are not written. */
+  /** Assigns a slot to each claim. Skips claims without a free slot, and claims whose lock is lost. */
   #plan(backing: BackingNode, batch: readonly SlotClaim[]): PlannedClaim[] {
     const { zk, nodes } = this.#context;
     const isUsable =
@@ -106,7 +104,7 @@ export class ClaimWriter {
       }
       while (backing.occupied.has(slot)) slot++;
       if (isUsable && slot < backing.data.slots) planned.push({ claim, slot: slot++ });
-      else this.#again(claim);
+      else this.#requeue(claim);
     }
     return planned;
   }
@@ -126,23 +124,23 @@ export class ClaimWriter {
     return operations;
   }
 
-  /** Nothing was written. */
+  /** Handles a refused transaction: nothing was written. */
   #refused(backing: BackingNode, version: number, planned: readonly PlannedClaim[], error: MultiError): void {
-    const culprit = planned[error.failedIndex]?.claim;
-    if (culprit) culprit.failed(lockLost(culprit, 'another process wrote or removed it', error));
+    const rejected = planned[error.failedIndex]?.claim;
+    if (rejected) rejected.failed(lockLost(rejected, 'another process wrote or removed it', error));
     else backing.staleVersion = Math.max(backing.staleVersion, version);
-    for (const { claim } of planned) if (claim !== culprit) this.#again(claim);
+    for (const { claim } of planned) if (claim !== rejected) this.#requeue(claim);
   }
 
-  /** The connection broke: while the session lives so do the locks, and the records tell what took effect. */
-  async #findOut(backing: BackingNode, planned: readonly PlannedClaim[], cause: unknown): Promise<void> {
+  /** After a lost connection, reads from the records which claims took effect. Locks live as long as the session. */
+  async #reconcile(backing: BackingNode, planned: readonly PlannedClaim[], cause: unknown): Promise<void> {
     if (!isZooKeeperError(cause)) throw cause;
     const { zk } = this.#context;
     await zk.whenConnected();
     for (const { claim } of planned) {
       const stored = claim.epoch === zk.sessionEpoch ? await this.#read(claim.node.id) : undefined;
       if (stored && placeOf(stored)?.backingNode === backing.id) claim.done(stored);
-      else if (stored && stored.stat?.version === claim.node.stat?.version) this.#again(claim);
+      else if (stored && stored.stat?.version === claim.node.stat?.version) this.#requeue(claim);
       else claim.failed(lockLost(claim, 'the session ended or its record is gone', cause));
     }
   }
@@ -158,15 +156,55 @@ export class ClaimWriter {
   }
 }
 
-/** Writes a record unless another process has written it since it was read. */
+/** Writes a record, conditional on the version that was read. */
 function setNode(node: NodeRecord): Operation {
   return { op: 'set', path: nodePath(node.id), data: encodeNode(node), version: node.stat?.version ?? -1 };
 }
 
 function lockLost(claim: SlotClaim, why: string, cause: unknown): LockLostError {
-  return new LockLostError(`node ${claim.node.id}: could not give it a slot, ${why}`, { cause });
+  return new LockLostError(`node ${claim.node.id}: assigning a slot failed: ${why}`, { cause });
 }
 
 function asError(error: unknown): Error {
   return error instanceof Error ? error : new Error(String(error));
+}
+
+/** Fields of a ready slot node, most of them copied from its backing node. */
+function readySlotFields(
+  node: NodeRecord,
+  backing: NodeRecord,
+  slot: number,
+  pool: PoolConfig,
+  hostKeys: readonly string[] | undefined,
+): NodeFields {
+  const { interfaceIp, publicIpv4, publicIpv6, privateIpv4, az, region, cloud } = backing;
+  const { username, pythonPath, shellType, connectionPort, connectionType } = backing;
+  return {
+    ...{ interfaceIp, publicIpv4, publicIpv6, privateIpv4, az, region, cloud },
+    ...{ username, pythonPath, shellType, connectionPort, connectionType },
+    state: 'ready',
+    externalId: node.id,
+    hostId: null,
+    imageId: 'unused',
+    hostKeys: hostKeys ?? backing.hostKeys,
+    attributes: mergeAttributes(backing.attributes, pool.nodeAttributes),
+    resources: { cores: 0, instances: 1, ram: 0 },
+    slot,
+    driverData: {
+      metadata: {
+        [NODE_ID_TAG]: node.id,
+        [POOL_TAG]: pool.name,
+        [PROVIDER_TAG]: node.provider ?? '',
+      },
+      backing_node: backing.id,
+      slot,
+      node: node.id,
+    },
+  };
+}
+
+/** Attributes of the slot's pool override those of the backing node, by top-level key. */
+function mergeAttributes(defaults: JsonObject | null, own: JsonObject | null): JsonObject | null {
+  if (defaults === null) return own;
+  return own === null ? defaults : { ...defaults, ...own };
 }

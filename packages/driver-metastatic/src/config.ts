@@ -5,15 +5,15 @@ import type { Json, JsonObject } from '@nodepool/zk-protocol';
 /** Keys below a provider entry. */
 type Path = readonly (string | number)[];
 
-/** What backing nodes of a label are like and how long they are kept. */
+/** Slots and retention of the backing nodes of a label. */
 export interface BackingSettings {
-  /** The label whose nodes are cut into slots. */
+  /** The label whose nodes are divided into slots. */
   readonly backingLabel: string;
   /** Slots of a new backing node. */
   readonly maxParallelJobs: number;
-  /** How long a backing node is kept without a slot in use. */
+  /** Time until a backing node without a slot in use is returned. */
   readonly graceTimeMs: number;
-  /** How long it is kept in any case. */
+  /** Minimum time before it is returned. */
   readonly minRetentionTimeMs: number;
   /** Age from which it gets no more jobs. `undefined`: no limit. */
   readonly maxAgeMs: number | undefined;
@@ -21,9 +21,9 @@ export interface BackingSettings {
 
 /** A label of a pool. */
 export interface MetastaticLabelConfig extends PoolLabelConfig, BackingSettings {
-  /** Read the SSH host keys each time a slot is given out. */
+  /** Whether SSH host keys are read each time a slot is assigned. */
   readonly hostKeyChecking: boolean;
-  /** Where it stands in its provider's entry. */
+  /** Its path in the provider entry. */
   readonly path: Path;
 }
 
@@ -35,20 +35,20 @@ export interface MetastaticPoolConfig extends PoolConfig {
 /** Typed form of a provider entry of this driver. */
 export interface MetastaticProviderConfig extends ProviderConfig {
   readonly pools: ReadonlyMap<string, MetastaticPoolConfig>;
-  /** Limit of one launch attempt, the launch of a backing node included. */
+  /** Time limit of one launch attempt, including the launch of a backing node. */
   readonly launchTimeoutMs: number;
-  /** Limit of one key scan. */
+  /** Time limit of one key scan. */
   readonly bootTimeoutMs: number;
   /** Attempts before a launch fails. */
   readonly launchRetries: number;
 }
 
-/** Whether a label of this driver; the host hands back what the configuration reader made. */
+/** Whether a label belongs to this driver. */
 export function isMetastaticLabel(label: PoolLabelConfig): label is MetastaticLabelConfig {
   return 'backingLabel' in label && 'maxParallelJobs' in label;
 }
 
-/** How backing nodes of a label are treated; from the first pool that has it, as all must agree. */
+/** Settings of a label, from the first pool that has it, as all pools must agree. */
 export function settingsOf(config: MetastaticProviderConfig, label: string): BackingSettings | undefined {
   for (const pool of config.pools.values()) {
     const found = pool.labels.get(label);
@@ -114,7 +114,7 @@ function checkLabel(label: MetastaticLabelConfig, path: Path, context: ProviderC
     context.problem(
       [...path, 'backing-label'],
       `backing label "${backingLabel}" is not in the top-level "labels" list of this file: ` +
-        'unless other launchers have it, requests for it will fail',
+        'requests for it fail unless other launchers serve it',
       'warning',
     );
   }
@@ -122,12 +122,12 @@ function checkLabel(label: MetastaticLabelConfig, path: Path, context: ProviderC
     context.problem(
       [...path, 'max-age'],
       `max-age ${maxAgeMs / 1000} of label "${name}" is less than its min-retention-time ${minRetentionTimeMs / 1000}: ` +
-        'raise the one or lower the other',
+        'raise max-age or lower min-retention-time',
     );
   }
 }
 
-/** The settings that belong to backing nodes, by their key in the file. */
+/** Settings of backing nodes by their key in the file. */
 const SHARED = {
   'backing-label': (settings: BackingSettings) => settings.backingLabel,
   'max-parallel-jobs': (settings: BackingSettings) => settings.maxParallelJobs,
@@ -136,7 +136,7 @@ const SHARED = {
   'max-age': (settings: BackingSettings) => (settings.maxAgeMs === undefined ? 'none' : settings.maxAgeMs / 1000),
 } as const;
 
-/** Labels of one name, and labels of one backing label, must say the same about their backing nodes. */
+/** Checks that labels with the same name or backing label have the same settings of backing nodes. */
 class AgreementCheck {
   readonly #byName = new Map<string, Seen>();
   readonly #byBackingLabel = new Map<string, Seen>();
@@ -159,7 +159,7 @@ class AgreementCheck {
       if (own === theirs) continue;
       this.context.problem(
         [...path, key],
-        `${key} is ${own} here but ${theirs} in ${other.place}, which uses the same backing nodes: give both one value`,
+        `${key} is ${own} here but ${theirs} in ${other.place}, which uses the same backing nodes: set both to the same value`,
       );
     }
   }

@@ -7,15 +7,15 @@ interface Offer {
 }
 
 /**
- * Reports labels whose backing nodes are, over however many providers, slots of themselves: one request for such a label
- * would ask for backing nodes without end. Each cycle is reported once, at the entry that closes it.
+ * Reports cycles of labels and backing labels, across any number of providers: a request for such a label would request
+ * backing nodes endlessly. Each cycle is reported once, at the entry that closes it.
  */
 export function checkCycles(configs: readonly MetastaticProviderConfig[], problem: ProblemReporter): void {
   const offers = new Map<string, Offer[]>();
   for (const { name: provider, pools } of configs) {
     for (const pool of pools.values()) {
       for (const label of pool.labels.values()) {
-        // that a label is its own backing label has been reported already
+        // already reported by the configuration reader
         if (label.backingLabel === label.name) continue;
         const others = offers.get(label.name) ?? [];
         offers.set(label.name, [...others, { provider, label }]);

@@ -7,7 +7,7 @@ import { previewChange } from './preview-change.js';
 import { MetastaticProvider } from './provider.js';
 import { schema } from './schema.js';
 
-/** Cuts nodes of other providers into slots: each backing node serves several jobs at the same time. */
+/** Divides nodes of other providers into slots, so that each serves several jobs at the same time. */
 export const driver: Driver = {
   name: 'metastatic',
   apiVersion: DRIVER_API_VERSION,
@@ -22,7 +22,7 @@ export const driver: Driver = {
   getProvider: (config, context) => new MetastaticProvider(ownConfig(config), context),
 };
 
-/** The host hands back what `getProviderConfig` made. */
+/** The launcher passes back the object that `getProviderConfig` returned. */
 function ownConfig(config: ProviderConfig): MetastaticProviderConfig {
   if (!isOwn(config)) throw new TypeError(`provider "${config.name}" is not configured for driver "metastatic"`);
   return config;

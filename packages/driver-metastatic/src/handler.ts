@@ -1,12 +1,12 @@
 import type { LaunchOrder, LaunchResult, NodeRequestHandler } from '@nodepool/core';
 import type { NodeRecord } from '@nodepool/zk-protocol';
 
-/** What a handler needs of its provider. */
+/** Parts of the provider that a handler uses. */
 export interface HandlerProvider {
   launch(order: LaunchOrder, signal: AbortSignal): Promise<LaunchResult>;
   /** Whether jobs may still be started on the node's backing node. */
   isUsable(node: NodeRecord): boolean;
-  /** A ready node that cannot be used any more. */
+  /** Called for a ready node that can no longer be used. */
   rejected(node: NodeRecord): void;
 }
 
@@ -18,7 +18,7 @@ export class MetastaticRequestHandler implements NodeRequestHandler {
     this.#provider = provider;
   }
 
-  /** Slots need none of their own. */
+  /** Slots need no image. */
   imagesAvailable(): boolean {
     return true;
   }

@@ -2,7 +2,7 @@ import { isZooKeeperError, nodeLockPath, nodePath, ZkLock } from '@nodepool/zk-p
 import type { NodeId } from '@nodepool/zk-protocol';
 import type { ProviderContext } from '@nodepool/core';
 
-/** Questions to ZooKeeper about what the cache does not show. */
+/** Reads from ZooKeeper what the cache does not hold. */
 export class Inquiries {
   readonly #context: ProviderContext;
   readonly #asking = new Set<string>();
@@ -11,7 +11,7 @@ export class Inquiries {
     this.#context = context;
   }
 
-  /** One question of a kind at a time. A broken connection leaves it open until the next look. */
+  /** Runs one query of a name at a time. After a connection error the next check runs it again. */
   async once(question: string, ask: () => Promise<void>): Promise<void> {
     if (this.#asking.has(question)) return;
     this.#asking.add(question);
@@ -19,13 +19,13 @@ export class Inquiries {
       await ask();
     } catch (error) {
       if (!isZooKeeperError(error)) throw error;
-      this.#context.logger.debug('Could not look into a backing node; looking again later', { question, error });
+      this.#context.logger.debug('Reading a backing node failed; retrying later', { question, error });
     } finally {
       this.#asking.delete(question);
     }
   }
 
-  /** Whether a node exists and has a body. */
+  /** Whether a node exists and has data. */
   async hasRecord(node: NodeId): Promise<boolean> {
     try {
       return (await this.#context.zk.getData(nodePath(node))).data.length > 0;
@@ -35,7 +35,7 @@ export class Inquiries {
     }
   }
 
-  /** Who has the lock of a node, with the path of the entry; `undefined` when it is free. */
+  /** Holder of the lock of a node, with the path of its entry; `undefined` if the lock is free. */
   lockHolder(node: NodeId): ReturnType<typeof ZkLock.lockHolder> {
     return ZkLock.lockHolder(this.#context.zk, nodeLockPath(node));
   }

@@ -9,16 +9,16 @@ import type { SlotClaim } from './slot-claim.js';
 /** Reads host keys, or rejects. */
 export type KeyScanner = typeof scanHostKeys;
 
-/** What scanning needs. */
+/** Dependencies of {@link KeyScans}. */
 export interface KeyScansOptions {
   readonly context: ProviderContext;
   readonly scan: KeyScanner;
   readonly timeoutMs: number;
-  /** The keys of the backing node could not be read. */
+  /** Called if reading the keys of a backing node failed. */
   readonly failed: (backing: BackingNode) => void;
 }
 
-/** Reads the host keys of backing nodes. Launches that want those of one node at the same time share one scan. */
+/** Reads the host keys of backing nodes. Concurrent launches on one node share a scan. */
 export class KeyScans {
   readonly #options: KeyScansOptions;
   readonly #queue = new ScanQueue();
@@ -26,16 +26,16 @@ export class KeyScans {
   readonly #stop = new AbortController();
 
   constructor(options: KeyScansOptions) {
-    setMaxListeners(0, this.#stop.signal); // one for each scan under way
+    setMaxListeners(0, this.#stop.signal); // one listener for each running scan
     this.#options = options;
   }
 
-  /** Ends every scan under way. */
+  /** Aborts all scans. */
   stop(): void {
     this.#stop.abort(new Error('the provider has stopped'));
   }
 
-  /** Notes the keys of the backing node in the claim. Rejects, and reports the node, when they cannot be read. */
+  /** Stores the keys of the backing node in the claim. On failure, rejects and reports the node. */
   async read(claim: SlotClaim, backing: BackingNode): Promise<void> {
     let scan = this.#running.get(backing.id);
     if (!scan) {
@@ -58,7 +58,7 @@ export class KeyScans {
       return await this.#queue.run(() => scan(options), signal);
     } catch (error) {
       if (!this.#stop.signal.aborted) {
-        context.logger.warn('Backing node gets no more jobs: its host keys cannot be read', {
+        context.logger.warn('Closed backing node: reading its host keys failed', {
           nodeId: backing.id,
           error,
         });

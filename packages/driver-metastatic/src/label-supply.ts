@@ -7,19 +7,19 @@ interface Entry {
   reserved: number;
 }
 
-/** Backing nodes and demand of one label; every question is answered without a search. */
+/** Supply and demand of one label, with constant-time queries. */
 export class LabelSupply {
-  /** Nodes of all launchers that wait for a slot. */
+  /** Nodes, of all launchers, that wait for a slot. */
   readonly waiting = new Set<NodeId>();
-  /** Slots free or about to be known as free. */
+  /** Slots that are free or about to be free. */
   supply = 0;
-  /** Slots promised to launches of this process that are not written yet. */
+  /** Slots that this process has reserved for launches, not yet written. */
   reserved = 0;
-  /** Backing nodes with slots to give out, by their number. */
+  /** Backing nodes by number of available slots. */
   readonly #buckets: Set<BackingNode>[] = [];
   readonly #entries = new Map<BackingNode, Entry>();
 
-  /** Takes a backing node in, or what changed about it. */
+  /** Adds or updates a backing node. */
   put(backing: BackingNode): void {
     const { available, unclaimed } = backing;
     const entry = this.#entries.get(backing) ?? { bucket: 0, supply: 0, reserved: 0 };
@@ -43,7 +43,7 @@ export class LabelSupply {
     this.reserved -= entry.reserved;
   }
 
-  /** The backing node with the fewest slots to give out, so that the emptiest can be given back. */
+  /** The backing node with the fewest available slots, so that emptier ones can be returned. */
   fullest(): BackingNode | undefined {
     for (const bucket of this.#buckets) {
       if (bucket === undefined || bucket.size === 0) continue;

@@ -7,7 +7,7 @@ import { chainOf } from './chain.js';
 import type { MetastaticLabelConfig, MetastaticProviderConfig } from './config.js';
 import type { SlotClaim } from './slot-claim.js';
 
-/** What launches of one provider share. */
+/** Context of the launches of a provider. */
 export interface LaunchServices {
   readonly config: MetastaticProviderConfig;
   readonly allocator: Pick<Allocator, 'add' | 'remove'>;
@@ -17,7 +17,7 @@ export interface LaunchServices {
   readonly metrics: OperationMetrics | undefined;
 }
 
-/** Gives one node a slot, attempt after attempt. Each is reported with the time since the first began. Never rejects. */
+/** Assigns a slot to one node, with retries. Reports each attempt with the time since the first. Never rejects. */
 export async function launchSlot(
   services: LaunchServices,
   order: LaunchOrder,
@@ -84,8 +84,8 @@ function attemptSlot(
 function launchTimeout(config: MetastaticProviderConfig, label: MetastaticLabelConfig): TimeoutError {
   const timeoutMs = config.launchTimeoutMs;
   return new TimeoutError(
-    `no slot of label "${label.name}" was free within ${timeoutMs / 1000} s: see what becomes of the requests for ` +
-      `its backing label "${label.backingLabel}", or allow more with launch-timeout`,
+    `no slot of label "${label.name}" was free within ${timeoutMs / 1000} s: check the requests for ` +
+      `its backing label "${label.backingLabel}", or raise launch-timeout`,
     { timeoutMs, operation: 'create' },
   );
 }

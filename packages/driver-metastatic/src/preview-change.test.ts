@@ -42,9 +42,9 @@ it('names the backing nodes of a label that goes, and the free slots on them', (
   expect(preview.delete).toEqual([
     {
       node: '1',
-      why: 'backing node of label "small", which is gone: given back to "rack", once the 2 slots in use on it ended',
+      why: 'backing node of label "small", which is removed: returned to "rack", once the 2 slots in use on it ended',
     },
-    { node: '12', why: 'free slot on backing node 1, which is given back' },
+    { node: '12', why: 'free slot on backing node 1, which is returned' },
   ]);
 });
 

@@ -4,7 +4,7 @@ import { settingsOf } from './config.js';
 import type { MetastaticProviderConfig } from './config.js';
 import { identityOf, parseBackingData, placeOf } from './user-data.js';
 
-/** Which backing nodes a configuration would give back, and which free slots on them would go. */
+/** Backing nodes that a configuration would return, and free slots that it would delete. */
 export function previewChange(
   config: MetastaticProviderConfig,
   nodes: readonly NodeRecord[],
@@ -26,10 +26,10 @@ export function previewChange(
     const later = used === 0 ? '' : `, once ${used === 1 ? 'the slot' : `the ${used} slots`} in use on it ended`;
     deleted.push({
       node: node.id,
-      why: `backing node of label "${data.label}", which is gone: given back to "${node.provider}"${later}`,
+      why: `backing node of label "${data.label}", which is removed: returned to "${node.provider}"${later}`,
     });
     for (const { id } of free)
-      deleted.push({ node: id, why: `free slot on backing node ${node.id}, which is given back` });
+      deleted.push({ node: id, why: `free slot on backing node ${node.id}, which is returned` });
   }
   return { register: [], delete: deleted, leavesOthers: true };
 }

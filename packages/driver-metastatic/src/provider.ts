@@ -22,12 +22,12 @@ import { identityOf, placeOf } from './user-data.js';
 
 const NO_LABELS: ReadonlySet<string> = new Set();
 const DISMANTLE_RETRY_MS = 250;
-/** How often a removed provider tries to give its backing nodes back; by then ZooKeeper has been away for long. */
+/** Attempts of a removed provider to return its backing nodes during a ZooKeeper outage. */
 const DISMANTLE_ATTEMPTS = 40;
 
 /**
- * Gives out slots on nodes that it gets through Nodepool itself. What is whose stands in the records alone, so several
- * launchers serve one provider together, and one that starts knows at once what another began.
+ * Assigns slots on nodes that it requests from Nodepool itself. All state is in the records, so several launchers can
+ * serve one provider, and a new launcher continues where another stopped.
  */
 export class MetastaticProvider implements Provider {
   readonly config: MetastaticProviderConfig;
@@ -44,14 +44,14 @@ export class MetastaticProvider implements Provider {
   readonly #stop = new AbortController();
   #isIdle = false;
   #isStopped = false;
-  /** The provider has left the configuration: its records are followed until its last slot has ended. */
+  /** The provider was removed from the configuration and drains until its last slot is returned. */
   #isRemoved = false;
 
   /** @param scan - reads host keys; default: over the network */
   constructor(config: MetastaticProviderConfig, context: ProviderContext, scan: KeyScanner = scanHostKeys) {
     this.config = config;
     this.#context = context;
-    setMaxListeners(0, this.#stop.signal); // one for each backing node being taken over
+    setMaxListeners(0, this.#stop.signal); // one listener for each pending take-over
     this.#owner = identityOf(config.name);
     const returns = new BackingNodeReturns({
       ...{ context, owner: this.#owner },
@@ -62,7 +62,7 @@ export class MetastaticProvider implements Provider {
     this.#returns = returns;
     this.#slots = new SlotIndex(context, config.name, this.#owner, {
       labelChanged: (label) => this.#allocator.schedule(label),
-      backingChanged: (backing) => returns.look(backing),
+      backingChanged: (backing) => returns.check(backing),
       backingLost: (id) => this.#lost(id),
     });
     this.#scans = new KeyScans({
@@ -108,7 +108,7 @@ export class MetastaticProvider implements Provider {
     if (this.#isStopped) return;
     this.#isStopped = true;
     this.#isIdle = true;
-    // back in the configuration: a successor asks for backing nodes, which this one would withdraw
+    // Configured again: do not withdraw the backing requests of the successor.
     if (this.#isRemoved && this.#isConfigured) this.#backingRequests.stop();
     this.#isRemoved = !this.#isConfigured;
     this.#returns.stop();
@@ -134,12 +134,12 @@ export class MetastaticProvider implements Provider {
     });
   }
 
-  /** The external id is the node's own id: nothing is behind a slot but the backing node, which stays. */
+  /** A slot owns no resource: its external id is the node's own id, and the backing node stays. */
   ownsResource(): boolean {
     return false;
   }
 
-  /** The slot is free as soon as the record is gone. */
+  /** The slot is free as soon as the record is deleted. */
   startNodeCleanup(): undefined {
     return undefined;
   }
@@ -172,7 +172,7 @@ export class MetastaticProvider implements Provider {
     if (isCircular(order.request, this.#owner, label.name)) {
       const chain = chainOf(order.request);
       const error = circular(label, chain);
-      logger.error('Refused a backing request that leads back to itself', { nodeId: order.node.id, chain, error });
+      logger.error('Refused a circular backing request', { nodeId: order.node.id, chain, error });
       return Promise.resolve({ state: 'failed', node: order.node, error });
     }
     const services = { config, allocator: this.#allocator, zk, clock, logger, metrics };
@@ -188,11 +188,11 @@ export class MetastaticProvider implements Provider {
     return this.#context.config().providers.has(this.config.name);
   }
 
-  /** Nothing more will be asked of this provider. */
+  /** The provider gets no more requests. */
   #close(): void {
     this.#isRemoved = !this.#isConfigured;
     this.#backingRequests.close(this.#isRemoved ? 'removal' : 'stop');
-    if (this.#isRemoved) this.#returns.lookAtAll();
+    if (this.#isRemoved) this.#returns.checkAll();
   }
 
   /**
@@ -212,7 +212,7 @@ export class MetastaticProvider implements Provider {
     this.#slots.close();
   }
 
-  /** This launcher has the provider no more: withdraws its requests and returns backing nodes that are not in use. */
+  /** After the removal of the provider: withdraws its requests and returns unused backing nodes. */
   async #dismantle(): Promise<void> {
     const { clock, logger } = this.#context;
     try {
@@ -223,12 +223,12 @@ export class MetastaticProvider implements Provider {
         await delay(clock, DISMANTLE_RETRY_MS, this.#stop.signal);
       }
     } catch (error) {
-      logger.warn('Could not give back everything of a removed provider', { error });
+      logger.warn('Cleaning up a removed provider failed', { error });
     }
     const left = [...this.#slots.all()].filter(({ ownership }) => ownership !== 'foreign').map(({ id }) => id);
     if (left.length > 0) {
       const fix = 'they stay locked until a launcher has the provider in its configuration again';
-      logger.warn(`Backing nodes of a removed provider could not be given back: ${fix}`, { nodes: left });
+      logger.warn(`Backing nodes of a removed provider were not returned: ${fix}`, { nodes: left });
     }
     this.#end();
   }
@@ -254,12 +254,12 @@ export class MetastaticProvider implements Provider {
 function circular({ name, backingLabel }: MetastaticLabelConfig, chain: readonly string[]): LaunchError {
   return new LaunchError(
     'status',
-    `label "${name}" would be its own backing node (asked for by ${chain.join(', then ')}): give one of these labels, ` +
-      `such as "${name}" with backing-label "${backingLabel}", a backing-label of a provider that makes machines`,
+    `label "${name}" would be its own backing node (requested by ${chain.join(', then ')}): give one of these labels, ` +
+      `such as "${name}" with backing-label "${backingLabel}", a backing-label of a provider that launches machines`,
   );
 }
 
-/** The label that backing nodes of a label are for, where a request does not say. */
+/** The label of a backing request that does not name it. */
 function labelFor(config: MetastaticProviderConfig, backingLabel: string): string | undefined {
   for (const pool of config.pools.values()) {
     for (const label of pool.labels.values()) if (label.backingLabel === backingLabel) return label.name;

@@ -15,17 +15,17 @@ const labelSchema = {
     name: label.name,
     'backing-label': {
       ...text,
-      description: 'Label of another provider, whose nodes are cut into slots',
+      description: 'Label of another provider, whose nodes are divided into slots',
     },
     'max-parallel-jobs': { ...count, description: 'Slots of each backing node', default: 1 },
     'grace-time': {
       ...seconds,
-      description: 'Time a backing node is kept without a slot in use, in seconds',
+      description: 'Time until a backing node without a slot in use is returned, in seconds',
       default: 60,
     },
     'min-retention-time': {
       ...seconds,
-      description: 'Time a backing node is kept in any case, in seconds',
+      description: 'Minimum time before a backing node is returned, in seconds',
       default: 0,
     },
     'max-age': {
@@ -36,7 +36,7 @@ const labelSchema = {
     },
     'host-key-checking': {
       type: 'boolean',
-      description: 'Whether the host keys are read each time a slot is given out',
+      description: 'Whether host keys are read each time a slot is assigned',
       'x-default': 'that of the pool',
     },
   },
@@ -50,31 +50,31 @@ const poolSchema = {
   properties: {
     'max-servers': {
       type: 'integer',
-      description: 'Ceiling of slots in use; 0 switches the pool off',
+      description: 'Maximum number of slots in use; 0 disables the pool',
       'x-default': 'no limit',
     },
     'host-key-checking': {
       type: 'boolean',
-      description: 'Whether the host keys are read each time a slot is given out',
+      description: 'Whether host keys are read each time a slot is assigned',
       default: false,
     },
-    labels: { type: 'array', description: 'What the slots serve', 'x-default': 'none', items: labelSchema },
+    labels: { type: 'array', description: 'Labels that the slots serve', 'x-default': 'none', items: labelSchema },
   },
 };
 
 /** The driver's own keys of a provider entry. */
 export const schema: JsonSchema = {
   title: 'Provider of slots',
-  description: 'Cuts nodes of other providers into slots',
+  description: 'Divides nodes of other providers into slots',
   type: 'object',
   properties: {
     'boot-timeout': { ...provider['boot-timeout'], default: 120 },
     'launch-timeout': {
       ...provider['launch-timeout'],
-      description: 'Time limit of one launch attempt, that of a backing node included, in seconds',
+      description: 'Time limit of one launch attempt, including the launch of a backing node, in seconds',
     },
     'launch-retries': provider['launch-retries'],
-    rate: { type: 'number', description: 'Without effect: there is no API to spare', deprecated: true },
+    rate: { type: 'number', description: 'Without effect; the driver calls no API', deprecated: true },
     pools: { type: 'array', description: 'Groups of labels', 'x-default': 'none', items: poolSchema },
   },
 };

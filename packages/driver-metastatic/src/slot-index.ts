@@ -6,20 +6,20 @@ import { Inquiries } from './inquiries.js';
 import { LabelSupply } from './label-supply.js';
 import { parseBackingData, placeOf } from './user-data.js';
 
-/** What a {@link SlotIndex} tells. */
+/** Callbacks of a {@link SlotIndex}. */
 export interface SlotIndexListener {
-  /** Slots, demand or backing nodes of the label are not what they were. */
+  /** Slots, demand or backing nodes of the label changed. */
   labelChanged(label: string): void;
-  /** Something about the backing node changed; it may be due. */
+  /** The backing node changed; it may be due. */
   backingChanged(backing: BackingNode): void;
-  /** A backing node cannot be used any more by anybody: it is gone, returned, or not ours. */
+  /** A backing node was deleted, returned, or belongs to another owner. */
   backingLost(id: NodeId): void;
 }
 
 /**
- * Which slot of which backing node is whose. It stands in the records alone: a backing node is known by its
- * `user_data` and lasting lock, a slot by the claims in that `user_data` and by `driver_data` of slot nodes. All
- * launchers see the same; each follows the changes.
+ * Index of backing nodes and their slots, derived from the records alone. `user_data` and a permanent lock mark a backing
+ * node; claims in that `user_data` and `driver_data` of slot nodes mark occupied slots. All launchers derive the same
+ * index from the same changes.
  */
 export class SlotIndex {
   readonly #context: ProviderContext;
@@ -30,7 +30,7 @@ export class SlotIndex {
   readonly #labels = new Map<string, LabelSupply>();
   /** Slot nodes by backing node, as their `driver_data` says. */
   readonly #slotNodes = new Map<NodeId, Map<NodeId, number>>();
-  /** Which backing node's claims name a node. */
+  /** The backing node that a claiming node is on. */
   readonly #claimed = new Map<NodeId, NodeId>();
   readonly #inquiries: Inquiries;
   #unsubscribe: (() => void)[] = [];
@@ -43,7 +43,7 @@ export class SlotIndex {
     this.#inquiries = new Inquiries(context);
   }
 
-  /** Reads the records there are and follows them from now on. */
+  /** Reads existing records and subscribes to changes. */
   open(): void {
     const { nodes } = this.#context;
     this.#unsubscribe = [
@@ -81,18 +81,18 @@ export class SlotIndex {
     return this.#slotNodes.get(id)?.keys() ?? [];
   }
 
-  /** Every node that is named as backing node by a slot node. */
+  /** Every node that a slot node names as its backing node. */
   namedBackingNodes(): Iterable<NodeId> {
     return this.#slotNodes.keys();
   }
 
-  /** Promises `count` slots, or gives promises back. */
+  /** Reserves `count` slots; negative: releases them. */
   reserve(backing: BackingNode, count: number): void {
     backing.reserved += count;
     this.update(backing);
   }
 
-  /** Asks again for what could not be found out. */
+  /** Repeats failed reads. */
   recheck(): void {
     for (const backing of this.#backing.values()) {
       if (backing.ownership !== 'ours') void this.#findOwner(backing);
@@ -141,7 +141,7 @@ export class SlotIndex {
   #countWaiting(before: NodeRecord | undefined, after: NodeRecord | undefined): void {
     const was = waitingLabel(before);
     const waits = waitingLabel(after);
-    // what will be refused must not be asked for
+    // A circular request will be refused, so request no backing node for it.
     const is = waits !== undefined && after && this.#isCircular(after, waits) ? undefined : waits;
     if (was === is) return;
     if (was !== undefined && before) {
@@ -206,7 +206,7 @@ export class SlotIndex {
     this.#listener.backingLost(backing.id);
   }
 
-  /** Works out anew which slots are taken. */
+  /** Recomputes the occupied slots. */
   #refresh(backing: BackingNode): void {
     const occupied = new Map<number, NodeId>();
     for (const [slot, node] of backing.data.claims) {
@@ -230,7 +230,7 @@ export class SlotIndex {
     return place !== undefined && (place.backingNode !== backing.id || place.slot !== slot);
   }
 
-  /** Takes in that fields of the backing node have changed. */
+  /** Applies changed fields of the backing node. */
   update(backing: BackingNode): void {
     if (this.#backing.get(backing.id) !== backing) return;
     this.label(backing.data.label).put(backing);
@@ -240,7 +240,7 @@ export class SlotIndex {
 
   // ---- what the cache does not show
 
-  /** A node the cache does not have may be gone, or be so new that it is not here yet. */
+  /** A node that is not in the cache may be deleted or too new. */
   async #findClaimant(backing: BackingNode, node: NodeId): Promise<void> {
     await this.#inquiries.once(node, async () => {
       if (await this.#inquiries.hasRecord(node)) return;
@@ -254,7 +254,7 @@ export class SlotIndex {
     if (backing) void this.#findOwner(backing);
   }
 
-  /** A `user_data` is believed only if its owner also has the node's lock. */
+  /** A `user_data` counts only if its owner also holds the node's lock. */
   async #findOwner(backing: BackingNode): Promise<void> {
     await this.#inquiries.once(`lock of ${backing.id}`, async () => {
       let contenders: number;
@@ -270,8 +270,8 @@ export class SlotIndex {
 }
 
 /**
- * The label for which a node waits to get a slot; `undefined` when it does not wait. `init` does not count: no process
- * removes such a node when its launcher dies just then.
+ * The label for which a node waits for a slot; `undefined` if it does not wait. `init` does not count: such a node stays
+ * if its launcher dies.
  */
 function waitingLabel(node: NodeRecord | undefined): string | undefined {
   if (node?.state !== 'building') return undefined;

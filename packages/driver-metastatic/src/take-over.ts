@@ -14,22 +14,22 @@ import { deleteRequest } from './backing-request-index.js';
 import { formatBackingData } from './user-data.js';
 
 const RETRY = { firstMs: 50, longestMs: 2_000 };
-/** A node that cannot be locked for so long is given up. */
+/** Time limit for locking a node. */
 const PATIENCE_MS = 30_000;
 
-/** What becomes of a fulfilled backing request. */
+/** A fulfilled backing request and its use. */
 export interface TakeOver {
   readonly request: RequestRecord;
   readonly owner: string;
-  /** The label whose slots the node is to offer. */
+  /** The label of the slots. */
   readonly label: string;
   readonly slots: number;
 }
 
 /**
- * Makes the node of a fulfilled backing request a backing node: lasting lock, `in-use`, `user_data`, and the request
- * deleted, all in one transaction, so that there is no moment at which the node belongs to neither or to both.
- * @returns false when the node was taken by another; the request is gone then too
+ * Turns the node of a fulfilled backing request into a backing node. One transaction sets the permanent lock, `in-use` and
+ * `user_data`, and deletes the request, so that the node always has exactly one owner.
+ * @returns false if another process took the node; the request is then deleted too
  */
 export async function takeOver(context: ProviderContext, order: TakeOver, signal: AbortSignal): Promise<boolean> {
   const { clock, random } = context;
@@ -73,7 +73,7 @@ async function tryOnce(
 ): Promise<'taken' | 'stale' | 'busy'> {
   const now = context.clock.now();
   const root = nodeLockPath(node.id);
-  // Nodepool stamps a backing node with the moment at which it was asked for, and counts its age from there.
+  // As in the Python implementation, the age of a backing node starts at its request.
   const launchedMs = Math.min(request.stat?.ctime ?? now, now);
   const userData = formatBackingData({ owner, label, slots, failed: false, launchedMs, claims: new Map() });
   const taken = withNode(node, { state: 'in-use', userData }, now, 'metastatic');

@@ -1,26 +1,26 @@
 import type { Json, JsonObject, NodeId, NodeRecord } from '@nodepool/zk-protocol';
 
-/** What a backing node's `user_data` says. */
+/** `user_data` of a backing node. */
 export interface BackingData {
   /** `NodePool:metastatic:<provider>`. */
   readonly owner: string;
-  /** Label whose slots it offers. */
+  /** Label of its slots. */
   readonly label: string;
   readonly slots: number;
-  /** Gets no more jobs. */
+  /** Whether it is broken and gets no more jobs. */
   readonly failed: boolean;
-  /** When it was asked for. */
+  /** When it was requested. */
   readonly launchedMs: number;
-  /** Ours: which node took which slot last. A node named here may be gone; a slot not named here is free. */
+  /** The last node in each slot. A node named here may be deleted; a slot not named here is free. */
   readonly claims: ReadonlyMap<number, NodeId>;
 }
 
-/** Who a provider's backing nodes, requests and locks belong to. */
+/** Owner of a provider's backing nodes, requests and locks. */
 export function identityOf(provider: string): string {
   return `NodePool:metastatic:${provider}`;
 }
 
-/** Reads the `user_data` of any node. @returns `undefined` when it is not that of a backing node of this owner */
+/** Parses the `user_data` of a node. @returns `undefined` if it is not a backing node of this owner */
 export function parseBackingData(userData: Json, owner: string): BackingData | undefined {
   if (typeof userData !== 'string' || !userData.includes(owner)) return undefined;
   const data = parseObject(userData);
@@ -43,7 +43,7 @@ function parseObject(text: string): JsonObject | undefined {
     const value = JSON.parse(text) as Json;
     return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined;
   } catch {
-    return undefined; // any text may stand there: it is somebody else's
+    return undefined; // not JSON, so it belongs to another program
   }
 }
 
@@ -56,7 +56,7 @@ function parseClaims(value: Json | undefined): Map<number, NodeId> {
   return claims;
 }
 
-/** The text to store, in the form in which Nodepool writes it; the claims follow as one more key. */
+/** The text to store, in the form of the Python implementation; the claims are an additional key. */
 export function formatBackingData(data: BackingData): string {
   const { owner, label, slots, failed, launchedMs, claims } = data;
   const members = [
@@ -71,13 +71,13 @@ export function formatBackingData(data: BackingData): string {
   return `{${members.join(', ')}}`;
 }
 
-/** Which slot of which backing node a slot node sits in. */
+/** Backing node and slot of a slot node. */
 export interface SlotPlace {
   readonly backingNode: NodeId;
   readonly slot: number;
 }
 
-/** Where a node's `driver_data` says it sits; `undefined` while it has no slot. */
+/** Place of a node from its `driver_data`; `undefined` while it has no slot. */
 export function placeOf(node: NodeRecord): SlotPlace | undefined {
   const data = node.driverData;
   if (typeof data !== 'object' || data === null || Array.isArray(data)) return undefined;

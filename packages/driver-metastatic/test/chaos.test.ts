@@ -1,27 +1,17 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { Random } from '@nodepool/core/testing';
 import { delay } from '@nodepool/zk-protocol';
 import type { NodeId, RequestId } from '@nodepool/zk-protocol';
 import type { TransactionListener } from '@nodepool/zk-protocol/memory';
 import { virtualBackend } from './backend.js';
-import { startWorld, yamlOf } from './harness.js';
-import type { TestClient, World } from './harness.js';
+import { startWorld, yamlOf } from './world.js';
+import type { TestClient, World } from './world.js';
 
 let world: World | undefined;
 afterEach(() => world?.stop());
 
 const HOSTS = 6;
 const YAML = yamlOf({ hosts: HOSTS, label: 'grace-time: 0', provider: 'launch-timeout: 60' });
-
-/** Small, fast and the same on every machine. */
-function randomOf(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 interface Body {
   readonly provider: string | null;
@@ -30,7 +20,7 @@ interface Body {
   readonly driver_data: { backing_node: string; slot: number } | null;
 }
 
-/** Looks at the records after every single transaction for what must never be. */
+/** Checks the records after each transaction for states that must never occur. */
 class Invariants {
   readonly broken: string[] = [];
   readonly #nodes = new Map<string, Body>();
@@ -59,7 +49,7 @@ class Invariants {
     if (slot >= 4) this.broken.push(`${backing} has no slot ${slot}`);
     for (const [other, { driver_data: place }] of this.#nodes) {
       if (other !== id && place?.backing_node === backing && place.slot === slot) {
-        this.broken.push(`slot ${slot} of ${backing} is that of ${other} and ${id}`);
+        this.broken.push(`slot ${slot} of ${backing} has two nodes, ${other} and ${id}`);
       }
     }
   }
@@ -69,9 +59,9 @@ function isBacking(body: Body | undefined): boolean {
   return body?.state === 'in-use' && typeof body.user_data === 'string';
 }
 
-/** In one piece: what may happen, each with its share of the dice. */
+/** In one piece: the possible events, each with its probability. */
 async function run(seed: number): Promise<void> {
-  const random = randomOf(seed);
+  const random = new Random(seed).next;
   const invariants = new Invariants();
   world = await startWorld(virtualBackend(invariants.look));
   const { clock } = world;
@@ -109,11 +99,11 @@ async function run(seed: number): Promise<void> {
   }
   for (const id of open) await client.zk.delete(`/nodepool/requests/${id}`);
   for (const node of inUse) await client.giveBack(node);
-  await client.until('everything is back in the rack', nothingLeft(client));
+  await client.until('all machines are back in the rack', nothingLeft(client));
   expect(invariants.broken, `seed ${seed}`).toEqual([]);
 }
 
-/** Free slots stay as they are, so use them up; then everything must go back to the rack. */
+/** Expires free slots; then every machine must return to the rack. */
 function nothingLeft(client: TestClient): () => boolean {
   const deleting = new Set<NodeId>();
   return () => {
@@ -122,7 +112,7 @@ function nothingLeft(client: TestClient): () => boolean {
       deleting.add(node.id);
       void client.expire(node);
     }
-    // A launcher that dies between making a record and locking it leaves it `init`, which is core's to clear up.
+    // A launcher that dies between creating and locking a record leaves it `init`; core deletes it.
     const all = client.all().filter(({ state }) => state !== 'init');
     return (
       client.backingRequests().length === 0 &&
@@ -132,8 +122,8 @@ function nothingLeft(client: TestClient): () => boolean {
   };
 }
 
-describe('three launchers that die at any moment', () => {
+describe('three launchers that crash at any moment', () => {
   const first = Number(process.env['CHAOS_SEED'] ?? 1);
   const count = Number(process.env['CHAOS_SEEDS'] ?? 4);
-  it.each(Array.from({ length: count }, (_, i) => first + i))('leak nothing and take nothing away: seed %i', run);
+  it.each(Array.from({ length: count }, (_, i) => first + i))('leak nothing and break no invariant: seed %i', run);
 });

@@ -5,7 +5,7 @@ import { DRIVER_API_VERSION } from '@nodepool/core';
 import { loadConfig } from '@nodepool/core/config';
 import packageJson from '../package.json' with { type: 'json' };
 import { driver } from '../src/index.js';
-import { drivers } from './harness.js';
+import { drivers } from './world.js';
 
 const examples = fileURLToPath(new URL('../examples/', import.meta.url));
 

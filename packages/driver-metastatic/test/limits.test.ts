@@ -1,14 +1,10 @@
 import { encodeRequest, newRequest, requestCreatePath } from '@nodepool/zk-protocol';
 import type { RequestId } from '@nodepool/zk-protocol';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { startWorld, yamlOf } from './harness.js';
-import type { TestClient, World } from './harness.js';
+import { describe, expect, it } from 'vitest';
+import { useWorld, yamlOf } from './world.js';
+import type { TestClient } from './world.js';
 
-let world: World;
-beforeEach(async () => {
-  world = await startWorld();
-});
-afterEach(() => world.stop());
+const world = useWorld();
 
 const ended = (client: TestClient) => [...client.requests.values()].filter(({ state }) => state === 'fulfilled');
 
@@ -18,8 +14,8 @@ async function askFor(client: TestClient, tenantName: string, ...labels: string[
   return path.slice(path.lastIndexOf('/') + 1) as RequestId;
 }
 
-describe('the limits of a pool without a quota of its own', () => {
-  it('max-servers holds for slots', async () => {
+describe('the limits of a pool without its own quota', () => {
+  it('apply max-servers to slots', async () => {
     await world.launcher(yamlOf({ pool: 'max-servers: 2', label: 'grace-time: 600' }));
     const client = await world.client();
     for (let i = 0; i < 5; i++) await client.ask(['small']);
@@ -32,7 +28,7 @@ describe('the limits of a pool without a quota of its own', () => {
     expect(client.slots()).toHaveLength(2);
   });
 
-  it('gives out a slot again when one is returned', async () => {
+  it('assign a slot again when one is returned', async () => {
     await world.launcher(yamlOf({ pool: 'max-servers: 1', label: 'grace-time: 600' }));
     const client = await world.client();
     const [slot] = await client.use(await client.ask(['small']));
@@ -75,7 +71,7 @@ describe('the limit of a tenant', () => {
     const [host] = await client.use(await askFor(client, 't', 'big'));
 
     const more = [await askFor(client, 't', 'small'), await askFor(client, 't', 'big')];
-    await client.use(await askFor(client, 'another', 'big')); // whoever looks at requests has seen those as well
+    await client.use(await askFor(client, 'another', 'big')); // a launcher that saw this request has seen those as well
     expect([slot?.provider, host?.provider]).toEqual(['meta', 'rack']);
     expect(more.map((id) => client.requests.get(id)?.state)).toEqual(['requested', 'requested']);
 

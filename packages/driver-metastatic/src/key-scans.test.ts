@@ -1,18 +1,13 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Driver } from '@nodepool/core';
 import type { ScanHostKeysOptions } from '@nodepool/core/ssh';
 import { driver as staticDriver } from '@nodepool/driver-static';
-import { driver, MetastaticProvider } from '../src/index.js';
-import type { MetastaticProviderConfig } from '../src/index.js';
+import { driver, MetastaticProvider } from './index.js';
+import type { MetastaticProviderConfig } from './index.js';
 import { registryOf } from '@nodepool/core/testing';
-import { startWorld, userDataOf, yamlOf } from './harness.js';
-import type { World } from './harness.js';
+import { useWorld, userDataOf, yamlOf } from '../test/world.js';
 
-let world: World;
-beforeEach(async () => {
-  world = await startWorld();
-});
-afterEach(() => world.stop());
+const world = useWorld();
 
 /** The driver with hosts whose keys are what the function says. */
 function scanningWith(scan: (options: ScanHostKeysOptions) => Promise<string[]>) {
@@ -24,7 +19,7 @@ function scanningWith(scan: (options: ScanHostKeysOptions) => Promise<string[]>)
 }
 
 describe('host-key-checking', () => {
-  it('stores the keys that were read when the slot was given out', async () => {
+  it('stores the keys that were read when the slot was assigned', async () => {
     const scanned: string[] = [];
     const registry = scanningWith(({ host }) => {
       scanned.push(host);
@@ -40,7 +35,7 @@ describe('host-key-checking', () => {
     expect(scanned).toEqual(['fake-0', 'fake-0']);
   });
 
-  it('off by default: nothing is read', async () => {
+  it('is off by default', async () => {
     const registry = scanningWith(() => Promise.reject(new Error('the scan is forbidden')));
     await world.launcher(yamlOf({ hosts: 1 }), { registry });
     const client = await world.client();

@@ -1,3 +1,4 @@
+import { afterEach, beforeEach } from 'vitest';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,7 +9,7 @@ import { Launcher } from '@nodepool/core/launcher';
 import type { Config, Logger } from '@nodepool/core';
 import type { DriverRegistry } from '@nodepool/core/config';
 import { driver as staticDriver } from '@nodepool/driver-static';
-import type { Clock, ZooKeeper } from '@nodepool/zk-protocol';
+import type { Clock, NodeRecord, ZooKeeper } from '@nodepool/zk-protocol';
 import { driver } from '../src/index.js';
 import { realBackend } from './backend.js';
 import type { Backend } from './backend.js';
@@ -18,7 +19,7 @@ export type { TestClient };
 
 export const drivers = registryOf(staticDriver, driver);
 
-/** How the metastatic provider and its backing provider are set up. */
+/** Configuration of the metastatic provider and its backing provider. */
 export interface Setup {
   /** Machines of the backing provider. */
   hosts?: number;
@@ -64,14 +65,35 @@ export function userDataOf(client: TestClient, id: string | undefined): string {
   return typeof userData === 'string' ? userData : '';
 }
 
-/** What a launcher of a test may be given. */
+/** Options of a launcher in a test. */
 export interface TestLauncherOptions {
   readonly logger?: Logger;
   readonly registry?: DriverRegistry;
   readonly random?: () => number;
 }
 
-/** Launchers and clients on one ZooKeeper. */
+/** A new world for each test of a file, stopped after the test. Its properties are those of the current one. */
+export function useWorld(): Pick<World, 'client' | 'launcher' | 'session'> {
+  let world: World;
+  beforeEach(async () => {
+    world = await startWorld();
+  });
+  afterEach(() => world.stop());
+  return {
+    client: () => world.client(),
+    launcher: (...args) => world.launcher(...args),
+    session: (...args) => world.session(...args),
+  };
+}
+
+/** Requests one slot and uses it. */
+export async function useSlot(client: TestClient): Promise<NodeRecord> {
+  const [slot] = await client.use(await client.ask(['small']));
+  if (!slot) throw new Error('the request has no node');
+  return slot;
+}
+
+/** Starts launchers and clients on one ZooKeeper. */
 export async function startWorld(backend?: Backend): Promise<World> {
   const dataDir = await mkdtemp(join(tmpdir(), 'metastatic-'));
   return new World(backend ?? (await realBackend()), dataDir);
@@ -101,7 +123,7 @@ export class World {
     return this.#server.breakConnections();
   }
 
-  /** A real launcher. `kill` ends its session as the death of its process does. */
+  /** A real launcher. `kill` ends its session like a crash of its process. */
   async launcher(yaml: string, options: TestLauncherOptions = {}) {
     const zk = await this.session(options.random);
     const launcher = new Launcher({
@@ -124,7 +146,7 @@ export class World {
         await launcher.stop();
         await zk.close();
       },
-      /** In the middle of whatever it does: the session ends first. */
+      /** Ends the session first, in the middle of any operation. */
       kill: async () => {
         this.#killed.add(zk);
         const isDead = this.#server.kill(zk);
@@ -134,7 +156,7 @@ export class World {
     };
   }
 
-  /** Somebody who uses nodes as Zuul does. */
+  /** A client that uses nodes as Zuul does. */
   async client(): Promise<TestClient> {
     return TestClient.start(await this.session(), this.clock);
   }

@@ -1,13 +1,8 @@
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { RequestId } from '@nodepool/zk-protocol';
-import { startWorld } from './harness.js';
-import type { World } from './harness.js';
+import { useWorld } from '../test/world.js';
 
-let world: World;
-beforeEach(async () => {
-  world = await startWorld();
-});
-afterEach(() => world.stop());
+const world = useWorld();
 
 function slotsOn(provider: string, label: string, backing: string): string {
   return [
@@ -21,7 +16,7 @@ function slotsOn(provider: string, label: string, backing: string): string {
   ].join('\n');
 }
 
-it('ends a request that the configurations of two launchers lead round in a circle', async () => {
+it('fails a request if the configurations of two launchers form a cycle', async () => {
   await world.launcher(slotsOn('one', 'a', 'b'));
   await world.launcher(slotsOn('two', 'b', 'a'));
   const client = await world.client();
@@ -29,7 +24,7 @@ it('ends a request that the configurations of two launchers lead round in a circ
   client.requests.onChange(({ after }) => after && seen.add(after.id));
 
   const { state, launchError } = await client.ended(await client.ask(['a']));
-  await client.until('nothing is left', () => client.all().length === 0);
+  await client.until('all nodes are gone', () => client.all().length === 0);
 
   expect(state).toBe('failed');
   expect(launchError).toContain('backing label "b"');

@@ -1,0 +1,48 @@
+import { describe, expect, it } from 'vitest';
+import { useSlot, userDataOf, useWorld, yamlOf } from '../test/world.js';
+
+const world = useWorld();
+
+describe('backing nodes', () => {
+  it('are returned after grace-time, but never with a slot in use', async () => {
+    await world.launcher(yamlOf({ label: 'grace-time: 0' }));
+    const client = await world.client();
+    const [one, two] = [await useSlot(client), await useSlot(client)];
+
+    await client.giveBack(one.id);
+    await client.until('the first slot is gone', () => client.nodes.get(one.id) === undefined);
+    expect(client.backing()).toHaveLength(1);
+    await client.giveBack(two.id);
+
+    await client.until(
+      'every machine is free',
+      () => client.all().length === 4 && client.all().every((node) => node.state === 'ready'),
+    );
+  });
+
+  it('stay for min-retention-time', async () => {
+    await world.launcher(yamlOf({ label: 'grace-time: 0, min-retention-time: 2' }));
+    const client = await world.client();
+    const slot = await useSlot(client);
+    const launched = Number(/"launched": ([\d.]+)/.exec(userDataOf(client, client.backing()[0]?.id))?.[1]) * 1000;
+
+    await client.giveBack(slot.id);
+    await client.until('the backing node is given back', () => client.backing().length === 0);
+
+    expect(Date.now() - launched).toBeGreaterThanOrEqual(2_000);
+  });
+
+  it('get no more jobs after max-age, and are returned when they are empty', async () => {
+    await world.launcher(yamlOf({ label: 'grace-time: 600, max-age: 1' }));
+    const client = await world.client();
+    const slot = await useSlot(client);
+    const [old] = client.backing();
+    await new Promise((resolve) => setTimeout(resolve, 1_100)); // max-age is in whole seconds
+
+    const other = await useSlot(client);
+    await client.giveBack(slot.id);
+
+    expect(other.driverData).not.toMatchObject({ backing_node: old?.id });
+    await client.until('the old one goes', () => client.backing().every((node) => node.id !== old?.id));
+  });
+});
