@@ -5,13 +5,13 @@ import { OpCode } from './opcodes.js';
 import type { WireReader } from './reader.js';
 import type { WireWriter } from './writer.js';
 
-/** Which kind of one-shot watch a read leaves behind. */
+/** Kind of one-shot watch that a read sets. */
 export type OneShotKind = 'exists' | 'data' | 'children';
 
 export type Encoder = (writer: WireWriter, request: RequestFields) => void;
 export type Decoder<T> = (reader: WireReader, request: RequestFields) => T;
 
-/** What encoders and decoders see of a request. Paths include the chroot. */
+/** Fields of a request for encoders and decoders. Paths include the chroot. */
 export interface RequestFields {
   readonly path: string;
   data: string | Uint8Array;
@@ -25,17 +25,17 @@ export interface RequestFields {
   readonly chroot: string;
 }
 
-/** A request as the transport sees it. */
+/** A request for the transport. */
 export interface PendingRequest extends RequestFields {
   xid: number;
   readonly opCode: number;
   readonly encode: Encoder;
   readonly watcher: WatchListener | undefined;
-  /** Number of operations it stands for. */
+  /** Number of operations. */
   readonly weight: number;
-  /** How many of them change something. */
+  /** Number of write operations. */
   readonly writes: number;
-  /** Settles the request with the server's answer. */
+  /** Settles the request with the server's reply. */
   answer(serverCode: number, reader: WireReader): void;
   fail(error: Error): void;
 }
@@ -48,7 +48,7 @@ const NO_ACL: readonly Acl[] = [];
 const NO_OPERATIONS: readonly Operation[] = [];
 const NO_READS: readonly ReadOperation[] = [];
 
-/** One call on its way. All requests have the same fields, so that the engine treats them as one shape. */
+/** A pending call. All requests have the same fields, so that the engine treats them as one shape. */
 export class Request<T> implements PendingRequest {
   xid = 0;
   data: string | Uint8Array = '';
@@ -60,7 +60,7 @@ export class Request<T> implements PendingRequest {
   reads = NO_READS;
   watchKind: OneShotKind | undefined = undefined;
   watcher: WatchListener | undefined = undefined;
-  /** The answer when the node does not exist; by default that is an error. */
+  /** Whether a missing znode resolves with the fallback instead of an error. */
   hasFallback = false;
   #resolve: ((value: T) => void) | undefined = undefined;
   #reject: ((error: Error) => void) | undefined = undefined;
@@ -82,14 +82,14 @@ export class Request<T> implements PendingRequest {
     return this.operations.length || (WRITES.has(this.opCode) ? 1 : 0);
   }
 
-  /** Tells where the answer goes. */
+  /** Sets the functions that settle the caller's promise. */
   settleWith(resolve: (value: T) => void, reject: (error: Error) => void): void {
     this.#resolve = resolve;
     this.#reject = reject;
   }
 
   answer(serverCode: number, reader: WireReader): void {
-    // A refused multi carries one result per part, whatever its header says.
+    // A rejected multi has one result per operation, even with an error in its header.
     if (serverCode !== 0 && !(this.operations.length > 0 && reader.remaining > 0)) {
       if (serverCode === ServerCode.NO_NODE && this.hasFallback) this.#resolve?.(this.fallback as T);
       else this.fail(serverError(serverCode, this.clientPath, this.opCode));
@@ -103,9 +103,8 @@ export class Request<T> implements PendingRequest {
         this.fail(error);
         return;
       }
-      this.fail(
-        new ZooKeeperError('ZK_MARSHALLING', `cannot read the answer about ${this.clientPath}`, { cause: error }),
-      );
+      const path = this.clientPath;
+      this.fail(new ZooKeeperError('ZK_MARSHALLING', `cannot decode the reply about ${path}`, { path, cause: error }));
       throw error;
     }
     this.#resolve?.(value);
@@ -115,13 +114,13 @@ export class Request<T> implements PendingRequest {
     this.#reject?.(error);
   }
 
-  /** The path as the caller knows it. */
+  /** The path without chroot. */
   get clientPath(): string {
     return stripChroot(this.chroot, this.path);
   }
 }
 
-/** Removes the chroot from a path the server sent. */
+/** Removes the chroot from a path of the server. */
 export function stripChroot(chroot: string, path: string): string {
   if (chroot === '' || !path.startsWith(chroot)) return path;
   return path.length === chroot.length ? '/' : path.slice(chroot.length);
