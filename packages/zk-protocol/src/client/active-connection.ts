@@ -5,25 +5,25 @@ import { Heartbeat } from './heartbeat.js';
 import type { ZooKeeperLogger } from '../base/logger.js';
 import type { Credential, Pipeline } from './pipeline.js';
 
-/** What an {@link ActiveConnection} works with and tells. */
+/** Context of an {@link ActiveConnection}. */
 export interface ActiveConnectionPort {
   readonly clock: Clock;
   readonly logger: ZooKeeperLogger;
   readonly pipeline: Pipeline;
   /** For log lines. */
   serverName(): string | undefined;
-  /** False when the server in use has left the list. */
+  /** False if the current server has been removed from the list. */
   isServerListed(): boolean;
-  /** The connection is gone; what it was used for is still in the pipeline. */
+  /** Called when the connection was lost; its requests are still in the pipeline. */
   lost(): void;
 }
 
-/** The connection in use, if there is one: carries the pipeline's requests until it breaks or falls silent. */
+/** The current connection, if any: carries the pipeline's requests until it breaks or the server stops responding. */
 export class ActiveConnection {
   readonly #port: ActiveConnectionPort;
   readonly #heartbeat: Heartbeat;
   #stream: Duplex | undefined;
-  /** The server in use has left the list: move on once nothing is in flight. */
+  /** The current server has been removed from the list: reconnect once nothing is in flight. */
   #isMoving = false;
 
   constructor(port: ActiveConnectionPort) {
@@ -31,7 +31,7 @@ export class ActiveConnection {
     this.#heartbeat = new Heartbeat(
       port.clock,
       () => port.pipeline.ping(),
-      (silentMs) => this.drop(`the server has been silent for ${Math.round(silentMs)} ms`),
+      (silentMs) => this.drop(`no data from the server for ${Math.round(silentMs)} ms`),
     );
   }
 
@@ -39,17 +39,17 @@ export class ActiveConnection {
     return this.#stream !== undefined;
   }
 
-  /** When the server last confirmed the session, on the steady clock. */
+  /** Steady time of the last confirmation of the session by the server. */
   get confirmedAtMs(): number {
     return this.#heartbeat.confirmedAtMs;
   }
 
-  /** A ping was answered. */
+  /** Called for each reply to a ping. */
   pingAnswered(): void {
     this.#heartbeat.pingAnswered();
   }
 
-  /** Puts a connection to use. */
+  /** Starts using a connection. */
   open(connection: Connection, credentials: readonly Credential[]): void {
     const { pipeline, logger } = this.#port;
     const { stream } = connection;
@@ -62,13 +62,13 @@ export class ActiveConnection {
     pipeline.attach(stream, connection.frames, connection.sessionId.readBigInt64BE(), credentials);
   }
 
-  /** Looks whether the server is on the list; if not, nothing new is sent to it. */
+  /** Stops sending requests to a server that is not on the list. */
   checkServer(): void {
     this.#isMoving = !this.#port.isServerListed();
     this.#port.pipeline.pause(this.#isMoving);
   }
 
-  /** Leaves a server that is not on the list as soon as nothing is in flight. */
+  /** Leaves a server that is not on the list if nothing is in flight. */
   moveIfIdle(): void {
     const { pipeline } = this.#port;
     if (!this.#isMoving || pipeline.inFlight > 0) return;
@@ -76,22 +76,22 @@ export class ActiveConnection {
     this.drop('the server is no longer on the list');
   }
 
-  /** Stays with the server, whatever the list says: the session is being ended. */
+  /** Keeps the connection even if the server is not on the list, to end the session. */
   stay(): void {
     this.#isMoving = false;
   }
 
-  /** Ends the connection and reports it as lost. */
+  /** Closes the connection and reports it as lost. */
   drop(reason: string): void {
     const stream = this.#stream;
     if (stream === undefined) return;
     this.#port.logger.warn('ZooKeeper connection dropped', { reason, server: this.#port.serverName() });
     stream.destroy();
-    // Not waiting for the close event: nothing of this connection counts any more.
+    // Do not wait for the close event: all later data is ignored.
     this.#onClosed(stream);
   }
 
-  /** Ends the connection without a report. Safe to repeat. */
+  /** Closes the connection without a report. Safe to repeat. */
   shut(): void {
     const stream = this.#stream;
     this.#stream = undefined;

@@ -3,7 +3,7 @@ import { backoffMs, type BackoffOptions } from '../base/backoff.js';
 const FIRST_MS = 100;
 const LONGEST_MS = 5_000;
 
-/** Pauses between attempts to connect: at most an eighth of the session timeout, so that a session outlives several attempts. */
+/** Delays between connection attempts: at most an eighth of the session timeout, so that a session outlives several attempts. */
 export class Backoff {
   readonly #options: BackoffOptions;
   readonly #random: () => number;
@@ -15,7 +15,7 @@ export class Backoff {
     this.#random = random;
   }
 
-  /** The pause before the next attempt, in milliseconds. */
+  /** The delay before the next attempt, in milliseconds. */
   next(): number {
     return Math.round(backoffMs(this.#failures++, this.#options, this.#random));
   }

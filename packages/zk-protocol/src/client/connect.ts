@@ -12,43 +12,43 @@ import type { Acl, ZooKeeperConnection } from './contract/types.js';
 import { WatchRegistry } from './watches.js';
 import { ZooKeeperClient } from './zookeeper-client.js';
 
-/** How to reach ZooKeeper and what to do while it cannot be reached. */
+/** Settings of a ZooKeeper client. */
 export interface ZooKeeperOptions {
   /** The ensemble: a list, or a connect string such as `h1:2181,[::1]:2182/chroot`. */
   servers: readonly ServerAddress[] | string;
-  /** Client certificate; `undefined`: plain text. */
+  /** Client certificate; `undefined` connects without TLS. */
   tls?: ZooKeeperTlsOptions | undefined;
   /** Credentials sent on every connection, e.g. `{ scheme: 'digest', auth: 'user:password' }`. */
   auth?: readonly { scheme: string; auth: string | Buffer }[] | undefined;
-  /** Asked for; the server may grant another. @default 10000 */
+  /** Requested timeout; the server may grant another. @default 10000 */
   sessionTimeoutMs?: number | undefined;
   /**
-   * How long a session may outlive its timeout without an answer before the client gives it up, in milliseconds. Only for a
-   * lone server, which alone can end a session and does not while it is paused itself. @default 0
+   * How long the client keeps a session beyond its timeout without a reply, in milliseconds. Only for a standalone server:
+   * no other server can end the session, and it cannot while it is paused. @default 0
    */
   serverPauseMs?: number | undefined;
   /**
-   * @default the machine's clock, in a form that does not jump when the time of day is set and keeps the process alive: a
-   *   command that waits for ZooKeeper must not end without a word
+   * @default a monotonic system clock whose timers keep the process alive, so that a command that waits for ZooKeeper does
+   *   not end silently
    */
   clock?: Clock | undefined;
   /** @default none */
   logger?: ZooKeeperLogger | undefined;
-  /** Requests that may be without answer at a time; one more is refused with `ZK_BACKLOG_FULL`. @default 50000 */
+  /** Limit of unanswered requests; one more is rejected with `ZK_BACKLOG_FULL`. @default 50000 */
   maxBacklog?: number | undefined;
-  /** Largest request, in bytes; the server hangs up on bigger ones (`jute.maxbuffer`). @default 1048575 */
+  /** Largest request, in bytes; the server disconnects on a larger one (`jute.maxbuffer`). @default 1048575 */
   maxRequestBytes?: number | undefined;
-  /** For creates that name no ACL. @default world:anyone with all permissions */
+  /** ACL of creates without one. @default world:anyone with all permissions */
   defaultAcl?: readonly Acl[] | undefined;
   /** Numbers in [0, 1) for server order and back-off. @default Math.random */
   random?: (() => number) | undefined;
-  /** Name resolution. @default the system's */
+  /** Name resolution. @default that of the operating system */
   lookup?: Lookup | undefined;
-  /** Opens connections, in place of TCP and TLS. The servers are names in log lines then. */
+  /** Opens connections, in place of TCP and TLS; `servers` then only appear in log lines. */
   open?: OpenStream | undefined;
 }
 
-/** Full access for everyone: what Nodepool uses. */
+/** Full access for everyone, as in Nodepool. */
 export const openAcl: readonly Acl[] = stock.ACL.OPEN_ACL_UNSAFE.map(({ permission, id }) => ({
   permissions: permission,
   scheme: id.scheme,
@@ -59,21 +59,21 @@ const DEFAULT_SESSION_TIMEOUT_MS = 10_000;
 const DEFAULT_MAX_BACKLOG = 50_000;
 const DEFAULT_MAX_REQUEST_BYTES = 0xf_ffff;
 
-/** Timers that keep the process alive, with a time that only moves forward. */
+/** Monotonic time, and timers that keep the process alive. */
 const steadyClock: Clock = {
   now: () => performance.now(),
   setTimer: (ms, fn) => patientClock.setTimer(ms, fn),
 };
 
 /**
- * Makes a client and starts connecting, indefinitely until it is closed. An open client keeps the process alive.
- * @throws ZK_BAD_ARGUMENTS when servers, TLS files or numbers cannot be used
+ * Creates a client, which connects and reconnects until it is closed. An open client keeps the process alive.
+ * @throws ZK_BAD_ARGUMENTS for invalid servers, TLS files or numbers
  */
 export function createZooKeeper(options: ZooKeeperOptions): ZooKeeperConnection {
   return startClient(options);
 }
 
-/** As {@link createZooKeeper}; `lastXid` lets a test begin where request numbers run out. */
+/** As {@link createZooKeeper}; with `lastXid`, a test starts near the largest request number. */
 export function startClient(options: ZooKeeperOptions, lastXid = 0): ZooKeeperConnection {
   const { tls } = options;
   const ensemble =
@@ -86,7 +86,7 @@ export function startClient(options: ZooKeeperOptions, lastXid = 0): ZooKeeperCo
   const watches = new WatchRegistry();
 
   const states = new StateListeners((error, state) =>
-    logger.error('A ZooKeeper state listener failed', { error, state }),
+    logger.error('ZooKeeper state listener failed', { error, state }),
   );
   const transport = new Transport({
     servers: ensemble.servers,
@@ -116,7 +116,7 @@ export function startClient(options: ZooKeeperOptions, lastXid = 0): ZooKeeperCo
 }
 
 /**
- * As {@link createZooKeeper}, resolving once connected. Waits indefinitely unless aborted; an abort closes the client.
+ * As {@link createZooKeeper}, and waits until it is connected. An abort ends the wait and closes the client.
  */
 export async function connect(options: ZooKeeperOptions, signal?: AbortSignal): Promise<ZooKeeperConnection> {
   const client = createZooKeeper(options);
@@ -131,5 +131,5 @@ export async function connect(options: ZooKeeperOptions, signal?: AbortSignal): 
 
 function positive(value: number, name: string): number {
   if (Number.isInteger(value) && value > 0) return value;
-  throw new ZooKeeperError('ZK_BAD_ARGUMENTS', `ZooKeeper option ${name} is ${value}: want a whole number above 0`);
+  throw new ZooKeeperError('ZK_BAD_ARGUMENTS', `ZooKeeper option ${name} is ${value}: expected a positive integer`);
 }

@@ -10,10 +10,10 @@ const WARN_EVERY_MS = 10_000;
 const MAX_ATTEMPT_MS = 5_000;
 const MIN_ATTEMPT_MS = 200;
 
-/** How servers are reached. */
+/** Settings of a {@link Connector}. */
 export interface ConnectorOptions {
   servers: readonly { host: string; port: number }[];
-  /** Called for every attempt, so that renewed certificates are used. */
+  /** Called for each attempt, to use renewed certificates. */
   tls: () => ConnectionOptions | undefined;
   sessionTimeoutMs: number;
   clock: Clock;
@@ -24,19 +24,19 @@ export interface ConnectorOptions {
   open: OpenStream | undefined;
 }
 
-/** What a {@link Connector} asks of the session and tells it. */
+/** Context of a {@link Connector}: the session. */
 export interface ConnectorPort {
-  /** The request that asks for the session, or for a new one. */
+  /** The request that resumes the session or opens a new one. */
   connectRequest(): Buffer;
-  /** The session is being ended: a server is only sought to say so. */
+  /** True if a server is only needed to close the session. */
   readonly isClosing: boolean;
-  /** Whether a failed attempt is to be followed by another one; called after each. */
-  goesOn(): boolean;
-  /** A server has answered; its session timeout is 0 when it refuses the session. */
+  /** Called after each failed attempt. @returns whether to try again */
+  shouldRetry(): boolean;
+  /** Called when a server replied; a session timeout of 0 rejects the session. */
   answered(connection: Connection): void;
 }
 
-/** Tries one server after the other until one answers: a round over all of them at once, then pauses that grow. */
+/** Tries servers until one replies: one round without delay, then rounds with growing delays. */
 export class Connector {
   readonly #options: ConnectorOptions;
   readonly #port: ConnectorPort;
@@ -55,12 +55,12 @@ export class Connector {
     this.#backoff = new Backoff(options.sessionTimeoutMs, options.random);
   }
 
-  /** The server that answered last. */
+  /** The server that replied last. */
   get target(): Target | undefined {
     return this.#target;
   }
 
-  /** False when the server that answered last has left the list. */
+  /** False if the server that replied last has been removed from the list. */
   get isTargetListed(): boolean {
     return this.#target === undefined || this.#servers.includes(this.#target);
   }
@@ -69,7 +69,7 @@ export class Connector {
     return this.#abortDial !== undefined;
   }
 
-  /** Why the last attempt to connect failed; `undefined` when there was none since the last success. */
+  /** Error of the last failed attempt; `undefined` after a success. */
   get lastFailure(): Error | undefined {
     return this.#lastFailure;
   }
@@ -78,12 +78,12 @@ export class Connector {
     this.#servers.replace(servers);
   }
 
-  /** Begins with the first attempt. */
+  /** Makes the first attempt. */
   start(): void {
     this.#attempt();
   }
 
-  /** Begins anew, whatever is under way. @param fresh - as if no attempt had failed before */
+  /** Starts a new round; cancels a running attempt. @param fresh - resets the back-off */
   restart(fresh = false): void {
     if (fresh) this.#backoff.reset();
     this.cancel();
@@ -91,7 +91,7 @@ export class Connector {
     this.#attempt();
   }
 
-  /** After a connection was lost. @param atOnce - false: the server hung up at once, and coming back would only flap */
+  /** Reconnects after a lost connection. @param atOnce - false if the server closed the connection without a reply, to avoid flapping */
   reconnect(atOnce: boolean): void {
     this.#servers.startRound(this.#target);
     if (!atOnce) {
@@ -102,23 +102,23 @@ export class Connector {
     this.#attempt();
   }
 
-  /** The connection is in use now. */
+  /** Called when the connection is in use. */
   established(target: Target): void {
     this.#target = target;
     this.#lastFailure = undefined;
     this.#lastWarnedAtMs = -Infinity;
   }
 
-  /** Ends what is under way. */
+  /** Cancels the running attempt and the next one. */
   cancel(): void {
     this.#abortDial?.();
     this.#abortDial = undefined;
     this.#cancelRetry();
   }
 
-  /** An attempt has failed: continues with the next server. */
+  /** Handles a failed attempt: continues with the next server. */
   failed(error: Error): void {
-    if (!this.#port.goesOn()) return;
+    if (!this.#port.shouldRetry()) return;
     this.#lastFailure = error;
     const { clock, logger } = this.#options;
     const nowMs = steadyNow(clock);
@@ -128,7 +128,7 @@ export class Connector {
     } else {
       logger.debug('ZooKeeper connection attempt failed', { error });
     }
-    // In a later turn, so that a target that fails at once cannot recurse.
+    // In a later turn, so that immediate failures do not recurse.
     const immediate = setImmediate(() => this.#attempt());
     this.#cancelRetry = () => clearImmediate(immediate);
   }
@@ -159,7 +159,7 @@ export class Connector {
     );
   }
 
-  /** All servers get their turn within one session timeout; a lone one gets half of it, so that it is tried twice. */
+  /** Allows an attempt on each server within one session timeout, and two on a single server. */
   #attemptDeadlineMs(): number {
     const shareMs = Math.floor(this.#options.sessionTimeoutMs / Math.max(2, this.#servers.size));
     return Math.min(MAX_ATTEMPT_MS, Math.max(MIN_ATTEMPT_MS, shareMs));

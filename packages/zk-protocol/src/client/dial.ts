@@ -11,32 +11,32 @@ import { FrameSplitter } from './wire/frames.js';
 import { WireReader } from './wire/reader.js';
 import { describeStranger } from './wire/stranger.js';
 
-/** Resolves a name to its addresses. */
+/** Resolves a host name to its addresses. */
 export type Lookup = (host: string, done: (error: Error | null, addresses: string[]) => void) => void;
 
-/** As the operating system resolves names. */
+/** Name resolution of the operating system. */
 export const systemLookup: Lookup = (host, done) => {
   lookup(host, { all: true }, (error, found) => done(error, error === null ? found.map(({ address }) => address) : []));
 };
 
-/** Opens a connection, which emits `connect` once it is there, and `error` or `close` when it never will be. */
+/** Opens a stream that emits `connect` when it is connected, or `error` or `close` when that failed. */
 export type OpenStream = () => Duplex;
 
-/** A connection whose server has answered the session request. */
+/** A connection whose server replied to the session request. */
 export interface Connection {
   readonly stream: Duplex;
   readonly target: Target;
-  /** Holds bytes that came after the answer. */
+  /** Holds data received after the reply. */
   readonly frames: FrameSplitter;
-  /** What the server granted; zero or less: the session asked for is over. */
+  /** Granted timeout; zero or less if the requested session ended. */
   readonly sessionTimeoutMs: number;
   readonly sessionId: Buffer;
   readonly password: Buffer;
-  /** When the session request was sent (clock time): the server has heard from us at this time or later. */
+  /** Steady time of the session request: the server received it at this time or later. */
   readonly requestedAtMs: number;
 }
 
-/** One attempt on one server. */
+/** Settings of one connection attempt. */
 export interface DialOptions {
   target: Target;
   servers: ServerList;
@@ -45,16 +45,16 @@ export interface DialOptions {
   lookup: Lookup;
   /** Opens the connection, in place of name lookup, TCP and TLS. */
   open: OpenStream | undefined;
-  /** One limit over name lookup, TCP, TLS and the server's answer. */
+  /** Time limit of name lookup, TCP, TLS and the server's reply together. */
   deadlineMs: number;
-  /** The session request; sent once the server's certificate is verified, never before. */
+  /** The session request, sent only after the server's certificate is verified. */
   request: Buffer;
 }
 
 /**
- * Tries one server. Calls `done` exactly once unless aborted; on success synchronously with the answer, so that no
- * byte after it is lost.
- * @returns aborts the attempt
+ * Tries to connect to one server. Calls `done` exactly once unless aborted; on success synchronously with the reply, so that
+ * no later data is lost.
+ * @returns a function that aborts the attempt
  */
 export function dial(
   options: DialOptions,
@@ -74,7 +74,7 @@ class DialAttempt {
   #settled = false;
   #cancelDeadline: () => void = () => {};
   #requestedAtMs = 0;
-  /** How the answer begins. */
+  /** Start of the reply. */
   #firstChunk: Buffer | undefined;
 
   constructor(options: DialOptions, done: (error: Error | undefined, connection?: Connection) => void) {
@@ -102,7 +102,7 @@ class DialAttempt {
     resolve(target.host, (error, addresses) => {
       if (this.#settled) return;
       if (error !== null || addresses.length === 0) {
-        this.#fail(error ?? new Error('the name has no address'));
+        this.#fail(error ?? new Error('the host name has no address'));
         return;
       }
       this.#options.servers.expand(target, addresses);
@@ -131,7 +131,7 @@ class DialAttempt {
     this.#use(socket, 'secureConnect');
   }
 
-  /** No TLS: only the owner of the directory can listen there. */
+  /** Connects without TLS, as only the owner of the directory can listen there. */
   #openUnixSocket(path: string): void {
     if (this.#settled) return;
     this.#stage = 'Unix socket connect';
@@ -144,7 +144,7 @@ class DialAttempt {
     this.#use(connectSocket({ path }), 'connect');
   }
 
-  /** @param ready - the event that says that the server can be spoken to */
+  /** @param ready - event after which the session request may be sent */
   #use(stream: Duplex, ready: 'connect' | 'secureConnect'): void {
     this.#stream = stream;
     stream.once(ready, () => this.#request(stream));
@@ -206,17 +206,17 @@ class DialAttempt {
 
   #silenceMessage(deadlineMs: number): string {
     if (this.#firstChunk !== undefined) return describeStranger(this.#firstChunk);
-    const hint = this.#stage === 'session request' ? ': it does not answer as ZooKeeper, or is overloaded' : '';
-    return `no answer within ${deadlineMs} ms (${this.#stage})${hint}`;
+    const hint = this.#stage === 'session request' ? ': it is not ZooKeeper, or overloaded' : '';
+    return `no reply within ${deadlineMs} ms (${this.#stage})${hint}`;
   }
 
   #closedMessage(): string {
     if (this.#firstChunk !== undefined) return describeStranger(this.#firstChunk);
     const isAfterTls = this.#options.tls !== undefined && this.#stage === 'session request';
     if (isAfterTls) {
-      return 'the server closed the connection after the TLS handshake: it may not accept our client certificate';
+      return 'the server closed the connection after the TLS handshake: it may have rejected our client certificate';
     }
-    const hint = this.#stage === 'session request' ? ': it does not answer as ZooKeeper, or is not ready' : '';
+    const hint = this.#stage === 'session request' ? ': it is not ZooKeeper, or not ready' : '';
     return `the server closed the connection (${this.#stage})${hint}`;
   }
 }

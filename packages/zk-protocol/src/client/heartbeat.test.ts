@@ -23,7 +23,7 @@ function started(timeoutMs: number) {
 }
 
 describe('Heartbeat', () => {
-  it('pings each quarter of the session timeout however much arrives', async () => {
+  it('pings each quarter of the session timeout even if data arrives', async () => {
     const { clock, log, heartbeat } = started(400);
 
     for (let i = 0; i < 40; i += 1) {
@@ -34,7 +34,7 @@ describe('Heartbeat', () => {
     expect(log).toEqual(['ping 100', 'ping 200', 'ping 300', 'ping 400']);
   });
 
-  it('calls the connection dead after two thirds of silence', async () => {
+  it('reports the connection as dead after two thirds of the timeout without data', async () => {
     const { clock, log, heartbeat } = started(300);
     await advance(clock, 100);
     heartbeat.heard();
@@ -44,7 +44,7 @@ describe('Heartbeat', () => {
     expect(log.filter((line) => line.startsWith('dead'))).toEqual(['dead 200']);
   });
 
-  it('knows when the server last heard from us: the sending of the last ping that was answered', async () => {
+  it('confirms the session as of the last ping that was answered', async () => {
     const { clock, heartbeat } = started(400);
     await advance(clock, 250);
     heartbeat.pingAnswered();
@@ -56,7 +56,7 @@ describe('Heartbeat', () => {
     expect(heartbeat.confirmedAtMs).toBe(200);
   });
 
-  it('waits once more for an answer after a pause of this process, but only once', async () => {
+  it('extends the wait after a pause of this process, but only once', async () => {
     const { clock, log } = started(3000);
 
     clock.pause(9000);

@@ -1,8 +1,8 @@
 import { type CancelTimer, type Clock, PAUSE_MS, setPatientTimer, steadyNow } from '../base/clock.js';
 
 /**
- * Keeps a connection honest: a ping each quarter of the session timeout whatever else is going on, and a verdict of
- * "dead" when nothing arrived for two thirds of it.
+ * Checks a connection: sends a ping each quarter of the session timeout, and reports the connection as dead when no data
+ * arrived for two thirds of it.
  */
 export class Heartbeat {
   readonly #clock: Clock;
@@ -10,10 +10,10 @@ export class Heartbeat {
   readonly #onDead: (silentMs: number) => void;
   #timeoutMs = 0;
   #heardAtMs = 0;
-  /** After a pause of this process the server gets time to answer, once for each time it was heard. */
+  /** After a pause of this process the server gets extra time to reply; here the last data for which it did. */
   #excusedMs = NaN;
   #confirmedAtMs = 0;
-  /** Send times of pings without answer, oldest first. */
+  /** Send times of unanswered pings, oldest first. */
   #pings: number[] = [];
   #cancelPing: CancelTimer = () => {};
   #cancelRead: CancelTimer = () => {};
@@ -24,7 +24,7 @@ export class Heartbeat {
     this.#onDead = onDead;
   }
 
-  /** Time of the latest sign of life of ours that the server is known to have seen. */
+  /** Steady time of the latest ping that the server has answered. */
   get confirmedAtMs(): number {
     return this.#confirmedAtMs;
   }
@@ -44,7 +44,7 @@ export class Heartbeat {
     this.#cancelRead();
   }
 
-  /** Something arrived. */
+  /** Called for all received data. */
   heard(): void {
     this.#heardAtMs = steadyNow(this.#clock);
   }

@@ -1,8 +1,8 @@
 import { ZooKeeperError } from './contract/errors.js';
 
 /**
- * Cheap check of a path before it is sent; the server checks the rest. A sequential create may end in `/`, which makes
- * a name of digits alone.
+ * Checks the form of a path before it is sent; the server checks the rest. A sequential create may end in `/`, for a name
+ * of digits only.
  * @throws ZK_BAD_ARGUMENTS
  */
 export function assertPath(path: string, isPrefix = false): void {

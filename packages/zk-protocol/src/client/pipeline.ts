@@ -15,7 +15,7 @@ import { WireWriter } from './wire/writer.js';
 
 const PING = Buffer.from([0, 0, 0, 8, 0xff, 0xff, 0xff, 0xfe, 0, 0, 0, OpCode.PING]);
 const MAX_XID = 0x7fff_ffff;
-/** Bytes encoded before they are handed to the connection within one flush. */
+/** Bytes per write within one flush. */
 const BATCH_BYTES = 256 * 1024;
 const EVENT_TYPES = new Map<number, WatchEvent['type']>([
   [stock.Event.NODE_CREATED, 'created'],
@@ -24,26 +24,26 @@ const EVENT_TYPES = new Map<number, WatchEvent['type']>([
   [stock.Event.NODE_CHILDREN_CHANGED, 'children'],
 ]);
 
-/** What a session logs in with. */
+/** Credentials of a session. */
 export interface Credential {
   scheme: string;
   auth: Buffer;
 }
 
-/** What a {@link Pipeline} needs from its surroundings. */
+/** Settings of a {@link Pipeline}. */
 export interface PipelineOptions {
   chroot: string;
   maxRequestBytes: number;
   logger: ZooKeeperLogger;
   watches: WatchRegistry;
   onPingAnswered: () => void;
-  /** The connection can no longer be trusted and has to end. */
+  /** Called when the connection must be closed because of a protocol error. */
   onBroken: (reason: string) => void;
-  /** The first xid is the one after this. @default 0 */
+  /** The request number before the first. @default 0 */
   lastXid?: number;
 }
 
-/** Requests out, answers and events in, over one connection after another. */
+/** Sends requests and receives replies and events, over successive connections. */
 export class Pipeline {
   readonly #options: PipelineOptions;
   readonly #writer = new WireWriter();
@@ -58,10 +58,10 @@ export class Pipeline {
   #isFlushScheduled = false;
   #isPaused = false;
 
-  /** True once the connection has answered a request or ping. */
+  /** True once the connection delivered a reply. */
   isProven = false;
-  /** True when the connection refused our credentials. */
-  isAuthRefused = false;
+  /** True if the server rejected our credentials. */
+  isAuthRejected = false;
   requests = 0;
   operations = 0;
   writes = 0;
@@ -72,7 +72,7 @@ export class Pipeline {
     this.#lastXid = options.lastXid ?? 0;
   }
 
-  /** Requests without answer. */
+  /** Number of unanswered requests. */
   get pending(): number {
     return this.#waiting.length + this.#inFlight.length;
   }
@@ -81,24 +81,24 @@ export class Pipeline {
     return this.#inFlight.length;
   }
 
-  /** The last transaction seen. */
+  /** Id of the last transaction seen. */
   get lastZxid(): bigint {
     return (BigInt(this.#zxidHigh) << 32n) | BigInt(this.#zxidLow >>> 0);
   }
 
-  /** A server that was set up anew is behind: as long as we claim to have seen more, it would refuse us. */
+  /** Forgets the last transaction: a server with a new database would reject a client that has seen a later one. */
   forgetZxid(): void {
     this.#zxidHigh = 0;
     this.#zxidLow = 0;
   }
 
-  /** Takes a connection into use. Credentials and watches go ahead of everything that waits. */
+  /** Starts using a connection. Credentials and watches are sent before queued requests. */
   attach(stream: Duplex, frames: FrameSplitter, sessionId: bigint, credentials: readonly Credential[]): void {
     this.#stream = stream;
     this.#frames = frames;
     this.#reader.sessionId = sessionId;
     this.isProven = false;
-    this.isAuthRefused = false;
+    this.isAuthRejected = false;
     this.#isPaused = false;
     for (const { scheme, auth } of credentials) writeAuth(this.#writer, scheme, auth);
     const { chroot, watches } = this.#options;
@@ -107,7 +107,7 @@ export class Pipeline {
     this.#scheduleFlush();
   }
 
-  /** Lets go of the connection. @returns the requests that were sent and not answered */
+  /** Stops using the connection. @returns the unanswered requests */
   detach(): PendingRequest[] {
     this.#stream = undefined;
     this.#frames = new FrameSplitter();
@@ -115,14 +115,14 @@ export class Pipeline {
     return this.#inFlight.drain();
   }
 
-  /** Removes the requests that were not sent yet. */
+  /** Removes and returns the unsent requests. */
   takeWaiting(): PendingRequest[] {
     return this.#waiting.drain();
   }
 
   /**
-   * Takes a request. While nothing is on its way it is sent at once, so that the server works while we do what is left of
-   * this turn; otherwise with all others of this turn, or as soon as there is a connection.
+   * Queues a request. If nothing is in flight, it is sent at once, so that the server works during the rest of this turn;
+   * otherwise together with the other requests of this turn, or after the next connect.
    */
   push(request: PendingRequest): void {
     this.#waiting.push(request);
@@ -141,13 +141,13 @@ export class Pipeline {
     this.#stream?.write(PING);
   }
 
-  /** Holds requests back, so that those in flight can finish; the next {@link attach} ends it. */
+  /** Holds new requests back while those in flight finish; ended by the next {@link attach}. */
   pause(isPaused: boolean): void {
     this.#isPaused = isPaused;
     if (!isPaused && this.#stream !== undefined) this.#scheduleFlush();
   }
 
-  /** Sends what waits, as far as the connection takes it; called again when it has drained. */
+  /** Sends queued requests until the stream is full; called again when it has drained. */
   flush(): void {
     const stream = this.#stream;
     if (stream === undefined || stream.writableNeedDrain) return;
@@ -160,19 +160,19 @@ export class Pipeline {
     if (this.#writer.pendingBytes > 0) stream.write(this.#writer.take());
   }
 
-  /** Takes what a connection sent: settles requests and tells listeners, in order. */
+  /** Handles received data: settles requests and calls listeners, in order. */
   receive(stream: Duplex, chunk: Buffer): void {
     try {
       this.#frames.push(chunk);
-      // A listener may end the connection: what is left of its data does not count any more.
+      // A listener may close the connection; ignore the rest of its data.
       while (this.#stream === stream && this.#frames.next(this.#reader)) this.#onFrame(this.#reader);
     } catch (error) {
-      this.#options.logger.error('ZooKeeper sent something unreadable', { error });
-      this.#options.onBroken('unreadable data');
+      this.#options.logger.error('Received malformed data from ZooKeeper', { error });
+      this.#options.onBroken('malformed data');
     }
   }
 
-  /** Once per turn of the event loop, so that everything its callbacks ask for goes out in one write. */
+  /** Flushes once per turn of the event loop, so that all its requests go out in one write. */
   #scheduleFlush(): void {
     if (this.#isFlushScheduled) return;
     this.#isFlushScheduled = true;
@@ -195,13 +195,15 @@ export class Pipeline {
       request.encode(writer, request);
     } catch (error) {
       writer.rewind(mark);
-      request.fail(badRequest(request, 'it cannot be encoded', error));
+      request.fail(badRequest(request, 'the request cannot be encoded', error));
       return;
     }
     const length = writer.endFrame(mark);
     if (length > this.#options.maxRequestBytes) {
       writer.rewind(mark);
-      request.fail(badRequest(request, `it takes ${length} bytes, the limit is ${this.#options.maxRequestBytes}`));
+      request.fail(
+        badRequest(request, `the request has ${length} bytes, the limit is ${this.#options.maxRequestBytes}`),
+      );
       return;
     }
     this.requests += 1;
@@ -224,10 +226,10 @@ export class Pipeline {
         this.#options.onPingAnswered();
         return;
       case Xid.AUTH:
-        if (serverCode !== 0) this.#onAuthRefused(serverCode);
+        if (serverCode !== 0) this.#onAuthRejected(serverCode);
         return;
       case Xid.SET_WATCHES:
-        if (serverCode !== 0) this.#options.onBroken(`the server did not take our watches back (${serverCode})`);
+        if (serverCode !== 0) this.#options.onBroken(`the server rejected our watches (${serverCode})`);
         return;
       default:
         this.#onReply(xid, zxidHigh, zxidLow, serverCode, reader);
@@ -237,7 +239,7 @@ export class Pipeline {
   #onReply(xid: number, zxidHigh: number, zxidLow: number, serverCode: number, reader: WireReader): void {
     const request = this.#inFlight.peek();
     if (request?.xid !== xid) {
-      this.#options.onBroken(`answer to request ${xid} where ${request?.xid ?? 'none'} was due`);
+      this.#options.onBroken(`reply to request ${xid}, expected ${request?.xid ?? 'none'}`);
       return;
     }
     this.#inFlight.shift();
@@ -246,12 +248,12 @@ export class Pipeline {
       this.#zxidHigh = zxidHigh;
       this.#zxidLow = zxidLow;
     }
-    // Before anything else of this chunk is read: the next frame may already be the event.
-    if (request.watcher !== undefined) this.#noteOneShot(request, request.watcher, serverCode);
+    // Before the rest of this chunk: the next frame may be the event.
+    if (request.watcher !== undefined) this.#addOneShot(request, request.watcher, serverCode);
     request.answer(serverCode, reader);
   }
 
-  #noteOneShot(request: PendingRequest, watcher: WatchListener, serverCode: number): void {
+  #addOneShot(request: PendingRequest, watcher: WatchListener, serverCode: number): void {
     const path = stripChroot(request.chroot, request.path);
     if (serverCode === 0) {
       const kind = request.watchKind === 'children' ? 'children' : 'data';
@@ -274,14 +276,14 @@ export class Pipeline {
     try {
       listener(event);
     } catch (error) {
-      this.#options.logger.error('A ZooKeeper watch listener failed', { error, path: event.path, type: event.type });
+      this.#options.logger.error('ZooKeeper watch listener failed', { error, path: event.path, type: event.type });
     }
   };
 
-  #onAuthRefused(serverCode: number): void {
-    this.isAuthRefused = true;
+  #onAuthRejected(serverCode: number): void {
+    this.isAuthRejected = true;
     this.isProven = false;
-    this.#options.logger.error('ZooKeeper refused our credentials: check the configured scheme and secret', {
+    this.#options.logger.error('ZooKeeper rejected our credentials: check the configured scheme and secret', {
       serverCode,
     });
   }

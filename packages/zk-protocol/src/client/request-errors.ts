@@ -7,33 +7,33 @@ function describe(request: PendingRequest): { what: string; path: string } {
   return { what: `${operationName(request.opCode)} ${path}`, path };
 }
 
-/** Sent, but the connection broke before the answer. */
+/** The connection broke before the reply. */
 export function lossError(request: PendingRequest): ZooKeeperError {
   const { what, path } = describe(request);
-  const message = `${what}: the connection broke before the answer; it may or may not have taken effect`;
+  const message = `${what}: the connection broke before the reply; the request may or may not have taken effect`;
   return new ZooKeeperError('ZK_CONNECTION_LOSS', message, { path });
 }
 
-/** The server refused our credentials. */
+/** The server rejected our credentials. */
 export function authError(request: PendingRequest): ZooKeeperError {
   const { what, path } = describe(request);
-  return new ZooKeeperError('ZK_AUTH_FAILED', `${what}: ZooKeeper refused our credentials`, {
+  return new ZooKeeperError('ZK_AUTH_FAILED', `${what}: ZooKeeper rejected our credentials`, {
     path,
     serverCode: ServerCode.AUTH_FAILED,
   });
 }
 
-/** Not sent: the session ended first. */
+/** The session ended before the request was sent. */
 export function expiredError(request: PendingRequest): ZooKeeperError {
   const { what, path } = describe(request);
-  const message = `${what}: the session ended before it could be sent; it has not taken effect`;
+  const message = `${what}: the session ended before the request was sent; it did not take effect`;
   return new ZooKeeperError('ZK_SESSION_EXPIRED', message, { path });
 }
 
-/** Not sent: no server could be reached in time. */
+/** No server was reached in time. */
 export function unreachableError(request: PendingRequest): ZooKeeperError {
   const { what, path } = describe(request);
-  const message = `${what}: no ZooKeeper server could be reached in time; it has not been sent`;
+  const message = `${what}: no ZooKeeper server was reached in time; the request was not sent`;
   return new ZooKeeperError('ZK_CONNECTION_LOSS', message, { path });
 }
 
@@ -43,7 +43,7 @@ export function closedError(request: PendingRequest): ZooKeeperError {
   return new ZooKeeperError('ZK_CLOSED', `${what}: the ZooKeeper client is closed`, { path });
 }
 
-/** The request itself cannot be sent. */
+/** The request is invalid. */
 export function badRequest(request: PendingRequest, why: string, cause?: unknown): ZooKeeperError {
   const { what, path } = describe(request);
   return new ZooKeeperError('ZK_BAD_ARGUMENTS', `${what}: ${why}`, { path, cause });

@@ -1,6 +1,6 @@
 import type { PendingRequest } from './wire/request.js';
 
-/** First in, first out, without moving elements. */
+/** A queue as a ring buffer: no operation moves elements. */
 export class RequestQueue {
   #slots: (PendingRequest | undefined)[] = new Array<PendingRequest | undefined>(64).fill(undefined);
   #head = 0;
@@ -29,14 +29,14 @@ export class RequestQueue {
     return request;
   }
 
-  /** Empties the queue. @returns what was in it, in order */
+  /** Empties the queue. @returns its requests in order */
   drain(): PendingRequest[] {
     const all: PendingRequest[] = [];
     for (let request = this.shift(); request !== undefined; request = this.shift()) all.push(request);
     return all;
   }
 
-  /** The number of slots stays a power of two, so that positions wrap with a mask. */
+  /** Doubles the slots; their number is a power of two, so that positions wrap with a mask. */
   #grow(): void {
     const size = this.#slots.length;
     const next = new Array<PendingRequest | undefined>(size * 2).fill(undefined);

@@ -1,6 +1,6 @@
 import { formatServer } from '../base/server-address.js';
 
-/** A place to dial: `address` is the resolved IP of `host`, `undefined` while it has to be looked up. */
+/** A server to connect to; `address` is the resolved IP address of `host`, `undefined` before the lookup. */
 export interface Target {
   host: string;
   port: number;
@@ -8,8 +8,8 @@ export interface Target {
 }
 
 /**
- * The order in which servers are tried: rounds over all of them, shuffled anew each time, every address of a name in
- * its turn, the server just lost last.
+ * The order of connection attempts: rounds over all servers in random order, with each address of a host name, and the
+ * server that was lost last.
  */
 export class ServerList {
   #servers: readonly { host: string; port: number }[];
@@ -35,7 +35,7 @@ export class ServerList {
     return this.#servers.some((server) => server.host === target.host && server.port === target.port);
   }
 
-  /** Begins a new round over all servers. */
+  /** Starts a new round over all servers. */
   startRound(lastLost?: Target): void {
     this.#round = this.#shuffle(this.#servers.map(({ host, port }) => ({ host, port, address: undefined })));
     if (lastLost === undefined || this.#round.length < 2) return;
@@ -43,12 +43,12 @@ export class ServerList {
     this.#round = [...this.#round.filter((target) => !isLost(target)), ...this.#round.filter(isLost)];
   }
 
-  /** The next target of this round; `undefined` when all were tried. */
+  /** The next target of this round; `undefined` at its end. */
   take(): Target | undefined {
     return this.#round.shift();
   }
 
-  /** Puts the addresses a name stands for in front of the round. */
+  /** Inserts the addresses of a host name at the front of the round. */
   expand(target: Target, addresses: readonly string[]): void {
     const targets = this.#shuffle([...new Set(addresses)].map((address) => ({ ...target, address })));
     this.#round.unshift(...targets);

@@ -2,7 +2,7 @@ import { isSocketPath, UNIX } from '../base/server-address.js';
 import { ZooKeeperError } from './contract/errors.js';
 import type { ServerAddress } from './contract/types.js';
 
-/** Servers of one ensemble and the path prefix under which everything lives (empty for none). */
+/** Servers of one ensemble, and the path prefix of all paths (empty for none). */
 export interface Ensemble {
   servers: { host: string; port: number }[];
   chroot: string;
@@ -12,8 +12,8 @@ const PLAIN_PORT = 2181;
 const TLS_PORT = 2281;
 
 /**
- * Reads `h1:p1,h2:p2/chroot`, or `unix:/path` for a server on a Unix socket. The chroot follows the last entry, or the same
- * chroot follows several. IPv6 literals need brackets. The port defaults to 2281 with TLS and 2181 without.
+ * Parses `h1:p1,h2:p2/chroot`, or `unix:/path` for a server on a Unix socket. The chroot follows the last entry; several
+ * entries may repeat it. IPv6 literals need brackets. The port defaults to 2281 with TLS and 2181 without.
  * @throws ZK_BAD_ARGUMENTS
  */
 export function parseConnectString(text: string, options: { tls?: boolean } = {}): Ensemble {
@@ -26,20 +26,20 @@ export function parseConnectString(text: string, options: { tls?: boolean } = {}
   return toEnsemble(servers);
 }
 
-/** @throws ZK_BAD_ARGUMENTS when there is no server, a port is impossible, or chroots differ */
+/** @throws ZK_BAD_ARGUMENTS for an empty list, an invalid port, or different chroots */
 export function toEnsemble(servers: readonly ServerAddress[]): Ensemble {
   if (servers.length === 0) throw badArguments('the list of ZooKeeper servers is empty: name at least one host:port');
   let chroot = '';
   for (const server of servers) {
     if (!isAddress(server)) {
-      throw badArguments(`ZooKeeper server "${server.host}:${server.port}": want a host and a port from 1 to 65535`);
+      throw badArguments(
+        `ZooKeeper server "${server.host}:${server.port}": expected a host and a port from 1 to 65535`,
+      );
     }
     const own = normalizeChroot(server.chroot);
     if (own === '') continue;
     if (chroot !== '' && own !== chroot) {
-      throw badArguments(
-        `ZooKeeper servers carry different chroots, "${chroot}" and "${own}": all of one ensemble must have the same`,
-      );
+      throw badArguments(`ZooKeeper servers have different chroots, "${chroot}" and "${own}": an ensemble has one`);
     }
     chroot = own;
   }
@@ -69,7 +69,7 @@ function normalizeChroot(chroot: string | undefined): string {
   const trimmed = (chroot ?? '').replace(/\/+$/, '');
   if (trimmed === '') return '';
   if (!trimmed.startsWith('/') || trimmed.includes('//')) {
-    throw badArguments(`ZooKeeper chroot "${chroot}" is not a path: want "/name" or "/name/name"`);
+    throw badArguments(`ZooKeeper chroot "${chroot}" is not a path: expected "/name" or "/name/name"`);
   }
   return trimmed;
 }

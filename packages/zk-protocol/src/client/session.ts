@@ -1,20 +1,20 @@
 import type { Connection } from './dial.js';
 
-/** The session as a server has granted it; without one, its id is 0. */
+/** The granted session; its id is 0 without one. */
 export class Session {
   id: Buffer = Buffer.alloc(8);
   password: Buffer = Buffer.alloc(16);
-  /** Counts sessions. */
+  /** Number of sessions so far. */
   epoch = 0;
 
   constructor(public timeoutMs: number) {}
 
-  /** Whether there is a session that a server may still know. */
+  /** Whether there is a session that may be resumed. */
   get exists(): boolean {
     return this.id.some((byte) => byte !== 0);
   }
 
-  /** Takes over what a server has granted. @returns whether the session is a new one */
+  /** Stores a granted session. @returns whether it is a new one */
   adopt({ sessionId, password, sessionTimeoutMs }: Connection): boolean {
     const isNew = !sessionId.equals(this.id);
     this.id = sessionId;
@@ -24,7 +24,7 @@ export class Session {
     return isNew;
   }
 
-  /** The session is over: the next connection asks for a new one. */
+  /** Drops an ended session; the next connection requests a new one. */
   forget(): void {
     this.id = Buffer.alloc(8);
     this.password = Buffer.alloc(16);

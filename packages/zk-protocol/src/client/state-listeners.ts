@@ -4,13 +4,13 @@ import type { ConnectionState } from './contract/types.js';
 /** Called with each new state. */
 export type StateListener = (state: ConnectionState) => void;
 
-/** The state of a connection, and who wants to hear of its changes. */
+/** The state of a connection, with change listeners. */
 export class StateListeners {
   readonly #onError: (error: unknown, state: ConnectionState) => void;
   readonly #listeners = new Set<StateListener>();
   #state: ConnectionState = 'SUSPENDED';
 
-  /** @param onError - told of a listener that threw */
+  /** @param onError - receives errors thrown by listeners */
   constructor(onError: (error: unknown, state: ConnectionState) => void) {
     this.#onError = onError;
   }
@@ -19,7 +19,7 @@ export class StateListeners {
     return this.#state;
   }
 
-  /** `CLOSED` is final. A listener that throws disturbs no other. */
+  /** Sets the state; `CLOSED` is final. An error of one listener does not affect the others. */
   set(state: ConnectionState): void {
     if (this.#state === state || this.#state === 'CLOSED') return;
     this.#state = state;
@@ -32,14 +32,14 @@ export class StateListeners {
     }
   }
 
-  /** @returns a function that ends the listening; the same listener may be added more than once */
+  /** Adds a listener, possibly more than once. @returns a function that removes it */
   add(listener: StateListener): () => void {
     const own: StateListener = (state) => listener(state);
     this.#listeners.add(own);
     return () => this.#listeners.delete(own);
   }
 
-  /** Resolves in state `CONNECTED`; rejects when the client is closed or the signal fires. */
+  /** Resolves in state `CONNECTED`; rejects when the client is closed or the signal is aborted. */
   whenConnected(signal?: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       const settle = (state: ConnectionState) => {

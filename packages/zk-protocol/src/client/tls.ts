@@ -3,26 +3,26 @@ import { createSecureContext, type ConnectionOptions } from 'node:tls';
 import { isIP } from 'node:net';
 import { ZooKeeperError } from './contract/errors.js';
 
-/** Client certificate, key and authority: PEM text or the path of a PEM file. Files are read anew for each connection. */
+/** Client certificate, key and CA: PEM text, or path of a PEM file. Files are read for each connection. */
 export interface ZooKeeperTlsOptions {
   cert: string;
   key: string;
   ca: string;
-  /** Name the server's certificate must carry. Default: the host as configured. */
+  /** Name in the server's certificate. @default the configured host */
   servername?: string | undefined;
-  /** False accepts any name, as long as the certificate is the authority's. @default true */
+  /** False accepts any name in a certificate of the CA. @default true */
   verifyHostname?: boolean | undefined;
 }
 
 /**
  * Options for `tls.connect`, with files read and checked.
- * @throws ZK_BAD_ARGUMENTS naming the file or part that cannot be used
+ * @throws ZK_BAD_ARGUMENTS naming the invalid file or option
  */
 export function loadTls(options: ZooKeeperTlsOptions): ConnectionOptions {
   const pem = { cert: readPem(options, 'cert'), key: readPem(options, 'key'), ca: readPem(options, 'ca') };
   try {
     return {
-      // Said in so many words, or NODE_TLS_REJECT_UNAUTHORIZED=0, set for some cloud, would switch it off here as well.
+      // Explicit, so that NODE_TLS_REJECT_UNAUTHORIZED=0, perhaps set for a cloud, does not disable verification here.
       rejectUnauthorized: true,
       secureContext: createSecureContext({ ...pem, minVersion: 'TLSv1.2' }),
       ...(options.servername === undefined ? {} : { servername: options.servername }),
@@ -31,13 +31,13 @@ export function loadTls(options: ZooKeeperTlsOptions): ConnectionOptions {
   } catch (error) {
     throw new ZooKeeperError(
       'ZK_BAD_ARGUMENTS',
-      `ZooKeeper TLS: certificate, key and authority do not fit together or are no PEM: ${(error as Error).message}`,
+      `ZooKeeper TLS: certificate, key and CA do not match or are not PEM: ${(error as Error).message}`,
       { cause: error },
     );
   }
 }
 
-/** The name to ask for (SNI): the configured one, else the host unless it is an IP address. */
+/** Server name for SNI: the configured one, or the host unless it is an IP address. */
 export function serverName(options: ConnectionOptions, host: string): string | undefined {
   return options.servername ?? (isIP(host) === 0 ? host : undefined);
 }

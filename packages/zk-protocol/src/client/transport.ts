@@ -17,22 +17,22 @@ import { Request, stripChroot, type PendingRequest } from './wire/request.js';
 
 const CLOSE_DEADLINE_MS = 1_000;
 
-/** Everything a {@link Transport} is made of; the defaults are in connect.ts. */
+/** Settings of a {@link Transport}; the defaults are in connect.ts. */
 export interface TransportOptions extends ConnectorOptions {
   chroot: string;
   maxBacklog: number;
   maxRequestBytes: number;
   serverPauseMs: number;
   watches: WatchRegistry;
-  /** Get each new state of the connection. */
+  /** Receives each new state of the connection. */
   states: StateListeners;
   /** See {@link Pipeline}. */
   lastXid?: number | undefined;
 }
 
 /**
- * The connection under the client: keeps a session on one server after the other. Which server is tried when is the {@link Connector}'s business, what travels over the
- * connection the {@link Pipeline}'s.
+ * Keeps a session alive over successive connections. The {@link Connector} chooses servers, the {@link Pipeline} transfers
+ * requests and replies.
  */
 export class Transport {
   readonly session: Session;
@@ -71,7 +71,7 @@ export class Transport {
     });
   }
 
-  /** What has been sent and received, for metrics. */
+  /** Traffic counters, for metrics. */
   get traffic(): Pick<Pipeline, 'requests' | 'operations' | 'writes' | 'events' | 'pending'> {
     return this.#pipeline;
   }
@@ -80,7 +80,7 @@ export class Transport {
     return this.#options.serverPauseMs;
   }
 
-  /** Starts connecting, and keeps the session connected from then on. */
+  /** Connects, and reconnects until it is closed. */
   connect(): void {
     if (this.#isOpen || this.#closing !== undefined) return;
     this.#isOpen = true;
@@ -92,7 +92,7 @@ export class Transport {
     this.#pipeline.authenticate(scheme, auth);
   }
 
-  /** Takes a request: it is sent at once or with others of this turn, or as soon as there is a connection. */
+  /** Sends a request now, or after the next connect. */
   submit(request: PendingRequest): void {
     if (this.#closing !== undefined) {
       request.fail(closedError(request));
@@ -101,22 +101,26 @@ export class Transport {
     const { pending } = this.#pipeline;
     if (pending >= this.#options.maxBacklog) {
       request.fail(
-        new ZooKeeperError('ZK_BACKLOG_FULL', `${pending} requests wait for ZooKeeper already: slow down`, {
-          path: stripChroot(request.chroot, request.path),
-        }),
+        new ZooKeeperError(
+          'ZK_BACKLOG_FULL',
+          `${pending} requests are waiting for ZooKeeper, the limit is ${this.#options.maxBacklog}`,
+          {
+            path: stripChroot(request.chroot, request.path),
+          },
+        ),
       );
       return;
     }
     this.#pipeline.push(request);
     if (!this.#connection.isOpen) {
-      // A session that has lost its connection ends in time; the first one may never come.
+      // A disconnected session expires and rejects its requests; a first session may never begin.
       this.#deadlines.limitWait(this.#options.sessionTimeoutMs, () => {
         failAll(this.#pipeline.takeWaiting(), unreachableError);
       });
     }
   }
 
-  /** Changes the server list; a connection to a server that is not on it moves as soon as nothing is in flight. */
+  /** Changes the server list. Leaves a server that is not on it as soon as nothing is in flight. */
   resetServers(servers: readonly { host: string; port: number }[]): void {
     this.#connector.replaceServers(servers);
     if (this.#closing !== undefined || !this.#isOpen) return;
@@ -128,7 +132,7 @@ export class Transport {
     this.#connection.moveIfIdle();
   }
 
-  /** Ends the session. Resolves within a second, also when no server answers. Safe to repeat. */
+  /** Ends the session. Resolves within a second even without a reply. Safe to repeat. */
   closeSession(): Promise<void> {
     if (this.#closing !== undefined) return this.#closing.done;
     let finish = () => {};
@@ -140,7 +144,7 @@ export class Transport {
     if (this.#connection.isOpen) {
       this.#sendClose();
     } else if (this.#isOpen && (this.session.exists || this.#connector.isDialing)) {
-      // The session would linger until it expires: use the time left to reach a server and end it.
+      // Use the remaining time to reach a server and end the session, which would linger until it expires.
       failAll(this.#pipeline.takeWaiting(), closedError);
       if (!this.#connector.isDialing) this.#connector.restart();
     } else {
@@ -164,28 +168,28 @@ export class Transport {
       },
       connectRequest: () =>
         connectRequest(this.#pipeline.lastZxid, this.#options.sessionTimeoutMs, this.session.id, this.session.password),
-      goesOn: () => {
+      shouldRetry: () => {
         if (this.#closing === undefined || this.session.exists) return true;
         this.#finishClose();
         return false;
       },
       answered: (connection) => {
-        if (connection.sessionTimeoutMs <= 0) this.#sessionRefused(connection);
+        if (connection.sessionTimeoutMs <= 0) this.#sessionRejected(connection);
         else this.#established(connection);
       },
     });
   }
 
-  /** Why the last attempt to connect failed; `undefined` when there was none since the last success. */
+  /** Error of the last failed connection attempt; `undefined` after a success. */
   get lastFailure(): Error | undefined {
     return this.#connector.lastFailure;
   }
 
-  #sessionRefused(connection: Connection): void {
-    connection.stream.on('error', () => {}); // the answer is known, whatever still happens to the connection
+  #sessionRejected(connection: Connection): void {
+    connection.stream.on('error', () => {}); // the reply is known, later errors do not matter
     connection.stream.destroy();
-    if (this.session.exists) this.#expire('the server says it is over');
-    else this.#connector.failed(new Error(`${formatServer(connection.target)}: the server refused a new session`));
+    if (this.session.exists) this.#expire('the server reports that it ended');
+    else this.#connector.failed(new Error(`${formatServer(connection.target)}: the server rejected a new session`));
   }
 
   #established(connection: Connection): void {
@@ -216,24 +220,24 @@ export class Transport {
       return;
     }
     this.#options.logger.info('ZooKeeper connection lost', { server: this.#serverName });
-    // The state first: who hears of a failed request finds it changed already.
+    // The state first, so that callers see it when their requests fail.
     this.#options.states.set('SUSPENDED');
-    failAll(unanswered, this.#pipeline.isAuthRefused ? authError : lossError);
+    failAll(unanswered, this.#pipeline.isAuthRejected ? authError : lossError);
     if (this.#closing === undefined) this.#reconnect();
   }
 
-  /** Tries to keep the session, until it must be over: no server can have heard from us for the whole timeout. */
+  /** Tries to resume the session until it must have expired: no server heard from this client for the whole timeout. */
   #reconnect(): void {
     const remainingMs =
       this.#connection.confirmedAtMs + this.session.timeoutMs + this.serverPauseMs - steadyNow(this.#clock);
-    // Nothing left: this process was paused, and only a server knows whether the session lives.
+    // No time left: this process was paused, and only a server knows whether the session is alive.
     this.#deadlines.expireIn(remainingMs > 0 ? remainingMs : LAST_CHANCE_MS, () =>
-      this.#expire('no server heard from us in time'),
+      this.#expire('no server was reached in time'),
     );
     this.#connector.reconnect(this.#pipeline.isProven);
   }
 
-  /** The session is over: everybody is told, and a new one is asked for. */
+  /** Ends the session on this side, rejects its requests and connects for a new one. */
   #expire(reason: string): void {
     this.#connector.cancel();
     this.#deadlines.cancel();
@@ -254,7 +258,7 @@ export class Transport {
 
   // --- closing ----------------------------------------------------------------------------------------------------
 
-  /** After everything that waits, so that calls made before the close are served. */
+  /** Sends the close request after all queued requests. */
   #sendClose(): void {
     this.#connection.stay();
     const request = new Request<void>(OpCode.CLOSE_SESSION, '/', '', encodeNothing, decodeNothing);

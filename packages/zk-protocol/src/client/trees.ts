@@ -1,12 +1,12 @@
 import { isZooKeeperError, ZooKeeperError } from './contract/errors.js';
 import type { ZooKeeper } from './contract/types.js';
 
-/** Requests of one kind kept in flight by a walk over a tree. */
+/** Concurrent requests of a walk over a tree. */
 const PARALLEL = 500;
-/** Rounds of a recursive delete while others keep adding children. */
+/** Rounds of a recursive delete while other clients add children. */
 const MAX_ROUNDS = 10;
 
-/** Creates a path and its parents; one round trip when it exists, two when not. */
+/** Creates a path and its parents; one round trip if it exists, otherwise two. */
 export async function ensurePath(
   zooKeeper: { exists(path: string): Promise<unknown>; create(path: string): Promise<unknown> },
   path: string,
@@ -15,7 +15,7 @@ export async function ensurePath(
   const parts = path.split('/').slice(1);
   const creates = parts.map((_, index) => zooKeeper.create(`/${parts.slice(0, index + 1).join('/')}`));
   const results = await Promise.allSettled(creates);
-  // A parent we may not create does no harm when the leaf could be made.
+  // Failed creates of parents do not matter if the leaf was created.
   const leaf = results[results.length - 1] as PromiseSettledResult<unknown>;
   if (leaf.status === 'fulfilled' || isZooKeeperError(leaf.reason, 'ZK_NODE_EXISTS')) return;
   const firstFailure = results.find(
@@ -24,13 +24,13 @@ export async function ensurePath(
   throw (firstFailure as PromiseRejectedResult).reason;
 }
 
-/** Deletes a subtree, deepest first; starts over while children appear underneath. */
+/** Deletes a subtree, deepest first; starts over while other clients add children. */
 export async function deleteTree(zooKeeper: Pick<ZooKeeper, 'getChildren' | 'delete'>, root: string): Promise<void> {
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
     const paths = await listTree(zooKeeper, root);
     if (await deleteAll(zooKeeper, paths.reverse())) return;
   }
-  throw new ZooKeeperError('ZK_NOT_EMPTY', `delete ${root}: children keep appearing underneath`, { path: root });
+  throw new ZooKeeperError('ZK_NOT_EMPTY', `delete ${root}: other clients keep adding children`, { path: root });
 }
 
 /** The subtree, parents before children. */
@@ -63,7 +63,7 @@ async function childrenOf(zooKeeper: Pick<ZooKeeper, 'getChildren'>, path: strin
   }
 }
 
-/** Pipelined: the server works in order, so children are gone before their parent is due. @returns false to try again */
+/** Deletes children before parents, pipelined, as the server works in order. @returns false if it must be repeated */
 async function deleteAll(zooKeeper: Pick<ZooKeeper, 'delete'>, paths: readonly string[]): Promise<boolean> {
   let isComplete = true;
   for (let start = 0; start < paths.length; start += PARALLEL) {

@@ -3,11 +3,11 @@ import type { WatchEvent, WatchListener } from './contract/types.js';
 import type { WatchPaths } from './wire/encode.js';
 import type { OneShotKind } from './wire/request.js';
 
-/** With `persistent-recursive`, everything below is reported too, and no `children` events are. */
+/** `persistent-recursive` also reports descendants, but no `children` events. */
 export type PersistentMode = 'persistent' | 'persistent-recursive';
 
 const SLASH = 47;
-/** Room for the paths of one setWatches packet, far below the server's limit of 1 MB. */
+/** Size of one setWatches packet, far below the server's limit of 1 MB. */
 const SET_WATCHES_BYTES = 96 * 1024;
 
 interface PersistentWatch {
@@ -16,8 +16,8 @@ interface PersistentWatch {
 }
 
 /**
- * Who listens to what. Paths are without chroot. Listeners of one path are told in the order they were added, one-shot
- * ones before persistent ones.
+ * The watches of a client, with paths without chroot. Listeners of a path are called in the order in which they were added,
+ * one-shot before persistent ones.
  */
 export class WatchRegistry {
   readonly #oneShot: Record<OneShotKind, Map<string, Set<WatchListener>>> = {
@@ -29,33 +29,33 @@ export class WatchRegistry {
   /** Paths with a recursive watch, longest first; replaced on change, never modified. */
   #recursiveRoots: readonly string[] = [];
 
-  /** Notes a one-shot watch the server has just confirmed. */
+  /** Adds a one-shot watch that the server has confirmed. */
   addOneShot(kind: OneShotKind, path: string, listener: WatchListener): void {
     const listeners = this.#oneShot[kind].get(path);
     if (listeners === undefined) this.#oneShot[kind].set(path, new Set([listener]));
     else listeners.add(listener);
   }
 
-  /** Forgets every one-shot watch: they end with the session. */
+  /** Drops all one-shot watches, which end with the session. */
   dropOneShots(): void {
     for (const listeners of Object.values(this.#oneShot)) listeners.clear();
   }
 
   /**
-   * A server up to 3.8.0 keeps one mode per connection and path: a one-shot watch beside a persistent one destroys it.
-   * @throws ZK_BAD_ARGUMENTS when the path has a persistent watch
+   * Servers up to 3.8.0 keep one mode per connection and path: a one-shot watch replaces a persistent one.
+   * @throws ZK_BAD_ARGUMENTS if the path has a persistent watch
    */
   assertNoPersistent(path: string): void {
     const watch = this.#persistent.get(path);
     if (watch === undefined) return;
     throw new ZooKeeperError(
       'ZK_BAD_ARGUMENTS',
-      `one-shot watch on ${path}: this connection has a ${watch.mode} watch on it, which the server would drop; listen to that one`,
+      `one-shot watch on ${path}: the server would drop this connection's ${watch.mode} watch on it; use that watch`,
       { path },
     );
   }
 
-  /** @throws ZK_BAD_ARGUMENTS when the path has one-shot watches or a persistent watch of the other mode */
+  /** @throws ZK_BAD_ARGUMENTS if the path has a one-shot watch or a persistent watch of the other mode */
   assertPersistentAllowed(path: string, mode: PersistentMode): void {
     const other = this.#persistent.get(path);
     const taken =
@@ -67,14 +67,14 @@ export class WatchRegistry {
     if (taken === undefined) return;
     throw new ZooKeeperError(
       'ZK_BAD_ARGUMENTS',
-      `${mode} watch on ${path}: this connection has ${taken} on it already`,
+      `${mode} watch on ${path}: this connection already has ${taken} on it`,
       {
         path,
       },
     );
   }
 
-  /** @returns true when this is the path's first listener, so the server has to be told */
+  /** @returns true if this is the path's first listener, so that the server needs a request */
   addPersistent(path: string, mode: PersistentMode, listener: WatchListener): boolean {
     const watch = this.#persistent.get(path);
     if (watch !== undefined) {
@@ -88,7 +88,7 @@ export class WatchRegistry {
     return true;
   }
 
-  /** @returns true when it was the path's last listener, so the server has to be told */
+  /** @returns true if this was the path's last listener, so that the server needs a request */
   removePersistent(path: string, listener: WatchListener): boolean {
     const watch = this.#persistent.get(path);
     if (watch === undefined || !watch.listeners.delete(listener) || watch.listeners.size > 0) return false;
@@ -97,7 +97,7 @@ export class WatchRegistry {
     return true;
   }
 
-  /** Hands the event to everyone concerned, through `call`, which must not throw. One-shot watches it fires are gone. */
+  /** Passes the event to all its listeners through `call`, which must not throw. Removes one-shot watches. */
   dispatch(event: WatchEvent, call: (listener: WatchListener, event: WatchEvent) => void): void {
     const { type, path } = event;
     if (type !== 'children') {
@@ -112,7 +112,7 @@ export class WatchRegistry {
     if (type !== 'children') this.#dispatchToAncestors(event, call);
   }
 
-  /** Everything to set again on a new connection, in packets of bounded size; `toServer` adds the chroot. */
+  /** All watches, to set them on a new connection, in packets of limited size; `toServer` adds the chroot. */
   *packets(toServer: (path: string) => string): Generator<WatchPaths> {
     let packet = emptyPaths();
     let bytes = 0;
@@ -154,7 +154,7 @@ export class WatchRegistry {
   }
 }
 
-/** The separator is looked at first: of most other roots it tells them apart, at the price of one comparison. */
+/** Checks the separator first: for most other roots that comparison is enough. */
 function isBelow(path: string, root: string): boolean {
   return root === '/' ? path !== '/' : path.charCodeAt(root.length) === SLASH && path.startsWith(root);
 }

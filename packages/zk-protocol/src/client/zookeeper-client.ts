@@ -24,8 +24,8 @@ import * as encode from './wire/encode.js';
 import { CreateFlag, OpCode } from './wire/opcodes.js';
 import { Request, type Decoder, type Encoder, type OneShotKind } from './wire/request.js';
 
-/** What {@link ZooKeeperClient} is put together from. */
-export interface ClientParts {
+/** Dependencies of a {@link ZooKeeperClient}. */
+export interface ClientContext {
   states: StateListeners;
   transport: Transport;
   watches: WatchRegistry;
@@ -43,13 +43,13 @@ export class ZooKeeperClient implements ZooKeeperConnection {
 
   readonly counters: Readonly<ConnectionCounters>;
 
-  constructor(parts: ClientParts) {
-    this.#states = parts.states;
-    this.#transport = parts.transport;
-    this.#watches = parts.watches;
-    this.#chroot = parts.chroot;
-    this.#defaultAcl = parts.defaultAcl;
-    this.counters = parts.transport.traffic;
+  constructor(context: ClientContext) {
+    this.#states = context.states;
+    this.#transport = context.transport;
+    this.#watches = context.watches;
+    this.#chroot = context.chroot;
+    this.#defaultAcl = context.defaultAcl;
+    this.counters = context.transport.traffic;
   }
 
   get state(): ConnectionState {
@@ -95,7 +95,7 @@ export class ZooKeeperClient implements ZooKeeperConnection {
     const { ephemeral, sequential, container, ttlMs } = options;
     if (container === true) {
       if (ephemeral === true || sequential === true || ttlMs !== undefined) {
-        throw badArguments(path, 'a container cannot be ephemeral or sequential or have a time to live');
+        throw badArguments(path, 'a container cannot be ephemeral, sequential or have a time to live');
       }
       return this.#create(OpCode.CREATE_CONTAINER, path, data, CreateFlag.CONTAINER, options, decode.decodePathAndStat);
     }
@@ -192,7 +192,7 @@ export class ZooKeeperClient implements ZooKeeperConnection {
     const request = this.#request(OpCode.ADD_WATCH, path, encode.encodeAddWatch, decode.decodeNothing);
     request.flags = encode.watchModeNumber(mode);
     this.#watches.assertPersistentAllowed(path, mode);
-    // Listening starts before the server answers: events may arrive together with the answer.
+    // Add the listener first: events may arrive together with the reply.
     this.#watches.addPersistent(path, mode, listener);
     try {
       await this.#send(request);
@@ -276,7 +276,7 @@ export class ZooKeeperClient implements ZooKeeperConnection {
   }
 }
 
-/** For what is sent most: an `async` function that returns a promise costs two more. Rejects with what `make` throws. */
+/** Avoids the two extra promises of an `async` function for frequent requests. Rejects with errors of `make`. */
 function submit<T>(transport: Transport, make: () => Request<T>): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     const request = make();
@@ -285,7 +285,7 @@ function submit<T>(transport: Transport, make: () => Request<T>): Promise<T> {
   });
 }
 
-/** Gone on the server is what was asked for, and a broken connection takes its watches along. */
+/** The watch is gone on the server: it did not exist, or ended with the connection. */
 function isWatchGone(error: unknown): boolean {
   return isZooKeeperError(error, 'ZK_NO_WATCHER', 'ZK_CONNECTION_LOSS', 'ZK_SESSION_EXPIRED', 'ZK_CLOSED');
 }

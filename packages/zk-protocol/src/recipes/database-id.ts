@@ -9,8 +9,8 @@ const DATABASE_ID = /^[0-9a-f]{32}$/;
 
 /**
  * Reads the random id of the database.
- * @returns `undefined`: no service of this system has started on it yet
- * @throws {RecordError} the znode holds something else
+ * @returns `undefined` if no service has started on this database yet
+ * @throws {RecordError} the znode holds no id
  */
 export async function readDatabaseId(zk: Pick<ZooKeeper, 'getData'>): Promise<string | undefined> {
   let data: Buffer;
@@ -30,10 +30,10 @@ export async function readDatabaseId(zk: Pick<ZooKeeper, 'getData'>): Promise<st
 }
 
 /**
- * Reads the id of the database, and makes it when there is none. It never changes afterwards. Waits for a connection, and
- * starts again when it breaks.
- * @param directories - to make before, below {@link NODEPOOL_ROOT}
- * @throws {RecordError} the znode holds something else; or the reason of the signal
+ * Reads the id of the database, and creates it if there is none. It never changes afterwards. Waits for a connection, and
+ * retries when it breaks.
+ * @param directories - to create first, below {@link NODEPOOL_ROOT}
+ * @throws {RecordError} the znode holds no id; or the reason of the signal
  */
 export async function ensureDatabaseId(
   zk: ZooKeeper,
@@ -48,7 +48,7 @@ export async function ensureDatabaseId(
       if (known !== undefined) return known;
       await zk.create(DATABASE_ID_PATH, randomBytes(BYTES).toString('hex'));
     } catch (error) {
-      // Of several services that start at once, one makes it, and all read it.
+      // Several services may start at once: one creates the id, all read it.
       if (!isZooKeeperError(error, 'ZK_NODE_EXISTS', 'ZK_CONNECTION_LOSS', 'ZK_SESSION_EXPIRED')) throw error;
     }
   }

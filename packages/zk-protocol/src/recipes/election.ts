@@ -2,7 +2,7 @@ import type { ZooKeeper } from '../client/contract/types.js';
 import { ZkLock } from './lock.js';
 import type { ZkLockOptions } from './lock.js';
 
-/** Chooses one leader among processes, as kazoo does: whoever holds the lock leads. */
+/** Elects one leader among processes, compatible with kazoo: the holder of the lock leads. */
 export class Election {
   readonly #lock: ZkLock;
 
@@ -11,11 +11,11 @@ export class Election {
   }
 
   /**
-   * Waits to become the leader, calls `lead` and gives leadership up when that settles. Call it again to stand again.
-   * @param lead - gets a signal that fires when another process may have become the leader
-   * @param signal - ends the waiting; does not interrupt `lead`
-   * @returns false when `signal` ended the waiting
-   * @throws what `lead` throws, and ZooKeeper errors
+   * Waits to become the leader, calls `lead`, and resigns when that settles.
+   * @param lead - receives a signal that is aborted when another process may have become the leader
+   * @param signal - ends the wait; does not interrupt `lead`
+   * @returns false if `signal` ended the wait
+   * @throws errors of `lead`, and ZooKeeper errors
    */
   async run(lead: (lost: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<boolean> {
     try {

@@ -1,6 +1,6 @@
 import { NodepoolError } from '../base/errors.js';
 
-/** Thrown when a lock was not obtained within the time given. The own entry is taken out of the queue. */
+/** Thrown when a lock was not acquired in time. The own entry has been removed from the queue. */
 export class LockTimeoutError extends NodepoolError {
   readonly root: string;
 
@@ -10,12 +10,12 @@ export class LockTimeoutError extends NodepoolError {
   }
 }
 
-/** Reason of a lock's `lost` signal: stop what the lock protects and write nothing more. */
+/** Reason of a lock's `lost` signal: stop the protected work and write nothing more. */
 export class LockLostError extends NodepoolError {
   readonly root: string;
 
   constructor(root: string, why: string) {
-    super('NODEPOOL_LOCK_LOST', `the lock ${root} may be held by another process now: ${why}`);
+    super('NODEPOOL_LOCK_LOST', `another process may hold the lock ${root} now: ${why}`);
     this.root = root;
   }
 }

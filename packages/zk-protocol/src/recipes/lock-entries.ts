@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 
-/** What every participant puts between its own uuid and the server's number. */
+/** Separates the participant's uuid from the server's number, in every implementation. */
 const MARK = '__lock__';
 
-/** An entry of a lock directory that takes part in the lock. */
+/** Entry of a contender. */
 const CONTENDER = /__lock__-?(\d{10})$/;
-/** What a forced unlock looks at: any entry ending in a sequence number, of whatever recipe. */
+/** Entries considered by a forced unlock: any with a sequence number, of any recipe. */
 const NUMBERED = /(\d{10})$/;
 
-/** 32 hexadecimal digits, as locks, builds and events use them. */
+/** A random id of 32 hexadecimal digits, as used by locks, builds and events. */
 export function uuidHex(): string {
   return randomUUID().replaceAll('-', '');
 }
@@ -18,20 +18,20 @@ export function newLockEntryPrefix(): string {
   return uuidHex() + MARK;
 }
 
-/** A lock entry taken apart. */
+/** A parsed lock entry. */
 export interface LockEntry {
   readonly name: string;
-  /** Place in the queue: the smallest holds the lock. */
+  /** Position in the queue; the lowest holds the lock. */
   readonly sequence: number;
 }
 
-/** Takes a lock entry's name apart; `undefined` when it does not take part in the lock. */
+/** Parses the name of a lock entry; `undefined` if it is not a contender. */
 export function parseLockEntry(name: string): LockEntry | undefined {
   const match = CONTENDER.exec(name);
   return match === null ? undefined : { name, sequence: Number(match[1]) };
 }
 
-/** The names that take part in the lock, the holder first. */
+/** Names of the contenders, the holder first. */
 export function sortContenders(children: readonly string[]): string[] {
   const entries: LockEntry[] = [];
   for (const name of children) {
@@ -41,7 +41,7 @@ export function sortContenders(children: readonly string[]): string[] {
   return entries.sort((a, b) => a.sequence - b.sequence).map((entry) => entry.name);
 }
 
-/** The contender directly before `own`; `undefined` when `own` comes first and so holds the lock. */
+/** The contender directly before `own`; `undefined` if `own` is first and holds the lock. */
 export function findPredecessor(children: readonly string[], own: string): string | undefined {
   const sequence = parseLockEntry(own)?.sequence ?? Infinity;
   let best: LockEntry | undefined;
@@ -53,7 +53,7 @@ export function findPredecessor(children: readonly string[], own: string): strin
   return best?.name;
 }
 
-/** The entry a forced unlock removes: the one with the lowest number; `undefined` when there is none. */
+/** The entry with the lowest number, which a forced unlock removes; `undefined` if there is none. */
 export function findForceUnlockTarget(children: readonly string[]): string | undefined {
   let target: string | undefined;
   let lowest = Infinity;

@@ -2,28 +2,27 @@ import { isZooKeeperError, MultiError } from '../client/contract/errors.js';
 import type { Operation } from '../client/contract/types.js';
 import { newLockEntryPrefix } from './lock-entries.js';
 
-/** What is known about a lock directory, and what the entry should be like. */
+/** Known state of a lock directory, and settings of the entry. */
 export interface LockOpsOptions {
-  /** As a cache sees it; `undefined`, not known, is treated as absent. A wrong belief makes the multi fail, no worse. */
+  /** Whether a cache shows the directory; `undefined` counts as false. A wrong value only makes the multi fail. */
   readonly directoryExists: boolean | undefined;
-  /** Who locks, for people and for protocols that look at it. @default '' */
+  /** Identifies the holder to people and other programs. @default '' */
   readonly identifier?: string | undefined;
-  /** `false`: the lock outlives the session. @default true */
+  /** False makes a lock that outlives the session. @default true */
   readonly ephemeral?: boolean | undefined;
 }
 
-/** Parts of a multi that take a lock. */
+/** Operations of a multi that acquire a lock. */
 export interface LockOps {
   readonly ops: readonly Operation[];
-  /** Index, within `ops`, of the create whose result carries the path of the lock entry. */
+  /** Index in `ops` of the create that returns the path of the lock entry. */
   readonly entryIndex: number;
 }
 
 /**
- * Operations that take a lock as part of a multi and prove that no other process contends for it, without listing it:
- * they make the lock directory, and an existing one is deleted first, which ZooKeeper refuses while it has entries. So
- * the entry is the only one when the multi succeeds. Everybody else sees an ordinary lock. All parents of `root` must
- * exist.
+ * Operations that acquire a lock as part of a multi, and prove without listing that there is no other contender: they
+ * create the lock directory. An existing one is deleted first, which ZooKeeper rejects while it has entries. So if the
+ * multi succeeds, the entry is the only one. Other processes see an ordinary lock. All parents of `root` must exist.
  * @param root - the lock directory
  */
 export function lockOps(root: string, options: LockOpsOptions): LockOps {
@@ -41,25 +40,25 @@ export function lockOps(root: string, options: LockOpsOptions): LockOps {
   return { ops, entryIndex: ops.length - 1 };
 }
 
-/** Operations that give a lock back: put them at the end of the multi that stores what was done under it. */
+/** Operations that release a lock. Put them at the end of the multi that stores the protected changes. */
 export function unlockOps(entryPath: string): Operation[] {
   return [{ op: 'delete', path: entryPath }];
 }
 
-/** Why the parts of {@link lockOps} made a multi fail. */
+/** Why a multi with {@link lockOps} failed. */
 export type LockFailure =
   /** Another process contends for the lock. */
   | 'contended'
-  /** The lock directory was not as believed; it says nothing about contenders. Look again. */
+  /** The cached state of the lock directory was outdated; there may be no contender. Read it again. */
   | 'stale'
-  /** What should be locked, or the parent of the lock directory, is not there. */
+  /** The parent of the lock directory, such as the record to lock, does not exist. */
   | 'gone';
 
 /**
- * Tells what a failed multi says about a lock.
- * @param operations - everything that was in the multi
+ * Why a failed multi did not acquire a lock.
+ * @param operations - all operations of the multi
  * @param root - the lock directory
- * @returns `undefined` when the failure is not about this lock
+ * @returns `undefined` if the failure does not concern this lock
  */
 export function lockFailure(error: unknown, operations: readonly Operation[], root: string): LockFailure | undefined {
   if (!isZooKeeperError(error)) return undefined;
@@ -73,8 +72,8 @@ export function lockFailure(error: unknown, operations: readonly Operation[], ro
 }
 
 /**
- * Whether a multi failed because a lock that it tried to take was not free or not as believed, so that others may hold it.
- * False for every other failure, e.g. a version that does not match.
+ * Whether a multi failed because one of its locks may be held by another process. False for any other failure, e.g. a version
+ * mismatch.
  */
 export function isLockContention(error: unknown, operations: readonly Operation[]): boolean {
   if (!isZooKeeperError(error, 'ZK_NOT_EMPTY', 'ZK_NODE_EXISTS', 'ZK_NO_NODE')) return false;

@@ -6,23 +6,23 @@ import type { WatchEvent, ZooKeeper } from '../client/contract/types.js';
 import { orAbort } from '../base/or-abort.js';
 import { findPredecessor, newLockEntryPrefix, sortContenders } from './lock-entries.js';
 
-/** Pauses vary widely, so that many clients do not come back at the same moment. */
+/** A large jitter, so that many clients do not retry at the same moment. */
 const PAUSE = { firstMs: 100, longestMs: 60_000, jitter: 0.5 };
 
 interface LockQueueOptions {
-  /** Called when the own entry vanishes, whoever deleted it. */
+  /** Called when the own entry is deleted, by any process. */
   readonly onEntryGone: (entryPath: string) => void;
   readonly identifier: string;
   readonly ephemeral: boolean;
   readonly clock: Clock;
 }
 
-/** The own place in the queue of a lock directory. */
+/** A place in the queue of a lock directory. */
 export class LockQueue {
-  /** Chosen once: after a lost answer it tells whether the entry was made. */
+  /** Fixed, so that the entry can be found after the reply to its create was lost. */
   readonly #prefix = newLockEntryPrefix();
   #entryPath: string | undefined;
-  /** A create was sent whose answer never came. */
+  /** The reply to a create was lost. */
   #mayExist = false;
   #epoch = 0;
   #wake: () => void = () => {};
@@ -38,8 +38,8 @@ export class LockQueue {
   }
 
   /**
-   * Queues and waits for the first place. Whenever it does not return true, the own entry is gone.
-   * @returns false when not blocking and somebody is before us
+   * Joins the queue and waits for the first place. Removes the own entry unless it returns true.
+   * @returns false if not blocking and another process is ahead
    */
   async enter(blocking: boolean, stop: AbortSignal): Promise<boolean> {
     try {
@@ -50,7 +50,7 @@ export class LockQueue {
           return obtained;
         } catch (error) {
           stop.throwIfAborted();
-          if (!isPassing(error)) throw error;
+          if (!isTransient(error)) throw error;
         }
         await this.#pause(attempt, stop);
       }
@@ -74,7 +74,7 @@ export class LockQueue {
         continue;
       }
       if (this.options.ephemeral && stat.ephemeralOwner !== this.zk.sessionId) {
-        // A session we have given up: the server may keep it for a moment longer, but nothing keeps it alive.
+        // The entry belongs to an earlier session, which the server has not ended yet.
         this.#entryPath = undefined;
         this.#mayExist = false;
         continue;
@@ -103,7 +103,7 @@ export class LockQueue {
       this.#mayExist = false;
       return path;
     } finally {
-      // What is asked for between two sessions is carried out in the second one.
+      // A request made between two sessions is executed in the second one.
       this.#epoch = this.zk.sessionEpoch;
     }
   }
@@ -123,7 +123,7 @@ export class LockQueue {
 
   async #findEntry(): Promise<string | undefined> {
     const own = (await this.#children()).filter((child) => child.startsWith(this.#prefix));
-    // The newest: one from an earlier session may still be there.
+    // The newest: an entry of an earlier session may still exist.
     const name = sortContenders(own).at(-1);
     return name === undefined ? undefined : `${this.root}/${name}`;
   }
@@ -137,7 +137,7 @@ export class LockQueue {
     }
   }
 
-  /** Returns when the predecessor changed or is gone, the own entry is gone, or the connection changed. */
+  /** Returns when the predecessor changed or was deleted, the own entry was deleted, or the connection changed state. */
   async #waitForChange(predecessor: string, stop: AbortSignal): Promise<void> {
     let changed = () => {};
     const change = new Promise<void>((resolve) => (changed = resolve));
@@ -158,7 +158,7 @@ export class LockQueue {
     await this.zk.whenConnected(stop);
   }
 
-  /** Takes the own entry out of the queue, waiting for the connection; fine when it is gone already. */
+  /** Removes the own entry, waiting for the connection if necessary. Does nothing if the entry is gone. */
   async leave(): Promise<void> {
     for (let attempt = 0; this.#entryPath !== undefined || this.#mayExist; attempt++) {
       if (this.#diedWithSession()) break;
@@ -168,7 +168,7 @@ export class LockQueue {
         break;
       } catch (error) {
         if (isZooKeeperError(error, 'ZK_NO_NODE')) break;
-        if (!isPassing(error)) throw error;
+        if (!isTransient(error)) throw error;
       }
       await this.#pause(attempt);
     }
@@ -180,7 +180,7 @@ export class LockQueue {
     try {
       await this.leave();
     } catch {
-      // The caller gets the error that made us leave; an entry that could not be deleted ends with the session.
+      // The caller gets the original error; an entry that cannot be deleted ends with the session.
     }
   }
 
@@ -190,7 +190,7 @@ export class LockQueue {
   }
 }
 
-/** Errors that end when the connection is back. */
-function isPassing(error: unknown): boolean {
+/** Errors that a reconnect resolves. */
+function isTransient(error: unknown): boolean {
   return isZooKeeperError(error, 'ZK_CONNECTION_LOSS', 'ZK_SESSION_EXPIRED', 'ZK_SESSION_MOVED');
 }

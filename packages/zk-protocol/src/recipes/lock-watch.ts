@@ -2,16 +2,16 @@ import type { Clock } from '../base/clock.js';
 import type { ConnectionState, ZooKeeper } from '../client/contract/types.js';
 import { LockLostError } from './errors.js';
 
-/** What a {@link LockWatch} needs to know about the lock it guards. */
+/** Settings of a {@link LockWatch}. */
 export interface LockWatchOptions {
   readonly root: string;
   readonly ephemeral: boolean;
   readonly clock: Clock;
-  /** How long the connection may be away before the lock counts as lost. */
+  /** How long the connection may be down before the lock counts as lost. */
   readonly safeSuspendedMs: number;
 }
 
-/** Fires a signal when a lock that was obtained may no longer be ours. */
+/** Aborts a signal when an acquired lock may have been lost. */
 export class LockWatch {
   readonly #controller = new AbortController();
   readonly #unsubscribe: () => void;
@@ -19,7 +19,7 @@ export class LockWatch {
   #stopped = false;
 
   constructor(
-    zk: ZooKeeper,
+    zk: Pick<ZooKeeper, 'state' | 'onState'>,
     private readonly options: LockWatchOptions,
   ) {
     this.#unsubscribe = zk.onState(this.#onState);
@@ -30,12 +30,12 @@ export class LockWatch {
     return this.#controller.signal;
   }
 
-  /** The own entry is gone although this process did not give the lock back. */
+  /** The own entry was deleted without a release. */
   entryDeleted(): void {
     this.#lose('its entry was deleted');
   }
 
-  /** The lock was given back; the signal stays as it is. */
+  /** Stops watching after a release; the signal does not change any more. */
   stop(): void {
     this.#unsubscribe();
     this.#cancelTimer?.();
@@ -48,12 +48,12 @@ export class LockWatch {
       this.#cancelTimer?.();
       this.#cancelTimer = undefined;
     } else if (!this.options.ephemeral) {
-      // The entry outlives the session, so no other process can have got the lock.
+      // The entry outlives the session, so no other process can acquire the lock.
     } else if (state === 'SUSPENDED') {
       const { clock, safeSuspendedMs } = this.options;
-      this.#cancelTimer ??= clock.setTimer(safeSuspendedMs, () => this.#lose('ZooKeeper cannot be reached'));
+      this.#cancelTimer ??= clock.setTimer(safeSuspendedMs, () => this.#lose('ZooKeeper is unreachable'));
     } else {
-      this.#lose('the ZooKeeper session is over');
+      this.#lose('the ZooKeeper session ended');
     }
   };
 

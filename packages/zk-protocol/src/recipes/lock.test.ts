@@ -47,7 +47,7 @@ const waitForContenders = async (zk: ZooKeeper, expected: number): Promise<void>
 };
 
 describe('a lock', () => {
-  it('excludes others, hands over in order and leaves nothing behind', async () => {
+  it('is held by one at a time, in order, and leaves no entries behind', async () => {
     const zk = await session();
     await zk.ensurePath(root);
     const locks = Array.from({ length: 5 }, (_, i) => new ZkLock(zk, root, { identifier: `locker-${i}` }));
@@ -70,7 +70,7 @@ describe('a lock', () => {
     expect(await zk.getChildren(root)).toEqual([]);
   });
 
-  it('answers at once when not blocking, and is not re-entrant', async () => {
+  it('returns at once when not blocking, and is not re-entrant', async () => {
     const [one, two] = await Promise.all([session(), session()]);
     const holder = new ZkLock(one, root, { identifier: 'me' });
 
@@ -85,7 +85,7 @@ describe('a lock', () => {
     expect(await holder.acquire({ blocking: false })).toBe(true);
   });
 
-  it('gives up after the time limit and leaves the queue', async () => {
+  it('rejects after the time limit and leaves the queue', async () => {
     const zk = await session();
     const holder = new ZkLock(zk, root);
     await holder.acquire();
@@ -140,7 +140,7 @@ describe('a lock', () => {
     await holder.acquire();
     const waiting = waiter.acquire();
     await waitForContenders(one, 2);
-    // Its entry can be seen by others before its own client has heard of it.
+    // Other clients can see the entry before its own client does.
     await until(() => waiter.entryPath !== undefined);
 
     await one.delete(waiter.entryPath ?? '');
@@ -150,7 +150,7 @@ describe('a lock', () => {
     expect(await waiting).toBe(true);
   });
 
-  it('says when it is lost with the connection, and can be taken again in the next session', async () => {
+  it('is lost with the connection, and can be acquired again in the next session', async () => {
     const zk = await session();
     const lock = new ZkLock(zk, root, { safeSuspendedMs: 50 });
     const lasting = new ZkLock(zk, `${root}-lasting`, { ephemeral: false, safeSuspendedMs: 50 });
@@ -174,7 +174,7 @@ describe('a lock', () => {
     expect(await zk.getChildren(`${root}-lasting`)).toEqual([]);
   });
 
-  it('survives the server being away while waiting', async () => {
+  it('survives a restart of the server while waiting', async () => {
     const [one, two] = await Promise.all([session(60_000), session(60_000)]);
     const holder = new ZkLock(one, root, { safeSuspendedMs: 50_000 });
     const waiter = new ZkLock(two, root, { safeSuspendedMs: 50_000 });
@@ -193,7 +193,7 @@ describe('a lock', () => {
 });
 
 describe('together with kazoo', () => {
-  it('each side waits for the other, and sees its identifier', async () => {
+  it('each side waits for the other and sees its identifier', async () => {
     const zk = await session();
     const other = await kazoo('from-python');
     const lock = new ZkLock(zk, root, { identifier: 'from-node' });
@@ -217,7 +217,7 @@ describe('together with kazoo', () => {
     expect(await lock.contenders()).toEqual(['second']);
   });
 
-  it('gets the lock of a process that died, and can break a lasting one', async () => {
+  it('gets the lock of a process that died, and can break a permanent one', async () => {
     const zk = await session();
     const dying = await kazoo('dying');
     await dying.ask('try');
@@ -237,7 +237,7 @@ describe('together with kazoo', () => {
     expect(await lock.acquire({ blocking: false })).toBe(true);
   });
 
-  it('a lock taken inside a multi is one to kazoo, and the multi proves that no other has it', async () => {
+  it('kazoo respects a lock acquired by a multi, and the multi proves that kazoo does not hold it', async () => {
     const zk = await session();
     await zk.ensurePath('/locks');
     const other = await kazoo('from-python');
@@ -265,7 +265,7 @@ describe('together with kazoo', () => {
 });
 
 describe('an election', () => {
-  it('has one leader at a time, and giving up waiting is a normal end', async () => {
+  it('has one leader at a time, and lets a candidate withdraw', async () => {
     const [one, two] = await Promise.all([session(), session()]);
     const first = new Election(one, root, { identifier: 'nl01-1' });
     const second = new Election(two, root, { identifier: 'nl02-2' });

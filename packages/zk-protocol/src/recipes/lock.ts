@@ -8,32 +8,32 @@ import { findForceUnlockTarget, sortContenders } from './lock-entries.js';
 import { LockQueue } from './lock-queue.js';
 import { LockWatch } from './lock-watch.js';
 
-/** How a {@link ZkLock} behaves. */
+/** Settings of a {@link ZkLock}. */
 export interface ZkLockOptions {
-  /** Shown to others as the holder. @default '' */
+  /** Identifies the holder to other processes. @default '' */
   readonly identifier?: string | undefined;
-  /** `false`: the lock outlives the session, and only `release` or a forced unlock ends it. @default true */
+  /** False makes a lock that outlives the session, until `release` or a forced unlock. @default true */
   readonly ephemeral?: boolean | undefined;
-  /** @default the machine's clock */
+  /** @default the system clock */
   readonly clock?: Clock | undefined;
   /**
-   * How long ZooKeeper may be out of reach before {@link ZkLock.lost} fires. Must be shorter than the session timeout.
+   * How long ZooKeeper may be unreachable before {@link ZkLock.lost} is aborted. Must be shorter than the session timeout.
    * @default 6000, for the default session timeout of 10 s, and the `serverPauseMs` of the connection
    */
   readonly safeSuspendedMs?: number | undefined;
 }
 
-/** How one acquire behaves. */
+/** Settings of {@link ZkLock.acquire}. */
 export interface AcquireOptions {
-  /** `false`: answer at once. @default true */
+  /** False returns at once if the lock is held. @default true */
   readonly blocking?: boolean | undefined;
   /** @default no limit */
   readonly timeoutMs?: number | undefined;
-  /** Gives up waiting; the own entry is taken out of the queue. Has no effect once the lock is held. */
+  /** Ends the wait and removes the own entry. Has no effect once the lock is held. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Who holds a lock. */
+/** Holder of a lock. */
 export interface LockHolder {
   /** Path of the holder's entry. */
   readonly entryPath: string;
@@ -41,12 +41,12 @@ export interface LockHolder {
 }
 
 const DEFAULT_SAFE_SUSPENDED_MS = 6000;
-/** How long giving up may take to clean up before the caller gets the answer. */
+/** How long an aborted acquire may take to remove its entry before it rejects. */
 const LEAVE_PATIENCE_MS = 1000;
 
 /**
- * Exclusive lock on a path, as kazoo and so Zuul and Nodepool take it. Not re-entrant: while the lock is held or waited
- * for, another acquire on the same object waits its turn too.
+ * Exclusive lock on a path, compatible with kazoo, and so with Zuul and Nodepool. Not re-entrant: while the lock is held or
+ * awaited, another acquire on the same object waits too.
  */
 export class ZkLock {
   readonly #zk: ZooKeeper;
@@ -57,9 +57,9 @@ export class ZkLock {
   #watch: LockWatch | undefined;
   #lost: AbortSignal;
   #held = false;
-  /** Own entry that was seen to vanish; it may be the one just obtained. */
+  /** Own entry that was seen deleted; it may be the one just acquired. */
   #goneEntry: string | undefined;
-  /** Resolves when the acquire or hold before has ended; an in-process queue. */
+  /** In-process queue: resolves when the previous acquire or hold has ended. */
   #turn: Promise<void> | undefined;
   #endTurn: () => void = () => {};
 
@@ -75,7 +75,7 @@ export class ZkLock {
     this.#safeSuspendedMs = options.safeSuspendedMs ?? DEFAULT_SAFE_SUSPENDED_MS + zk.serverPauseMs;
     const onEntryGone = (entryPath: string) => this.#onEntryGone(entryPath);
     this.#queue = new LockQueue(zk, root, { identifier, ephemeral, clock, onEntryGone });
-    this.#lost = AbortSignal.abort(new LockLostError(root, 'it was never obtained'));
+    this.#lost = AbortSignal.abort(new LockLostError(root, 'it was never acquired'));
   }
 
   /** True from a successful acquire to release or loss. */
@@ -84,22 +84,22 @@ export class ZkLock {
   }
 
   /**
-   * Fires when the lock obtained last may be somebody else's: session over, connection away for too long, or entry
-   * deleted. Not by `release`. The reason is a {@link LockLostError}. Still call `release` afterwards.
+   * Aborted when another process may hold the lock: the session ended, the connection was down for too long, or the entry was
+   * deleted. Not aborted by `release`. The reason is a {@link LockLostError}. Call `release` afterwards.
    */
   get lost(): AbortSignal {
     return this.#lost;
   }
 
-  /** Path of the own entry, while there is one. */
+  /** Path of the own entry; `undefined` if there is none. */
   get entryPath(): string | undefined {
     return this.#queue.entryPath;
   }
 
   /**
-   * @returns true when the lock is held; false only with `blocking: false`, when another process has it
-   * @throws {LockTimeoutError} not obtained within `timeoutMs`
-   * @throws the signal's reason when aborted; ZooKeeper errors other than a broken connection, which is waited out
+   * @returns true if the lock is held; false only with `blocking: false`, if another process holds it
+   * @throws {LockTimeoutError} not acquired within `timeoutMs`
+   * @throws the signal's reason when aborted; ZooKeeper errors other than a broken connection, which is retried
    */
   async acquire(options: AcquireOptions = {}): Promise<boolean> {
     const { blocking = true, timeoutMs, signal } = options;
@@ -140,7 +140,7 @@ export class ZkLock {
     return this.#awaitAttempt(attempt, stop);
   }
 
-  /** A stopped attempt first takes its entry out of the queue, but when that takes long it does so behind our back. */
+  /** An aborted attempt removes its entry before it rejects; if that takes long, it continues in the background. */
   async #awaitAttempt(attempt: Promise<boolean>, stop: AbortSignal): Promise<boolean> {
     const patience = new AbortController();
     let cancelTimer = () => {};
@@ -164,7 +164,7 @@ export class ZkLock {
     const release = async () => {
       if (await attempt) await this.release();
     };
-    // The caller has an answer already; an entry that cannot be deleted ends with the session.
+    // The call has rejected already; an entry that cannot be deleted ends with the session.
     release().catch(() => {});
   }
 
@@ -191,7 +191,7 @@ export class ZkLock {
     if (entryPath === this.entryPath) this.#watch?.entryDeleted();
   }
 
-  /** Gives the lock back. Fine when it is lost or was never obtained. Waits for the connection if need be. */
+  /** Releases the lock; does nothing if it was lost or never acquired. Waits for the connection if necessary. */
   async release(): Promise<void> {
     if (!this.#held) return;
     this.#held = false;
@@ -204,12 +204,12 @@ export class ZkLock {
     }
   }
 
-  /** Identifiers of everybody in the queue, the holder first; blank where none was given. */
+  /** Identifiers of all contenders, the holder first; empty where none was given. */
   async contenders(): Promise<string[]> {
     return (await readContenders(this.#zk, this.root)).map(({ identifier }) => identifier);
   }
 
-  /** Takes the lock away from whoever holds it. @returns false when it was free */
+  /** Deletes the entry of the current holder. @returns false if the lock was free */
   static async forceUnlock(zk: ZooKeeper, root: string): Promise<boolean> {
     const target = findForceUnlockTarget(await listEntries(zk, root));
     if (target === undefined) return false;
@@ -222,7 +222,7 @@ export class ZkLock {
     }
   }
 
-  /** Who holds the lock; `undefined` when it is free. */
+  /** Holder of the lock; `undefined` if it is free. */
   static async lockHolder(zk: ZooKeeper, root: string): Promise<LockHolder | undefined> {
     return (await readContenders(zk, root))[0];
   }

@@ -3,7 +3,7 @@ import type { ZooKeeper } from '../client/contract/types.js';
 import { controlPath, encodeControl } from '../records/control.js';
 import type { ControlRecord, ControlSubject } from '../records/control.js';
 
-/** Puts an order in force. The newest counts, whoever gave the one before. */
+/** Stores a control; replaces an existing one. */
 export async function storeControl(zk: ZooKeeper, control: ControlRecord): Promise<void> {
   const path = controlPath(control);
   const body = encodeControl(control);
@@ -27,7 +27,7 @@ async function overwrite(zk: ZooKeeper, path: string, body: Buffer): Promise<boo
   }
 }
 
-/** Takes an order back. @returns false when there was none */
+/** Removes a control. @returns false if there was none */
 export async function removeControl(zk: ZooKeeper, subject: ControlSubject): Promise<boolean> {
   try {
     await zk.delete(controlPath(subject));

@@ -1,13 +1,14 @@
 import { startZooKeeper, type ZooKeeperHandle } from '@nodepool/test-servers';
-import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest';
+import { afterAll, beforeAll, beforeEach } from 'vitest';
 import { systemClock } from '../../src/base/clock.js';
 import { createNodeCache, type NodeCache } from '../../src/cache/record-caches.js';
 import type { RecordChange } from '../../src/cache/types.js';
-import { connect } from '../../src/client/connect.js';
+import { connect, type ZooKeeperOptions } from '../../src/client/connect.js';
 import type { ZooKeeper } from '../../src/client/contract/types.js';
 import { encodeNode, newNode } from '../../src/records/node.js';
 import type { NodeId, NodeRecord } from '../../src/records/types.js';
-import { recordingLogger } from './clients.js';
+import { closing, onTestEnd, recordingLogger, stopping } from './clients.js';
+import { TcpProxy } from './tcp-proxy.js';
 
 /** A node cache with a recording of everything that it reports. */
 export interface WatchedNodes {
@@ -25,19 +26,13 @@ export interface WatchedNodes {
 export class World {
   #server: ZooKeeperHandle | undefined;
   #tests = 0;
-  readonly #sessions: ZooKeeper[] = [];
-  readonly #stops: (() => void)[] = [];
 
-  constructor() {
+  constructor(options: Parameters<typeof startZooKeeper>[0] = {}) {
     beforeAll(async () => {
-      this.#server = await startZooKeeper({});
+      this.#server = await startZooKeeper(options);
     });
     beforeEach(() => {
       this.#tests += 1;
-    });
-    afterEach(async () => {
-      for (const stop of this.#stops.splice(0)) stop();
-      await Promise.all(this.#sessions.splice(0).map((zk) => zk.close()));
     });
     afterAll(() => this.#server?.stop());
   }
@@ -47,16 +42,30 @@ export class World {
     return this.#server;
   }
 
-  async session(): Promise<ZooKeeper> {
-    const servers = `${this.server.connectString}/test-${this.#tests}`;
-    const zk = await connect({ servers, sessionTimeoutMs: 20_000 });
-    this.#sessions.push(zk);
-    return zk;
+  /** A session in the root of this test, which need not exist. */
+  async session(options: Partial<ZooKeeperOptions> & { servers?: string } = {}): Promise<ZooKeeper> {
+    const servers = `${options.servers ?? this.server.connectString}/test-${this.#tests}`;
+    return closing(await connect({ sessionTimeoutMs: 20_000, ...options, servers }));
+  }
+
+  /** A session in the root of this test, which exists. */
+  async connected(options: Partial<ZooKeeperOptions> & { servers?: string } = {}): Promise<ZooKeeper> {
+    const client = await this.session(options);
+    await client.ensurePath('/');
+    return client;
+  }
+
+  /** A session through a proxy. */
+  async proxied(sessionTimeoutMs: number): Promise<{ proxy: TcpProxy; client: ZooKeeper }> {
+    const [server] = this.server.servers;
+    if (server === undefined) throw new Error('the ensemble has no server');
+    const proxy = await stopping(TcpProxy.start(server));
+    return { proxy, client: await this.connected({ servers: proxy.connectString, sessionTimeoutMs }) };
   }
 
   /** Stops a cache after the test. */
   stopping<T extends { stop(): void }>(cache: T): T {
-    this.#stops.push(() => cache.stop());
+    onTestEnd(() => cache.stop());
     return cache;
   }
 

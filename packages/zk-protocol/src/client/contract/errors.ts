@@ -1,6 +1,6 @@
 import { NodepoolError } from '../../base/errors.js';
 
-/** Stable code of each ZooKeeper error this project reacts to; every other server code becomes `ZK_SERVER_ERROR`. */
+/** Stable error codes; any other error number of a server becomes `ZK_SERVER_ERROR`. */
 export type ZooKeeperErrorCode =
   | 'ZK_NO_NODE'
   | 'ZK_NODE_EXISTS'
@@ -24,9 +24,9 @@ export type ZooKeeperErrorCode =
 /** A ZooKeeper call failed. */
 export class ZooKeeperError extends NodepoolError {
   declare readonly code: ZooKeeperErrorCode;
-  /** The path the call was about, without chroot. */
+  /** Path of the call, without chroot. */
   readonly path: string | undefined;
-  /** The server's number for the error, e.g. -101; `undefined` when the error arose on this side. */
+  /** The server's error number, e.g. -101; `undefined` for errors of the client. */
   readonly serverCode: number | undefined;
 
   constructor(
@@ -40,9 +40,9 @@ export class ZooKeeperError extends NodepoolError {
   }
 }
 
-/** A multi was refused as a whole; `code` and `path` are those of the part that failed. */
+/** A multi was rejected as a whole; `code` and `path` are those of the failed operation. */
 export class MultiError extends ZooKeeperError {
-  /** Index of the operation that failed first. */
+  /** Index of the failed operation. */
   readonly failedIndex: number;
 
   constructor(
@@ -55,7 +55,7 @@ export class MultiError extends ZooKeeperError {
   }
 }
 
-/** True for a {@link ZooKeeperError}, optionally one of the given codes. */
+/** Whether an error is a {@link ZooKeeperError}, optionally with one of the given codes. */
 export function isZooKeeperError(error: unknown, ...codes: ZooKeeperErrorCode[]): error is ZooKeeperError {
   if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') return false;
   return codes.length === 0 ? error.code.startsWith('ZK_') : codes.includes(error.code as ZooKeeperErrorCode);

@@ -3,7 +3,7 @@ import { ZooKeeperError, type ZooKeeperErrorCode } from './errors.js';
 
 const { Exception } = stock;
 
-/** Numbers of the errors a ZooKeeper server may answer with: the package's and those it does not know. */
+/** Error numbers of ZooKeeper servers: those of the package, and two that it lacks. */
 export const ServerCode = {
   RUNTIME_INCONSISTENCY: Exception.RUNTIME_INCONSISTENCY,
   MARSHALLING_ERROR: Exception.MARSHALLING_ERROR,
@@ -60,12 +60,12 @@ const OPERATIONS = new Map<number, string>([
   [106, 'addWatch'],
 ]);
 
-/** Our code for a server's error number; numbers we do not know become `ZK_SERVER_ERROR`. */
+/** Error code for a server's error number; unknown numbers become `ZK_SERVER_ERROR`. */
 export function zooKeeperCode(serverCode: number): ZooKeeperErrorCode {
   return CODES.get(serverCode) ?? 'ZK_SERVER_ERROR';
 }
 
-/** The error for a request the server refused. */
+/** The error of a request that the server rejected. */
 export function serverError(serverCode: number, path: string, opCode: number): ZooKeeperError {
   const code = zooKeeperCode(serverCode);
   return new ZooKeeperError(code, `${operationName(opCode)} ${path}: ${code} (${serverCode})`, { path, serverCode });

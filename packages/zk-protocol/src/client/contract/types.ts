@@ -4,7 +4,7 @@ export interface ServerAddress {
   host: string;
   /** 0 for a Unix socket. */
   port: number;
-  /** Path prefix; when several servers carry one it must be the same. */
+  /** Path prefix; must be the same for all servers that have one. */
   chroot?: string | undefined;
 }
 
@@ -25,20 +25,20 @@ export interface Stat {
 }
 
 /**
- * - `CONNECTED` the session lives and a server answers
- * - `SUSPENDED` no server answers, the session may still live
- * - `LOST` the session is over; ephemerals and locks are gone. A new session follows by itself
+ * - `CONNECTED` the session is alive and a server responds
+ * - `SUSPENDED` no server responds, the session may be alive
+ * - `LOST` the session ended, and with it ephemerals and locks. The client opens a new session
  * - `CLOSED` {@link ZooKeeper.close} was called; final
  */
 export type ConnectionState = 'SUSPENDED' | 'CONNECTED' | 'LOST' | 'CLOSED';
 
-/** What a watch reports; `path` is without chroot. */
+/** Event of a watch; `path` is without chroot. */
 export interface WatchEvent {
   type: 'created' | 'deleted' | 'changed' | 'children';
   path: string;
 }
 
-/** Called for each event, in the server's order and before the reply of the call that caused it. Must not throw. */
+/** Called for each event in the server's order, before the reply to the call that caused it. Must not throw. */
 export type WatchListener = (event: WatchEvent) => void;
 
 /** Access control entry: bit mask of permissions (read 1, write 2, create 4, delete 8, admin 16), scheme, id. */
@@ -48,18 +48,18 @@ export interface Acl {
   id: string;
 }
 
-/** What kind of znode to create; by default a persistent one without a number. */
+/** Kind of znode to create; by default persistent and not sequential. */
 export interface CreateOptions {
   ephemeral?: boolean;
   /** The server appends a 10-digit number. */
   sequential?: boolean;
   container?: boolean;
   ttlMs?: number;
-  /** Default: the connection's `defaultAcl`, which defaults to `world:anyone` with all permissions. */
+  /** @default the connection's `defaultAcl` */
   acl?: readonly Acl[];
 }
 
-/** One part of a {@link ZooKeeper.multi}. `version` `-1` or `undefined` means any. */
+/** An operation of a {@link ZooKeeper.multi}. A `version` of `-1` or `undefined` matches any. */
 export type Operation =
   | ({ op: 'create'; path: string; data?: Buffer | string | undefined } & Pick<
       CreateOptions,
@@ -70,66 +70,66 @@ export type Operation =
   | { op: 'check'; path: string; version?: number };
 
 /**
- * Result of one part, in the order of the operations. The stat of a create is exact but for its times, which are this
- * machine's unless a `set` stands in the same multi: servers up to 3.8 do not send it.
+ * Result of an operation of a {@link ZooKeeper.multi}. Servers up to 3.8 do not send the stat of a create: it is exact
+ * except for its times, which are this machine's unless the multi contains a `set`.
  */
 export type OperationResult =
   { op: 'create'; path: string; stat: Stat } | { op: 'set'; stat: Stat } | { op: 'delete' } | { op: 'check' };
 
-/** One part of a {@link ZooKeeper.multiRead}. */
+/** A read of a {@link ZooKeeper.multiRead}. */
 export interface ReadOperation {
   read: 'data' | 'children';
   path: string;
 }
 
-/** Result of one part of a {@link ZooKeeper.multiRead}: one failing part does not fail the others. */
+/** Result of one read of a {@link ZooKeeper.multiRead}; reads fail independently. */
 export type ReadResult =
   | { read: 'data'; path: string; data: Buffer; stat: Stat }
   | { read: 'children'; path: string; children: string[] }
   | { read: 'error'; path: string; error: Error };
 
-/** Counters since the connection was made. */
+/** Counters since the client was created. */
 export interface ConnectionCounters {
   /** Packets sent, without pings. A multi counts once. */
   requests: number;
-  /** Operations sent: as `requests`, but each part of a multi counts. */
+  /** Operations sent; each operation of a multi counts. */
   operations: number;
-  /** Of the operations, those that change something. */
+  /** Write operations sent. */
   writes: number;
   /** Watch events received. */
   events: number;
-  /** Requests sent or queued that have no answer yet. */
+  /** Unanswered requests, sent or queued. */
   pending: number;
 }
 
 /**
- * A ZooKeeper session. Every method rejects with a `ZooKeeperError` (see errors.ts) and may be called at any time:
- * while SUSPENDED requests wait for the connection up to the session timeout; when a request was sent and the
- * connection broke before its answer it rejects with `ZK_CONNECTION_LOSS` and may or may not have taken effect.
- * Calls made in one tick are written in order in one go; replies come in the same order.
+ * A ZooKeeper session. Methods may be called at any time and reject with a `ZooKeeperError` (see errors.ts). While SUSPENDED,
+ * requests wait for the connection up to the session timeout. If the connection breaks before the reply, a request rejects
+ * with `ZK_CONNECTION_LOSS` and may or may not have taken effect. Calls made in one turn of the event loop are sent in order
+ * in one write; replies have the same order.
  */
 export interface ZooKeeper {
   readonly state: ConnectionState;
   /** `0n` before the first connection. */
   readonly sessionId: bigint;
-  /** Grows with every new session; tells whether an ephemeral made earlier can still exist. */
+  /** Increases with each new session: an ephemeral of an earlier epoch no longer exists. */
   readonly sessionEpoch: number;
   readonly counters: Readonly<ConnectionCounters>;
-  /** How much longer than its timeout a session lives while its only server is paused; 0: not at all. */
+  /** How long a session may outlive its timeout while its only server is paused, in milliseconds. */
   readonly serverPauseMs: number;
 
   /** Calls the listener on every state change, after the state is set. @returns a function that unsubscribes */
   onState(listener: (state: ConnectionState) => void): () => void;
-  /** Resolves once CONNECTED (at once if it is). Rejects when closed or aborted. */
+  /** Resolves when CONNECTED. Rejects when closed or aborted. */
   whenConnected(signal?: AbortSignal): Promise<void>;
 
   create(path: string, data?: Buffer | string, options?: CreateOptions): Promise<string>;
   create2(path: string, data?: Buffer | string, options?: CreateOptions): Promise<{ path: string; stat: Stat }>;
-  /** Creates the path and all its parents where missing. */
+  /** Creates the path and missing parents. */
   ensurePath(path: string): Promise<void>;
   /** @throws ZK_NO_NODE, ZK_BAD_VERSION, ZK_NOT_EMPTY */
   delete(path: string, version?: number): Promise<void>;
-  /** Deletes children first; a path that is already gone is fine. */
+  /** Deletes a subtree; does nothing if it does not exist. */
   deleteRecursive(path: string): Promise<void>;
   exists(path: string, watcher?: WatchListener): Promise<Stat | undefined>;
   getData(path: string, watcher?: WatchListener): Promise<{ data: Buffer; stat: Stat }>;
@@ -138,30 +138,30 @@ export interface ZooKeeper {
   getChildren2(path: string, watcher?: WatchListener): Promise<{ children: string[]; stat: Stat }>;
   getAcl(path: string): Promise<{ acl: Acl[]; stat: Stat }>;
   setAcl(path: string, acl: readonly Acl[], version?: number): Promise<Stat>;
-  /** All or nothing. @throws MultiError naming the part that failed */
+  /** Executes all operations or none. @throws MultiError naming the failed operation */
   multi(operations: readonly Operation[]): Promise<OperationResult[]>;
   multiRead(operations: readonly ReadOperation[]): Promise<ReadResult[]>;
   /** Waits until the server has caught up with its leader. */
   sync(path: string): Promise<void>;
   /**
-   * Adds a persistent watch. It is added again after every reconnect before anything else is sent; what changed in
-   * between is not reported, so listen to {@link onState} and read again when CONNECTED.
+   * Adds a persistent watch. It is added again after each reconnect, before other requests. Changes in between are not
+   * reported, so listen to {@link onState} and read again when CONNECTED.
    */
   addWatch(path: string, mode: 'persistent' | 'persistent-recursive', listener: WatchListener): Promise<void>;
-  /** Removes a listener added by {@link addWatch}; the server-side watch goes with its last listener. */
+  /** Removes a listener added by {@link addWatch}, and the watch itself with its last listener. */
   removeWatch(path: string, listener: WatchListener): Promise<void>;
-  /** Ends the session: ephemerals go at once. Never takes longer than a second; safe to repeat. */
+  /** Ends the session and deletes its ephemerals. Takes at most a second. Safe to repeat. */
   close(): Promise<void>;
 }
 
-/** A {@link ZooKeeper} whose server list can be changed while it runs. */
+/** A {@link ZooKeeper} whose server list can be changed at run time. */
 export interface ZooKeeperConnection extends ZooKeeper {
-  /** Why the last attempt to connect failed; `undefined` when there was none since the last success. */
+  /** Error of the last failed connection attempt; `undefined` after a success. */
   readonly lastFailure: Error | undefined;
   /**
-   * Takes another list of servers into use. The session continues; when the server in use is not on the list, the
-   * connection moves once the requests under way are answered.
-   * @throws ZK_BAD_ARGUMENTS when the list is empty or carries another chroot: that cannot change at run time
+   * Replaces the list of servers. The session continues. If the current server is not on the list, the client leaves it after
+   * pending requests are answered.
+   * @throws ZK_BAD_ARGUMENTS if the list is empty or has another chroot, which cannot change at run time
    */
   resetServers(servers: readonly ServerAddress[]): void;
 }

@@ -56,8 +56,8 @@ function decodeOperation(reader: WireReader, type: number, request: RequestField
 }
 
 /**
- * Servers up to 3.8 answer a create2 inside a multi like a plain create, without the stat. A new znode's stat is known
- * all the same, except for the leader's time: see {@link decodeMulti}.
+ * Servers up to 3.8 reply to a create2 in a multi without the stat. The stat of a new znode is known except for its times;
+ * see {@link decodeMulti}.
  */
 function newNodeStat(reader: WireReader, operation: Operation | undefined): Stat {
   const zxid = reader.headerZxid;
@@ -78,7 +78,7 @@ function newNodeStat(reader: WireReader, operation: Operation | undefined): Stat
   };
 }
 
-/** Results of a multi. @throws MultiError when it was refused */
+/** Results of a multi. @throws MultiError if it was rejected */
 export const decodeMulti: Decoder<OperationResult[]> = (reader, request) => {
   const results: OperationResult[] = [];
   let failedIndex = -1;
@@ -92,7 +92,7 @@ export const decodeMulti: Decoder<OperationResult[]> = (reader, request) => {
       results.push(decodeOperation(reader, type, request, index));
       continue;
     }
-    // Parts before the failed one report 0, those after it -2; -2 alone says at least that it was refused.
+    // Operations before the failed one report 0, those after it -2. A lone -2 still means that the multi was rejected.
     const code = reader.int();
     if (code === 0 || (failedCode !== 0 && failedCode !== ServerCode.RUNTIME_INCONSISTENCY)) continue;
     if (failedCode === 0 || code !== ServerCode.RUNTIME_INCONSISTENCY) {
@@ -105,7 +105,7 @@ export const decodeMulti: Decoder<OperationResult[]> = (reader, request) => {
   return results;
 };
 
-/** Creates without a time get the one another part brought (all parts share it), or else this machine's. */
+/** Sets missing creation times: the time of a `set` in the same multi, which is the same, or this machine's. */
 function fillCreationTime(results: readonly OperationResult[]): void {
   const set = results.find((result) => result.op === 'set');
   let timeMs = set?.stat.mtime ?? 0;
@@ -121,10 +121,10 @@ function multiError(request: RequestFields, failedIndex: number, serverCode: num
   const operation = request.operations[failedIndex];
   const path = operation?.path;
   const code = zooKeeperCode(serverCode);
-  const what = operation === undefined ? 'part' : operation.op;
+  const what = operation === undefined ? 'operation' : operation.op;
   return new MultiError(
     code,
-    `multi of ${request.operations.length} refused: ${what} of ${path ?? '?'} (part ${failedIndex}): ${code} (${serverCode})`,
+    `multi of ${request.operations.length} rejected: ${what} of ${path ?? '?'} (operation ${failedIndex}): ${code} (${serverCode})`,
     { path, serverCode, failedIndex },
   );
 }

@@ -77,7 +77,7 @@ function encodeOperation(writer: WireWriter, operation: Operation, chroot: strin
   const path = operationPath(chroot, operation.path);
   switch (operation.op) {
     case 'create':
-      // create2, so that the result carries the stat
+      // create2, whose result includes the stat
       multiHeader(writer, OpCode.CREATE2, false);
       writer.string(path);
       writer.data(operation.data ?? '');
@@ -102,7 +102,7 @@ function encodeOperation(writer: WireWriter, operation: Operation, chroot: strin
   }
 }
 
-/** `request.acl` is the default for the creates among the parts. */
+/** `request.acl` is the default ACL of creates. */
 export const encodeMulti: Encoder = (writer, request) => {
   for (const operation of request.operations) encodeOperation(writer, operation, request.chroot, request.acl);
   multiHeader(writer, -1, true);
@@ -122,12 +122,12 @@ export function createFlags(ephemeral: boolean | undefined, sequential: boolean 
   return (ephemeral === true ? CreateFlag.EPHEMERAL : 0) | (sequential === true ? CreateFlag.SEQUENTIAL : 0);
 }
 
-/** Number of a persistent watch's mode. */
+/** Protocol number of a watch mode. */
 export function watchModeNumber(mode: keyof typeof AddWatchMode): number {
   return AddWatchMode[mode];
 }
 
-/** The first packet of a connection; a zero session id asks for a new session. */
+/** The first packet of a connection; a session id of zero requests a new session. */
 export function connectRequest(
   lastZxid: bigint,
   sessionTimeoutMs: number,
@@ -157,7 +157,7 @@ export function writeAuth(writer: WireWriter, scheme: string, auth: Uint8Array):
   writer.endFrame(mark);
 }
 
-/** Watches to set again on a new connection; paths include the chroot. */
+/** Watches to set on a new connection; paths include the chroot. */
 export interface WatchPaths {
   data: string[];
   exists: string[];

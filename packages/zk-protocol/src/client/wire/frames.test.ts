@@ -22,7 +22,7 @@ function split(chunks: readonly Buffer[]): Buffer[] {
 }
 
 describe('FrameSplitter', () => {
-  it('finds the same frames however the stream is cut', () => {
+  it('finds the same frames for any chunk boundaries', () => {
     fc.assert(
       fc.property(
         fc.array(fc.uint8Array({ maxLength: 40 }), { maxLength: 10 }),
@@ -42,7 +42,7 @@ describe('FrameSplitter', () => {
     );
   });
 
-  it('refuses a length that cannot be', () => {
+  it('rejects an impossible length', () => {
     expect(() => split([Buffer.from([0xff, 0xff, 0xff, 0xff])])).toThrow(MalformedFrameError);
     expect(() => split([Buffer.from('SSH-2.0-OpenSSH')])).toThrow(MalformedFrameError);
   });

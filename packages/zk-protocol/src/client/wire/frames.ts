@@ -1,12 +1,11 @@
 import { MalformedFrameError, type WireReader } from './reader.js';
 
-/** Largest reply accepted; a bigger length prefix is garbage, not an answer. */
+/** Largest accepted reply; a larger length prefix is garbage. */
 const MAX_FRAME_BYTES = 128 * 1024 * 1024;
 const EMPTY = Buffer.alloc(0);
 
 /**
- * Cuts a byte stream into length-prefixed frames: in a loop, without copying frames that lie whole in a chunk, and
- * copying each byte of a frame that spans chunks once.
+ * Splits a byte stream into length-prefixed frames, without recursion. Copies only frames that span chunks, each byte once.
  */
 export class FrameSplitter {
   #chunk: Buffer = EMPTY;
@@ -14,10 +13,10 @@ export class FrameSplitter {
   /** Collects a frame (with its prefix) that spans chunks; `undefined` until its length is known. */
   #partial: Buffer | undefined;
   #partialBytes = 0;
-  /** Up to three bytes of a length prefix that was cut. */
+  /** Up to three bytes of an incomplete length prefix. */
   #prefix: Buffer = EMPTY;
 
-  /** Hands over the next chunk; call {@link next} until it answers false before pushing another. */
+  /** Adds the next chunk; call {@link next} until it returns false before adding another. */
   push(chunk: Buffer): void {
     if (this.#partial !== undefined) {
       const taken = chunk.copy(this.#partial, this.#partialBytes);
@@ -31,7 +30,7 @@ export class FrameSplitter {
     this.#position = 0;
   }
 
-  /** Points the reader at the next whole frame. @returns false when there is none yet */
+  /** Sets the reader to the next complete frame. @returns false if there is none yet */
   next(reader: WireReader): boolean {
     if (this.#partial !== undefined) {
       if (this.#partialBytes < this.#partial.length) return false;

@@ -45,5 +45,5 @@ export const CreateFlag = {
 /** Mode numbers of an addWatch request. */
 export const AddWatchMode = { persistent: 0, 'persistent-recursive': 1 } as const;
 
-/** Watcher type of a removeWatches request: data and child watches alike. */
+/** Watcher type of a removeWatches request: data and child watches. */
 export const WATCHER_TYPE_ANY = 3;

@@ -2,20 +2,20 @@ import type { Acl, Stat } from '../contract/types.js';
 
 const TWO_POW_32 = 0x1_0000_0000;
 
-/** A frame says something the protocol does not allow. */
+/** A frame violates the protocol. */
 export class MalformedFrameError extends Error {}
 
-/** Reads jute primitives of one frame. The object is reused for frame after frame. */
+/** Reads jute primitives of one frame. Reused for successive frames. */
 export class WireReader {
   buffer: Buffer = Buffer.alloc(0);
   offset = 0;
   /** First byte after the frame. */
   end = 0;
-  /** Session of the connection the frames come from. */
+  /** Session of the connection. */
   sessionId = 0n;
   #start = 0;
 
-  /** Points the reader at the frame `[start, end)` of the buffer. */
+  /** Sets the frame to `[start, end)` of the buffer. */
   reset(buffer: Buffer, start: number, end: number): this {
     this.buffer = buffer;
     this.#start = start;
@@ -24,7 +24,7 @@ export class WireReader {
     return this;
   }
 
-  /** Transaction id in the header of the reply: for a write, its own. */
+  /** Transaction id in the header of the reply; of a write, its own. */
   get headerZxid(): bigint {
     return this.buffer.readBigInt64BE(this.#start + 4);
   }
@@ -52,7 +52,7 @@ export class WireReader {
     return value;
   }
 
-  /** A long within the range of exact numbers, such as a time in milliseconds. */
+  /** A long that fits a number exactly, such as a time in milliseconds. */
   longNumber(): number {
     this.#need(8);
     const value = this.buffer.readInt32BE(this.offset) * TWO_POW_32 + this.buffer.readUInt32BE(this.offset + 4);
@@ -67,7 +67,7 @@ export class WireReader {
     return value;
   }
 
-  /** A copy, so that keeping a small body does not keep the whole chunk it came in. Null bodies become empty. */
+  /** A copy, as a slice would keep the whole chunk in memory. A null body becomes empty. */
   data(): Buffer {
     const length = this.#length();
     const value = Buffer.from(this.buffer.subarray(this.offset, this.offset + length));
@@ -120,7 +120,7 @@ export class WireReader {
 
   #need(bytes: number): void {
     if (this.offset + bytes > this.end) {
-      throw new MalformedFrameError(`frame ends ${this.offset + bytes - this.end} bytes too early`);
+      throw new MalformedFrameError(`frame is ${this.offset + bytes - this.end} bytes too short`);
     }
   }
 }

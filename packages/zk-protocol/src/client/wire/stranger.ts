@@ -2,12 +2,12 @@ const SHOWN_BYTES = 40;
 const TLS_ALERT = 0x15;
 
 /**
- * Says what kind of server answers a session request with something else.
- * @param answer - its first bytes
+ * Describes a server that does not reply to a session request as ZooKeeper does.
+ * @param answer - first bytes of its reply
  */
 export function describeStranger(answer: Buffer): string {
   if (answer[0] === TLS_ALERT && answer[1] === 3) {
-    return 'does not answer as ZooKeeper: it wants TLS, set "zookeeper-tls" or use its port without TLS';
+    return 'does not answer as ZooKeeper: it expects TLS; set "zookeeper-tls" or use its port without TLS';
   }
   const line =
     answer

@@ -5,7 +5,7 @@ import { WireWriter } from './writer.js';
 import '../../../test/support/same-examples.js';
 
 describe('WireWriter and WireReader', () => {
-  it('give back what was written', () => {
+  it('read what was written', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 }),
@@ -39,7 +39,7 @@ describe('WireWriter and WireReader', () => {
     );
   });
 
-  it('never touches a batch again that was taken', () => {
+  it('never overwrites a batch that was taken', () => {
     const writer = new WireWriter();
     const batches: { buffer: Buffer; text: string }[] = [];
     for (let i = 0; i < 200; i += 1) {
@@ -51,7 +51,7 @@ describe('WireWriter and WireReader', () => {
     for (const { buffer, text } of batches) expect(buffer.toString()).toBe(text);
   });
 
-  it('keeps a batch together that outgrows its slab', () => {
+  it('keeps a batch contiguous that outgrows its slab', () => {
     const writer = new WireWriter();
     writer.raw(Buffer.alloc(60_000, 'a'));
     const mark = writer.beginFrame();
@@ -63,7 +63,7 @@ describe('WireWriter and WireReader', () => {
     expect(batch.readInt32BE(60_000)).toBe(300_004);
   });
 
-  it('forgets what is rewound', () => {
+  it('discards rewound data', () => {
     const writer = new WireWriter();
     writer.int(1);
     const mark = writer.beginFrame();
@@ -74,7 +74,7 @@ describe('WireWriter and WireReader', () => {
     expect(writer.take()).toEqual(Buffer.from([0, 0, 0, 1, 0, 0, 0, 2]));
   });
 
-  it('does not read beyond the frame', () => {
+  it('rejects reads beyond the frame', () => {
     const reader = new WireReader().reset(Buffer.from([0, 0, 0, 9, 65, 66]), 0, 6);
 
     expect(() => reader.string()).toThrow(MalformedFrameError);

@@ -1,8 +1,8 @@
 const SLAB_BYTES = 64 * 1024;
 
 /**
- * Encodes jute primitives into large slabs. A batch is taken as one slice of the slab; the slab is never written twice
- * (a socket may hold on to it), a new one is made when it is used up.
+ * Encodes jute primitives into large slabs. A batch is taken as one slice of the slab. A slab is never overwritten, as a
+ * socket may still use it; a full slab is replaced.
  */
 export class WireWriter {
   #buffer: Buffer = Buffer.allocUnsafeSlow(SLAB_BYTES);
@@ -31,7 +31,7 @@ export class WireWriter {
     return length;
   }
 
-  /** Forgets everything from the mark on. */
+  /** Discards everything after the mark. */
   rewind(mark: number): void {
     this.#offset = this.#batchStart + mark;
   }
@@ -54,7 +54,7 @@ export class WireWriter {
     this.#offset = this.#buffer.writeBigInt64BE(value, this.#offset);
   }
 
-  /** A long within the range of exact numbers. */
+  /** A long that fits a number exactly. */
   longNumber(value: number): void {
     this.int(Math.floor(value / 0x1_0000_0000));
     this.int(value >>> 0);
@@ -65,7 +65,7 @@ export class WireWriter {
     this.#buffer[this.#offset++] = value ? 1 : 0;
   }
 
-  /** A string, or a buffer, with its length in front. */
+  /** A string or bytes with a length prefix. */
   data(value: string | Uint8Array): void {
     if (typeof value === 'string') {
       this.string(value);
@@ -85,7 +85,7 @@ export class WireWriter {
     this.#offset = at + 4 + written;
   }
 
-  /** Bytes as they are, without a length. */
+  /** Bytes without a length prefix. */
   raw(value: Uint8Array): void {
     this.#ensure(value.length);
     this.#buffer.set(value, this.#offset);
@@ -104,7 +104,7 @@ export class WireWriter {
     if (this.#offset + bytes > this.#buffer.length) this.#grow(bytes);
   }
 
-  /** Moves the unfinished batch to the front of a new slab that has room for `bytes` more. */
+  /** Moves the unfinished batch to a new slab with space for `bytes` more. */
   #grow(bytes: number): void {
     const pending = this.pendingBytes;
     const wanted = pending + bytes;
