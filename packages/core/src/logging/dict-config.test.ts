@@ -37,42 +37,6 @@ describe('a logging configuration', () => {
     expect(readFileSync(join(dir, 'b.log'), 'utf8')).toContain('round 3');
   });
 
-  it('in ini style means the same', () => {
-    const dir = tempDir();
-    const ini = `[loggers]
-keys=root,np
-[handlers]
-keys=console, file
-[formatters]
-keys=simple
-[logger_root]
-level=WARNING
-handlers=console
-[logger_np]
-level=DEBUG
-handlers=file
-qualname=nodepool
-propagate=0
-[handler_console]
-class=StreamHandler
-args=(sys.stdout,)
-[handler_file]
-class=handlers.RotatingFileHandler
-formatter=simple
-args=('${dir}/np.log', 'a', 1000000, 3)
-[formatter_simple]
-format=%(levelname)s %(message)s
-`;
-    const configFile = join(tempDir({ 'logging.conf': ini }), 'logging.conf');
-    const { logger, close, stdout } = memoryLogging({ configFile });
-
-    logger.debug('hello');
-    close();
-
-    expect(readFileSync(join(dir, 'np.log'), 'utf8')).toBe('DEBUG hello\n');
-    expect(stdout()).toBe('');
-  });
-
   it.each([
     ['missing.yaml', undefined, /missing\.yaml cannot be read: ENOENT/],
     ['a.yaml', 'handlers: [', /a\.yaml:1:\d+: YAML parsing failed/],

@@ -49,43 +49,6 @@ describe('a line of text', () => {
     );
   });
 
-  it('shows an error with its causes, and its stack at debug level only', () => {
-    const error = new Error('outer', { cause: Object.assign(new Error('inner'), { code: 'ECONNRESET' }) });
-    const normal = memoryLogging();
-    const debug = memoryLogging({ level: 'debug' });
-
-    normal.logger.error('Failed', { error });
-    debug.logger.error('Failed', { error });
-
-    expect(normal.stdout()).toBe('ERROR nodepool: Failed error="outer: caused by inner (ECONNRESET)"\n');
-    expect(debug.stdout()).toContain('ERROR nodepool:   Error: outer\n');
-  });
-
-  it('names a cause once that the message quotes, and what is behind it', () => {
-    const { logger, stdout } = memoryLogging();
-    const coded = (message: string, code: string, cause?: Error) =>
-      Object.assign(new Error(message, { cause }), { code });
-    const full = coded('ENOSPC: no space left', 'ENOSPC', new Error('the disk'));
-
-    logger.error('Failed', { error: coded('cannot write a: ENOSPC: no space left', 'NODEPOOL_X', full) });
-    logger.error('Failed', { error: new Error('it ended: gone', { cause: coded('gone', 'ECONNRESET') }) });
-
-    expect(stdout()).toBe(
-      'ERROR nodepool: Failed error="cannot write a: ENOSPC: no space left (NODEPOOL_X): caused by the disk"\n' +
-        'ERROR nodepool: Failed error="it ended: gone: caused by gone (ECONNRESET)"\n',
-    );
-  });
-
-  it('redacts secrets at any depth and cannot be forged by values', () => {
-    const { logger, stdout } = memoryLogging();
-
-    logger.info('Login', { password: 'p', auth: { api_token: 't', user: 'u' }, note: 'a\nERROR b=c' });
-
-    expect(stdout()).toBe(
-      'INFO nodepool: Login password=[redacted] auth={"api_token":"[redacted]","user":"u"} note="a\\nERROR b=c"\n',
-    );
-  });
-
   it('quotes ids that could forge an annotation or a line', () => {
     const { logger, stdout } = memoryLogging();
 
@@ -94,23 +57,5 @@ describe('a line of text', () => {
     expect(stdout()).toBe(
       'INFO nodepool: [e: "x] [node: 7"] [node_request: "1]"] [node: "2\\nERROR nodepool: forged"] Seen\n',
     );
-  });
-
-  it('keeps fields whose names mean something to winston', () => {
-    const { logger, stdout } = memoryLogging();
-
-    logger.child({ level: 7, timestamp: 't' }).info('Odd', { message: 'm', exception: true, logger: 'l' });
-
-    expect(stdout()).toBe('INFO nodepool: Odd level_=7 timestamp_=t message_=m exception_=true logger_=l\n');
-  });
-
-  it('survives values that have no JSON', () => {
-    const { logger, stdout } = memoryLogging();
-    const circle: Record<string, unknown> = {};
-    circle['self'] = circle;
-
-    logger.info('Odd', { circle, big: 1n, none: undefined });
-
-    expect(stdout()).toMatch(/^INFO nodepool: Odd circle="\[not shown: .*" big="?1"?\n$/s);
   });
 });

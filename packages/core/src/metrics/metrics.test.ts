@@ -3,12 +3,10 @@ import { newRequest } from '@nodepool/zk-protocol';
 import { silentLogger } from '../contract/logger.js';
 import { VirtualClock } from '../testing/virtual-clock.js';
 import { Metrics } from './metrics.js';
-import type { ProcessUsage } from './types.js';
 
-function create(processUsage?: () => ProcessUsage): Metrics {
+function create(): Metrics {
   return new Metrics({
     ...{ clock: new VirtualClock(100_000), logger: silentLogger, hostname: 'nl01', pid: 1, version: '1.2.3' },
-    processUsage,
   });
 }
 
@@ -81,32 +79,4 @@ it('shows launches, deletions, calls, leaks and states of operations', async () 
     'nodepool_sweep_found_total{work="lost-request"}': 2,
   });
   expect(Object.keys(samples)).not.toContain('nodepool_sweep_found_total{work="deletion"}');
-});
-
-it('shows what the process uses, read once for all of it', async () => {
-  let readings = 0;
-  const metrics = create(() => {
-    readings++;
-    return {
-      ...{ startTimeSeconds: 5, cpuUserSeconds: 2, cpuSystemSeconds: 1, residentBytes: 10 },
-      ...{ heapUsedBytes: 3, heapTotalBytes: 4, eventLoopUtilization: 0.25, openFiles: undefined },
-    };
-  });
-
-  const samples = await samplesOf(metrics);
-
-  expect(samples).toMatchObject({
-    process_cpu_seconds_total: 3,
-    process_resident_memory_bytes: 10,
-    nodejs_eventloop_utilization: 0.25,
-    'nodepool_build_info{version="1.2.3"}': 1,
-  });
-  expect(Object.keys(samples)).not.toContain('process_open_fds');
-  expect(readings).toBe(1);
-});
-
-it('says nothing of what it does not know', async () => {
-  const samples = await samplesOf(create());
-
-  expect(Object.keys(samples)).toEqual(['nodepool_build_info{version="1.2.3"}']);
 });

@@ -1,11 +1,9 @@
-import { renderTable } from './table.js';
 import { describe, expect, it } from 'vitest';
-import { newNode, newRequest, type Json, type NodeId, type NodeRecord, type RequestId } from '@nodepool/zk-protocol';
+import { newNode, type Json, type NodeId, type NodeRecord, type RequestId } from '@nodepool/zk-protocol';
 import { toPythonRepr } from '../text/python-text.js';
 import { formatAge } from './age.js';
 import { ListingJsonWriter, listingToJson, listingToTable, toCell } from './listing.js';
 import { extendedNodeListing, nodeListing, type NodeRow } from './nodes.js';
-import { requestListing } from './requests.js';
 
 const NOW_MS = 1_700_000_000_000;
 
@@ -163,19 +161,6 @@ describe('a listing that is written again and again', () => {
   });
 });
 
-describe('request listing', () => {
-  it('prints each label as often as it was asked for, as Nodepool does', () => {
-    const labels = Array.from({ length: 12 }, (_, i) => (i % 4 === 0 ? 'big' : 'small'));
-    const request = { ...newRequest({ labels, requestor: 'zuul' }, 0), id: '200-0000000001' as RequestId };
-
-    const [row] = listingToTable(requestListing, [request], NOW_MS, { fields: new Set(['node_types']) })
-      .split('\n')
-      .slice(3);
-
-    expect(row).toBe(`| ${labels.join(',')} |`);
-  });
-});
-
 describe('formatAge', () => {
   it.each([
     [0, '00:00:00:00'],
@@ -204,30 +189,6 @@ describe('cells', () => {
 
   it('quotes text the way Python does', () => {
     expect(toPythonRepr(`both ' and "`)).toBe(`'both \\' and "'`);
-  });
-});
-
-describe('a table that has to fit', () => {
-  const headers = ['ID', 'Long Title', 'Text'];
-  const rows = [['0000000042', 'x'.repeat(40), 'y'.repeat(30)]];
-  const widthOf = (text: string) => Math.max(...text.split('\n').map((line) => line.length));
-
-  it('is as wide as it needs to be when nothing is said', () => {
-    expect(renderTable(headers, rows)).toBe(renderTable(headers, rows, 90));
-  });
-
-  it('cuts the longest cells until it fits', () => {
-    const text = renderTable(headers, rows, 60);
-
-    expect(widthOf(text)).toBe(60);
-    expect(text.split('\n')[3]).toBe(`| 0000000042 | ${'x'.repeat(19)}… | ${'y'.repeat(19)}… |`);
-  });
-
-  it('keeps titles whole, and is too wide rather than useless', () => {
-    const text = renderTable(headers, rows, 10);
-
-    expect(text.split('\n')[1]).toBe('| ID       | Long Title | Text     |');
-    expect(text.split('\n')[3]).toBe('| 0000000… | xxxxxxxxx… | yyyyyyy… |');
   });
 });
 

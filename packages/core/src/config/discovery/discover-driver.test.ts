@@ -4,36 +4,8 @@ import { describe, expect, it, vi } from 'vitest';
 import { tempDir } from '../../../test/support/temp-dir.js';
 import { VirtualClock } from '../../testing/virtual-clock.js';
 import { discoverDriver } from './discover-driver.js';
-import { plainDriver } from '../../../test/support/plain-driver.js';
+import { codeOf, packageFiles } from '../../../test/support/driver-packages.js';
 import { inspectDrivers } from '../inspect-drivers.js';
-import { listInstalledDrivers } from './list-drivers.js';
-import { createDriverRegistry } from './registry.js';
-
-interface Package {
-  driver?: string;
-  apiVersion?: number;
-  exports?: unknown;
-  code?: string;
-}
-
-const codeOf = (name: string) =>
-  `export const driver = { name: '${name}', apiVersion: 1, capabilities: {}, schema: {},
-    getProviderConfig() {}, getProvider() {}, resets: 0, reset() { this.resets++; } };`;
-
-/** Files of a package `name` below `folder`. */
-function packageFiles(folder: string, name: string, { driver = 'x', apiVersion = 1, exports, code }: Package = {}) {
-  const manifest = {
-    name,
-    version: '1.2.3',
-    type: 'module',
-    exports: exports ?? './main.js',
-    nodepool: { driver, apiVersion },
-  };
-  return {
-    [`${folder}/${name}/package.json`]: JSON.stringify(manifest),
-    [`${folder}/${name}/main.js`]: code ?? codeOf(driver),
-  };
-}
 
 async function failure(name: string, files: Record<string, string>): Promise<string> {
   const searchFrom = [tempDir(files)];
@@ -290,35 +262,6 @@ describe('a driver whose import never ends', () => {
   });
 });
 
-describe('the registry', () => {
-  it('loads a driver once and resets what it loaded', async () => {
-    const registry = createDriverRegistry({ searchFrom: [tempDir(packageFiles('node_modules', 'nodepool-driver-x'))] });
-
-    const [first, second] = await Promise.all([registry.get('x'), registry.get('x')]);
-    await registry.reset();
-
-    expect(first).toBe(second);
-    expect(first).toMatchObject({ resets: 1 });
-    expect(registry.loaded().map(({ packageName }) => packageName)).toEqual(['nodepool-driver-x']);
-  });
-});
-
-describe('the list of installed drivers', () => {
-  it('shows each with its version and place, without loading it', async () => {
-    const dir = tempDir({
-      ...packageFiles('node_modules', '@nodepool/driver-static', { driver: 'static', code: 'throw 1' }),
-      ...packageFiles('node_modules', '@acme/nodepool-driver-x', { apiVersion: 9 }),
-      'node_modules/@nodepool/core/package.json': '{}',
-      'node_modules/nodepool-driver-broken/package.json': '{',
-    });
-
-    expect(await listInstalledDrivers({ searchFrom: [dir] })).toEqual([
-      expect.objectContaining({ name: 'static', packageName: '@nodepool/driver-static', isUsable: true }),
-      expect.objectContaining({ name: 'x', packageVersion: '1.2.3', apiVersion: 9, isUsable: false }),
-    ]);
-  });
-});
-
 describe('the inspection of installed drivers', () => {
   it('says of each what is wrong, and what to do', async () => {
     const files = {
@@ -338,28 +281,5 @@ describe('the inspection of installed drivers', () => {
         expect.stringMatching(/^hidden by @nodepool\/driver-x in .* write driver: "nodepool-driver-x"$/),
       ],
     ]);
-  });
-});
-
-describe('a registry whose driver cannot be reset', () => {
-  it('says which one', async () => {
-    const driver = plainDriver('x', {
-      reset: () => {
-        throw new Error('stuck');
-      },
-    });
-    const registry = createDriverRegistry({ searchFrom: [], drivers: [driver] });
-
-    await expect(registry.reset()).rejects.toThrow('driver "x" cannot drop its state: stuck');
-  });
-
-  it('says which one hangs', async () => {
-    const clock = new VirtualClock();
-    const driver = plainDriver('x', { reset: () => new Promise<void>(() => undefined) });
-    const registry = createDriverRegistry({ searchFrom: [], drivers: [driver], clock });
-
-    await expect(clock.run(registry.reset())).rejects.toThrow(
-      'driver "x" cannot drop its state: its reset has not ended within 15 s',
-    );
   });
 });

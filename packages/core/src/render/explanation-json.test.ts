@@ -1,0 +1,38 @@
+import { expect, it } from 'vitest';
+import { explanationFromJson, explanationToJson } from './explanation-json.js';
+import type { RequestExplanation } from '../launcher/plan/explanation.js';
+
+const EXPLANATION: RequestExplanation = {
+  ...{ requestId: '200-0000000001', state: 'requested', labels: ['big'], requestor: 'zuul', tenant: 'one' },
+  ...{ nodes: [], ageMs: 61_500, launchError: null, launches: [] },
+  pools: [
+    {
+      ...{ provider: 'sky', pool: 'main', launcherId: 'nl01', own: true, action: 'wait', rule: 'max-concurrency' },
+      ...{ text: 'at quota', details: { resource: 'cores', limit: Infinity, labels: ['big'] } },
+      ...{ position: 2, remedy: 'wait', hindrances: ['host1 is down'] },
+    },
+  ],
+};
+
+it('writes seconds, and no number that JSON lacks', () => {
+  const json = explanationToJson(EXPLANATION);
+
+  expect(json).toMatchObject({ request: '200-0000000001', age: 61.5, tenant_name: 'one' });
+  expect(json).toMatchObject({ pools: [{ details: { resource: 'cores', limit: null, labels: ['big'] } }] });
+});
+
+it('is read as it was written', () => {
+  const json: unknown = JSON.parse(JSON.stringify(explanationToJson(EXPLANATION)));
+
+  expect(explanationFromJson(json)).toMatchObject({
+    ...EXPLANATION,
+    pools: [{ ...EXPLANATION.pools[0], details: { resource: 'cores', labels: ['big'] } }],
+  });
+});
+
+it.each([null, [], { state: 'requested' }, { state: 5, pools: [] }, { state: 'requested', pools: [5] }])(
+  'takes %j for no explanation',
+  (value) => {
+    expect(explanationFromJson(value)).toBeUndefined();
+  },
+);
