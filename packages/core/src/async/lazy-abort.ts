@@ -20,6 +20,11 @@ export class LazyAbort {
     return this.#controller.signal;
   }
 
+  /** Notes the cause without firing a signal that was handed out: nothing listens any more. */
+  end(cause: Error): void {
+    this.#cause ??= cause;
+  }
+
   /** Only the first cause counts. */
   abort(cause: Error): void {
     this.#cause ??= cause;

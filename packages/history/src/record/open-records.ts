@@ -125,7 +125,9 @@ export class OpenNode extends OpenRecord implements KnownNode {
     this.id = node.id;
     const { labels, provider, pool, allocatedTo, resources } = node;
     this.facts = {
-      ...{ request: allocatedTo ?? undefined, labels, pool: `${provider ?? ''}/${pool ?? ''}` },
+      request: allocatedTo ?? undefined,
+      labels,
+      pool: `${provider ?? ''}/${pool ?? ''}`,
       ...(resources && { resources: withoutInstances(resources) }),
     };
   }

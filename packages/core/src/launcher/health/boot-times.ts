@@ -12,6 +12,7 @@ export class BootTimes {
   readonly #medians: number[] = [];
   #times: number[] = [];
   #beganMs = 0;
+  #usualMs: number | undefined;
 
   /** @param tookMs - from creation until ready */
   note(tookMs: number, nowMs: number): void {
@@ -19,15 +20,17 @@ export class BootTimes {
       this.#medians.push(medianOf(this.#times));
       if (this.#medians.length > INTERVALS) this.#medians.shift();
       this.#times = [];
+      this.#usualMs = medianOf(this.#medians);
     }
     if (this.#times.length === 0) this.#beganMs = nowMs;
-    if (this.#times.length < PER_INTERVAL) this.#times.push(tookMs);
+    if (this.#times.length >= PER_INTERVAL) return;
+    this.#times.push(tookMs);
+    if (this.#medians.length === 0) this.#usualMs = medianOf(this.#times);
   }
 
   /** In ms; `undefined` while nothing is known. */
   get usualMs(): number | undefined {
-    if (this.#medians.length > 0) return medianOf(this.#medians);
-    return this.#times.length === 0 ? undefined : medianOf(this.#times);
+    return this.#usualMs;
   }
 }
 

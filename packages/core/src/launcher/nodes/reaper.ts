@@ -106,7 +106,8 @@ export class Reaper {
     if (this.#stop.signal.aborted || !this.#context.life.isActive) return false;
     const node = this.#context.mirror.nodes.get(id);
     if (!node) return false;
-    const verdict = judgeNode(node, this.#factsOf(node));
+    const isLocked = this.#context.mirror.nodes.contenders(id) > 0;
+    const verdict = isLocked ? 'keep' : judgeNode(node, this.#factsOf(node));
     if (verdict === 'keep') {
       this.#endOthersTurn(id);
       return false;
@@ -128,13 +129,11 @@ export class Reaper {
   }
 
   #factsOf(node: NodeRecord): NodeFacts {
-    const { nodes, requests } = this.#context.mirror;
     const { id, allocatedTo, launcher, state } = node;
-    const isLocked = nodes.contenders(id) > 0;
-    const request = allocatedTo === null ? undefined : requests.get(allocatedTo);
+    const request = allocatedTo === null ? undefined : this.#context.mirror.requests.get(allocatedTo);
     return {
-      ...{ isLocked, request },
-      unwantedForMs: state === 'init' && !isLocked && isUnwanted(node, request) ? this.#unwantedForMs(id) : 0,
+      request,
+      unwantedForMs: state === 'init' && isUnwanted(node, request) ? this.#unwantedForMs(id) : 0,
       hasLauncherLeft: this.#gone.has(launcher ?? ''),
       isHoldOrdered: this.#holds.find(id) !== undefined,
       isOurs: this.#providers.providerOf(node) !== undefined,

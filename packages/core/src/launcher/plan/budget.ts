@@ -13,7 +13,16 @@ import { reason } from './candidates.js';
 import { OrderLimits } from './order-limits.js';
 import { countOf } from './rules.js';
 import { amountText } from './texts.js';
-import type { Assignment, AssignmentPart, PlannedRequest, PoolView, Reason, Reservation, RuleName } from './types.js';
+import type {
+  Assignment,
+  AssignmentPart,
+  PlannedRequest,
+  PoolView,
+  QuotaView,
+  Reason,
+  Reservation,
+  RuleName,
+} from './types.js';
 
 /** What one request may get now, and what keeps it from getting the rest. */
 export interface Fit {
@@ -43,6 +52,8 @@ export interface Demand {
  */
 export class Budget {
   readonly #view: PoolView;
+  /** As it was when the pass began: the view counts it anew each time. */
+  readonly #quota: QuotaView;
   readonly #taken = new Set<string>();
   #providerRest: Resources | undefined;
   readonly #poolRest: Resources;
@@ -61,7 +72,8 @@ export class Budget {
 
   constructor(view: PoolView) {
     this.#view = view;
-    const { quota, pool } = view;
+    const { pool } = view;
+    const quota = (this.#quota = view.quota);
     this.#providerRest =
       quota.providerTotal && !pool.ignoreProviderQuota
         ? subtractFromLimit(quota.providerTotal, quota.providerUsed)
@@ -77,7 +89,7 @@ export class Budget {
 
   /** Operators may allow fewer nodes than the configuration and the cloud. @returns what is left of the provider */
   #applyCeilings(): Resources | undefined {
-    const { quota } = this.#view;
+    const quota = this.#quota;
     const { provider, pool } = ceilingsOf(this.#view);
     if (pool !== Infinity) lower(this.#poolRest, pool - (quota.poolUsed['instances'] ?? 0));
     if (provider === Infinity) return this.#providerRest;
@@ -229,8 +241,8 @@ export class Budget {
     if (scratch.limited) return scratch.limited;
     const tooMany = this.#launches.shortage(scratch.launched.length);
     if (tooMany) return tooMany;
-    const { quota, pool, provider } = this.#view;
-    if (quota.providerTotal === undefined && !pool.ignoreProviderQuota) {
+    const { pool, provider } = this.#view;
+    if (this.#quota.providerTotal === undefined && !pool.ignoreProviderQuota) {
       scratch.isKnown = false;
       return reason('pool-full', `limits of provider "${provider}" are not known yet`, 'the cloud answers', { label });
     }
@@ -274,8 +286,8 @@ export class Budget {
   }
 
   #needOf(labels: readonly string[]): Resources {
-    const { quota, pool } = this.#view;
-    return sumResources(labels.filter((label) => pool.labels.has(label)).map((label) => quota.need(label)));
+    const { pool } = this.#view;
+    return sumResources(labels.filter((label) => pool.labels.has(label)).map((label) => this.#quota.need(label)));
   }
 }
 

@@ -13,7 +13,7 @@ function node(changes: Partial<NodeRecord>): NodeRecord {
 /** Unlocked, without a request, of a provider that this launcher has. */
 function facts(changes: Partial<NodeFacts> = {}): NodeFacts {
   return {
-    ...{ isLocked: false, request: undefined, unwantedForMs: 0, hasLauncherLeft: false, isHoldOrdered: false },
+    ...{ request: undefined, unwantedForMs: 0, hasLauncherLeft: false, isHoldOrdered: false },
     ...{ isOurs: true, ...changes },
   };
 }
@@ -42,12 +42,7 @@ describe('judgeNode', () => {
     ['hold', 'keep'],
   ])('by order of an operator, a node in state %s: %s', (state, verdict) => {
     expect(judgeNode(node({ state }), facts({ isHoldOrdered: true }))).toBe(verdict);
-    expect(judgeNode(node({ state }), facts({ isHoldOrdered: true, isLocked: true }))).toBe('keep');
     expect(judgeNode(node({ state }), facts({ isHoldOrdered: true, isOurs: false }))).toBe('keep');
-  });
-
-  it('keeps a locked node', () => {
-    expect(judgeNode(node({ state: 'used' }), facts({ isLocked: true }))).toBe('keep');
   });
 
   it('keeps nodes of providers that other launchers have', () => {

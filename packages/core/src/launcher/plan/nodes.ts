@@ -11,10 +11,8 @@ import type { PoolView } from './types.js';
  */
 export type NodeVerdict = 'keep' | 'deallocate' | 'hold' | 'delete';
 
-/** What is known of a node besides its record. */
+/** What is known of an unlocked node besides its record. */
 export interface NodeFacts {
-  /** Some process holds the node's lock or waits for it. */
-  readonly isLocked: boolean;
   /** The request that `allocated_to` names; `undefined` when it is gone. */
   readonly request: Pick<RequestRecord, 'state'> | undefined;
   /** How long this process has known that the record is in state `init` and wanted by no request; clocks of others differ. */
@@ -30,17 +28,14 @@ export interface NodeFacts {
 /** A record in state `init` that no launcher has locked for this long, and no request wants, is garbage. */
 export const NEVER_LOCKED_MS = 60_000;
 
-/** Decides whether a node stays, is given free, or is deleted, by what its record, its lock and its request show. */
-export function judgeNode(node: NodeRecord, facts: NodeFacts): NodeVerdict {
-  // a record without a provider has nothing behind it; it is removed once it is marked `deleted`
-  const isOurs = node.provider === null ? node.state === 'deleted' : facts.isOurs;
-  return facts.isLocked || !isOurs ? 'keep' : judgeUnlocked(node, facts);
-}
-
 /** States of a node that was used, before it is deleted. */
 const AFTER_USE: ReadonlySet<string> = new Set(['in-use', 'used']);
 
-function judgeUnlocked(node: NodeRecord, facts: NodeFacts): NodeVerdict {
+/** Decides whether an unlocked node stays, is deallocated, or is deleted. A locked node always stays. */
+export function judgeNode(node: NodeRecord, facts: NodeFacts): NodeVerdict {
+  // a record without a provider has nothing behind it; it is removed once it is marked `deleted`
+  const isOurs = node.provider === null ? node.state === 'deleted' : facts.isOurs;
+  if (!isOurs) return 'keep';
   if (AFTER_USE.has(node.state) && facts.isHoldOrdered) return 'hold';
   if (UNLOCKED_GARBAGE_STATES.has(node.state)) return 'delete';
   if (!isUnwanted(node, facts.request)) return 'keep';

@@ -115,7 +115,10 @@ async function askDriver(work: RequestWork, part: RecordedPart, begun: Launch | 
     return { state: 'failed', node, error };
   }
   const order: LaunchOrder = {
-    ...{ node, label, pool: view.pool, request },
+    node,
+    label,
+    pool: view.pool,
+    request,
     store: (changes) => store(work, part, node.id, changes),
     stageBegan: (stage) => work.context.events.emit('launchStageBegan', { node: node.id, stage }),
     ...(begun && view.steering && steeringOf(work, begun)),
