@@ -32,7 +32,7 @@ const { connectString, labels, inFlight, requests, warmUp } = JSON.parse(process
 const zk = await connect({ servers: connectString, sessionTimeoutMs: 30_000 });
 const client = new LeanClient(zk, labels);
 await client.start();
-await serveMany(client, inFlight, Math.max(inFlight, warmUp ?? Math.floor(requests / 10)));
+await serveMany(client, inFlight, warmUp ?? Math.max(inFlight, Math.floor(requests / 10)));
 client.takeReturnTimes();
 process.send?.('measuring');
 const begin = performance.now();

@@ -1,5 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
+import { measureColdStart } from './cold-start.js';
 import { ELASTIC_PROBES } from './elastic-probes.js';
 import { ELASTIC_SCENARIOS } from './elastic-scenarios.js';
 import { describeFinding, type Finding } from './finding.js';
@@ -151,7 +152,7 @@ const COLUMNS: [string, (m: Measurement) => string][] = [
 
 const NAMES = [
   ...[...SCENARIOS, ...ELASTIC_PROBES].map(({ name }) => name),
-  ...['logging', 'history', 'images', 'start', 'takeover', 'idle'],
+  ...['logging', 'history', 'images', 'cold', 'start', 'takeover', 'idle'],
 ];
 
 const values = readOptions();
@@ -171,6 +172,7 @@ for (const probe of ELASTIC_PROBES.filter(({ name }) => wanted(name))) {
 if (wanted('logging')) findings.push(...(await measureLogging()));
 if (wanted('history')) findings.push(...(await measureHistory()));
 if (wanted('images')) findings.push(...(await measureImageBuilds()));
+if (wanted('cold')) findings.push(...(await measureColdStart(values.beside)));
 const startMs = wanted('start') ? await measureStart() : undefined;
 const takeoverMs = wanted('takeover') ? await measureTakeovers() : undefined;
 const idle = wanted('idle') ? await measureIdle(10_000, Number(values.idle)) : undefined;
@@ -205,6 +207,7 @@ function readOptions() {
         only: { type: 'string' },
         idle: { type: 'string', default: '60' },
         long: { type: 'boolean', default: false },
+        beside: { type: 'string' },
         out: { type: 'string', default: 'bench-results' },
       },
     });
@@ -222,7 +225,7 @@ function readOptions() {
 
 function usage(): string {
   return [
-    'usage: npm run bench -- [--only "NAME;NAME"] [--idle SECONDS] [--long] [--out FOLDER]',
+    'usage: npm run bench -- [--only "NAME;NAME"] [--idle SECONDS] [--long] [--beside CHECKOUT] [--out FOLDER]',
     `names: ${NAMES.join('; ')}`,
   ].join('\n');
 }

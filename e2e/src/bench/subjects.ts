@@ -6,7 +6,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { freePorts } from '@nodepool/test-servers';
 
-const LAUNCHER = fileURLToPath(new URL('../../../packages/launcher/bin/nodepool-launcher.js', import.meta.url));
+/** Root of the sources that this program was built from. */
+export const THIS_CHECKOUT = fileURLToPath(new URL('../../..', import.meta.url));
 const here = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 
 /** Requests and single operations sent to ZooKeeper so far. */
@@ -50,8 +51,12 @@ export function staticConfig(connectString: string | undefined, slots: Slots, po
   };
 }
 
-/** Starts the real binary and waits until it is ready. */
-export async function startLauncher(dir: string, config: (port: number) => object): Promise<Subject> {
+/** Starts the real binary and waits until it is ready. @param checkout - root of the built sources it comes from */
+export async function startLauncher(
+  dir: string,
+  config: (port: number) => object,
+  checkout = THIS_CHECKOUT,
+): Promise<Subject> {
   const [port = 0] = await freePorts(1);
   await mkdir(dir, { recursive: true });
   const file = join(dir, 'nodepool.yaml');
@@ -61,7 +66,7 @@ export async function startLauncher(dir: string, config: (port: number) => objec
   const handlers = { file: { class: 'logging.FileHandler', filename: join(dir, 'launcher.log') } };
   await writeFile(log, JSON.stringify({ version: 1, root: { level: 'INFO', handlers: ['file'] }, handlers }));
   const args = [
-    ...[...process.execArgv, LAUNCHER, '-f', '-c', file, '-l', log],
+    ...[...process.execArgv, join(checkout, 'packages/launcher/bin/nodepool-launcher.js'), '-f', '-c', file, '-l', log],
     ...['--state-dir', join(dir, 'state'), '-p', join(dir, 'pid')],
   ];
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'inherit'] });
