@@ -31,9 +31,9 @@ import { Stock, type Placement } from './stock.js';
 
 type Order = CreateOrder<GceLabelConfig, GcePoolConfig>;
 
-/** A region of Compute Engine as Nodepool sees it: waiting, retries, key scan, quota and leaks are core's. */
+/** Adapter of a region of Compute Engine. Core does waiting, retries, key scans, quota and leaks. */
 export class GceAdapter implements Adapter<GceInstance, GceLabelConfig, GcePoolConfig> {
-  /** Instances take their time: looking more often would not make them faster. */
+  /** Instances take long to boot, so frequent polling has no benefit. */
   readonly polling = { minMs: 500, maxMs: 3_000 };
   readonly #config: GceProviderConfig;
   readonly #client: ComputeClient;
@@ -47,12 +47,12 @@ export class GceAdapter implements Adapter<GceInstance, GceLabelConfig, GcePoolC
   readonly #end = new AbortController();
   readonly #own: OwnResources;
   readonly #leftovers: Leftovers;
-  /** Where instances are made. */
+  /** Zones to launch in. */
   #zones: readonly string[];
-  /** All of the region, in which the quotas hold. */
+  /** All zones of the region, which the quotas cover. */
   #regionZones: readonly string[] = [];
 
-  /** @param reads - ended with the adapter */
+  /** @param reads - stopped with the adapter */
   constructor(config: GceProviderConfig, client: ComputeClient, context: AdapterContext, reads: TaskManager) {
     this.#config = config;
     this.#client = client;
@@ -75,7 +75,7 @@ export class GceAdapter implements Adapter<GceInstance, GceLabelConfig, GcePoolC
     this.#zones = config.zones;
   }
 
-  /** Proves that project, region and credentials are right, and learns the zones and quotas. */
+  /** Verifies project, region and credentials, and reads zones and quotas. */
   async start(signal: AbortSignal): Promise<void> {
     await this.#learn(signal);
     await this.#own.find(signal);
@@ -143,18 +143,18 @@ export class GceAdapter implements Adapter<GceInstance, GceLabelConfig, GcePoolC
     return this.#leftovers.tag(resource, tags, signal);
   }
 
-  /** Limits less what others use. What we use is looked at before and after: it may change meanwhile. */
+  /** Limits minus usage of others. Own usage is read before and after, because it may change meanwhile. */
   async getQuotaLimits(signal: AbortSignal): Promise<Resources> {
     const before = await this.#ownUsage(signal);
     await this.#learn(signal);
     return this.#quotas.limits(largest(before, await this.#ownUsage(signal)));
   }
 
-  /** Of the first machine type; those that stand in for it may need something else, as their quota will tell. */
+  /** Resources of the first machine type. The alternatives may need other resources; their quota errors tell. */
   async getQuotaForLabel(label: GceLabelConfig, pool: GcePoolConfig): Promise<Resources> {
     const [first] = await this.#placements(label, null);
     if (!first) {
-      this.#catalog.forget(); // so that the next look sees what Google has then
+      this.#catalog.forget(); // so that the next check reads current machine types
       throw machineTypeMissing(label, pool, this.#zones);
     }
     const { zone, machineType, spot } = first;
@@ -163,7 +163,7 @@ export class GceAdapter implements Adapter<GceInstance, GceLabelConfig, GcePoolC
     return { ...this.#quotas.resourcesOf(usage), ...this.#diskOf(label) };
   }
 
-  /** Whether the family of the image has one. An image named by its path is taken as it is. */
+  /** Whether the image family has an image. An image with a path is not checked. */
   async labelReady(label: GceLabelConfig): Promise<boolean> {
     await this.#catalog.requireImage(imageOf(this.#config, label), label.name);
     return true;
@@ -202,8 +202,8 @@ export class GceAdapter implements Adapter<GceInstance, GceLabelConfig, GcePoolC
   }
 
   /**
-   * Every zone for the first machine type, then for the next; first the zone that the request's other nodes are in. Zones that
-   * do not answer are left out.
+   * Every zone with the first machine type, then with the next. The zone of the request's other nodes comes first. Skips
+   * zones that do not answer.
    */
   async #placements({ machineTypes, spot }: GceLabelConfig, az: string | null): Promise<Placement[]> {
     const zones =
@@ -220,7 +220,7 @@ export class GceAdapter implements Adapter<GceInstance, GceLabelConfig, GcePoolC
 
   async #toInstance(shown: ApiInstance): Promise<GceInstance> {
     const machineType = nameOf(shown.machineType);
-    // The instance is seen all the same when its size is not known.
+    // An instance with an unknown size is still listed.
     const size = await this.#catalog.sizeOf(nameOf(shown.zone), machineType).catch(() => undefined);
     const spot = shown.scheduling?.provisioningModel === 'SPOT';
     const externalIp = (shown.networkInterfaces ?? []).some(({ accessConfigs }) => accessConfigs?.length);
@@ -228,7 +228,7 @@ export class GceAdapter implements Adapter<GceInstance, GceLabelConfig, GcePoolC
     return toInstance(shown, this.#ownership.tagsOf(shown.labels), resources);
   }
 
-  /** In the region, to which quotas belong. */
+  /** Own usage in the region of the quotas. */
   async #ownUsage(signal: AbortSignal): Promise<Resources> {
     const found = await this.#own.find(signal);
     const isHere = ({ zone }: { readonly zone: string }) => this.#regionZones.includes(nameOf(zone));

@@ -1,4 +1,4 @@
-// As much of Compute Engine's messages as this driver reads. `fields` of the calls name the same parts.
+// The parts of Compute Engine's messages that this driver reads; `fields` of the calls select the same parts.
 
 /** An instance. */
 export interface ApiInstance {
@@ -31,7 +31,7 @@ export interface ApiDisk {
   readonly type?: string;
   readonly sizeGb?: string;
   readonly labels?: Readonly<Record<string, string>>;
-  /** URLs of the instances it hangs on. */
+  /** URLs of the instances it is attached to. */
   readonly users?: readonly string[];
 }
 
@@ -72,7 +72,7 @@ export interface ApiPage<Item> {
   readonly nextPageToken?: string;
 }
 
-/** A page of a list of all zones: by zone, what the page holds of it. */
+/** A page of a list of all zones, by zone. */
 export interface ApiScopes<Scope> {
   readonly items?: Readonly<Record<string, Scope & { readonly warning?: { readonly code?: string } }>>;
   /** Paths of zones that did not answer. */
@@ -80,7 +80,7 @@ export interface ApiScopes<Scope> {
   readonly nextPageToken?: string;
 }
 
-/** The last part of a URL: the name of what it points to. */
+/** The last part of a URL: the name of the resource. */
 export function nameOf(url: string): string {
   return url.slice(url.lastIndexOf('/') + 1);
 }

@@ -22,7 +22,7 @@ export class Catalog {
   readonly #sizes: Remembered<MachineSize | undefined>;
   readonly #images: Remembered<string>;
 
-  /** @param signal - the end of the provider: answers are shared, so that no single launch may end a call */
+  /** @param signal - aborts at the end of the provider: launches share answers, so none of them may abort a call */
   constructor(client: ComputeClient, clock: Clock, signal: AbortSignal) {
     this.#client = client;
     this.#signal = signal;
@@ -43,7 +43,7 @@ export class Catalog {
     });
   }
 
-  /** Path or URL of the image to boot from. @throws {NotFoundError} there is none, or the configuration names none */
+  /** Path or URL of the boot image. @throws {NotFoundError} no such image, or none is configured */
   async imageOf({ name, imageId, imageProject, imageFamily }: GceImageConfig): Promise<string> {
     if (imageId !== undefined) return imageId;
     if (imageProject === '' || imageFamily === '') throw new NotFoundError(`cloud image "${name}" names no image`);
@@ -51,7 +51,7 @@ export class Catalog {
     return this.#images.get(`${imageProject}/${imageFamily}`, ask);
   }
 
-  /** Makes sure that there is an image for a label. @throws {ConfigError} there is none */
+  /** Verifies that the image of a label exists. @throws {ConfigError} it does not */
   async requireImage(image: GceImageConfig, label: string): Promise<void> {
     try {
       await this.imageOf(image);
@@ -62,12 +62,12 @@ export class Catalog {
       throw new ConfigError(`label "${label}": cloud image "${name}": there is no image in ${named}`, [], {
         cause: error,
         reason: 'ImageMissing',
-        nextStep: 'correct "image-project" and "image-family" of the cloud image, or make an image of this family',
+        nextStep: 'correct "image-project" and "image-family" of the cloud image, or create an image in this family',
       });
     }
   }
 
-  /** An insert was told that something does not exist; it did when it was last asked for. */
+  /** Drops cached answers after an insert failed because something no longer exists. */
   forget(): void {
     this.#sizes.clear();
     this.#images.clear();

@@ -13,19 +13,19 @@ import type {
 import { nameOf } from './api.js';
 import type { Http, HttpCall, RefusedLogin } from './http.js';
 
-/** The calls that the driver needs. Errors are those of `errors.ts`, which say what to do next. */
+/** The API calls of the driver. Rejects with the errors of `errors.ts`. */
 export interface ComputeClient {
-  /** Why Google lets nobody in; `undefined` while calls are answered. */
+  /** Why Google refuses the login; `undefined` while calls succeed. */
   readonly refusal: RefusedLogin | undefined;
-  /** @param requestId - a UUID: the same one never makes two instances */
+  /** @param requestId - a UUID: two inserts with the same one create one instance */
   insertInstance(zone: string, body: JsonObject, requestId: string, signal: AbortSignal): Promise<ApiOperation>;
   deleteInstance(zone: string, name: string, requestId: string, signal: AbortSignal): Promise<ApiOperation>;
   /** Adds labels and keeps the others. */
   labelInstance(zone: string, name: string, labels: Labels, signal: AbortSignal): Promise<void>;
   labelDisk(zone: string, name: string, labels: Labels, signal: AbortSignal): Promise<void>;
-  /** With its metadata. */
+  /** An instance with its metadata. */
   getInstance(zone: string, name: string, signal: AbortSignal): Promise<ApiInstance | undefined>;
-  /** Without metadata, which may be large. */
+  /** Instances without metadata, which may be large. */
   listInstances(zone: string, filter: string, signal: AbortSignal): Promise<ApiInstance[]>;
   /** Instances of all zones that answer. @param filter - default: none */
   listAllInstances(filter: string | undefined, signal: AbortSignal): Promise<OfAllZones<ApiInstance>>;
@@ -34,44 +34,44 @@ export interface ComputeClient {
   deleteDisk(zone: string, name: string, requestId: string, signal: AbortSignal): Promise<void>;
   getOperation(zone: string, name: string, signal: AbortSignal): Promise<ApiOperation>;
   /**
-   * Waits until the operation has ended, up to two minutes, if few others wait in this way.
-   * @returns `undefined`: too many wait already
+   * Waits up to two minutes until the operation has ended, if the number of waiting calls permits.
+   * @returns `undefined`: too many calls are waiting
    */
   waitForOperation(zone: string, name: string, signal: AbortSignal): Promise<ApiOperation | undefined>;
-  /** As far back as Google remembers, which is two weeks. */
+  /** Preemptions of the last two weeks, which is how long Google keeps them. */
   listPreemptions(zone: string, signal: AbortSignal): Promise<ApiOperation[]>;
-  /** What the instance has published below `hostkeys/`, by key type; empty: nothing yet. */
+  /** Host keys that the instance has published below `hostkeys/`, by key type; empty: none yet. */
   getHostKeys(zone: string, name: string, signal: AbortSignal): Promise<Record<string, string>>;
-  /** What the first serial port said. */
+  /** Output of the first serial port. */
   getSerialPortOutput(zone: string, name: string, signal: AbortSignal): Promise<string | undefined>;
   /** URL of the newest image. @throws {NotFoundError} no such family, or no image in it */
   getImageOfFamily(project: string, family: string, signal: AbortSignal): Promise<string>;
   /** @throws {NotFoundError} the zone does not have it */
   getMachineType(zone: string, name: string, signal: AbortSignal): Promise<ApiMachineType>;
   getRegion(signal: AbortSignal): Promise<ApiRegion>;
-  /** Quotas that hold in all regions together. */
+  /** Quotas across all regions. */
   getProjectQuotas(signal: AbortSignal): Promise<readonly ApiQuota[]>;
   close(): Promise<void>;
 }
 
-/** What the zones of a project have. */
+/** Resources in all zones of a project. */
 export interface OfAllZones<T> {
   readonly found: readonly T[];
-  /** Zones that did not answer: what they have is not in the list. */
+  /** Zones that did not answer; their resources are missing. */
   readonly unreachable: ReadonlySet<string>;
 }
 
 type Labels = Readonly<Record<string, string>>;
 type Tasks = Pick<TaskManager, 'call' | 'report' | 'now'>;
 
-/** Where the calls go. */
+/** Options of a client. */
 export interface ComputeClientOptions {
   readonly project: string;
   readonly region: string;
   readonly http: Http;
-  /** Paces and counts calls that change something. */
+  /** Limits and counts writes. */
   readonly writes: Tasks;
-  /** Paces and counts the others, so that no list waits behind a hundred orders. Google counts them apart as well. */
+  /** Limits and counts reads, so that no list waits behind a hundred inserts. Google also limits them separately. */
   readonly reads: Tasks;
 }
 
@@ -80,12 +80,12 @@ const INSTANCE = `name,zone,status,machineType,labels,scheduling/provisioningMod
 const OPERATION = 'name,status,operationType,targetLink,insertTime,error/errors(code,message),httpErrorStatusCode';
 const DISK = 'name,zone,labels,users,type,sizeGb';
 const QUOTAS = 'quotas(metric,limit,usage)';
-/** Long polls at the same time: each keeps a connection. Whoever finds no room looks at the list instead. */
+/** Maximum concurrent long polls, as each occupies a connection. Beyond it, callers poll the list. */
 const MAX_WAITS = 16;
-/** The service answers after two minutes at the latest. */
+/** The service answers within two minutes. */
 const WAIT_TIMEOUT_MS = 130_000;
 
-/** Makes the client of one project and region. */
+/** Creates a client for one project and region. */
 export function createComputeClient(options: ComputeClientOptions): ComputeClient {
   return new RestClient(options);
 }
@@ -150,7 +150,7 @@ class RestClient implements ComputeClient {
     return this.#label('disks', this.#path(zone, 'disks', name), labels, signal);
   }
 
-  /** The fingerprint makes the call fail if somebody has changed the labels since they were read. */
+  /** The fingerprint makes the call fail if the labels were changed since they were read. */
   async #label(kind: string, path: string, added: Labels, signal: AbortSignal): Promise<void> {
     const { labels, labelFingerprint = '' } = await this.#get<{ labels?: Labels; labelFingerprint?: string }>(
       `${kind}.get`,
@@ -175,7 +175,7 @@ class RestClient implements ComputeClient {
     const startedMs = this.#reads.now();
     this.#waits++;
     try {
-      // Not paced: it stands at the server, and takes no turn away from others.
+      // Not rate-limited: it waits on the server and takes no turn from other calls.
       const call: HttpCall = { verb: 'POST', path, query: { fields: OPERATION }, timeoutMs: WAIT_TIMEOUT_MS };
       return await this.#http.call<ApiOperation>(call, signal);
     } finally {
@@ -243,7 +243,7 @@ class RestClient implements ComputeClient {
     return pages.flatMap(({ items = [] }) => items);
   }
 
-  /** The answer is partial when a zone is out of order, so that it does not hide the others. */
+  /** Accepts partial answers, so that a failing zone does not hide the others. */
   async #aggregate<T, Kind extends 'instances' | 'disks' = 'instances' | 'disks'>(
     kind: Kind,
     fields: string,
@@ -283,7 +283,7 @@ class RestClient implements ComputeClient {
       if (pageToken === undefined) return pages;
       if (seen.has(pageToken)) {
         throw new ProviderUnavailableError(
-          `GET ${path}: the list names page "${pageToken}" as the next one again and again`,
+          `GET ${path}: the list names page "${pageToken}" as the next page repeatedly`,
         );
       }
       seen.add(pageToken);

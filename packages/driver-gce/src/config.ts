@@ -13,9 +13,9 @@ export interface GceImageConfig extends CloudImageConfig {
   readonly imageFamily: string;
 }
 
-/** A label of a pool, with what the pool says for all of its labels. */
+/** A label of a pool, with the defaults of the pool. */
 export interface GceLabelConfig extends StateMachineLabelConfig {
-  /** In the order in which they are tried. */
+  /** In order of preference. */
   readonly machineTypes: readonly string[];
   readonly volumeType: string;
   readonly volumeGib: number;
@@ -29,7 +29,7 @@ export interface GceLabelConfig extends StateMachineLabelConfig {
   readonly externalIp: boolean;
   readonly serviceAccount: string | undefined;
   readonly scopes: readonly string[];
-  /** Host keys are taken from guest attributes. Then core does not scan: `hostKeyChecking` is false. */
+  /** Whether host keys come from guest attributes. If so, core does not scan: `hostKeyChecking` is false. */
   readonly guestHostKeys: boolean;
 }
 
@@ -44,7 +44,7 @@ export interface GceProviderConfig extends StateMachineProviderConfig {
   readonly cloudImages: ReadonlyMap<string, GceImageConfig>;
   readonly project: string;
   readonly region: string;
-  /** Empty: all of the region. */
+  /** Empty: all zones of the region. */
   readonly zones: readonly string[];
   readonly endpoint: string;
   readonly credentials: string | undefined;
@@ -62,7 +62,7 @@ export function readProviderConfig(entry: JsonObject, context: ProviderConfigCon
   const region = textOf(entry['region']) ?? '';
   const zones = textsOf(entry['zone']);
   if (zones.some((zone) => !zone.startsWith(region) || !LETTER.test(zone.slice(region.length)))) {
-    context.problem(['zone'], `a zone of region "${region}" is named "${region}-a" or alike`, 'warning');
+    context.problem(['zone'], `expected zones of region "${region}", such as "${region}-a"`, 'warning');
   }
   const cloudImages = complete(entry['cloud-images'], common.cloudImages, readImage);
   checkImages(entry, context);
@@ -125,7 +125,7 @@ function readLabel(label: StateMachineLabelConfig, own: JsonObject, pool: JsonOb
   };
 }
 
-/** Adds what this driver reads of each named entry to what core has read. */
+/** Extends the entries that core has read with the keys of this driver. */
 function complete<Common, Own extends Common>(
   list: Json | undefined,
   common: ReadonlyMap<string, Common>,
@@ -140,7 +140,7 @@ function complete<Common, Own extends Common>(
   );
 }
 
-/** A text, or a list of texts. */
+/** A string, or a list of strings. */
 function textsOf(value: Json | undefined): string[] {
   if (typeof value === 'string') return [value];
   return Array.isArray(value) ? value.filter((one) => typeof one === 'string') : [];

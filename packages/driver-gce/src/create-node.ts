@@ -21,46 +21,46 @@ import { bootDiskName } from './insert-body.js';
 import { isBroken, type GceInstance } from './instance.js';
 import type { Placement, Stock } from './stock.js';
 
-/** Where a creation stands. The external id is the name, so it is stored before anything is made. */
+/** State of a creation. The external id is the name, so it is stored before the instance exists. */
 export type CreateState =
   | { readonly name: 'start' }
   | ({ readonly name: 'inserting' } & Insert)
-  /** Why the insert was refused: something of its name exists. */
+  /** The insert was refused because the name exists. */
   | ({ readonly name: 'identifying'; readonly refusal: string } & Insert)
-  /** Without an external id: the instance of this name is not the node's. */
+  /** Without an external id: the instance of this name belongs to another node. */
   | { readonly name: 'name-taken'; readonly zone: string }
   | ({ readonly name: 'waiting-for-operation'; readonly operation: string } & Insert)
-  /** No operation: the instance was there when a lost insert was repeated. */
+  /** No operation: a repeated insert found the instance of the first one. */
   | ({ readonly name: 'waiting-for-instance'; readonly operation: string | undefined } & Insert)
   | { readonly name: 'waiting-for-host-keys'; readonly externalId: string; readonly instance: GceInstance };
 
-/** One order to make the instance. */
+/** One insert of the instance. */
 interface Insert {
   readonly externalId: string;
   readonly placement: Placement;
-  /** A repeated insert with the same id makes no second instance. The instance carries it. */
+  /** Makes a repeated insert idempotent; a label of the instance. */
   readonly requestId: string;
 }
 
-/** What a creation works with. */
+/** Context of a creation. */
 export interface CreateContext {
   readonly client: ComputeClient;
   readonly stock: Stock;
   readonly name: string;
-  /** Where it may be made, best first. */
+  /** Possible placements, best first. */
   placements(): Promise<readonly Placement[]>;
   body(placement: Placement, requestId: string): Promise<JsonObject>;
-  /** The instance of this name, whoever made it. */
+  /** The instance of this name, of any owner. */
   look(zone: string, name: string, signal: AbortSignal): Promise<GceInstance | undefined>;
-  /** An instance is proven to be made for this node. */
+  /** Whether an instance was provably created for this node. */
   isOfNode(instance: GceInstance): boolean;
-  /** Something the order names does not exist any more. */
+  /** Drops cached names after a resource of the order was not found. */
   forget(): void;
   newRequestId(): string;
-  /** What the node is to know of the instance. */
+  /** Completes the instance for the node record. */
   finish(instance: GceInstance): GceInstance;
   /**
-   * Its host keys, as it published them, once they are those of its SSH server. `undefined`: they are not asked for.
+   * Reads the published host keys once the SSH server uses them. `undefined`: host keys are not read.
    */
   readonly hostKeys?: ((instance: GceInstance, signal: AbortSignal) => Promise<string[] | undefined>) | undefined;
   readonly hostKeysTimeoutMs: number;
@@ -71,7 +71,7 @@ type Run = MachineRun<GceInstance>;
 
 const HOST_KEYS_PAUSE_MS = 1_000;
 
-/** Creates one instance, in the first place that has stock, and ends when it runs. */
+/** Creates one instance in the first placement with stock; done when it runs. */
 export function createMachine(context: CreateContext): StateMachine<Instance, GceInstance> {
   return createStateMachine<CreateState, Instance, CreateContext, GceInstance>({
     name: 'create',
@@ -81,13 +81,13 @@ export function createMachine(context: CreateContext): StateMachine<Instance, Gc
   });
 }
 
-/** A handler for each state. */
+/** Handler of each state. */
 export const createHandlers = {
   start: choosePlacement,
   inserting: insert,
   identifying: identify,
   'name-taken': (state, { name }) => {
-    const message = `instance "${name}" exists in ${state.zone} and is not this provider's, so it is left as it is`;
+    const message = `instance "${name}" exists in ${state.zone} and is not this provider's, so it is not changed`;
     return failed(new ConfigError(`${message}: two installations must not share a project and node ids`));
   },
   'waiting-for-operation': async (state, context, run) => {
@@ -98,20 +98,20 @@ export const createHandlers = {
   },
   'waiting-for-instance': async (state, context, run) => {
     const listed = await run.instances.find(state.externalId);
-    // The list may show an instance of this name in another zone.
+    // The list may contain an instance of this name in another zone.
     const instance =
       listed && listed.attempt !== state.requestId
         ? await context.look(state.placement.zone, state.externalId, run.signal)
         : listed;
     return instance?.attempt === state.requestId
-      ? judge(instance, state.placement, context)
-      : judgeMissing(state, context, run);
+      ? evaluate(instance, state.placement, context)
+      : evaluateMissing(state, context, run);
   },
   'waiting-for-host-keys': async ({ externalId, instance }, context, run) => {
     const hostKeys = await context.hostKeys?.(instance, run.signal);
     if (hostKeys) return done({ ...context.finish(instance), hostKeys });
     if (run.nowMs - run.enteredMs < context.hostKeysTimeoutMs) return wait(HOST_KEYS_PAUSE_MS);
-    const message = `instance "${externalId}" published no host keys that its SSH server has`;
+    const message = `instance "${externalId}" published no host keys that match its SSH server`;
     return failed(new LaunchError('keyscan', `${message}: does its image have the guest agent?`));
   },
 } satisfies Handlers<CreateState, Instance, CreateContext, GceInstance>;
@@ -131,7 +131,7 @@ async function choosePlacement(_state: CreateState, context: CreateContext): Pro
   return failed(new CapacityError(`instance "${name}": out of stock: ${places}; the next try is in ${seconds} s`));
 }
 
-/** Repeated with the same request id when there is no answer: it never makes two. */
+/** Without an answer, the insert is repeated with the same request id, so that it never creates two instances. */
 async function insert(
   state: Extract<CreateState, { name: 'inserting' }>,
   context: CreateContext,
@@ -148,7 +148,7 @@ async function insert(
   }
 }
 
-/** There is an instance of this name. Only this insert's own is used, and only this node's is deleted. */
+/** The name exists: uses only the instance of this insert, and deletes only an instance of this node. */
 async function identify(
   state: Extract<CreateState, { name: 'identifying' }>,
   context: CreateContext,
@@ -163,11 +163,11 @@ async function identify(
   return failed(new LaunchError('status', why));
 }
 
-/** Out of stock: the next place. Else the attempt ends, and core judges by the error. */
+/** Out of stock: tries the next placement. Otherwise ends the attempt; core decides by the error. */
 function refused(error: unknown, placement: Placement, context: CreateContext, run: Run): CreateStep {
   if (error instanceof StockOutError) {
     context.stock.exhausted(placement);
-    run.logger.info('Out of stock; trying elsewhere', { ...placement });
+    run.logger.info('Out of stock; trying another placement', { ...placement });
     return goto<CreateState>({ name: 'start' });
   }
   if (isNodepoolError(error, 'NODEPOOL_NOT_FOUND')) {
@@ -177,7 +177,7 @@ function refused(error: unknown, placement: Placement, context: CreateContext, r
   throw error;
 }
 
-function judge(instance: GceInstance, placement: Placement, context: CreateContext): CreateStep {
+function evaluate(instance: GceInstance, placement: Placement, context: CreateContext): CreateStep {
   const { externalId, status, az } = instance;
   if (instance.ready) {
     context.stock.served(placement);
@@ -190,10 +190,10 @@ function judge(instance: GceInstance, placement: Placement, context: CreateConte
 }
 
 /**
- * It is not in the list: its operation knows why. A list is no proof that there is none, as its zone may have failed to answer;
- * so the instance itself is asked for.
+ * Handles an instance that is not listed, by its operation. A list proves nothing, because its zone may not have answered,
+ * so this reads the instance itself.
  */
-async function judgeMissing(
+async function evaluateMissing(
   state: Extract<CreateState, { name: 'waiting-for-instance' }>,
   context: CreateContext,
   run: Run,
@@ -207,11 +207,11 @@ async function judgeMissing(
     if (seen.status !== 'DONE') return wait();
   }
   const instance = await context.look(zone, externalId, run.signal);
-  if (instance?.attempt === requestId) return judge(instance, placement, context);
-  return failed(new LaunchError('status', `instance "${externalId}" in ${zone} vanished while it was made`));
+  if (instance?.attempt === requestId) return evaluate(instance, placement, context);
+  return failed(new LaunchError('status', `instance "${externalId}" in ${zone} vanished during its creation`));
 }
 
-/** No instance came of the insert. Its boot disk may have stayed: it is deleted now, or else as a leak after the node. */
+/** The insert failed. Deletes its orphaned boot disk; if that fails, the leak clean-up does it after the node is deleted. */
 async function operationFailed(error: Error, insert: Insert, context: CreateContext, run: Run): Promise<CreateStep> {
   const { externalId, placement, requestId } = insert;
   if (error instanceof AlreadyExistsError) {
@@ -220,12 +220,12 @@ async function operationFailed(error: Error, insert: Insert, context: CreateCont
   const disk = bootDiskName(externalId, requestId);
   try {
     await context.client.deleteDisk(placement.zone, disk, context.newRequestId(), run.signal);
-    run.logger.info('Deleted the boot disk of an instance that failed', { disk, zone: placement.zone });
+    run.logger.info('Deleted boot disk of a failed instance', { disk, zone: placement.zone });
   } catch (cause) {
     run.signal.throwIfAborted();
     const isGone = isNodepoolError(cause, 'NODEPOOL_NOT_FOUND');
     if (!isGone)
-      run.logger.warn('Failed to delete a boot disk; retrying when its node is gone', { disk, error: cause });
+      run.logger.warn('Deleting a boot disk failed; retrying after its node is deleted', { disk, error: cause });
   }
   return refused(error, placement, context, run);
 }

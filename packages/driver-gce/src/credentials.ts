@@ -3,11 +3,11 @@ import { ProviderUnavailableError, type Clock } from '@nodepool/core';
 import { GoogleAuth, type AuthClient } from 'google-auth-library';
 import { EnvHttpProxyAgent, request } from 'undici';
 
-/** Who the driver is towards Google. */
+/** Credentials of the driver. */
 export interface Credentials {
-  /** Headers of a call. Tokens are kept until shortly before they expire. */
+  /** Headers of a call. Tokens are cached until shortly before they expire. */
   headers(): Promise<Readonly<Record<string, string>>>;
-  /** Google did not take the last headers: everything is read anew. */
+  /** Drops cached tokens and files after Google refused the last headers. */
   forget(): void;
 }
 
@@ -15,7 +15,7 @@ const SCOPES = ['https://www.googleapis.com/auth/compute'];
 const GOOGLE_TOKEN_URI = 'https://oauth2.googleapis.com/token';
 const GRANT = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
 const LIFE_S = 3_600;
-/** A token is renewed when it has less than this left. */
+/** Remaining lifetime at which a token is renewed. */
 const MARGIN_MS = 300_000;
 const TOKEN_TIMEOUT_MS = 30_000;
 
@@ -28,8 +28,8 @@ interface ServiceAccountKey {
 }
 
 /**
- * Application Default Credentials: the file, else what the environment has (`GOOGLE_APPLICATION_CREDENTIALS`, gcloud's
- * own, the metadata server). All forms of files are read: service account, external account, impersonation, user.
+ * Application Default Credentials: the file, else the environment (`GOOGLE_APPLICATION_CREDENTIALS`, gcloud, the metadata
+ * server). Reads all types of files: service account, external account, impersonation, user.
  */
 export function createCredentials(file: string | undefined, clock: Clock): Credentials {
   let source: Promise<() => Promise<Record<string, string>>> | undefined;
@@ -40,7 +40,7 @@ export function createCredentials(file: string | undefined, clock: Clock): Crede
         const getHeaders = await source;
         const headers = await getHeaders();
         if ('authorization' in headers) return headers;
-        throw new Error('these are no credentials for an API');
+        throw new Error('they contain no API credentials');
       } catch (error) {
         source = undefined;
         const where = file === undefined ? 'Application Default Credentials' : `credentials of "${file}"`;
@@ -58,7 +58,7 @@ async function open(file: string | undefined, clock: Clock): Promise<() => Promi
   const auth = new GoogleAuth({ scopes: SCOPES, ...(file !== undefined && { keyFilename: file }) });
   const client: AuthClient = await auth.getClient();
   const key: unknown = auth.jsonContent;
-  // The library asks Google whatever the file says.
+  // The library ignores `token_uri` of the file.
   if (isServiceAccountKey(key) && key.token_uri !== GOOGLE_TOKEN_URI) return tokensOf(key, clock);
   return async () => Object.fromEntries(await client.getRequestHeaders());
 }
@@ -68,7 +68,7 @@ function isServiceAccountKey(value: unknown): value is ServiceAccountKey {
   return typeof value === 'object' && value !== null && names.every((name) => name in value);
 }
 
-/** Exchanges a signed statement for tokens where the key says. https://datatracker.ietf.org/doc/html/rfc7523 */
+/** Exchanges a signed assertion for tokens at `token_uri` of the key. https://datatracker.ietf.org/doc/html/rfc7523 */
 function tokensOf(key: ServiceAccountKey, clock: Clock): () => Promise<Record<string, string>> {
   let token: { readonly value: string; readonly untilMs: number } | undefined;
   let asked: Promise<{ value: string; untilMs: number }> | undefined;
@@ -105,7 +105,7 @@ function tokenIn(text: string, uri: string, nowMs: number): { value: string; unt
     access_token?: string;
     expires_in?: number;
   };
-  if (value === undefined) throw new Error(`${uri} gives no access_token`);
+  if (value === undefined) throw new Error(`${uri} returned no access_token`);
   return { value, untilMs: nowMs + (seconds ?? LIFE_S) * 1_000 };
 }
 

@@ -13,7 +13,7 @@ import type { ComputeClient } from './client.js';
 import { errorOfOperation } from './errors.js';
 import type { GceInstance } from './instance.js';
 
-/** Where a deletion stands. */
+/** State of a deletion. */
 export type DeleteState =
   | { readonly name: 'start'; readonly externalId: string }
   | ({ readonly name: 'deleting'; readonly requestId: string } & Target)
@@ -29,10 +29,10 @@ interface Operation extends Target {
   readonly operation: string;
 }
 
-/** What a deletion works with. */
+/** Context of a deletion. */
 export interface DeleteContext {
   readonly client: ComputeClient;
-  /** The zone of the node's instance; `undefined`: there is none. @param listed - the one of its name in the list */
+  /** The zone of the node's instance; `undefined`: no instance. @param listed - the listed instance of its name */
   zoneOf(name: string, listed: GceInstance | undefined, signal: AbortSignal): Promise<string | undefined>;
   newRequestId(): string;
 }
@@ -40,10 +40,10 @@ export interface DeleteContext {
 type DeleteStep = Step<DeleteState, void>;
 type Run = MachineRun<GceInstance>;
 
-/** Looks in the list between two looks at an operation that takes long. */
-const LOOKS = 8;
+/** Checks of the list per check of a long operation. */
+const LIST_CHECKS = 8;
 
-/** Deletes one instance of ours, and ends when it is gone. What is not ours is not touched. */
+/** Deletes one instance of this provider; done when it is gone. Never deletes other instances. */
 export function deleteMachine(externalId: string, context: DeleteContext): StateMachine<void, GceInstance> {
   return createStateMachine<DeleteState, void, DeleteContext, GceInstance>({
     name: 'delete',
@@ -53,7 +53,7 @@ export function deleteMachine(externalId: string, context: DeleteContext): State
   });
 }
 
-/** A handler for each state. */
+/** Handler of each state. */
 export const deleteHandlers = {
   start: async ({ externalId }, context, run) => {
     const listed = await run.instances.find(externalId);
@@ -73,7 +73,7 @@ export const deleteHandlers = {
   'waiting-for-operation': async (state, { client }, run) => {
     const seen = await client.waitForOperation(state.zone, state.operation, run.signal);
     if (seen?.status !== 'DONE') return goto<DeleteState>({ ...state, name: 'waiting-until-gone' });
-    return judge(errorOfOperation(`deletion of "${state.externalId}"`, seen));
+    return evaluate(errorOfOperation(`deletion of "${state.externalId}"`, seen));
   },
   'waiting-until-gone': waitUntilGone,
 } satisfies Handlers<DeleteState, void, DeleteContext, GceInstance>;
@@ -81,13 +81,13 @@ export const deleteHandlers = {
 async function waitUntilGone(state: Operation, { client }: DeleteContext, run: Run): Promise<DeleteStep> {
   const instance = await run.instances.find(state.externalId);
   const isShown = instance?.az === state.zone;
-  // A list without it is no proof: its zone may have failed to answer. The operation has the last word.
-  if (isShown && run.visits % LOOKS !== LOOKS - 1) return wait();
+  // A missing instance proves nothing, because its zone may not have answered. The operation decides.
+  if (isShown && run.visits % LIST_CHECKS !== LIST_CHECKS - 1) return wait();
   const seen = await client.getOperation(state.zone, state.operation, run.signal);
-  return seen.status === 'DONE' ? judge(errorOfOperation(`deletion of "${state.externalId}"`, seen)) : wait();
+  return seen.status === 'DONE' ? evaluate(errorOfOperation(`deletion of "${state.externalId}"`, seen)) : wait();
 }
 
-function judge(error: Error | undefined): DeleteStep {
+function evaluate(error: Error | undefined): DeleteStep {
   if (error && !isNodepoolError(error, 'NODEPOOL_NOT_FOUND')) throw error;
   return done();
 }

@@ -9,11 +9,11 @@ import { gceSetup } from './setup.js';
 
 /** Parts of the driver that tests replace. */
 export interface GceDriverOptions {
-  /** How a provider reaches the API. Default: over HTTP, as its configuration says. */
+  /** Connects a provider to the API. Default: over HTTP, as configured. */
   readonly connect?: ((config: GceProviderConfig, context: AdapterContext) => Http) | undefined;
 }
 
-/** Makes the driver. */
+/** Creates the driver. */
 export function createGceDriver({ connect = overHttp }: GceDriverOptions = {}): Driver {
   return defineStateMachineDriver<GceProviderConfig>({
     name: 'gce',
@@ -34,5 +34,5 @@ function overHttp({ endpoint, credentials }: GceProviderConfig, { clock }: Adapt
   return createHttp({ endpoint, clock, credentials: createCredentials(credentials, clock) });
 }
 
-/** Makes instances in Google Compute Engine. */
+/** Creates instances in Google Compute Engine. */
 export const driver: Driver = createGceDriver();

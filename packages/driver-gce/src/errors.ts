@@ -9,15 +9,15 @@ import {
 } from '@nodepool/core';
 import type { ApiOperation } from './api.js';
 
-/** A zone has no machines of a type just now; nothing was made. */
+/** A zone is out of stock of a machine type; nothing was created. */
 export class StockOutError extends CapacityError {}
 
-/** There is an instance of this name already. */
+/** An instance of this name exists. */
 export class AlreadyExistsError extends LaunchError {}
 
-/** What Compute Engine says about a call that it refused, or an operation that failed. */
+/** A refused call or a failed operation of Compute Engine. */
 export interface Refusal {
-  /** Of the HTTP answer; that of an operation is told in it. */
+  /** HTTP status of the answer, or of the operation. */
   readonly status: number;
   /** `reason` of an answer, `code` of an operation. */
   readonly code: string;
@@ -25,7 +25,7 @@ export interface Refusal {
   readonly retryAfterMs?: number | undefined;
 }
 
-/** Sorted by what the caller does next. First match wins; answers spell reasons `likeThis`, operations `LIKE_THIS`. */
+/** Errors by code; the first match wins. Answers spell reasons `likeThis`, operations `LIKE_THIS`. */
 const BY_CODE: readonly [RegExp, (message: string, refusal: Refusal) => Error][] = [
   [/^(rateLimitExceeded|userRateLimitExceeded|RATE_LIMIT_EXCEEDED|RESOURCE_OPERATION_RATE_EXCEEDED)$/, rateLimited],
   [/^ZONE_RESOURCE_POOL_EXHAUSTED|^RESOURCE_POOL_EXHAUSTED|^resourcePoolExhausted$/, (text) => new StockOutError(text)],
@@ -37,7 +37,7 @@ const BY_CODE: readonly [RegExp, (message: string, refusal: Refusal) => Error][]
   [/^(PERMISSIONS_ERROR|CONDITION_NOT_MET|UNSUPPORTED_OPERATION|INVALID_\w+)$/, (text) => new ConfigError(text)],
 ];
 
-/** The error for a call that was refused. @param what - the call, for the message */
+/** The error of a refused call. @param what - the call, for the message */
 export function errorOfAnswer(what: string, refusal: Refusal): Error {
   const message = `${what}: ${refusal.status} ${refusal.code}: ${refusal.message}`;
   const byCode = BY_CODE.find(([pattern]) => pattern.test(refusal.code))?.[1];
@@ -49,7 +49,7 @@ export function errorOfAnswer(what: string, refusal: Refusal): Error {
   return new ProviderUnavailableError(message);
 }
 
-/** The error of an operation; `undefined`: it succeeded, or has not ended. */
+/** The error of an operation; `undefined` if it succeeded or is running. */
 export function errorOfOperation(what: string, { error, httpErrorStatusCode = 0 }: ApiOperation): Error | undefined {
   const [first] = error?.errors ?? [];
   if (!first) return undefined;

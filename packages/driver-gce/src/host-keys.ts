@@ -3,7 +3,7 @@ import { scanHostKeys } from '@nodepool/core/ssh';
 import type { ComputeClient } from './client.js';
 import type { GceInstance } from './instance.js';
 
-/** What host keys are read with. */
+/** Options of {@link readHostKeys}. */
 export interface HostKeysOptions {
   readonly client: ComputeClient;
   readonly clock: Clock;
@@ -17,8 +17,8 @@ export interface HostKeysOptions {
 const SCAN_TIMEOUT_MS = 10_000;
 
 /**
- * Reads the host keys that the guest agent has published through Google, as soon as the SSH server shows no others: the
- * keys of an image are replaced at the first boot, seconds after the server began to answer with them.
+ * Reads the host keys that the guest agent has published through Google, once the SSH server uses them: at the first boot
+ * the server answers with the keys of the image for some seconds.
  * https://cloud.google.com/compute/docs/connect/retrieve-host-keys
  * @returns `undefined`: not yet
  */

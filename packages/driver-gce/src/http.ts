@@ -15,28 +15,28 @@ export interface HttpCall {
   readonly timeoutMs?: number | undefined;
 }
 
-/** Why the API cannot be called as anybody: no token, or one that Google refuses. */
+/** A refused login: no token, or a token that Google refuses. */
 export interface RefusedLogin {
   readonly reason: 'NoAccessToken' | 'Unauthorized';
   readonly message: string;
-  /** When it was found first. */
+  /** When it was first seen. */
   readonly sinceMs: number;
-  /** When it was found last. */
+  /** When it was last seen. */
   readonly lastSeenMs: number;
 }
 
 /** Makes calls to the API and reads its answers. */
 export interface Http {
-  /** `undefined` while calls are answered. */
+  /** `undefined` while calls succeed. */
   readonly refusal?: RefusedLogin | undefined;
-  /** @throws what `errors.ts` makes of refusals; {@link ProviderUnavailableError}: no answer, or none that makes sense */
+  /** @throws the errors of `errors.ts`; {@link ProviderUnavailableError}: no answer, or an invalid one */
   call<T>(call: HttpCall, signal: AbortSignal): Promise<T>;
   close(): Promise<void>;
 }
 
-/** What calls are made with. */
+/** Options of an {@link Http}. */
 export interface HttpOptions {
-  /** Base of the API, without a slash at its end. */
+  /** Base URL of the API. */
   readonly endpoint: string;
   readonly credentials: Credentials;
   readonly clock: Clock;
@@ -45,14 +45,14 @@ export interface HttpOptions {
 const TIMEOUT_MS = 60_000;
 const MAX_CONNECTIONS = 64;
 const SHOWN_CHARACTERS = 200;
-/** No answer of the API comes close; one without an end must not fill the memory. */
-const LARGEST_ANSWER_MIB = 64;
+/** Far above any answer of the API; protects the memory from an endless one. */
+const MAX_ANSWER_MIB = 64;
 
-/** Calls over HTTP. Nothing is repeated here, but what Google refused for stale credentials: that had no effect. */
+/** Calls over HTTP. Retries only calls that Google refused because of stale credentials, as they had no effect. */
 export function createHttp({ endpoint, credentials, clock }: HttpOptions): Http {
-  // Deadlines are this module's, on the clock that is handed in.
-  const maxResponseSize = LARGEST_ANSWER_MIB * 1_024 * 1_024;
-  // Heeds HTTPS_PROXY, HTTP_PROXY and NO_PROXY.
+  // Timeouts run on the injected clock, so undici's are off.
+  const maxResponseSize = MAX_ANSWER_MIB * 1_024 * 1_024;
+  // Respects HTTPS_PROXY, HTTP_PROXY and NO_PROXY.
   const agent = new EnvHttpProxyAgent({
     connections: MAX_CONNECTIONS,
     maxResponseSize,
@@ -90,7 +90,7 @@ export function createHttp({ endpoint, credentials, clock }: HttpOptions): Http 
   };
 }
 
-/** Whether Google lets us in, by its last answer. */
+/** Login state according to the last answer. */
 class LoginMemory {
   refusal: RefusedLogin | undefined;
 
@@ -143,7 +143,7 @@ async function sendOnce(
     signal.throwIfAborted();
     const why =
       cause instanceof errors.ResponseExceededMaxSizeError
-        ? `the answer is larger than ${LARGEST_ANSWER_MIB} MiB: is "endpoint" the Compute Engine API?`
+        ? `the answer is larger than ${MAX_ANSWER_MIB} MiB: is "endpoint" the Compute Engine API?`
         : `no answer: ${messageOf(cause)}`;
     throw new ProviderUnavailableError(`${what}: ${why}`, { cause });
   }
@@ -161,9 +161,9 @@ function read<T>(what: string, { status, retryAfter, text }: Answer): T {
     body = JSON.parse(text);
   } catch {
     const beginning = text.slice(0, 100).replace(/\s+/g, ' ');
-    throw new ProviderUnavailableError(`${what}: ${status} with a body that is no JSON: "${beginning}"`);
+    throw new ProviderUnavailableError(`${what}: ${status} with a body that is not JSON: "${beginning}"`);
   }
-  // Answers are as Google's description says; the tests hold both sides against it.
+  // Answers match Google's API description; tests check both sides against it.
   if (status >= 200 && status < 300) return body as T;
   throw errorOfAnswer(what, refusalOf(status, body, retryAfter));
 }

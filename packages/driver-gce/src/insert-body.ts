@@ -4,7 +4,7 @@ import { merge } from './overrides.js';
 import { asLabels, ATTEMPT_LABEL } from './ownership.js';
 import type { Placement } from './stock.js';
 
-/** What an insert takes its values from. */
+/** Input of {@link insertBody}. */
 export interface InsertParts {
   readonly order: Pick<CreateOrder<GceLabelConfig, GcePoolConfig>, 'hostname' | 'label' | 'metadata'>;
   readonly image: GceImageConfig;
@@ -12,11 +12,11 @@ export interface InsertParts {
   readonly sourceImage: string;
   readonly placement: Placement;
   readonly region: string;
-  /** Of the insert. */
+  /** Request id of the insert. */
   readonly requestId: string;
 }
 
-/** The body of an insert: what the configuration says, what it overrides, and on top the marks of ownership. */
+/** The body of an insert: configuration, then overrides, then ownership tags. */
 export function insertBody({ order, image, sourceImage, placement, region, requestId }: InsertParts): JsonObject {
   const { hostname, label, metadata } = order;
   const { zone, machineType } = placement;
@@ -43,8 +43,8 @@ export function insertBody({ order, image, sourceImage, placement, region, reque
 }
 
 /**
- * Name of the boot disk that an insert makes. It is of this insert alone: a disk that stays when an instance fails would make the
- * next one fail too, if both had the default, which is the name of the instance.
+ * Name of the boot disk of an insert, unique to the insert. With the default, the instance name, an orphaned disk of a
+ * failed instance would make the next one fail too.
  */
 export function bootDiskName(instance: string, requestId: string): string {
   return `${instance}-${requestId.slice(0, 8)}`;
@@ -60,7 +60,7 @@ function networkOf({ network, subnetwork, externalIp }: GceLabelConfig, region: 
   };
 }
 
-/** A stopped Spot VM can still be seen to be preempted; an instance whose time is over shall go, launcher or not. */
+/** A preempted Spot VM is stopped, to be noticed; an instance at its time limit is deleted even without a launcher. */
 function schedulingOf({ spot, maxRunSeconds }: GceLabelConfig): JsonObject {
   if (!spot && maxRunSeconds === undefined) return {};
   return {
@@ -74,17 +74,17 @@ function schedulingOf({ spot, maxRunSeconds }: GceLabelConfig): JsonObject {
 
 function itemsOf(label: GceLabelConfig, image: GceImageConfig): Record<string, string> {
   return {
-    // Where OS Login is on for the project, "ssh-keys" would do nothing.
+    // OS Login, if enabled for the project, would disable "ssh-keys".
     ...(image.key !== undefined && { 'ssh-keys': `${image.username ?? ''}:${image.key}`, [OS_LOGIN]: 'FALSE' }),
     ...(label.userData !== undefined && { 'user-data': label.userData }),
     ...(label.guestHostKeys && { 'enable-guest-attributes': 'TRUE' }),
   };
 }
 
-/** https://cloud.google.com/compute/docs/oslogin/set-up-oslogin: of an instance, it goes before that of the project. */
+/** https://cloud.google.com/compute/docs/oslogin/set-up-oslogin: the instance overrides the project. */
 const OS_LOGIN = 'enable-oslogin';
 
-/** Tags on the instance, as metadata and as labels, and as labels on each disk that is made with it; the boot disk's name. */
+/** Adds tags as metadata and labels of the instance, as labels of each new disk, and the name of the boot disk. */
 function marked(
   body: JsonObject,
   tags: Readonly<Record<string, string>>,

@@ -2,16 +2,16 @@ import type { Instance, Resources } from '@nodepool/core';
 import { nameOf, type ApiInstance } from './api.js';
 import { ATTEMPT_LABEL } from './ownership.js';
 
-/** An instance as core sees it. Its external id is its name. */
+/** An instance in core's terms. Its external id is its name. */
 export interface GceInstance extends Instance {
   readonly az: string;
   readonly machineType: string;
   readonly status: string;
-  /** Request id of the insert that made it; `undefined`: made by another program. */
+  /** Request id of its insert; `undefined`: created by another program. */
   readonly attempt: string | undefined;
 }
 
-/** Translates what the API says about one of our instances. */
+/** Translates an instance of the API. */
 export function toInstance(
   shown: ApiInstance,
   metadata: Readonly<Record<string, string>>,
@@ -44,7 +44,7 @@ export function toInstance(
   };
 }
 
-/** Whether an instance will never run again: it was stopped, or taken away. */
+/** Whether an instance was stopped or preempted and will not run again. */
 export function isBroken({ status }: Pick<GceInstance, 'status'>): boolean {
   return ['STOPPING', 'STOPPED', 'TERMINATED', 'SUSPENDING', 'SUSPENDED', 'DEPROVISIONING'].includes(status);
 }

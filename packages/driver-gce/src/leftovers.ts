@@ -5,7 +5,7 @@ import type { ComputeClient } from './client.js';
 import { asLabels, type Ownership } from './ownership.js';
 import type { OwnResources } from './own-resources.js';
 
-/** What the leak clean-up works with. */
+/** Dependencies of {@link Leftovers}. */
 export interface LeftoversOptions {
   readonly client: Pick<ComputeClient, 'deleteInstance' | 'deleteDisk' | 'labelInstance' | 'labelDisk'>;
   readonly own: OwnResources;
@@ -16,14 +16,14 @@ export interface LeftoversOptions {
 /** Instances and disks of a provider in all zones, for the leak clean-up. */
 export class Leftovers {
   readonly #options: LeftoversOptions;
-  /** Zones of our instances when they were last listed. */
+  /** Zones of own instances in the last list. */
   #listed = new Map<string, readonly { readonly zone: string; readonly databaseId: string | undefined }[]>();
 
   constructor(options: LeftoversOptions) {
     this.#options = options;
   }
 
-  /** Instances and disks. When one of the two lists fails, the other one's. @throws both fail */
+  /** Instances and disks. If one list fails, returns the other. @throws both failed */
   async list(signal: AbortSignal): Promise<Resource[]> {
     const { own, logger } = this.#options;
     const lists = await Promise.allSettled([own.instances(signal), own.disks(signal)]);
@@ -32,7 +32,7 @@ export class Leftovers {
     if (instances.status === 'rejected' && disks.status === 'rejected') throw instances.reason;
     for (const list of lists) {
       if (list.status === 'rejected')
-        logger.warn('Failed to list leaked resources of one kind', { error: list.reason as unknown });
+        logger.warn('Listing leaked resources of one kind failed', { error: list.reason as unknown });
     }
     return [
       ...(instances.status === 'fulfilled' ? this.#instances(instances.value.found) : []),
@@ -79,7 +79,7 @@ export class Leftovers {
     return { type, id, metadata: this.#options.ownership.tagsOf(labels) };
   }
 
-  /** Another installation may have an instance of the same name in another zone: names hold the number of the node alone. */
+  /** Zones by name and database: another installation may have an instance of the same name in another zone. */
   #zonesOf({ id, metadata }: Resource): string[] {
     const places = this.#listed.get(id) ?? [];
     return places.filter(({ databaseId }) => databaseId === metadata[DATABASE_ID_TAG]).map(({ zone }) => zone);

@@ -2,7 +2,7 @@ import type { FoundCondition } from '@nodepool/core';
 import type { GceProviderConfig } from './config.js';
 import type { RefusedLogin } from './http.js';
 
-/** What is wrong with the credentials of a provider: they are missing, or refused by Google. */
+/** Conditions of missing or refused credentials. */
 export function loginConditions(config: GceProviderConfig, refusal: RefusedLogin | undefined): FoundCondition[] {
   if (!refusal) return [];
   const { name, project, credentials } = config;

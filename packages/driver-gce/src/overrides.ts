@@ -1,22 +1,22 @@
 import type { Json, JsonObject, JsonSchema } from '@nodepool/core';
 import { COMPUTE_V1 } from './compute-v1.js';
 
-/** What the driver says itself of each instance, and what only the service may say. */
-const NOT_TO_BE_SET = ['name', 'zone', 'machineType', 'id', 'kind', 'selfLink', 'status', 'creationTimestamp'];
+/** Fields that the driver or the service sets. */
+const RESERVED_FIELDS = ['name', 'zone', 'machineType', 'id', 'kind', 'selfLink', 'status', 'creationTimestamp'];
 
-/** Schema of `instance-overrides`: the body of an insert, without what the driver says itself. */
+/** Schema of `instance-overrides`: the body of an insert without reserved fields. */
 export const OVERRIDES_SCHEMA: JsonSchema = { $ref: '#/definitions/InstanceOverrides' };
 
-/** What the schema of a provider has to define for it: Google's messages. */
+/** Definitions that the schema refers to: Google's messages. */
 export const OVERRIDES_DEFINITIONS: JsonObject = (() => {
   const definitions = closureOf('Instance');
   const { properties } = definitions['Instance'] as { properties: JsonObject };
-  const kept = Object.entries(properties).filter(([name]) => !NOT_TO_BE_SET.includes(name));
+  const kept = Object.entries(properties).filter(([name]) => !RESERVED_FIELDS.includes(name));
   const schema = { type: 'object', additionalProperties: false, properties: Object.fromEntries(kept) };
   return { ...definitions, InstanceOverrides: schema };
 })();
 
-/** Maps are merged key by key; anything else, lists too, is replaced. */
+/** Merges maps by key; replaces other values, including lists. */
 export function merge(base: JsonObject, overrides: JsonObject): JsonObject {
   const merged: JsonObject = { ...base };
   for (const [key, value] of Object.entries(overrides)) {
@@ -30,7 +30,7 @@ function isMap(value: Json | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** A definition with all that it refers to. */
+/** A definition with all its references. */
 function closureOf(name: string): JsonObject {
   const found = new Map<string, Json>();
   const visit = (one: string) => {

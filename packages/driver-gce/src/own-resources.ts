@@ -13,7 +13,7 @@ import type { ComputeClient, OfAllZones } from './client.js';
 import type { GceInstance } from './instance.js';
 import { carries, type Ownership } from './ownership.js';
 
-/** What is searched, and by what. */
+/** Dependencies of {@link OwnResources}. */
 export interface OwnResourcesOptions {
   readonly client: Pick<ComputeClient, 'listInstances' | 'listAllInstances' | 'listAllDisks' | 'getInstance'>;
   readonly clock: Pick<Clock, 'now'>;
@@ -27,14 +27,14 @@ export interface OwnResourcesOptions {
 /** An instance to find. */
 export interface Wanted {
   readonly name: string;
-  /** The one of its name in the list. */
+  /** The listed instance of this name. */
   readonly listed: GceInstance | undefined;
   readonly node: NodeRecord | undefined;
-  /** Where it may be besides. */
+  /** Other possible zones. */
   readonly zones: readonly string[];
 }
 
-/** What a provider has made, as far as the zones say. */
+/** Resources of a provider in the zones that answered. */
 export interface Found {
   readonly instances: readonly ApiInstance[];
   readonly disks: readonly ApiDisk[];
@@ -42,12 +42,12 @@ export interface Found {
   readonly unreachable: ReadonlySet<string>;
 }
 
-/** Finds what a provider has made, in all zones: the configured ones may have been others before. */
+/** Finds the resources of a provider in all zones, because the configured zones may have changed. */
 export class OwnResources {
   readonly #options: OwnResourcesOptions;
-  /** Zones in which there was something of ours at any look: one that does not answer now still counts. */
+  /** Zones that ever had resources of this provider, even if they do not answer now. */
   readonly #zones = new Set<string>();
-  /** Zones whose list of instances failed at the last look. */
+  /** Zones whose last list of instances failed. */
   readonly #failing = new Map<
     string,
     { readonly error: string; readonly sinceMs: number; readonly lastSeenMs: number }
@@ -67,7 +67,7 @@ export class OwnResources {
         ...{ kind: 'provider', name: this.#options.ownership.provider, type: 'ZoneSilent', severity: 'warning' },
         reason: 'ZoneFails',
         message: failing.map(([zone, { error }]) => `zone ${zone} does not list its instances: ${error}`).join('; '),
-        nextStep: 'look at https://status.cloud.google.com; remove the zone from the provider if it lasts',
+        nextStep: 'check https://status.cloud.google.com; if the outage lasts, remove the zone from the provider',
         evidence: { zones: zones.join(', ') },
         sinceMs: Math.min(...failing.map(([, { sinceMs }]) => sinceMs)),
         lastSeenMs: Math.max(...failing.map(([, { lastSeenMs }]) => lastSeenMs)),
@@ -97,8 +97,8 @@ export class OwnResources {
   }
 
   /**
-   * Instances in these zones and wherever ours were seen. One that fails is left out, so that it does not hide the others.
-   * @throws the error of a zone when all of them fail
+   * Instances in these zones and in zones with own resources. Skips failing zones, so that they do not hide the others.
+   * @throws the error of a zone if all zones fail
    */
   async inZones(zones: Iterable<string>, signal: AbortSignal): Promise<ApiInstance[]> {
     const { client, ownership } = this.#options;
@@ -120,9 +120,9 @@ export class OwnResources {
   }
 
   /**
-   * The zone of a node's instance; `undefined`: there is none. Lists do not show an instance of the original, which sets no
-   * labels, and may show another of the same name in another zone: then its metadata says whose it is. One of another database
-   * is not the node's, though it has the same name: node ids count from zero in each.
+   * The zone of a node's instance; `undefined`: no instance. Lists omit instances of the Python implementation, which sets no
+   * labels, and may contain an instance of the same name in another zone, so the metadata decides. An instance of another
+   * database never matches: node ids are unique only within a database.
    */
   async zoneOf({ name, listed, node, zones }: Wanted, signal: AbortSignal): Promise<string | undefined> {
     const { client, ownership } = this.#options;
@@ -146,27 +146,27 @@ export class OwnResources {
   }
 
   #answered(zone: string): void {
-    if (this.#failing.delete(zone)) this.#options.logger.info('A zone lists its instances again', { zone });
+    if (this.#failing.delete(zone)) this.#options.logger.info('Zone lists its instances again', { zone });
   }
 
   #failed(zone: string, reason: unknown): void {
     const { logger, clock } = this.#options;
     const error = reason instanceof Error ? reason.message : String(reason);
     const known = this.#failing.get(zone);
-    if (!known) logger.warn('A zone does not list its instances; deletions there end when it does', { zone, error });
+    if (!known) logger.warn('Zone does not list its instances; deletions there wait until it does', { zone, error });
     const nowMs = clock.now();
     this.#failing.set(zone, { error, sinceMs: known?.sinceMs ?? nowMs, lastSeenMs: nowMs });
   }
 
-  /** Without the id of a database, the record has to prove it: an address is stored only of an instance that was made for it. */
+  /** Without a database id, the record is the proof: it has an address only if an instance was created for it. */
   #isOfDatabase(tags: Readonly<Record<string, string>>, node: NodeRecord | undefined): boolean {
     const databaseId = tags[DATABASE_ID_TAG];
     return databaseId === undefined ? typeof node?.interfaceIp === 'string' : databaseId === this.#options.databaseId;
   }
 
   /**
-   * What records count for instances that no list shows as ours: those that the original made, without labels, and those in
-   * zones that do not answer. So they are not taken for use by others.
+   * Resources in records of instances that the lists omit: instances of the Python implementation, without labels, and
+   * instances in zones that do not answer. Otherwise they would count as usage by others.
    */
   async recordedOnly({ instances, unreachable }: Found, signal: AbortSignal): Promise<Recorded[]> {
     const { client, ownNodes } = this.#options;
@@ -188,7 +188,7 @@ export class OwnResources {
   }
 }
 
-/** What a node's record counts for. */
+/** Resources in a node's record. */
 interface Recorded {
   readonly zone: string;
   readonly resources: Resources;

@@ -1,20 +1,20 @@
 import { createHash } from 'node:crypto';
 import { DATABASE_ID_TAG, NODE_ID_TAG, POOL_TAG, PROVIDER_TAG } from '@nodepool/core';
 
-/** https://cloud.google.com/compute/docs/labeling-resources#requirements, without what is not ASCII. */
+/** https://cloud.google.com/compute/docs/labeling-resources#requirements, ASCII only. */
 const LABEL = /^[a-z0-9_-]{1,63}$/;
-const MOST_KEPT = 54;
+const MAX_PREFIX_LENGTH = 54;
 
-/** Label that names the request id of the insert that made an instance: a name alone does not tell who made it. */
+/** Label with the request id of the insert of an instance, since the name does not identify the insert. */
 export const ATTEMPT_LABEL = 'nodepool_attempt';
 
-/** A text as the value of a label: itself, or what can be kept of it with a hash, so that no two become the same. */
+/** A string as a label value: unchanged if valid, else its valid characters with a hash, to keep it unique. */
 export function labelValue(text: string): string {
   if (LABEL.test(text)) return text;
   const kept = text
     .toLowerCase()
     .replace(/[^a-z0-9_-]/g, '_')
-    .slice(0, MOST_KEPT);
+    .slice(0, MAX_PREFIX_LENGTH);
   return `${kept}-${createHash('sha256').update(text).digest('hex').slice(0, 8)}`;
 }
 
@@ -25,7 +25,7 @@ export function asLabels(tags: Readonly<Record<string, string>>): Record<string,
 
 type Labels = Readonly<Record<string, string>>;
 
-/** Tells what a provider made by its labels, which everything it makes carries. */
+/** Recognizes the resources of a provider by their labels. */
 export class Ownership {
   readonly provider: string;
   readonly #value: string;
@@ -37,7 +37,7 @@ export class Ownership {
     this.#pools = new Map(Array.from(pools, (pool) => [labelValue(pool), pool]));
   }
 
-  /** Lists only what is ours. What comes is looked at all the same: see `isOwn`. */
+  /** Filter for own resources. Check results with `isOwn` nevertheless. */
   get filter(): string {
     return `labels.${PROVIDER_TAG}="${this.#value}"`;
   }
@@ -46,7 +46,7 @@ export class Ownership {
     return labels?.[PROVIDER_TAG] === this.#value && labels[NODE_ID_TAG] !== undefined;
   }
 
-  /** The tags of something that is ours. */
+  /** The tags of an own resource. */
   tagsOf(labels: Labels = {}): Record<string, string> {
     const pool = labels[POOL_TAG] ?? '';
     const databaseId = labels[DATABASE_ID_TAG];
@@ -59,7 +59,7 @@ export class Ownership {
   }
 }
 
-/** Whether something has all of these tags. */
+/** Whether a resource has all of these tags. */
 export function carries(tags: Labels, wanted: Labels): boolean {
   return Object.entries(wanted).every(([tag, value]) => tags[tag] === value);
 }

@@ -4,14 +4,14 @@ import type { ComputeClient } from './client.js';
 
 type Context = Pick<AdapterContext, 'nodes' | 'clock' | 'logger' | 'withdrawNode'>;
 
-const REASON = 'Google took the Spot VM away';
+const REASON = 'Google preempted the Spot VM';
 
-/** Notices Spot VMs that Google took away after they became nodes. */
+/** Reports preempted Spot VMs of nodes. */
 export class Preemptions {
   readonly #provider: string;
   readonly #client: Pick<ComputeClient, 'listPreemptions'>;
   readonly #context: Context;
-  /** When the newest one of each zone that was reported began, ms since the epoch. */
+  /** Time of the newest reported preemption in each zone, ms since the epoch. */
   readonly #lastMs = new Map<string, number>();
   readonly #sinceMs: number;
 
@@ -32,12 +32,12 @@ export class Preemptions {
         await this.#reportZone(zone, signal);
       } catch (error) {
         signal.throwIfAborted();
-        this.#context.logger.warn('Failed to look for preempted Spot VMs', { zone, error });
+        this.#context.logger.warn('Listing preempted Spot VMs failed', { zone, error });
       }
     }
   }
 
-  /** The API refuses filters that compare times, so they are compared here. Its times have an offset, such as -07:00. */
+  /** Compares times here, because the API refuses such filters. Its times have an offset, such as -07:00. */
   async #reportZone(zone: string, signal: AbortSignal): Promise<void> {
     const sinceMs = this.#lastMs.get(zone) ?? this.#sinceMs;
     let lastMs = sinceMs;

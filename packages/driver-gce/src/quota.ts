@@ -2,7 +2,7 @@ import type { Resources } from '@nodepool/core';
 import type { ApiQuota } from './api.js';
 import type { MachineSize } from './catalog.js';
 
-/** What one instance uses. */
+/** Usage of one instance. */
 export interface Usage {
   readonly machineType: string;
   readonly size: MachineSize | undefined;
@@ -10,7 +10,7 @@ export interface Usage {
   readonly externalIp: boolean;
 }
 
-/** Quotas of all regions together, and of the region, under the names that Nodepool has for them. */
+/** Quotas with a name of their own in Nodepool. */
 const RENAMED: Readonly<Record<string, string>> = { INSTANCES: 'instances', CPUS_ALL_REGIONS: 'cores' };
 /**
  * These families share one quota. https://cloud.google.com/compute/resource-usage#cpu_quota
@@ -19,18 +19,18 @@ const RENAMED: Readonly<Record<string, string>> = { INSTANCES: 'instances', CPUS
 const SHARED_FAMILIES = ['e2', 'n1', 'f1', 'g1', 'custom'];
 
 /**
- * The quotas that bound what this driver makes. Resources of nodes carry the names that Google's quotas have, such as
- * `N2_CPUS`, beside `instances`, `cores` and `ram`, so that a launch waits for just what is short.
+ * The quotas of a provider. Resources of nodes include the names of Google's quotas, such as `N2_CPUS`, besides
+ * `instances`, `cores` and `ram`, so that a launch waits only for the exhausted quota.
  */
 export class Quotas {
   #known = new Map<string, ApiQuota>();
 
-  /** Takes what the region and the project say. */
+  /** Stores the quotas of the region and the project. */
   learn(quotas: readonly ApiQuota[]): void {
     this.#known = new Map(quotas.map((quota) => [quota.metric, quota]));
   }
 
-  /** What an instance counts for, without its disks. */
+  /** Resources of an instance, without its disks. */
   resourcesOf({ machineType, size, spot, externalIp }: Usage): Resources {
     if (!size) return { instances: 1 };
     const metric = this.#cpuMetric(machineType, spot);
@@ -43,13 +43,13 @@ export class Quotas {
     };
   }
 
-  /** What a disk counts for. https://cloud.google.com/compute/resource-usage#disk_quota */
+  /** Resources of a disk. https://cloud.google.com/compute/resource-usage#disk_quota */
   resourcesOfDisk(type: string, gib: number): Resources {
     const metric = type === 'pd-standard' ? 'DISKS_TOTAL_GB' : 'SSD_TOTAL_GB';
     return type.startsWith('pd-') && this.#known.has(metric) ? { [metric]: gib } : {};
   }
 
-  /** What is left for us: the limits, less what others use. @param own - what we use ourselves */
+  /** Limits minus usage of others. @param own - usage of this provider */
   limits(own: Resources): Resources {
     return Object.fromEntries(
       Array.from(this.#known.values(), ({ metric, limit, usage }) => {
@@ -60,7 +60,7 @@ export class Quotas {
   }
 
   #cpuMetric(machineType: string, spot: boolean): string | undefined {
-    // Without a quota of their own Spot VMs count as all others do.
+    // Without their own quota, Spot VMs count like other instances.
     if (spot && (this.#known.get('PREEMPTIBLE_CPUS')?.limit ?? 0) > 0) return 'PREEMPTIBLE_CPUS';
     const [family = ''] = machineType.split('-');
     const metric = SHARED_FAMILIES.includes(family) ? 'CPUS' : `${family.toUpperCase()}_CPUS`;

@@ -1,18 +1,18 @@
 import type { Clock } from '@nodepool/core';
 
-/** Answers of the cloud that are good for a while. Whoever asks for the same meanwhile gets the same answer. */
+/** Cache of answers with a lifetime. Concurrent callers share one call. */
 export class Remembered<T> {
   readonly #clock: Clock;
   readonly #lifeMs: (value: T) => number;
   readonly #answers = new Map<string, { readonly answer: Promise<T>; untilMs: number }>();
 
-  /** @param lifeMs - for how long an answer is good, from its arrival */
+  /** @param lifeMs - lifetime of an answer, from its arrival */
   constructor(clock: Clock, lifeMs: (value: T) => number) {
     this.#clock = clock;
     this.#lifeMs = lifeMs;
   }
 
-  /** The answer that is known, else a new one. One that is refused is asked for again the next time. */
+  /** The cached answer, else a new one. Errors are not cached. */
   get(key: string, ask: () => Promise<T>): Promise<T> {
     const known = this.#answers.get(key);
     if (known && known.untilMs > this.#clock.now()) return known.answer;
@@ -25,7 +25,7 @@ export class Remembered<T> {
     return asked.answer;
   }
 
-  /** Something the answers said turned out to be wrong. */
+  /** Drops all answers. */
   clear(): void {
     this.#answers.clear();
   }

@@ -13,7 +13,7 @@ function object(title: string, properties: JsonObject, required: string[] = []):
 
 const { provider, cloudImage, pool, label } = STATE_MACHINE_SCHEMAS;
 
-/** Keys that a pool gives to all its labels, and a label may say otherwise. */
+/** Keys of a pool that its labels may override. */
 const ofPoolOrLabel = {
   network: {
     ...text,
@@ -35,12 +35,12 @@ const ofPoolOrLabel = {
   },
   'host-key-source': {
     enum: ['scan', 'guest-attributes'],
-    description: 'Where host keys come from: the network, or what the guest agent publishes through Google',
+    description: 'Source of host keys: a network scan, or the attributes that the guest agent publishes',
     default: 'scan',
   },
 };
 
-/** The same for a label: without it, what its pool says holds. */
+/** The same keys of a label; default: the value of the pool. */
 const ofLabel = Object.fromEntries(
   Object.entries<JsonObject>(ofPoolOrLabel).map(([key, { default: _ofPool, ...described }]) => [
     key,
@@ -67,20 +67,24 @@ const labels = object(
     ...ofLabel,
     'instance-type': {
       ...textOrTexts,
-      description: 'Machine type, or several: the next one serves where the one before is out of stock',
+      description: 'Machine type, or several: each is used if the types before it are out of stock',
     },
     'volume-type': { ...text, description: 'Type of the boot disk', default: 'pd-standard' },
     'volume-size': {
       type: 'integer',
       minimum: 1,
-      'x-tolerates': { minimum: 'the cloud will refuse it' },
+      'x-tolerates': { minimum: 'the cloud refuses it' },
       description: 'Size of the boot disk, in GiB',
       default: 10,
     },
-    spot: { ...flag, description: 'Whether instances are Spot VMs, cheaper and taken away at need', default: false },
+    spot: {
+      ...flag,
+      description: 'Whether instances are Spot VMs, which are cheaper and may be preempted',
+      default: false,
+    },
     'max-run-duration': {
       ...{ type: 'integer', minimum: 30, maximum: 10_368_000 },
-      description: 'Time after which Google itself deletes an instance, in seconds',
+      description: 'Time after which Google deletes an instance, in seconds',
       'x-default': 'no limit',
     },
     'user-data': { type: 'string', description: 'cloud-init user data', 'x-default': 'none', 'x-secret': true },
@@ -94,7 +98,7 @@ const labels = object(
   ['name', 'cloud-image', 'instance-type'],
 );
 
-// Zones are those of the provider, and volumes are not counted one by one.
+// Zones belong to the provider, and volumes are not counted.
 const { 'availability-zones': _zones, 'max-volumes': _volumes, 'max-volume-gb': _gb, ...usualPool } = pool;
 
 /** The driver's own keys of a provider entry. */
@@ -109,7 +113,7 @@ export const schema: JsonSchema = {
     zone: { ...textOrTexts, description: 'Zone of the region, or several', 'x-default': 'all zones of the region' },
     rate: {
       ...{ type: 'number', minimum: 0, default: 2 },
-      description: 'Ceiling of API calls per second, of writes and of reads each; 0: none',
+      description: 'Maximum API calls per second, for writes and reads each; 0: no limit',
     },
     'rate-limit': { type: 'integer', description: 'Without effect', deprecated: true },
     credentials: {
@@ -125,7 +129,7 @@ export const schema: JsonSchema = {
     },
     'cloud-images': {
       type: 'array',
-      description: 'Images of Google, or of a project of yours',
+      description: 'Public images, or images of a project',
       'x-default': 'none',
       items: images,
     },
@@ -138,7 +142,7 @@ export const schema: JsonSchema = {
         {
           ...usualPool,
           ...ofPoolOrLabel,
-          labels: { type: 'array', description: 'What the pool launches', 'x-default': 'none', items: labels },
+          labels: { type: 'array', description: 'Labels that the pool launches', 'x-default': 'none', items: labels },
         },
         ['name'],
       ),

@@ -1,18 +1,18 @@
 import type { Clock } from '@nodepool/core';
 
-/** Where an instance is made, and of what. */
+/** Zone and machine type of an instance. */
 export interface Placement {
   readonly zone: string;
   readonly machineType: string;
-  /** Spot VMs are a stock of their own. */
+  /** Spot VMs have a separate stock. */
   readonly spot: boolean;
 }
 
 interface Shortage {
   readonly pauseMs: number;
-  /** When it may be tried again. */
+  /** When to probe again. */
   readonly probeAtMs: number;
-  /** It is being tried. */
+  /** A probe is running. */
   readonly probing: boolean;
 }
 
@@ -20,8 +20,8 @@ const FIRST_PAUSE_MS = 30_000;
 const LONGEST_PAUSE_MS = 600_000;
 
 /**
- * Remembers where the cloud is out of stock, for all launches of a provider. No launch waits there: when a pause is
- * over one launch tries, and the pause doubles if that is told the same.
+ * Tracks exhausted placements for all launches of a provider. Launches skip them; after a pause one launch probes, and
+ * the pause doubles if the placement is still exhausted.
  */
 export class Stock {
   readonly #clock: Clock;
@@ -31,7 +31,7 @@ export class Stock {
     this.#clock = clock;
   }
 
-  /** Whether to order here now. A yes where stock was out is the one probe; others get a no for another pause. */
+  /** Whether to launch here now. For an exhausted placement, `true` is the one probe of this pause. */
   take(placement: Placement): boolean {
     const key = keyOf(placement);
     const shortage = this.#shortages.get(key);
@@ -42,7 +42,7 @@ export class Stock {
     return true;
   }
 
-  /** The cloud had none. Of orders placed before that was known only the first one counts. */
+  /** Records a stock-out. Further stock-outs of concurrent launches do not count. */
   exhausted(placement: Placement): void {
     const key = keyOf(placement);
     const known = this.#shortages.get(key);
@@ -51,12 +51,12 @@ export class Stock {
     this.#shortages.set(key, { pauseMs, probeAtMs: this.#clock.now() + pauseMs, probing: false });
   }
 
-  /** The cloud had one. */
+  /** Records a success. */
   served(placement: Placement): void {
     this.#shortages.delete(keyOf(placement));
   }
 
-  /** Seconds until one of these may be tried again. */
+  /** Seconds until the next probe of one of these. */
   secondsUntilProbe(placements: readonly Placement[]): number {
     const times = placements.map((placement) => this.#shortages.get(keyOf(placement))?.probeAtMs ?? 0);
     return Math.max(0, Math.ceil((Math.min(...times) - this.#clock.now()) / 1_000));

@@ -3,7 +3,7 @@
 import { expect, it } from 'vitest';
 import { ExchangeChecker, type Exchange } from '@nodepool/fake-compute';
 import { COMPUTE_V1 } from '../src/index.js';
-import { ProviderWorld } from './provider-world.js';
+import { World } from './world.js';
 
 type Value = unknown;
 
@@ -29,7 +29,7 @@ async function recordExchanges(): Promise<Exchange[]> {
     subnetwork: 'ci',
     'instance-overrides': { guestAccelerators: [{ acceleratorType: 'nvidia-t4', acceleratorCount: 1 }] },
   };
-  const world = await ProviderWorld.start({ cloud: { quotas }, label });
+  const world = await World.start({ cloud: { quotas }, label });
   const seen: Exchange[] = [];
   world.fake.onExchange = (exchange) => seen.push(exchange);
   world.provider.quota?.invalidateQuotaCache();

@@ -5,7 +5,7 @@ import { systemClock } from '@nodepool/zk-protocol';
 import { FakeTokens } from '@nodepool/fake-compute';
 import { VirtualClock } from '@nodepool/core/testing';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { createCredentials } from '../src/credentials.js';
+import { createCredentials } from './credentials.js';
 
 const accepted = new Set<string>();
 let dir = '';

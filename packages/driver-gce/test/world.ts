@@ -1,3 +1,4 @@
+import { afterEach } from 'vitest';
 import {
   newNode,
   newRequest,
@@ -43,7 +44,7 @@ export interface LogLine {
 }
 
 /** A provider as a launcher runs it, and a fake Compute Engine behind a socket; nodes live in memory. */
-export class ProviderWorld {
+export class World {
   readonly fake: FakeCompute;
   readonly provider: Provider;
   readonly nodes = new Map<string, NodeRecord>();
@@ -81,10 +82,10 @@ export class ProviderWorld {
     this.provider = driver.getProvider(config, this.#context());
   }
 
-  static async start(options: WorldOptions = {}): Promise<ProviderWorld> {
+  static async start(options: WorldOptions = {}): Promise<World> {
     const defaults = { description: COMPUTE_V1, clock: systemClock, bootMs: 20, deleteMs: 20 };
     const fake = options.fake ?? (await FakeCompute.start({ ...defaults, ...options.cloud }));
-    const world = new ProviderWorld(fake, options);
+    const world = new World(fake, options);
     try {
       await world.provider.start(NEVER);
     } catch (error) {
@@ -202,4 +203,28 @@ function entryOf(fake: FakeCompute, { entry = {}, pool = {}, label = {} }: World
     ...entry,
     pools: [{ name: 'main', 'host-key-checking': false, labels: [{ ...LABEL, ...label }], ...pool }],
   };
+}
+
+/** Starts worlds for each test of a file, and ends them after it. */
+export function useWorlds(): (options?: WorldOptions) => Promise<World> {
+  const worlds: World[] = [];
+  afterEach(async () => {
+    for (const world of worlds.splice(0).reverse()) await world.end();
+  });
+  return async (options = {}) => {
+    const world = await World.start(options);
+    worlds.push(world);
+    return world;
+  };
+}
+
+/** Collects inserts with their bodies. */
+export function watchInserts(world: World): { zone: string; machineType: string; body: Record<string, unknown> }[] {
+  const inserts: { zone: string; machineType: string; body: Record<string, unknown> }[] = [];
+  world.fake.onCall = ({ method, params, body = {} }) => {
+    if (method.name !== 'Instances.Insert') return;
+    const machineType = /[^/]+$/.exec(JSON.stringify(body['machineType']).slice(1, -1))?.[0] ?? '';
+    inserts.push({ zone: params['zone'] ?? '', machineType, body });
+  };
+  return inserts;
 }

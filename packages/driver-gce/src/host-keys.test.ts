@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import ssh2 from 'ssh2';
 import { afterEach, expect, it } from 'vitest';
-import { ProviderWorld, type WorldOptions } from './provider-world.js';
+import { World, type WorldOptions } from '../test/world.js';
 
 const closing: (() => Promise<unknown>)[] = [];
 
@@ -32,9 +32,9 @@ async function serve(key: HostKey, port = 0): Promise<{ port: number; stop: () =
   return { port: (server.address() as AddressInfo).port, stop };
 }
 
-async function start(port: number, options: WorldOptions = {}): Promise<ProviderWorld> {
+async function start(port: number, options: WorldOptions = {}): Promise<World> {
   const image = { 'image-id': 'projects/p/global/images/mine', username: 'zuul', 'connection-port': port };
-  const world = await ProviderWorld.start({
+  const world = await World.start({
     cloud: { addressOf: () => '127.0.0.1' },
     entry: { 'cloud-images': [{ name: 'debian', ...image }], ...options.entry },
     pool: { 'host-key-checking': true, 'host-key-source': 'guest-attributes' },
@@ -43,7 +43,7 @@ async function start(port: number, options: WorldOptions = {}): Promise<Provider
   return world;
 }
 
-const publish = (world: ProviderWorld, { line }: HostKey): void => {
+const publish = (world: World, { line }: HostKey): void => {
   const [type = '', key = ''] = line.split(' ');
   for (const instance of world.fake.instances) instance.guestAttributes = { [type]: key };
 };

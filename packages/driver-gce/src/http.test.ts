@@ -5,7 +5,7 @@ import { systemClock } from '@nodepool/zk-protocol';
 import { isNodepoolError, RateLimitedError } from '@nodepool/core';
 import { VirtualClock } from '@nodepool/core/testing';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { createHttp, type Credentials, type Http } from '../src/index.js';
+import { createHttp, type Credentials, type Http } from './index.js';
 
 const NEVER = new AbortController().signal;
 const open: (() => Promise<unknown>)[] = [];
