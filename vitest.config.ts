@@ -49,7 +49,7 @@ export default defineConfig({
       project('driver-metastatic', 'packages/driver-metastatic', SHARED),
       project('simple-driver', 'examples/simple-driver', { include: ['test/**/*.test.js'] }),
       project('create-driver', 'packages/create-driver'),
-      project('daemon', 'packages/daemon'),
+      project('daemon', 'packages/daemon', { include: ['src/**/*.test.ts', 'page/**/*.test.ts'] }),
       project('launcher', 'packages/launcher'),
       project('builder', 'packages/builder', { exclude: [...NEVER, 'test/image/**'] }),
       project('e2e-image', 'packages/builder', { include: ['test/image/**/*.test.ts'] }),

@@ -101,6 +101,6 @@ it(
     expect(await image.exec('nodepool', 'run', 'small', '--', 'echo', 'used')).toContain('used');
 
     expect(await image.stop()).toBe(0);
-    expect(image.output).toContain('Stopping; a second signal ends at once');
+    expect(image.output).toContain('Stopping; a second signal exits immediately');
   },
 );

@@ -52,7 +52,7 @@ it(
     await page.goto(`http://127.0.0.1:${launcher.webPort}/#/requests/${waiting}`);
     await page.getByText(`There is no request ${waiting}`).waitFor();
     const past = page.getByRole('table', { name: 'What it waited for' });
-    await past.getByRole('cell', { name: 'all machines of the label are taken' }).first().waitFor();
+    await past.getByRole('cell', { name: 'all machines of the label are in use' }).first().waitFor();
     await page.close();
     await zuul.use([second]);
     await zuul.giveBack([second]);

@@ -3,7 +3,7 @@ import yargs, { type Options } from 'yargs';
 import { ambiguousOptionText, expandOption } from '@nodepool/core/service';
 import { NodepoolError } from '@nodepool/zk-protocol';
 
-/** What every service's command line says, paths made absolute. */
+/** Arguments common to all services, with absolute paths. */
 export interface CommonArguments {
   readonly configFile: string;
   readonly secureFile: string | undefined;
@@ -16,47 +16,47 @@ export interface CommonArguments {
   readonly webapp: boolean;
   /** `undefined`: the default for this user. */
   readonly stateDir: string | undefined;
-  /** How long a stop may wait for work in progress; `Infinity`: as long as the work may take. */
+  /** Time limit of a stop for work in progress; `Infinity`: no limit. */
   readonly drainTimeoutMs: number;
 }
 
-/** What to do instead of running: print something and end. */
+/** The command line asks for a text, such as the help, instead of running. */
 export interface PrintAndExit {
   readonly print: string;
 }
 
-/** What yargs made of the command line, by option name. */
+/** Result of yargs, by option name. */
 export type ParsedOptions = Readonly<Record<string, unknown>>;
 
 /** The command line of one service. */
 export interface CommandLine<Args extends CommonArguments> {
   /** Name of the program. */
   readonly name: string;
-  /** What it does, in a sentence. */
+  /** Description in one sentence. */
   readonly does: string;
-  /** Where a daemon keeps its process id without `-p`. */
+  /** Default pid file of a daemon. */
   readonly pidFile: string;
-  /** Options beside the common ones. */
+  /** Options in addition to the common ones. */
   readonly options: Readonly<Record<string, Options>>;
-  /** Options the original once had, and why they are refused. */
+  /** Options of the original Nodepool that are not supported, with the alternative. */
   readonly refused: Readonly<Record<string, string>>;
   /** @throws UsageError for values that yargs takes and the service does not */
   toArguments(common: CommonArguments, parsed: ParsedOptions): Args;
-  /** How each argument is said on the command line; one that is forgotten does not compile. */
+  /** Converts each argument back to the command line; a missing one does not compile. */
   readonly toArgv: ArgumentsToArgv<Args>;
 }
 
-/** For each argument the words of the command line that say it. */
+/** Functions that convert each argument to words of the command line. */
 export type ArgumentsToArgv<Args> = { readonly [Name in keyof Args]-?: (args: Args) => readonly string[] };
 
-/** Where the program was started. */
+/** Environment in which the program was started. */
 export interface ParseSurroundings {
   readonly home: string;
   readonly cwd: string;
   readonly version: string;
 }
 
-/** The command line cannot be understood; the process ends with status 2. */
+/** Thrown for an invalid command line; the process exits with status 2. */
 export class UsageError extends NodepoolError {
   constructor(message: string) {
     super('NODEPOOL_USAGE', message);
@@ -73,17 +73,17 @@ const commonOptions = (pidFile: string): Record<string, Options> => ({
   d: { type: 'boolean', default: false, describe: 'stay in the foreground and log at debug level' },
   f: { type: 'boolean', default: false, describe: 'stay in the foreground' },
   p: { type: 'string', default: pidFile, requiresArg: true, describe: 'pid file of the daemon' },
-  webapp: { type: 'boolean', default: true, describe: 'HTTP server; --no-webapp leaves it out' },
-  'state-dir': { type: 'string', requiresArg: true, describe: 'where state is kept, see README' },
+  webapp: { type: 'boolean', default: true, describe: 'HTTP server; --no-webapp disables it' },
+  'state-dir': { type: 'string', requiresArg: true, describe: 'state directory, see README' },
   'drain-timeout': {
     type: 'number',
     default: DEFAULT_DRAIN_SECONDS,
     requiresArg: true,
-    describe: 'seconds a stop waits for work in progress',
+    describe: 'time limit of a stop for work in progress, in seconds',
   },
 });
 
-/** How the common arguments are said on the command line. */
+/** Converts the common arguments back to the command line. */
 export const COMMON_TO_ARGV: ArgumentsToArgv<CommonArguments> = {
   configFile: ({ configFile }) => ['-c', configFile],
   secureFile: ({ secureFile }) => (secureFile === undefined ? [] : ['-s', secureFile]),
@@ -96,14 +96,14 @@ export const COMMON_TO_ARGV: ArgumentsToArgv<CommonArguments> = {
   drainTimeoutMs: ({ drainTimeoutMs: ms }) => (ms === Infinity ? [] : ['--drain-timeout', String(ms / 1000)]),
 };
 
-/** Expands `~` and makes the path absolute, seen from the directory the program was started in. */
+/** Expands `~` and makes the path absolute. */
 export function expandPath(path: string, home: string, cwd: string): string {
   if (path === '~') return home;
   if (path.startsWith('~/')) return join(home, path.slice(2));
   return isAbsolute(path) ? path : resolve(cwd, path);
 }
 
-/** Every option of a service that is not refused, in the order of its help. */
+/** All supported options of a service, in the order of its help. */
 export function serviceOptions<Args extends CommonArguments>(line: CommandLine<Args>): Record<string, Options> {
   return {
     ...commonOptions(line.pidFile),
@@ -129,7 +129,7 @@ function createParser<Args extends CommonArguments>(line: CommandLine<Args>, arg
     .wrap(100);
 }
 
-/** Writes out the names of long options that are abbreviated. @throws UsageError for one that could stand for several */
+/** Completes abbreviated long options. @throws UsageError for an ambiguous one */
 function expandOptions<Args extends CommonArguments>(line: CommandLine<Args>, argv: readonly string[]): string[] {
   const options = serviceOptions(line);
   const negated = Object.keys(options).filter((name) => options[name]?.default === true);
@@ -154,7 +154,7 @@ function checkRefused(refused: Readonly<Record<string, string>>, parsed: ParsedO
 function toCommonArguments(parsed: ParsedOptions, { home, cwd }: ParseSurroundings): CommonArguments {
   const expand = (name: string) => {
     const path = parsed[name];
-    // the folder that we happen to be in is not what an unset variable stands for
+    // an empty value is likely an unset variable; it must not select the current directory
     if (path === '') throw new UsageError(`${name.length === 1 ? '-' : '--'}${name} needs a value`);
     return typeof path === 'string' ? expandPath(path, home, cwd) : undefined;
   };
@@ -175,7 +175,7 @@ function toCommonArguments(parsed: ParsedOptions, { home, cwd }: ParseSurroundin
 }
 
 /**
- * Understands the command line of a service.
+ * Parses the command line of a service.
  * @param words - without node and script
  * @throws UsageError
  */

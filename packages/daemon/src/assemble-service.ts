@@ -20,29 +20,29 @@ import type { DaemonRuntime } from './runtime.js';
 import { DaemonService } from './service.js';
 import type { ServiceMetrics } from './web/metrics-route.js';
 
-/** What is there once the configuration is read and ZooKeeper is being connected to. */
+/** Parts that exist once the configuration is read and the connection to ZooKeeper is being established. */
 export interface ServiceBase<Args extends CommonArguments> extends ServiceSurroundings<Args> {
   readonly config: Config;
   readonly zk: ZooKeeperConnection;
   readonly registry: DriverRegistry;
 }
 
-/** How one service is made of the base. */
+/** Defines a service. */
 export interface ServicePlan<Args extends CommonArguments> {
   /** Name of the program. */
   readonly name: string;
-  /** Folder of the program: drivers installed beside it are found. */
+  /** Directory of the program; drivers installed beside it are found. */
   readonly programDir: string;
-  /** Key of the configuration that says where it answers the web. */
+  /** Configuration key with the address of its web server. */
   readonly webapp: WebappKey;
-  /** Without `zookeeper-servers`: run the embedded server, or use the one that runs on this machine. */
+  /** Without `zookeeper-servers`: run the embedded server, or find the one running on this machine. */
   readonly embedded: 'run' | 'find';
   readonly metrics: ServiceMetrics;
   createRuntime(base: ServiceBase<Args>): DaemonRuntime;
 }
 
 /**
- * Reads the configuration, connects, and begins to answer the web. Call {@link DaemonService.start} next.
+ * Reads the configuration, connects to ZooKeeper, and starts the web server. Call {@link DaemonService.start} next.
  * @throws ConfigError, NODEPOOL_WEB_LISTEN, NODEPOOL_STATE_DIR, and ZK_BAD_ARGUMENTS for unusable TLS files
  */
 export async function assembleService<Args extends CommonArguments>(
@@ -84,7 +84,7 @@ export async function assembleService<Args extends CommonArguments>(
   }
 }
 
-/** Drivers beside the configuration first, then beside the program, then the global ones. */
+/** Searches drivers beside the configuration, then beside the program, then among the global packages. */
 function createRegistry(configFile: string, programDir: string): DriverRegistry {
   return createDriverRegistry({
     searchFrom: [dirname(configFile), programDir],
@@ -101,7 +101,7 @@ async function startEmbedded(
   return startEmbeddedZooKeeper(stateDir, config.zookeeper, logger.child({}, 'zk'));
 }
 
-/** @throws ConfigError when no embedded server runs here */
+/** @throws ConfigError if no embedded server is running on this machine */
 async function embeddedConnection(
   { args, env }: ServiceSurroundings<CommonArguments>,
   config: Config,

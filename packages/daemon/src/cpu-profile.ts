@@ -8,19 +8,19 @@ async function firstWritable(directories: readonly string[]): Promise<string> {
       await access(directory, constants.W_OK);
       return directory;
     } catch {
-      // Not writable for us: the next one may be.
+      // try the next one
     }
   }
   throw new Error(`none of these directories can be written: ${directories.join(', ')}`);
 }
 
-/** Records where CPU time goes, between two calls of {@link CpuProfiler.toggle}. */
+/** Records a CPU profile between two calls of {@link CpuProfiler.toggle}. */
 export class CpuProfiler {
   readonly #directories: readonly string[];
   readonly #program: string;
   #session: Session | undefined;
 
-  /** @param program - its name is part of the file's; @param directories - where the profile is written: the first one that is writable */
+  /** @param program - part of the file name; @param directories - the profile is written to the first writable one */
   constructor(program: string, directories: readonly string[]) {
     this.#program = program;
     this.#directories = directories;
@@ -31,8 +31,8 @@ export class CpuProfiler {
   }
 
   /**
-   * Starts recording, or ends it and writes a `.cpuprofile` that Chrome's and VS Code's tools open.
-   * @returns the file written; `undefined` when recording has begun
+   * Starts recording, or stops and writes a `.cpuprofile` for Chrome DevTools or VS Code.
+   * @returns the file written; `undefined` when recording started
    */
   async toggle(nowMs: number): Promise<string | undefined> {
     if (!this.#session) {
@@ -43,7 +43,7 @@ export class CpuProfiler {
   }
 
   async #begin(): Promise<void> {
-    const inspector = await import('node:inspector/promises'); // Costs start-up time and is hardly ever needed.
+    const inspector = await import('node:inspector/promises'); // loaded on demand to keep the start fast
     const session = new inspector.Session();
     session.connect();
     this.#session = session;

@@ -6,7 +6,7 @@ import type { CommandLine, CommonArguments } from './arguments.js';
 /** Set in the environment of the detached process. */
 const DAEMON_MARK = 'NODEPOOL_DAEMON';
 
-/** What the detached process tells the one that waits in the terminal. */
+/** Message from the detached process to the waiting one. */
 type DaemonMessage = { started: true } | { failed: string };
 
 function isDaemonMessage(message: unknown): message is DaemonMessage {
@@ -18,9 +18,9 @@ export function isDaemon(env: Readonly<Record<string, string | undefined>>): boo
   return env[DAEMON_MARK] !== undefined && process.send !== undefined;
 }
 
-/** The command line of the detached process: says all of it again. Its paths are absolute, as it runs in `/`. */
+/** The command line of the detached process: all arguments again, with absolute paths, as it runs in `/`. */
 export function daemonArgv<Args extends CommonArguments>({ toArgv }: CommandLine<Args>, args: Args): string[] {
-  return Object.values<(args: Args) => readonly string[]>(toArgv).flatMap((say) => say(args));
+  return Object.values<(args: Args) => readonly string[]>(toArgv).flatMap((toWords) => toWords(args));
 }
 
 function waitForReport(child: ChildProcess): Promise<void> {
@@ -40,9 +40,9 @@ function waitForReport(child: ChildProcess): Promise<void> {
 }
 
 /**
- * Starts the same program detached from the terminal and waits until it has read its configuration and holds the pid
- * file, so that an error can still be shown.
- * @throws NODEPOOL_DAEMON with the detached process's own words
+ * Starts the same program detached from the terminal. Waits until it has read its configuration and holds the pid file, so
+ * that errors are shown on the terminal.
+ * @throws NODEPOOL_DAEMON with the message of the detached process
  */
 export async function detach(script: string, argv: readonly string[]): Promise<void> {
   const child = spawn(process.execPath, [...process.execArgv, script, ...argv], {
@@ -59,14 +59,14 @@ export async function detach(script: string, argv: readonly string[]): Promise<v
   }
 }
 
-/** Tells the waiting process how the start went; it is left unchanged from then on. Does nothing outside a daemon. */
+/** Reports the result of the start to the waiting process, then disconnects. Does nothing outside a daemon. */
 export function reportToTerminal(message: DaemonMessage): Promise<void> {
   return new Promise((resolve) => {
     if (!process.connected || !process.send) {
       resolve();
       return;
     }
-    // A terminal that is gone cannot be told anything, so the error of sending is of no interest.
+    // the waiting process may have been killed, so a failure to send is ignored
     process.send(message, () => {
       if (process.connected) process.disconnect();
       resolve();

@@ -17,22 +17,22 @@ import {
   writeEmbeddedServerInfo,
 } from '@nodepool/core/config';
 
-/** The zero-install ZooKeeper of this process. */
+/** The embedded ZooKeeper server of this process. */
 export interface EmbeddedZooKeeper {
-  /** How clients of this process reach it. */
+  /** Connection for clients in this process. */
   readonly connection: EmbeddedConnection;
-  /** Ends the server; everything acknowledged is on disk already. */
+  /** Stops the server. All acknowledged writes are on disk already. */
   close(): Promise<void>;
 }
 
-/** What the configuration says of the embedded server. */
+/** Settings of the embedded server. */
 export type EmbeddedSettings = Pick<ZooKeeperSettings, 'embeddedAccess' | 'embeddedPort'>;
 
 const REMEDY = 'choose a directory that only this user may write to with --state-dir';
 const HOST = '127.0.0.1';
 const DEFAULT_PORT = 2181;
 const SOCKET_MODES: Readonly<Record<EmbeddedAccess, number>> = { owner: 0o600, group: 0o660, anyone: 0o666 };
-/** What the users of the server need in the state directory; the mask may take the rest away. */
+/** Permissions of the state directory by allowed users; the umask may reduce others. */
 const WAY_IN: Readonly<Record<EmbeddedAccess, number>> = { owner: 0, group: 0o050, anyone: 0o055 };
 const ENTER = 0o111;
 
@@ -41,11 +41,11 @@ function isAddressInUse(error: unknown): boolean {
   return [error, cause].some((each) => each instanceof Error && 'code' in each && each.code === 'EADDRINUSE');
 }
 
-/** TCP ports to try, best first; `undefined`: none is needed. */
+/** TCP ports to try, in order; `undefined`: no TCP. */
 function portsFor({ embeddedAccess, embeddedPort }: EmbeddedSettings, stateDir: string): (number | undefined)[] {
   if (embeddedPort !== undefined) return [embeddedPort];
   if (embeddedAccess !== 'anyone') return [undefined];
-  // The port of the last run first, so that clients find the server where it was.
+  // the port of the last run first, so that clients find the server again
   const lastPort = readEmbeddedServerInfo(stateDir)?.port ?? DEFAULT_PORT;
   return [...new Set([lastPort, DEFAULT_PORT, 0])];
 }
@@ -62,7 +62,7 @@ async function startOnFirstFreePort(options: EmbeddedServerOptions, ports: reado
   return startEmbeddedServer({ ...options, port: ports.at(-1) });
 }
 
-/** Without its database a service has nothing to do: the error ends the process, which a supervisor starts again. */
+/** A service cannot work without its database, so the error ends the process and the supervisor restarts it. */
 function endProcess(error: Error): void {
   setImmediate(() => {
     throw error;
@@ -73,7 +73,7 @@ async function start(stateDir: string, settings: EmbeddedSettings, logger: Logge
   const { embeddedAccess: access } = settings;
   const ports = portsFor(settings, stateDir);
   const prepare = async () => {
-    // What an earlier server left would send tools to a port that may be anybody's by now.
+    // stale information would send tools to a port that another program may use now
     await removeEmbeddedServerInfo(stateDir);
     if (access !== 'anyone' && settings.embeddedPort !== undefined) return ensureEmbeddedLogin(stateDir, access);
     await removeEmbeddedLogin(stateDir);
@@ -99,7 +99,7 @@ async function start(stateDir: string, settings: EmbeddedSettings, logger: Logge
   }
 }
 
-/** Makes what is missing, open to those who may use the server. What exists stays as the operator has it. */
+/** Creates missing directories with permissions for the allowed users. Leaves existing ones unchanged. */
 async function makeStateDir(path: string, access: EmbeddedAccess): Promise<void> {
   if (existsSync(path)) return;
   await makeStateDir(dirname(path), access);
@@ -117,7 +117,7 @@ async function warnOfClosedWay(stateDir: string, access: EmbeddedAccess, logger:
 }
 
 /**
- * Starts the embedded server with its socket and its data below `stateDir`, and makes it known there.
+ * Starts the embedded server with socket and data below `stateDir`, and writes its address there.
  * @throws NODEPOOL_STATE_DIR when another process runs a server in this directory, or the directory cannot be used;
  * NODEPOOL_UNSAFE_DIRECTORY when another user may exchange what is in it
  */

@@ -7,7 +7,7 @@ import type { DaemonRuntime } from './runtime.js';
 import { describeConnection } from './state-dump.js';
 import type { HealthReport } from './web/status-routes.js';
 
-/** The facts that a health report is made from. */
+/** Input of {@link createHealthReport}. */
 export interface HealthFacts {
   readonly version: string;
   readonly hostname: string;
@@ -18,7 +18,7 @@ export interface HealthFacts {
   readonly reload: ReloadStatus;
   readonly zk: ZooKeeper;
   readonly runtime: Pick<DaemonRuntime, 'notReady' | 'health'>;
-  /** Those of this service. */
+  /** Conditions of this service. */
   readonly conditions: readonly Condition[];
 }
 
@@ -29,7 +29,7 @@ function statusOf({ draining, conditions, reload, runtime }: HealthFacts): Healt
   return runtime.notReady.length === 0 ? 'ok' : 'starting';
 }
 
-/** What `/healthz` answers. */
+/** Creates the answer of `/healthz`. */
 export function createHealthReport(facts: HealthFacts): HealthReport {
   const { config, reload, runtime, zk } = facts;
   return {

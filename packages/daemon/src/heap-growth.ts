@@ -1,14 +1,13 @@
 import { setFlagsFromString } from 'node:v8';
 
-/** How far the heap may grow between two full collections, in percent of what the first left alive. */
+/** Limit of heap growth between two full collections, in percent of the live heap. */
 const GROWTH_PERCENT = 100;
 
 /**
- * Keeps garbage from piling up. By itself V8 lets a heap grow to as much as four times what is alive in it before it
- * collects, the more so the less the machine lets it work: on a busy one a service would look as if it leaked. See
- * docs/performance.md for what this costs and saves.
- * @param execArgv - the flags this process was started with; an operator's own `--heap-growing-percent` stays in force
- * @returns whether the growth is bounded now
+ * Limits garbage. By default V8 lets the heap grow to four times its live size before a full collection, especially on a busy
+ * machine, which looks like a leak. docs/performance.md has the costs and savings.
+ * @param execArgv - flags of this process; `--heap-growing-percent` set by an operator stays in force
+ * @returns whether the growth is limited now
  */
 export function boundHeapGrowth(execArgv: readonly string[]): boolean {
   if (execArgv.some((flag) => /^--heap[-_]growing[-_]percent\b/.test(flag))) return false;

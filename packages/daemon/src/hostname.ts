@@ -1,7 +1,7 @@
 import { lookup } from 'node:dns/promises';
 import { hostname } from 'node:os';
 
-/** A resolver that does not answer must not hold up the start. */
+/** A resolver that does not answer must not delay the start. */
 const LOOKUP_MS = 200;
 
 /** The canonical name of an address lookup, where the platform gives one. */
@@ -12,8 +12,8 @@ async function canonicalName(name: string): Promise<string | undefined> {
 }
 
 /**
- * This host's fully qualified name: the host name if it has a dot, else what its address resolves back to, as long as
- * that is longer and begins with the host name. Falls back to the host name.
+ * Fully qualified name of this host: the host name if it has a dot, else the canonical name of its address if that begins with
+ * the host name. Falls back to the host name.
  */
 export async function fullHostname(): Promise<string> {
   const short = hostname();

@@ -41,6 +41,17 @@ export type { ShownConditions } from './web/api/condition-api.js';
 export { conditionToApi } from './web/api/condition-api.js';
 export { createImageApi, imageNotice, imageToApi } from './web/api/image-api.js';
 export type { ApiCall, ApiOperation, ApiPart } from './web/api/operation.js';
-export { FLAG, listOf, NUMBER, NUMBERS, orNull, record, ref, TEXT, TIME, WHOLE } from './web/api/operation.js';
-export { joinParts } from './web/api/part.js';
+export {
+  FLAG,
+  joinParts,
+  listOf,
+  NUMBER,
+  NUMBERS,
+  orNull,
+  record,
+  ref,
+  TEXT,
+  TIME,
+  WHOLE,
+} from './web/api/operation.js';
 export type { ServiceApi } from './web/api/service-api.js';

@@ -1,6 +1,6 @@
 import type { Config, Logger } from '@nodepool/core';
 
-/** Logs what is doubtful in a configuration that was loaded, each with its place. */
+/** Logs each warning about a configuration with its location. */
 export function logConfigWarnings(config: Config, logger: Logger): void {
   for (const { message, path, position } of config.warnings) {
     logger.warn('Configuration warning', {

@@ -18,7 +18,7 @@ export function createServiceLogging(args: CommonArguments, logFile: string): Lo
   return logging;
 }
 
-/** Where a CPU profile goes: beside the log, else where anybody may write. A daemon's own directory is `/`. */
+/** Directories for CPU profiles: beside the log, else the temporary directory. The working directory of a daemon is `/`. */
 export function profileDirs(args: CommonArguments, logFile: string, tmpdir: string): string[] {
   return [args.foreground ? process.cwd() : dirname(logFile), tmpdir];
 }

@@ -4,25 +4,25 @@ import { serviceOptions, type CommandLine, type CommonArguments } from './argume
 const SIGNALS = [
   [
     'TERM, INT, USR1',
-    'Accepts nothing more, finishes what is under way within --drain-timeout, and ends with status 0.',
+    'Accepts no new work, finishes work in progress within --drain-timeout, and exits with status 0.',
   ],
-  ['the same again', 'Ends at once, with status 0.'],
-  ['HUP', 'Reads the configuration again; what is under way continues.'],
-  ['USR2', 'Writes the state to the debug log and begins a CPU profile; the next one writes the profile.'],
+  ['the same again', 'Exits immediately with status 0.'],
+  ['HUP', 'Reloads the configuration; work in progress continues.'],
+  ['USR2', 'Writes the state to the debug log and starts a CPU profile; the next USR2 writes the profile.'],
 ] as const;
 
 const STATUSES = [
   ['0', 'It was stopped.'],
-  ['1', 'It could not start, or something is broken beyond repair; the last lines of the log say what.'],
-  ['2', 'The command line cannot be understood.'],
+  ['1', 'It failed to start or hit a fatal error; see the end of the log.'],
+  ['2', 'The command line is invalid.'],
 ] as const;
 
-/** Names of values by option; the others have their type. */
+/** Placeholders for the values of options; others use N. */
 const VALUES: Readonly<Record<string, string>> = {
   ...{ c: 'FILE', s: 'FILE', l: 'FILE', p: 'FILE', 'state-dir': 'DIR', 'drain-timeout': 'SECONDS' },
 };
 
-/** The man page of a service, made from the same table as its `--help`. */
+/** Generates the man page of a service from the options of its `--help`. */
 export function serviceManPage<Args extends CommonArguments>(line: CommandLine<Args>): string {
   const { name, does, pidFile } = line;
   const options = Object.entries(serviceOptions(line)).map(
@@ -43,7 +43,7 @@ export function serviceManPage<Args extends CommonArguments>(line: CommandLine<A
     '[options]',
     '.SH DESCRIPTION',
     roff(does),
-    roff('Without -f or -d it runs as a daemon with a pid file; a service manager is given -f.'),
+    roff('Without -f or -d it runs as a daemon with a pid file; use -f under a service manager.'),
     '.SH OPTIONS',
     ...options,
     '.SH SIGNALS',
@@ -51,11 +51,11 @@ export function serviceManPage<Args extends CommonArguments>(line: CommandLine<A
     '.SH EXIT STATUS',
     ...STATUSES.map(([status, text]) => tagged(roff(status), text)),
     '.SH ENVIRONMENT',
-    tagged('\\fBSTATSD_HOST, STATSD_PORT\\fR', 'Where metrics are sent; one of them is enough.'),
-    tagged('\\fBNOTIFY_SOCKET, WATCHDOG_USEC\\fR', 'As systemd sets them.'),
+    tagged('\\fBSTATSD_HOST, STATSD_PORT\\fR', 'Address of the statsd daemon; one of them is enough.'),
+    tagged('\\fBNOTIFY_SOCKET, WATCHDOG_USEC\\fR', 'Set by systemd.'),
     '.SH FILES',
-    tagged('\\fI/etc/nodepool/nodepool.yaml\\fR', 'The configuration, unless another one is named.'),
-    tagged(`\\fI${roff(pidFile)}\\fR`, 'The process id of the daemon, unless another file is named.'),
+    tagged('\\fI/etc/nodepool/nodepool.yaml\\fR', 'Default configuration.'),
+    tagged(`\\fI${roff(pidFile)}\\fR`, 'Default pid file of the daemon.'),
     '.SH SEE ALSO',
     '\\fBnodepool\\fR(1)',
   ].join('\n')}\n`;

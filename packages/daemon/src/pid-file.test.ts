@@ -117,7 +117,7 @@ describe('pid file', () => {
     expect(start).toBe(`${process.pid} ${await processIdentity(process.pid)}\n`);
   });
 
-  it('never writes through a link that somebody has put there', async () => {
+  it('never writes through a symbolic link', async () => {
     file = join(dir, 'nodepool.pid');
     const victim = join(dir, 'victim');
     await writeFile(victim, 'precious');

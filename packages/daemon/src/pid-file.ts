@@ -9,7 +9,7 @@ const RETRY_MS = 100;
 /** How long a starting daemon waits for its predecessor to end. */
 export const PID_FILE_WAIT_MS = 10_000;
 
-/** A pid file that is ours. */
+/** A pid file held by this process. */
 export interface PidFile {
   /** Removes the file, unless another process has taken it over. */
   release(): Promise<void>;
@@ -25,14 +25,14 @@ async function readIfPresent(file: string): Promise<string | undefined> {
 }
 
 /**
- * When the process of a pid file was started stands in a file beside it: what reads the pid file, such as
- * `kill $(cat FILE)`, expects one number.
+ * A second file beside the pid file holds the start time of the process, because readers of the pid file, such as
+ * `kill $(cat FILE)`, expect a single number.
  */
 function startFileOf(file: string): string {
   return `${file}.start`;
 }
 
-/** Whether the process is known to be another one than that which wrote the file. */
+/** Whether the process is certainly not the one that wrote the file. */
 async function isRecycled(file: string, pid: number): Promise<boolean> {
   const [writtenPid, ...identity] = ((await readIfPresent(startFileOf(file))) ?? '').trim().split(' ');
   if (writtenPid !== String(pid)) return false;
@@ -51,7 +51,7 @@ export async function pidFileHolder(file: string): Promise<number | undefined> {
   return (await isRecycled(file, pid)) ? undefined : pid;
 }
 
-/** Puts a broken file aside. When another process has just replaced it by its own, that one is put back. */
+/** Removes a stale file. If another process has just replaced it by its own, restores that one. */
 async function removeBroken(file: string): Promise<void> {
   const aside = `${file}.broken.${process.pid}`;
   try {
@@ -66,7 +66,7 @@ async function removeBroken(file: string): Promise<void> {
   await rm(aside, { force: true });
 }
 
-/** A new file, whatever has its name: a link that somebody has put there is removed, not followed. */
+/** Creates a new file. Removes an existing file or link of that name instead of following it. */
 async function writeNew(file: string, text: string): Promise<void> {
   await rm(file, { force: true });
   await writeFile(file, text, { flag: 'wx', mode: 0o644 });
@@ -112,8 +112,8 @@ function holderError(file: string, pid: number): NodepoolError {
 
 /**
  * Waits until no running process holds the file.
- * @param onWait - told at once which process holds it
- * @throws NODEPOOL_PID_FILE when one still does after the given time
+ * @param onWait - called with the id of the process that holds it, before waiting
+ * @throws NODEPOOL_PID_FILE if a process still holds it after the given time
  */
 export async function waitForPidFile(
   file: string,
@@ -144,7 +144,7 @@ async function take(file: string): Promise<void> {
 }
 
 /**
- * Takes the file for this process; one left by a process that no longer runs is broken.
+ * Takes the file for this process. Replaces a stale file of a process that no longer runs.
  * @throws NODEPOOL_PID_FILE when a running process holds it, or the file cannot be written
  */
 export async function takePidFile(file: string): Promise<PidFile> {

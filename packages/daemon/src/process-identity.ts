@@ -1,12 +1,12 @@
 import { readFile } from 'node:fs/promises';
 
 const BOOT_ID = '/proc/sys/kernel/random/boot_id';
-/** In `/proc/PID/stat`, counted from the end of the name, which may hold anything. */
+/** Index in `/proc/PID/stat`, counted from the end of the process name, which may contain spaces. */
 const START_TIME = 19;
 
 /**
- * What tells a process from a later one with the same id: this boot of the machine, and when the process was started,
- * in ticks of a clock that is never set. `undefined` where the system does not tell (no Linux), or it does not run.
+ * Distinguishes a process from a later one with the same id, by the boot id and the start time in ticks of a monotonic clock.
+ * `undefined` if the process is not running, or on systems other than Linux.
  */
 export async function processIdentity(pid: number): Promise<string | undefined> {
   try {

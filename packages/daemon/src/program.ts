@@ -3,7 +3,7 @@ import type { Clock } from '@nodepool/zk-protocol';
 import type { CommandLine, CommonArguments } from './arguments.js';
 import type { DaemonService } from './service.js';
 
-/** What the process gives to its service. */
+/** Parameters from the process to its service. */
 export interface ServiceSurroundings<Args extends CommonArguments> {
   readonly args: Args;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -20,8 +20,8 @@ export interface ServiceSurroundings<Args extends CommonArguments> {
 export interface Program<Args extends CommonArguments> {
   readonly commandLine: CommandLine<Args>;
   readonly version: string;
-  /** Where a daemon logs without `-l`. */
+  /** Default log file of a daemon. */
   readonly logFile: string;
-  /** Makes the service; its modules are loaded only then, so that `--help` is quick. */
+  /** Creates the service. Loads its modules only then, so that `--help` is fast. */
   createService(surroundings: ServiceSurroundings<Args>): Promise<DaemonService>;
 }

@@ -3,30 +3,30 @@ import type { Config, Logger } from '@nodepool/core';
 import type { ConfigProblem } from '@nodepool/core/config';
 import { logConfigWarnings } from './log-config-warnings.js';
 
-/** What the last attempt to read the configuration said. */
+/** Result of the last attempt to load the configuration. */
 export interface ReloadStatus {
   /** When the configuration in force was loaded, milliseconds since the UNIX epoch. */
   readonly loadedMs: number;
-  /** Why a newer configuration is not in force; `undefined` when there is none such. */
+  /** Why a newer configuration is not in force; `undefined` if the newest one is. */
   readonly error: string | undefined;
-  /** The same without any value of the files, for those who may not read them: only where the problems are. */
+  /** Locations of the problems only, without values, for readers who may not read the files. */
   readonly publicError: string | undefined;
-  /** Settings of the configuration in force that differ from those the service started with, and are read at a start only. */
+  /** Changed settings that take effect only after a restart. */
   readonly restartNeeded: readonly string[];
 }
 
-/** Where in the configuration a service finds the address of its web server. */
+/** Configuration key with the address of the web server of a service. */
 export type WebappKey = 'webapp' | 'builderWebapp';
 
-/** What a {@link Reloader} works with. */
+/** Options of {@link Reloader}. */
 export interface ReloaderOptions {
   /** The configuration the service started with. */
   readonly initial: Config;
-  /** What of it is in use; `undefined`: no web server. */
+  /** `undefined`: no web server. */
   readonly webapp: WebappKey | undefined;
-  /** Reads the files. Rejects when they are not valid; the signal says that newer files have come meanwhile. */
+  /** Reads the files. Rejects if they are invalid. The signal aborts when the files change during loading. */
   readonly load: (signal: AbortSignal) => Promise<Config>;
-  /** Puts a configuration in force. */
+  /** Applies a configuration. */
   readonly apply: (config: Config) => Promise<void>;
   readonly logger: Logger;
   readonly now: () => number;
@@ -36,7 +36,7 @@ function describe(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Where the problems are; the messages quote values, but not that of a file that cannot be read. */
+/** Locations of the problems. Their messages quote values and are left out, except for a file that cannot be read. */
 function describePlaces(error: unknown): string {
   const problems = error instanceof ConfigError ? error.problems : [];
   const errors = problems.filter(({ severity }) => severity === 'error');
@@ -48,17 +48,17 @@ function describePlaces(error: unknown): string {
   return ['not valid, see the log', ...places.filter((place) => place !== '')].join('; ');
 }
 
-/** Of a file that cannot be read is known no place, only what the system says. */
+/** A file that cannot be read has no location, only the error of the system. */
 function isUnread({ position, path, message }: ConfigProblem): boolean {
   return position === undefined && path === '' && message.includes(': cannot be read: ');
 }
 
-/** A load was given up for a newer one. */
+/** Thrown when a load was aborted for a newer one. */
 class SupersededError extends Error {}
 
 const WEBAPP_NAMES: Readonly<Record<WebappKey, string>> = { webapp: 'webapp', builderWebapp: 'builder-webapp' };
 
-/** Settings that are read at a start only, and differ from those of the start. */
+/** Names changed settings that take effect only after a restart. */
 function changesNeedingRestart({ initial: before, webapp }: ReloaderOptions, after: Config): string[] {
   const changed = (name: string, pick: (config: Config) => unknown) =>
     JSON.stringify(pick(before)) === JSON.stringify(pick(after)) ? [] : [name];
@@ -75,9 +75,8 @@ function changesNeedingRestart({ initial: before, webapp }: ReloaderOptions, aft
 }
 
 /**
- * Replaces the running configuration. An invalid one changes nothing: the old one stays in force, and the log and the
- * status say why. Reloads never overlap; asking during one makes one more follow, at once when this one still waits for
- * something to load.
+ * Reloads the configuration. An invalid one changes nothing and is reported in log and status. Reloads never overlap: a reload
+ * requested during another one follows it, or aborts it while it is still loading.
  */
 export class Reloader {
   readonly #options: ReloaderOptions;
@@ -102,11 +101,11 @@ export class Reloader {
     return this.#status;
   }
 
-  /** Resolves when the files as they are now have been dealt with, one way or the other. Never rejects. */
+  /** Resolves when the current files were applied or found invalid. Never rejects. */
   reload(): Promise<void> {
     if (this.#running) {
       this.#again = true;
-      this.#loading?.abort(new Error('the configuration changed once more while it was loaded'));
+      this.#loading?.abort(new Error('the configuration changed again during loading'));
       return this.#running;
     }
     this.#running = this.#loop().finally(() => {
@@ -127,7 +126,7 @@ export class Reloader {
     try {
       const config = await this.#load();
       const restartNeeded = changesNeedingRestart(this.#options, config);
-      for (const setting of restartNeeded) logger.warn('A changed setting takes effect at the next start', { setting });
+      for (const setting of restartNeeded) logger.warn('Changed setting takes effect after a restart', { setting });
       logConfigWarnings(config, logger);
       await apply(config);
       this.#config = config;
@@ -135,11 +134,11 @@ export class Reloader {
       logger.info('Configuration reloaded', { file: config.file });
     } catch (error) {
       if (error instanceof SupersededError) {
-        logger.info('Configuration changed once more while it was loaded; loading it again');
+        logger.info('Configuration changed during loading; loading it again');
         return;
       }
       this.#status = { ...this.#status, error: describe(error), publicError: describePlaces(error) };
-      logger.error('New configuration is not valid; the old one stays in force', { error });
+      logger.error('New configuration is invalid; the old one stays in force', { error });
     }
   }
 

@@ -17,10 +17,10 @@ import { handleUncaught } from './uncaught.js';
 
 const KEEP_ALIVE_MS = 2 ** 30;
 
-/** What the service manager shows; whether requests are served is what `/ready` says. */
-const RUNNING = 'Running; /ready on the web port says whether it serves';
+/** Status shown by the service manager. */
+const RUNNING = 'Running; /ready on the web port reports whether it serves requests';
 
-/** What must be let go of at the end. */
+/** Resources to release at the end. */
 interface Held {
   readonly logging: Logging;
   readonly pidFile: PidFile | undefined;
@@ -31,7 +31,7 @@ interface Held {
 async function stopAndExit(service: DaemonService, held: Held, args: CommonArguments): Promise<void> {
   held.watcher.close();
   void held.manager.stopping();
-  const keepAlive = setInterval(() => {}, KEEP_ALIVE_MS); // timers alone would let the process end half-way
+  const keepAlive = setInterval(() => {}, KEEP_ALIVE_MS); // the clock's timers alone would not keep the process alive
   await service.stop(args.drainTimeoutMs);
   clearInterval(keepAlive);
   await held.pidFile?.release();
@@ -46,11 +46,11 @@ function signalActions(service: DaemonService, held: Held, args: CommonArguments
     stop(signal) {
       const { drainTimeoutMs } = args;
       const limit = Number.isFinite(drainTimeoutMs) ? { drainTimeoutMs } : {};
-      logger.info('Stopping; a second signal ends at once', { signal, ...limit });
+      logger.info('Stopping; a second signal exits immediately', { signal, ...limit });
       void stopAndExit(service, held, args);
     },
     stopNow(signal) {
-      logger.warn('Ended at once; others clean up when the session is over', { signal });
+      logger.warn('Forced exit; other launchers will clean up after the ZooKeeper session expires', { signal });
       held.logging.close();
       process.exit(0);
     },
@@ -63,17 +63,17 @@ function signalActions(service: DaemonService, held: Held, args: CommonArguments
   };
 }
 
-/** Ends the process when the service cannot start. */
+/** Starts the service; exits the process if that fails. */
 function startInBackground(service: DaemonService, logging: Logging): void {
   service.start().catch((error: unknown) => {
-    if (service.stopping) return; // The stop ended the start, and ends the process.
-    logging.logger.error('The service could not start', { error });
+    if (service.stopping) return; // the stop aborted the start and will exit the process
+    logging.logger.error('Failed to start the service', { error });
     logging.close();
     process.exit(1);
   });
 }
 
-/** Reloads the service when a file changes that its configuration was read from. */
+/** Reloads the service when a file of its configuration changes. */
 function watchFiles(
   { configFile, secureFile }: CommonArguments,
   logger: Logger,
@@ -89,9 +89,9 @@ function watchFiles(
 }
 
 /**
- * Brings a service up in this process. Resolves once its configuration is read and it answers the web; it continues
- * starting in the background, as that may wait for ZooKeeper indefinitely.
- * @returns what signals do from now on
+ * Starts a service in this process. Resolves once the configuration is read and the web server listens. The start continues in
+ * the background, as it may wait for ZooKeeper indefinitely.
+ * @returns actions for signals
  */
 export async function runProcess<Args extends CommonArguments>(
   program: Program<Args>,
@@ -116,10 +116,10 @@ export async function runProcess<Args extends CommonArguments>(
       profileDirs: profileDirs(args, logFile, tmpdir()),
     });
     startInBackground(service, logging);
-    void watcher.check(); // from now on with the files of providers
+    void watcher.check(); // includes the files of providers now
     const manager = new ServiceManager({
       env: process.env,
-      onError: (error) => logger.warn('The service manager could not be told', { error }),
+      onError: (error) => logger.warn('Failed to notify systemd', { error }),
     });
     void manager.ready(RUNNING);
     return signalActions(service, { logging, pidFile, watcher, manager }, args);

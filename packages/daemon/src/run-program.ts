@@ -11,7 +11,7 @@ import { outliveStreams, printText } from './standard-streams.js';
 
 const USAGE_STATUS = 2;
 const FAILURE_STATUS = 1;
-/** Timers of the clock do not keep a process alive; this one does while there is nothing else yet. */
+/** Timers of the clock do not keep a process alive; an interval does until there are sockets. */
 const KEEP_ALIVE_MS = 2 ** 30;
 
 function describeError(error: unknown): string {
@@ -27,14 +27,14 @@ async function fail(name: string, error: unknown): Promise<never> {
   process.exit(error instanceof UsageError ? USAGE_STATUS : FAILURE_STATUS);
 }
 
-function tellToWait(name: string, file: string, pid: number): void {
+function reportWait(name: string, file: string, pid: number): void {
   const waitS = PID_FILE_WAIT_MS / 1000;
   process.stderr.write(
-    `${name}: pid file ${file} belongs to process ${pid}, which is running; waiting up to ${waitS} s for its end\n`,
+    `${name}: pid file ${file} belongs to process ${pid}, which is running; waiting up to ${waitS} s for it to exit\n`,
   );
 }
 
-/** Signals that arrive before there is a service to act on them. */
+/** Handles signals that arrive before the service exists. */
 function earlyActions(): SignalActions {
   const exit = () => process.exit(0);
   return { stop: exit, stopNow: exit, reload: () => {}, dump: () => {} };
@@ -56,7 +56,7 @@ async function start<Args extends CommonArguments>(program: Program<Args>, args:
 }
 
 /**
- * Runs a service until a signal ends it; without `-f` and `-d`, in a detached process of its own.
+ * Runs a service until a signal ends it; without `-f` and `-d`, in a detached process.
  * @param argv - without node and script
  */
 export async function runProgram<Args extends CommonArguments>(
@@ -70,7 +70,7 @@ export async function runProgram<Args extends CommonArguments>(
     if ('print' in args) await printText(args.print);
     else if (args.foreground || isDaemon(process.env)) await start(program, args);
     else {
-      await waitForPidFile(args.pidFile, systemClock, (pid) => tellToWait(commandLine.name, args.pidFile, pid));
+      await waitForPidFile(args.pidFile, systemClock, (pid) => reportWait(commandLine.name, args.pidFile, pid));
       await detach(process.argv[1] ?? '', daemonArgv(commandLine, args));
     }
   } catch (error) {

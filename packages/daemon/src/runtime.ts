@@ -4,28 +4,28 @@ import type { ShownConditions } from './web/api/condition-api.js';
 import type { ServiceApi } from './web/api/service-api.js';
 import type { RouteTable } from './web/routes.js';
 
-/** What a service does; the part that differs from one to the other. */
+/** The part of a service that differs between launcher and builder. */
 export interface DaemonRuntime {
-  /** Resolves when the service does what it is for. @param webUrl - where other programs find its web server */
+  /** Resolves when the service serves requests. @param webUrl - URL of its web server for other programs */
   start(webUrl: string | undefined): Promise<void>;
-  /** Puts another configuration in force without disturbing what did not change. */
+  /** Applies a changed configuration; unchanged parts keep running. */
   reconfigure(config: Config): Promise<void>;
-  /** What is not started yet, in an operator's words; empty when ready. */
+  /** Names of parts that are not ready, for operators; empty when ready. */
   readonly notReady: readonly string[];
-  /** Takes nothing new, and completes what can be completed within the deadline. */
+  /** Accepts no new work, and finishes work in progress within the deadline. */
   drain(deadlineMs: number): Promise<void>;
-  /** Ends everything at once. */
+  /** Stops without waiting for work in progress. */
   stop(): Promise<void>;
   /** Fields of the log line that says the service has started. */
   startedFields(): LogFields;
-  /** What is wrong with it. */
+  /** Source of its conditions. */
   readonly conditions: ConditionSource;
-  /** Members of `/healthz` beside those of every service. */
+  /** Members of `/healthz` in addition to those of every service. */
   health(): Readonly<Record<string, unknown>>;
-  /** Lines for the log when somebody asks what the process is doing. */
+  /** Describes its state as lines for the log. */
   dump(nowMs: number): readonly string[];
-  /** Endpoints beside `/ready`, `/healthz` and `/metrics`. */
+  /** Routes in addition to `/ready`, `/healthz` and `/metrics`. */
   routes(conditions: ShownConditions): RouteTable;
-  /** What it adds to the web API and the status page. */
+  /** Its part of the web API and the status page. */
   api(conditions: ShownConditions): ServiceApi;
 }

@@ -11,16 +11,16 @@ import {
 } from '@nodepool/core/service';
 import type { Reloader } from './reloader.js';
 
-/** What no event tells of is found this late. */
-const LOOK_MS = 10_000;
-/** Events are followed by a look, at most so often. */
+/** Interval of checks for changes without an event. */
+const CHECK_MS = 10_000;
+/** Minimum interval of checks after events. */
 const PAUSE_MS = 1_000;
-/** A look that took long is followed by a pause of so many times as long: looks take 2 % of the time at most. */
+/** The pause after a check is at least this many times its duration, so that checks take at most 2 % of the CPU. */
 const PAUSE_FACTOR = 50;
 /** How old `lastSeenMs` in the registry may be. */
 const PUBLISH_MS = 60_000;
 
-/** What the conditions of a service come from. */
+/** Options of {@link ServiceConditions}. */
 export interface ServiceConditionsOptions {
   readonly source: ConditionSource;
   readonly reloader: Pick<Reloader, 'config' | 'status'>;
@@ -33,16 +33,16 @@ export interface ServiceConditionsOptions {
   readonly service: string;
 }
 
-/** The conditions of this service: looked for when something happened and every few seconds, and published in the registry. */
+/** Conditions of this service. Checks them after events and every few seconds, and publishes them in the registry. */
 export class ServiceConditions {
-  /** As the last look left it. */
+  /** Result of the last check. */
   readonly list = new ConditionList();
   readonly #options: ServiceConditionsOptions;
   readonly #listeners = new Set<(change: ConditionChange) => void>();
   #isStopped = false;
-  #cancelLook: CancelTimer | undefined;
-  #lookDueMs = Infinity;
-  #lookedMs = -Infinity;
+  #cancelCheck: CancelTimer | undefined;
+  #checkDueMs = Infinity;
+  #checkedMs = -Infinity;
   #pauseMs = PAUSE_MS;
   #publishedMs = -Infinity;
   #unsubscribe: (() => void) | undefined;
@@ -51,48 +51,48 @@ export class ServiceConditions {
     this.#options = options;
   }
 
-  /** Those of this service now. */
+  /** Current conditions of this service. */
   get current(): readonly Condition[] {
-    if (!this.#isStopped && this.#options.clock.now() - this.#lookedMs >= this.#pauseMs) this.look();
+    if (!this.#isStopped && this.#options.clock.now() - this.#checkedMs >= this.#pauseMs) this.check();
     return this.list.all;
   }
 
-  /** Those of all services, of which each is there once. */
+  /** Conditions of all services, each once. */
   get merged(): SharedCondition[] {
     const { source, service } = this.#options;
     return mergeConditions([{ service, conditions: this.current }, ...source.ofOthers]);
   }
 
-  /** Looks now, and from now on. */
+  /** Checks now and starts periodic checks. */
   start(): void {
-    this.#unsubscribe = this.#options.source.onConcern(() => this.lookSoon());
-    this.look();
+    this.#unsubscribe = this.#options.source.onConcern(() => this.checkSoon());
+    this.check();
   }
 
   stop(): void {
     this.#isStopped = true;
     this.#unsubscribe?.();
-    this.#cancelLook?.();
+    this.#cancelCheck?.();
     this.#listeners.clear();
   }
 
-  /** Tells of conditions that began or ended. @returns ends it */
+  /** Calls the listener when conditions begin or end. @returns unsubscribes */
   onChange(listener: (change: ConditionChange) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** Something happened that conditions may follow from. */
-  lookSoon(): void {
-    this.#lookAt(Math.max(this.#options.clock.now(), this.#lookedMs + this.#pauseMs));
+  /** Schedules a check after an event. */
+  checkSoon(): void {
+    this.#checkAt(Math.max(this.#options.clock.now(), this.#checkedMs + this.#pauseMs));
   }
 
-  /** Derives all conditions anew from the state of the parts. */
-  look(): void {
+  /** Computes all conditions from the current state of the parts. */
+  check(): void {
     if (this.#isStopped) return;
     const { source, clock, hostname } = this.#options;
     const nowMs = clock.now();
-    this.#lookedMs = nowMs;
+    this.#checkedMs = nowMs;
     const change = this.list.update([...this.#ownConditions(), ...source.find()], nowMs, hostname);
     this.#pauseMs = Math.max(PAUSE_MS, PAUSE_FACTOR * (clock.now() - nowMs));
     const isOld = this.list.all.length > 0 && nowMs - this.#publishedMs >= PUBLISH_MS;
@@ -101,19 +101,19 @@ export class ServiceConditions {
       source.publish(this.list.all);
     }
     if (change.began.length + change.ended.length > 0) for (const listener of this.#listeners) listener(change);
-    this.#lookDueMs = Infinity;
-    this.#lookAt(nowMs + Math.max(LOOK_MS, this.#pauseMs));
+    this.#checkDueMs = Infinity;
+    this.#checkAt(nowMs + Math.max(CHECK_MS, this.#pauseMs));
   }
 
-  #lookAt(dueMs: number): void {
-    if (dueMs >= this.#lookDueMs) return;
+  #checkAt(dueMs: number): void {
+    if (dueMs >= this.#checkDueMs) return;
     const { clock } = this.#options;
-    this.#lookDueMs = dueMs;
-    this.#cancelLook?.();
-    this.#cancelLook = clock.setTimer(Math.max(0, dueMs - clock.now()), () => this.look());
+    this.#checkDueMs = dueMs;
+    this.#cancelCheck?.();
+    this.#cancelCheck = clock.setTimer(Math.max(0, dueMs - clock.now()), () => this.check());
   }
 
-  /** What the service itself knows, whatever it does. */
+  /** Conditions that every service may have. */
   #ownConditions(): FoundCondition[] {
     const { reloader, hostname } = this.#options;
     const { file } = reloader.config;
@@ -134,7 +134,7 @@ export class ServiceConditions {
 
   #connection(): FoundCondition[] {
     const { zk, hostname, usesEmbedded } = this.#options;
-    // Before the first session `notReady` says it. A session that is over has no id either.
+    // before the first session `notReady` reports it; an expired session has no id either
     if (zk.state === 'CONNECTED' || (zk.state === 'SUSPENDED' && zk.sessionId === 0n)) return [];
     const reason = zk.state === 'LOST' ? 'Lost' : 'Suspended';
     const message = 'the connection to ZooKeeper is gone; nothing is accepted until it is back';
@@ -145,7 +145,7 @@ export class ServiceConditions {
   }
 }
 
-/** Only where the warnings are: their messages quote values, and others read this. */
+/** Locations of the warnings only: their messages quote values, which readers of the registry must not see. */
 function warnedOf({ file, warnings }: Reloader['config'], hostname: string): FoundCondition[] {
   const [first] = warnings;
   if (!first) return [];

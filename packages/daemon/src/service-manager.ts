@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 
-/** What a service manager is told with. */
+/** Options of {@link ServiceManager}. */
 export interface ServiceManagerOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly onError: (error: Error) => void;
@@ -26,7 +26,7 @@ export class ServiceManager {
     this.#options = options;
   }
 
-  /** The service is up. */
+  /** Reports that the service is running. */
   ready(status: string): Promise<void> {
     const intervalMs = pingIntervalMs(this.#options.env);
     if (intervalMs !== undefined) {
@@ -35,23 +35,23 @@ export class ServiceManager {
     return this.#tell('READY=1', `STATUS=${status}`);
   }
 
-  /** The configuration is read again; {@link ServiceManager.ready} ends it. */
+  /** Reports the start of a reload; {@link ServiceManager.ready} reports its end. */
   reloading(): Promise<void> {
     return this.#tell('RELOADING=1', 'STATUS=Reloading the configuration');
   }
 
-  /** The service ends. */
+  /** Reports that the service is stopping. */
   stopping(): Promise<void> {
     return this.#tell('STOPPING=1', 'STATUS=Stopping');
   }
 
-  /** Tells nothing more; resolves when what was told has arrived. */
+  /** Sends no more messages; resolves when all sent messages were delivered. */
   close(): Promise<void> {
     clearInterval(this.#ping);
     return this.#last;
   }
 
-  /** One after the other, so that nothing overtakes. */
+  /** Sends messages one after the other, to keep their order. */
   #tell(...words: string[]): Promise<void> {
     const { env, onError } = this.#options;
     if (env['NOTIFY_SOCKET'] === undefined) return this.#last;

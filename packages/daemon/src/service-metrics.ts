@@ -4,7 +4,7 @@ import type { ServiceSurroundings } from './program.js';
 import { createProcessUsage } from './process-usage.js';
 import { statsdTarget } from './statsd-target.js';
 
-/** Metrics of this process, sent to the statsd daemon that the environment names. @throws NODEPOOL_STATSD */
+/** Creates the metrics of this process, sent to the statsd daemon in the environment. @throws NODEPOOL_STATSD */
 export function createServiceMetrics(surroundings: ServiceSurroundings<CommonArguments>): Metrics {
   const { env, clock, logger, hostname, version } = surroundings;
   return new Metrics({

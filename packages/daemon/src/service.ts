@@ -15,40 +15,38 @@ import type { RouteTable } from './web/routes.js';
 import { startWebServer, type WebServer } from './web/server.js';
 import { createStatusRoutes } from './web/status-routes.js';
 
-/** What a service is put together from. */
+/** Parts of a {@link DaemonService}. */
 export interface ServiceParts {
   /** Name of the program. */
   readonly name: string;
   readonly config: Config;
   readonly zk: ZooKeeper;
-  /** The server this process runs itself, when the configuration names none. */
+  /** The embedded ZooKeeper server of this process, if the configuration names no servers. */
   readonly embedded: EmbeddedZooKeeper | undefined;
   readonly runtime: DaemonRuntime;
-  /** Follow the runtime; closed with the service. */
+  /** Closed with the service. */
   readonly metrics: ServiceMetrics;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly version: string;
   readonly hostname: string;
-  /** Key of the configuration that says where to answer the web; `undefined`: nowhere. */
+  /** Configuration key with the address of the web server; `undefined`: no web server. */
   readonly webapp: WebappKey | undefined;
-  /** Directories for CPU profiles, best first. */
+  /** Directories for CPU profiles, in order of preference. */
   readonly profileDirs: readonly string[];
-  /** Reads the configuration again; the signal gives up waiting for drivers. */
+  /** Reads the configuration; the signal aborts loading drivers. */
   loadConfig(signal?: AbortSignal): Promise<Config>;
-  /** Puts a configuration in force beyond the runtime, e.g. another server list. */
+  /** Applies settings outside the runtime, such as the list of ZooKeeper servers. */
   applyConfig(config: Config): Promise<void>;
 }
 
-/** Addresses that stand for all of this machine. */
+/** Addresses that listen on all interfaces. */
 const WILDCARDS = new Set(['0.0.0.0', '::']);
-/**
- * Of the time for a stop, what is kept for closing connections: a session without an answering server takes a second.
- */
+/** Share of the drain timeout reserved for closing connections. Closing a session with a dead server takes a second. */
 const CLOSING_MS = 1_500;
 const LEAST_CLOSING_MS = 500;
 
-/** A running service: what it does, its web server, and what signals ask of it. */
+/** A running service: its runtime, web server, conditions and reactions to signals. */
 export class DaemonService {
   readonly #parts: ServiceParts;
   readonly #reloader: Reloader;
@@ -83,12 +81,12 @@ export class DaemonService {
     metrics.showConditions(this.#conditions.list);
   }
 
-  /** Address of the web server; `undefined` while it does not listen. */
+  /** Address of the web server; `undefined` if it is not listening. */
   get web(): Pick<WebServer, 'host' | 'port'> | undefined {
     return this.#web;
   }
 
-  /** Where other programs find the web server; on all addresses, by the name of this host. */
+  /** URL of the web server for other programs; has the host name if the server listens on all addresses. */
   get webUrl(): string | undefined {
     if (!this.#web) return undefined;
     const { host, port } = this.#web;
@@ -101,7 +99,7 @@ export class DaemonService {
     return this.#draining;
   }
 
-  /** Begins answering the web, so that `/ready` can say what is missing. @throws NODEPOOL_WEB_LISTEN */
+  /** Starts the web server, so that `/ready` can report parts that are not ready. @throws NODEPOOL_WEB_LISTEN */
   async listen(): Promise<void> {
     const { config, webapp, clock, logger, name, version, hostname, runtime } = this.#parts;
     if (webapp === undefined) return;
@@ -122,7 +120,7 @@ export class DaemonService {
     });
   }
 
-  /** Resolves when the service does what it is for. */
+  /** Resolves when the service serves requests. */
   async start(): Promise<void> {
     const { name, runtime, logger, clock } = this.#parts;
     await runtime.start(this.webUrl);
@@ -134,19 +132,19 @@ export class DaemonService {
     this.#conditions.start();
   }
 
-  /** Files that providers were read from, beside those of the configuration. */
+  /** Files from which providers were read, besides the configuration itself. */
   get providerFiles(): readonly string[] {
     const providers = [...this.#reloader.config.providers.values()];
     return [...new Set(providers.flatMap(({ files = [] }) => files))];
   }
 
-  /** Reads the configuration again. Never rejects: a bad one changes nothing. */
+  /** Reloads the configuration. Never rejects; an invalid one changes nothing. */
   async reload(): Promise<void> {
     await this.#reloader.reload();
-    this.#conditions.look();
+    this.#conditions.check();
   }
 
-  /** Writes the state to the debug log and begins or ends a CPU profile. */
+  /** Writes the state to the debug log, and starts or writes a CPU profile. */
   async dump(): Promise<void> {
     const { runtime, zk, clock, logger } = this.#parts;
     const dumpLogger = logger.child({}, 'stack_dump');
@@ -161,10 +159,7 @@ export class DaemonService {
     }
   }
 
-  /**
-   * Serves no new requests, ends what is under way and leaves ZooKeeper in good order, all within the given time. What
-   * could not be done is said in the log. Never rejects.
-   */
+  /** Drains and stops the runtime and closes all connections within the given time. Logs work left unfinished. Never rejects. */
   async stop(drainTimeoutMs: number): Promise<void> {
     const { name, runtime, logger, clock } = this.#parts;
     this.#draining = true;
@@ -175,7 +170,7 @@ export class DaemonService {
       await runtime.drain(Math.max(0, drainTimeoutMs - closingMs));
       await runtime.stop();
     } catch (error) {
-      logger.error('Could not finish everything before stopping; others will clean up', { error });
+      logger.error('Stopped with unfinished work; other services will clean up', { error });
     }
     await this.#close(closingMs);
     logger.info('Service stopped', { program: name, durationMs: clock.now() - beganMs });
@@ -188,16 +183,16 @@ export class DaemonService {
     this.#pages?.close();
     const zookeeper = zk.close();
     const tasks = new Map<string, Promise<unknown>>([
-      ['the session with ZooKeeper', zookeeper],
+      ['the ZooKeeper session', zookeeper],
       ['the embedded ZooKeeper server', zookeeper.then(() => embedded?.close())],
       ['metrics', metrics.close()],
       ['the web server', web?.close() ?? Promise.resolve()],
     ]);
     try {
       const unfinished = await unfinishedAfter(limitMs, clock, tasks);
-      if (unfinished.length > 0) logger.warn('Not everything could be closed in time', { unfinished, limitMs });
+      if (unfinished.length > 0) logger.warn('Timed out closing connections', { unfinished, limitMs });
     } catch (error) {
-      logger.error('Closing failed; the session ends with the process', { error });
+      logger.error('Failed to close connections; the ZooKeeper session will expire', { error });
     }
   }
 

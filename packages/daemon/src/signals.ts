@@ -1,8 +1,8 @@
-/** What the process does on signals. Handlers must not throw. */
+/** Actions for signals. They must not throw. */
 export interface SignalActions {
-  /** First INT, TERM or USR1: end in good order. */
+  /** First INT, TERM or USR1: graceful stop. */
   stop(signal: string): void;
-  /** A second one: end now. */
+  /** Second INT, TERM or USR1: immediate exit. */
   stopNow(signal: string): void;
   /** HUP. */
   reload(): void;

@@ -1,6 +1,6 @@
 /**
- * Lets a service outlive the full disk, or the reader that is gone, behind its standard streams: what cannot be written is
- * lost, which standard error is told once. Without this the first such line would end the process.
+ * Keeps a service running when its standard streams cannot be written, for example because of a full disk or a closed pipe.
+ * Drops the lines and reports that once on standard error. Without this, the first such line would end the process.
  * @param name - of the program
  */
 export function outliveStreams(name: string): void {
@@ -13,7 +13,7 @@ export function outliveStreams(name: string): void {
   process.stderr.on('error', () => undefined); // there is nowhere left to tell it
 }
 
-/** Writes a text that was asked for. @throws what it could not be written for, unless its reader has seen enough */
+/** Writes a text to standard output. @throws the error of the stream, except for a closed pipe */
 export async function printText(text: string): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     process.stdout.once('error', () => undefined); // the callback knows it as well

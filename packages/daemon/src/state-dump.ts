@@ -1,18 +1,18 @@
 import type { ZooKeeper } from '@nodepool/zk-protocol';
 
-/** How many items have each key. */
+/** Counts items by key. */
 export function countBy<T>(items: Iterable<T>, key: (item: T) => string): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const item of items) counts[key(item)] = (counts[key(item)] ?? 0) + 1;
   return counts;
 }
 
-/** The connection as an operator wants to see it. */
+/** Describes the connection for operators. */
 export function describeConnection(zk: ZooKeeper): Record<string, unknown> {
   return { state: zk.state, session: `0x${zk.sessionId.toString(16)}`, ...zk.counters };
 }
 
-/** What every service is made of, as lines for the log: the connection, memory, and what keeps the event loop busy. */
+/** Describes the connection, memory and event loop of any service as lines for the log. */
 export function describeProcess(zk: ZooKeeper): string[] {
   return [
     `zookeeper: ${JSON.stringify(describeConnection(zk))}`,

@@ -7,10 +7,10 @@ const DEFAULT_HOST = 'localhost';
 const DEFAULT_PORT = 8125;
 
 /**
- * Where the environment wants metrics sent: `STATSD_HOST` and `STATSD_PORT`, of which one is enough. With
- * `STATSD_NORMALIZE=1` dots in names of hosts, providers, labels and the like become `_`.
- * @returns `undefined` when neither is set: nothing is sent
- * @throws NODEPOOL_STATSD when the port is not one
+ * Reads the address of the statsd daemon from `STATSD_HOST` and `STATSD_PORT`; one of them is enough. `STATSD_NORMALIZE=1`
+ * replaces dots in names of hosts, providers and labels by `_`.
+ * @returns `undefined` if neither is set
+ * @throws NODEPOOL_STATSD if the port is invalid
  */
 export function statsdTarget(env: Environment): StatsdTarget | undefined {
   const host = env['STATSD_HOST']?.trim() ?? '';

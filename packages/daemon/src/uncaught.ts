@@ -8,8 +8,8 @@ const TEXTS: Readonly<Record<FaultKind, string>> = {
 };
 
 /**
- * Errors that nothing catches. One of a driver costs its provider a restart; a bug of our own must not leave a
- * half-working service behind: its session ends, others take over, a supervisor starts it anew.
+ * Handles uncaught errors. An error of a driver restarts its provider. Any other error ends the process, because a service
+ * that works only in part is worse: its session expires, other services take over, and the supervisor restarts it.
  */
 export function handleUncaught(name: string, { logger, close }: Logging): void {
   const onError = (kind: FaultKind) => (error: unknown) => {

@@ -4,14 +4,14 @@ import type { Overview } from './types.js';
 const TRY_AGAIN_MS = 3_000;
 const TICK_MS = 5_000;
 
-/** What is known, and since when it has not been heard of. */
+/** The latest overview, and the time at which the connection was lost. */
 export interface Live {
   readonly overview: Overview | undefined;
-  /** `undefined` while the launcher is listened to. */
+  /** `undefined` while connected. */
   readonly lostSince: Date | undefined;
 }
 
-/** Listens to an event stream and opens it anew whenever it ends. */
+/** Reads an event stream and reconnects when it ends. */
 function listen(
   types: string,
   hear: (type: string, data: string) => void,
@@ -24,7 +24,7 @@ function listen(
     source.onopen = () => state(true);
     source.onerror = () => {
       state(false);
-      if (source?.readyState !== EventSource.CLOSED) return; // the browser tries again by itself
+      if (source?.readyState !== EventSource.CLOSED) return; // the browser reconnects
       clearTimeout(timer);
       timer = setTimeout(open, TRY_AGAIN_MS);
     };
@@ -39,7 +39,7 @@ function listen(
   };
 }
 
-/** The overview as it is now. */
+/** The current overview. */
 export function useOverview(): Live {
   const [overview, setOverview] = useState<Overview>();
   const [lostSince, setLostSince] = useState<Date>();
@@ -55,7 +55,7 @@ export function useOverview(): Live {
   return { overview, lostSince };
 }
 
-/** A record that is read again with each change of it. */
+/** A record, read again with each change. */
 export function useRecord<T>(kind: 'node' | 'request', id: string): { record: T | undefined; isGone: boolean } {
   const [record, setRecord] = useState<T>();
   const [isGone, setGone] = useState(false);
@@ -67,7 +67,7 @@ export function useRecord<T>(kind: 'node' | 'request', id: string): { record: T 
       setGone(response.status === 404);
       if (response.ok) setRecord((await response.json()) as T);
     };
-    const readAgain = () => void read().catch(() => undefined); // the banner says that nothing is heard
+    const readAgain = () => void read().catch(() => undefined); // the banner reports a lost connection
     const end = listen(
       kind,
       (_type, data) => (JSON.parse(data) as { id: string }).id === id && readAgain(),
@@ -84,7 +84,7 @@ export function useRecord<T>(kind: 'node' | 'request', id: string): { record: T 
   return { record, isGone };
 }
 
-/** A list that is read again and again. @param path - below `/api/v1/` */
+/** A list, read periodically. @param path - below `/api/v1/` */
 export function usePolled<T>(path: string): T | undefined {
   const [list, setList] = useState<T>();
   useEffect(() => {
@@ -94,7 +94,7 @@ export function usePolled<T>(path: string): T | undefined {
       const body = response.ok ? ((await response.json()) as T) : undefined;
       if (isCurrent && body !== undefined) setList(body);
     };
-    const readAgain = () => void read().catch(() => undefined); // the banner says that nothing is heard
+    const readAgain = () => void read().catch(() => undefined); // the banner reports a lost connection
     readAgain();
     const timer = setInterval(readAgain, TICK_MS);
     return () => {
@@ -105,7 +105,7 @@ export function usePolled<T>(path: string): T | undefined {
   return list;
 }
 
-/** Seconds since the epoch, renewed every few seconds, so that ages grow. */
+/** Seconds since the epoch, updated every few seconds. */
 export function useNow(): number {
   const [now, setNow] = useState(Date.now() / 1000);
   useEffect(() => {

@@ -21,7 +21,7 @@ export function age(time: number | null, now: number): string {
   return time === null ? '' : duration(now - time);
 }
 
-/** What somebody has typed into a field of a form. */
+/** The text in a field of a form. */
 export function fieldOf(form: HTMLFormElement, name: string): string {
   const value = new FormData(form).get(name);
   return typeof value === 'string' ? value.trim() : '';

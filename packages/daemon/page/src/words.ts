@@ -1,26 +1,26 @@
-/** What a pool does with a request, in plain words. */
+/** Actions of pools in plain words. */
 const ACTIONS: Readonly<Record<string, string>> = {
   accept: 'can serve it now',
   handling: 'serves it',
   wait: 'serves it when there is capacity',
   yield: 'leaves it to a better pool for a moment',
-  defer: 'takes it later, or leaves it to others',
+  defer: 'takes it later, or leaves it to another pool',
   decline: 'cannot serve it',
-  skip: 'does not look at it',
+  skip: 'ignores it',
   foreign: 'belongs to another launcher',
 };
 
-/** Rules and causes whose names do not speak for themselves. */
+/** Rules and causes in plain words. */
 const CAUSES: Readonly<Record<string, string>> = {
-  accept: 'nothing is in the way',
+  accept: 'it can be served now',
   handling: 'nodes are handed over',
-  launching: 'a machine is being made',
+  launching: 'a machine is being launched',
   'launch-failed': 'a launch failed',
-  'key-scan': 'host keys are read',
-  planning: 'it is looked at',
-  'not-planning': 'the provider does not run',
+  'key-scan': 'reading host keys',
+  planning: 'the pool is planning',
+  'not-planning': 'the provider is not running',
   unseen: 'no launcher has looked at it',
-  'label-quota': 'all machines of the label are taken',
+  'label-quota': 'all machines of the label are in use',
   'tenant-quota': 'the limit of the tenant',
   'pool-full': 'the pool is full',
   'label-elsewhere': 'another pool has the label',
@@ -30,9 +30,9 @@ const CAUSES: Readonly<Record<string, string>> = {
   'already-declined': 'it was refused before',
   'not-requested': 'it is not waiting any more',
   'max-concurrency': 'too many requests at once',
-  'launch-ramp': 'launches begin slowly after failures',
+  'launch-ramp': 'launches resume slowly after failures',
   'failed-over': 'its launches failed here',
-  'exceeds-quota': 'more than the quota allows in all',
+  'exceeds-quota': 'it exceeds the whole quota',
   'label-unavailable': 'the label does not fit the cloud',
   'images-unavailable': 'its image is missing',
   'provider-failing': 'launches fail in the provider',
@@ -55,13 +55,13 @@ export function count(n: number, noun: string): string {
   return `${n} ${noun}${n === 1 ? '' : 's'}`;
 }
 
-/** A sentence about a request without its name in front, which stands beside it. */
+/** Removes the request id from the start of a sentence, for places where the id stands beside it. */
 export function withoutSubject(text: string, id: string): string {
   const rest = text.startsWith(`Request ${id} `) ? text.slice(`Request ${id} `.length) : text;
   return rest.charAt(0).toUpperCase() + rest.slice(1);
 }
 
-/** What a state means: in order, on its way, wanting a look, or wrong. */
+/** Meaning of a state: healthy, in progress, needs attention, or failed. */
 export type Tone = 'good' | 'busy' | 'warn' | 'bad' | 'plain';
 
 const TONES: Readonly<Record<string, Tone>> = {

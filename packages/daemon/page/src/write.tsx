@@ -29,7 +29,7 @@ async function checkToken(token: string): Promise<string> {
     const { text } = (await response.json()) as { text?: string };
     return response.status === 401 ? 'This is not a token of this service' : (text ?? response.statusText);
   } catch {
-    return 'Nobody answers';
+    return 'No answer';
   }
 }
 
@@ -94,7 +94,7 @@ export function useWrite(): { send: (write: Write, done: string) => Promise<void
       const answer = (await response.json()) as { text?: string };
       setOutcome(response.ok ? done : `Refused: ${answer.text ?? response.statusText}`);
     } catch {
-      setOutcome('Refused: nobody answers');
+      setOutcome('Failed: no answer');
     } finally {
       setBusy(false);
     }

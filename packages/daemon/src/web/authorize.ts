@@ -5,13 +5,13 @@ import { ApiError } from './api-error.js';
 const digest = (text: string) => createHash('sha256').update(text).digest();
 
 /**
- * Who may write with this `Authorization`. Takes the same time for every wrong token.
+ * Finds the owner of a token. Takes the same time for every wrong token.
  * @returns the name of the token
  * @throws ApiError 403 without any token in the configuration, 401 for a missing or wrong one
  */
 export function authorize(header: string | undefined, tokens: readonly ApiToken[]): string {
   if (tokens.length === 0) {
-    throw new ApiError(403, 'writes-off', 'Writing is off: put api-tokens into the secure file to allow it');
+    throw new ApiError(403, 'writes-off', 'Writes are disabled: add api-tokens to the secure file to enable them');
   }
   const [, given = ''] = /^Bearer +(\S+)$/i.exec(header ?? '') ?? [];
   const presented = digest(given);

@@ -1,14 +1,14 @@
 import type { Clock } from '@nodepool/zk-protocol';
 import { writeParts } from './write-parts.js';
 
-/** Of each second, what answers to strangers may take from the work on requests. */
+/** Share of the CPU for answers to anonymous clients. */
 const SHARE = 0.25;
-/** What may be taken at once after a rest. */
+/** Burst after an idle period. */
 const MOST_MS = 500;
 
 /**
- * Bounds the time spent on answers that are computed for each call. The costs are measured, so that cheap answers are
- * hardly ever refused, and dear ones cannot hold up what the service is there for.
+ * Limits the CPU time of answers that are computed for each call. Measures their cost, so that cheap answers are hardly ever
+ * refused, and expensive ones cannot delay the work on requests.
  */
 export class ComputeBudget {
   readonly #clock: Clock;
@@ -17,14 +17,14 @@ export class ComputeBudget {
   #filledMs: number;
   #writing: Promise<unknown> = Promise.resolve();
 
-  /** @param measure - milliseconds of a clock that never steps */
+  /** @param measure - monotonic clock, milliseconds */
   constructor(clock: Clock, measure: () => number = () => performance.now()) {
     this.#clock = clock;
     this.#measure = measure;
     this.#filledMs = clock.now();
   }
 
-  /** @returns what `compute` gave; `undefined` when the budget is spent: it was not called */
+  /** @returns the result of `compute`; `undefined` if the budget is spent and it was not called */
   spend<T>(compute: () => T): { readonly result: T } | undefined {
     if (this.#isSpent()) return undefined;
     const beganMs = this.#measure();
@@ -36,8 +36,8 @@ export class ComputeBudget {
   }
 
   /**
-   * Writes a long answer in stretches. One is written at a time, so that each is admitted by what those before it cost.
-   * @returns the text; `undefined` when the budget is spent: `parts` was not called
+   * Writes a long answer in slices. Writes one answer at a time, so that the cost of each counts before the next is admitted.
+   * @returns the text; `undefined` if the budget is spent and `parts` was not called
    */
   write(parts: () => Iterable<string>): Promise<Buffer | undefined> {
     const written = this.#writing.then(async () => {

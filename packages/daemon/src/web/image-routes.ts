@@ -15,7 +15,7 @@ import {
 import { listingRoute } from './listing-route.js';
 import type { RouteTable } from './routes.js';
 
-/** Listings of images from the service's mirror of them; no call reaches ZooKeeper. */
+/** Listings of images from the cache of the service; they cause no load on ZooKeeper. */
 export function createImageRoutes(images: () => ReadonlyMap<string, ImageEntry>, clock: Clock): RouteTable {
   const builds = { listing: buildListing, selectable: extendedBuildListing, rows: () => buildsOf(images()) };
   const uploads = { listing: uploadListing, selectable: extendedUploadListing, rows: () => uploadsOf(images()) };
@@ -30,7 +30,7 @@ export function createImageRoutes(images: () => ReadonlyMap<string, ImageEntry>,
   ]);
 }
 
-/** What a builder is making now: builds and uploads with their progress. */
+/** Listing of the builds and uploads in progress in a builder. */
 export function createImageWorkRoutes(work: () => readonly ImageWork[], clock: Clock): RouteTable {
   return new Map([['/image-work', listingRoute(clock, { listing: imageWorkListing, rows: work })]]);
 }

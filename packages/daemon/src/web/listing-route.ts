@@ -7,7 +7,7 @@ function fieldSet(text: string | null): ReadonlySet<string> | undefined {
   return text === null || text === '' ? undefined : new Set(text.split(',').map((field) => field.trim()));
 }
 
-/** The fields among `known`, each once and sorted; `undefined` when all are asked for. */
+/** The known fields, each once and sorted; `undefined` if no fields are selected. */
 function normalFields(text: string | null, known: ReadonlySet<string>): string | undefined {
   const fields = fieldSet(text);
   return (
@@ -19,17 +19,17 @@ function normalFields(text: string | null, known: ReadonlySet<string>): string |
   );
 }
 
-/** What a listing route shows. */
+/** Options of {@link listingRoute}. */
 export interface ListingRouteOptions<Row> {
   /** Columns by default, in text and JSON. */
   listing: Listing<Row>;
   /** Columns that `json_fields` and `fields` may name; default `listing`. */
   selectable?: Listing<Row>;
   detail?: boolean;
-  /** The parameter that names a single row, if there is one. */
+  /** The parameter that selects a single row, if any. */
   idParameter?: string;
   rows(query: RouteQuery): Iterable<Row>;
-  /** What a row shows, an object that never changes, so that its JSON can be kept. */
+  /** The immutable object that a row shows, by which its JSON is cached. */
   readonly recordOf?: (row: Row) => object;
 }
 
@@ -67,7 +67,7 @@ export function listingRoute<Row>(clock: Clock, options: ListingRouteOptions<Row
   };
 }
 
-/** What {@link normalFields} has made. */
+/** Parses the result of {@link normalFields}. */
 function namedFields(text: string | null): ReadonlySet<string> | undefined {
   return text === null ? undefined : new Set(text.split(','));
 }

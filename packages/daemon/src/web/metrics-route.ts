@@ -1,15 +1,15 @@
 import type { ConditionList } from '@nodepool/core/service';
 import type { LiveRoute, RouteTable } from './routes.js';
 
-/** What is shown at `/metrics`. */
+/** Source of `/metrics`. */
 export interface MetricsSource {
   readonly contentType: string;
   render(): Promise<string>;
 }
 
-/** Metrics that a service shows and closes. */
+/** Metrics of a service. */
 export interface ServiceMetrics extends MetricsSource {
-  /** Has them tell of the conditions in the list, as they are then. */
+  /** Adds a gauge of the conditions in the list. */
   showConditions(list: ConditionList): void;
   close(): Promise<void>;
 }

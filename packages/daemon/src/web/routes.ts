@@ -1,65 +1,59 @@
 import type { Representation } from './accept.js';
 
-/** What a route is asked. */
+/** Parameters of a route. */
 export interface RouteQuery {
   readonly representation: Representation;
   readonly parameters: URLSearchParams;
 }
 
-/** Data that is written as text or JSON by what the client prefers, and kept for a second. */
+/** A listing as text or JSON, as the client prefers, cached for a second. */
 export interface ListingRoute {
   readonly kind: 'listing';
-  /**
-   * What the answer depends on, in one form for all queries that mean the same: unknown parameters and fields left out,
-   * the others in order.
-   */
+  /** Canonical parameters: without unknown ones, in a fixed order, so that equivalent queries share a cached answer. */
   normalize(parameters: URLSearchParams): URLSearchParams;
-  /** Whether an answer is so cheap that keeping it would only push out others. */
+  /** Whether an answer is too cheap to be worth a place in the cache. */
   isCheap(parameters: URLSearchParams): boolean;
-  /**
-   * The answer in pieces, each of which is quickly made; everything that can change is taken at the first.
-   * @param query - its parameters are normalized
-   */
+  /** Yields the answer in small parts. Reads all mutable data before the first. @param query - with canonical parameters */
   render(query: RouteQuery): Iterable<string>;
 }
 
-/** What a {@link LiveRoute} answers. */
+/** Answer of a {@link LiveRoute}. */
 export interface LiveAnswer {
   readonly status: number;
   readonly contentType: string;
   readonly body: string;
 }
 
-/** An answer computed for each call, the same for every `Accept`. */
+/** Computes an answer for each call, regardless of `Accept`. */
 export interface LiveRoute {
   readonly kind: 'live';
-  /** Pages of other origins may read the answer. Default: they may not. */
+  /** Whether pages of other origins may read the answer. Default: no. */
   readonly isPublic?: boolean;
   answer(): LiveAnswer | Promise<LiveAnswer>;
 }
 
-/** An answer computed for each call, in bounds, from all query parameters, as text or JSON by what the client prefers. */
+/** Computes an answer from all parameters for each call, within the {@link ComputeBudget}, as text or JSON. */
 export interface QueryRoute {
   readonly kind: 'query';
   answer(query: RouteQuery): LiveAnswer;
 }
 
-/** What a {@link FileRoute} answers. */
+/** Answer of a {@link FileRoute}. */
 export interface FileAnswer {
   readonly status: number;
   readonly contentType: string;
   readonly body: Buffer | string;
 }
 
-/** An answer read from a file for each call, from all query parameters, the same for every `Accept`. */
+/** Reads a file for each call, regardless of `Accept`. */
 export interface FileRoute {
   readonly kind: 'file';
-  /** Where `api-tokens` are configured, only for those who have one. Default: for everybody. */
+  /** Whether a token is required if `api-tokens` are configured. Default: no. */
   readonly needsToken?: boolean;
   answer(parameters: URLSearchParams): Promise<FileAnswer>;
 }
 
-/** What a path answers. */
+/** A route of any kind. */
 export type Route = ListingRoute | LiveRoute | QueryRoute | FileRoute;
 
 /** Routes by exact path. */

@@ -17,21 +17,21 @@ import { writeParts } from './write-parts.js';
 
 const TEXT = 'text/plain; charset=UTF-8';
 
-const MOST_HEADER_BYTES = 16 * 1024;
-/** Beyond it new connections are closed at once. */
-const MOST_CONNECTIONS = 1_000;
-/** One client cannot take them from all others; a proxy stands for many clients. */
-const MOST_OF_ONE_ADDRESS = MOST_CONNECTIONS / 2;
+const MAX_HEADER_BYTES = 16 * 1024;
+/** Further connections are closed immediately. */
+const MAX_CONNECTIONS = 1_000;
+/** One client must not use up all connections. High, because a proxy has many clients behind one address. */
+const MAX_PER_ADDRESS = MAX_CONNECTIONS / 2;
 
-/** Where to listen and what to answer. */
+/** Options of {@link startWebServer}. */
 export interface WebServerOptions {
   readonly host: string;
-  /** `0` chooses a free one. */
+  /** `0` selects a free port. */
   readonly port: number;
   readonly routes: RouteTable;
-  /** Who may read what {@link FileRoute.needsToken} protects; without any, everybody. */
+  /** Tokens for routes with {@link FileRoute.needsToken}; without any, those routes are public. */
   readonly tokens?: (() => readonly ApiToken[]) | undefined;
-  /** Answers what no route does. Default: 404. */
+  /** Answers paths without a route. Default: 404. */
   readonly application?: ((request: IncomingMessage, response: ServerResponse) => void) | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -41,7 +41,7 @@ export interface WebServerOptions {
 export interface WebServer {
   readonly host: string;
   readonly port: number;
-  /** Stops listening and cuts open connections. */
+  /** Stops listening and closes open connections. */
   close(): Promise<void>;
 }
 
@@ -63,13 +63,13 @@ function freshness(computedMs: number): Record<string, string> {
   };
 }
 
-/** HTTP dates count whole seconds, so the comparison does too. */
+/** Compares whole seconds, as HTTP dates have no fractions. */
 function isUnmodified(request: IncomingMessage, computedMs: number): boolean {
   const sinceMs = Date.parse(request.headers['if-modified-since'] ?? '');
   return !Number.isNaN(sinceMs) && sinceMs >= Math.floor(computedMs / 1000) * 1000;
 }
 
-/** What all answers of a server share. */
+/** State shared by all answers of a server. */
 interface Web {
   readonly options: WebServerOptions;
   readonly cache: ResponseCache;
@@ -77,11 +77,11 @@ interface Web {
 }
 
 function busy(): Answer {
-  const refusal = plain(429, 'Too much is asked at the same time; ask again');
+  const refusal = plain(429, 'Too many requests; retry later');
   return { ...refusal, headers: { ...refusal.headers, 'Retry-After': '1' } };
 }
 
-/** The whole listing is computed once a second at most; its many selections of fields only within the budget. */
+/** Computes the whole listing at most once a second, and selections of fields within the budget. */
 async function keptOrNew(
   route: ListingRoute,
   query: RouteQuery,
@@ -98,7 +98,7 @@ interface Target {
   parameters: URLSearchParams;
 }
 
-/** Paths are compared as sent, so they are not normalised as `URL` would. */
+/** Paths are compared as sent; `URL` would normalize them. */
 function parseTarget(url: string): Target {
   const [path = '', ...query] = url.split('?');
   return { path, parameters: new URLSearchParams(query.join('?')) };
@@ -112,7 +112,7 @@ async function answerListing(request: IncomingMessage, target: Target, route: Li
   const kept = await keptOrNew(route, { representation, parameters }, web, key);
   if (!kept) return busy();
   const { body, computedMs } = kept;
-  // Pages of other origins may read what the original lets them read, and nothing else.
+  // like the original Nodepool, lets pages of other origins read listings
   const headers = { ...freshness(computedMs), Vary: 'Accept', 'Access-Control-Allow-Origin': '*' };
   if (isUnmodified(request, computedMs)) return { status: 304, headers, body: '' };
   return {
@@ -137,7 +137,7 @@ function answerQuery(request: IncomingMessage, target: Target, route: QueryRoute
   return { status, headers: { 'Cache-Control': 'no-store', Vary: 'Accept', 'Content-Type': contentType }, body };
 }
 
-/** @returns why this request may not read the route; `undefined`: it may */
+/** @returns the refusal if this request may not read the route */
 function refusal(
   request: IncomingMessage,
   route: FileRoute,
@@ -189,7 +189,7 @@ function createHandler(options: WebServerOptions): (request: IncomingMessage, re
       options.application(request, response);
       return;
     }
-    request.resume(); // A body, if any, is of no interest.
+    request.resume(); // discards a body
     answerRequest(request, web)
       .catch((error: unknown) => {
         options.logger.error('Failed to answer a web request', { path: request.url, error });
@@ -216,7 +216,7 @@ function listen(server: Server, host: string, port: number): Promise<void> {
   });
 }
 
-/** Closes connections of an address that has too many, before anything is read from them. */
+/** Closes connections beyond the limit of an address before reading from them. */
 function limitEachAddress(server: Server): void {
   const counts = new Map<string, number>();
   server.prependListener('connection', (socket: Socket) => {
@@ -228,18 +228,18 @@ function limitEachAddress(server: Server): void {
       if (left > 0) counts.set(remoteAddress, left);
       else counts.delete(remoteAddress);
     });
-    if (count > MOST_OF_ONE_ADDRESS) socket.destroy();
+    if (count > MAX_PER_ADDRESS) socket.destroy();
   });
 }
 
 /**
- * Starts answering.
- * @throws NODEPOOL_WEB_LISTEN when the address cannot be had
+ * Starts a web server.
+ * @throws NODEPOOL_WEB_LISTEN if the address is not available
  */
 export async function startWebServer(options: WebServerOptions): Promise<WebServer> {
-  const limits = { requestTimeout: 10_000, headersTimeout: 10_000, maxHeaderSize: MOST_HEADER_BYTES };
+  const limits = { requestTimeout: 10_000, headersTimeout: 10_000, maxHeaderSize: MAX_HEADER_BYTES };
   const server = createServer(limits, createHandler(options));
-  server.maxConnections = MOST_CONNECTIONS;
+  server.maxConnections = MAX_CONNECTIONS;
   limitEachAddress(server);
   await listen(server, options.host, options.port);
   server.on('error', (error) => options.logger.error('Web server failed', { error }));

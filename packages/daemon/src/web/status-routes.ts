@@ -2,21 +2,21 @@ import type { LiveRoute, RouteTable } from './routes.js';
 
 const TEXT = 'text/plain; charset=UTF-8';
 
-/** What `/healthz` shows; every member is for operators and may grow. */
+/** Answer of `/healthz`. New members may be added. */
 export interface HealthReport {
   /** `ok`, `starting`, `draining`, or `degraded` when something below needs attention. */
   readonly status: 'starting' | 'ok' | 'degraded' | 'draining';
   readonly [detail: string]: unknown;
 }
 
-/** What the status routes ask the service. */
+/** Source of the status routes. */
 export interface StatusSource {
-  /** What is not started yet; empty when ready. */
+  /** Names of parts that are not ready; empty when ready. */
   notReady(): readonly string[];
   health(): HealthReport;
 }
 
-/** `/ready` says whether requests are served; `/healthz` says how the process is, and is 200 while it runs at all. */
+/** `/ready` reports whether requests are served; `/healthz` reports details, with status 200 while the process runs. */
 export function createStatusRoutes(source: StatusSource): RouteTable {
   const ready: LiveRoute = {
     kind: 'live',

@@ -1,18 +1,18 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-/** Work at a stretch, in milliseconds, after which everything else that is due gets its turn. */
+/** Length of a slice of work, ms, after which the event loop handles other events. */
 const STRETCH_MS = 3;
 
-/** A text that was written, and what that took. */
+/** A text and the CPU time it took. */
 export interface Written {
   readonly body: Buffer;
-  /** Milliseconds of work, without those of others between the stretches. */
+  /** Milliseconds of work, without the pauses between slices. */
   readonly spentMs: number;
 }
 
 /**
- * Puts a long text together, a stretch at a time, so that an answer to a reader of the web holds up nothing else.
- * @param parts - computed as they are taken; what they are made from must not change in between
+ * Concatenates a long text in slices, so that it does not block the event loop.
+ * @param parts - computed lazily; their source must not change meanwhile
  */
 export async function writeParts(parts: Iterable<string>, measure = () => performance.now()): Promise<Written> {
   const chunks: Buffer[] = [];

@@ -14,8 +14,8 @@ import { API_ROOT, openApiDocument } from './openapi.js';
 import type { ApiCall, ApiOperation, ApiPart } from './operation.js';
 import { readPageFiles } from './page-files.js';
 
-const MOST_BODY_BYTES = 64 * 1024;
-const LONGEST_PARAMETER = 255;
+const MAX_BODY_BYTES = 64 * 1024;
+const MAX_PARAMETER_LENGTH = 255;
 const JSON_TYPE = 'application/json';
 const POLICY = "default-src 'self'; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
 
@@ -23,24 +23,24 @@ const POLICY = "default-src 'self'; img-src 'self' data:; frame-ancestors 'none'
 export interface ApplicationOptions {
   readonly api: ApiPart;
   readonly events: EventStreams;
-  /** Who may write, at this moment. */
+  /** Current tokens for writes. */
   readonly tokens: () => readonly ApiToken[];
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Of the program, for the OpenAPI document. */
+  /** Program name, for the OpenAPI document. */
   readonly title: string;
   readonly version: string;
 }
 
-/** Answers what the plain listings do not: the API below `/api/v1`, and the status page. */
+/** Answers the API below `/api/v1` and the status page. */
 export type Application = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** Loads and assembles the application. Its modules are loaded only when somebody asks for it. */
+/** Assembles the application. Loads its modules on the first request only. */
 export async function createApplication(options: ApplicationOptions): Promise<Application> {
   const { fastify } = await import('fastify');
   const app = fastify({
-    bodyLimit: MOST_BODY_BYTES,
-    routerOptions: { maxParamLength: LONGEST_PARAMETER, caseSensitive: true },
+    bodyLimit: MAX_BODY_BYTES,
+    routerOptions: { maxParamLength: MAX_PARAMETER_LENGTH, caseSensitive: true },
     frameworkErrors(_error, _request, reply) {
       void refuse(reply, notFound());
     },
@@ -110,7 +110,7 @@ function sendJson(reply: FastifyReply, body: Buffer | string): FastifyReply {
   return reply.header('X-Content-Type-Options', 'nosniff').type(JSON_TYPE).send(body);
 }
 
-/** A whole list is computed once a second at most, whoever asks; everything else within the budget. */
+/** Computes a whole list at most once a second for all clients, and everything else within the budget. */
 function reader(operation: ApiOperation, { cache, budget }: Shared) {
   const isList = operation.pathParameters === undefined;
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
@@ -119,12 +119,12 @@ function reader(operation: ApiOperation, { cache, budget }: Shared) {
     const isWhole = isList && Object.values(call.query).every((value) => value === undefined);
     void reply.header('Access-Control-Allow-Origin', '*').header('Cache-Control', isWhole ? 'max-age=1' : 'no-store');
     const body = isWhole ? await wholeBody(operation, call, cache) : await bodyOf(operation, call, budget);
-    if (!body) throw new ApiError(429, 'busy', 'Too much is asked at the same time; ask again');
+    if (!body) throw new ApiError(429, 'busy', 'Too many requests; retry later');
     return sendJson(reply, body);
   };
 }
 
-/** A filter that is not known would be a list of everything, taken for what was asked for. */
+/** Refuses unknown parameters: a misspelled filter would return the whole list as if it matched. */
 function refuseUnknown({ query: known = {} }: ApiOperation, { query }: ApiCall): void {
   const names = Object.keys(known);
   const unknown = Object.keys(query).find((name) => !Object.hasOwn(known, name));
@@ -134,7 +134,7 @@ function refuseUnknown({ query: known = {} }: ApiOperation, { query }: ApiCall):
   throw new ApiError(400, 'unknown-parameter', text);
 }
 
-/** A whole list. It is in memory, so that it is answered at once. */
+/** The whole list, from memory. */
 async function wholeBody(operation: ApiOperation, call: ApiCall, cache: ResponseCache): Promise<Buffer | undefined> {
   const write = async () => {
     const answer = operation.handle(call);
@@ -144,7 +144,7 @@ async function wholeBody(operation: ApiOperation, call: ApiCall, cache: Response
   return (await cache.get(operation.id, write))?.body;
 }
 
-/** @returns `undefined` when the budget is spent */
+/** @returns `undefined` if the budget is spent */
 async function bodyOf(operation: ApiOperation, call: ApiCall, budget: ComputeBudget): Promise<Buffer | undefined> {
   const handled = budget.spend(() => operation.handle(call));
   if (!handled) return undefined;
@@ -152,7 +152,7 @@ async function bodyOf(operation: ApiOperation, call: ApiCall, budget: ComputeBud
   return budget.write(() => partsOf(answer));
 }
 
-/** Items of a list that are written in one go. */
+/** Number of list items per part. */
 const ITEMS_A_PART = 50;
 
 function* partsOf(answer: Json | Iterable<Json>): Generator<string, void> {
@@ -171,7 +171,7 @@ function* partsOf(answer: Json | Iterable<Json>): Generator<string, void> {
   yield `${part}]`;
 }
 
-/** One audit line for each attempt, whatever becomes of it. */
+/** Logs one audit line for each attempt, also for refused ones. */
 function writer(operation: ApiOperation, { tokens, logger }: Shared) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const target = request.params as Record<string, string>;
@@ -201,7 +201,7 @@ function addDocument(app: FastifyInstance, { api, title, version }: ApplicationO
 function addEvents(app: FastifyInstance, events: EventStreams): void {
   app.get<{ Querystring: { types?: string } }>(`${API_ROOT}/events`, (request, reply) => {
     if (!events.open(request.raw, reply.raw, request.query.types)) {
-      throw new ApiError(503, 'too-many-streams', 'Too many streams are open; ask again later');
+      throw new ApiError(503, 'too-many-streams', 'Too many open streams; retry later');
     }
     reply.hijack();
   });

@@ -2,13 +2,12 @@ import type { JsonObject } from '@nodepool/zk-protocol';
 import type { Condition } from '@nodepool/core/service';
 import { conditionToJson, type ConditionChange, type SharedCondition } from '@nodepool/core/service';
 import type { ApiEvent } from './events.js';
-import { listOf, record, TEXT, TIME, type ApiPart } from './operation.js';
-import { joinParts } from './part.js';
+import { joinParts, listOf, record, TEXT, TIME, type ApiPart } from './operation.js';
 import type { ServiceApi } from './service-api.js';
 
-/** The conditions that a service shows. */
+/** Conditions shown by a service. */
 export interface ShownConditions {
-  /** Those of all services that it knows of. */
+  /** Conditions of all services. */
   readonly merged: readonly SharedCondition[];
   onChange(listener: (change: ConditionChange) => void): () => void;
 }
@@ -22,7 +21,7 @@ const SCHEMA = record({
   ...{ evidence: { type: 'object' }, since: TIME, last_seen: TIME, services: listOf(TEXT) },
 });
 
-/** The API of a service with what is wrong: an operation, a part of the overview, and events. */
+/** Adds conditions to the API of a service: an operation, a part of the overview, and events. */
 export function withConditions(api: ServiceApi, conditions: ShownConditions): ServiceApi {
   return {
     ...joinParts(api, conditionPart(conditions)),
@@ -35,7 +34,7 @@ export function withConditions(api: ServiceApi, conditions: ShownConditions): Se
 }
 
 function conditionPart(conditions: ShownConditions): ApiPart {
-  const summary = 'What is wrong now, as all services have found it; errors first';
+  const summary = 'Current conditions of all services, errors first';
   return {
     operations: [
       {
@@ -48,12 +47,12 @@ function conditionPart(conditions: ShownConditions): ApiPart {
   };
 }
 
-/** A condition as the API shows it, by the schema `Condition`. */
+/** Converts a condition to the schema `Condition`. */
 export function conditionToApi(condition: SharedCondition): JsonObject {
   return { ...conditionToJson(condition), services: [...condition.services] };
 }
 
-/** Nothing in an overview changes with time alone. */
+/** Leaves out `last_seen`, as an overview must not change with time alone. */
 function overviewOf(condition: SharedCondition): JsonObject {
   const { last_seen: _time, ...others } = conditionToApi(condition);
   return others;

@@ -69,7 +69,7 @@ it('writes an event down once for all readers, and not at all for none', async (
   expect(written).toBe(1);
 });
 
-it('cuts a reader off that does not keep up, so that it holds little memory', async () => {
+it('disconnects a slow reader, to limit memory', async () => {
   const slow = await open();
   const ended = new Promise((resolve) => slow.on('close', resolve).on('error', resolve));
   slow.pause();

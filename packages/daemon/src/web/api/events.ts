@@ -3,34 +3,34 @@ import type { CancelTimer, Clock, JsonObject } from '@nodepool/zk-protocol';
 import type { Logger } from '@nodepool/core';
 import type { WebhookEvent } from '@nodepool/core/config';
 
-/** A change that a service tells of. */
+/** A change in a service. */
 export interface ApiEvent {
   readonly type: 'node' | 'request' | 'image' | 'launch' | 'control' | 'condition';
   readonly id: string;
-  /** The record as the API shows it, or `null` when it is gone; computed only when somebody listens. */
+  /** The record in its form in the API, or `null` if it was deleted. Called only if there are listeners. */
   data(): JsonObject | null;
-  /** What webhooks are told of it; `undefined`: nothing. */
+  /** Event for webhooks; `undefined`: none. */
   readonly notice?: WebhookEvent | undefined;
 }
 
 const RECORD_TYPES: ReadonlySet<string> = new Set(['node', 'request', 'image', 'launch', 'control', 'condition']);
 const ALL_TYPES: ReadonlySet<string> = new Set([...RECORD_TYPES, 'overview']);
 
-/** Streams open at a time. */
+/** Limit of open streams. */
 export const MOST_STREAMS = 250;
-/** What may wait for one reader; beyond it the reader is cut off. */
+/** Limit of unsent data per reader; beyond it the reader is disconnected. */
 const MOST_BUFFERED_BYTES = 1024 * 1024;
 const HEARTBEAT_MS = 15_000;
-/** An overview is sent at most so often while things move. */
+/** Minimum interval of overviews while records change. */
 const OVERVIEW_MS = 1_000;
-/** And compared so often while nothing seems to: reasons and rates change without a record. */
+/** Interval of comparing overviews otherwise, as reasons and rates change without records. */
 const QUIET_OVERVIEW_MS = 10_000;
 
-/** What event streams work with. */
+/** Options of {@link EventStreams}. */
 export interface EventStreamsOptions {
   readonly clock: Clock;
   readonly logger: Logger;
-  /** The overview as JSON text, without what changes with time alone. */
+  /** The overview as JSON text. */
   readonly overview: () => string;
 }
 
@@ -39,7 +39,7 @@ interface Reader {
   readonly types: ReadonlySet<string>;
 }
 
-/** Server-sent events to any number of readers; each event is written down once. */
+/** Sends server-sent events to many readers. Encodes each event once. */
 export class EventStreams {
   readonly #options: EventStreamsOptions;
   readonly #readers = new Set<Reader>();
@@ -60,9 +60,9 @@ export class EventStreams {
   }
 
   /**
-   * Begins a stream as an answer.
+   * Starts a stream.
    * @param names - names of events separated by commas; `undefined`: records, no overview
-   * @returns false when too many are open; nothing was written
+   * @returns false, without writing anything, if too many streams are open
    */
   open(request: IncomingMessage, response: ServerResponse, names: string | undefined): boolean {
     if (this.#readers.size >= MOST_STREAMS) return false;
@@ -81,14 +81,14 @@ export class EventStreams {
     response.on('error', () => this.#leave(reader));
     this.#heartbeat ??= this.#options.clock.setTimer(HEARTBEAT_MS, () => this.#beat());
     if (reader.types.has('overview')) {
-      // a kept text is sent as it is: a hundred pages that come back at once cost one computation
+      // reuses the last text, so that a hundred pages that reconnect at once cost one computation
       this.#send(reader, this.#frame('overview', this.#currentOverview()));
       this.#scheduleOverview(QUIET_OVERVIEW_MS);
     }
     return true;
   }
 
-  /** Tells all who want to know. */
+  /** Sends an event to all readers of its type. */
   publish(event: ApiEvent): void {
     if (this.#readers.size === 0) return;
     let frame: string | undefined;
@@ -100,13 +100,13 @@ export class EventStreams {
     this.changed();
   }
 
-  /** Something that only the overview shows has changed. */
+  /** Schedules an overview after a change that has no event. */
   changed(): void {
     const { clock } = this.#options;
     this.#scheduleOverview(Math.max(0, this.#lastOverviewMs + OVERVIEW_MS - clock.now()));
   }
 
-  /** Ends all streams. */
+  /** Closes all streams. */
   close(): void {
     this.#heartbeat?.();
     this.#overviewTimer?.();
@@ -122,7 +122,7 @@ export class EventStreams {
     const { response } = reader;
     response.write(frame);
     if (response.writableLength <= MOST_BUFFERED_BYTES) return;
-    this.#options.logger.info('A reader of events does not keep up and is cut off', { bytes: response.writableLength });
+    this.#options.logger.info('Disconnected a slow reader of events', { bytes: response.writableLength });
     this.#leave(reader);
     response.destroy();
   }

@@ -44,7 +44,7 @@ function buildsToApi(image: ImageEntry, nowMs: number): JsonObject[] {
   }));
 }
 
-/** An image with its builds and their uploads. */
+/** Converts an image with its builds and uploads to the schema `Image`. */
 export function imageToApi(image: ImageEntry, nowMs: number): JsonObject {
   const { name, paused, pauseReason, buildRequestedMs } = image;
   const requested = buildRequestedMs === undefined ? null : seconds(buildRequestedMs);
@@ -52,7 +52,7 @@ export function imageToApi(image: ImageEntry, nowMs: number): JsonObject {
   return { name, ...pause, build_requested_time: requested, builds: buildsToApi(image, nowMs) };
 }
 
-/** Where images are read and builds asked for. */
+/** Data sources of {@link createImageApi}. */
 export interface ImageApiSources {
   readonly zk: ZooKeeper;
   readonly clock: Clock;
@@ -60,10 +60,10 @@ export interface ImageApiSources {
   readonly images: () => ReadonlyMap<string, ImageEntry>;
 }
 
-async function askForBuild({ zk, config, images }: ImageApiSources, name: string): Promise<void> {
+async function requestBuild({ zk, config, images }: ImageApiSources, name: string): Promise<void> {
   const image = config().diskimages.get(name);
   if (!image || image.abstract) {
-    throw new ApiError(404, 'unknown-image', `The configuration has no diskimage "${name}" that is built`);
+    throw new ApiError(404, 'unknown-image', `The configuration has no diskimage "${name}" to build`);
   }
   if (image.pause || images().get(name)?.paused === true) {
     throw new ApiError(409, 'paused', `Image "${name}" is paused: end the pause first`);
@@ -73,11 +73,11 @@ async function askForBuild({ zk, config, images }: ImageApiSources, name: string
   try {
     await zk.create(path);
   } catch (error) {
-    if (!isZooKeeperError(error, 'ZK_NODE_EXISTS')) throw error; // it has been asked for already
+    if (!isZooKeeperError(error, 'ZK_NODE_EXISTS')) throw error; // already requested
   }
 }
 
-/** Images, their builds, and the asking for a build: the same in every service. */
+/** Operations on images, common to all services. */
 export function createImageApi(sources: ImageApiSources): ApiPart {
   const name = { type: 'string', description: 'Name of an image' };
   const operations: ApiOperation[] = [
@@ -97,7 +97,7 @@ export function createImageApi(sources: ImageApiSources): ApiPart {
       answer: record({ image: TEXT, requested: FLAG }),
       errors: { 404: 'There is no such image', 409: 'The image is paused' },
       async handle({ path }) {
-        await askForBuild(sources, path['name'] ?? '');
+        await requestBuild(sources, path['name'] ?? '');
         return { image: path['name'] ?? '', requested: true };
       },
     },
@@ -105,7 +105,7 @@ export function createImageApi(sources: ImageApiSources): ApiPart {
   return { operations, schemas: SCHEMAS };
 }
 
-/** What webhooks are told of a change of an image. */
+/** The webhook event for a change of an image, if any. */
 export function imageNotice(before: ImageEntry | undefined, after: ImageEntry | undefined) {
   const states = (image: ImageEntry | undefined) =>
     new Map([...(image?.builds.values() ?? [])].map(({ id, state }) => [id, state]));

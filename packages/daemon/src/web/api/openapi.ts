@@ -1,7 +1,7 @@
 import type { JsonObject } from '@nodepool/zk-protocol';
 import type { ApiOperation, ApiPart } from './operation.js';
 
-/** Where the operations are. */
+/** Root path of all operations. */
 export const API_ROOT = '/api/v1';
 
 const ERROR: JsonObject = {
@@ -16,7 +16,7 @@ const ERROR: JsonObject = {
 const EVENTS: JsonObject = {
   get: {
     operationId: 'streamEvents',
-    summary: 'Changes as server-sent events; a reader that does not keep up is cut off',
+    summary: 'Changes as server-sent events; slow readers are disconnected',
     parameters: [
       {
         name: 'types',
@@ -55,7 +55,7 @@ export function openApiDocument({ operations, schemas }: ApiPart, options: Docum
       title: options.title,
       version: options.version,
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
-      description: 'Reads need no login. Writes need a bearer token from the secure file, and are off without one.',
+      description: 'Reads need no login. Writes need a bearer token from the secure file and are disabled without one.',
     },
     paths,
     components: {
@@ -69,7 +69,7 @@ function describe(operation: ApiOperation): JsonObject {
   const isWrite = operation.method !== 'GET';
   const errors = {
     ...operation.errors,
-    ...(isWrite && { 401: 'The token is missing or wrong', 403: 'Writes are off' }),
+    ...(isWrite && { 401: 'The token is missing or wrong', 403: 'Writes are disabled' }),
   };
   return {
     operationId: operation.id,
@@ -82,7 +82,7 @@ function describe(operation: ApiOperation): JsonObject {
     responses: {
       200: { description: 'Done', content: { 'application/json': { schema: operation.answer } } },
       ...Object.fromEntries(Object.entries(errors).map(([status, text]) => [status, errorAnswer(text)])),
-      429: errorAnswer('Too much is asked at the same time; ask again'),
+      429: errorAnswer('Too many requests; retry later'),
     },
   };
 }

@@ -1,23 +1,23 @@
 import type { Json, JsonObject } from '@nodepool/zk-protocol';
 
-/** What an operation is called with, checked against its schemas. */
+/** Parameters of an operation, checked against its schemas. */
 export interface ApiCall {
   /** From the path. */
   readonly path: Readonly<Record<string, string>>;
   readonly query: Readonly<Record<string, string | number | boolean | undefined>>;
   /** Empty for operations without a body. */
   readonly body: JsonObject;
-  /** Who writes, by the name of the token; `undefined` for reads. */
+  /** Name of the token; `undefined` for reads. */
   readonly actor: string | undefined;
 }
 
-/** One operation below `/api/v1`: what it is called with, what it answers, and what it does. */
+/** An operation below `/api/v1`. */
 export interface ApiOperation {
   /** Name in the OpenAPI document, `camelCase`. */
   readonly id: string;
-  /** Everything but GET writes, and needs a token. */
+  /** All methods except GET need a token. */
   readonly method: 'GET' | 'POST' | 'DELETE';
-  /** Below `/api/v1`, parameters in braces: `/nodes/{id}`. */
+  /** Path below `/api/v1` with parameters in braces: `/nodes/{id}`. */
   readonly path: string;
   readonly summary: string;
   /** Schemas by name, each with a description. */
@@ -25,20 +25,27 @@ export interface ApiOperation {
   readonly query?: Readonly<Record<string, JsonObject>>;
   readonly body?: JsonObject;
   readonly answer: JsonObject;
-  /** Further status codes and when they are sent. */
+  /** Additional status codes with descriptions. */
   readonly errors?: Readonly<Record<number, string>>;
   /**
-   * Reads answer at once, but for single records that are not in memory. A long list answers its items one by one, made from
-   * what does not change while they are taken.
+   * Reads from memory return synchronously. A long list is an iterable over data that does not change meanwhile.
    * @throws ApiError
    */
   handle(call: ApiCall): Json | Promise<Json> | Iterable<Json>;
 }
 
-/** The operations of a service with the schemas they refer to as `#/components/schemas/NAME`. */
+/** Operations with the schemas that they refer to as `#/components/schemas/NAME`. */
 export interface ApiPart {
   readonly operations: readonly ApiOperation[];
   readonly schemas: Readonly<Record<string, JsonObject>>;
+}
+
+/** Joins several parts. */
+export function joinParts(...parts: readonly ApiPart[]): ApiPart {
+  return {
+    operations: parts.flatMap(({ operations }) => operations),
+    schemas: Object.assign({}, ...parts.map(({ schemas }) => schemas)) as ApiPart['schemas'],
+  };
 }
 
 /** A reference to a named schema. */
@@ -46,12 +53,12 @@ export function ref(name: string): JsonObject {
   return { $ref: `#/components/schemas/${name}` };
 }
 
-/** A list of such values. */
+/** The schema of a list. */
 export function listOf(items: JsonObject): JsonObject {
   return { type: 'array', items };
 }
 
-/** A map with exactly these members. */
+/** The schema of an object with exactly these members. */
 export function record(properties: Readonly<Record<string, JsonObject>>, description?: string): JsonObject {
   return {
     type: 'object',
@@ -62,22 +69,22 @@ export function record(properties: Readonly<Record<string, JsonObject>>, descrip
   };
 }
 
-/** The same, or null. */
+/** The schema of a value or null. */
 export function orNull(schema: JsonObject): JsonObject {
   return typeof schema['type'] === 'string'
     ? { ...schema, type: [schema['type'], 'null'] }
     : { anyOf: [schema, { type: 'null' }] };
 }
 
-/** Numbers by name. */
+/** Schema of an object of numbers. */
 export const NUMBERS: JsonObject = { type: 'object', additionalProperties: { type: 'number' } };
-/** A text. */
+/** Schema of a string. */
 export const TEXT: JsonObject = { type: 'string' };
-/** A number. */
+/** Schema of a number. */
 export const NUMBER: JsonObject = { type: 'number' };
-/** A whole number. */
+/** Schema of an integer. */
 export const WHOLE: JsonObject = { type: 'integer' };
-/** `true` or `false`. */
+/** Schema of a boolean. */
 export const FLAG: JsonObject = { type: 'boolean' };
-/** Seconds since the UNIX epoch, with a fraction. */
+/** Schema of a time in seconds since the UNIX epoch, with a fraction. */
 export const TIME: JsonObject = { type: 'number', description: 'UNIX time in seconds' };

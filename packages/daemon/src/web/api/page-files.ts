@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 
-/** The built status page; the same place seen from sources and from `dist`. */
+/** The built status page; the path is valid from sources and from `dist`. */
 const PAGE_DIR = join(import.meta.dirname, '../../../dist/page');
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -17,11 +17,11 @@ export interface PageFile {
   readonly contentType: string;
   readonly body: Buffer;
   readonly compressed: Buffer;
-  /** Its name changes with its content, so that it may be kept. */
+  /** Whether its name changes with its content, so that browsers may cache it forever. */
   readonly isForever: boolean;
 }
 
-/** All files of the status page by their path; empty when it has not been built. */
+/** Reads all files of the status page by their path; empty if it has not been built. */
 export function readPageFiles(directory = PAGE_DIR): ReadonlyMap<string, PageFile> {
   const files = new Map<string, PageFile>();
   let names: string[];

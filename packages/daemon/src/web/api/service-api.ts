@@ -2,10 +2,10 @@ import type { JsonObject } from '@nodepool/zk-protocol';
 import type { ApiEvent } from './events.js';
 import type { ApiPart } from './operation.js';
 
-/** What a service adds to the API below `/api/v1` and to the status page. */
+/** The part of a service in the API below `/api/v1` and in the status page. */
 export interface ServiceApi extends ApiPart {
-  /** What the status page shows at a glance; nothing in it may change with time alone. */
+  /** Data of the status page. Must not change with time alone. */
   overview(): JsonObject;
-  /** Tells of changes. @returns ends it */
+  /** Calls the listener for each change. @returns unsubscribes */
   subscribe(listener: (event: ApiEvent) => void): () => void;
 }

@@ -6,7 +6,7 @@ import { record, TEXT, type ApiCall } from './operation.js';
 import type { ServiceApi } from './service-api.js';
 import { Webhooks } from './webhooks.js';
 
-/** What the web side of a service works with. */
+/** Options of {@link ServiceWeb}. */
 export interface ServiceWebOptions {
   readonly api: ServiceApi;
   readonly clock: Clock;
@@ -16,11 +16,11 @@ export interface ServiceWebOptions {
   readonly hostname: string;
   /** The configuration in force. */
   readonly config: () => Config;
-  /** `status` and what else every overview begins with. */
+  /** Status for the overview. */
   readonly health: () => { readonly status: string };
 }
 
-/** API, status page, event streams and webhooks of one service. */
+/** API, status page, event streams and webhooks of a service. */
 export class ServiceWeb {
   readonly #options: ServiceWebOptions;
   readonly #events: EventStreams;
@@ -39,20 +39,20 @@ export class ServiceWeb {
     });
   }
 
-  /** Answers a request that no listing answers; loaded when the first one comes. */
+  /** Answers requests without a route. Loaded with the first one. */
   readonly application: Application = (request, response) => {
     this.#application ??= this.#create();
     this.#application.then(
       (answer) => answer(request, response),
       (error: unknown) => {
         this.#application = undefined;
-        this.#options.logger.error('The web API could not be loaded', { error });
+        this.#options.logger.error('Failed to load the web API', { error });
         response.writeHead(500, { 'Content-Type': 'text/plain; charset=UTF-8' }).end('Internal error\n');
       },
     );
   };
 
-  /** Ends streams and webhooks. */
+  /** Closes streams and stops webhooks. */
   close(): void {
     this.#unsubscribe();
     this.#events.close();
@@ -68,12 +68,12 @@ export class ServiceWeb {
     const { api, clock, logger, name, version, config } = this.#options;
     const { createApplication } = await import('./application.js');
     const overview = {
-      ...({ id: 'getOverview', method: 'GET', path: '/overview', summary: 'What the status page shows' } as const),
+      ...({ id: 'getOverview', method: 'GET', path: '/overview', summary: 'Data of the status page' } as const),
       answer: { type: 'object' },
       handle: () => this.#overview(),
     };
     const token = {
-      ...({ id: 'checkToken', method: 'POST', path: '/token', summary: 'Whose token this is' } as const),
+      ...({ id: 'checkToken', method: 'POST', path: '/token', summary: 'Name of the token' } as const),
       answer: record({ name: TEXT }),
       handle: ({ actor = '' }: ApiCall) => ({ name: actor }),
     };

@@ -101,7 +101,7 @@ it.each([400, 404, 307])('does not repeat what was answered with %i, nor follow 
   expect(warnings).toEqual([{ webhook: 'chat', attempt: 1, reason: `answer ${status}` }]);
 });
 
-it('keeps no more than a bounded number for an address that does not keep up', async () => {
+it('limits the events waiting for a slow address', async () => {
   for (let n = 0; n < 1_500; n++) webhooks.tell(failed(String(n)));
 
   expect(warnings.length).toBeGreaterThan(400);

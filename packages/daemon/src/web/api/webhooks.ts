@@ -6,18 +6,18 @@ import type { ApiEvent } from './events.js';
 const MOST_ATTEMPTS = 5;
 const RETRY = { firstMs: 1_000, longestMs: 60_000 };
 const TIMEOUT_MS = 10_000;
-/** What may wait for one address; the oldest are dropped for the newest. */
+/** Limit of waiting events per webhook; beyond it the oldest is dropped. */
 const MOST_WAITING = 1_000;
-/** Answers after which the same may be tried again. */
+/** Status codes after which an event is sent again. */
 const TRY_AGAIN = new Set([408, 425, 429]);
 
-/** What webhooks work with. */
+/** Options of {@link Webhooks}. */
 export interface WebhooksOptions {
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Name of this host; the receiver sees who tells. */
+  /** Name of this host, sent with each event. */
   readonly hostname: string;
-  /** Default: the global one. */
+  /** Default: the global `fetch`. */
   readonly fetch?: typeof fetch;
   readonly webhooks: () => readonly WebhookConfig[];
 }
@@ -27,7 +27,7 @@ interface Queue {
   isBusy: boolean;
 }
 
-/** Tells configured addresses of events: in order, one at a time for each address, with a bounded number of attempts. */
+/** Delivers events to the configured addresses: in order, one at a time per address, with a limited number of attempts. */
 export class Webhooks {
   readonly #options: WebhooksOptions;
   readonly #queues = new Map<string, Queue>();
@@ -38,7 +38,7 @@ export class Webhooks {
     this.#options = options;
   }
 
-  /** Queues an event for all who want it; never waits. */
+  /** Queues an event for all webhooks that subscribed to it. */
   tell(event: ApiEvent): void {
     const { notice } = event;
     if (notice === undefined || this.#stop.signal.aborted) return;
@@ -54,7 +54,7 @@ export class Webhooks {
     }
   }
 
-  /** Tells nothing more. */
+  /** Stops delivering. */
   close(): void {
     this.#stop.abort();
     for (const cancel of this.#timers) cancel();
@@ -66,7 +66,7 @@ export class Webhooks {
     queue.waiting.push(body);
     if (queue.waiting.length > MOST_WAITING) {
       queue.waiting.shift();
-      this.#options.logger.warn('A webhook does not keep up; its oldest event is dropped', { webhook: name });
+      this.#options.logger.warn('Webhook queue is full; dropped its oldest event', { webhook: name });
     }
     if (!queue.isBusy) void this.#work(name, queue);
   }
@@ -86,11 +86,11 @@ export class Webhooks {
   async #deliver(name: string, body: string): Promise<void> {
     for (let attempt = 1; attempt <= MOST_ATTEMPTS && !this.#stop.signal.aborted; attempt++) {
       const hook = this.#options.webhooks().find((other) => other.name === name);
-      if (!hook) return; // a reload has removed it
+      if (!hook) return; // removed by a reload
       const result = await this.#post(hook, body);
       if (result === 'done') return;
       if (!result.again || attempt === MOST_ATTEMPTS) {
-        this.#options.logger.warn('A webhook could not be told', { webhook: name, attempt, reason: result.reason });
+        this.#options.logger.warn('Webhook delivery failed', { webhook: name, attempt, reason: result.reason });
         return;
       }
       await this.#pause(backoffMs(attempt - 1, RETRY));
@@ -103,7 +103,7 @@ export class Webhooks {
     try {
       const response = await (this.#options.fetch ?? fetch)(url, {
         method: 'POST',
-        redirect: 'manual', // a secret is not carried elsewhere
+        redirect: 'manual', // a redirect must not leak the secret
         headers: {
           'content-type': 'application/json',
           ...(secret !== undefined && { authorization: `Bearer ${secret}` }),

@@ -1,0 +1,132 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { silentLogger, type Config, type LogFields, type Logger } from '@nodepool/core';
+import { ConditionList } from '@nodepool/core/service';
+import { systemClock } from '@nodepool/zk-protocol';
+import { connectInMemory, MemoryServer } from '@nodepool/zk-protocol/memory';
+import type { DaemonRuntime } from './runtime.js';
+import { DaemonService } from './service.js';
+
+let service: DaemonService;
+let calls: string[];
+let logged: [string, LogFields | undefined][];
+let drained: () => Promise<void>;
+let notReady: string[];
+
+const logger: Logger = {
+  ...silentLogger,
+  debug: (message, fields) => void logged.push([message, fields]),
+  info: (message, fields) => void logged.push([message, fields]),
+  error: (message, fields) => void logged.push([message, fields]),
+  child: () => logger,
+};
+const config = (host: string): Config =>
+  ({
+    ...{ file: 'nodepool.yaml', zookeeper: { servers: [] }, providers: new Map(), warnings: [], apiTokens: [] },
+    ...{ webhooks: [], webapp: { listenAddress: host, port: 0 } },
+  }) as unknown as Config;
+
+function make(host = '127.0.0.1'): DaemonService {
+  const runtime: DaemonRuntime = {
+    start: (url) => Promise.resolve(void calls.push(`start ${url}`)),
+    reconfigure: () => Promise.resolve(void calls.push('reconfigure')),
+    get notReady() {
+      return notReady;
+    },
+    async drain(deadlineMs) {
+      calls.push(`drain ${deadlineMs}`);
+      await drained();
+    },
+    stop: () => Promise.resolve(void calls.push('stop')),
+    startedFields: () => ({ providers: 2 }),
+    conditions: { find: () => [], publish: () => {}, ofOthers: [], onConcern: () => () => {} },
+    health: () => ({ pools: 1 }),
+    dump: () => ['state of the runtime'],
+    routes: () => new Map(),
+    api: () => ({ operations: [], schemas: {}, overview: () => ({}), subscribe: () => () => {} }),
+  };
+  return new DaemonService({
+    ...{ name: 'nodepool-test', config: config(host), runtime, clock: systemClock, logger, version: '1.2.3' },
+    ...{ hostname: 'nt01.example.com', webapp: 'webapp', embedded: undefined, profileDirs: [] },
+    zk: connectInMemory(new MemoryServer(systemClock)).zk,
+    metrics: {
+      contentType: 'text/plain',
+      render: () => Promise.resolve('metric 1\n'),
+      showConditions: (list) => expect(list).toBeInstanceOf(ConditionList),
+      close: () => Promise.resolve(void calls.push('close metrics')),
+    },
+    loadConfig: () => Promise.resolve(config(host)),
+    applyConfig: () => Promise.resolve(void calls.push('apply')),
+  });
+}
+
+beforeEach(() => {
+  [calls, logged, notReady] = [[], [], ['provider sky']];
+  drained = () => Promise.resolve();
+  service = make();
+});
+afterEach(() => service.stop(1_000));
+
+const get = async (path: string) => {
+  const response = await fetch(`http://127.0.0.1:${service.web?.port}${path}`);
+  return `${response.status} ${await response.text()}`;
+};
+
+it('answers while it starts, and is ready when its runtime is', async () => {
+  await service.listen();
+
+  expect(await get('/ready')).toBe('500 Not ready: provider sky\n');
+  await service.start();
+  notReady = [];
+  expect(await get('/ready')).toBe('200 OK');
+  expect(await get('/metrics')).toBe('200 metric 1\n');
+  expect(calls).toEqual([`start http://127.0.0.1:${service.web?.port}`]);
+  expect(logged).toContainEqual(['Service started', expect.objectContaining({ providers: 2 })]);
+});
+
+it('announces its host name if it listens on all addresses', async () => {
+  service = make('0.0.0.0');
+  expect(service.webUrl).toBeUndefined();
+  await service.listen();
+
+  expect(service.webUrl).toBe(`http://nt01.example.com:${service.web?.port}`);
+});
+
+it('applies a reloaded configuration to the connection before the runtime', async () => {
+  await service.reload();
+
+  expect(calls).toEqual(['apply', 'reconfigure']);
+});
+
+describe('a stop', () => {
+  it('is not ready while it drains, and reserves time for closing', async () => {
+    await service.listen();
+    notReady = [];
+    let ready = '';
+    drained = async () => void (ready = await get('/ready'));
+    await service.stop(10_000);
+
+    expect(ready).toBe('500 Not ready: stopping\n');
+    expect(calls).toEqual(['drain 8500', 'stop', 'close metrics']);
+    expect([service.stopping, service.web]).toEqual([true, undefined]);
+  });
+
+  it('closes everything even if draining fails', async () => {
+    drained = () => Promise.reject(new Error('no answer'));
+    await service.stop(0);
+
+    expect(calls).toEqual(['drain 0', 'close metrics']);
+    expect(logged.map(([message]) => message)).toContain('Service stopped');
+  });
+});
+
+it('writes its state to the debug log, and reports a profile that cannot be written', async () => {
+  await service.dump();
+  await service.dump();
+
+  const messages = logged.map(([message]) => message);
+  expect(messages).toContain('state of the runtime');
+  expect(messages.filter((message) => message.includes('CPU profile'))).toEqual([
+    'State is in the debug log; CPU profile started, the next SIGUSR2 writes it',
+    'CPU profile failed',
+  ]);
+});

@@ -1,0 +1,138 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { silentLogger, type LogFields } from '@nodepool/core';
+import type { ApiToken } from '@nodepool/core/config';
+import { systemClock, type Json } from '@nodepool/zk-protocol';
+import { ApiError } from '../api-error.js';
+import { createApplication } from './application.js';
+import { EventStreams } from './events.js';
+import { TEXT, type ApiCall, type ApiOperation } from './operation.js';
+
+const TOKEN = 'a-token-that-is-hard-to-guess';
+const auth = { authorization: `Bearer ${TOKEN}` };
+
+let server: Server;
+let calls: ApiCall[];
+let answer: () => Json | Iterable<Json>;
+let audit: [string, LogFields | undefined][];
+let tokens: ApiToken[];
+let events: EventStreams;
+
+beforeEach(async () => {
+  calls = [];
+  audit = [];
+  tokens = [{ name: 'alice', token: TOKEN }];
+  answer = () => ['item'];
+  const handle = (call: ApiCall) => {
+    calls.push(call);
+    return answer();
+  };
+  const shared = { summary: 'x', answer: {}, handle };
+  const id = { id: TEXT };
+  const body = { type: 'object', properties: { seconds: { type: 'integer' } }, additionalProperties: false };
+  const operations: ApiOperation[] = [
+    { ...shared, id: 'listNodes', method: 'GET', path: '/nodes', query: { state: TEXT } },
+    { ...shared, id: 'getNode', method: 'GET', path: '/nodes/{id}', pathParameters: id },
+    { ...shared, id: 'holdNode', method: 'POST', path: '/nodes/{id}/hold', pathParameters: id, body },
+  ];
+  const logger = {
+    ...silentLogger,
+    info: (message: string, fields?: LogFields) => void audit.push([message, fields]),
+    warn: (message: string, fields?: LogFields) => void audit.push([message, fields]),
+  };
+  events = new EventStreams({ clock: systemClock, logger: silentLogger, overview: () => '{}' });
+  const application = await createApplication({
+    ...{ api: { operations, schemas: {} }, events, tokens: () => tokens, clock: systemClock, logger },
+    ...{ title: 'nodepool-test', version: '1.2.3' },
+  });
+  server = createServer(application).listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+});
+afterEach(async () => {
+  events.close();
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+});
+
+async function ask(path: string, options: RequestInit = {}) {
+  const { port } = server.address() as AddressInfo;
+  const response = await fetch(`http://127.0.0.1:${port}/api/v1${path}`, options);
+  return { status: response.status, headers: response.headers, body: await response.json() };
+}
+const hold = (body: object, headers: Record<string, string> = auth) =>
+  ask('/nodes/7/hold', {
+    ...{ method: 'POST', headers: { ...headers, 'content-type': 'application/json' }, body: JSON.stringify(body) },
+  });
+
+describe('reads', () => {
+  it('compute a whole list once a second, and a filtered one each time', async () => {
+    for (const path of ['/nodes', '/nodes', '/nodes?state=a', '/nodes?state=a']) await ask(path);
+
+    expect(calls.map(({ query }) => query)).toEqual([{}, { state: 'a' }, { state: 'a' }]);
+  });
+
+  it('write long lists completely', async () => {
+    answer = () => Array.from({ length: 123 }, (_, i) => ({ i }));
+    expect((await ask('/nodes')).body).toHaveLength(123);
+    answer = () => [];
+    expect((await ask('/nodes/7')).body).toEqual([]);
+  });
+
+  it('refuse unknown parameters, with a suggestion', async () => {
+    expect(await ask('/nodes?stat=a')).toMatchObject({
+      status: 400,
+      body: { error: 'unknown-parameter', text: expect.stringContaining('did you mean "state"?') as string },
+    });
+  });
+
+  it('send errors of operations as JSON that is not cached', async () => {
+    answer = () => {
+      throw new ApiError(404, 'unknown-node', 'There is no node "7"');
+    };
+    const { status, headers, body } = await ask('/nodes/7');
+
+    expect([status, body]).toEqual([404, { error: 'unknown-node', text: 'There is no node "7"' }]);
+    expect(headers.get('cache-control')).toBe('no-store');
+  });
+
+  it('hide the details of unexpected errors', async () => {
+    answer = () => {
+      throw new Error('secret');
+    };
+
+    expect(await ask('/nodes/7')).toMatchObject({ status: 500, body: { error: 'internal' } });
+  });
+});
+
+describe('writes', () => {
+  it('call the operation in the name of the token, and log it', async () => {
+    answer = () => ({ state: 'hold' });
+    const held = await hold({ seconds: 5 });
+
+    expect(held).toMatchObject({ status: 200, body: { state: 'hold' } });
+    expect(calls).toMatchObject([{ path: { id: '7' }, body: { seconds: 5 }, actor: 'alice' }]);
+    expect(audit).toMatchObject([['Write through the web API', { operation: 'holdNode', id: '7', actor: 'alice' }]]);
+  });
+
+  it('are refused and logged without a valid token, before the operation runs', async () => {
+    const refused = await hold({}, { authorization: 'Bearer wrong' });
+    tokens = [];
+    const off = await hold({});
+
+    expect([refused.status, refused.headers.get('www-authenticate'), off.status]).toEqual([401, 'Bearer', 403]);
+    expect(audit.map(([, fields]) => fields?.['outcome'])).toEqual(['bad-token', 'writes-off']);
+    expect(calls).toEqual([]);
+  });
+
+  it('are refused for a body that does not match the schema', async () => {
+    expect(await hold({ seconds: 'long' })).toMatchObject({ status: 400, body: { error: 'bad-request' } });
+    expect(await hold({ seconds: 5, padding: 'x'.repeat(70_000) })).toMatchObject({ status: 413 });
+    expect(calls).toEqual([]);
+  });
+});
+
+it('answers unknown paths and methods with 404', async () => {
+  for (const path of ['/nothing', '/NODES', '/%']) expect(await ask(path)).toMatchObject({ status: 404 });
+  expect(await ask('/nodes', { method: 'PUT' })).toMatchObject({ status: 404, body: { error: 'not-found' } });
+});

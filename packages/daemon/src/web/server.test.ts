@@ -1,0 +1,111 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { silentLogger } from '@nodepool/core';
+import type { ApiToken } from '@nodepool/core/config';
+import type { FileRoute, ListingRoute, Route } from './routes.js';
+import { startWebServer, type WebServer } from './server.js';
+
+let server: WebServer;
+let nowMs: number;
+let rendered: number;
+let tokens: ApiToken[];
+
+const listing: ListingRoute = {
+  kind: 'listing',
+  normalize: (parameters) => parameters,
+  isCheap: (parameters) => parameters.has('cheap'),
+  render: ({ representation }) => [`${++rendered} ${representation}`],
+};
+const file: FileRoute = {
+  ...{ kind: 'file', needsToken: true },
+  answer: () => Promise.resolve({ status: 200, contentType: 'text/plain', body: 'content' }),
+};
+const failing: Route = { kind: 'live', answer: () => Promise.reject(new Error('secret detail')) };
+const live: Route = { kind: 'live', answer: () => ({ status: 200, contentType: 'text/plain', body: 'now' }) };
+
+beforeEach(async () => {
+  [nowMs, rendered, tokens] = [1_600_000_000_000, 0, []];
+  server = await startWebServer({
+    ...{ host: '127.0.0.1', port: 0, logger: silentLogger, tokens: () => tokens },
+    routes: new Map<string, Route>([
+      ['/list', listing],
+      ['/file', file],
+      ['/failing', failing],
+      ['/live', live],
+    ]),
+    clock: { now: () => nowMs, setTimer: () => () => {} },
+  });
+});
+afterEach(() => server.close());
+
+async function get(path: string, headers: Record<string, string> = {}) {
+  const response = await fetch(`http://127.0.0.1:${server.port}${path}`, { headers });
+  return { status: response.status, headers: response.headers, text: await response.text() };
+}
+
+describe('a listing', () => {
+  it('is rendered once a second for each representation', async () => {
+    const json = { accept: 'application/json' };
+    const texts = [await get('/list'), await get('/list'), await get('/list', json)].map(({ text }) => text);
+    nowMs += 1_000;
+
+    expect(texts).toEqual(['1 text', '1 text', '2 json']);
+    expect((await get('/list')).text).toBe('3 text');
+  });
+
+  it('is not cached if it is cheap, so that it displaces no other', async () => {
+    expect([(await get('/list?cheap=1')).text, (await get('/list?cheap=1')).text]).toEqual(['1 text', '2 text']);
+  });
+});
+
+describe('a protected file', () => {
+  it('is readable by everybody without configured tokens', async () => {
+    expect(await get('/file')).toMatchObject({ status: 200, text: 'content' });
+  });
+
+  it('needs a token otherwise, and is never cached', async () => {
+    tokens = [{ name: 'alice', token: 'a-token-that-is-hard-to-guess' }];
+    const refused = await get('/file');
+    const allowed = await get('/file', { authorization: 'Bearer a-token-that-is-hard-to-guess' });
+
+    expect(refused.status).toBe(401);
+    expect(refused.headers.get('www-authenticate')).toMatch(/^Bearer, /);
+    expect(allowed).toMatchObject({ status: 200, text: 'content' });
+    expect([refused, allowed].map(({ headers }) => headers.get('cache-control'))).toEqual(['no-store', 'no-store']);
+  });
+});
+
+it('answers 500 without details when a route fails', async () => {
+  const { status, text } = await get('/failing');
+
+  expect(status).toBe(500);
+  expect(text).toBe('Internal error; see the log of the service\n');
+});
+
+it('keeps answers that are not public from pages of other origins', async () => {
+  expect((await get('/live')).headers.get('access-control-allow-origin')).toBeNull();
+  expect((await get('/list')).headers.get('access-control-allow-origin')).toBe('*');
+});
+
+it('cuts open connections when it closes', async () => {
+  const socket = connect({ host: '127.0.0.1', port: server.port });
+  await once(socket, 'connect');
+  await Promise.all([server.close(), once(socket, 'close')]);
+
+  expect(socket.destroyed).toBe(true);
+});
+
+it('says how to resolve a conflict of addresses', async () => {
+  const clock = { now: () => 0, setTimer: () => () => {} };
+  const second = startWebServer({
+    host: '127.0.0.1',
+    port: server.port,
+    routes: new Map(),
+    clock,
+    logger: silentLogger,
+  });
+
+  await expect(second).rejects.toMatchObject({ code: 'NODEPOOL_WEB_LISTEN' });
+  await expect(second).rejects.toThrow(/cannot listen on 127\.0\.0\.1:\d+: the address is in use; stop .* --no-webapp/);
+});
