@@ -55,7 +55,14 @@ const ROOMS = {
     'launcher/state': ['contract', 'async', 'canary', 'metrics', 'launcher/events.ts'],
     'launcher/health': ['contract', 'conditions', 'launcher/events.ts', 'launcher/state'],
     'launcher/plan': ['contract', 'async', 'text', 'launcher/health'],
-    'launcher/registry': ['contract', 'conditions', 'launcher/health', 'launcher/plan', 'launcher/state'],
+    'launcher/registry': [
+      'contract',
+      'conditions',
+      'launcher/events.ts',
+      'launcher/health',
+      'launcher/plan',
+      'launcher/state',
+    ],
     'launcher/preview': ['contract', 'config', 'launcher/plan'],
     'launcher/providers/guard': ['contract', 'async', 'launcher/events.ts', 'launcher/state'],
     'launcher/providers': [

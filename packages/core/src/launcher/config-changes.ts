@@ -1,34 +1,56 @@
+import { asError } from '../async/as-error.js';
 import type { Config } from '../contract/config.js';
+import { DriverError } from '../contract/errors.js';
 import type { MetricsAttachment } from '../metrics/types.js';
-import type { Context } from './state/context.js';
+import type { LauncherEventMap } from './events.js';
 import type { AgeLimits } from './nodes/age-limits.js';
 import type { Reaper } from './nodes/reaper.js';
+import type { Standby } from './nodes/standby.js';
 import type { PoolSet } from './pools/pool-set.js';
 import type { ProviderSet } from './providers/provider-set.js';
-import type { MinReady } from './nodes/standby.js';
+import type { Context } from './state/context.js';
+import { Retries } from './state/retries.js';
 
-/** The parts of a launcher that a configuration changes. */
+/** Pauses before the restart of a faulty provider. */
+const RESTART = { firstMs: 1_000, longestMs: 60_000 };
+/** After this time without a fault, the next restart of a provider has a short pause again. */
+const FORGIVEN_AFTER_MS = 600_000;
+
+/** The parts of a launcher that depend on the configuration. */
 export interface ConfiguredParts {
   readonly context: Context;
   readonly pools: PoolSet;
   readonly providers: ProviderSet;
   readonly reaper: Reaper;
   readonly ages: AgeLimits;
-  readonly minReady: MinReady;
+  readonly standby: Standby;
   readonly metrics: MetricsAttachment | undefined;
 }
 
-/** Puts configurations into force and providers back to work, one after the other. */
+/**
+ * Applies configurations and restarts faulty providers, one change at a time. After an error outside of any call, a driver's
+ * state cannot be trusted: its provider, and no other, is restarted.
+ */
 export class ConfigChanges {
   readonly #parts: ConfiguredParts;
+  readonly #restarts: Retries<string>;
+  /** The time of each provider's last fault. */
+  readonly #faultedMs = new Map<string, number>();
+  readonly #unsubscribe: () => void;
   #last: Promise<void> = Promise.resolve();
 
   constructor(parts: ConfiguredParts) {
     this.#parts = parts;
-    parts.context.events.on('restartDue', ({ provider }) => void this.#inTurn(() => this.#restart(provider)));
+    this.#restarts = new Retries(parts.context);
+    this.#unsubscribe = parts.context.events.on('driverFaulted', (event) => this.#faulted(event));
   }
 
-  /** Puts another configuration in force without disturbing what did not change. */
+  stop(): void {
+    this.#unsubscribe();
+    this.#restarts.stop();
+  }
+
+  /** Puts another configuration in force; parts whose configuration is unchanged continue undisturbed. */
   apply(config: Config): Promise<void> {
     return this.#inTurn(() => this.#apply(config));
   }
@@ -40,8 +62,8 @@ export class ConfigChanges {
   }
 
   async #apply(config: Config): Promise<void> {
-    const { context, pools, providers, reaper, ages, minReady, metrics } = this.#parts;
-    context.config.use(config);
+    const { context, pools, providers, reaper, ages, standby, metrics } = this.#parts;
+    context.config.now = config;
     pools.prepare(config);
     try {
       await providers.apply(config);
@@ -51,17 +73,8 @@ export class ConfigChanges {
     }
     reaper.sweep();
     ages.reload();
-    minReady.checkAll();
+    standby.checkAll();
     metrics?.configChanged();
-  }
-
-  async #restart(name: string): Promise<void> {
-    const { providers, context } = this.#parts;
-    try {
-      if (await providers.restart(name)) await this.#applyPools(name);
-    } catch (error) {
-      context.logger.error('A provider could not be restarted; a reload tries again', { provider: name, error });
-    }
   }
 
   async #applyPools(name: string): Promise<void> {
@@ -69,5 +82,37 @@ export class ConfigChanges {
     const runner = providers.get(name);
     if (!runner || context.life.isDraining) return;
     await pools.apply(runner);
+  }
+
+  /** Schedules a restart. A provider that was replaced or removed is stopping anyway. */
+  #faulted({ provider, kind, error }: LauncherEventMap['driverFaulted']): void {
+    const { providers, context } = this.#parts;
+    const { life, clock, logger } = context;
+    const { name, driverName: driver } = provider.config;
+    const runner = providers.get(name);
+    const isEnding = runner?.provider !== provider || life.isDraining || life.signal.aborted;
+    if (isEnding || this.#restarts.isPausing(name)) {
+      logger.warn('A driver made another error that nothing catches', { provider: name, kind, error });
+      return;
+    }
+    const nowMs = clock.now();
+    if (nowMs - (this.#faultedMs.get(name) ?? nowMs) >= FORGIVEN_AFTER_MS) this.#restarts.forget(name);
+    this.#faultedMs.set(name, nowMs);
+    const pauseMs = this.#restarts.schedule(name, RESTART, () => void this.#inTurn(() => this.#restart(name)));
+    logger.error('A driver made an error that nothing catches; its provider is restarted', {
+      ...{ provider: name, driver, kind, error, pauseMs: Math.round(pauseMs) },
+      ...(error instanceof Error && { stack: error.stack }),
+    });
+    const why = `${kind} of driver "${driver}": ${asError(error).message}`;
+    runner.suspend(new DriverError(driver, why, { cause: error }));
+  }
+
+  async #restart(name: string): Promise<void> {
+    const { providers, context } = this.#parts;
+    try {
+      if (await providers.restart(name)) await this.#applyPools(name);
+    } catch (error) {
+      context.logger.error('Failed to restart a provider; a reload tries again', { provider: name, error });
+    }
   }
 }

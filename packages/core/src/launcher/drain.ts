@@ -7,7 +7,7 @@ import type { Registration } from './registry/registration.js';
 import type { LateUnlocks } from './requests/late-unlocks.js';
 import type { Context } from './state/context.js';
 
-/** The parts of a launcher that finish what they have under way. */
+/** The parts of a launcher that finish their work when it drains. */
 export interface DrainedParts {
   readonly context: Context;
   readonly pools: PoolSet;
@@ -18,8 +18,8 @@ export interface DrainedParts {
 }
 
 /**
- * Accepts nothing more and leaves the registry; requests under way are brought to their end. What cannot be done within
- * the deadline, such as everything while ZooKeeper is away, is named in the log and left for other launchers.
+ * Accepts no more requests, finishes the work on accepted ones, and leaves the registry. Logs what could not be finished
+ * within the deadline; other launchers take it over.
  */
 export async function drain(parts: DrainedParts, deadlineMs: number): Promise<void> {
   const { context, pools, providers, reaper, unlocks, registration } = parts;
@@ -33,7 +33,7 @@ export async function drain(parts: DrainedParts, deadlineMs: number): Promise<vo
   const requests = pools.drain();
   providers.close();
   const steps: [string, () => Promise<unknown>][] = [
-    ['requests under way and the registration of pools', () => requests],
+    ['requests in progress and the registration of pools', () => requests],
     ['deletions and providers', () => Promise.all([reaper.stop(), providers.stop()])],
     ['the locks of fulfilled requests', () => unlocks.flush()],
     ['the registration of the launcher', () => registration.remove()],
@@ -46,6 +46,7 @@ export async function drain(parts: DrainedParts, deadlineMs: number): Promise<vo
   logger.warn('Not everything could be finished in time; other launchers will take over', {
     deadlineMs,
     unfinished: unfinished.join('; '),
-    zookeeper: zk.state === 'CONNECTED' ? 'connected' : 'away; what is ours there ends with the session',
+    zookeeper:
+      zk.state === 'CONNECTED' ? 'connected' : 'disconnected; our locks and registrations expire with the session',
   });
 }

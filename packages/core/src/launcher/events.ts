@@ -1,10 +1,18 @@
-import type { NodeId, RequestId, RequestRecord, Resources } from '@nodepool/zk-protocol';
+import type {
+  NodeId,
+  NodeRecord,
+  PoolComponentRecord,
+  RecordChange,
+  RequestId,
+  RequestRecord,
+  Resources,
+} from '@nodepool/zk-protocol';
 import type { Provider } from '../contract/driver.js';
 import type { EndedWork } from '../contract/request-outcome.js';
 
-/** The pool that decides; the same object each time. */
+/** The pool that decides; the same object in all its events. */
 export interface DecidingPool {
-  /** Its id in the registry, which nodes of the pool carry as `launcher`. */
+  /** The pool's id in the registry, which its nodes carry as `launcher`. */
   readonly launcherId: string;
   readonly provider: string;
   readonly pool: { readonly name: string };
@@ -18,7 +26,7 @@ export interface DecisionReason {
 
 /** Requests that wait after a planning pass, and why. */
 export interface PlannedWaits {
-  /** The first request of each group that waits. */
+  /** The first request of each waiting group. */
   readonly waiting: readonly {
     readonly request: RequestRecord;
     readonly group: string;
@@ -35,94 +43,120 @@ export interface Launch {
   readonly pool: string;
   readonly label: string;
   readonly request: RequestId;
-  /** What its node will use. */
+  /** Resources that the node will use. */
   readonly need: Resources;
 }
 
-/**
- * What went wrong outside of any call: a promise that nothing waited for was rejected, a timer's or an emitter's
- * listener threw.
- */
+/** How the set of registered pools changed. */
+export interface PoolChange {
+  readonly before: PoolComponentRecord | undefined;
+  readonly after: PoolComponentRecord | undefined;
+}
+
+/** An error outside of any call: an unhandled rejection, or an exception thrown by a timer or an event listener. */
 export type FaultKind = 'unhandled rejection' | 'uncaught exception';
 
 /** The events of a launcher by name, with the data of each. */
 export interface LauncherEventMap {
-  /** The pool serves requests as soon as it is registered. */
+  // --- records, as the mirror shows them; emitted after its indexes hold the new state
+  /** A node record was created, changed or removed. */
+  readonly nodeChanged: RecordChange<NodeRecord>;
+  /** A node was locked or unlocked. */
+  readonly nodeLockChanged: { readonly id: NodeId; readonly contenders: number };
+  /** A ready node has become free: any request may get it. */
+  readonly nodeFree: { readonly node: NodeRecord };
+  /** A request record was created, changed or removed. */
+  readonly requestChanged: RecordChange<RequestRecord>;
+  /** A request was locked or unlocked. */
+  readonly requestLockChanged: { readonly id: RequestId; readonly contenders: number };
+  /** A pool of any launcher was registered, changed or removed. */
+  readonly poolChanged: PoolChange;
+  /** An operator's order came into force, changed or ended. */
+  readonly ordersChanged: Readonly<Record<never, never>>;
+  /** An image, or one of its builds or uploads, changed. */
+  readonly imageChanged: { readonly image: string };
+  /** Uploads of a provider's images changed: labels may have become ready or unavailable. */
+  readonly uploadsChanged: { readonly provider: string };
+
+  // --- decisions of pools
+  /** The pool is being registered, and will serve requests once it is. */
   readonly poolOpened: { readonly pool: DecidingPool };
-  /** A planning pass is over. */
+  /** Something changed that may let the pool serve a request: plan again, once for all changes of a turn. */
+  readonly planDue: { readonly pool: DecidingPool };
+  /** A planning pass has ended. */
   readonly poolPlanned: PlannedWaits & { readonly pool: DecidingPool };
   /** The pool has requests, but cannot plan at the moment. */
   readonly poolRested: { readonly pool: DecidingPool };
-  /** The pool ends; its queue is empty. */
+  /** The pool has ended; its queue is empty. */
   readonly poolClosed: { readonly pool: DecidingPool };
-  /** The request is in the pool's queue. Requests of one group ask for the same, so all wait for what the first one waits for. */
+  /** The request is in the pool's queue. Requests of one group ask for the same, so all wait for what the first one lacks. */
   readonly requestQueued: {
     readonly pool: DecidingPool;
     readonly request: RequestRecord;
     readonly group: string;
   };
-  /** The pool does not queue the request. Emitted whenever the request is judged again. */
+  /** The pool does not queue the request. Emitted each time the request is judged. */
   readonly requestNotQueued: {
     readonly pool: DecidingPool;
     readonly request: RequestRecord;
     readonly action: 'skip' | 'yield' | 'defer' | 'decline' | 'wait' | 'accept';
     readonly reason: DecisionReason;
   };
-  /** The pool begins its work on the request. */
+  /** The pool starts to work on the request. */
   readonly requestTaken: { readonly pool: DecidingPool; readonly id: RequestId };
   /** A pool has ended its work on the request. */
   readonly requestEnded: EndedWork;
-  /** A launch is decided on. */
-  readonly launchBegun: { readonly launch: Launch };
-  /** The record of its node is stored. `zone`: of the node; `null`: the cloud chooses. */
-  readonly launchPlaced: { readonly launch: Launch; readonly zone: string | null };
-  /** The cloud has begun to make the instance of an attempt: from here the time it takes counts. */
-  readonly instanceCreated: { readonly launch: Launch };
-  /** An attempt has failed, perhaps the last one. */
-  readonly attemptFailed: { readonly launch: Launch; readonly error: Error };
-  /** It is over. `state` is `undefined` when the driver was never asked. */
-  readonly launchEnded: { readonly launch: Launch; readonly state: 'ready' | 'failed' | 'aborted' | undefined };
-  /** A provider or one of its labels fails, is slow, is well again, or it is time for a probe. */
-  readonly healthChanged: { readonly provider: string };
-  /** A launch of a provider that fails has ended or is late: nothing may be under way that would tell. */
-  readonly probeSettled: { readonly provider: string };
-  /** Capacity appeared or went that no record shows. `pool` is `undefined`: in all pools of the provider. */
-  readonly capacityChanged: { readonly provider: string; readonly pool: string | undefined };
-  /** A pool waits for less of its provider: other pools of that provider may have it now. */
-  readonly capacityFreed: { readonly provider: string; readonly pool: string };
-  /** A tenant uses less: its waiting requests may be served. */
-  readonly tenantCapacityFreed: { readonly tenant: string };
-  /** A node of the label is gone, or will not be made: requests that an order about the label keeps waiting may be served. */
-  readonly labelCapacityFreed: { readonly label: string };
-  /** Accepted requests of a pool wait for more or less than before. */
-  readonly waitChanged: { readonly provider: string; readonly pool: string };
-  /** What an abandoned request left behind is gone: pools may take it again. */
+  /** Locks left behind by an abandoned request have been removed: pools may take it again. */
   readonly requestRecovered: { readonly request: RequestId };
-  /** A launcher that was waited for has its pools registered, or will not come: requests may be given up now. */
+  /** No launcher is starting or expected back any more: requests may be failed now. */
   readonly registrySettled: Readonly<Record<never, never>>;
+
+  // --- launches
+  /** The pool has decided to launch a node. */
+  readonly launchBegun: { readonly launch: Launch };
+  /** The node's record is stored. `zone`: of the node; `null`: the cloud chooses. */
+  readonly launchPlaced: { readonly launch: Launch; readonly zone: string | null };
+  /** The cloud has started to create the instance of an attempt; the attempt's duration counts from here. */
+  readonly instanceCreated: { readonly launch: Launch };
+  /** The launch of a node has entered another stage of an attempt. */
+  readonly launchStageBegan: { readonly node: NodeId; readonly stage: string };
+  /** An attempt has failed; another may follow. */
+  readonly attemptFailed: { readonly launch: Launch; readonly error: Error };
+  /** The launch has ended. `state` is `undefined` if the driver was never asked. */
+  readonly launchEnded: { readonly launch: Launch; readonly state: 'ready' | 'failed' | 'aborted' | undefined };
+
+  // --- providers and capacity
   /** A provider has started, perhaps after failing at first. */
   readonly providerStarted: { readonly provider: string };
-  /** A driver made an error that no call returned. `provider`: which of those that succeed each other under a name. */
+  /** A provider or one of its labels became failing, slow or healthy, or a probe is due. */
+  readonly healthChanged: { readonly provider: string };
+  /** A launch of a failing provider has ended or is late: perhaps no other one in progress shows whether it works again. */
+  readonly probeSettled: { readonly provider: string };
+  /** A driver caused an error outside of any call. `provider`: the instance, as a restart replaces it under the same name. */
   readonly driverFaulted: {
     readonly provider: Pick<Provider, 'config'>;
     readonly kind: FaultKind;
     readonly error: unknown;
   };
-  /** A provider is to be replaced by a new one of the same configuration. */
-  readonly restartDue: { readonly provider: string };
-  /** Uploads of images of a provider changed: labels may have become ready, or ceased to be. */
-  readonly uploadsChanged: { readonly provider: string };
-  /** The launch of a node has begun another stage of an attempt. */
-  readonly launchStageBegan: { readonly node: NodeId; readonly stage: string };
+  /** Capacity that no record shows has changed. `pool` is `undefined`: in all pools of the provider. */
+  readonly capacityChanged: { readonly provider: string; readonly pool: string | undefined };
+  /** A pool waits for less of its provider: other pools of that provider may use it now. */
+  readonly capacityFreed: { readonly provider: string; readonly pool: string };
+  /** A tenant uses less: its waiting requests may be served. */
+  readonly tenantCapacityFreed: { readonly tenant: string };
+  /** A node of the label is gone or will not be made: requests that an order about the label holds back may be served. */
+  readonly labelCapacityFreed: { readonly label: string };
+  /** Accepted requests of a pool wait for more or less than before. */
+  readonly waitChanged: { readonly provider: string; readonly pool: string };
 }
 
-/** What happens in a launcher, for those above who act on it, keep it on record, count it or show it. */
+/** The event emitter of a launcher: parts emit, and parts of higher rooms, metrics, history and web server listen. */
 export class LauncherEvents {
   readonly #listeners = new Map<keyof LauncherEventMap, Set<(event: never) => void>>();
 
   /**
-   * Calls the listener at each event of this name, while the launcher works: it must be cheap, do no I/O and never throw.
-   * @returns ends it
+   * Calls the listener at each event of this name, synchronously: it must be cheap, do no I/O and never throw.
+   * @returns unsubscribes
    */
   on<Name extends keyof LauncherEventMap>(name: Name, listener: (event: LauncherEventMap[Name]) => void): () => void {
     const listeners = this.#listeners.get(name) ?? new Set();

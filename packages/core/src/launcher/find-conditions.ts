@@ -10,7 +10,7 @@ import type { ConditionSource } from '../conditions/condition-source.js';
 import { publishedConditions, type ServiceConditions } from '../conditions/merge-conditions.js';
 import type { Condition, FoundCondition } from '../contract/condition.js';
 import { imageConditions } from '../canary/image-conditions.js';
-import { MissingStandby, unservedLabels } from './conditions/label-conditions.js';
+import { missingStandby, unservedLabels } from './conditions/label-conditions.js';
 import { findOffers } from './conditions/label-offers.js';
 import { deletionConditions } from './conditions/node-conditions.js';
 import {
@@ -29,8 +29,8 @@ import type { Registration } from './registry/registration.js';
 import type { Context } from './state/context.js';
 import type { ImageMirror } from './state/image-mirror.js';
 
-/** The parts of a launcher that know what may be wrong. */
-export interface AskedParts {
+/** The parts of a launcher that conditions are derived from. */
+export interface ObservedParts {
   readonly context: Context;
   readonly images: ImageMirror;
   readonly components: ComponentCache;
@@ -42,24 +42,20 @@ export interface AskedParts {
   readonly reaper: Reaper;
 }
 
-/** Asks the parts of a launcher what is wrong now. Each look costs a pass over nodes, labels and pools. */
+/** Finds the current conditions of a launcher. Each search costs a pass over nodes, labels and pools. */
 export class LauncherConditions implements ConditionSource {
-  readonly #parts: AskedParts;
-  readonly #standby = new MissingStandby();
+  readonly #parts: ObservedParts;
+  /** Since when labels lack standby nodes. */
+  readonly #lackingSinceMs = new Map<string, number>();
 
-  constructor(parts: AskedParts) {
+  constructor(parts: ObservedParts) {
     this.#parts = parts;
   }
 
   onConcern(listener: () => void): () => void {
-    const { images, registry, context } = this.#parts;
-    const { controls, events, zk } = context;
-    const ends = [
-      events.on('healthChanged', listener),
-      events.on('providerStarted', listener),
-      ...[controls, images, registry].map((source) => source.onChange(listener)),
-      zk.onState(listener),
-    ];
+    const { events, zk } = this.#parts.context;
+    const names = ['healthChanged', 'providerStarted', 'ordersChanged', 'imageChanged', 'poolChanged'] as const;
+    const ends = [...names.map((name) => events.on(name, listener)), zk.onState(listener)];
     return () => ends.forEach((end) => end());
   }
 
@@ -72,7 +68,7 @@ export class LauncherConditions implements ConditionSource {
     return [...components.values()].filter(({ id }) => id !== registration.id).map(publishedConditions);
   }
 
-  /** Nothing before the start has ended: until then the parts do not know. */
+  /** Finds nothing before the start has ended, as the parts do not know their state until then. */
   find(): FoundCondition[] {
     if (!this.#parts.context.life.isStarted) return [];
     const { images, pools, providers, registry, context, steering, reaper } = this.#parts;
@@ -98,14 +94,14 @@ export class LauncherConditions implements ConditionSource {
       ...orphanConditions(this.#orphans(seen, published)),
       ...resourceConditions(providers.leakedResources(), providers.alienResources()),
       ...unservedLabels(offers),
-      ...this.#standby.find(config, seen, nowMs),
+      ...missingStandby(config, seen, { nowMs, sinceMs: this.#lackingSinceMs }),
       ...(images.ready ? imageConditions(config.diskimages.values(), images.images, nowMs) : []),
       ...deletionConditions(rows, reaper.failing(), nowMs),
       ...controls.inForce.flatMap(orderCondition),
     ];
   }
 
-  /** Nodes of providers that no launcher has, and that none drains, by provider. */
+  /** Nodes by provider, of providers that no launcher has or drains. */
   #orphans(nodes: readonly NodeRecord[], published: readonly ServiceConditions[]): Map<string, NodeRecord[]> {
     const { context, providers, registry } = this.#parts;
     const known = new Set([
@@ -129,20 +125,13 @@ export class LauncherConditions implements ConditionSource {
 
 const ORDERS = { pause: 'Paused', drain: 'Drained', limit: 'Limited', hold: undefined } as const;
 
-/** Nothing is out of service because a node will be held. */
+/** An order to hold a node takes nothing out of service. */
 function orderCondition(control: ControlRecord): FoundCondition[] {
   const { kind, name, mode, owner } = control;
   const reason = ORDERS[mode];
   if (reason === undefined) return [];
-  const condition = newCondition('OrderInForce', {
-    ...{
-      kind,
-      name,
-      reason,
-      message: `it is ${describeControl(control)}`,
-      sinceMs: control.createdTimeMs,
-    },
-    ...{ nextStep: `nodepool ${kind} resume ${name}`, evidence: { owner } },
-  });
-  return [condition];
+  const message = `it is ${describeControl(control)}`;
+  const nextStep = `nodepool ${kind} resume ${name}`;
+  const sinceMs = control.createdTimeMs;
+  return [newCondition('OrderInForce', { kind, name, reason, message, nextStep, sinceMs, evidence: { owner } })];
 }

@@ -15,32 +15,33 @@ import type { AlienResource, HostStatus, LeakedResource } from '../contract/driv
 import type { PoolLoad } from '../contract/pool-load.js';
 import { nodeNote } from '../canary/notes.js';
 import { drain } from './drain.js';
-import type { LauncherEvents } from './events.js';
+import type { LauncherEvents, PoolChange } from './events.js';
 import type { SteeringReport } from './health/provider-steering.js';
 import { checkModelApi } from './model-api.js';
-import type { DeletionStatus } from './nodes/deletion-retries.js';
+import { deleteDrainedNodes, followDrainOrders } from './nodes/drained-nodes.js';
+import type { DeletionStatus } from './nodes/reaper.js';
 import type { LauncherOptions } from './options.js';
 import { makeParts, type LauncherParts } from './parts.js';
 import { explainRequest, type ExplainSubject, type RequestExplanation } from './plan/explanation.js';
 import { describePool, type PoolStatus } from './pools/pool-status.js';
 import type { DrainingStatus } from './providers/draining-providers.js';
-import type { PoolChange } from './registry/registered-pools.js';
 import { ensureRoots } from './state/ensure-roots.js';
 import { nodesAllocatedTo } from './state/mirror.js';
+import { sweepPeriodically } from './sweeps.js';
 
 /**
- * The part of a launcher that serves requests: providers, pools, the taking back of nodes, and the clean-up after
- * launchers that died. Knows nothing of processes, signals or the web.
+ * A launcher without its process: providers, pools, taking nodes back, and cleaning up after launchers that died. Knows
+ * nothing of processes, signals or the web.
  */
 export class Launcher {
   readonly nodes: NodeCache;
   readonly requests: RequestCache;
   readonly events: LauncherEvents;
-  /** What is wrong now. */
+  /** The current conditions. */
   readonly conditions: ConditionSource;
   readonly #parts: LauncherParts;
   readonly #unsubscribe: (() => void)[] = [];
-  /** Perhaps not in force yet: a reload during the start is not to be undone by the start. */
+  /** The configuration that the start applies: a reload during the start replaces it. */
   #newestConfig: Config;
   /** The session in which the launcher is registered. */
   #epoch = 0;
@@ -54,14 +55,14 @@ export class Launcher {
     this.conditions = this.#parts.conditions;
   }
 
-  // --- what it does -----------------------------------------------------------------------------------------------
+  // --- life cycle -------------------------------------------------------------------------------------------------
 
   /**
    * Resolves when the caches are complete and every provider that could start has started.
-   * @param webUrl - where this launcher answers the web, for others to find in the registry; default: nowhere
+   * @param webUrl - address of this launcher's web server, published in the registry; default: none
    */
   async start(webUrl?: string): Promise<void> {
-    const { context, components, caches, registry, registration, metrics, sweeps, providers } = this.#parts;
+    const { context, components, caches, registry, registration, metrics, providers } = this.#parts;
     const { zk, logger, life } = context;
     life.databaseId = await ensureRoots(zk, life.signal);
     this.#epoch = zk.sessionEpoch;
@@ -74,14 +75,14 @@ export class Launcher {
     life.isStarted = true;
     registry.begin([...this.requests.values()].map(({ id }) => id));
     metrics?.start();
-    this.#lookAtEverything();
-    void providers.cleanupLeakedResources(); // tags what was made before there was a database id
-    sweeps.schedule();
+    this.#checkEverything();
+    void providers.cleanupLeakedResources(); // tags resources that are older than the database id
+    void sweepPeriodically(this.#parts);
   }
 
   /**
-   * Puts another configuration in force without disturbing what did not change. The start takes the newest one: no provider is
-   * made before the id of the database is known.
+   * Puts another configuration in force; parts whose configuration is unchanged continue undisturbed. Before the start has read
+   * the database id, which providers need, it only replaces the configuration that the start applies.
    */
   async reconfigure(config: Config): Promise<void> {
     this.#newestConfig = config;
@@ -89,17 +90,14 @@ export class Launcher {
   }
 
   /**
-   * Accepts nothing more and leaves the registry; requests under way are brought to their end. What cannot be done within
-   * the deadline, such as everything while ZooKeeper is away, is named in the log and left for other launchers.
+   * Accepts no more requests, finishes the work on accepted ones, and leaves the registry. Logs what could not be finished
+   * within the deadline; other launchers take it over.
    */
   drain(deadlineMs: number): Promise<void> {
     return drain(this.#parts, deadlineMs);
   }
 
-  /**
-   * Ends everything at once, providers as well; what they have under way is not waited for, see {@link Launcher.drain}.
-   * Locks and registrations go with the session.
-   */
+  /** Stops everything at once, see {@link Launcher.drain}. Locks and registrations expire with the session. */
   async stop(): Promise<void> {
     const { context, pools, metrics, providers, stopped, closed, caches } = this.#parts;
     const { life } = context;
@@ -116,15 +114,17 @@ export class Launcher {
   }
 
   #follow(): void {
-    const { context, registry, images } = this.#parts;
+    const { context, registry, images, providers } = this.#parts;
+    const { zk, events } = context;
     this.#unsubscribe.push(
       this.nodes.onChange((change) => {
         const launcher = change.after?.launcher ?? null;
         if (launcher !== null && registry.isOwn(launcher)) images.nodeChanged(change);
       }),
-      context.zk.onState((state) => this.#connectionChanged(state)),
-      ...[this.nodes, this.requests].map((cache) => cache.onReady((ready) => ready && this.#lookAtEverything())),
-      registry.onChange((change) => this.#registryChanged(change)),
+      zk.onState((state) => this.#connectionChanged(state)),
+      ...[this.nodes, this.requests].map((cache) => cache.onReady((ready) => ready && this.#checkEverything())),
+      events.on('poolChanged', (change) => this.#registryChanged(change)),
+      followDrainOrders(context, providers),
     );
   }
 
@@ -137,18 +137,18 @@ export class Launcher {
   }
 
   #registryChanged({ before, after }: PoolChange): void {
-    const { registry, reaper, minReady, lost, providers } = this.#parts;
-    if (!before) minReady.poolAdded();
+    const { registry, reaper, standby, lost, providers } = this.#parts;
+    if (!before) standby.poolAdded();
     if (after) reaper.poolRegistered(after.launcherId);
-    if (before && !registry.has(before.launcherId)) reaper.poolLeft(before.launcherId);
+    if (before && !registry.registered.has(before.launcherId)) reaper.poolLeft(before.launcherId);
     if (!before || after) return;
     void lost.checkAll();
     providers.poolLeft(before.providerName);
   }
 
-  /** Caches are complete, at the start or after a reconnect: whatever is to be done is begun. */
-  #lookAtEverything(): void {
-    const { context, reaper, pools, drainedNodes, minReady, lost } = this.#parts;
+  /** Starts all work that is due, once the caches are complete: at the start and after a reconnect. */
+  #checkEverything(): void {
+    const { context, reaper, pools, providers, standby, lost } = this.#parts;
     const { life, zk } = context;
     if (!life.isActive || !life.isStarted) return;
     const isNewSession = this.#epoch !== zk.sessionEpoch;
@@ -156,8 +156,8 @@ export class Launcher {
     if (isNewSession && !life.isDraining) void this.#registerAgain();
     reaper.sweep();
     pools.reconsiderAll();
-    drainedNodes.checkAll();
-    minReady.checkAll();
+    deleteDrainedNodes(context, providers);
+    standby.checkAll();
     void lost.checkAll();
   }
 
@@ -168,13 +168,13 @@ export class Launcher {
       await pools.sessionRenewed();
     } catch (error) {
       if (!isZooKeeperError(error)) throw error;
-      context.logger.warn('Could not register again; the next session tries anew', { error });
+      context.logger.warn('Could not register again; the next session retries', { error });
     }
   }
 
-  // --- what listings, health and the API ask: synchronous and in memory -------------------------------------------
+  // --- queries of listings, health and API: synchronous and in memory ---------------------------------------------
 
-  /** What is not started yet, in an operator's words; empty when ready. */
+  /** Why the launcher is not ready, in an operator's words; empty when it is. */
   get notReady(): readonly string[] {
     const { context, nodes, requests } = this.#parts;
     const missing: string[] = [];
@@ -184,19 +184,19 @@ export class Launcher {
     return missing;
   }
 
-  /** Random id of the database; `undefined` before the start has read it. */
+  /** The random id of the database; `undefined` before the start has read it. */
   get databaseId(): string | undefined {
     return this.#parts.context.life.databaseId;
   }
 
-  /** Orders of operators that are in force. */
+  /** Operators' orders in force. */
   get controls(): readonly ControlRecord[] {
     return this.#parts.context.controls.inForce;
   }
 
-  /** Tells when an order came into force, changed or ended. @returns ends it */
+  /** Calls the listener when an order came into force, changed or ended. @returns unsubscribes */
   onControlsChange(listener: () => void): () => void {
-    return this.#parts.context.controls.onChange(listener);
+    return this.events.on('ordersChanged', listener);
   }
 
   /** Images with their builds and uploads, by name. */
@@ -204,9 +204,9 @@ export class Launcher {
     return this.#parts.images.images;
   }
 
-  /** Tells when an image, build or upload changed. @returns ends it */
+  /** Calls the listener when an image, build or upload changed. @returns unsubscribes */
   onImageChange(listener: (image: string) => void): () => void {
-    return this.#parts.images.onChange(listener);
+    return this.events.on('imageChanged', ({ image }) => listener(image));
   }
 
   /** Registered pools of all launchers. */
@@ -219,32 +219,32 @@ export class Launcher {
     return this.#parts.components.values();
   }
 
-  /** Providers that could not be started, and why. They are tried again. */
+  /** Providers that could not be started, and why. Their start is retried. */
   get providerErrors(): readonly { provider: string; error: string }[] {
     return this.#parts.providers.startErrors();
   }
 
-  /** Providers that left the configuration and still have nodes. They end when the last one is gone. */
+  /** Providers that left the configuration and still have nodes. */
   get drainingProviders(): readonly DrainingStatus[] {
     return this.#parts.providers.draining;
   }
 
-  /** Providers whose launches fail, or fail for some labels, and when they are tried again. */
+  /** Providers that fail, are slow, or lack capacity for labels or zones, and when they are probed. */
   get failingLaunches(): readonly { provider: string; report: SteeringReport }[] {
     return this.#parts.steering.reports();
   }
 
-  /** What was found in clouds that no record knows. It is deleted when it is found again. */
+  /** Resources in clouds without a record. They are deleted when they are found again. */
   get leakedResources(): readonly (LeakedResource & { readonly provider: string })[] {
     return this.#parts.providers.leakedResources();
   }
 
-  /** What carries the name of a provider and is not proven to belong to this database. It is never deleted. */
+  /** Resources with a provider's name that are not proven to belong to this database. They are never deleted. */
   get alienResources(): readonly (AlienResource & { readonly provider: string })[] {
     return this.#parts.providers.alienResources();
   }
 
-  /** Machines that providers lend, with who has them. */
+  /** Existing machines that providers lend, and their users. */
   get hosts(): readonly (HostStatus & { readonly provider: string })[] {
     return this.#parts.providers.hosts();
   }
@@ -254,7 +254,7 @@ export class Launcher {
     return this.#parts.reaper.failing();
   }
 
-  /** Load of each pool of this launcher. */
+  /** The load of each of this launcher's pools. */
   get pools(): readonly PoolLoad[] {
     return this.#parts.pools.loads();
   }
@@ -265,8 +265,8 @@ export class Launcher {
   }
 
   /**
-   * Why a request is where it is, or what would become of one for these labels. Pools of this launcher are asked, of the
-   * others is told what the registry shows. Changes nothing.
+   * Explains why a request is waiting, or how one for these labels would be served: by the plans of this launcher's pools and
+   * the registry entries of others. Changes nothing.
    * @returns `undefined` for an unknown request id
    */
   explain(subject: ExplainSubject): RequestExplanation | undefined {

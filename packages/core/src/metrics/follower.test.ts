@@ -88,6 +88,7 @@ describe('the figures of the installation', () => {
     const attached = metrics.attach({
       ...{ zk, nodes, requests, images: { eventQueue: 3, playbackQueue: 4 } },
       registry,
+      onPoolChange: registry.onChange,
       config: () => ({ providers: new Map(), tenantLimits }) as unknown as Config,
       pools: () => [],
       failingDeletions: () => 0,

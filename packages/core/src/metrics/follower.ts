@@ -50,7 +50,7 @@ export class Follower implements MetricsAttachment {
     this.#unsubscribe = [
       launcher.nodes.onChange((change) => this.installation.nodeChanged(change) && this.#leadership?.changed()),
       launcher.requests.onChange((change) => this.installation.requestChanged(change) && this.#leadership?.changed()),
-      launcher.registry.onChange(() => {
+      launcher.onPoolChange(() => {
         this.installation.poolsChanged();
         this.#leadership?.changed();
       }),

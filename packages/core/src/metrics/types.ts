@@ -37,10 +37,9 @@ export interface ObservedLauncher {
   /** What is known of uploads. */
   readonly images: CacheQueues;
   /** Registered pools of all launchers. */
-  readonly registry: {
-    readonly pools: readonly PoolComponentRecord[];
-    onChange(listener: () => void): () => void;
-  };
+  readonly registry: { readonly pools: readonly PoolComponentRecord[] };
+  /** Calls the listener when a registered pool changed. @returns unsubscribes */
+  onPoolChange(listener: () => void): () => void;
   /** The configuration in force. */
   config(): Config;
   /** Load of each pool of this launcher. */

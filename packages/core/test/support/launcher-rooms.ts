@@ -26,7 +26,6 @@ import { ProviderSet } from '../../src/launcher/providers/provider-set.js';
 import type { ProviderRunner } from '../../src/launcher/providers/provider-runner.js';
 import type { PoolConfig } from '../../src/contract/provider-config.js';
 import { PoolSet } from '../../src/launcher/pools/pool-set.js';
-import { AbandonedRequests } from '../../src/launcher/requests/abandoned.js';
 import { LateUnlocks } from '../../src/launcher/requests/late-unlocks.js';
 import { LostRequests } from '../../src/launcher/requests/lost-requests.js';
 import { Ledger } from '../../src/launcher/ledger/ledger.js';
@@ -101,7 +100,7 @@ export class LauncherRooms {
   /** Puts another configuration in force. */
   async configure(config: Config): Promise<void> {
     const { context, clock } = this.world;
-    context.config.use(config);
+    context.config.now = config;
     this.registry.expect(config);
     await clock.run(this.providers.apply(config));
     for (const { provider } of this.views.all) this.views.delete(poolKey(provider, 'main'));
@@ -156,17 +155,11 @@ export class LauncherRooms {
 
   // --- pools at work ----------------------------------------------------------------------------------------------
 
-  /** What cleans up after requests whose work lost track of them. */
-  abandonedRequests(): AbandonedRequests {
-    const { context } = this.world;
-    return new AbandonedRequests(context, this.ledger, new LostRequests(context, this.ledger));
-  }
-
   /** Pools of the configuration, registered and at work. */
-  async openPools(abandoned = this.abandonedRequests()): Promise<PoolSet> {
+  async openPools(lost = new LostRequests(this.world.context, this.ledger)): Promise<PoolSet> {
     const { registry, ledger, providers, steering, views } = this;
     const { context } = this.world;
-    const tools = { registry, ledger, providers, steering, views, abandoned, unlocks: new LateUnlocks(context) };
+    const tools = { registry, ledger, providers, steering, views, lost, unlocks: new LateUnlocks(context) };
     const pools = new PoolSet(context, tools, false);
     registry.begin([]);
     await this.reload(pools, context.config.now);
@@ -176,7 +169,7 @@ export class LauncherRooms {
   /** Puts another configuration in force while pools are at work. */
   async reload(pools: PoolSet, config: Config): Promise<void> {
     const { context, clock } = this.world;
-    context.config.use(config);
+    context.config.now = config;
     pools.prepare(config);
     await clock.run(this.providers.apply(config));
     await clock.run(Promise.all([...this.providers.configured].map((runner) => pools.apply(runner))));

@@ -15,7 +15,6 @@ import {
 import { connectInMemory, MemoryServer, type LinkConditions, type MemoryLink } from '@nodepool/zk-protocol/memory';
 import type { Context } from '../../src/launcher/state/context.js';
 import { LauncherEvents } from '../../src/launcher/events.js';
-import { ConfigInForce } from '../../src/launcher/state/config-in-force.js';
 import { ControlMirror } from '../../src/launcher/state/controls.js';
 import { LifeCycle } from '../../src/launcher/state/life-cycle.js';
 import { rackConfig } from './rack-world.js';
@@ -60,15 +59,16 @@ export class ServiceWorld {
     const common = { zk: this.zk, clock, logger: silentLogger };
     const nodes = createNodeCache(common);
     const requests = createRequestCache(common);
-    const mirror = new Mirror(nodes, requests);
+    const events = new LauncherEvents();
+    const mirror = new Mirror(nodes, requests, events);
     const committer = createCommitter(this.zk, [nodes, requests]);
     const life = new LifeCycle(this.zk, [nodes, requests]);
     life.isStarted = true;
     this.context = {
       ...{ ...common, mirror, committer, life, hostname: 'nl01', version: '1', random: () => 0.5 },
-      controls: new ControlMirror(createControlCache(common), clock),
-      config: new ConfigInForce(rackConfig),
-      events: new LauncherEvents(),
+      controls: new ControlMirror(createControlCache(common), { clock, events }),
+      config: { now: rackConfig },
+      events,
     };
   }
 

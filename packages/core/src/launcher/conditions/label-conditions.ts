@@ -6,7 +6,7 @@ import type { LabelOffer, Obstacle } from './label-offers.js';
 
 /** Pools named in one message. */
 const MOST_POOLS = 3;
-/** A standby node that was taken is missing for a moment; one that is missing for longer is told. */
+/** A standby node that was taken is always missing for a moment. */
 const STANDBY_PATIENCE_MS = 60_000;
 
 /** Labels that no pool can serve now. */
@@ -38,7 +38,7 @@ function unservedLabel(label: string, pools: readonly LabelOffer[]): FoundCondit
   });
 }
 
-/** Launchers that share a provider say the same of it. */
+/** Each text once, as launchers that share a provider report the same. */
 function textOf(pools: readonly LabelOffer[]): string {
   const texts = new Set(pools.map(({ provider, pool, obstacle }) => `${provider}/${pool}: ${obstacle?.message ?? ''}`));
   const more = texts.size > MOST_POOLS ? `; and ${texts.size - MOST_POOLS} more` : '';
@@ -52,36 +52,34 @@ function nextStepOf(label: string, obstacles: readonly Obstacle[]): string {
   return steps.size === 1 ? first : `${first}; nodepool explain --label ${label} has the other pools`;
 }
 
-/** Labels that lack standby nodes, and since when. */
-export class MissingStandby {
-  readonly #since = new Map<string, number>();
+/** When {@link missingStandby} is called, and since when it has found each label to lack nodes; it updates the latter. */
+export interface StandbyTimes {
+  readonly nowMs: number;
+  readonly sinceMs: Map<string, number>;
+}
 
-  find(config: Config, nodes: Iterable<NodeRecord>, nowMs: number): FoundCondition[] {
-    const wanted = [...config.labels.values()].filter(({ minReady }) => minReady > 0);
-    const counts = countStandby(nodes, new Set(wanted.map(({ name }) => name)));
-    return wanted.flatMap(({ name, minReady }) => {
-      const { ready, coming } = counts.get(name) ?? NONE;
-      if (ready + coming >= minReady) {
-        this.#since.delete(name);
-        return [];
-      }
-      const sinceMs = this.#since.get(name) ?? nowMs;
-      this.#since.set(name, sinceMs);
-      if (nowMs - sinceMs < STANDBY_PATIENCE_MS) return [];
-      const message = `it has ${ready} of ${minReady} standby nodes, and ${coming} are being made`;
-      const nextStep = `nodepool explain --label ${name}`;
-      return [
-        newCondition('StandbyMissing', {
-          name,
-          reason: 'TooFew',
-          message,
-          nextStep,
-          sinceMs,
-          evidence: { ready, coming },
-        }),
-      ];
-    });
-  }
+/** Labels that have lacked standby nodes for a while. */
+export function missingStandby(
+  { labels }: Config,
+  nodes: Iterable<NodeRecord>,
+  { nowMs, sinceMs: lackingSinceMs }: StandbyTimes,
+): FoundCondition[] {
+  const wanted = [...labels.values()].filter(({ minReady }) => minReady > 0);
+  const counts = countStandby(nodes, new Set(wanted.map(({ name }) => name)));
+  return wanted.flatMap(({ name, minReady }) => {
+    const { ready, coming } = counts.get(name) ?? NONE;
+    if (ready + coming >= minReady) {
+      lackingSinceMs.delete(name);
+      return [];
+    }
+    const sinceMs = lackingSinceMs.get(name) ?? nowMs;
+    lackingSinceMs.set(name, sinceMs);
+    if (nowMs - sinceMs < STANDBY_PATIENCE_MS) return [];
+    const message = `it has ${ready} of ${minReady} standby nodes, and ${coming} are being made`;
+    const nextStep = `nodepool explain --label ${name}`;
+    const evidence = { ready, coming };
+    return [newCondition('StandbyMissing', { name, reason: 'TooFew', message, nextStep, sinceMs, evidence })];
+  });
 }
 
 interface StandbyCount {

@@ -2,9 +2,9 @@ import type { NodeRecord } from '@nodepool/zk-protocol';
 import { newCondition } from '../../conditions/condition-types.js';
 import { adviceFor } from '../../conditions/error-reason.js';
 import type { FoundCondition } from '../../contract/condition.js';
-import type { DeletionStatus } from '../nodes/deletion-retries.js';
+import type { DeletionStatus } from '../nodes/reaper.js';
 
-/** A deletion that takes longer is stuck; from here on it does not count as capacity to come either. */
+/** A deletion that takes longer is stuck, and does not count as capacity to come any more. */
 const LONGEST_DELETION_MS = 300_000;
 
 const LOOK_IN_CLOUD = 'look at the instance with the tools of the cloud';
@@ -32,7 +32,7 @@ export function deletionConditions(
 
 function failed(node: NodeRecord, status: DeletionStatus): FoundCondition {
   const { attempts, error = 'no reason is known', reason = 'Error', failedMs: lastSeenMs } = status;
-  // What helps against instances that do not become usable is no help for one that is to go.
+  // advice on instances that do not become usable does not help with a deletion
   const ofInstance = reason === 'InstanceFailed';
   const advice = ofInstance ? LOOK_IN_CLOUD : adviceFor(reason, node.provider ?? '');
   return newCondition('DeletionFails', {

@@ -6,8 +6,8 @@ import { explainPool } from '../view/explain-pool.js';
 import { LivePoolView } from '../view/pool-view.js';
 
 /**
- * A pool as a launcher would see it, without a launcher. What only a running provider knows is taken to be in order: limits
- * of the cloud that no launcher has read are none, and images are there.
+ * A pool as a launcher would see it. State that only a running provider knows is assumed to be good: the cloud has no limits,
+ * and all images are available.
  */
 export class ObservedPool extends LivePoolView {
   /** Fills the queue, so that the pool can {@link explain}. */
@@ -15,7 +15,7 @@ export class ObservedPool extends LivePoolView {
     for (const request of requests) if (!judgeStanding(request, this)) this.demand.waiting.put(request);
   }
 
-  /** What the pool would do with a request. */
+  /** Explains what the pool would do with a request. */
   explain(request: RequestRecord): PoolExplanation {
     return explainPool(request, this);
   }

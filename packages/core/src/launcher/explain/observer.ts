@@ -21,7 +21,6 @@ import type { PoolConfig, ProviderConfig } from '../../contract/provider-config.
 import type { Context } from '../state/context.js';
 import type { Logger } from '../../contract/logger.js';
 import { unregisteredId } from '../preview/registry-after.js';
-import { ConfigInForce } from '../state/config-in-force.js';
 import { ControlMirror } from '../state/controls.js';
 import { LifeCycle } from '../state/life-cycle.js';
 import { Mirror, nodesAllocatedTo } from '../state/mirror.js';
@@ -36,7 +35,6 @@ import type { PoolView } from '../plan/types.js';
 import { ObservedPool } from './observed-pool.js';
 import { Ledger } from '../ledger/ledger.js';
 import { RegisteredPools } from '../registry/registered-pools.js';
-import { SharedPools } from '../registry/shared-pools.js';
 import { ProviderRunner } from '../providers/provider-runner.js';
 
 /** Options of an {@link Observer}. */
@@ -50,8 +48,8 @@ export interface ObserverOptions {
 }
 
 /**
- * Sees what launchers see and decides as they would, without being one: nothing is registered, started or written. Limits
- * of clouds and the state of images are unknown to it. {@link add} configurations first, then {@link start} once.
+ * Judges requests as launchers would, without being one: registers, starts and writes nothing. Does not know the limits of
+ * clouds and the state of images. {@link add} configurations first, then {@link start} once.
  */
 export class Observer {
   readonly nodes: NodeCache;
@@ -65,13 +63,14 @@ export class Observer {
 
   constructor(options: ObserverOptions) {
     const { zk, clock, logger } = options;
+    const events = new LauncherEvents();
     this.#options = options;
     this.nodes = createNodeCache({ zk, clock, logger });
     this.requests = createRequestCache({ zk, clock, logger });
     this.#components = createComponentCache({ zk, clock, logger });
     this.#controlCache = createControlCache({ zk, clock, logger });
-    this.#controls = new ControlMirror(this.#controlCache, clock);
-    this.#registered = new RegisteredPools(this.#components);
+    this.#controls = new ControlMirror(this.#controlCache, { clock, events });
+    this.#registered = new RegisteredPools(this.#components, events, new Set());
   }
 
   /** Registered pools of all launchers. */
@@ -80,31 +79,39 @@ export class Observer {
   }
 
   /**
-   * Makes the providers of a configuration without starting them.
+   * Creates the providers of a configuration without starting them.
    * @throws {DriverError} a driver cannot be used on this machine
    */
   async add(config: Config): Promise<ObservedConfig> {
     const { zk, clock, logger, hostname, registry } = this.#options;
     const runners = new Map<string, ProviderRunner>();
-    const mirror = new Mirror(this.nodes, this.requests);
+    const events = new LauncherEvents();
+    const mirror = new Mirror(this.nodes, this.requests, events);
     this.#mirrors.push(mirror);
     const committer = { commit: refuseToWrite };
     const controls = this.#controls;
     const context: Context = {
       ...{ zk, committer, mirror, controls, clock, logger, hostname, version: '' },
-      ...{ events: new LauncherEvents(), random: Math.random },
-      config: new ConfigInForce(config),
+      ...{ events, random: Math.random, config: { now: config } },
       life: new LifeCycle(zk, [this.nodes, this.requests]),
     };
     for (const providerConfig of config.providers.values()) {
       const driver = await registry.get(providerConfig.driverName);
       const provider = driver.getProvider(providerConfig, this.#contextFor(providerConfig, config, context));
-      runners.set(providerConfig.name, new ProviderRunner(context, { driver }, provider));
+      runners.set(providerConfig.name, new ProviderRunner(context, driver, provider));
     }
-    return new ObservedPools(config, context, runners, this.#registered);
+    const runnerOf = ({ provider }: Pick<NodeRecord, 'provider'>) =>
+      provider === null ? undefined : runners.get(provider);
+    const ledger = new Ledger(context, { runnerOf });
+    const sources = { context, runners: [...runners.values()], registered: this.#registered, ledger };
+    return {
+      config,
+      explain: (subject) => explain(subject, sources),
+      views: (registered) => poolsOf(sources, registered),
+    };
   }
 
-  /** Resolves when everything has been read. */
+  /** Resolves when all records have been read. */
   async start(signal?: AbortSignal): Promise<void> {
     const caches = [this.nodes, this.requests, this.#components, this.#controlCache];
     await Promise.all(caches.map((cache) => cache.start()));
@@ -145,79 +152,49 @@ export interface ObservedView extends PoolView {
 export interface ObservedConfig {
   readonly config: Config;
   /**
-   * Why a request is where it is, or what would become of one for these labels: registered pools that the configuration
+   * Explains why a request is waiting, or how one for these labels would be served. Registered pools that the configuration
    * names are judged by it.
    * @returns `undefined` for an unknown request id
    */
   explain(subject: ExplainSubject): RequestExplanation | undefined;
-  /**
-   * A view of each configured pool, one for every entry it has among the given pools; a pool without one gets an id no
-   * launcher has.
-   */
+  /** Views of the configured pools, one for each of their entries among the given pools; a pool without entry has one view. */
   views(registered: readonly PoolComponentRecord[]): ObservedView[];
 }
 
-class ObservedPools implements ObservedConfig {
-  readonly config: Config;
-  readonly #context: Context;
-  readonly #runners: ReadonlyMap<string, ProviderRunner>;
-  readonly #registered: RegisteredPools;
-  readonly #ledger: Ledger;
-  readonly #shared: SharedPools;
+/** What the pools of one configuration are judged by. */
+interface ObservedSources {
+  readonly context: Context;
+  readonly runners: readonly ProviderRunner[];
+  readonly registered: RegisteredPools;
+  readonly ledger: Ledger;
+}
 
-  constructor(
-    config: Config,
-    context: Context,
-    runners: ReadonlyMap<string, ProviderRunner>,
-    registered: RegisteredPools,
-  ) {
-    this.config = config;
-    this.#context = context;
-    this.#runners = runners;
-    this.#registered = registered;
-    this.#ledger = new Ledger(context, this);
-    this.#shared = new SharedPools(registered, new Set());
-  }
+function explain(subject: ExplainSubject, sources: ObservedSources): RequestExplanation | undefined {
+  const { mirror, clock } = sources.context;
+  const registered = sources.registered.pools;
+  const isServed = (pool: ObservedPool) => registered.some((entry) => entry.launcherId === pool.launcherId);
+  const pools = poolsOf(sources, registered);
+  const workers = pools.filter(isServed);
+  for (const worker of workers) worker.observe(mirror.requests.values());
+  const nodesOf = (id: string) => nodesAllocatedTo(mirror, id);
+  const { requests } = mirror;
+  const explanation = explainRequest(subject, { requests, workers, registered, nodesOf, nowMs: clock.now() });
+  const idle = pools.filter((pool) => !isServed(pool)).map(explainIdle);
+  return explanation && { ...explanation, pools: [...explanation.pools, ...idle] };
+}
 
-  runnerOf({ provider }: NodeRecord): ProviderRunner | undefined {
-    return provider === null ? undefined : this.#runners.get(provider);
-  }
-
-  explain(subject: ExplainSubject): RequestExplanation | undefined {
-    const { mirror, clock } = this.#context;
-    const registered = this.#registered.pools;
-    const isServed = (pool: ObservedPool) => registered.some((entry) => entry.launcherId === pool.launcherId);
-    const pools = this.#pools(registered);
-    const workers = pools.filter(isServed);
-    for (const worker of workers) worker.observe(mirror.requests.values());
-    const nodesOf = (id: string) => nodesAllocatedTo(mirror, id);
-    const sources = { requests: mirror.requests, workers, registered, nodesOf, nowMs: clock.now() };
-    const explanation = explainRequest(subject, sources);
-    const idle = pools.filter((pool) => !isServed(pool)).map(explainIdle);
-    return explanation && { ...explanation, pools: [...explanation.pools, ...idle] };
-  }
-
-  views(registered: readonly PoolComponentRecord[]): ObservedView[] {
-    return this.#pools(registered);
-  }
-
-  #pools(registered: readonly PoolComponentRecord[]): ObservedPool[] {
-    return [...this.#runners.values()].flatMap((runner) =>
-      [...runner.config.pools.values()].flatMap((pool) =>
-        idsOf(runner.name, pool, registered).map((id) => this.#viewOf(runner, pool, id, registered)),
+function poolsOf(
+  { context, runners, registered, ledger }: ObservedSources,
+  candidates: readonly PoolComponentRecord[],
+): ObservedPool[] {
+  const registry = { candidates, registered };
+  return runners.flatMap((runner) =>
+    [...runner.config.pools.values()].flatMap((pool) =>
+      idsOf(runner.name, pool, candidates).map(
+        (launcherId) => new ObservedPool(context, { runner, pool, launcherId, registry, ledger }),
       ),
-    );
-  }
-
-  #viewOf(
-    runner: ProviderRunner,
-    pool: PoolConfig,
-    launcherId: LauncherId,
-    registered: readonly PoolComponentRecord[],
-  ): ObservedPool {
-    const registry = { candidates: registered, shared: this.#shared };
-    return new ObservedPool(this.#context, { runner, pool, launcherId, registry, ledger: this.#ledger });
-  }
+    ),
+  );
 }
 
 function idsOf(provider: string, pool: PoolConfig, registered: readonly PoolComponentRecord[]): LauncherId[] {

@@ -114,14 +114,14 @@ describe('what launches show of a provider', () => {
     const { steering } = setUp();
     const other = begin(steering, 'large');
     for (let i = 0; i < failuresToOpen; i++) fail(steering, 'small', stockOut());
-    const whenLabelFails = steering.isTold('small');
+    const whenLabelFails = steering.isProbed('small');
     for (let i = 0; i < failuresToOpen; i++) fail(steering, 'small', timeout());
-    const whenAllFail = steering.isTold('small');
+    const whenAllFail = steering.isProbed('small');
 
     steering.launchEnded(other, 'failed');
 
     expect({ whenLabelFails, whenAllFail }).toEqual({ whenLabelFails: false, whenAllFail: true });
-    expect(steering.isTold('small')).toBe(false);
+    expect(steering.isProbed('small')).toBe(false);
   });
 
   it('has its label probed again when the probe of the label failed for a reason of the provider', () => {

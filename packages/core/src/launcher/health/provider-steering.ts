@@ -8,48 +8,48 @@ import { Lateness } from './lateness.js';
 import { Ramp, type RampReport } from './ramp.js';
 import { ZoneHealth, type ZoneReport } from './zone-health.js';
 
-/** How a provider does, as data. */
+/** Health, speed and launch limit of a provider, as data. */
 export interface SteeringReport {
   readonly provider: HealthReport;
-  /** What of the provider fails, if anything: launches, or other calls to its API. */
+  /** Whether launches fail, or other calls to the API. */
   readonly failing: 'launches' | 'calls';
-  /** Not `healthy` while launches take much longer than usual. */
+  /** `healthy` unless launches take much longer than usual. */
   readonly speed: HealthReport;
-  /** Labels for which the provider had no capacity, as far as they are not well again. */
+  /** Labels without capacity in the provider. */
   readonly labels: readonly { readonly label: string; readonly health: HealthReport }[];
   /** Zones without capacity for a label. */
   readonly zones: readonly ZoneReport[];
-  /** How many launches may be under way at once. */
+  /** Limit on concurrent launches. */
   readonly ramp: RampReport;
 }
 
-/** What launches have shown of a provider, as the plan asks for it. */
+/** The health of a provider, as the plan needs it. */
 export interface SteeringView {
-  /** Nothing is known against the provider itself. */
+  /** Whether launches and API calls of the provider work. */
   readonly isWell: boolean;
-  /** Launches take much longer than usual, and it is not time for a probe: who else has the capacity is asked first. */
+  /** Whether launches take much longer than usual, and no probe is due: pools of other providers get requests first. */
   readonly isSlow: boolean;
-  /** Launches of the label fail for its own sake, for lack of capacity. */
+  /** Whether launches of the label fail for lack of capacity. */
   isFailing(label: string): boolean;
-  /** Whether nodes of these labels may be launched now: all is well, or it is time for a probe. */
+  /** Whether nodes of these labels may be launched now: the provider is healthy, or a probe is due. */
   mayLaunch(labels: readonly string[]): boolean;
-  /** Something fails or is slow, and it is time to find out with nodes of these labels whether it still does. */
+  /** Whether a launch of these labels is due as a probe of something that fails or is slow. */
   isProbeDue(labels: readonly string[]): boolean;
   report(): SteeringReport;
 }
 
 /**
- * What the launches of one provider have shown: the health of the provider, and of each label, which stands for a resource
- * type. Lack of capacity counts for the label alone. Outlives a reload.
+ * The health of one provider as its launches show it, and of each of its labels, which stand for resource types. A lack of
+ * capacity counts for the label only. Survives a reload.
  */
 export class ProviderSteering implements SteeringView {
   readonly #name: string;
   readonly #context: Pick<Context, 'events' | 'clock' | 'logger'>;
   readonly #limits: HealthLimits;
-  /** Launches under way. */
+  /** Launches in progress. */
   readonly #launches = new Map<Launch, 'in time' | 'late'>();
   readonly #provider: Health;
-  /** Of calls outside launches. */
+  /** Health of API calls outside of launches. */
   readonly #api: Health;
   readonly #labels = new Map<string, Health>();
   readonly #zones: ZoneHealth;
@@ -70,17 +70,16 @@ export class ProviderSteering implements SteeringView {
     this.#zones = new ZoneHealth(limits);
     this.#ramp = new Ramp(context.clock);
     this.#lateness = new Lateness(context.clock, this.#ramp, limits);
-    this.#lateness.onLate((launch, isSlower) => this.#late(launch, isSlower));
   }
 
-  // --- what the plan asks -----------------------------------------------------------------------------------------
+  // --- queries ----------------------------------------------------------------------------------------------------
 
-  /** How many launches may be under way at once, as far as those before have shown. */
+  /** The limit on concurrent launches. */
   get launchLimit(): number {
     return this.#ramp.limit;
   }
 
-  /** Whether nodes of the label are better made in another zone. */
+  /** Whether to launch nodes of the label in another zone. */
   avoidsZone(zone: string, label: string): boolean {
     return this.#zones.avoids(zone, label, this.#nowMs);
   }
@@ -108,15 +107,15 @@ export class ProviderSteering implements SteeringView {
     return !isWell && !this.isSlow && this.mayLaunch(labels);
   }
 
-  /** A launch is under way that tells soon whether the label, or the provider if that fails, works again. */
-  isTold(label: string): boolean {
+  /** Whether a launch in progress will soon show if the label, or the provider if that fails, works again. */
+  isProbed(label: string): boolean {
     for (const [launch, pace] of this.#launches) {
       if (pace === 'in time' && (!this.isWell || launch.label === label)) return true;
     }
     return false;
   }
 
-  /** When it is next time for a probe of something that fails; `undefined`: nothing fails, or it is time already. */
+  /** The time of the next probe; `undefined` if nothing fails or a probe is due already. */
   get nextProbeMs(): number | undefined {
     const reports = [this.#provider, this.#api, ...this.#labels.values()].map((health) => health.report(this.#nowMs));
     const times = [...reports, this.#lateness.report()].flatMap(({ nextProbeMs }) => nextProbeMs ?? []);
@@ -137,9 +136,9 @@ export class ProviderSteering implements SteeringView {
     };
   }
 
-  // --- what happens -----------------------------------------------------------------------------------------------
+  // --- events -----------------------------------------------------------------------------------------------------
 
-  /** A call for the list of machines has ended. @param error - with which it failed */
+  /** A call that lists machines has ended. @param error - `undefined` if it succeeded */
   apiAnswered(error: Error | undefined): void {
     if (error && failureKindOf(error) !== 'cloud') return;
     if (error ? this.#api.failed(error, this.#nowMs) : this.#api.succeeded()) this.#changed();
@@ -160,7 +159,7 @@ export class ProviderSteering implements SteeringView {
     if (!this.#launches.has(launch)) return;
     this.#launches.set(launch, 'in time');
     this.#ramp.instanceCreated(launch);
-    this.#lateness.instanceCreated(launch);
+    this.#lateness.instanceCreated(launch, (isSlower) => this.#late(launch, isSlower));
   }
 
   attemptFailed(launch: Launch, error: Error): void {
@@ -192,13 +191,13 @@ export class ProviderSteering implements SteeringView {
     if (wasInTime) this.#settled();
   }
 
-  /** Ends all timers. */
+  /** Cancels all timers. */
   close(): void {
     this.#cancelProbe?.();
     this.#lateness.close();
   }
 
-  /** A probe that takes longer than a launch that goes well tells enough; it may still succeed. */
+  /** A launch is late. If it was a probe, the next one does not wait for its end. */
   #late(launch: Launch, isSlower: boolean): void {
     const wasInTime = this.#launches.get(launch) === 'in time';
     this.#launches.set(launch, 'late');
@@ -234,7 +233,7 @@ export class ProviderSteering implements SteeringView {
     return this.#context.clock.now();
   }
 
-  /** All that a launch may say something about. */
+  /** The healths that a launch affects. */
   #healthsOf({ label }: Launch): Health[] {
     const own = this.#labels.get(label);
     return [this.#provider, this.#api, ...(own ? [own] : [])];

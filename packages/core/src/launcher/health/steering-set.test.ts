@@ -5,7 +5,6 @@ import { CapacityError, ProviderUnavailableError } from '../../contract/errors.j
 import { silentLogger, type LogFields } from '../../contract/logger.js';
 import { VirtualClock } from '../../testing/virtual-clock.js';
 import { LauncherEvents, type Launch } from '../events.js';
-import { ConfigInForce } from '../state/config-in-force.js';
 import { DEFAULT_HEALTH_LIMITS } from './health.js';
 import { SteeringSet } from './steering-set.js';
 
@@ -17,7 +16,7 @@ function setUp() {
   const told: string[] = [];
   const logger = { ...silentLogger, warn: (text: string, fields?: LogFields) => void lines.push([text, fields]) };
   const clock = new VirtualClock();
-  const [events, config] = [new LauncherEvents(), new ConfigInForce(rackConfig)];
+  const [events, config] = [new LauncherEvents(), { now: rackConfig }];
   events.on('healthChanged', ({ provider }) => told.push(`changed ${provider}`));
   events.on('probeSettled', ({ provider }) => told.push(`settled ${provider}`));
   const set = new SteeringSet({ clock, events, config, logger });
@@ -70,12 +69,12 @@ describe('the health of providers', () => {
     const launch = begin();
     const steering = set.of('rack');
 
-    config.use({ ...rackConfig, steering: false });
+    config.now = { ...rackConfig, steering: false };
     begin();
-    const isTold = steering?.isTold('big');
+    const isProbed = steering?.isProbed('big');
     events.emit('launchEnded', { launch, state: 'aborted' });
 
-    expect([set.of('rack'), isTold, steering?.isTold('big')]).toEqual([undefined, true, false]);
+    expect([set.of('rack'), isProbed, steering?.isProbed('big')]).toEqual([undefined, true, false]);
   });
 
   it('tells nothing after its end, and leaves no timer', () => {

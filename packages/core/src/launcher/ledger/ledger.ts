@@ -4,38 +4,47 @@ import type { Launch } from '../events.js';
 import type { ProviderRunner } from '../providers/provider-runner.js';
 import type { ProviderSet } from '../providers/provider-set.js';
 import type { Context } from '../state/context.js';
+import type { Reservation } from '../plan/types.js';
 import { RequestPromises } from './request-promises.js';
-import { Reservations } from './reservations.js';
 import { Totals, type LabelPlace, type Use } from './totals.js';
 
-/** States in which a node still is, or will be, what its request gets. */
+/** States in which a node serves, or is going to serve, its request. */
 const SERVING: ReadonlySet<string> = new Set<NodeState>(['init', 'building', 'ready', 'in-use']);
 const ONE_INSTANCE: Resources = Object.freeze({ instances: 1 });
 
+/** Reservations of the pools of one provider. */
+interface ProviderReservations {
+  /** For the accepted requests of each pool that wait for capacity. */
+  readonly accepted: Map<string, readonly Reservation[]>;
+  /** For the first request of each pool that waits for capacity of the provider. */
+  readonly heads: Map<string, Reservation>;
+}
+
 /**
- * What is used and promised, by provider, pool, label and tenant. A node of an accepted request counts from the decision on,
- * first by its promise and then by its record, so that no capacity is given twice. Instances without a record are not counted.
+ * Used, promised and reserved resources by provider, pool, label and tenant. A node of an accepted request counts from the
+ * decision on, first as a promise and then as a record, so that no capacity is given twice. Instances without a record do
+ * not count.
  */
 export class Ledger {
-  readonly reservations = new Reservations();
   readonly #context: Context;
   readonly #providers: Pick<ProviderSet, 'runnerOf'>;
   readonly #totals = new Totals();
-  /** What was counted for each record, to take the same away: what a label needs can change with the configuration. */
+  /** The use counted for each record, for subtracting the same: a label's need can change with the configuration. */
   readonly #records = new Map<NodeId, Use>();
   /** Requests that pools of this launcher work on. */
   readonly #requests = new Map<RequestId, RequestPromises>();
-  /** Launches under way, by provider. A reload ends none. */
+  /** Number of launches in progress by provider; a reload does not end any. */
   readonly #launches = new Map<string, number>();
+  readonly #reservations = new Map<string, ProviderReservations>();
   readonly #unsubscribe: readonly (() => void)[];
 
-  /** Made before whatever decides by what it tells: pools hear of a change after it has been counted. */
+  /** Construct it before its readers: listeners run in order of subscription, so pools hear of a change once it is counted. */
   constructor(context: Context, providers: Pick<ProviderSet, 'runnerOf'>) {
     this.#context = context;
     this.#providers = providers;
-    const { events, mirror } = context;
+    const { events } = context;
     this.#unsubscribe = [
-      mirror.listen({ onNode: ({ before, after }) => this.#nodeChanged(before, after) }),
+      events.on('nodeChanged', ({ before, after }) => this.#nodeChanged(before, after)),
       events.on('launchBegun', ({ launch }) => this.#launchBegun(launch)),
       events.on('launchEnded', ({ launch }) => this.#launchEnded(launch)),
     ];
@@ -45,14 +54,14 @@ export class Ledger {
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
   }
 
-  // --- what is promised -------------------------------------------------------------------------------------------
+  // --- promises ---------------------------------------------------------------------------------------------------
 
-  /** A pool of this launcher works on the request. */
+  /** Whether a pool of this launcher works on the request. */
   has(id: RequestId): boolean {
     return this.#requests.has(id);
   }
 
-  /** A pool begins to work on the request. Each call needs one of {@link end}. @param needs - of its labels, in their order */
+  /** A pool starts to work on the request, until {@link end}. @param needs - resources for its labels, in their order */
   begin({ id, tenantName: tenant, labels }: RequestRecord, needs: readonly Resources[]): void {
     const known = this.#requests.get(id);
     if (known) {
@@ -64,7 +73,7 @@ export class Ledger {
     labels.forEach((label, i) => promises.add(label, needs[i] ?? ONE_INSTANCE));
   }
 
-  /** The request has its nodes, or gets none here. */
+  /** A pool ends its work on the request. */
   end(id: RequestId): void {
     const promises = this.#requests.get(id);
     if (!promises || --promises.pools > 0) return;
@@ -84,7 +93,46 @@ export class Ledger {
     if (isFreed) this.#context.events.emit('labelCapacityFreed', { label: launch.label });
   }
 
-  // --- what is used -----------------------------------------------------------------------------------------------
+  // --- reservations -----------------------------------------------------------------------------------------------
+
+  /** Replaces what a pool reserves for its accepted requests that wait for capacity. */
+  reserve(provider: string, pool: string, reservations: readonly Reservation[]): void {
+    const { accepted } = this.#reservedIn(provider);
+    if (reservations.length > 0) accepted.set(pool, reservations);
+    else accepted.delete(pool);
+  }
+
+  /** Replaces what a pool reserves for its first waiting request. @returns whether that frees capacity */
+  reserveHead(provider: string, pool: string, head: Reservation | undefined): boolean {
+    const { heads } = this.#reservedIn(provider);
+    const before = heads.get(pool);
+    if (head) heads.set(pool, head);
+    else heads.delete(pool);
+    return before !== undefined && !isSameReservation(before, head);
+  }
+
+  /** Reservations of a pool for its accepted requests. */
+  reservationsOf(provider: string, pool: string): readonly Reservation[] {
+    return this.#reservedIn(provider).accepted.get(pool) ?? [];
+  }
+
+  /** Reservations of the provider's other pools for their accepted requests. */
+  reservationsBesides(provider: string, pool: string): Reservation[] {
+    return [...this.#reservedIn(provider).accepted].flatMap(([name, list]) => (name === pool ? [] : list));
+  }
+
+  /** Reservations of the provider's other pools for their first waiting requests. */
+  headsBesides(provider: string, pool: string): Reservation[] {
+    return [...this.#reservedIn(provider).heads].flatMap(([name, head]) => (name === pool ? [] : [head]));
+  }
+
+  #reservedIn(provider: string): ProviderReservations {
+    let known = this.#reservations.get(provider);
+    if (!known) this.#reservations.set(provider, (known = { accepted: new Map(), heads: new Map() }));
+    return known;
+  }
+
+  // --- use --------------------------------------------------------------------------------------------------------
 
   #nodeChanged(before: NodeRecord | undefined, after: NodeRecord | undefined): void {
     this.#replacePromise(before, after);
@@ -102,7 +150,7 @@ export class Ledger {
     if (before) this.#tellFreed(before, after);
   }
 
-  /** A node without stored resources counts as what its first label needs in its pool. */
+  /** A node without stored resources counts with the need of its first label in its pool. */
   #useOf(node: NodeRecord): Use {
     const { provider, pool, labels, tenantName: tenant } = node;
     const resources = storedPart(node.resources ?? this.#providers.runnerOf(node)?.needOfNode(node) ?? ONE_INSTANCE);
@@ -119,7 +167,7 @@ export class Ledger {
       events.emit('labelCapacityFreed', { label });
   }
 
-  /** From now on the record of a node counts in place of the promise, or no longer does. */
+  /** Lets a node's record count in place of the request's promise, or the promise again. */
   #replacePromise(before: NodeRecord | undefined, after: NodeRecord | undefined): void {
     const was = before && this.#servedBy(before);
     const is = after && this.#servedBy(after);
@@ -132,16 +180,16 @@ export class Ledger {
     return allocatedTo !== null && SERVING.has(state) ? this.#requests.get(allocatedTo) : undefined;
   }
 
-  // --- questions --------------------------------------------------------------------------------------------------
+  // --- queries ----------------------------------------------------------------------------------------------------
 
-  /** Launches decided on or under way, over all pools of the provider. */
+  /** Number of launches decided on or in progress, in all pools of the provider. */
   activeLaunches(provider: string): number {
     return this.#launches.get(provider) ?? 0;
   }
 
   /**
-   * What the nodes of a provider use. As with the original, nodes of pools and labels that have left the configuration do not
-   * count against quotas and ceilings.
+   * Resources used by the nodes of a provider. As in the original Nodepool, nodes of pools and labels that have left the
+   * configuration do not count.
    */
   usedByProvider(runner: ProviderRunner): Resources {
     const sum = this.#unstored(runner);
@@ -157,17 +205,17 @@ export class Ledger {
     return sum;
   }
 
-  /** What the nodes of a tenant use, wherever they are and whether anybody holds them, and what its accepted requests will use. */
+  /** Resources used by the tenant's nodes in all pools, held ones included, and promised to its accepted requests. */
   usedByTenant(tenant: string): Resources {
     return this.#totals.ofTenant(tenant);
   }
 
-  /** Nodes in all places that are asked for, those about to be made included. */
+  /** Number of nodes, including promised ones, in the places for which the predicate is true. */
   countNodes(isCounted: (place: LabelPlace) => boolean): number {
     return this.#totals.countNodes(isCounted);
   }
 
-  /** What all nodes of the provider, or of one pool, use of that which no record tells. */
+  /** Resources of the provider's nodes, or of one pool's, that are not stored in records. */
   #unstored(runner: ProviderRunner, only?: string): Resources {
     const used: Resources = {};
     for (const { pool, label, nodes } of this.#totals.labelsOf(runner.name)) {
@@ -176,6 +224,11 @@ export class Ledger {
     }
     return used;
   }
+}
+
+function isSameReservation(a: Reservation, b: Reservation | undefined): boolean {
+  if (a.request.id !== b?.request.id) return false;
+  return [...new Set([...Object.keys(a.need), ...Object.keys(b.need)])].every((name) => a.need[name] === b.need[name]);
 }
 
 function isSameOwner(a: NodeRecord, b: NodeRecord): boolean {

@@ -3,25 +3,25 @@ import { storedPart } from '../../contract/resources.js';
 import type { Launch } from '../events.js';
 import type { Totals } from './totals.js';
 
-/** A node that an accepted request is to get. */
+/** A node promised to an accepted request. */
 interface NodePromise {
   readonly label: string;
   readonly need: Resources;
-  /** Of a second pool that works on the request: the tenant has been promised the node already. */
+  /** Promised by a second pool that works on the same request, so it does not count for the tenant again. */
   readonly isExtra: boolean;
 }
 
-/** The nodes that one request of a tenant is to get: each counts until the record of a node does. */
+/** The nodes promised to one request: each promise counts until the record of a node replaces it. */
 export class RequestPromises {
-  /** Pools of this launcher that work on the request; for a moment it can be more than one. */
+  /** Number of this launcher's pools that work on the request; more than one only for a moment. */
   pools = 1;
   readonly tenant: string | null;
   readonly #totals: Totals;
-  /** Without a launch or a node, by label. */
+  /** Promises without a launch or node, by label. */
   readonly #open = new Map<string, NodePromise[]>();
-  /** With a launch that has been decided on. */
+  /** Promises with a launch. */
   readonly #launched = new Map<Launch, NodePromise>();
-  /** With a node, whose record counts. */
+  /** Promises that are replaced by a node's record. */
   readonly #kept = new Map<NodeId, NodePromise>();
 
   constructor(totals: Totals, tenant: string | null) {
@@ -29,7 +29,7 @@ export class RequestPromises {
     this.tenant = tenant;
   }
 
-  /** A node of the label is promised. */
+  /** Promises a node of the label. */
   add(label: string, need: Resources): void {
     this.#reopen({ label, need: storedPart(need), isExtra: false });
   }
@@ -41,7 +41,7 @@ export class RequestPromises {
     this.#countLaunched(launch, promise, 1);
   }
 
-  /** @returns whether it counted until now */
+  /** @returns whether the launch counted until now */
   launchEnded(launch: Launch): boolean {
     const promise = this.#takeLaunched(launch);
     if (promise) this.#reopen(promise);
@@ -49,8 +49,8 @@ export class RequestPromises {
   }
 
   /**
-   * The record of a node counts from now on.
-   * @param isMade - it was made for the request; otherwise it was ready, and launches go on beside it
+   * Replaces a promise by the record of a node.
+   * @param isMade - the node was made for the request; otherwise it was ready, and launches continue beside it
    */
   keep(node: NodeRecord, isMade: boolean): void {
     const [launch] = this.#launchesFor(node);
@@ -60,7 +60,7 @@ export class RequestPromises {
     if (promise) this.#kept.set(node.id, promise);
   }
 
-  /** The node is not what the request gets after all. */
+  /** The node does not serve the request any more: its promise counts again. */
   lose(id: NodeId): void {
     const promise = this.#kept.get(id);
     if (!promise) return;
@@ -68,7 +68,7 @@ export class RequestPromises {
     this.#reopen(promise);
   }
 
-  /** Nothing is promised any more. @returns whether something counted until now */
+  /** Ends all promises. @returns whether any counted until now */
   end(): boolean {
     let wasSome = this.#launched.size > 0;
     for (const launch of [...this.#launched.keys()]) this.#takeLaunched(launch);

@@ -3,9 +3,12 @@ import { accumulate } from '../../contract/resources.js';
 import type { PoolConfig } from '../../contract/provider-config.js';
 import { poolKey } from '../state/pool-key.js';
 
-/** What one node uses or will use. Of several labels it counts by the first one in its pool, and for each in {@link Totals.countNodes}. */
+/**
+ * Resources that one node uses or will use. A node with several labels counts under the first in its pool, and under each in
+ * {@link Totals.countNodes}.
+ */
 export interface Use {
-  /** `null`: not in a pool yet. */
+  /** `null` while no pool is chosen. */
   readonly provider: string | null;
   readonly pool: string | null;
   readonly labels: readonly string[];
@@ -13,28 +16,28 @@ export interface Use {
   readonly resources: Resources;
 }
 
-/** Where nodes are made, and of which label. */
+/** A label in a pool. */
 export interface LabelPlace {
   readonly provider: string;
   readonly pool: string;
   readonly label: string;
 }
 
-/** How many nodes of a label there are in one place. */
+/** The number of nodes of a label in a pool. */
 export interface LabelCount extends LabelPlace {
   nodes: number;
 }
 
 const NOTHING: Resources = Object.freeze({});
 
-/** Running totals of what nodes use. A change takes constant time, however many nodes there are. */
+/** Running totals of used resources. A change takes constant time, however many nodes there are. */
 export class Totals {
-  /** By pool, then by the first label of the nodes. */
+  /** By pool, then by the nodes' first label. */
   readonly #pools = new Map<string, Map<string, Resources>>();
   readonly #tenants = new Map<string, Resources>();
   readonly #labels = new Map<string, LabelCount>();
 
-  /** @param factor - `1`: counts from now on; `-1`: no longer */
+  /** @param factor - `1` adds, `-1` subtracts */
   count({ provider, pool, labels, tenant, resources }: Use, factor: 1 | -1): void {
     if (tenant !== null) add(this.#tenants, tenant, resources, factor);
     if (provider === null || pool === null) return;
@@ -52,7 +55,7 @@ export class Totals {
     return this.#tenants.get(tenant) ?? NOTHING;
   }
 
-  /** Of the nodes of these labels. */
+  /** Resources used by the pool's nodes of its configured labels. */
   ofPool(provider: string, { name, labels }: Pick<PoolConfig, 'name' | 'labels'>): Resources {
     const sum: Resources = {};
     for (const [label, amount] of this.#pools.get(poolKey(provider, name)) ?? []) {
@@ -61,14 +64,14 @@ export class Totals {
     return sum;
   }
 
-  /** Nodes in all places that are asked for. */
+  /** Number of nodes in the places for which the predicate is true. */
   countNodes(isCounted: (place: LabelPlace) => boolean): number {
     let total = 0;
     for (const count of this.#labels.values()) if (isCounted(count)) total += count.nodes;
     return total;
   }
 
-  /** How many nodes of each label the pools of a provider have. */
+  /** Number of nodes of each label, by pool of the provider. */
   *labelsOf(provider: string): Generator<Readonly<LabelCount>> {
     for (const count of this.#labels.values()) if (count.provider === provider) yield count;
   }

@@ -126,7 +126,7 @@ describe('a node that is ready', () => {
     const id = await create();
     await world.pass(2 * MINUTE_MS);
 
-    world.context.config.use(configOf(3 * MINUTE_MS));
+    world.context.config.now = configOf(3 * MINUTE_MS);
     limits.reload();
     const before = stateOf(id);
     await world.pass(MINUTE_MS);

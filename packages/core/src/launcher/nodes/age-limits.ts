@@ -4,12 +4,12 @@ import { ageLimitOf } from '../plan/nodes.js';
 import { expireNode } from '../state/expire-node.js';
 import type { ProviderSet } from '../providers/provider-set.js';
 
-/** A node that is locked when it is due is looked at again after this time. */
-const LOOK_AGAIN_MS = 10_000;
+/** Pause before the retry for a node that was locked when it was due. */
+const RETRY_MS = 10_000;
 
 /**
- * Deletes ready nodes older than their label's `max-ready-age`, and held ones older than `max-hold-age` or their own
- * `hold_expiration`, whichever comes first. One timer waits for the next node that is due.
+ * Deletes ready nodes older than their label's `max-ready-age`, and held nodes older than `max-hold-age` or their own
+ * `hold_expiration`, whichever is shorter. One timer waits for the next node that is due.
  */
 export class AgeLimits {
   readonly #context: Context;
@@ -21,11 +21,9 @@ export class AgeLimits {
   constructor(context: Context, providers: ProviderSet) {
     this.#context = context;
     this.#providers = providers;
-    this.#unsubscribe = context.mirror.listen({
-      onNode: ({ before, after }) => {
-        if (after) this.#track(after);
-        else if (before) this.#due.delete(before.id);
-      },
+    this.#unsubscribe = context.events.on('nodeChanged', ({ before, after }) => {
+      if (after) this.#track(after);
+      else if (before) this.#due.delete(before.id);
     });
   }
 
@@ -35,7 +33,7 @@ export class AgeLimits {
     this.#timer = undefined;
   }
 
-  /** Looks at every node again: limits or providers have changed. */
+  /** Checks every node again, after limits or providers have changed. */
   reload(): void {
     this.#due.clear();
     for (const node of this.#context.mirror.nodes.values()) this.#track(node);
@@ -78,7 +76,7 @@ export class AgeLimits {
       } catch (error) {
         if (!isZooKeeperError(error)) logger.error('Could not expire a node', { nodeId: id, error });
       }
-      if (mirror.nodes.get(id) === node) this.#wait(id, clock.now() + LOOK_AGAIN_MS);
+      if (mirror.nodes.get(id) === node) this.#wait(id, clock.now() + RETRY_MS);
     }
     const [first] = [...this.#due].sort(([, a], [, b]) => a - b);
     if (first) this.#wait(...first);

@@ -2,7 +2,7 @@ import { createControlCache, newControl, storeControl, type NodeFields } from '@
 import { expect, it } from 'vitest';
 import { LauncherRooms } from '../../../test/support/launcher-rooms.js';
 import { ControlMirror } from '../state/controls.js';
-import { DrainedNodes } from './drained-nodes.js';
+import { followDrainOrders } from './drained-nodes.js';
 
 /** A launcher of provider `p`, and an operator. */
 async function setUp() {
@@ -11,9 +11,9 @@ async function setUp() {
   const { zk, logger } = context;
   const cache = createControlCache({ zk, clock, logger });
   await clock.run(cache.start());
-  const drained = new DrainedNodes({ ...context, controls: new ControlMirror(cache, clock) }, providers);
+  const stop = followDrainOrders({ ...context, controls: new ControlMirror(cache, context) }, providers);
   return {
-    drained,
+    stop,
     drain: async (name: string) => {
       const fields = { kind: 'label', name, mode: 'drain', owner: 'alice', reason: '', endTimeMs: null } as const;
       await clock.run(storeControl(other, newControl(fields, clock.now())));
@@ -49,11 +49,11 @@ it('leaves nodes of providers that other launchers have', async () => {
   expect(elsewhere()).toBe('ready');
 });
 
-it('looks no more once it has ended', async () => {
-  const { drain, create, drained } = await setUp();
+it('leaves all nodes once it has stopped', async () => {
+  const { drain, create, stop } = await setUp();
   const node = await create({ labels: ['a'] });
 
-  drained.stop();
+  stop();
   await drain('a');
 
   expect(node()).toBe('ready');

@@ -8,44 +8,40 @@ import type { ProviderSet } from '../providers/provider-set.js';
 
 const NO_LABELS: PoolConfig['labels'] = new Map();
 
-/** Deletes free nodes of what an operator drains: those there are when the order comes, and those that become free later. */
-export class DrainedNodes {
-  readonly #context: Context;
-  readonly #providers: ProviderSet;
-  readonly #unsubscribe: (() => void)[];
+/**
+ * Deletes the free nodes of labels, images, pools and providers that an operator drains, when the order comes into force and
+ * when they become free.
+ * @returns unsubscribes
+ */
+export function followDrainOrders(context: Context, providers: ProviderSet): () => void {
+  const { events } = context;
+  const ends = [
+    events.on('nodeFree', ({ node }) => deleteIfDrained(context, providers, node)),
+    events.on('ordersChanged', () => deleteDrainedNodes(context, providers)),
+  ];
+  return () => ends.forEach((end) => end());
+}
 
-  constructor(context: Context, providers: ProviderSet) {
-    this.#context = context;
-    this.#providers = providers;
-    this.#unsubscribe = [
-      context.mirror.listen({ onFree: (node, free) => free && this.#consider(node) }),
-      context.controls.onChange(() => this.checkAll()),
-    ];
+/** Deletes all free nodes that are drained, e.g. once all records are known. */
+export function deleteDrainedNodes(context: Context, providers: ProviderSet): void {
+  if (ordersOf(context).length === 0) return;
+  const { nodes } = context.mirror;
+  for (const node of nodes.values()) {
+    if (isFree(node) && nodes.contenders(node.id) === 0) deleteIfDrained(context, providers, node);
   }
+}
 
-  stop(): void {
-    for (const unsubscribe of this.#unsubscribe) unsubscribe();
-  }
+function ordersOf({ controls }: Context): ControlRecord[] {
+  return controls.inForce.filter(({ mode }) => mode === 'drain');
+}
 
-  /** Looks at every free node, e.g. once all records are known. */
-  checkAll(): void {
-    if (this.#orders().length === 0) return;
-    const { nodes } = this.#context.mirror;
-    for (const node of nodes.values()) if (isFree(node) && nodes.contenders(node.id) === 0) this.#consider(node);
-  }
-
-  #orders(): ControlRecord[] {
-    return this.#context.controls.inForce.filter(({ mode }) => mode === 'drain');
-  }
-
-  #consider(node: NodeRecord): void {
-    const orders = this.#orders();
-    if (orders.length === 0 || node.provider === null || node.pool === null || !this.#context.life.isActive) return;
-    const runner = this.#providers.runnerOf(node);
-    if (!runner?.launches) return;
-    const pool = runner.config.pools.get(node.pool) ?? { name: node.pool, labels: NO_LABELS };
-    const view = { provider: node.provider, pool, controls: orders };
-    const order = orders.find((control) => node.labels.some((label) => isAboutLabel(control, label, view)));
-    if (order) void releaseNode(this.#context, node, `${order.kind} ${order.name} is ${describeControl(order)}`);
-  }
+function deleteIfDrained(context: Context, providers: ProviderSet, node: NodeRecord): void {
+  const orders = ordersOf(context);
+  if (orders.length === 0 || node.provider === null || node.pool === null || !context.life.isActive) return;
+  const runner = providers.runnerOf(node);
+  if (!runner?.launches) return;
+  const pool = runner.config.pools.get(node.pool) ?? { name: node.pool, labels: NO_LABELS };
+  const view = { provider: node.provider, pool, controls: orders };
+  const order = orders.find((control) => node.labels.some((label) => isAboutLabel(control, label, view)));
+  if (order) void releaseNode(context, node, `${order.kind} ${order.name} is ${describeControl(order)}`);
 }

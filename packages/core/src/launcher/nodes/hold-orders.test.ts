@@ -24,8 +24,8 @@ async function busyNode(endsInMs: number | null = HOUR_MS) {
   const lock = await clock.run(other.create(`${nodeLockPath(id)}/lock__lock__`, '', { sequential: true }));
   const cache = createControlCache({ zk: world.zk, clock, logger: silentLogger });
   await clock.run(cache.start());
-  const controls = new ControlMirror(cache, clock);
-  const reaper = new Reaper({ ...world.context, controls }, providers, registry.shared);
+  const controls = new ControlMirror(cache, world.context);
+  const reaper = new Reaper({ ...world.context, controls }, providers, registry.registered);
   const order = newControl(
     {
       ...{ kind: 'node', name: id, mode: 'hold', owner: 'alice', reason: 'look at it' },

@@ -13,15 +13,15 @@ import {
 } from '@nodepool/zk-protocol';
 import { describe, expect, it } from 'vitest';
 import { ServiceWorld } from '../../../test/support/service-world.js';
-import { Leftovers } from './leftovers.js';
+import { sweepLeftovers } from './leftovers.js';
 
 async function setUp() {
   const world = await ServiceWorld.open();
   const { clock, other } = world;
-  const leftovers = new Leftovers(world.context);
+  const suspects = new Set<string>();
   return {
     world,
-    sweep: () => clock.run(leftovers.sweep()),
+    sweep: () => clock.run(sweepLeftovers(world.context, suspects)),
     /** Somebody has the lock. */
     lock: (directory: string) =>
       clock.run(other.create(`${directory}/${newLockEntryPrefix()}`, '', { sequential: true })),

@@ -15,7 +15,7 @@ async function usedNode(changes: Partial<Provider> = {}, { isShared = false } = 
   return {
     world,
     id,
-    reaper: new Reaper(world.context, rooms.providers, rooms.registry.shared),
+    reaper: new Reaper(world.context, rooms.providers, rooms.registry.registered),
     /** The other launcher, which is the first to take the node back, leaves. */
     othersLeave: async () => {
       if (other !== undefined) await world.clock.run(world.other.delete(other));
@@ -127,7 +127,7 @@ describe('a node that another launcher is the first to take back', () => {
 describe('a record that its launcher is about to lock', () => {
   async function newRecord(clockOfOthersMs: number) {
     const { rooms, world } = await openRooms();
-    const reaper = new Reaper(world.context, rooms.providers, rooms.registry.shared);
+    const reaper = new Reaper(world.context, rooms.providers, rooms.registry.registered);
     const stateTimeMs = world.clock.now() + clockOfOthersMs;
     const id = await world.createNode({ state: 'init', allocatedTo: '200-0000000001' as RequestId, stateTimeMs });
     return { world, reaper, exists: () => world.clock.run(world.other.exists(nodePath(id))) };

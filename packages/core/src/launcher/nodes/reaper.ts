@@ -1,35 +1,50 @@
 import { setMaxListeners } from 'node:events';
 import { isZooKeeperError, type CancelTimer, type NodeId, type NodeRecord } from '@nodepool/zk-protocol';
 import { asError } from '../../async/as-error.js';
-import type { Context } from '../state/context.js';
+import { reasonOfError, type ErrorReason } from '../../conditions/error-reason.js';
 import { FIRST_POOL_PAUSE_MS } from '../health/first-pool.js';
 import { holdsNodes, isUnwanted, judgeNode, NEVER_LOCKED_MS, type NodeFacts, type NodeVerdict } from '../plan/nodes.js';
 import type { ProviderSet } from '../providers/provider-set.js';
-import type { SharedPools } from '../registry/shared-pools.js';
+import type { RegisteredPools } from '../registry/registered-pools.js';
 import { removeAbandonedLocks } from '../requests/abandoned.js';
+import type { Context } from '../state/context.js';
+import { Retries } from '../state/retries.js';
 import { isRefusal } from '../state/transaction.js';
-import { HoldOrders } from './hold-orders.js';
-import { DeletionRetries, type DeletionStatus } from './deletion-retries.js';
-import { TakeBack } from './take-back.js';
+import { findHoldOrder, holdNode, nodesToHold, removeStaleHoldOrders } from './hold-orders.js';
+import { deallocateNode, deleteNode } from './take-back.js';
+
+/** A deletion that was interrupted or has failed, and is retried. */
+export interface DeletionStatus {
+  readonly nodeId: NodeId;
+  readonly attempts: number;
+  /** The last error; `undefined` if it was interrupted only. */
+  readonly error: string | undefined;
+  /** Class and time of that error. */
+  readonly reason: ErrorReason | undefined;
+  readonly failedMs: number | undefined;
+  readonly nextTryMs: number | undefined;
+}
+
+const RETRY = { firstMs: 1_000, longestMs: 300_000 };
+/** After a deletion that was interrupted and did not fail. */
+const RETRY_SOON = { ...RETRY, firstMs: 50 };
+const FIRST_ATTEMPT = { attempts: 0, error: undefined, reason: undefined, failedMs: undefined };
 
 /**
- * Takes nodes back: unlocked nodes whose use is over are deleted, with what is behind them; ready nodes of withdrawn
- * requests are free again. Acts on the change of a record or the release of a lock, not on a timer.
+ * Takes nodes back: deletes unlocked nodes whose use is over, with the resources behind them, and deallocates ready nodes of
+ * withdrawn requests. Acts on changes of records and releases of locks, not on a timer.
  */
 export class Reaper {
   readonly #context: Context;
   readonly #providers: ProviderSet;
-  readonly #shared: SharedPools;
+  readonly #pools: RegisteredPools;
   readonly #busy = new Set<NodeId>();
+  /** Busy nodes to consider again afterwards. */
   readonly #again = new Set<NodeId>();
-  readonly #retries: DeletionRetries;
-  /**
-   * Nodes that are left for a moment to the launcher that is to deal with them first, should it be there. Those whose moment has
-   * passed have no timer.
-   */
-  readonly #othersTurns = new Map<NodeId, CancelTimer | undefined>();
-  readonly #takeBack: TakeBack;
-  readonly #holds: HoldOrders;
+  readonly #retries: Retries<NodeId>;
+  readonly #deletions = new Map<NodeId, DeletionStatus>();
+  /** Nodes that are left for a moment to the launcher that handles them first; the timer is removed once that has passed. */
+  readonly #deferred = new Map<NodeId, CancelTimer | undefined>();
   /** Pools that left the registry, and when. */
   readonly #gone = new Map<string, number>();
   /** Records in state `init` that no request wants, and since when that is known. */
@@ -38,57 +53,49 @@ export class Reaper {
   readonly #unsubscribe: readonly (() => void)[];
   readonly #running = new Set<Promise<void>>();
 
-  /** @param shared - tells which launcher is the first to take a node back */
-  constructor(context: Context, providers: ProviderSet, shared: SharedPools) {
+  /** @param pools - show which launcher handles a node first */
+  constructor(context: Context, providers: ProviderSet, pools: RegisteredPools) {
     this.#context = context;
     this.#providers = providers;
-    this.#shared = shared;
-    this.#retries = new DeletionRetries(context);
-    this.#holds = new HoldOrders(context);
-    this.#takeBack = new TakeBack(context, providers, this.#stop.signal);
-    this.#retries.onDue((id) => this.consider(id));
-    setMaxListeners(0, this.#stop.signal); // one for each deletion under way
-    const endListening = context.mirror.listen({
-      onNode: ({ id, after }) => {
-        if (after?.state !== 'init') this.#unwantedSinceMs.delete(id as NodeId);
-        if (after) this.consider(after.id);
-        else this.#nodeGone(id as NodeId);
-      },
-      onLock: (id, contenders) => contenders === 0 && this.consider(id),
-      onRequest: ({ id, after }) => {
+    this.#pools = pools;
+    this.#retries = new Retries(context);
+    setMaxListeners(0, this.#stop.signal); // one for each deletion in progress
+    const { events, mirror } = context;
+    this.#unsubscribe = [
+      events.on('nodeChanged', ({ id, after }) => this.#nodeChanged(id as NodeId, after)),
+      events.on('nodeLockChanged', ({ id, contenders }) => contenders === 0 && this.consider(id)),
+      events.on('requestChanged', ({ id, after }) => {
         if (holdsNodes(after)) return;
-        for (const node of context.mirror.allocatedTo(id)) this.consider(node);
-      },
-    });
-    this.#unsubscribe = [endListening, context.controls.onChange(() => this.#ordersChanged())];
+        for (const node of mirror.allocatedTo(id)) this.consider(node);
+      }),
+      events.on('ordersChanged', () => nodesToHold(context).forEach((id) => this.consider(id))),
+    ];
   }
 
-  /** Whether a node is being worked on. */
+  /** Whether work on a node is in progress. */
   get isBusy(): boolean {
     return this.#running.size > 0;
   }
 
-  /** Deletions that have failed at least once and will be tried again, without end. */
+  /** Deletions that have failed at least once. They are retried indefinitely. */
   failing(): DeletionStatus[] {
-    return this.#retries.failing();
+    return [...this.#deletions.values()].filter(({ error }) => error !== undefined);
   }
 
   /**
-   * Looks at every node: at the start, after a reconnect, and periodically, in case a watch event was missed.
-   * @returns for how many there was something to do that was not being done
+   * Considers every node: at the start, after a reconnect, and periodically, in case a watch event was missed.
+   * @returns for how many nodes it started work
    */
   sweep(): number {
     const certainMs = this.#context.clock.now() - NEVER_LOCKED_MS;
-    if (this.#context.life.isActive) this.#holds.removeStale();
+    if (this.#context.life.isActive) removeStaleHoldOrders(this.#context);
     for (const [launcherId, leftMs] of this.#gone) if (leftMs < certainMs) this.#gone.delete(launcherId);
     let found = 0;
     for (const node of this.#context.mirror.nodes.values()) if (this.consider(node.id)) found++;
     return found;
   }
 
-  /**
-   * A pool left the registry: no launcher is going to lock the records that it had not locked yet, seen already or not.
-   */
+  /** A pool left the registry: no launcher will lock the records that it created and had not locked. */
   poolLeft(launcherId: string): void {
     this.#gone.set(launcherId, this.#context.clock.now());
     for (const node of this.#context.mirror.nodes.values()) {
@@ -96,12 +103,12 @@ export class Reaper {
     }
   }
 
-  /** It is registered, perhaps again: its session had ended, and it continues in a new one. */
+  /** A pool was registered, perhaps again in a new session. */
   poolRegistered(launcherId: string): void {
     this.#gone.delete(launcherId);
   }
 
-  /** Looks at one node; cheap when there is nothing to do. @returns whether work on it begins */
+  /** Considers one node; cheap if there is nothing to do. @returns whether it started work on the node */
   consider(id: NodeId): boolean {
     if (this.#stop.signal.aborted || !this.#context.life.isActive) return false;
     const node = this.#context.mirror.nodes.get(id);
@@ -109,11 +116,11 @@ export class Reaper {
     const isLocked = this.#context.mirror.nodes.contenders(id) > 0;
     const verdict = isLocked ? 'keep' : judgeNode(node, this.#factsOf(node));
     if (verdict === 'keep') {
-      this.#endOthersTurn(id);
+      this.#endDeferral(id);
       return false;
     }
     if (this.#retries.isPausing(id)) return false;
-    if (this.#shared.isOthersFirst(node) && this.#isOthersTurn(id)) return false;
+    if (!this.#pools.isFirstPoolFor(node) && this.#isDeferred(id)) return false;
     if (this.#busy.has(id)) {
       this.#again.add(id);
       return false;
@@ -135,7 +142,7 @@ export class Reaper {
       request,
       unwantedForMs: state === 'init' && isUnwanted(node, request) ? this.#unwantedForMs(id) : 0,
       hasLauncherLeft: this.#gone.has(launcher ?? ''),
-      isHoldOrdered: this.#holds.find(id) !== undefined,
+      isHoldOrdered: findHoldOrder(this.#context, id) !== undefined,
       isOurs: this.#providers.providerOf(node) !== undefined,
     };
   }
@@ -147,32 +154,39 @@ export class Reaper {
     return nowMs - sinceMs;
   }
 
-  #ordersChanged(): void {
-    for (const id of this.#holds.nodes()) this.consider(id);
+  #nodeChanged(id: NodeId, node: NodeRecord | undefined): void {
+    if (node?.state !== 'init') this.#unwantedSinceMs.delete(id);
+    if (node) {
+      this.consider(id);
+    } else {
+      this.#endDeferral(id);
+      this.#done(id);
+    }
   }
 
-  /** The node is still to be left to the other launcher, whose moment begins when this is asked for the first time. */
-  #isOthersTurn(id: NodeId): boolean {
-    if (this.#othersTurns.has(id)) return this.#othersTurns.get(id) !== undefined;
+  /** Whether the node is still left to another launcher. The first call starts the time for that. */
+  #isDeferred(id: NodeId): boolean {
+    if (this.#deferred.has(id)) return this.#deferred.get(id) !== undefined;
     const over = () => {
-      this.#othersTurns.set(id, undefined);
+      this.#deferred.set(id, undefined);
       this.consider(id);
     };
-    this.#othersTurns.set(id, this.#context.clock.setTimer(FIRST_POOL_PAUSE_MS, over));
+    this.#deferred.set(id, this.#context.clock.setTimer(FIRST_POOL_PAUSE_MS, over));
     return true;
   }
 
-  /** There is nothing to do with the node; should there be again, the other launcher has another moment. */
-  #endOthersTurn(id: NodeId): void {
-    this.#othersTurns.get(id)?.();
-    this.#othersTurns.delete(id);
+  /** The node needs no work; if it does later, it is left to the other launcher again. */
+  #endDeferral(id: NodeId): void {
+    this.#deferred.get(id)?.();
+    this.#deferred.delete(id);
   }
 
-  /** Starts nothing new and resolves when what is under way has ended. */
+  /** Starts no new work, and resolves when the work in progress has ended. */
   async stop(): Promise<void> {
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
     this.#retries.stop();
-    for (const id of this.#othersTurns.keys()) this.#endOthersTurn(id);
+    this.#deletions.clear();
+    for (const id of this.#deferred.keys()) this.#endDeferral(id);
     await Promise.all(this.#running);
     this.#stop.abort(new Error('the launcher stops'));
   }
@@ -180,37 +194,47 @@ export class Reaper {
   async #work(node: NodeRecord, verdict: Exclude<NodeVerdict, 'keep'>): Promise<void> {
     const epoch = this.#context.zk.sessionEpoch;
     try {
-      if (verdict === 'deallocate') await this.#takeBack.deallocate(node);
-      else if (verdict === 'hold') await this.#holds.apply(node);
-      else if ((await this.#takeBack.delete(node)) === 'session-lost') this.#again.add(node.id);
-      this.#retries.done(node.id);
+      await this.#carryOut(node, verdict);
+      this.#done(node.id);
     } catch (error) {
       if (this.#stop.signal.aborted || isZooKeeperError(error)) {
         this.#context.logger.debug('Taking a node back was interrupted', { nodeId: node.id, error });
-        // its lock may be ours without our knowing
+        // this process may hold the lock without knowing it
         await removeAbandonedLocks(this.#context, { nodes: [node.id] }, epoch, this.#stop.signal);
         this.#retryLater(node.id);
-        return;
-      }
-      if (isRefusal(error)) {
+      } else if (isRefusal(error)) {
         this.#context.logger.debug('Node changed while it was taken back', { nodeId: node.id, change: error.kind });
-        // what changed is reported by the watch, which brings us back here; a wrong guess about a directory is not
+        // a watch event reports the change and leads back here, unless only the guess about the lock directory was wrong
         if (error.kind.startsWith('directory')) this.#retryLater(node.id);
-        return;
+      } else {
+        this.#context.logger.warn('Deleting a node failed; trying again later', { nodeId: node.id, error });
+        this.#retryLater(node.id, asError(error));
       }
-      this.#context.logger.warn('Deleting a node failed; trying again later', { nodeId: node.id, error });
-      this.#retryLater(node.id, asError(error));
     }
   }
 
-  #retryLater(id: NodeId, error?: Error): void {
-    if (this.#stop.signal.aborted || !this.#context.mirror.nodes.get(id)) return;
-    this.#retries.retryLater(id, error);
+  async #carryOut(node: NodeRecord, verdict: Exclude<NodeVerdict, 'keep'>): Promise<void> {
+    if (verdict === 'deallocate') return deallocateNode(this.#context, node);
+    if (verdict === 'hold') return holdNode(this.#context, node);
+    const provider = this.#providers.providerOf(node);
+    const result = await deleteNode(this.#context, node, provider, this.#stop.signal);
+    if (result === 'session-lost') this.#again.add(node.id);
   }
 
-  /** Nothing is to be done for it, although this launcher failed: another one has succeeded. */
-  #nodeGone(id: NodeId): void {
-    this.#endOthersTurn(id);
-    this.#retries.done(id);
+  #retryLater(nodeId: NodeId, error?: Error): void {
+    const { clock, mirror } = this.#context;
+    if (this.#stop.signal.aborted || !mirror.nodes.get(nodeId)) return;
+    const pauseMs = this.#retries.schedule(nodeId, error ? RETRY : RETRY_SOON, () => this.consider(nodeId));
+    const nowMs = clock.now();
+    const before = this.#deletions.get(nodeId) ?? FIRST_ATTEMPT;
+    const failure = error && { error: error.message, reason: reasonOfError(error), failedMs: nowMs };
+    const attempts = before.attempts + 1;
+    this.#deletions.set(nodeId, { ...before, nodeId, attempts, ...failure, nextTryMs: nowMs + pauseMs });
+  }
+
+  /** The node has been taken back, by this launcher or another. */
+  #done(id: NodeId): void {
+    this.#retries.forget(id);
+    this.#deletions.delete(id);
   }
 }

@@ -14,15 +14,15 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { LauncherRooms } from '../../../test/support/launcher-rooms.js';
 import { CapacityError } from '../../contract/errors.js';
 import { MIN_READY_REQUESTOR } from '../plan/candidates.js';
-import { MinReady } from './standby.js';
+import { Standby } from './standby.js';
 import { StandbyProbes } from './standby-probes.js';
 
 const PROVIDER = 'p';
 let probes: StandbyProbes | undefined;
-let minReady: MinReady | undefined;
+let standby: Standby | undefined;
 afterEach(() => {
   probes?.stop();
-  minReady?.stop();
+  standby?.stop();
 });
 
 /** A provider that is to be probed for these labels. */
@@ -37,8 +37,8 @@ async function setUp(...labels: string[]) {
     await world.pass(15_000);
   };
   await fail(...labels);
-  minReady = new MinReady(world.context, rooms.views);
-  probes = new StandbyProbes(world.context, rooms.views, minReady);
+  standby = new Standby(world.context, rooms.views);
+  probes = new StandbyProbes(world.context, rooms.views, standby);
   const waiting = (): RequestRecord[] => [...world.context.mirror.requests.values()];
   const check = async () => {
     probes?.check(PROVIDER);

@@ -2,43 +2,41 @@ import { isZooKeeperError, type CancelTimer, type RequestId, type RequestRecord 
 import type { Context } from '../state/context.js';
 import { isProbe } from '../plan/health-rules.js';
 import type { PoolViews } from '../view/pool-views.js';
-import type { MinReady } from './standby.js';
-import { StandbyRequests } from './standby-requests.js';
+import type { Standby } from './standby.js';
+import { isOwnRequest, releaseStandby, removeStandby, requestStandby } from './standby-requests.js';
 
 /** Pause after a probe that was not launched, e.g. for lack of quota; the result of a launched one sets the next time. */
 const AGAIN_MS = 30_000;
-/** A probe that is under way for longer is withdrawn when the next one is due. */
+/** A probe that takes longer is withdrawn when the next one is due. */
 const HANGS_MS = 120_000;
 
 type Probe = RequestRecord & { readonly provider: string };
 
 /**
- * Probes providers that fail or are slow with nodes that no request waits for: at most one at a time for each provider and
- * label, over all launchers. A node that `min-ready` does not lack is deleted again.
+ * Probes failing and slow providers with nodes that no request waits for: at most one at a time for each provider and label,
+ * over all launchers. Deletes the node again unless `min-ready` lacks it.
  */
 export class StandbyProbes {
   readonly #context: Context;
   readonly #views: PoolViews;
-  readonly #minReady: MinReady;
-  readonly #requests: StandbyRequests;
+  readonly #standby: Standby;
   /** Probes of all launchers, by provider. */
   readonly #open = new Map<string, Map<RequestId, Probe>>();
-  /** Probes that the mirror does not show yet, by provider, and until when it is waited for. */
+  /** By provider, a probe that the mirror does not show yet, and how long to wait for it. */
   readonly #asking = new Map<string, { readonly id?: RequestId; readonly untilMs: number }>();
   readonly #timers = new Map<string, CancelTimer>();
-  /** Requests whose end is being written. */
+  /** Probes that are being removed. */
   readonly #ending = new Set<RequestId>();
   readonly #unsubscribe: readonly (() => void)[];
 
-  /** @param minReady - may keep a node that a probe made */
-  constructor(context: Context, views: PoolViews, minReady: MinReady) {
+  /** @param standby - may need a node that a probe made */
+  constructor(context: Context, views: PoolViews, standby: Standby) {
     this.#context = context;
     this.#views = views;
-    this.#minReady = minReady;
-    this.#requests = new StandbyRequests(context);
-    const { events, mirror } = context;
+    this.#standby = standby;
+    const { events } = context;
     this.#unsubscribe = [
-      mirror.listen({ onRequest: ({ before, after }) => this.#requestChanged(before, after) }),
+      events.on('requestChanged', ({ before, after }) => this.#requestChanged(before, after)),
       events.on('healthChanged', ({ provider }) => this.#checkSoon(provider)),
       events.on('probeSettled', ({ provider }) => this.#checkSoon(provider)),
     ];
@@ -46,17 +44,16 @@ export class StandbyProbes {
 
   stop(): void {
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
-    this.#requests.stop();
     for (const cancel of this.#timers.values()) cancel();
   }
 
-  /** The provider fails, is well again, or it is time for a probe. */
+  /** Requests a probe of the provider if one is due, and removes probes that are not needed or hang. */
   check(provider: string): void {
     const asking = this.#asking.get(provider);
     if (!this.#context.life.isServing || (asking && asking.untilMs > this.#context.clock.now())) return;
     const labels = this.#views.labelsToProbe(provider);
     const open = [...(this.#open.get(provider)?.values() ?? [])];
-    const own = open.filter((probe) => this.#requests.isOwn(probe));
+    const own = open.filter((probe) => isOwnRequest(this.#context, probe));
     for (const probe of own) {
       if (probe.state === 'requested' && !labels.some((label) => probe.labels.includes(label))) this.#end(probe);
     }
@@ -65,7 +62,7 @@ export class StandbyProbes {
     else for (const probe of own) if (labels.some((each) => probe.labels.includes(each))) this.#endHanging(probe);
   }
 
-  /** Pools come first: a request that waits for the provider may be the probe. */
+  /** Checks after the pools have reacted: a request that waits for the provider may be the probe. */
   #checkSoon(provider: string): void {
     queueMicrotask(() => this.check(provider));
   }
@@ -74,7 +71,7 @@ export class StandbyProbes {
     const { logger, clock } = this.#context;
     this.#asking.set(provider, { untilMs: Infinity });
     try {
-      const id = await this.#requests.ask(label, provider);
+      const id = await requestStandby(this.#context, label, provider);
       logger.info('Asked for a node to probe a provider', { requestId: id, label, provider });
       if (this.#open.get(provider)?.has(id)) this.#asking.delete(provider);
       else this.#asking.set(provider, { id, untilMs: clock.now() + AGAIN_MS });
@@ -94,10 +91,10 @@ export class StandbyProbes {
     const open = this.#open.get(provider) ?? new Map<RequestId, Probe>();
     if (after) {
       this.#open.set(provider, open.set(id, request));
-      for (const probe of open.values()) if (this.#requests.isOwn(probe)) this.#seen(probe);
+      for (const probe of open.values()) if (isOwnRequest(this.#context, probe)) this.#seen(probe);
     } else {
       open.delete(id);
-      // one that hung was replaced when the next was due, others ended without one being due
+      // a hanging probe is removed because the next one is due; after any other end none is
       const wasReplaced = this.#ending.delete(id) && request.state === 'pending';
       this.#checkLater(provider, wasReplaced ? 0 : AGAIN_MS);
     }
@@ -109,13 +106,13 @@ export class StandbyProbes {
     if (isRefused || isDuplicate || probe.state === 'fulfilled') this.#end(probe);
   }
 
-  /** Two launchers asked at the same moment. */
+  /** Whether another launcher requested a probe at the same moment. */
   #hasOlder({ id, provider, labels }: Probe): boolean {
     const open = [...(this.#open.get(provider)?.values() ?? [])];
     return open.some((other) => other.id < id && other.labels[0] === labels[0]);
   }
 
-  /** The next probe is due, as this one takes longer than launches that go well. */
+  /** The next probe is due, as this one takes longer than a usual launch. */
   #endHanging(probe: Probe): void {
     if (probe.state !== 'pending') return;
     const restMs = probe.stateTimeMs + HANGS_MS - this.#context.clock.now();
@@ -134,12 +131,12 @@ export class StandbyProbes {
     });
   }
 
-  /** @returns false when the request has changed meanwhile */
+  /** @returns false if the request has changed meanwhile */
   async #writeEnd(probe: Probe): Promise<boolean> {
-    if (probe.state !== 'fulfilled') return this.#requests.removeUnchanged(probe);
+    if (probe.state !== 'fulfilled') return removeStandby(this.#context, probe, probe.stat?.version);
     const [label] = probe.labels;
-    const isMissing = label !== undefined && this.#minReady.isMissing(label);
-    await this.#requests.handOver(probe, isMissing ? 'free' : 'deleting');
+    const isMissing = label !== undefined && this.#standby.isMissing(label);
+    await releaseStandby(this.#context, probe, isMissing ? 'free' : 'deleting');
     return true;
   }
 

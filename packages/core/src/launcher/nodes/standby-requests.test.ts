@@ -8,14 +8,13 @@ import {
 } from '@nodepool/zk-protocol';
 import { describe, expect, it } from 'vitest';
 import { ServiceWorld } from '../../../test/support/service-world.js';
-import { StandbyRequests } from './standby-requests.js';
+import { isOwnRequest, releaseStandby, removeStandby, requestStandby } from './standby-requests.js';
 
 /** A request for a node of label `a`, as the mirror shows it. */
 async function setUp() {
   const world = await ServiceWorld.open();
   const { clock, other, context } = world;
-  const requests = new StandbyRequests(context);
-  const id = await clock.run(requests.ask('a', null));
+  const id = await clock.run(requestStandby(context, 'a', null));
   await world.pass(100);
   const read = (): RequestRecord => {
     const found = context.mirror.requests.get(id);
@@ -31,16 +30,16 @@ async function setUp() {
     };
     return { node, stored };
   };
-  return { world, requests, id, read, exists, make };
+  return { world, context, id, read, exists, make };
 }
 
 describe('a standby request', () => {
   it('comes after all others, and goes with the session', async () => {
-    const { world, requests, id, read, exists } = await setUp();
+    const { world, context, id, read, exists } = await setUp();
 
     expect(id).toMatch(/^900-/);
     expect(read()).toMatchObject({ labels: ['a'], requestor: 'NodePool:min-ready', provider: null, reuse: false });
-    expect(requests.isOwn(read())).toBe(true);
+    expect(isOwnRequest(context, read())).toBe(true);
 
     world.loseSession();
     await world.pass(60_000);
@@ -51,22 +50,22 @@ describe('a standby request', () => {
     ['free', 'ready'],
     ['deleting', 'deleting'],
   ] as const)('hands its node over as %s, and is gone with that', async (fate, state) => {
-    const { world, requests, read, exists, make } = await setUp();
+    const { world, context, read, exists, make } = await setUp();
     const { node, stored } = await make();
 
-    const isDone = await world.clock.run(requests.handOver({ ...read(), nodeIds: [node] }, fate));
+    const isDone = await world.clock.run(releaseStandby(context, { ...read(), nodeIds: [node] }, fate));
 
     expect([isDone, await exists()]).toEqual([true, false]);
     expect(await stored()).toMatchObject({ state, allocatedTo: null });
   });
 
   it('is removed without its node when that changes meanwhile', async () => {
-    const { world, requests, id, read, exists, make } = await setUp();
+    const { world, context, id, read, exists, make } = await setUp();
     const { node, stored } = await make();
     const { data } = await world.clock.run(world.other.getData(nodePath(node)));
 
     const changed = world.other.setData(nodePath(node), data);
-    const isDone = await world.clock.run(requests.handOver({ ...read(), nodeIds: [node] }));
+    const isDone = await world.clock.run(releaseStandby(context, { ...read(), nodeIds: [node] }));
     await world.clock.run(changed);
 
     expect([isDone, await exists()]).toEqual([false, false]);
@@ -74,10 +73,10 @@ describe('a standby request', () => {
   });
 
   it('is removed again and again until that has come through', async () => {
-    const { world, requests, id, read, exists } = await setUp();
+    const { world, context, id, read, exists } = await setUp();
     world.loseRequest((write) => write === `delete ${requestPath(id)}`);
 
-    const removed = requests.remove(read());
+    const removed = removeStandby(context, read());
     await world.pass(5_000);
     await removed;
 
@@ -85,14 +84,16 @@ describe('a standby request', () => {
   });
 
   it('stays when it was changed and is only to be removed unchanged', async () => {
-    const { world, requests, id, read, exists } = await setUp();
+    const { world, context, id, read, exists } = await setUp();
     const seen = read();
     const { data } = await world.clock.run(world.other.getData(requestPath(id)));
     await world.clock.run(world.other.setData(requestPath(id), data));
 
-    expect(await world.clock.run(requests.removeUnchanged(seen))).toBe(false);
+    expect(await world.clock.run(removeStandby(context, seen, seen.stat?.version))).toBe(false);
     expect(await exists()).toBe(true);
-    expect(await world.clock.run(requests.removeUnchanged({ ...seen, id: '900-0000000099' as RequestId }))).toBe(true);
+    expect(
+      await world.clock.run(removeStandby(context, { ...seen, id: '900-0000000099' as RequestId }, seen.stat?.version)),
+    ).toBe(true);
     expect(await world.clock.run(world.other.getChildren(REQUESTS_ROOT))).toEqual([id]);
   });
 });

@@ -12,101 +12,87 @@ import {
 } from '@nodepool/zk-protocol';
 import type { Context } from '../state/context.js';
 import { MIN_READY_REQUESTOR } from '../plan/rules.js';
-import type { NodeFate } from '../requests/release.js';
+import type { ReleasedState } from '../requests/release.js';
 import { isRefusal, removeLockDirectory, setNode, Transaction } from '../state/transaction.js';
 
-/** Part of a request id; standby nodes are asked for after everything else. */
+/** Part of the request id, which orders standby requests after all others. */
 const PRIORITY = 900;
 const REMOVE_RETRY_MS = 1_000;
 
-/** The requests with which a launcher asks for standby nodes: they live as long as its session. */
-export class StandbyRequests {
-  readonly #context: Context;
-  #stopped = false;
+/**
+ * Requests one standby node. The request lives as long as the launcher's session.
+ * @param provider - the only provider that may serve it; `null`: any
+ * @throws {ZooKeeperError} it is not known whether the request has been created
+ */
+export async function requestStandby(
+  { zk, clock }: Context,
+  label: string,
+  provider: string | null,
+): Promise<RequestId> {
+  const request = newRequest(
+    { labels: [label], requestor: MIN_READY_REQUESTOR, reuse: false, eventId: uuidHex(), provider },
+    clock.now(),
+  );
+  const options = { ephemeral: true, sequential: true };
+  const path = await zk.create(requestCreatePath(PRIORITY), encodeRequest(request), options);
+  return path.slice(path.lastIndexOf('/') + 1) as RequestId;
+}
 
-  constructor(context: Context) {
-    this.#context = context;
+/** Whether this launcher made the request. The session tells it, as the answer to the creation may have been lost. */
+export function isOwnRequest({ zk }: Context, { stat }: RequestRecord): boolean {
+  return stat?.ephemeralOwner === zk.sessionId;
+}
+
+/**
+ * Deallocates the nodes of a fulfilled standby request and removes the request, in one transaction, so that the nodes never
+ * count as missing in between.
+ * @param state - `deleting` if the nodes are not needed
+ * @returns false if a node has changed meanwhile: only the request is removed
+ */
+export async function releaseStandby(
+  context: Context,
+  request: RequestRecord,
+  state: ReleasedState = 'free',
+): Promise<boolean> {
+  const { mirror, clock, committer } = context;
+  const transaction = new Transaction<'node' | 'request'>();
+  transaction.add('request', { op: 'delete', path: requestPath(request.id) });
+  for (const id of request.nodeIds) {
+    const node = mirror.nodes.get(id);
+    if (node?.allocatedTo !== request.id) continue;
+    if (mirror.nodes.hasLockDirectory(id)) transaction.add('node', removeLockDirectory(node));
+    const changes = state === 'free' ? { allocatedTo: null } : { allocatedTo: null, state };
+    transaction.add('node', setNode(withNode(node, changes, clock.now(), 'launcher')));
   }
-
-  /** Requests that could not be removed are left to the end of the session. */
-  stop(): void {
-    this.#stopped = true;
+  try {
+    await transaction.commit(committer);
+    return true;
+  } catch (error) {
+    if (!isRefusal(error) && !isZooKeeperError(error)) throw error;
+    await removeStandby(context, request);
+    return false;
   }
+}
 
-  /**
-   * Asks for one node.
-   * @param provider - that alone is to make it; `null`: whichever can
-   * @throws {ZooKeeperError} it is not known whether the request has been made
-   */
-  async ask(label: string, provider: string | null): Promise<RequestId> {
-    const { zk, clock } = this.#context;
-    const request = newRequest(
-      { labels: [label], requestor: MIN_READY_REQUESTOR, reuse: false, eventId: uuidHex(), provider },
-      clock.now(),
-    );
-    const path = await zk.create(requestCreatePath(PRIORITY), encodeRequest(request), {
-      ephemeral: true,
-      sequential: true,
-    });
-    return path.slice(path.lastIndexOf('/') + 1) as RequestId;
-  }
-
-  /** It is this launcher's own: by the session, as the answer to its creation may have been lost. */
-  isOwn({ stat }: RequestRecord): boolean {
-    return stat?.ephemeralOwner === this.#context.zk.sessionId;
-  }
-
-  /**
-   * The nodes of a fulfilled request are everybody's from now on; they never count as missing in between.
-   * @param fate - `deleting`: they are not needed
-   * @returns whether they are; otherwise the request is removed, and with it its claim to nodes that changed meanwhile
-   */
-  async handOver(request: RequestRecord, fate: NodeFate = 'free'): Promise<boolean> {
-    const { mirror, clock, committer } = this.#context;
-    const transaction = new Transaction<'node' | 'request'>();
-    transaction.add('request', { op: 'delete', path: requestPath(request.id) });
-    for (const id of request.nodeIds) {
-      const node = mirror.nodes.get(id);
-      if (node?.allocatedTo !== request.id) continue;
-      if (mirror.nodes.hasLockDirectory(id)) transaction.add('node', removeLockDirectory(node));
-      const changes = fate === 'free' ? { allocatedTo: null } : { allocatedTo: null, state: fate };
-      transaction.add('node', setNode(withNode(node, changes, clock.now(), 'launcher')));
-    }
+/**
+ * Removes a standby request, retrying until the session or the launcher ends.
+ * @param version - remove it only if it still has this version
+ * @returns false if it has another version
+ */
+export async function removeStandby(context: Context, { id }: RequestRecord, version?: number): Promise<boolean> {
+  const { zk, clock, logger, life } = context;
+  const epoch = zk.sessionEpoch;
+  while (!life.signal.aborted && zk.sessionEpoch === epoch) {
     try {
-      await transaction.commit(committer);
+      await zk.delete(requestPath(id), version);
       return true;
     } catch (error) {
-      if (!isRefusal(error) && !isZooKeeperError(error)) throw error;
-      await this.remove(request);
-      return false;
+      if (!isZooKeeperError(error)) throw error;
+      if (error.code === 'ZK_NO_NODE') return true;
+      if (error.code === 'ZK_BAD_VERSION') return false;
+      logger.debug('Could not remove a standby request; trying again', { requestId: id, error });
     }
+    await delay(clock, REMOVE_RETRY_MS);
   }
-
-  /** It goes with the session if not before. */
-  async remove(request: RequestRecord): Promise<void> {
-    await this.#remove(request, undefined);
-  }
-
-  /** As {@link remove}. @returns false when the request was changed meanwhile, and stays */
-  removeUnchanged(request: RequestRecord): Promise<boolean> {
-    return this.#remove(request, request.stat?.version);
-  }
-
-  async #remove(request: RequestRecord, version: number | undefined): Promise<boolean> {
-    const { zk, clock, logger } = this.#context;
-    const epoch = zk.sessionEpoch;
-    while (!this.#stopped && zk.sessionEpoch === epoch) {
-      try {
-        await zk.delete(requestPath(request.id), version);
-        return true;
-      } catch (error) {
-        if (!isZooKeeperError(error)) throw error;
-        if (error.code === 'ZK_NO_NODE') return true;
-        if (error.code === 'ZK_BAD_VERSION') return false;
-        logger.debug('Could not remove a standby request; trying again', { requestId: request.id, error });
-      }
-      await delay(clock, REMOVE_RETRY_MS);
-    }
-    return true;
-  }
+  return true;
 }

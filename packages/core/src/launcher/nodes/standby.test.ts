@@ -20,18 +20,18 @@ import {
 import { describe, expect, it } from 'vitest';
 import { LauncherRooms } from '../../../test/support/launcher-rooms.js';
 import type { ServiceWorld } from '../../../test/support/service-world.js';
-import { MinReady } from './standby.js';
+import { Standby } from './standby.js';
 
-async function standby({ isFirst = true } = {}) {
+async function setUp({ isFirst = true } = {}) {
   const rooms = await LauncherRooms.open();
   const { world } = rooms;
   if (!isFirst) await rooms.register({ launcherId: '0' as LauncherId });
-  const minReady = new MinReady(world.context, rooms.views);
+  const standby = new Standby(world.context, rooms.views);
   const session = world.zk.sessionId;
   const { requests } = world.context.mirror;
   return {
     world,
-    minReady,
+    standby,
     only: (): RequestRecord => {
       const [request, ...more] = requests.values();
       if (!request || more.length > 0) throw new Error(`there are ${requests.size} requests`);
@@ -55,8 +55,8 @@ async function standby({ isFirst = true } = {}) {
 
 describe('a standby node of another launcher', () => {
   /** A standby request of another launcher, the only one there is. */
-  async function othersRequest({ world, minReady, only }: Awaited<ReturnType<typeof standby>>): Promise<RequestId> {
-    minReady.checkAll();
+  async function othersRequest({ world, standby, only }: Awaited<ReturnType<typeof setUp>>): Promise<RequestId> {
+    standby.checkAll();
     await world.pass(100);
     await world.clock.run(world.other.delete(requestPath(only().id)));
     const fields = { labels: ['a'], requestor: 'NodePool:min-ready' };
@@ -75,7 +75,7 @@ describe('a standby node of another launcher', () => {
     encodeNode(newNode({ state: 'ready', labels: ['a'], provider: 'p', pool: 'main' }, world.clock.now()));
 
   it('is not missing while the mirror still reads that it was given free, and its request is gone', async () => {
-    const parts = await standby();
+    const parts = await setUp();
     const { world, only, answer } = parts;
     const id = await othersRequest(parts);
     const node = await world.createNode({ allocatedTo: id, externalId: 'x' });
@@ -94,7 +94,7 @@ describe('a standby node of another launcher', () => {
     ['has never been read as fulfilled, for its lock is held', true],
     ['and its node are told of together', false],
   ])('is not missing when its request %s', async (_how, isKnown) => {
-    const parts = await standby();
+    const parts = await setUp();
     const { world } = parts;
     const id = await othersRequest(parts);
     const lock = requestLockPath(id);
@@ -123,7 +123,7 @@ describe('a standby node of another launcher', () => {
   });
 
   it('is missing when its request went without one', async () => {
-    const parts = await standby();
+    const parts = await setUp();
     const { world } = parts;
     const id = await othersRequest(parts);
     const node = await world.createNode({ state: 'building', allocatedTo: id });
@@ -135,17 +135,17 @@ describe('a standby node of another launcher', () => {
     await world.pass(1_000);
 
     expect(world.context.mirror.requests.size).toBe(1);
-    parts.minReady.stop();
+    parts.standby.stop();
   });
 });
 
 describe('a launcher that is not the first of a label', () => {
   it('leaves the first one five seconds to ask, each time that a node is missing', async () => {
-    const { world, minReady } = await standby({ isFirst: false });
+    const { world, standby } = await setUp({ isFirst: false });
     const { mirror } = world.context;
     const { requests } = mirror;
     for (let i = 0; i < 2; i++) {
-      minReady.checkAll();
+      standby.checkAll();
       await world.pass(4_900);
       expect([i, requests.size]).toEqual([i, 0]);
       await world.pass(200);
@@ -160,15 +160,15 @@ describe('a launcher that is not the first of a label', () => {
       await world.clock.run(world.other.delete(nodePath(node)));
       await world.pass(50);
     }
-    minReady.stop();
+    standby.stop();
   });
 });
 
 describe('a standby request', () => {
   it('hands its node over although the answer to its creation was lost', async () => {
-    const { world, minReady, only, answer, isGone, ownerOf, sameSession } = await standby();
+    const { world, standby, only, answer, isGone, ownerOf, sameSession } = await setUp();
     world.loseAnswer((write) => write.startsWith(`create ${REQUESTS_ROOT}/`));
-    minReady.checkAll();
+    standby.checkAll();
     await world.pass(1_000);
     const request = only();
     const id = await world.createNode({ allocatedTo: request.id });
@@ -178,14 +178,14 @@ describe('a standby request', () => {
     expect(await ownerOf(id)).toBeNull();
     expect(await isGone(request)).toBe(true);
     expect([world.breaks, sameSession()]).toEqual([1, true]);
-    minReady.stop();
+    standby.stop();
   });
 
   it.each(['failed', 'fulfilled'] as const)(
     'is removed in the end when it has %s and its deletion is lost',
     async (state) => {
-      const { world, minReady, only, answer, isGone, sameSession } = await standby();
-      minReady.checkAll();
+      const { world, standby, only, answer, isGone, sameSession } = await setUp();
+      standby.checkAll();
       await world.pass(1_000);
       const request = only();
       world.loseRequest((write) => write === `delete ${requestPath(request.id)}`);
@@ -195,7 +195,7 @@ describe('a standby request', () => {
 
       expect(await isGone(request)).toBe(true);
       expect([world.breaks, sameSession()]).toEqual([1, true]);
-      minReady.stop();
+      standby.stop();
     },
   );
 });

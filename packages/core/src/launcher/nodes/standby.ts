@@ -1,36 +1,41 @@
-import { backoffMs, isZooKeeperError, type CancelTimer, type RequestRecord } from '@nodepool/zk-protocol';
+import {
+  backoffMs,
+  isZooKeeperError,
+  type CancelTimer,
+  type NodeRecord,
+  type RequestRecord,
+} from '@nodepool/zk-protocol';
 import type { Context } from '../state/context.js';
 import { planStandby } from '../plan/nodes.js';
 import { MIN_READY_REQUESTOR } from '../plan/rules.js';
 import type { PoolViews } from '../view/pool-views.js';
 import { ExpectedNodes } from './expected-nodes.js';
-import { StandbyRequests } from './standby-requests.js';
+import { isOwnRequest, releaseStandby, removeStandby, requestStandby } from './standby-requests.js';
 
 const RETRY = { firstMs: 1_000, longestMs: 300_000 };
-/** How long launchers that are not the first leave the first one to act. */
-const OTHERS_TURN_MS = 5_000;
-/** No node is asked for before no pool has been added for this long: launchers that start together must see each other. */
+/** How long other launchers leave missing nodes to the first one. */
+const FIRST_LAUNCHER_MS = 5_000;
+/** Request nodes only if no pool was added for this long: launchers that start together must see each other. */
 const REGISTRY_REST_MS = 300;
 
 interface LabelState {
-  /** Requests sent that the mirror does not show yet. */
+  /** Number of requests that are being created, and that the mirror does not show yet. */
   creating: number;
   failures: number;
-  /** Since when nodes are missing that no launcher has asked for. */
+  /** Since when nodes are missing that no launcher has requested. */
   missingSinceMs: number | undefined;
-  /** Not before this time. */
+  /** The earliest time of the next request. */
   notBeforeMs: number;
   cancel: CancelTimer | undefined;
 }
 
 /**
- * Keeps `min-ready` nodes of each label on standby: asks for what is missing as soon as it is missing, counting what
- * others have asked for, and hands the nodes over to everybody when they are ready.
+ * Keeps `min-ready` free nodes of each label: requests missing nodes at once, counting requests of all launchers, and
+ * deallocates the nodes when they are ready.
  */
-export class MinReady {
+export class Standby {
   readonly #context: Context;
   readonly #views: PoolViews;
-  readonly #requests: StandbyRequests;
   readonly #labels = new Map<string, LabelState>();
   readonly #expected: ExpectedNodes;
   readonly #unsubscribe: readonly (() => void)[];
@@ -41,20 +46,11 @@ export class MinReady {
   constructor(context: Context, views: PoolViews) {
     this.#context = context;
     this.#views = views;
-    this.#requests = new StandbyRequests(context);
     this.#expected = new ExpectedNodes(context);
-    const { events, mirror } = context;
-    const endListening = mirror.listen({
-      onNode: ({ before, after }) => {
-        for (const label of before?.labels ?? []) {
-          if (before?.state === 'ready' || (before && this.#expected.includes(label, before.id))) this.check(label);
-        }
-        if (before && !after) for (const label of this.#labels.keys()) this.#hurry(label);
-      },
-      onRequest: ({ before, after }) => this.#requestChanged(before, after),
-    });
+    const { events } = context;
     this.#unsubscribe = [
-      endListening,
+      events.on('nodeChanged', ({ before, after }) => this.#nodeChanged(before, after)),
+      events.on('requestChanged', ({ before, after }) => this.#requestChanged(before, after)),
       events.on('providerStarted', () => this.checkAll()),
       events.on('uploadsChanged', () => this.checkAll()),
     ];
@@ -62,7 +58,6 @@ export class MinReady {
 
   stop(): void {
     this.#stopped = true;
-    this.#requests.stop();
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
     for (const { cancel } of this.#labels.values()) cancel?.();
   }
@@ -72,15 +67,12 @@ export class MinReady {
     this.#poolAddedMs = this.#context.clock.now();
   }
 
-  /** Looks at all labels: at the start, after a reload, and periodically in case an event was missed. */
+  /** Checks all labels, e.g. at the start or after a reload. */
   checkAll(): void {
     for (const label of this.#context.config.now.labels.values()) if (label.minReady > 0) this.check(label.name);
   }
 
-  /**
-   * Looks at all labels now, in case an event was missed.
-   * @returns how many nodes were missing that no launcher had asked for
-   */
+  /** Checks all labels now, in case an event was missed. @returns the number of missing nodes that no launcher had requested */
   sweep(): number {
     let found = 0;
     for (const label of this.#context.config.now.labels.values())
@@ -88,12 +80,12 @@ export class MinReady {
     return found;
   }
 
-  /** Whether a node of the label is missing that no launcher has asked for. */
+  /** Whether a node of the label is missing that no launcher has requested. */
   isMissing(label: string): boolean {
     return this.#missing(label) > 0;
   }
 
-  /** Looks at one label, once for everything that happens in this turn. */
+  /** Checks one label, once for all changes of a turn. */
   check(label: string): void {
     if (this.#stopped || (this.#context.config.now.labels.get(label)?.minReady ?? 0) <= 0) return;
     if (this.#dirty) {
@@ -108,7 +100,7 @@ export class MinReady {
     });
   }
 
-  /** @returns how many nodes it asks for */
+  /** @returns the number of nodes it requests */
   #fill(label: string): number {
     if (this.#stopped || !this.#context.life.isServing || !this.#views.canLaunch(label)) return 0;
     const state = this.#stateOf(label);
@@ -119,9 +111,9 @@ export class MinReady {
     }
     const now = this.#context.clock.now();
     state.missingSinceMs ??= now;
-    // launchers that are not the first wait, so that no two ask for the same nodes
-    const othersTurnMs = this.#views.isFirstFor(label) ? 0 : state.missingSinceMs + OTHERS_TURN_MS - now;
-    const pauseMs = Math.max(state.notBeforeMs - now, this.#registryRestMs(), othersTurnMs);
+    // other launchers than the first one wait, so that no two request the same nodes
+    const firstMs = this.#views.isFirstFor(label) ? 0 : state.missingSinceMs + FIRST_LAUNCHER_MS - now;
+    const pauseMs = Math.max(state.notBeforeMs - now, this.#poolAddedMs + REGISTRY_REST_MS - now, firstMs);
     if (pauseMs > 0) {
       this.#checkLater(label, pauseMs);
       return 0;
@@ -149,7 +141,7 @@ export class MinReady {
     const { logger } = this.#context;
     state.creating++;
     try {
-      const id = await this.#requests.ask(label, null);
+      const id = await requestStandby(this.#context, label, null);
       this.#expected.requested(label, id);
       logger.info('Asked for a standby node', { requestId: id, label });
     } catch (error) {
@@ -159,6 +151,14 @@ export class MinReady {
     } finally {
       state.creating--;
     }
+  }
+
+  #nodeChanged(before: NodeRecord | undefined, after: NodeRecord | undefined): void {
+    if (!before) return;
+    for (const label of before.labels) {
+      if (before.state === 'ready' || this.#expected.includes(label, before.id)) this.check(label);
+    }
+    if (!after) for (const label of this.#labels.keys()) this.#retrySoon(label);
   }
 
   #requestChanged(before: RequestRecord | undefined, after: RequestRecord | undefined): void {
@@ -171,22 +171,20 @@ export class MinReady {
       return;
     }
     this.#expected.requested(label, request.id);
-    if (!before) this.check(label); // what was missing may not be missing any more
-    if (!this.#requests.isOwn(after)) return;
-    if (after.state === 'fulfilled') void this.#handOver(after, label);
-    else if (after.state === 'failed') void this.#giveUp(after, label);
+    if (!before) this.check(label); // it may supply the missing node
+    if (!isOwnRequest(this.#context, after)) return;
+    if (after.state === 'fulfilled') void this.#release(after, label);
+    else if (after.state === 'failed') {
+      this.#failed(label);
+      void removeStandby(this.#context, after);
+    }
   }
 
-  async #handOver(request: RequestRecord, label: string): Promise<void> {
-    if (!(await this.#requests.handOver(request))) return;
+  async #release(request: RequestRecord, label: string): Promise<void> {
+    if (!(await releaseStandby(this.#context, request))) return;
     const state = this.#stateOf(label);
     state.failures = 0;
     state.notBeforeMs = 0;
-  }
-
-  async #giveUp(request: RequestRecord, label: string): Promise<void> {
-    this.#failed(label);
-    await this.#requests.remove(request);
   }
 
   #failed(label: string): void {
@@ -197,8 +195,8 @@ export class MinReady {
     state.notBeforeMs = now + backoffMs(state.failures++, RETRY, random);
   }
 
-  /** A node went: there may be capacity now. */
-  #hurry(label: string): void {
+  /** A node is gone, so there may be capacity: shortens a long pause. */
+  #retrySoon(label: string): void {
     const state = this.#stateOf(label);
     if (state.failures === 0 || !state.cancel) return;
     const latestMs = this.#context.clock.now() + RETRY.firstMs;
@@ -207,10 +205,6 @@ export class MinReady {
     state.cancel();
     state.cancel = undefined;
     this.check(label);
-  }
-
-  #registryRestMs(): number {
-    return this.#poolAddedMs + REGISTRY_REST_MS - this.#context.clock.now();
   }
 
   #stateOf(label: string): LabelState {

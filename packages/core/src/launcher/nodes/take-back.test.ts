@@ -17,12 +17,12 @@ import {
 import { describe, expect, it } from 'vitest';
 import { launchingDrivers, LauncherRooms, standbyConfig } from '../../../test/support/launcher-rooms.js';
 import type { Provider } from '../../contract/driver.js';
-import { TakeBack } from './take-back.js';
+import { deallocateNode, deleteNode } from './take-back.js';
 
 /** A launcher's side of nodes of one provider. */
 async function setUp(changes: Partial<Provider> = {}) {
   const { world, providers } = await LauncherRooms.open(standbyConfig, launchingDrivers(changes));
-  const takeBack = new TakeBack(world.context, providers, new AbortController().signal);
+  const { signal } = new AbortController();
   const mirrored = (id: NodeId): NodeRecord => {
     const found = world.context.mirror.nodes.get(id);
     if (!found) throw new Error('the mirror does not show the node');
@@ -32,8 +32,8 @@ async function setUp(changes: Partial<Provider> = {}) {
     world,
     mirrored,
     create: async (fields: NodeFields) => mirrored(await world.createNode(fields)),
-    deallocate: (node: NodeRecord) => world.clock.run(takeBack.deallocate(node)),
-    remove: (node: NodeRecord) => world.clock.run(takeBack.delete(node)),
+    deallocate: (node: NodeRecord) => world.clock.run(deallocateNode(world.context, node)),
+    remove: (node: NodeRecord) => world.clock.run(deleteNode(world.context, node, providers.providerOf(node), signal)),
     nodes: () => world.clock.run(world.other.getChildren(NODES_ROOT)),
     entries: (id: NodeId) => world.clock.run(world.other.getChildren(nodeLockPath(id))),
     read: async (id: NodeId) => {
@@ -170,7 +170,7 @@ describe('a node with an instance', () => {
       startNodeCleanup: async ({ id }) => void (await queueForLock(id)),
     });
     const states: string[] = [];
-    world.context.mirror.listen({ onNode: ({ after }) => states.push(after?.state ?? 'gone') });
+    world.context.events.on('nodeChanged', ({ after }) => states.push(after?.state ?? 'gone'));
     const node = await create({ state: 'used', externalId: 'i-1' });
 
     await remove(node);

@@ -8,9 +8,8 @@ import {
   type Shortage,
 } from '../../contract/resources.js';
 import { ceilingsOf, describeCeiling } from './controls.js';
-import { LaunchAllowance } from './launch-allowance.js';
 import { reason } from './candidates.js';
-import { OrderLimits } from './order-limits.js';
+import { LaunchLimits } from './launch-limits.js';
 import { countOf } from './rules.js';
 import { amountText } from './texts.js';
 import type {
@@ -24,31 +23,31 @@ import type {
   RuleName,
 } from './types.js';
 
-/** What one request may get now, and what keeps it from getting the rest. */
+/** The nodes that one request may get now, and why it cannot get the others. */
 export interface Fit {
   readonly assignment: Assignment;
   /** First shortage met; `undefined` when everything fits. */
   readonly shortage: Reason | undefined;
-  /** The pool has capacity for it, but the provider has not. */
+  /** The pool has capacity for the request, but the provider has not. */
   readonly isProviderShort: boolean;
-  /** It was held against quota that is known, and that is what it lacks. */
+  /** The request exceeds a quota whose limits are known. */
   readonly isOverQuota: boolean;
 }
 
-/** A request or the unserved rest of one. */
+/** A request, or the unserved part of one. */
 export interface Demand {
   readonly request: RequestRecord;
-  /** Labels still to be served, in order. */
+  /** Labels without a node, in order. */
   readonly labels: readonly string[];
   /** Zone already chosen. */
   readonly az: string | null;
-  /** An accepted request has passed the tenant's limit already. */
+  /** The request has been accepted, so the tenant's limit does not apply again. */
   readonly accepted: boolean;
 }
 
 /**
- * What is still to give in one pool during one planning pass. Requests come in handling order; what an earlier one
- * takes or is kept for it is not seen by later ones.
+ * Remaining capacity of one pool during a planning pass. Requests come in handling order: nodes and capacity that an
+ * earlier one takes or reserves are not available to later ones.
  */
 export class Budget {
   readonly #view: PoolView;
@@ -57,17 +56,16 @@ export class Budget {
   readonly #taken = new Set<string>();
   #providerRest: Resources | undefined;
   readonly #poolRest: Resources;
-  /** What was free before anything was taken or kept. */
+  /** Free capacity at the start of the pass. */
   readonly #free: { readonly provider: Resources; readonly pool: Resources };
-  /** What is overrun by nodes that exist: it blocks every launch. */
+  /** Limits that existing nodes already exceed; they block every launch. */
   readonly #overrun: { readonly provider: Shortage | undefined; readonly pool: Shortage | undefined };
   readonly #offersByLabel = new Map<string, Offers>();
   readonly #tenantExtra = new Map<string, Resources>();
-  readonly #launches: LaunchAllowance;
-  readonly #orderLimits: OrderLimits;
-  /** Free nodes kept for requests that cannot be served yet, behind one that waits for capacity. */
+  readonly #limits: LaunchLimits;
+  /** Free nodes reserved for requests that cannot be served yet, behind one that waits for capacity. */
   readonly #heldBack = new Set<string>();
-  /** Something did not fit although the pool itself has capacity. */
+  /** A request did not fit although the pool itself has capacity. */
   #isProviderShort = false;
 
   constructor(view: PoolView) {
@@ -83,11 +81,10 @@ export class Budget {
     this.#providerRest = this.#applyCeilings();
     this.#free = { provider: { ...this.#providerRest }, pool: { ...this.#poolRest } };
     this.#overrun = { provider: findOverrun(this.#free.provider), pool: findOverrun(this.#free.pool) };
-    this.#launches = new LaunchAllowance(view);
-    this.#orderLimits = new OrderLimits(view);
+    this.#limits = new LaunchLimits(view);
   }
 
-  /** Operators may allow fewer nodes than the configuration and the cloud. @returns what is left of the provider */
+  /** Applies operators' orders that allow fewer nodes than configuration and cloud. @returns the provider's remaining capacity */
   #applyCeilings(): Resources | undefined {
     const quota = this.#quota;
     const { provider, pool } = ceilingsOf(this.#view);
@@ -102,7 +99,7 @@ export class Budget {
   fit(demand: Demand): Fit {
     const tenant = demand.accepted ? undefined : this.#tenantShortage(demand);
     if (tenant) return nothingFits(demand, tenant);
-    const scratch = new Scratch(demand.request, demand.az);
+    const scratch = newScratch(demand);
     const parts: AssignmentPart[] = [];
     for (const label of demand.labels) parts.push(this.#fitLabel(label, demand.request, parts, scratch));
     if (scratch.limited && !demand.accepted) return nothingFits(demand, scratch.limited);
@@ -113,10 +110,10 @@ export class Budget {
     return { assignment: { parts, complete, az }, shortage, isProviderShort, isOverQuota };
   }
 
-  /** Takes an assignment out of the budget; parts that wait are reserved, so that no later request gets them. */
+  /** Takes an assignment out of the budget, reserving capacity for its waiting parts. */
   take(demand: Demand, assignment: Assignment): void {
     for (const part of assignment.parts) this.#takePart(part);
-    this.#launches.take(assignment.parts.filter(({ source }) => source.kind === 'launch').length);
+    this.#limits.take(assignment.parts.filter(({ source }) => source.kind === 'launch').length);
     const tenant = demand.request.tenantName;
     if (tenant === null || demand.accepted) return;
     const extra = this.#tenantExtra.get(tenant) ?? {};
@@ -124,31 +121,31 @@ export class Budget {
     this.#tenantExtra.set(tenant, extra);
   }
 
-  /** What orders still allow of labels and images is kept for the demand: it is not overtaken on it. */
+  /** Reserves for the demand what operators' orders still allow, so that later requests do not overtake it. */
   keepOrdered({ labels }: Demand): void {
-    for (const label of labels) this.#orderLimits.take(label);
+    for (const label of labels) this.#limits.takeOrdered(label);
   }
 
-  /** What an assignment needs that is not made of nodes already there. */
+  /** Resources that an assignment needs beside existing nodes. */
   needOfRest({ parts }: Assignment): Resources {
     return this.#needOf(parts.filter(({ source }) => source.kind !== 'node').map(({ label }) => label));
   }
 
-  /** What a request behind one that waits for capacity keeps in vain: it is {@link take}n, and may have to go. */
+  /**
+   * Marks the nodes of an assignment as candidates for {@link findSpare}: the request reserves them, but cannot be served
+   * before one ahead of it that waits for capacity.
+   */
   holdBack(assignment: Assignment): void {
     for (const { source } of assignment.parts) if (source.kind === 'node') this.#heldBack.add(source.node.id);
   }
 
-  /** Keeps resources for a request that another pool or launcher works on. */
+  /** Reserves resources for a request of another pool or launcher. */
   reserve({ need, isInPool = false }: Pick<Reservation, 'need' | 'isInPool'>): void {
     if (isInPool) accumulate(this.#poolRest, limitedBy(need, this.#poolRest), -1);
     if (this.#providerRest) accumulate(this.#providerRest, limitedBy(need, this.#providerRest), -1);
   }
 
-  /**
-   * The free node idle longest that no request of this pass takes or waits for; failing that, one that is kept for a
-   * request which is behind the one that waits for capacity.
-   */
+  /** The longest idle node that no request of this pass takes; failing that, one that is only reserved, see {@link holdBack}. */
   findSpare(): NodeRecord | undefined {
     for (const node of this.#view.idleNodes()) if (!this.#taken.has(node.id)) return node;
     for (const node of this.#view.idleNodes()) if (this.#heldBack.has(node.id)) return node;
@@ -163,7 +160,7 @@ export class Budget {
       return;
     }
     if (!this.#view.launches) return;
-    this.#orderLimits.take(part.label);
+    this.#limits.takeOrdered(part.label);
     const need = this.#needOf([part.label]);
     if (this.#providerRest) accumulate(this.#providerRest, limitedBy(need, this.#providerRest), -1);
     accumulate(this.#poolRest, limitedBy(need, this.#poolRest), -1);
@@ -181,7 +178,7 @@ export class Budget {
     }
     const shortage = this.#view.launches
       ? this.#launchShortage(label, scratch)
-      : nothingFree(label, request.labels, earlier, this.#offers(label).nodes(this.#taken));
+      : nothingFree(label, request.labels, earlier, this.#offered(label));
     if (shortage) {
       scratch.shortage ??= shortage;
       return { label, source: { kind: 'wait' } };
@@ -192,7 +189,8 @@ export class Budget {
   }
 
   #findFree(label: string, scratch: Scratch): NodeRecord | undefined {
-    const free = scratch.freeNodes(label, () => this.#offers(label).nodes(this.#taken));
+    let free = scratch.free.get(label);
+    if (!free) scratch.free.set(label, (free = this.#offered(label)));
     for (let next = free.next(); !next.done; next = free.next()) {
       const node = next.value;
       if (scratch.nodes.has(node.id)) continue;
@@ -211,8 +209,8 @@ export class Budget {
   }
 
   /**
-   * A node serves several labels: one that an earlier part has may be the only one for this label, while that part can
-   * have another. Without this, a request could wait indefinitely beside nodes that are enough for it.
+   * Finds a node for the label among those given to earlier parts, which get another node instead. Nodes have several labels;
+   * without this, a request could wait indefinitely although the free nodes suffice.
    * @param asked - nodes that were tried already
    */
   #exchange(label: string, parts: AssignmentPart[], scratch: Scratch, asked: Set<string>): NodeRecord | undefined {
@@ -230,16 +228,28 @@ export class Budget {
     return undefined;
   }
 
-  #offers(label: string): Offers {
+  /** Free nodes of the label that no earlier request takes. */
+  *#offered(label: string): Generator<NodeRecord> {
     let offers = this.#offersByLabel.get(label);
-    if (!offers) this.#offersByLabel.set(label, (offers = new Offers(this.#view.freeNodes(label))));
-    return offers;
+    if (!offers) {
+      offers = { source: this.#view.freeNodes(label)[Symbol.iterator](), seen: [] };
+      this.#offersByLabel.set(label, offers);
+    }
+    if (offers.seen.some(({ id }) => this.#taken.has(id))) {
+      offers.seen = offers.seen.filter(({ id }) => !this.#taken.has(id));
+    }
+    yield* offers.seen;
+    for (let next = offers.source.next(); !next.done; next = offers.source.next()) {
+      if (this.#taken.has(next.value.id)) continue;
+      offers.seen.push(next.value);
+      yield next.value;
+    }
   }
 
   #launchShortage(label: string, scratch: Scratch): Reason | undefined {
-    scratch.limited ??= this.#orderLimits.findShortage(label, scratch.launched);
+    scratch.limited ??= this.#limits.findOrder(label, scratch.launched);
     if (scratch.limited) return scratch.limited;
-    const tooMany = this.#launches.shortage(scratch.launched.length);
+    const tooMany = this.#limits.findShortage(scratch.launched.length);
     if (tooMany) return tooMany;
     const { pool, provider } = this.#view;
     if (this.#quota.providerTotal === undefined && !pool.ignoreProviderQuota) {
@@ -291,17 +301,17 @@ export class Budget {
   }
 }
 
-/** What ends with a launch, and is no lack of quota. */
+/** Limits on the number of launches, as opposed to quota. */
 const TOO_MANY_LAUNCHES: ReadonlySet<RuleName> = new Set(['max-concurrency', 'launch-ramp']);
 
-/** Nothing is begun or kept for the demand. */
+/** The demand gets no nodes, and nothing is reserved for it. */
 function nothingFits({ az }: Demand, shortage: Reason): Fit {
   return { assignment: { parts: [], complete: false, az }, shortage, isProviderShort: false, isOverQuota: false };
 }
 
 /**
- * The reason of a request for a label of which it gets no more nodes.
- * @param parts - what the request has got so far
+ * Why a request gets no more nodes of a label.
+ * @param parts - assigned to the request so far
  * @param free - nodes of the label that no request ahead takes
  */
 function nothingFree(
@@ -328,12 +338,12 @@ function nothingFree(
   );
 }
 
-/** Leaves at most so many instances. */
+/** Lowers the remaining instances to a maximum. */
 function lower(rest: Resources, instances: number): void {
   rest['instances'] = Math.min(rest['instances'] ?? Infinity, instances);
 }
 
-/** A shortage in words: what requests ahead get or wait for is free, but not for this one. */
+/** A shortage in words. Capacity reserved for requests ahead is named separately. */
 function describe({ resource, needed, available }: Shortage, free: Resources, asking: string) {
   if (needed === 0) {
     const text = `${amountText(-available, resource)} more in use than allowed`;
@@ -346,57 +356,40 @@ function describe({ resource, needed, available }: Shortage, free: Resources, as
   return { text, details: kept > 0 ? { ...details, kept } : details };
 }
 
-/** Free nodes of one label, so that nodes taken early in a pass are stepped over once and not by every later request. */
-class Offers {
-  readonly #source: Iterator<NodeRecord>;
-  #seen: NodeRecord[] = [];
-
-  constructor(source: Iterable<NodeRecord>) {
-    this.#source = source[Symbol.iterator]();
-  }
-
-  *nodes(taken: ReadonlySet<string>): Generator<NodeRecord> {
-    if (this.#seen.length > 0 && this.#seen.some((node) => taken.has(node.id))) {
-      this.#seen = this.#seen.filter((node) => !taken.has(node.id));
-    }
-    yield* this.#seen;
-    for (let next = this.#source.next(); !next.done; next = this.#source.next()) {
-      if (taken.has(next.value.id)) continue;
-      this.#seen.push(next.value);
-      yield next.value;
-    }
-  }
+/** Free nodes of one label. Nodes taken early in a pass are skipped once, not by every later request. */
+interface Offers {
+  /** Nodes that were not looked at yet. */
+  readonly source: Iterator<NodeRecord>;
+  seen: NodeRecord[];
 }
 
 /** State while one demand is fitted. */
-class Scratch {
-  readonly nodes = new Set<string>();
-  readonly used: Resources = {};
+interface Scratch {
+  readonly request: RequestRecord;
+  az: string | null;
+  readonly nodes: Set<string>;
+  readonly used: Resources;
   /** Labels of the nodes to launch. */
-  readonly launched: string[] = [];
+  readonly launched: string[];
   shortage: Reason | undefined;
-  /** The order of an operator that forbids one of the launches. */
+  /** The operator's order that forbids one of the launches. */
   limited: Reason | undefined;
-  isProviderShort = false;
-  isKnown = true;
+  isProviderShort: boolean;
+  isKnown: boolean;
   /** Labels for which no part can exchange its node, until another part gets one. */
-  readonly inVain = new Set<string>();
-  readonly #free = new Map<string, Iterator<NodeRecord>>();
-
-  constructor(
-    readonly request: RequestRecord,
-    public az: string | null,
-  ) {}
-
-  /** The free nodes of a label from where the last look at them ended: what did not fit then does not fit later. */
-  freeNodes(label: string, all: () => Iterator<NodeRecord>): Iterator<NodeRecord> {
-    let free = this.#free.get(label);
-    if (!free) this.#free.set(label, (free = all()));
-    return free;
-  }
+  readonly inVain: Set<string>;
+  /** Free nodes of each label that were not examined yet: a node that did not fit once does not fit later. */
+  readonly free: Map<string, Iterator<NodeRecord>>;
 }
 
-/** The part of an amount whose names the limit knows. */
+function newScratch({ request, az }: Demand): Scratch {
+  return {
+    ...{ request, az, nodes: new Set(), used: {}, launched: [], inVain: new Set(), free: new Map() },
+    ...{ shortage: undefined, limited: undefined, isProviderShort: false, isKnown: true },
+  };
+}
+
+/** The part of an amount that the limit applies to. */
 function limitedBy(amount: Resources, limit: Resources): Resources {
   const part: Resources = {};
   for (const name in amount) if (name in limit) part[name] = amount[name] ?? 0;

@@ -15,7 +15,7 @@ export interface PoolFinding {
 }
 
 /** What a pool has at hand when it is asked. */
-export interface PoolDesk {
+export interface PoolState {
   readonly view: PoolView;
   /** Put back as it was. */
   readonly queue: RequestQueue;
@@ -29,8 +29,8 @@ export interface PoolDesk {
  * Judges one request, waiting or hypothetical, the way a planning pass does. Changes nothing; costs a planning pass,
  * however many requests wait.
  */
-export function explainInPool(request: RequestRecord, desk: PoolDesk): PoolFinding {
-  const { view, queue, paused, handled } = desk;
+export function explainInPool(request: RequestRecord, state: PoolState): PoolFinding {
+  const { view, queue, paused, handled } = state;
   if (handled === 'collecting') {
     const working = reason('accept', 'it is collecting nodes for the request', 'nothing: wait');
     return { action: 'handling', reason: working, position: undefined };
@@ -40,13 +40,13 @@ export function explainInPool(request: RequestRecord, desk: PoolDesk): PoolFindi
   const isGuest = handled === 'no' && !queue.has(request.id);
   if (isGuest) queue.put(request);
   try {
-    return findIn(planPool(view, paused, queue.groups()), request, desk);
+    return findIn(planPool(view, paused, queue.groups()), request, state);
   } finally {
     if (isGuest) queue.remove(request.id);
   }
 }
 
-function findIn(plan: PoolPlan, request: RequestRecord, { queue, paused: accepted, handled }: PoolDesk): PoolFinding {
+function findIn(plan: PoolPlan, request: RequestRecord, { queue, paused: accepted, handled }: PoolState): PoolFinding {
   const isIt = (item: { request: RequestRecord }) => item.request.id === request.id;
   const ahead = accepted.length + queue.countAhead(request); // accepted ones come before all that wait in the queue
   const paused = plan.paused.find(isIt);

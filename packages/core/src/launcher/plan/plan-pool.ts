@@ -5,27 +5,27 @@ import { reason } from './candidates.js';
 import { countOf, mayHaveCapacityElsewhere, MIN_READY_REQUESTOR } from './rules.js';
 import type { Assignment, PoolView, Reason, Reservation } from './types.js';
 
-/** An accepted request that waits for capacity, and what it still lacks. */
+/** An accepted request that waits for capacity, with its missing labels. */
 export interface PausedRequest {
   readonly request: RequestRecord;
   readonly missing: readonly string[];
   readonly az: string | null;
 }
 
-/** What one planning pass wants done, in handling order. */
+/** The decisions of one planning pass, in handling order. */
 export interface PoolPlan {
   readonly accept: readonly { request: RequestRecord; assignment: Assignment }[];
-  /** Accepted requests that can now get (more of) what they lack. */
+  /** Accepted requests that can now get some or all of their missing nodes. */
   readonly resume: readonly { request: RequestRecord; assignment: Assignment }[];
   /** Why requests that are or will be accepted still wait. */
   readonly paused: readonly { request: RequestRecord; reason: Reason }[];
-  /** Requests that must not wait for capacity. */
+  /** Standby requests: they are declined rather than left waiting for capacity. */
   readonly decline: readonly { request: RequestRecord; reason: Reason }[];
-  /** An unused ready node to delete, because a request waits for the capacity it takes. */
+  /** An unused ready node to delete, because a request waits for its capacity. */
   readonly release: NodeRecord | undefined;
   /**
-   * The first request left waiting although the pool itself has capacity; the other pools of the provider keep capacity
-   * of the provider for it.
+   * The first request that waits for the provider although the pool has capacity. The provider's other pools reserve
+   * provider capacity for it.
    */
   readonly head: Reservation | undefined;
   /** Why the first request of each group waits. */
@@ -33,22 +33,20 @@ export interface PoolPlan {
 }
 
 /**
- * Decides what a pool does with the requests waiting for it. Requests are taken in handling order; one that does not
- * fit keeps what it could get and what it lacks reserved, and the requests behind it are served from the remaining
- * capacity. So no request is overtaken on a resource that it needs, and no request waits for a resource that it does
- * not need.
+ * Decides what a pool does with its waiting requests, in handling order. If a request does not fit, the nodes it could get
+ * and the capacity it lacks are reserved, and later requests are served from the remaining capacity. So no request is
+ * overtaken on a resource that it needs, and none waits for a resource that it does not need.
  *
- * A request is looked at only when it heads its group: requests of one group want the same.
+ * Only the first request of each group is examined: requests of one group ask for the same.
  */
 export function planPool(view: PoolView, paused: readonly PausedRequest[], groups: Iterable<RequestGroup>): PoolPlan {
   const pass = new PlanningPass(view);
   pass.resumeAll(paused);
-  const heads = new HeadQueue(groups);
+  const heads = headsOf(groups);
   for (let head = heads.pop(); head !== undefined; head = heads.pop()) {
-    const request = head.group.requests[head.index];
-    if (request === undefined) continue;
+    const { group, index, request } = head;
     pass.keepForOthersBefore(request);
-    if (pass.offer(request, head.group.key)) heads.push(head.group, head.index + 1);
+    if (pass.offer(request, group.key)) insertHead(heads, group, index + 1);
   }
   return pass.finish();
 }
@@ -76,8 +74,8 @@ class PlanningPass {
   }
 
   /**
-   * Accepted requests come before all others; those of other pools of the provider and of other launchers are ordered
-   * together with ours.
+   * Serves accepted requests before all others. Those of the provider's other pools and of other launchers take their place
+   * in the same order.
    */
   resumeAll(paused: readonly PausedRequest[]): void {
     const foreign = [...this.#view.foreignReservations].sort((a, b) => compareRequests(a.request, b.request));
@@ -107,7 +105,7 @@ class PlanningPass {
     }
   }
 
-  /** Requests waiting in other pools of the provider get the provider's capacity in handling order as well. */
+  /** Reserves provider capacity for requests of the provider's other pools that come before this one. */
   keepForOthersBefore(request: RequestRecord): void {
     const elsewhere = (this.#elsewhere ??= [...(this.#view.waitingElsewhere ?? [])].sort((a, b) =>
       compareRequests(a.request, b.request),
@@ -118,7 +116,7 @@ class PlanningPass {
     }
   }
 
-  /** @returns true when the next request of the group is worth a look */
+  /** @returns whether to examine the next request of the group */
   offer(request: RequestRecord, group: string): boolean {
     const demand: Demand = { request, labels: request.labels, az: null, accepted: false };
     const { assignment, shortage, isProviderShort, isOverQuota } = this.#budget.fit(demand);
@@ -158,8 +156,8 @@ class PlanningPass {
   }
 
   /**
-   * Whether returned nodes could serve the request. One that waits for a host which is not there keeps nothing from
-   * others in the meantime: the host might never come back.
+   * Whether returned nodes could serve the request. A request that waits for an absent host reserves nothing: the host might
+   * never come back.
    */
   #isWithinReach(request: RequestRecord): boolean {
     if (this.#view.launches || !this.#view.presentNodes) return true;
@@ -172,44 +170,43 @@ class PlanningPass {
   #mayPause(request: RequestRecord, { rule }: Reason): boolean {
     const { pausesAtQuota, maxConcurrency } = this.#view;
     if (!pausesAtQuota || this.#paused) return false;
-    // one that needs more launches than there may ever be at once has to begin with some of them, or it could never be
-    // served
+    // a request that needs more launches than max-concurrency must start with a part of them, or it could never be served
     if (rule === 'max-concurrency') return request.labels.length > maxConcurrency;
     return rule === 'pool-full' && !mayHaveCapacityElsewhere(request, this.#view);
   }
 }
 
-/** Merges the groups in handling order. */
-class HeadQueue {
-  /** Sorted, the next one last: there are few groups. */
-  readonly #heads: { group: RequestGroup; index: number; request: RequestRecord }[] = [];
-
-  constructor(groups: Iterable<RequestGroup>) {
-    for (const group of groups) {
-      const request = group.requests[0];
-      if (request !== undefined) this.#heads.push({ group, index: 0, request });
-    }
-    this.#heads.sort((a, b) => compareRequests(b.request, a.request));
-  }
-
-  pop(): { group: RequestGroup; index: number } | undefined {
-    return this.#heads.pop();
-  }
-
-  push(group: RequestGroup, index: number): void {
-    const request = group.requests[index];
-    if (request === undefined) return;
-    let at = this.#heads.length;
-    while (at > 0) {
-      const before = this.#heads[at - 1];
-      if (before === undefined || compareRequests(before.request, request) >= 0) break;
-      at--;
-    }
-    this.#heads.splice(at, 0, { group, index, request });
-  }
+/** The request of a group that a planning pass considers next. */
+interface GroupHead {
+  readonly group: RequestGroup;
+  readonly index: number;
+  readonly request: RequestRecord;
 }
 
-/** A reason for a request that was not reached because an equal one before it waits. */
+/** The first request of each group, the next one in handling order last. */
+function headsOf(groups: Iterable<RequestGroup>): GroupHead[] {
+  const heads: GroupHead[] = [];
+  for (const group of groups) {
+    const [request] = group.requests;
+    if (request !== undefined) heads.push({ group, index: 0, request });
+  }
+  return heads.sort((a, b) => compareRequests(b.request, a.request));
+}
+
+/** Inserts the next request of a group, if it has one. A linear search, as there are few groups. */
+function insertHead(heads: GroupHead[], group: RequestGroup, index: number): void {
+  const request = group.requests[index];
+  if (request === undefined) return;
+  let at = heads.length;
+  while (at > 0) {
+    const before = heads[at - 1];
+    if (before === undefined || compareRequests(before.request, request) >= 0) break;
+    at--;
+  }
+  heads.splice(at, 0, { group, index, request });
+}
+
+/** The reason for a request that was not examined because an equal one ahead of it waits. */
 export function behindReason(ahead: Reason, position: number): Reason {
   const others = position === 1 ? 'another request' : `${position} requests`;
   return reason(ahead.rule, `behind ${others}; the first that wants the same waits: ${ahead.text}`, ahead.remedy, {

@@ -116,7 +116,7 @@ export interface PoolView {
   /** Nodes, in all pools, that are there or about to be made and that an order about a label or an image counts. */
   countOrdered?(order: ControlSubject): number;
   /** Labels switched off with `min-ready: -1`. */
-  readonly disabledLabels: ReadonlySet<string>;
+  readonly disabledLabels: Pick<ReadonlySet<string>, 'has'>;
   /** Registered pools of all launchers, this one included. */
   readonly registered: readonly PoolComponentRecord[];
   /** Requests accepted by this pool that wait for capacity, whose place comes first. */

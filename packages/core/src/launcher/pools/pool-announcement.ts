@@ -1,72 +1,42 @@
 import { newPoolComponent, withComponent, type PoolComponentRecord } from '@nodepool/zk-protocol';
+import { FIRST_POOL_PAUSE_MS } from '../health/first-pool.js';
+import { shortName } from '../registry/registration.js';
 import type { Context } from '../state/context.js';
 import type { LivePoolView } from '../view/pool-view.js';
-import { Registration } from '../registry/registration.js';
-import { shortName } from '../registry/short-name.js';
-import { FIRST_POOL_PAUSE_MS } from '../health/first-pool.js';
 
-/** A pool's entries in the registry, and where old launchers look if asked to. */
-export class PoolAnnouncement {
-  readonly #view: LivePoolView;
-  readonly #registration: Registration<PoolComponentRecord>;
-  readonly #legacy: Registration<PoolComponentRecord> | undefined;
-
-  /** @param isLegacy - also registers below `/nodepool/launchers`, where old launchers and an old Zuul look */
-  constructor(context: Context, view: LivePoolView, isLegacy: boolean) {
-    this.#view = view;
-    const { launcherId, pool, provider } = view;
-    const component = newPoolComponent({
-      hostname: shortName(context.hostname),
+/** The registry entry of a pool. */
+export function announce({ hostname, version }: Context, view: LivePoolView): PoolComponentRecord {
+  const { launcherId, pool, provider } = view;
+  return newPoolComponent({
+    ...{
+      hostname: shortName(hostname),
       state: 'running',
-      version: context.version,
+      version,
       launcherId,
       name: pool.name,
       providerName: provider,
-      supportedLabels: [...pool.labels.keys()],
-      priority: view.priority,
-      paused: view.yieldsPrecedence,
-      ...steeringOf(view),
-    });
-    this.#registration = new Registration(context.zk, component, context.logger);
-    if (isLegacy) this.#legacy = new Registration(context.zk, component, context.logger, launcherId);
-  }
-
-  /** True once the entry has been made; the registry may not show it yet. */
-  get made(): boolean {
-    return this.#registration.id !== undefined;
-  }
-
-  /** Registers, or registers again in a new session. */
-  async register(): Promise<void> {
-    await Promise.all([this.#registration.register(), this.#legacy?.register()]);
-  }
-
-  async remove(): Promise<void> {
-    await Promise.all([this.#registration.remove(), this.#legacy?.remove()]);
-  }
-
-  /** Publishes labels, priority and pause as they are now, if they changed. Returns at once. */
-  refresh(): void {
-    const { body } = this.#registration;
-    const { pool, priority, yieldsPrecedence: paused } = this.#view;
-    const { health, firstPoolPauseMs } = steeringOf(this.#view);
-    const supportedLabels = [...pool.labels.keys()];
-    const same =
-      body.priority === priority &&
-      body.paused === paused &&
-      (body.health ?? null) === health &&
-      (body.firstPoolPauseMs ?? null) === firstPoolPauseMs &&
-      body.supportedLabels.length === supportedLabels.length &&
-      body.supportedLabels.every((label, i) => label === supportedLabels[i]);
-    if (same) return;
-    this.#registration.update(withComponent(body, { supportedLabels, priority, paused, health, firstPoolPauseMs }));
-    this.#legacy?.update(this.#registration.body);
-  }
+    },
+    ...published(view),
+  });
 }
 
-/** What other launchers and people are told of the health of the provider, and of how the pool shares requests. */
-function steeringOf({ steering }: LivePoolView): Required<Pick<PoolComponentRecord, 'health' | 'firstPoolPauseMs'>> {
-  if (!steering) return { health: null, firstPoolPauseMs: 0 };
-  const { state } = steering.report().provider;
-  return { health: state === 'healthy' ? null : 'open', firstPoolPauseMs: FIRST_POOL_PAUSE_MS };
+/** The entry with the pool's current labels, priority, pause and health; the same object if none of them changed. */
+export function refreshed(entry: PoolComponentRecord, view: LivePoolView): PoolComponentRecord {
+  const now = published(view);
+  const isSame =
+    entry.priority === now.priority &&
+    entry.paused === now.paused &&
+    (entry.health ?? null) === now.health &&
+    (entry.firstPoolPauseMs ?? null) === now.firstPoolPauseMs &&
+    entry.supportedLabels.length === now.supportedLabels.length &&
+    entry.supportedLabels.every((label, i) => label === now.supportedLabels[i]);
+  return isSame ? entry : withComponent(entry, now);
+}
+
+/** What changes in an entry: among others the health of the provider, and how long requests are left to first pools. */
+function published({ pool, priority, yieldsPrecedence: paused, steering }: LivePoolView) {
+  const supportedLabels = [...pool.labels.keys()];
+  if (!steering) return { supportedLabels, priority, paused, health: null, firstPoolPauseMs: 0 };
+  const health = steering.report().provider.state === 'healthy' ? null : 'open';
+  return { supportedLabels, priority, paused, health, firstPoolPauseMs: FIRST_POOL_PAUSE_MS } as const;
 }

@@ -1,5 +1,6 @@
 import { encodeRequest, newRequest, REQUEST_LOCKS_ROOT, REQUESTS_ROOT, type RequestId } from '@nodepool/zk-protocol';
 import { describe, expect, it } from 'vitest';
+import { LostRequests } from '../requests/lost-requests.js';
 import { LauncherRooms } from '../../../test/support/launcher-rooms.js';
 import { configOf, servingDrivers } from '../../../test/support/serving-config.js';
 import { poolConfig } from '../../../test/support/pool-config.js';
@@ -10,14 +11,30 @@ import { RAMP } from '../health/ramp.js';
 /** A pool of labels `a` and `b`, at work. @param options - of the launches and of the provider */
 async function open(...options: Parameters<typeof servingDrivers>) {
   const rooms = await LauncherRooms.open(configOf(poolConfig('main', ['a', 'b'])), servingDrivers(...options));
-  const abandoned = rooms.abandonedRequests();
-  const pools = await rooms.openPools(abandoned);
+  const lost = new LostRequests(rooms.world.context, rooms.ledger);
+  const pools = await rooms.openPools(lost);
   const [pool] = pools.configured;
   if (!pool) throw new Error('no pool has been made');
-  return { rooms, abandoned, pool, world: rooms.world };
+  return { rooms, lost, pool, world: rooms.world };
 }
 
 describe('the queue of a pool', () => {
+  it('has the pool plan once for everything that happens in a turn', async () => {
+    const { pool, world } = await open();
+    let plans = 0;
+    world.context.events.on('planDue', () => plans++);
+
+    pool.wake();
+    pool.wake();
+    const before = plans;
+    await Promise.resolve();
+    const after = plans;
+    pool.wake();
+    await Promise.resolve();
+
+    expect([before, after, plans]).toEqual([0, 1, 2]);
+  });
+
   it('leaves a request alone that another process has locked, until the lock is given up', async () => {
     const { rooms, pool, world } = await open();
     const { clock, other } = world;
@@ -79,11 +96,11 @@ describe('the queue of a pool', () => {
   });
 
   it('does not lock a request whose leftovers are being removed, until they are gone', async () => {
-    const { rooms, abandoned, world } = await open();
+    const { rooms, lost, world } = await open();
     const id = '200-0000000000' as RequestId;
     const request = { ...newRequest({ labels: ['a'] }, 0), id };
     rooms.ledger.begin(request, []); // another pool works on it: its locks cannot be told from those left behind
-    abandoned.recover(id, world.zk.sessionEpoch);
+    lost.recover(id, world.zk.sessionEpoch);
     await rooms.ask(['a']);
     expect(await rooms.stateOf(id)).toBe('requested');
 

@@ -3,19 +3,22 @@ import { TaskSet } from '../../async/task-set.js';
 import { FIRST_POOL_PAUSE_MS, SLOW_POOL_PAUSE_MS } from '../health/first-pool.js';
 import { judgeStanding } from '../plan/rules.js';
 import type { Reason } from '../plan/types.js';
-import type { AbandonedRequests } from '../requests/abandoned.js';
+import type { LostRequests } from '../requests/lost-requests.js';
 import { isHopeless, refuse } from '../requests/refuse.js';
 import type { RequestTools } from '../requests/request.js';
 import type { Context } from '../state/context.js';
+import { Retries } from '../state/retries.js';
 import type { PoolDemand } from '../view/pool-demand.js';
-import { Retries } from './retries.js';
 
-/** What takes requests in. */
+/** Short, so that many pools that decline one request at the same time are done within about a second. */
+const RETRY = { firstMs: 25, longestMs: 500 };
+
+/** The objects that the queue of a pool uses. */
 export interface QueueTools extends RequestTools {
-  readonly abandoned: AbandonedRequests;
+  readonly lost: LostRequests;
 }
 
-/** Takes in the requests that are a pool's business, and refuses those that it can never serve. */
+/** Queues the requests that a pool may serve, and declines those that it can never serve. */
 export class PoolQueue {
   readonly #context: Context;
   readonly #tools: QueueTools;
@@ -23,51 +26,66 @@ export class PoolQueue {
   /** Requests that are being declined. */
   readonly #refusing = new Set<RequestId>();
   readonly #refusals = new TaskSet();
-  readonly #retries: Retries;
+  /** Requests to consider again after a pause, as no event may announce that they can be. */
+  readonly #retries: Retries<RequestId>;
+  #isPlanDue = false;
 
   constructor(context: Context, tools: QueueTools) {
     this.#context = context;
     this.#tools = tools;
     this.#demand = tools.view.demand;
     this.#retries = new Retries(context);
-    this.#retries.onOver((id) => this.lookAgain(id));
-    this.#demand.first.onOver((id) => this.lookAgain(id));
   }
 
-  /** Looks at every request, e.g. after the configuration or the registered pools changed. */
+  /** Whether a planning pass is due in this turn. */
+  get isPlanDue(): boolean {
+    return this.#isPlanDue;
+  }
+
+  /** Emits `planDue` at the end of the turn, once for all its changes. */
+  planSoon(): void {
+    if (this.#isPlanDue) return;
+    this.#isPlanDue = true;
+    queueMicrotask(() => {
+      this.#isPlanDue = false;
+      this.#context.events.emit('planDue', { pool: this.#tools.view });
+    });
+  }
+
+  /** Considers every request, e.g. after the configuration or the registered pools changed. */
   reconsiderAll(): void {
     if (!this.#tools.view.isRegistered) return;
     for (const request of this.#context.mirror.requests.values()) {
       if (request.state === 'requested') this.consider(request);
     }
-    this.#demand.planSoon();
+    this.planSoon();
   }
 
-  /** Looks at a request once more. */
-  lookAgain(id: RequestId): void {
+  /** Considers a request again. */
+  readonly reconsider = (id: RequestId): void => {
     const request = this.#context.mirror.requests.get(id);
     if (!request) this.#retries.forget(id);
     else if (!this.#tools.view.stopping) this.consider(request);
-    this.#demand.planSoon();
-  }
+    this.planSoon();
+  };
 
-  /** Judges a request that was read, changed, or may be judged differently now. */
+  /** Considers a request that was read or changed, or that may be judged differently now. */
   consider(request: RequestRecord): void {
     if (this.#isHeldBack(request.id)) return;
     const { first } = this.#demand;
     const isLocked = request.state === 'requested' && this.#context.mirror.requests.contenders(request.id) > 0;
     if (request.state !== 'requested' || isLocked) first.taken(request.id);
     if (isLocked)
-      this.#leaveQueue(request.id); // when its lock is given up, it is looked at again
+      this.#leaveQueue(request.id); // the release of the lock leads back here
     else this.#judge(request);
   }
 
-  /** It is being worked on or written by this pool, or is about to be looked at again. */
+  /** Whether this pool works on the request or writes it, or will consider it again anyway. */
   #isHeldBack(id: RequestId): boolean {
     return (
       this.#demand.atWork.has(id) ||
       this.#refusing.has(id) ||
-      this.#tools.abandoned.isRecovering(id) ||
+      this.#tools.lost.isRecovering(id) ||
       this.#retries.isPausing(id)
     );
   }
@@ -85,59 +103,60 @@ export class PoolQueue {
       return;
     }
     const { waiting } = this.#demand;
-    if (waiting.put(request)) this.#demand.planSoon();
+    if (waiting.put(request)) this.planSoon();
     events.emit('requestQueued', { pool: view, request, group: waiting.groupOf(request.id) ?? '' });
   }
 
-  /** Other pools with capacity get more time to take the request where the provider is slow or fails. */
+  /** Leaves the request to its first pool for a moment, or for longer while the provider is slow or fails. */
   #leaveToFirst(id: RequestId): void {
     const { steering, registered } = this.#tools.view;
     if (!steering || registered.length <= 1) return;
     const isBad = steering.isSlow || !steering.isWell;
-    this.#demand.first.note(id, isBad ? SLOW_POOL_PAUSE_MS : FIRST_POOL_PAUSE_MS);
+    this.#demand.first.note(id, isBad ? SLOW_POOL_PAUSE_MS : FIRST_POOL_PAUSE_MS, this.reconsider);
   }
 
   #leaveQueue(id: RequestId): void {
-    if (this.#demand.waiting.remove(id)) this.#demand.planSoon();
+    if (this.#demand.waiting.remove(id)) this.planSoon();
   }
 
-  /** The request's znode is gone. */
+  /** The request's znode was deleted. */
   requestGone(id: RequestId): void {
     this.#demand.first.forget(id);
     this.#retries.forget(id);
     this.#leaveQueue(id);
   }
 
-  /** Declines a request. @param why - missing: every pool has declined it, so that it becomes `failed` */
+  /** Declines a request. @param why - omit if every pool has declined it, so that it becomes `failed` */
   refuse(request: RequestRecord, why?: Reason): void {
     const { id } = request;
     this.#refusing.add(id);
     const refusal = refuse(this.#context, this.#tools, request, why).then(
       (result) => {
         this.#refusing.delete(id);
-        if (result === 'busy' || result === 'changed') this.#retries.pause(id);
-        if (result === 'done') this.lookAgain(id); // meanwhile the last pool that had not declined it may have left
+        if (result === 'busy' || result === 'changed') this.scheduleCheck(id);
+        if (result === 'done') this.reconsider(id); // the last pool that had not declined it may have left meanwhile
       },
       (error: unknown) => {
         this.#refusing.delete(id);
         this.#context.logger.warn('Could not decline a request', { requestId: id, error });
-        this.#retries.pause(id);
+        this.scheduleCheck(id);
       },
     );
     void this.#refusals.track(refusal);
   }
 
-  /** Looks at a request again after a pause: no event may tell when what is in its way ends. @param firstMs - of the first pause */
-  lookAgainLater(id: RequestId, firstMs?: number): void {
-    this.#retries.pause(id, firstMs);
+  /** Considers a request again after a pause. @param firstMs - length of its first pause */
+  scheduleCheck(id: RequestId, firstMs = RETRY.firstMs): void {
+    const longestMs = Math.max(firstMs, RETRY.longestMs);
+    this.#retries.schedule(id, { firstMs, longestMs }, () => this.reconsider(id));
   }
 
-  /** Nothing is left to do for the request here. */
+  /** The work on the request is done: it will not be considered again. */
   forget(id: RequestId): void {
     this.#retries.forget(id);
   }
 
-  /** No pause of a request ends any more. */
+  /** Cancels all pauses. */
   stopTimers(): void {
     this.#retries.stop();
     this.#demand.first.close();

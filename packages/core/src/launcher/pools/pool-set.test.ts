@@ -130,7 +130,7 @@ describe('a pool that has left the configuration', () => {
     const waiting = await rooms.ask(['a']);
     world.context.events.emit('waitChanged', { provider: 'p', pool: 'main' });
 
-    expect(rooms.ledger.reservations.of('p', 'main')).toMatchObject([{ request: { id: waiting } }]);
+    expect(rooms.ledger.reservationsOf('p', 'main')).toMatchObject([{ request: { id: waiting } }]);
   });
 });
 

@@ -1,9 +1,10 @@
-import type { NodeRecord, RequestId } from '@nodepool/zk-protocol';
+import type { RequestId } from '@nodepool/zk-protocol';
 import type { Config } from '../../contract/config.js';
 import type { PoolLoad } from '../../contract/pool-load.js';
 import type { SteeringSet } from '../health/steering-set.js';
 import type { ProviderRunner } from '../providers/provider-runner.js';
 import type { ProviderSet } from '../providers/provider-set.js';
+import type { RequestWork } from '../requests/request.js';
 import type { Context } from '../state/context.js';
 import { poolKey } from '../state/pool-key.js';
 import { LivePoolView } from '../view/pool-view.js';
@@ -11,28 +12,28 @@ import type { PoolViews } from '../view/pool-views.js';
 import { Pool } from './pool.js';
 import type { PoolTools } from './pool-work.js';
 
-/** What all pools of a launcher use. */
+/** The objects that all pools of a launcher use. */
 export interface PoolSetTools extends Omit<PoolTools, 'view'> {
   readonly providers: ProviderSet;
   readonly steering: SteeringSet;
-  /** Of the configured pools; filled here. */
+  /** Views of the configured pools, maintained by the set. */
   readonly views: PoolViews;
 }
 
 /**
- * The pools of a launcher. A reload keeps those that are still configured; one that was removed ends what it had begun.
- * What happens around pools finds the pools that it concerns here.
+ * The pools of a launcher. A reload keeps pools that are still configured; a removed pool finishes its work. Passes events on
+ * to the pools that they concern.
  */
 export class PoolSet {
   readonly #context: Context;
   readonly #tools: PoolSetTools;
   readonly #announceLegacy: boolean;
   readonly #pools = new Map<string, Pool>();
-  /** Pools that left the configuration and still work on what they had accepted. */
+  /** Pools that left the configuration and are still finishing their work. */
   readonly #leaving = new Set<Pool>();
   readonly #unsubscribe: readonly (() => void)[];
 
-  /** @param announceLegacy - pools also register below `/nodepool/launchers` */
+  /** @param announceLegacy - also register pools below `/nodepool/launchers` */
   constructor(context: Context, tools: PoolSetTools, announceLegacy: boolean) {
     this.#context = context;
     this.#tools = tools;
@@ -40,12 +41,12 @@ export class PoolSet {
     this.#unsubscribe = [...this.#followRecords(), ...this.#followEvents()];
   }
 
-  /** Those of the configuration in force. */
+  /** The pools of the configuration in force. */
   get configured(): readonly Pool[] {
     return [...this.#pools.values()];
   }
 
-  /** Load of each of them. */
+  /** The load of each configured pool. */
   loads(): PoolLoad[] {
     return this.configured.map(({ view, load }) => {
       const { provider, pool, launchLimit } = view;
@@ -56,8 +57,8 @@ export class PoolSet {
   // --- configuration ----------------------------------------------------------------------------------------------
 
   /**
-   * Lets the pools go that are not in the configuration. From now on the others count as candidates for requests, also
-   * those that are yet to be made, until {@link settleCandidates}.
+   * Starts to drain pools that are not in the configuration. Until {@link settleCandidates}, all pools of the configuration
+   * count as candidates for requests, including those that do not exist yet.
    */
   prepare(config: Config): void {
     this.#tools.registry.expect(config);
@@ -85,7 +86,8 @@ export class PoolSet {
         continue;
       }
       const launcherId = registry.idOf(key);
-      const view = new LivePoolView(this.#context, { runner, pool: config, launcherId, registry, steering, ledger });
+      const options = { runner, pool: config, launcherId, registry, steering, ledger };
+      const view = new LivePoolView<RequestWork>(this.#context, options);
       const pool = new Pool(this.#context, { ...this.#tools, view }, this.#announceLegacy);
       this.#pools.set(key, pool);
       views.add(key, view);
@@ -95,12 +97,12 @@ export class PoolSet {
     await Promise.all(starting);
   }
 
-  /** The configuration is in force, or could not be: pools that were not made will never serve anything. */
+  /** The configuration has been applied, perhaps in part: pools that were not created are no candidates any more. */
   settleCandidates(): void {
     if (this.#tools.registry.keepOnly(new Set(this.#pools.keys()))) this.reconsiderAll();
   }
 
-  /** The pool ends what it has begun. */
+  /** Drains a removed pool. */
   #leave(leaving: Pool): void {
     this.#leaving.add(leaving);
     const { provider, pool } = leaving.view;
@@ -118,25 +120,20 @@ export class PoolSet {
   // --- events -----------------------------------------------------------------------------------------------------
 
   #followRecords(): (() => void)[] {
-    const { mirror, controls } = this.#context;
-    const { requests } = mirror;
+    const { events, mirror } = this.#context;
     return [
-      mirror.listen({
-        onRequest: ({ before, after }) => this.#each((pool) => pool.requestChanged(before, after)),
-        onRequestLock: (id) => {
-          const request = requests.get(id);
-          if (request?.state === 'requested') this.#each((pool) => pool.requestLockChanged(request));
-        },
-        onFree: (node, isFree) => isFree && this.#ofProvider(node.provider, (pool) => pool.nodeFree(node)),
-        onNode: ({ before, after }) => this.#nodeChanged(before, after),
+      events.on('requestChanged', ({ before, after }) => this.#each((pool) => pool.requestChanged(before, after))),
+      events.on('requestLockChanged', ({ id }) => {
+        const request = mirror.requests.get(id);
+        if (request?.state === 'requested') this.#each((pool) => pool.requestLockChanged(request));
       }),
-      this.#tools.registry.onChange((change) => this.#each((pool) => pool.poolsChanged(change))),
-      controls.onChange(() => this.#each((pool) => pool.standingChanged())),
+      events.on('nodeFree', ({ node }) => this.#ofProvider(node.provider, (pool) => pool.nodeFree(node))),
+      events.on('nodeChanged', ({ before, after }) => {
+        if (before && !after) this.#ofProvider(before.provider, (pool) => pool.nodeGone());
+      }),
+      events.on('poolChanged', (change) => this.#each((pool) => pool.poolsChanged(change))),
+      events.on('ordersChanged', () => this.#each((pool) => pool.standingChanged())),
     ];
-  }
-
-  #nodeChanged(before: NodeRecord | undefined, after: NodeRecord | undefined): void {
-    if (before && !after) this.#ofProvider(before.provider, (pool) => pool.nodeGone());
   }
 
   #followEvents(): (() => void)[] {
@@ -151,12 +148,13 @@ export class PoolSet {
       events.on('healthChanged', ({ provider }) => this.#ofProvider(provider, (pool) => pool.standingChanged())),
       events.on('launchEnded', ({ launch }) => this.#ofProvider(launch.provider, (pool) => pool.launchEnded(launch))),
       events.on('waitChanged', ({ provider, pool }) => this.#named(provider, pool, (each) => each.waitChanged())),
-      events.on('requestRecovered', ({ request }) => this.#lookAgain(request)),
+      events.on('planDue', ({ pool }) => this.#each((each) => each.view === pool && each.plan())),
+      events.on('requestRecovered', ({ request }) => this.#reconsider(request)),
       events.on('registrySettled', () => this.reconsiderAll()),
     ];
   }
 
-  /** @param pool - missing: in all pools of the provider */
+  /** @param pool - `undefined`: all pools of the provider */
   #capacityChanged(provider: string, pool?: string): void {
     for (const each of this.#pools.values()) {
       const { view } = each;
@@ -164,13 +162,13 @@ export class PoolSet {
     }
   }
 
-  /** Everything may be different, as after a gap in what the caches saw. */
+  /** Considers all requests in all pools, e.g. after the caches were read again. */
   reconsiderAll(): void {
     for (const pool of this.#pools.values()) pool.reconsiderAll();
   }
 
-  #lookAgain(id: RequestId): void {
-    for (const pool of this.#pools.values()) pool.lookAgain(id);
+  #reconsider(id: RequestId): void {
+    for (const pool of this.#pools.values()) pool.reconsider(id);
   }
 
   /** Pools of one provider share its quota. */
@@ -180,41 +178,41 @@ export class PoolSet {
     }
   }
 
-  #ofProvider(provider: string | null, tell: (pool: Pool) => void): void {
-    this.#each((pool) => pool.view.provider === provider && tell(pool));
+  #ofProvider(provider: string | null, act: (pool: Pool) => void): void {
+    this.#each((pool) => pool.view.provider === provider && act(pool));
   }
 
-  /** Also one of that name that is leaving; before the configured one, whose reservations are to remain. */
-  #named(provider: string, name: string, tell: (pool: Pool) => void): void {
+  /** Calls pools of the name: removed ones first, so that the reservations of the configured one remain. */
+  #named(provider: string, name: string, act: (pool: Pool) => void): void {
     for (const pool of this.#leaving) {
-      if (pool.view.provider === provider && pool.view.pool.name === name) tell(pool);
+      if (pool.view.provider === provider && pool.view.pool.name === name) act(pool);
     }
     const configured = this.#pools.get(poolKey(provider, name));
-    if (configured) tell(configured);
+    if (configured) act(configured);
   }
 
-  #each(tell: (pool: Pool) => unknown): void {
-    for (const pool of this.#all()) tell(pool);
+  #each(act: (pool: Pool) => unknown): void {
+    for (const pool of this.#all()) act(pool);
   }
 
-  /** A periodic sweep, in case a watch event was missed. @returns how many requests were found waiting without a reason */
+  /** Plans in all pools, in case a watch event was missed. @returns how many requests they serve */
   sweep(): number {
     return [...this.#pools.values()].reduce((sum, pool) => sum + pool.sweep(), 0);
   }
 
-  /** All work is void: its locks are gone. */
+  /** The session has ended: abandons all work, as its locks are gone. */
   sessionLost(cause: Error): void {
     this.#each((pool) => pool.sessionLost(cause));
   }
 
-  /** Registers the pools in the new session. Rejects when that one is lost too. */
+  /** Registers the pools in the new session. Rejects if that one is lost too. */
   async sessionRenewed(): Promise<void> {
     await Promise.all([...this.#pools.values()].map((pool) => pool.register()));
   }
 
   // --- end --------------------------------------------------------------------------------------------------------
 
-  /** Accepts nothing more. Resolves when all that was accepted has come to its end. */
+  /** Accepts no more requests. Resolves when the work on accepted ones has ended. */
   async drain(): Promise<void> {
     this.#tools.registry.keepOnly(new Set());
     await Promise.all([...this.#all()].map((pool) => pool.drain()));

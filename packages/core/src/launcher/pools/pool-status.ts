@@ -1,28 +1,28 @@
 import type { Resources } from '@nodepool/zk-protocol';
 import type { Pool } from './pool.js';
 
-/** A pool of this launcher in numbers. Limits that do not exist are left out. */
+/** The state of one of this launcher's pools in numbers. Limits that do not exist are left out. */
 export interface PoolStatus {
   readonly provider: string;
   readonly pool: string;
   readonly launcherId: string;
   readonly labels: readonly string[];
-  /** Requests being worked on. */
+  /** Number of requests at work. */
   readonly handling: number;
   readonly waiting: number;
-  /** Of those being worked on, how many wait for capacity. */
+  /** Number of requests at work that wait for capacity. */
   readonly paused: number;
   readonly maxServers: number;
-  /** Use by the pool's nodes, launches under way included. */
+  /** Use by the pool's nodes, including launches in progress. */
   readonly used: Resources;
   readonly providerUsed: Resources;
-  /** Limits of the provider without foreign use; `undefined` while unknown. */
+  /** Limits of the provider, net of foreign use; `undefined` while unknown. */
   readonly providerLimits: Resources | undefined;
-  /** What accepted requests wait for, by request. */
+  /** Resources that accepted requests wait for. */
   readonly reservations: readonly { readonly requestId: string; readonly need: Resources }[];
 }
 
-/** What one pool has, uses and keeps for requests. */
+/** Describes limits, use and reservations of one pool. */
 export function describePool({ load, view }: Pool): PoolStatus {
   const { quota, pool, provider, launcherId } = view;
   return {

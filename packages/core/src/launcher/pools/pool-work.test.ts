@@ -158,12 +158,12 @@ describe('a full pool at work', () => {
     const { rooms, world, first, waiting } = await full();
     const freed: string[] = [];
     world.context.events.on('capacityFreed', ({ pool }) => freed.push(pool));
-    const kept = rooms.ledger.reservations.besides('p', 'other');
+    const kept = rooms.ledger.reservationsBesides('p', 'other');
 
     await rooms.returnNodes(first);
 
     expect(kept).toMatchObject([{ request: { id: waiting }, need: { instances: 1 } }]);
-    expect(rooms.ledger.reservations.besides('p', 'other')).toEqual([]);
+    expect(rooms.ledger.reservationsBesides('p', 'other')).toEqual([]);
     expect(freed).toContain('main');
   });
 });

@@ -13,13 +13,15 @@ import { serve } from '../requests/serve.js';
 import type { Context } from '../state/context.js';
 import { releaseNode } from '../state/expire-node.js';
 import type { PoolDemand } from '../view/pool-demand.js';
+import type { LivePoolView } from '../view/pool-view.js';
 import type { PoolQueue, QueueTools } from './pool-queue.js';
 
-/** A request that has given way is not taken up again before the capacity it freed has reached others. */
+/** Pause after a request gave way, in which other requests get the capacity that it freed. */
 const GAVE_WAY_PAUSE_MS = 30_000;
 
-/** What the requests of a pool are served with. */
+/** The objects that the work of a pool uses. */
 export interface PoolTools extends QueueTools {
+  readonly view: LivePoolView<RequestWork>;
   readonly ledger: Ledger;
 }
 
@@ -27,9 +29,8 @@ export interface PoolTools extends QueueTools {
 export class PoolWork {
   readonly #context: Context;
   readonly #tools: PoolTools;
-  readonly #demand: PoolDemand;
+  readonly #demand: PoolDemand<RequestWork>;
   readonly #queue: PoolQueue;
-  readonly #atWork = new Map<RequestId, RequestWork>();
   readonly #running = new TaskSet();
 
   constructor(context: Context, tools: PoolTools, queue: PoolQueue) {
@@ -37,16 +38,11 @@ export class PoolWork {
     this.#tools = tools;
     this.#queue = queue;
     this.#demand = tools.view.demand;
-    this.#demand.onPlanDue(() => this.#run());
   }
 
-  get(id: RequestId): RequestWork | undefined {
-    return this.#atWork.get(id);
-  }
-
-  /** Plans now, in case a watch event was missed. @returns how many requests could be served that no event had woken */
+  /** Plans now, in case a watch event was missed. @returns how many requests it serves */
   sweep(): number {
-    if (this.#demand.isPlanDue || !this.#canPlan) return 0;
+    if (this.#queue.isPlanDue || !this.#canPlan) return 0;
     const plan = this.#plan();
     this.#carryOut(plan);
     return plan.accept.length + plan.resume.length;
@@ -58,7 +54,8 @@ export class PoolWork {
     return serves && this.#demand.isSome;
   }
 
-  #run(): void {
+  /** Plans, and carries out the plan. */
+  run(): void {
     const { view } = this.#tools;
     const { events } = this.#context;
     if (view.stopping) return;
@@ -79,11 +76,11 @@ export class PoolWork {
     return planPool(view, paused, this.#demand.waiting.groups());
   }
 
-  /** An accepted request that the pool can no longer hold, or that wants what it no longer has, is put back. */
+  /** Whether the pool can still serve an accepted request; if not, the request is returned to the queue. */
   #isServed({ request }: PausedRequest): boolean {
     const { view } = this.#tools;
     const isServed = !judgeDecline(request, view) && !judgeControls(request, view) && view.maxConcurrency !== 0;
-    if (!isServed) this.#atWork.get(request.id)?.tell('hopeless');
+    if (!isServed) this.#demand.atWork.get(request.id)?.tell('hopeless');
     return isServed;
   }
 
@@ -94,11 +91,11 @@ export class PoolWork {
     if (plan.release) void releaseNode(this.#context, plan.release, 'a request waits for the capacity it takes');
   }
 
-  /** The first request that waits for capacity of the provider; the pools of the provider keep that capacity for it. */
+  /** Reserves capacity of the provider for the first request that waits for it. */
   keepFor(head: Reservation | undefined): void {
     const { view, ledger } = this.#tools;
     const { provider, pool } = view;
-    if (ledger.reservations.setHead(provider, pool.name, head)) {
+    if (ledger.reserveHead(provider, pool.name, head)) {
       this.#context.events.emit('capacityFreed', { provider, pool: pool.name });
     }
   }
@@ -106,11 +103,11 @@ export class PoolWork {
   // --- requests at work -------------------------------------------------------------------------------------------
 
   #accept(request: RequestRecord, assignment: Assignment): void {
-    const { view, abandoned } = this.#tools;
-    if (abandoned.isRecovering(request.id)) return; // it keeps its place until it is looked at again
+    const { view, lost } = this.#tools;
+    if (lost.isRecovering(request.id)) return; // it keeps its place until it is considered again
     if (judgeHealth(request, view) || (view.steering?.isSlow && view.leftTo(request))) {
-      this.#demand.waiting.remove(request.id); // another one accepted in this pass is the probe
-    } else if (view.drivers.of(request).imagesAvailable()) {
+      this.#demand.waiting.remove(request.id); // another request accepted in this pass is the probe
+    } else if (view.handlerOf(request).imagesAvailable()) {
       this.#work(request, assignment);
     } else {
       this.#decline(request, imagesUnavailable(request.labels));
@@ -122,13 +119,12 @@ export class PoolWork {
     this.#queue.refuse(request, reason);
   }
 
-  /** Begins to work on a request with the nodes of the assignment, unless one of them is no longer free. */
+  /** Starts the work on a request, unless a node of the assignment is not free any more. */
   #work(request: RequestRecord, assignment: Assignment): void {
     const { view, ledger } = this.#tools;
     const { id } = request;
     const work = new RequestWork(this.#context, this.#tools, request);
     if (!this.#claim(assignment, work)) return;
-    this.#atWork.set(id, work);
     this.#demand.atWork.set(id, work);
     const needs = request.labels.map((label) => view.needOf(label));
     ledger.begin(request, needs);
@@ -138,9 +134,9 @@ export class PoolWork {
     this.#context.events.emit('requestTaken', { pool: view, id });
   }
 
-  /** Gives more nodes to a request that waits for capacity. */
+  /** Gives nodes to a request that waits for capacity. */
   #resume(id: RequestId, assignment: Assignment): void {
-    const work = this.#atWork.get(id);
+    const work = this.#demand.atWork.get(id);
     if (work && this.#claim(assignment, work)) work.resume(assignment);
   }
 
@@ -154,29 +150,28 @@ export class PoolWork {
         continue;
       }
       for (const node of claimed) mirror.unclaim(node.id, by);
-      this.#demand.planSoon();
+      this.#queue.planSoon();
       return false;
     }
     return true;
   }
 
   #ended(work: RequestWork, outcome: RequestOutcome): void {
-    const { view, ledger, abandoned } = this.#tools;
+    const { view, ledger, lost } = this.#tools;
     const { id } = work.request;
-    this.#atWork.delete(id);
     this.#demand.atWork.delete(id);
     ledger.end(id);
     const { provider, pool } = view;
     this.#context.events.emit('requestEnded', { outcome, request: work.request, provider, pool: pool.name });
-    this.#context.events.emit('waitChanged', { provider, pool: pool.name });
-    if (outcome === 'abandoned') abandoned.recover(id, work.epoch);
+    this.#queue.planSoon();
+    if (outcome === 'abandoned') lost.recover(id, work.epoch);
     if (outcome === 'fulfilled' || outcome === 'gone') this.#queue.forget(id);
-    else if (outcome === 'busy') this.#queue.lookAgainLater(id);
-    else if (outcome === 'gave-way') this.#queue.lookAgainLater(id, GAVE_WAY_PAUSE_MS);
-    else this.#queue.lookAgain(id);
+    else if (outcome === 'busy') this.#queue.scheduleCheck(id);
+    else if (outcome === 'gave-way') this.#queue.scheduleCheck(id, GAVE_WAY_PAUSE_MS);
+    else this.#queue.reconsider(id);
   }
 
-  /** Accepted requests wait for more or less than before: the pools of the provider keep that for them. */
+  /** Accepted requests wait for more or less than before: updates the reservations for them. */
   waitChanged(): void {
     const { view, ledger } = this.#tools;
     const { provider, pool } = view;
@@ -185,21 +180,21 @@ export class PoolWork {
       request,
       need: sumResources(missing.map((label) => view.needOf(label))),
     }));
-    ledger.reservations.set(provider, pool.name, reservations);
+    ledger.reserve(provider, pool.name, reservations);
     if (reservations.length < before) this.#context.events.emit('capacityFreed', { provider, pool: pool.name });
-    this.#demand.planSoon();
+    this.#queue.planSoon();
   }
 
   // --- end --------------------------------------------------------------------------------------------------------
 
-  /** Resolves when the work on all requests has ended; those that wait for capacity are put back. */
+  /** Resolves when the work on all requests has ended; those that wait for capacity are returned to the queue. */
   async drain(): Promise<void> {
-    for (const work of this.#atWork.values()) work.tell('draining');
+    for (const work of this.#demand.atWork.values()) work.tell('draining');
     await this.#running.ended();
   }
 
-  /** Ends all work without touching anything. */
+  /** Ends all work without any further write. */
   abandon(cause: Error): void {
-    for (const work of this.#atWork.values()) work.abandon(cause);
+    for (const work of this.#demand.atWork.values()) work.abandon(cause);
   }
 }

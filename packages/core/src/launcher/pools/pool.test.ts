@@ -105,7 +105,7 @@ describe('a full pool', () => {
 
     expect(pool.load).toEqual({ handling: 0, waiting: 0, paused: 0 });
     expect(await rooms.registered()).toMatchObject([{ paused: false }]);
-    expect(rooms.ledger.reservations.of('p', 'main')).toEqual([]);
+    expect(rooms.ledger.reservationsOf('p', 'main')).toEqual([]);
   });
 });
 
@@ -130,13 +130,13 @@ describe('a pool that stops', () => {
     const { rooms, pool, world } = await open({ maxServers: 1 });
     await rooms.ask(['a']);
     const waiting = await rooms.ask(['a']);
-    expect(rooms.ledger.reservations.of('p', 'main')).toHaveLength(1);
+    expect(rooms.ledger.reservationsOf('p', 'main')).toHaveLength(1);
 
     await world.clock.run(pool.drain());
 
     expect(await rooms.stored(waiting)).toMatchObject({ state: 'requested', declinedBy: [] });
-    expect(rooms.ledger.reservations.of('p', 'main')).toEqual([]);
-    expect(rooms.ledger.reservations.headsBesides('p', 'other')).toEqual([]);
+    expect(rooms.ledger.reservationsOf('p', 'main')).toEqual([]);
+    expect(rooms.ledger.headsBesides('p', 'other')).toEqual([]);
   });
 
   it('says nothing of requests any more once it has left the registry', async () => {

@@ -3,28 +3,30 @@ import type { Logger } from '../../contract/logger.js';
 import { LOGGER_NAMES } from '../../contract/logger-names.js';
 import type { PoolConfig } from '../../contract/provider-config.js';
 import type { PoolExplanation } from '../plan/explanation.js';
-import type { Launch } from '../events.js';
+import type { Launch, PoolChange } from '../events.js';
 import type { ProviderRunner } from '../providers/provider-runner.js';
-import type { PoolChange } from '../registry/registered-pools.js';
 import type { Context } from '../state/context.js';
 import { explainPool } from '../view/explain-pool.js';
+import type { RequestWork } from '../requests/request.js';
 import type { LivePoolView } from '../view/pool-view.js';
-import { PoolAnnouncement } from './pool-announcement.js';
+import { Registration } from '../registry/registration.js';
+import { announce, refreshed } from './pool-announcement.js';
 import { PoolQueue } from './pool-queue.js';
 import { PoolWork, type PoolTools } from './pool-work.js';
 
-/** Serves requests for one pool of one provider. Works when something changed; otherwise it rests. */
+/** Serves requests for one pool of one provider. Acts on events only. */
 export class Pool {
   /** The pool as the plan sees it. */
-  readonly view: LivePoolView;
+  readonly view: LivePoolView<RequestWork>;
   readonly #context: Context;
   readonly #tools: PoolTools;
   readonly #logger: Logger;
-  readonly #announcement: PoolAnnouncement;
+  /** The pool's entry in the registry, and optionally one where old launchers look. */
+  readonly #registrations: readonly [Registration<PoolComponentRecord>, ...Registration<PoolComponentRecord>[]];
   readonly #queue: PoolQueue;
   readonly #work: PoolWork;
 
-  /** @param announceLegacy - also where old launchers look */
+  /** @param announceLegacy - also register where old launchers look */
   constructor(context: Context, tools: PoolTools, announceLegacy: boolean) {
     const { view } = tools;
     const { provider, pool } = view;
@@ -35,55 +37,58 @@ export class Pool {
     this.view = view;
     this.#queue = new PoolQueue(this.#context, tools);
     this.#work = new PoolWork(this.#context, tools, this.#queue);
-    this.#announcement = new PoolAnnouncement(this.#context, view, announceLegacy);
+    const { zk } = context;
+    const entry = announce(this.#context, view);
+    const legacy = announceLegacy ? [new Registration(zk, entry, this.#logger, view.launcherId)] : [];
+    this.#registrations = [new Registration(zk, entry, this.#logger), ...legacy];
   }
 
   // --- life cycle -------------------------------------------------------------------------------------------------
 
-  /** Registers the pool, which begins to serve once the registry shows it. */
+  /** Registers the pool, which serves requests as soon as the registry shows it. */
   async start(): Promise<void> {
     this.#context.events.emit('poolOpened', { pool: this.view });
     await this.register();
   }
 
-  /** Registers again after a new session; the work of the old one has been abandoned. */
+  /** Registers again in a new session; the work of the old one has been abandoned. */
   async register(): Promise<void> {
     this.view.isRegistered = false;
-    await this.#announcement.register();
+    await Promise.all(this.#registrations.map((registration) => registration.register()));
     this.#noticeRegistration();
   }
 
-  /** Puts a changed configuration into force. */
+  /** Applies a changed configuration. */
   update(runner: ProviderRunner, pool: PoolConfig): void {
     this.view.use(runner, pool);
     this.standingChanged();
   }
 
-  /** What the pool says of itself may be different, and what it may serve: its provider's health, an operator's order. */
+  /** Something changed that the pool publishes or that decides what it may serve, e.g. health or an operator's order. */
   standingChanged(): void {
     this.#refreshAnnouncement();
     this.reconsiderAll();
   }
 
-  /** The session is over: nothing that its work holds exists any more. */
+  /** The session has ended, and its locks with it. */
   sessionLost(cause: Error): void {
     this.view.isRegistered = false;
     this.#work.abandon(cause);
   }
 
-  /** Takes nothing new, leaves the registry, lets work under way finish. Requests that wait for capacity are put back. */
+  /** Takes no new requests, leaves the registry, and finishes its work. Requests that wait for capacity are returned. */
   async drain(): Promise<void> {
     this.view.beginStopping();
     this.#queue.stopTimers();
     this.#work.keepFor(undefined);
-    await this.#announcement.remove();
+    await Promise.all(this.#registrations.map((registration) => registration.remove()));
     this.view.isRegistered = false;
     this.view.demand.waiting.clear();
     this.#context.events.emit('poolClosed', { pool: this.view });
     await Promise.all([this.#work.drain(), this.#queue.ended()]);
   }
 
-  /** Stops at once; locks go with the session. */
+  /** Stops at once; locks expire with the session. */
   abandon(cause: Error): void {
     this.view.beginStopping();
     this.#work.abandon(cause);
@@ -96,7 +101,7 @@ export class Pool {
     return this.view.launcherId;
   }
 
-  /** Requests being worked on and waiting, for status output. */
+  /** Number of requests at work, in the queue and waiting for capacity. */
   get load(): { handling: number; waiting: number; paused: number } {
     const { atWork, waiting, pausedCount: paused } = this.view.demand;
     return { handling: atWork.size, waiting: waiting.size, paused };
@@ -109,9 +114,14 @@ export class Pool {
 
   // --- events -----------------------------------------------------------------------------------------------------
 
-  /** Plans again, once for everything that happens in this turn. */
+  /** Plans again, once for all changes of this turn. */
   wake(): void {
-    this.view.demand.planSoon();
+    this.#queue.planSoon();
+  }
+
+  /** Plans now. */
+  plan(): void {
+    this.#work.run();
   }
 
   /** Plans again if a request waits. */
@@ -119,13 +129,13 @@ export class Pool {
     if (this.view.demand.isSome) this.wake();
   }
 
-  /** Plans now, in case a watch event was missed. @returns how many requests could be served that no event had woken */
+  /** Plans now, in case a watch event was missed. @returns how many requests it serves */
   sweep(): number {
     return this.#work.sweep();
   }
 
-  lookAgain(id: RequestId): void {
-    this.#queue.lookAgain(id);
+  reconsider(id: RequestId): void {
+    this.#queue.reconsider(id);
   }
 
   reconsiderAll(): void {
@@ -135,24 +145,24 @@ export class Pool {
   requestChanged(before: RequestRecord | undefined, after: RequestRecord | undefined): void {
     const id = (after ?? before)?.id;
     if (id === undefined) return;
-    const work = this.#work.get(id);
+    const work = this.view.demand.atWork.get(id);
     if (work) {
       if (!after) work.requestGone();
       return;
     }
-    // capacity may have been kept for the request
+    // capacity may have been reserved for the request
     const hasLeft = before?.state === 'pending' && after?.state !== 'pending';
     if (hasLeft && this.view.launches) this.wakeIfNeeded();
     if (!after) this.#queue.requestGone(id);
     else if (this.view.isRegistered) this.#queue.consider(after);
   }
 
-  /** What was done under a lock that is given up has been seen by now; perhaps nothing was. */
+  /** The mirror shows all writes that were made under a lock before its release. */
   requestLockChanged(request: RequestRecord): void {
     if (this.view.isRegistered && !this.view.demand.atWork.has(request.id)) this.#queue.consider(request);
   }
 
-  /** A node of the provider can be taken: one in another pool may make capacity for this one. */
+  /** A node of the provider is free: deleting one of another pool may free capacity for this one. */
   nodeFree({ pool }: NodeRecord): void {
     if (pool === this.view.pool.name || this.view.launches) this.wakeIfNeeded();
   }
@@ -162,7 +172,7 @@ export class Pool {
     if (this.view.launches) this.wakeIfNeeded();
   }
 
-  /** A launch of the provider is over: where their number is limited, that of another pool matters as well. */
+  /** A launch of the provider has ended. If the number of launches is limited, those of other pools matter as well. */
   launchEnded({ pool }: Launch): void {
     const { maxConcurrency, launchLimit } = this.view;
     const isLimited = maxConcurrency >= 0 || launchLimit < Infinity;
@@ -182,19 +192,22 @@ export class Pool {
 
   #noticeRegistration(): void {
     const { launcherId, stopping, pool } = this.view;
-    if (this.view.isRegistered || stopping || !this.#announcement.made) return;
-    if (!this.#tools.registry.has(launcherId)) return;
+    if (this.view.isRegistered || stopping || this.#registrations[0].id === undefined) return;
+    if (!this.#tools.registry.registered.has(launcherId)) return;
     this.view.isRegistered = true;
     this.#logger.info('Pool is registered', { labels: [...pool.labels.keys()] });
     this.reconsiderAll();
   }
 
   #refreshAnnouncement(): void {
-    if (!this.view.stopping) this.#announcement.refresh();
+    if (this.view.stopping) return;
+    const [{ body }] = this.#registrations;
+    const entry = refreshed(body, this.view);
+    if (entry !== body) for (const registration of this.#registrations) registration.update(entry);
   }
 }
 
-/** Whether a pool pauses matters only to pools that it takes precedence over. */
+/** Whether a change of another pool may change this pool's verdicts. Its pause matters only if it has precedence. */
 function changesStanding(before: PoolComponentRecord, after: PoolComponentRecord, ownPriority: number): boolean {
   if (before.paused !== after.paused && after.priority < ownPriority) return true;
   return (

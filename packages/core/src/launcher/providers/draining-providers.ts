@@ -2,40 +2,36 @@ import { isFree } from '@nodepool/zk-protocol';
 import type { PoolRegistry } from '../registry/pool-registry.js';
 import type { Context } from '../state/context.js';
 import { releaseNode } from '../state/expire-node.js';
-import type { NodesByProvider } from './nodes-by-provider.js';
 import type { ProviderRunner } from './provider-runner.js';
 
 /** A provider that left the configuration and still has nodes. */
 export interface DrainingStatus {
   readonly provider: string;
-  /** Its nodes that are not gone yet. */
+  /** Number of nodes left. */
   readonly nodes: number;
   /** When it left, ms since the epoch. */
   readonly sinceMs: number;
 }
 
 /**
- * How long the free nodes of a provider that left are kept: it may come back at once, as after a mistake, and launchers
- * that reload at the same time do not drop it in the same moment.
+ * How long the free nodes of a removed provider are kept: the removal may have been a mistake, and launchers that reload
+ * together do not drop the provider at the same moment.
  */
-const SECOND_THOUGHTS_MS = 60_000;
+const GRACE_PERIOD_MS = 60_000;
 
 /**
- * Providers that left the configuration, until their nodes are gone: what is given back is deleted by them as before,
- * and nodes that no request can get any more are deleted too. Where another launcher serves the provider, that one does
- * it.
+ * Providers that left the configuration, until their nodes are gone. They delete returned nodes as before, and free nodes
+ * after a grace period. If another launcher has the provider, that one takes over.
  */
 export class DrainingProviders {
   readonly #context: Context;
-  readonly #nodes: NodesByProvider;
   readonly #registry: PoolRegistry;
   readonly #draining = new Map<string, { readonly runner: ProviderRunner; readonly sinceMs: number }>();
-  /** How many pools work for a provider, configured or not. */
+  /** Number of pools that use a provider, configured or not. */
   readonly #pools = new Map<string, number>();
 
-  constructor(context: Context, nodes: NodesByProvider, registry: PoolRegistry) {
+  constructor(context: Context, registry: PoolRegistry) {
     this.#context = context;
-    this.#nodes = nodes;
     this.#registry = registry;
   }
 
@@ -46,20 +42,20 @@ export class DrainingProviders {
   status(): DrainingStatus[] {
     return [...this.#draining].map(([provider, { sinceMs }]) => ({
       provider,
-      nodes: this.#nodes.count(provider),
+      nodes: this.#context.mirror.countOfProvider(provider),
       sinceMs,
     }));
   }
 
-  /** Takes a provider in. */
+  /** Starts to drain a provider. */
   add(runner: ProviderRunner): void {
-    const { clock, logger } = this.#context;
+    const { clock, logger, mirror } = this.#context;
     this.#draining.set(runner.name, { runner, sinceMs: clock.now() });
-    const nodes = this.#nodes.count(runner.name);
-    logger.info('Provider left the configuration; it drains', { provider: runner.name, nodes });
+    const nodes = mirror.countOfProvider(runner.name);
+    logger.info('Provider left the configuration; draining it', { provider: runner.name, nodes });
   }
 
-  /** Hands a provider out that drains no more, e.g. because it is configured again. */
+  /** Removes a provider that does not drain any more, e.g. because it is configured again. */
   take(name: string): ProviderRunner | undefined {
     const runner = this.get(name);
     this.#draining.delete(name);
@@ -70,7 +66,7 @@ export class DrainingProviders {
     return [...this.#draining.keys()].map((name) => this.take(name)).filter((runner) => runner !== undefined);
   }
 
-  /** A pool works for the provider, until {@link endWork}. */
+  /** A pool uses the provider, until {@link endWork}. */
   beginWork(name: string): void {
     this.#pools.set(name, (this.#pools.get(name) ?? 0) + 1);
   }
@@ -79,21 +75,22 @@ export class DrainingProviders {
     this.#pools.set(name, (this.#pools.get(name) ?? 0) - 1);
   }
 
-  /** Hands out the provider if nothing is left to do for it. */
+  /** Removes and returns the provider if it has drained: no nodes, and no pool that uses it. */
   takeDrained(name: string): ProviderRunner | undefined {
-    if (!this.#draining.has(name) || this.#isWorkedFor(name) || this.#nodes.count(name) > 0) return undefined;
-    this.#context.logger.info('Provider has drained: its nodes are gone', { provider: name });
+    const { mirror, logger } = this.#context;
+    if (!this.#draining.has(name) || this.#isInUse(name) || mirror.countOfProvider(name) > 0) return undefined;
+    logger.info('Drained provider: its nodes are gone', { provider: name });
     return this.take(name);
   }
 
-  /** A periodic sweep: free nodes go. Hands out providers that other launchers look after, and those that have drained. */
+  /** Deletes free nodes. Removes and returns providers that have drained or that another launcher has. */
   sweep(): ProviderRunner[] {
     const { clock, logger } = this.#context;
     const ended: (ProviderRunner | undefined)[] = [];
     for (const [name, { sinceMs }] of this.#draining) {
-      if (clock.now() - sinceMs < SECOND_THOUGHTS_MS || this.#isWorkedFor(name)) continue;
+      if (clock.now() - sinceMs < GRACE_PERIOD_MS || this.#isInUse(name)) continue;
       if (this.#registry.pools.some(({ providerName }) => providerName === name)) {
-        logger.info('Provider is left to another launcher that has it', { provider: name });
+        logger.info('Stopping to drain provider: another launcher has it', { provider: name });
         ended.push(this.take(name));
       } else {
         this.#releaseFree(name);
@@ -103,14 +100,14 @@ export class DrainingProviders {
     return ended.filter((runner) => runner !== undefined);
   }
 
-  #isWorkedFor(name: string): boolean {
+  #isInUse(name: string): boolean {
     return (this.#pools.get(name) ?? 0) > 0;
   }
 
   #releaseFree(name: string): void {
-    const { nodes } = this.#context.mirror;
-    for (const node of [...this.#nodes.of(name)]) {
-      if (!isFree(node) || nodes.contenders(node.id) > 0) continue;
+    const { mirror } = this.#context;
+    for (const node of [...mirror.ofProvider(name)]) {
+      if (!isFree(node) || mirror.nodes.contenders(node.id) > 0) continue;
       void releaseNode(this.#context, node, 'its provider left the configuration');
     }
   }

@@ -19,7 +19,7 @@ async function setUp(changes: Partial<Provider> = {}) {
   const world = await ServiceWorld.open();
   const config = { ...rackProvider, name: 'p', pools: new Map([['main', main]]) };
   const driver = plainDriver('plain', { capabilities: { launches: true, pausesAtQuota: true, managesImages: false } });
-  const runner = new ProviderRunner(world.context, { driver }, idleProvider(config, changes));
+  const runner = new ProviderRunner(world.context, driver, idleProvider(config, changes));
   const started: string[] = [];
   world.context.events.on('providerStarted', ({ provider }) => started.push(provider));
   return { world, runner, started };

@@ -1,7 +1,7 @@
-import { backoffMs, type NodeRecord, type Resources } from '@nodepool/zk-protocol';
+import { backoffMs, type NodeRecord, type RequestRecord, type Resources } from '@nodepool/zk-protocol';
 import { asError } from '../../async/as-error.js';
 import { TimeoutError } from '../../contract/errors.js';
-import type { Driver, Provider } from '../../contract/driver.js';
+import type { Driver, NodeRequestHandler, Provider } from '../../contract/driver.js';
 import type { PoolConfig, ProviderConfig } from '../../contract/provider-config.js';
 import type { Context } from '../state/context.js';
 import type { Logger } from '../../contract/logger.js';
@@ -9,18 +9,15 @@ import type { Logger } from '../../contract/logger.js';
 const RETRY = { firstMs: 1_000, longestMs: 60_000 };
 const START_PATIENCE_MS = 30_000;
 
-/** The driver behind a provider entry. */
-export interface LoadedProvider {
-  readonly driver: Driver;
-}
-
-/** One configured provider while it runs: its driver object, and what all its pools share. */
+/** A configured provider while it runs: the driver's object, and the state that all its pools share. */
 export class ProviderRunner {
   readonly provider: Provider;
   readonly launches: boolean;
   readonly pausesAtQuota: boolean;
-  /** How many launches may be under way at once follows from how they go. */
+  /** The number of concurrent launches is limited by a ramp. */
   readonly rampsLaunches: boolean;
+  /** Handlers of requests that no pool has accepted yet, by pool. */
+  readonly #handlers = new WeakMap<PoolConfig, WeakMap<RequestRecord, NodeRequestHandler>>();
   readonly #context: Context;
   readonly #logger: Logger;
   readonly #stop = new AbortController();
@@ -28,12 +25,12 @@ export class ProviderRunner {
   #failure: Error | undefined;
   #running = false;
 
-  constructor(context: Context, loaded: LoadedProvider, provider: Provider) {
+  constructor(context: Context, { capabilities }: Driver, provider: Provider) {
     this.#context = context;
     this.provider = provider;
-    this.launches = loaded.driver.capabilities.launches;
-    this.pausesAtQuota = loaded.driver.capabilities.pausesAtQuota;
-    this.rampsLaunches = this.launches && (loaded.driver.capabilities.rampsLaunches ?? true);
+    this.launches = capabilities.launches;
+    this.pausesAtQuota = capabilities.pausesAtQuota;
+    this.rampsLaunches = this.launches && (capabilities.rampsLaunches ?? true);
     this.#logger = context.logger.child({ provider: provider.config.name });
   }
 
@@ -50,21 +47,21 @@ export class ProviderRunner {
     return this.#running;
   }
 
-  /** Why the last start failed; `undefined` once it has succeeded. */
+  /** Why the last start failed; `undefined` once one has succeeded. */
   get startFailure(): Error | undefined {
     return this.#failure;
   }
 
   /**
-   * Starts the provider, and tells when it has started; a failed start is repeated with growing pauses.
-   * @returns when the first attempt has ended, or takes too long to be waited for
+   * Starts the provider, and emits `providerStarted` once that has succeeded. Retries with growing pauses.
+   * @returns once the first attempt has ended, or takes too long
    */
   start(): Promise<void> {
     this.#started ??= this.#patiently(this.#attempt(0));
     return this.#started;
   }
 
-  /** Takes nothing new: the driver is in disorder, and a successor will be made. */
+  /** Stops taking new work after a fault of the driver, until a restart replaces the provider. */
   suspend(why: Error): void {
     this.#running = false;
     this.#failure = why;
@@ -82,12 +79,28 @@ export class ProviderRunner {
     this.#stop.abort(new Error(`provider "${this.name}" stops`));
   }
 
-  /** Need of one node of a label; a single instance for drivers without quota. */
+  /** The driver's handler of a request, created once. */
+  handlerOf(request: RequestRecord, pool: PoolConfig): NodeRequestHandler {
+    let handlers = this.#handlers.get(pool);
+    if (!handlers) this.#handlers.set(pool, (handlers = new WeakMap()));
+    let handler = handlers.get(request);
+    if (!handler) handlers.set(request, (handler = this.provider.getRequestHandler(pool, request)));
+    return handler;
+  }
+
+  /** The same, for a request that is accepted: from now on the handler belongs to the work on it. */
+  takeHandler(request: RequestRecord, pool: PoolConfig): NodeRequestHandler {
+    const handler = this.handlerOf(request, pool);
+    this.#handlers.get(pool)?.delete(request);
+    return handler;
+  }
+
+  /** Resources of one node of a label; one instance for drivers without quota. */
   needOf(label: string, pool: PoolConfig): Resources {
     return this.provider.quota?.quotaNeededByLabel(label, pool) ?? ONE_INSTANCE;
   }
 
-  /** What a node without stored resources counts as: its first label's need in its pool. */
+  /** Resources of a node that has none stored: the need of its first label in its pool. */
   needOfNode({ pool, labels: [label] }: NodeRecord): Resources {
     const config = pool === null ? undefined : this.config.pools.get(pool);
     return config && label !== undefined ? this.needOf(label, config) : ONE_INSTANCE;

@@ -8,15 +8,12 @@ import { plainDriver, registryOf } from '../../../test/support/plain-driver.js';
 import { rackConfig } from '../../../test/support/rack-world.js';
 import { LauncherRooms } from '../../../test/support/launcher-rooms.js';
 import type { ServiceWorld } from '../../../test/support/service-world.js';
-import { currentDriverScope } from './guard/driver-scope.js';
 import type { ProviderSet } from './provider-set.js';
 
 /** A provider that tells what is asked of it. */
 interface Told {
   readonly context: ProviderContext;
   readonly calls: string[];
-  /** An error of the driver that no call returns. */
-  readonly fault: () => void;
 }
 
 let rooms: LauncherRooms;
@@ -34,8 +31,7 @@ const driver: Driver = plainDriver('plain', {
   capabilities: { launches: true, pausesAtQuota: false, managesImages: false },
   getProvider: (providerConfig, context) => {
     const calls: string[] = [];
-    const scope = currentDriverScope();
-    made.push({ context, calls, fault: () => scope?.fault('unhandled rejection', new Error('forgotten')) });
+    made.push({ context, calls });
     return provider(providerConfig, calls);
   },
 });
@@ -69,7 +65,7 @@ function configOf(...names: string[]): Config {
 
 async function apply(...names: string[]): Promise<void> {
   config = configOf(...names);
-  world.context.config.use(config);
+  world.context.config.now = config;
   await world.clock.run(set.apply(config));
 }
 
@@ -80,7 +76,6 @@ beforeEach(async () => {
   const { events } = world.context;
   events.on('providerStarted', ({ provider: name }) => told.push(`started ${name}`));
   events.on('capacityChanged', ({ provider: name, pool }) => told.push(`capacity ${name}/${pool ?? ''}`));
-  events.on('restartDue', ({ provider: name }) => told.push(`restart ${name}`));
 });
 
 const calls = () => made.map((each) => each.calls);
@@ -243,32 +238,6 @@ describe('a provider that is restarted', () => {
     set.close();
     expect(await world.clock.run(set.restart('two'))).toBeUndefined();
     expect(calls()).toHaveLength(2);
-  });
-});
-
-describe('a provider whose driver makes an error that no call returns', () => {
-  it('does not run until it is replaced, for which it is soon time', async () => {
-    await apply('one', 'two');
-
-    made[0]?.fault();
-    made[0]?.fault();
-    const { running, startFailure } = set.get('one') ?? {};
-    await world.pass(2_000);
-
-    expect([running, startFailure?.message]).toEqual([false, 'unhandled rejection of driver "plain": forgotten']);
-    expect(set.get('two')?.running).toBe(true);
-    expect(told.slice(2)).toEqual(['restart one']);
-  });
-
-  it('is left alone once it is replaced', async () => {
-    await apply('one');
-    await apply('one changed');
-
-    made[0]?.fault();
-    await world.pass(2_000);
-
-    expect(set.get('one')?.running).toBe(true);
-    expect(told).toEqual(['started one', 'started one']);
   });
 });
 

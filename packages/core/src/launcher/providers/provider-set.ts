@@ -1,14 +1,11 @@
 import { setMaxListeners } from 'node:events';
 import type { NodeRecord } from '@nodepool/zk-protocol';
-import { asError } from '../../async/as-error.js';
-import { DriverError } from '../../contract/errors.js';
 import { LOGGER_NAMES } from '../../contract/logger-names.js';
 import { sameProviderConfig } from '../../config/compare.js';
 import type { Config } from '../../contract/config.js';
 import type { DriverRegistry } from '../../config/discovery/registry-types.js';
 import type { AlienResource, HostStatus, LeakedResource, Provider, ProviderContext } from '../../contract/driver.js';
 import type { ProviderConfig } from '../../contract/provider-config.js';
-import type { LauncherEventMap } from '../events.js';
 import type { SteeringSet } from '../health/steering-set.js';
 import type { PoolRegistry } from '../registry/pool-registry.js';
 import type { Context } from '../state/context.js';
@@ -17,37 +14,30 @@ import type { ImageMirror } from '../state/image-mirror.js';
 import { outOfDriverScope } from './guard/driver-scope.js';
 import { GuardedProvider } from './guard/guarded-provider.js';
 import { DrainingProviders, type DrainingStatus } from './draining-providers.js';
-import { LeakLooks } from './leak-looks.js';
-import { NodesByProvider } from './nodes-by-provider.js';
+import { LeakSearches } from './leak-searches.js';
 import { ProviderRunner } from './provider-runner.js';
-import { Restarts } from './restarts.js';
 
-/** Something in the cloud of a provider, with the provider's name. */
+/** A resource of a provider, with the provider's name. */
 type OfProvider<T> = T & { readonly provider: string };
 
-/**
- * The running providers. A reload keeps those whose configuration is the same; one that was removed stays until its
- * nodes are gone.
- */
+/** The running providers. A reload keeps unchanged ones; a removed provider stays until its nodes are gone. */
 export class ProviderSet {
   readonly #context: Context;
   readonly #drivers: DriverRegistry;
   readonly #images: ImageMirror;
   readonly #steering: SteeringSet;
   readonly #runners = new Map<string, ProviderRunner>();
-  /** Replaced or removed ones that still finish what they began. */
+  /** Replaced or removed providers that are still stopping. */
   readonly #leaving = new Set<Promise<void>>();
-  readonly #nodes: NodesByProvider;
   readonly #draining: DrainingProviders;
-  readonly #leaks: LeakLooks;
-  readonly #restarts: Restarts;
-  readonly #unsubscribe: readonly (() => void)[];
+  readonly #leaks: LeakSearches;
+  readonly #unsubscribe: () => void;
   #isClosed = false;
   #stopped: Promise<void> | undefined;
-  /** Of all that have not ended, also of replaced ones. */
+  /** Of all providers that have not stopped, including replaced ones. */
   readonly #closings = new Map<ProviderRunner, AbortController>();
 
-  /** @param registry - tells which providers other launchers have */
+  /** @param registry - shows which providers other launchers have */
   constructor(
     context: Context,
     drivers: DriverRegistry,
@@ -59,18 +49,11 @@ export class ProviderSet {
     this.#drivers = drivers;
     this.#images = images;
     this.#steering = steering;
-    this.#nodes = new NodesByProvider(context.mirror);
-    this.#draining = new DrainingProviders(context, this.#nodes, registry);
-    this.#leaks = new LeakLooks(context, this.#runners);
-    this.#restarts = new Restarts(context);
-    this.#unsubscribe = [
-      context.mirror.listen({
-        onNode: ({ before, after }) => {
-          if (before?.provider && before.provider !== after?.provider) this.#endIfDrained(before.provider);
-        },
-      }),
-      context.events.on('driverFaulted', (event) => this.#faulted(event)),
-    ];
+    this.#draining = new DrainingProviders(context, registry);
+    this.#leaks = new LeakSearches(context, this.#runners);
+    this.#unsubscribe = context.events.on('nodeChanged', ({ before, after }) => {
+      if (before?.provider && before.provider !== after?.provider) this.#endIfDrained(before.provider);
+    });
   }
 
   /** A provider of the configuration in force. */
@@ -78,7 +61,7 @@ export class ProviderSet {
     return this.#runners.get(name);
   }
 
-  /** Those of the configuration in force. */
+  /** The providers of the configuration in force. */
   get configured(): Iterable<ProviderRunner> {
     return this.#runners.values();
   }
@@ -90,17 +73,17 @@ export class ProviderSet {
     );
   }
 
-  /** Resources that providers found in their clouds and that no record knows. */
+  /** Resources without a record that providers found in their clouds. */
   leakedResources(): OfProvider<LeakedResource>[] {
     return this.#eachOf((provider) => provider.leakedResources?.());
   }
 
-  /** Resources that providers found in their clouds and that are not proven to belong to this database. */
+  /** Resources in providers' clouds that are not proven to belong to this database. */
   alienResources(): OfProvider<AlienResource>[] {
     return this.#eachOf((provider) => provider.alienResources?.());
   }
 
-  /** Machines that providers lend. */
+  /** Machines of providers that lend existing hosts. */
   hosts(): OfProvider<HostStatus>[] {
     return this.#eachOf((provider) => provider.hosts?.());
   }
@@ -125,7 +108,7 @@ export class ProviderSet {
     return this.runnerOf(node)?.provider;
   }
 
-  /** A pool works for the provider from now on, until {@link endWork}. */
+  /** A pool uses the provider from now on, until {@link endWork}. */
   beginWork(provider: string): void {
     this.#draining.beginWork(provider);
   }
@@ -136,7 +119,7 @@ export class ProviderSet {
     this.#endIfDrained(provider);
   }
 
-  /** Removed providers whose nodes no request can get, or which another launcher looks after. */
+  /** Deletes free nodes of removed providers, and stops those that have drained or that another launcher has. */
   sweep(): void {
     for (const runner of this.#draining.sweep()) this.#letGo(runner);
   }
@@ -146,14 +129,13 @@ export class ProviderSet {
     if (runner) this.#letGo(runner);
   }
 
-  /** The launcher stops: nothing more will be asked of any provider. */
+  /** Lets drivers know that the launcher stops: their providers get no more work. */
   close(): void {
-    this.#restarts.stop();
     this.#isClosed = true;
     for (const closing of this.#closings.values()) closing.abort(new Error('the launcher stops'));
   }
 
-  /** Makes the running providers those of the configuration. Resolves when each new one has tried to start. */
+  /** Applies a configuration. Resolves when each new provider has tried to start. */
   async apply(config: Config): Promise<void> {
     const replaced: ProviderRunner[] = [];
     const added: ProviderRunner[] = [];
@@ -183,7 +165,7 @@ export class ProviderSet {
     for (const runner of replaced) this.#letGo(runner);
   }
 
-  /** Replaces a provider by a new one of the same configuration. @returns it, unless it has left the configuration */
+  /** Replaces a provider by a new one with the same configuration. @returns the new one; `undefined` if the provider is gone */
   async restart(name: string): Promise<ProviderRunner | undefined> {
     const current = this.#runners.get(name);
     if (!current || this.#isClosed) return undefined;
@@ -195,54 +177,39 @@ export class ProviderSet {
     return next;
   }
 
-  /** Ends all providers; resolves when everything of them has ended. Safe to repeat. */
+  /** Stops all providers; resolves when they have stopped. Safe to repeat. */
   readonly stop = (): Promise<void> => (this.#stopped ??= this.#stopAll());
 
   async #stopAll(): Promise<void> {
     this.#leaks.stop();
-    this.#restarts.stop();
     await Promise.all([...this.#runners.values(), ...this.#draining.takeAll()].map((runner) => runner.stop()));
     await Promise.all(this.#leaving);
-    for (const unsubscribe of this.#unsubscribe) unsubscribe();
-    this.#nodes.close();
+    this.#unsubscribe();
   }
 
-  /** A pool of this provider has left the registry: looks soon for what its launcher may have left behind. */
+  /** A pool of the provider has left the registry: searches soon for resources that its launcher may have left behind. */
   poolLeft(provider: string): void {
     this.#leaks.poolLeft(provider);
   }
 
-  /** Looks for resources that no record knows. */
+  /** Searches for resources without a record. */
   cleanupLeakedResources(): Promise<void> {
-    return this.#leaks.look();
+    return this.#leaks.searchAll();
   }
 
   async #create(config: ProviderConfig): Promise<ProviderRunner> {
     const driver = await this.#drivers.get(config.driverName);
     const { logger, events } = this.#context;
     const closing = new AbortController();
-    setMaxListeners(0, closing.signal); // one for each launch a driver has under way
+    setMaxListeners(0, closing.signal); // drivers add one for each launch in progress
     const provider = new GuardedProvider({
       ...{ driver, config, events },
       context: this.#contextFor(config, closing.signal),
       logger: logger.child({ provider: config.name }),
     });
-    const runner = new ProviderRunner(this.#context, { driver }, provider);
+    const runner = new ProviderRunner(this.#context, driver, provider);
     this.#closings.set(runner, closing);
     return runner;
-  }
-
-  /** One that was replaced, or removed, ends soon; only those in force are restarted. */
-  #faulted({ provider, kind, error }: LauncherEventMap['driverFaulted']): void {
-    const { name, driverName } = provider.config;
-    const runner = this.#runners.get(name);
-    const isInForce = runner?.provider === provider && !this.#isClosed;
-    if (isInForce && this.#restarts.faulted(name, driverName, kind, error)) {
-      const why = `${kind} of driver "${driverName}": ${asError(error).message}`;
-      runner.suspend(new DriverError(driverName, why, { cause: error }));
-      return;
-    }
-    this.#context.logger.warn('A driver made another error that nothing catches', { provider: name, kind, error });
   }
 
   #letGo(runner: ProviderRunner): void {
@@ -268,7 +235,7 @@ export class ProviderSet {
       requests: mirror.requests,
       logger: logger.child({ provider: name }, LOGGER_NAMES.driver(driverName)),
       config: () => this.#context.config.now,
-      ownNodes: () => this.#nodes.of(name),
+      ownNodes: () => mirror.ofProvider(name),
       capacityChanged: (pool) => outOfDriverScope(() => events.emit('capacityChanged', { provider: name, pool })),
       withdrawNode: (id, why) => outOfDriverScope(() => withdrawNode(this.#context, name, id, why)),
       avoidsZone: (zone, label) => this.#steering.of(name)?.avoidsZone(zone, label) ?? false,

@@ -58,7 +58,7 @@ describe('candidates for requests', () => {
       { launcherId: own, providerName: 'p', name: 'main', supportedLabels: ['a', 'b'], priority: 7, hostname: 'nl01' },
     ]);
     expect(registry.candidates.map(({ launcherId }) => launcherId)).toEqual([own]);
-    expect([registry.has(own), registry.has(THEIRS)]).toEqual([true, false]);
+    expect([registry.registered.has(own), registry.registered.has(THEIRS)]).toEqual([true, false]);
   });
 
   it('are those of other launchers as long as they are registered', async () => {
@@ -120,10 +120,10 @@ describe('a request', () => {
   });
 });
 
-it('tells of changes of registered pools until it is closed', async () => {
-  const { registry, register } = await setUp();
+it('emits changes of registered pools until it is closed', async () => {
+  const { world, registry, register } = await setUp();
   const told: unknown[] = [];
-  registry.onChange(({ before, after }) => told.push([before?.launcherId, after?.launcherId]));
+  world.context.events.on('poolChanged', ({ before, after }) => told.push([before?.launcherId, after?.launcherId]));
   await register(THEIRS);
 
   registry.close();

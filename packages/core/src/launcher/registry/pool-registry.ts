@@ -1,7 +1,9 @@
 import {
   newPoolComponent,
   uuidHex,
+  type CancelTimer,
   type ComponentCache,
+  type ComponentRecord,
   type LauncherId,
   type PoolComponentRecord,
   type RequestId,
@@ -9,82 +11,107 @@ import {
 } from '@nodepool/zk-protocol';
 import type { Config } from '../../contract/config.js';
 import type { PoolConfig, ProviderConfig } from '../../contract/provider-config.js';
+import type { PoolChange } from '../events.js';
+import { coversAll } from '../plan/rules.js';
 import type { Context } from '../state/context.js';
 import { poolKey } from '../state/pool-key.js';
 import { RegisteredPools } from './registered-pools.js';
-import { RegistryOutlook } from './registry-outlook.js';
-import { SharedPools } from './shared-pools.js';
-import { shortName } from './short-name.js';
+import { shortName } from './registration.js';
+
+/** How long after its own start a launcher waits for others to register, if there is a sign of others. */
+const SETTLING_MS = 10_000;
+/** A registered launcher that is not running after this time is not waited for any longer. */
+const LONGEST_START_MS = 60_000;
+/** A pool that left may be back within this time: its launcher restarts, or gets a new session. */
+const RETURN_MS = 30_000;
 
 /**
- * The pools of all launchers. Those that may serve requests are the registered ones and those of this launcher's
- * configuration, which count before they are registered, or registered again in a new session. So no pool concludes from a
- * registry that its own launcher is still filling that no other pool wants a request.
+ * The pools of all launchers. Candidates for requests are the registered pools and those of this launcher's configuration,
+ * which count before they are registered, or registered again in a new session. So no pool concludes from a registry that
+ * its own launcher is still filling that no other pool wants a request.
+ *
+ * Pools of other launchers may be missing because their launcher is starting, restarting or getting a new session. A
+ * requestor takes `failed` for final, so no request fails while one of them could serve it.
  */
 export class PoolRegistry {
-  /** Which launcher deals with nodes of pools that several launchers have. */
-  readonly shared: SharedPools;
+  readonly registered: RegisteredPools;
   readonly #context: Context;
   readonly #components: ComponentCache;
-  readonly #registered: RegisteredPools;
-  readonly #outlook: RegistryOutlook;
   /** Pools of the configuration in force. */
   readonly #own = new Map<string, PoolComponentRecord>();
-  /** Also those of before. */
+  /** Ids of this launcher's pools, including those of earlier configurations. */
   readonly #ownIds = new Set<string>();
   #known: readonly PoolComponentRecord[] | undefined;
   #candidates: readonly PoolComponentRecord[] = [];
+  /** Registered launchers that have not been running yet. */
+  readonly #starting = new Map<string, CancelTimer>();
+  /** Launchers that are running, or took too long to start. */
+  readonly #started = new Set<string>();
+  readonly #left = new Map<LauncherId, { readonly pool: PoolComponentRecord; readonly cancel: CancelTimer }>();
+  readonly #unsubscribe: (() => void)[];
+  #hasBegun = false;
+  /** Set for a while after the start, while other launchers may still register. */
+  #settling: CancelTimer | undefined;
+  /** Requests older than this launcher: they may be meant for others that are starting as well. */
+  #olderRequests: ReadonlySet<RequestId> = new Set();
 
   constructor(context: Context, components: ComponentCache) {
     this.#context = context;
     this.#components = components;
-    this.#registered = new RegisteredPools(components);
-    this.#outlook = new RegistryOutlook(context, components, this.#registered, this.#ownIds);
-    this.shared = new SharedPools(this.#registered, this.#ownIds);
+    this.registered = new RegisteredPools(components, context.events, this.#ownIds);
+    this.#unsubscribe = [
+      components.onChange(({ id, after }) => this.#componentChanged(id, after)),
+      context.events.on('poolChanged', (change) => this.#poolChanged(change)),
+    ];
   }
 
-  /** This launcher begins to serve. @param waiting - requests that are there already */
+  /**
+   * This launcher begins to serve; others that were started at the same time get a moment to register.
+   * @param waiting - requests that exist already
+   */
   begin(waiting: Iterable<RequestId>): void {
-    this.#outlook.begin(waiting);
+    const { clock, events } = this.#context;
+    this.#hasBegun = true;
+    this.#olderRequests = new Set(waiting);
+    this.#settling = clock.setTimer(SETTLING_MS, () => {
+      this.#settling = undefined;
+      this.#olderRequests = new Set();
+      events.emit('registrySettled', {});
+    });
   }
 
   close(): void {
-    this.#outlook.close();
-    this.#registered.close();
+    for (const unsubscribe of this.#unsubscribe) unsubscribe();
+    this.registered.close();
+    this.#settling?.();
+    for (const cancel of this.#starting.values()) cancel();
+    for (const { cancel } of this.#left.values()) cancel();
   }
 
-  /** Those that are registered; the array is replaced on change, never modified. */
+  /** The registered pools; the array is replaced on change, never modified. */
   get pools(): readonly PoolComponentRecord[] {
-    return this.#registered.pools;
-  }
-
-  /** A pool has an entry, of whichever kind. */
-  has(launcherId: LauncherId): boolean {
-    return this.#registered.has(launcherId);
-  }
-
-  /** Tells how the set of registered pools changed. @returns ends it */
-  onChange(...args: Parameters<RegisteredPools['onChange']>): () => void {
-    return this.#registered.onChange(...args);
+    return this.registered.pools;
   }
 
   /** Pools that may serve requests; the array is replaced on change, never modified. */
   get candidates(): readonly PoolComponentRecord[] {
-    const registered = this.#registered.pools;
-    if (this.#known === registered) return this.#candidates;
-    const ids = new Set(registered.map((pool) => pool.launcherId));
+    const { pools } = this.registered;
+    if (this.#known === pools) return this.#candidates;
+    const ids = new Set(pools.map((pool) => pool.launcherId));
     const missing = [...this.#own.values()].filter((pool) => !ids.has(pool.launcherId));
-    this.#candidates = missing.length === 0 ? registered : [...registered, ...missing];
-    this.#known = registered;
+    this.#candidates = missing.length === 0 ? pools : [...pools, ...missing];
+    this.#known = pools;
     return this.#candidates;
   }
 
-  /** A pool of this launcher has this id, or had it before a reload. */
+  /** Whether a pool of this launcher has this id, or had it before a reload. */
   isOwn(id: string): boolean {
     return this.#ownIds.has(id);
   }
 
-  /** Pools of the configuration are going to be registered; others of this launcher are not any more. */
+  // --- pools of this launcher -------------------------------------------------------------------------------------
+
+  /** Makes the pools of a configuration candidates, in place of those of the previous one. */
   expect(config: Config): void {
     const known = new Map(this.#own);
     this.#own.clear();
@@ -105,16 +132,29 @@ export class PoolRegistry {
     return this.#own.size < before;
   }
 
-  /** Id under which a pool of the configuration is to be registered. */
+  /** The id under which to register a pool of the configuration. */
   idOf(key: string): LauncherId {
     const own = this.#own.get(key);
     if (!own) throw new Error(`pool ${key} is not in the configuration`);
     return own.launcherId;
   }
 
+  #component(provider: ProviderConfig, pool: PoolConfig, id: LauncherId | undefined): PoolComponentRecord {
+    const { hostname, version } = this.#context;
+    const launcherId = id ?? (`${hostname}-PoolWorker.${provider.name}-${pool.name}-${uuidHex()}` as LauncherId);
+    this.#ownIds.add(launcherId);
+    return newPoolComponent({
+      ...{ hostname: shortName(hostname), state: 'running', version, launcherId },
+      ...{ name: pool.name, providerName: provider.name, supportedLabels: [...pool.labels.keys()] },
+      ...{ priority: pool.priority ?? provider.priority ?? 100, paused: false, firstPoolPauseMs: 0 },
+    });
+  }
+
+  // --- whether a request is refused -------------------------------------------------------------------------------
+
   /**
-   * Whether no pool is left that could serve the request: every candidate has declined it, and no other launcher may be
-   * about to register one that has not. Reads the newest state of the registry before it says so.
+   * Whether no pool could serve the request any more: every candidate has declined it, and no other launcher may be about to
+   * register one that has not. Reads the newest state of the registry before it says so.
    * @param besides - a pool that is about to decline it
    */
   async isRefusedByAll(request: RequestRecord, besides?: LauncherId): Promise<boolean> {
@@ -123,29 +163,69 @@ export class PoolRegistry {
     return this.seemsRefusedByAll(request, besides);
   }
 
-  /** The same by what is known already. */
+  /** As {@link isRefusedByAll}, without reading. */
   seemsRefusedByAll(request: RequestRecord, besides?: LauncherId): boolean {
     return (
       this.candidates.every(({ launcherId }) => launcherId === besides || request.declinedBy.includes(launcherId)) &&
-      this.#outlook.isCompleteFor(request)
+      this.isCompleteFor(request)
     );
   }
 
-  #component(provider: ProviderConfig, pool: PoolConfig, id: LauncherId | undefined): PoolComponentRecord {
-    const { hostname, version } = this.#context;
-    const launcherId = id ?? (`${hostname}-PoolWorker.${provider.name}-${pool.name}-${uuidHex()}` as LauncherId);
-    this.#ownIds.add(launcherId);
-    return newPoolComponent({
-      hostname: shortName(hostname),
-      state: 'running',
-      version,
-      launcherId,
-      name: pool.name,
-      providerName: provider.name,
-      supportedLabels: [...pool.labels.keys()],
-      priority: pool.priority ?? provider.priority ?? 100,
-      paused: false,
-      firstPoolPauseMs: 0,
+  /** Whether every pool of another launcher that could serve the request is registered, as far as can be known. */
+  isCompleteFor(request: Pick<RequestRecord, 'id' | 'labels' | 'declinedBy'>): boolean {
+    if (!this.#hasBegun || !this.#components.ready || this.#starting.size > 0) return false;
+    if (this.#settling && (this.#olderRequests.has(request.id) || this.#hasOthers(request))) return false;
+    for (const [id, { pool }] of this.#left) {
+      if (!request.declinedBy.includes(id) && coversAll(pool, request)) return false;
+    }
+    return true;
+  }
+
+  /** Whether there are or were other launchers: each is a sign of more that have yet to register. */
+  #hasOthers({ declinedBy }: Pick<RequestRecord, 'declinedBy'>): boolean {
+    const { mirror, config } = this.#context;
+    if (this.#left.size > 0 || this.pools.some(({ launcherId }) => !this.isOwn(launcherId))) return true;
+    if (declinedBy.some((id) => !this.isOwn(id))) return true;
+    const { providers } = config.now;
+    for (const { provider } of mirror.nodes.values()) if (provider !== null && !providers.has(provider)) return true;
+    return false;
+  }
+
+  #componentChanged(id: string, component: ComponentRecord | undefined): void {
+    if (component && component.kind !== 'launcher') return;
+    if (!component || component.state === 'running') {
+      this.#endWaitFor(id);
+      if (!component) this.#started.delete(id);
+    } else if (!this.#starting.has(id) && !this.#started.has(id)) {
+      this.#starting.set(
+        id,
+        this.#context.clock.setTimer(LONGEST_START_MS, () => this.#endWaitFor(id)),
+      );
+    }
+  }
+
+  #endWaitFor(id: string): void {
+    const cancel = this.#starting.get(id);
+    cancel?.();
+    this.#starting.delete(id);
+    this.#started.add(id);
+    if (cancel && this.#starting.size === 0) this.#context.events.emit('registrySettled', {});
+  }
+
+  #poolChanged({ before, after }: PoolChange): void {
+    if (after) {
+      this.#left.get(after.launcherId)?.cancel();
+      this.#left.delete(after.launcherId);
+    }
+    const { clock, events } = this.#context;
+    if (!before || before.launcherId === after?.launcherId || this.isOwn(before.launcherId)) return;
+    const { launcherId } = before;
+    if (this.registered.has(launcherId)) return; // its entry in the other place remains
+    this.#left.get(launcherId)?.cancel();
+    const cancel = clock.setTimer(RETURN_MS, () => {
+      this.#left.delete(launcherId);
+      events.emit('registrySettled', {});
     });
+    this.#left.set(launcherId, { pool: before, cancel });
   }
 }

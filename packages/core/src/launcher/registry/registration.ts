@@ -18,9 +18,14 @@ import { conditionToJson } from '../../conditions/condition-json.js';
 import type { Condition } from '../../contract/condition.js';
 import type { Logger } from '../../contract/logger.js';
 
+/** Host name up to the first dot. */
+export function shortName(hostname: string): string {
+  return hostname.split('.', 1)[0] ?? hostname;
+}
+
 /**
- * A component's entry in the registry. Changes are written one after another, only the newest body counts, and the entry
- * is made again in a new session.
+ * A component's entry in the registry. Changes are written one after another, skipping bodies that are already outdated, and
+ * the entry is created again in a new session.
  */
 export class Registration<T extends ComponentRecord> {
   readonly #zk: ZooKeeper;
@@ -30,13 +35,13 @@ export class Registration<T extends ComponentRecord> {
   #path: string | undefined;
   #epoch = -1;
   #written: T | undefined;
-  /** Body of an entry that may have been made: its answer never came. The body wanted may be another by now. */
+  /** Body of an entry whose creation was not acknowledged. {@link body} may have changed since. */
   #unconfirmed: Buffer | undefined;
   #version = 0;
   #writing: Promise<void> | undefined;
   #removed = false;
 
-  /** @param oldId - of a pool that is announced where launchers older than the component registry look; default: in that registry */
+  /** @param oldId - id of a pool that is registered where launchers older than the component registry look */
   constructor(zk: ZooKeeper, body: T, logger: Logger, oldId?: LauncherId) {
     this.#oldId = oldId;
     this.#zk = zk;
@@ -64,17 +69,17 @@ export class Registration<T extends ComponentRecord> {
     void this.#flush();
   }
 
-  /** Publishes what is wrong with the component. */
+  /** Publishes the component's conditions. */
   setConditions(conditions: readonly Condition[]): void {
     this.update(withComponent<ComponentRecord>(this.#body, { conditions: conditions.map(conditionToJson) }) as T);
   }
 
-  /** Takes the entry out; resolves when it is gone or the session is. */
+  /** Removes the entry; resolves when it is gone or the session has ended. */
   async remove(): Promise<void> {
     this.#removed = true;
     await this.#writing;
     while (!(await this.#tryToRemove())) {
-      // the connection broke; the session, and with it the entry, may live on
+      // the connection was lost; the session and its entry may still exist
     }
   }
 
@@ -121,7 +126,7 @@ export class Registration<T extends ComponentRecord> {
     this.#unconfirmed = this.#encode(body);
     this.#path = await this.#zk.create(path, this.#unconfirmed, { ephemeral: true, sequential });
     this.#unconfirmed = undefined;
-    // Not before: a create asked for between two sessions is carried out in the second one.
+    // Only now: a create requested between two sessions is carried out in the second one.
     this.#epoch = this.#zk.sessionEpoch;
     this.#version = 0;
   }
@@ -134,7 +139,7 @@ export class Registration<T extends ComponentRecord> {
     return this.#oldId !== undefined && isPoolComponent(body) ? encodeLegacyLauncher(body) : encodeComponent(body);
   }
 
-  /** Recovers, however often the connection breaks meanwhile. @returns false when the client is closed */
+  /** Recovers, however often the connection is lost meanwhile. @returns false if the client is closed */
   async #recovered(error: unknown): Promise<boolean> {
     for (let cause = error; !isZooKeeperError(cause, 'ZK_CLOSED');) {
       try {
@@ -148,7 +153,7 @@ export class Registration<T extends ComponentRecord> {
     return false;
   }
 
-  /** After an error: learn what is stored. An entry whose making was not confirmed is found by its owner and body. */
+  /** Reads the stored state after an error. Finds an entry whose creation was not acknowledged by its owner and body. */
   async #recover(): Promise<void> {
     await this.#zk.whenConnected();
     if (this.#path !== undefined && this.#epoch === this.#zk.sessionEpoch) {

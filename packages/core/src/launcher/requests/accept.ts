@@ -1,15 +1,14 @@
 import { holdNodes, keepAway, takeNodes } from './collect.js';
-import { HeldRequest } from './held.js';
 import { draft, launch } from './launches.js';
 import { allocate, NODES_PER_TRANSACTION } from './locks.js';
-import { recordsOf } from './parts.js';
+import { recordsOf } from './request-parts.js';
 import type { RequestWork } from './request.js';
 import type { StepTo } from './stage.js';
 
 /**
- * Locks the request and the first of its nodes, in one transaction, and begins to launch what is to be made. Where no
- * ready node is taken, the records of nodes to be made are stored by that transaction too: with one, the driver chooses
- * only after it has been told of it. Where another launcher was quicker the work ends as `busy`.
+ * Locks the request and its first ready nodes in one transaction, and starts the launches. Without ready nodes, the
+ * transaction also stores the records of the nodes to launch; with ready nodes, the driver completes these records only
+ * once it knows the ready nodes. If another launcher was faster, the work ends as `busy`.
  */
 export async function accept(
   work: RequestWork,
@@ -29,7 +28,7 @@ export async function accept(
     return { name: 'ended', outcome: 'busy' };
   }
   if (result.requestEntry === undefined) throw new Error('the request was accepted without a lock entry');
-  work.accepted(new HeldRequest(context, result.requestEntry));
+  work.accepted(result.requestEntry);
   logger.info('Accepted request', { labels: work.request.labels, requestor: work.request.requestor });
   holdNodes(work, first, result.nodeEntries);
   launch(work, toLaunch, isStored ? result.made : undefined);

@@ -6,7 +6,7 @@ import { failureKindOf } from '../health/failure.js';
 import { isCompleteWith } from './fulfil.js';
 import { launch, storeAllReady } from './launches.js';
 import { allocate, NODES_PER_TRANSACTION, type Subject } from './locks.js';
-import { recordsOf, type Part } from './parts.js';
+import { recordsOf, type Part } from './request-parts.js';
 import { releaseNodes } from './release.js';
 import type { RequestWork } from './request.js';
 import type { GivenUp, StepTo } from './stage.js';

@@ -8,25 +8,25 @@ import {
 } from '@nodepool/zk-protocol';
 import { asError } from '../../async/as-error.js';
 import { setNode, Transaction } from '../state/transaction.js';
-import type { WriteResult } from './held.js';
+import { writeLocked, type WriteResult } from './held.js';
 import { NODES_PER_TRANSACTION } from './locks.js';
 import { storeReady } from './launches.js';
-import type { Part, ReadyChanges } from './parts.js';
+import type { Part, ReadyChanges } from './request-parts.js';
 import type { RequestWork } from './request.js';
 import type { StepTo } from './stage.js';
 
 /** Keeps the transaction that fulfils a request far below ZooKeeper's limit of 1 MiB. */
 const UNLOCKS_PER_TRANSACTION = 1_000;
 
-/** The request lacks nothing but that this part is stored as ready, and both can be written together. */
+/** Whether the request is complete once this part is stored as ready, and both fit into one transaction. */
 export function isCompleteWith({ parts, heard, isFulfilled }: RequestWork, last: Part): boolean {
   if (isFulfilled || heard.has('gone') || parts.all.length > NODES_PER_TRANSACTION) return false;
   return parts.all.every((part) => part.entry !== undefined && (part === last || part.state === 'ready'));
 }
 
 /**
- * Unlocks the nodes and writes `fulfilled` with their ids, in one transaction, with the last node where its launch waits to
- * be stored. When the request is gone or changed, or a node is no longer ours, nothing is written and the work continues.
+ * Unlocks the nodes and writes `fulfilled` with their ids in one transaction, which also stores the last node if its launch
+ * waits for that. If the request is gone or has changed, or a node's lock was lost, nothing is written and the work continues.
  */
 export async function fulfil(
   work: RequestWork,
@@ -44,14 +44,14 @@ async function fulfilAlone(work: RequestWork): Promise<void> {
   else if ('node' in result) loseLock(work, result.node.path);
 }
 
-/** Where nothing is written the node is stored by itself, and what is in the way comes to light with the next attempt. */
+/** If the transaction is refused, stores the node alone; the next attempt without it finds the reason. */
 async function fulfilWithLast(work: RequestWork, last: Part, node: NodeRecord, ready: ReadyChanges): Promise<void> {
   const { zk, clock } = work.context;
   const epoch = zk.sessionEpoch;
   const next = withNode(node, ready.changes, clock.now(), 'launcher');
   const before = new Transaction<'node'>();
   before.add('node', setNode(next));
-  last.readyChanges = undefined; // whatever ends the work meanwhile, the launch hears what became of this write
+  last.readyChanges = undefined; // from here on, the result of this write settles the launch, even if the work ends meanwhile
   try {
     before.add('node', ...(await unlockMost(work)).operations);
     const result = await writeFulfilled(work, before).catch((error: unknown) => lookForFulfilled(work, epoch, error));
@@ -59,7 +59,7 @@ async function fulfilWithLast(work: RequestWork, last: Part, node: NodeRecord, r
     const [stored] = typeof result === 'object' && 'results' in result ? result.results : [];
     ready.stored({ ...next, stat: stored?.op === 'set' ? stored.stat : node.stat });
   } catch (error) {
-    work.abandon(error); // whether it took effect is not known
+    work.abandon(error); // it is not known whether the write took effect
     ready.failed(asError(error));
     throw error;
   }
@@ -68,12 +68,12 @@ async function fulfilWithLast(work: RequestWork, last: Part, node: NodeRecord, r
 async function writeFulfilled(work: RequestWork, before: Transaction<'node'>): Promise<WriteResult> {
   const nodeIds = work.parts.nodeIds();
   const next = withRequest(work.request, { state: 'fulfilled', nodeIds }, work.context.clock.now(), 'launcher');
-  const result = await work.lock.writeOnly(next, before);
+  const result = await writeLocked(work.context, next, before);
   if (typeof result === 'object' && 'results' in result) work.fulfilled();
   return result;
 }
 
-/** The answer was lost with the connection: as long as the lock is ours, the request tells what became of it. */
+/** After a lost answer, reads whether the write took effect, which is certain as long as the session holds the lock. */
 async function lookForFulfilled(work: RequestWork, epoch: number, error: unknown): Promise<void> {
   const { context, request, signal } = work;
   const { zk, clock } = context;
@@ -85,7 +85,7 @@ async function lookForFulfilled(work: RequestWork, epoch: number, error: unknown
   if (decodeRequest(request.id, data, stat, clock.now())?.state === 'fulfilled') work.fulfilled();
 }
 
-/** Unlocks nodes ahead of the last transaction where they are too many for one. @returns the unlocking of the rest */
+/** Unlocks nodes in separate transactions if there are too many for one. @returns the unlock operations of the rest */
 async function unlockMost({ context, parts }: RequestWork): Promise<Transaction<'node'>> {
   for (;;) {
     const held = parts.all.filter((part) => part.entry !== undefined);
@@ -98,7 +98,7 @@ async function unlockMost({ context, parts }: RequestWork): Promise<Transaction<
   }
 }
 
-/** Our entry was removed from a node's lock: that node is not ours any more. @param entry - path of our entry */
+/** Gives up a node whose lock entry another process has removed. @param entry - path of our entry */
 function loseLock(work: RequestWork, entry: string): void {
   const { parts, logger } = work;
   const part = parts.all.find((candidate) => candidate.entry === entry);

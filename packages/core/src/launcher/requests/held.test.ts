@@ -2,7 +2,7 @@ import { encodeRequest, nodePath, requestLockPath, requestPath, withRequest } fr
 import { describe, expect, it } from 'vitest';
 import { ServedRequest } from '../../../test/support/served-request.js';
 import { Transaction } from '../state/transaction.js';
-import { HeldRequest } from './held.js';
+import { unlockRequest, writeAndUnlock, writeLocked } from './held.js';
 
 /** A request that this process has locked. */
 async function heldRequest() {
@@ -13,44 +13,46 @@ async function heldRequest() {
   const entry = await clock.run(zk.create(`${root}/0123__lock__`, '', { ephemeral: true, sequential: true }));
   const request = await served.stored();
   const next = withRequest(request, { state: 'fulfilled' }, clock.now());
-  return { served, held: new HeldRequest(served.context, entry), request, next, clock, other };
+  return { served, context: served.context, entry, request, next, clock, other };
 }
 
 describe('the lock of a request', () => {
   it('goes with the last write', async () => {
-    const { served, held, next, clock } = await heldRequest();
+    const { served, context, entry, next, clock } = await heldRequest();
 
-    expect(await clock.run(held.writeAndUnlock(next))).toBe('done');
+    expect(await clock.run(writeAndUnlock(context, entry, next))).toBe('done');
     expect([(await served.stored()).state, await served.entries()]).toEqual(['fulfilled', []]);
   });
 
   it('is kept when its requestor has removed the request', async () => {
-    const { served, held, next, clock, other } = await heldRequest();
+    const { served, context, entry, next, clock, other } = await heldRequest();
     await clock.run(other.delete(requestPath(served.id)));
 
-    expect(await clock.run(held.writeAndUnlock(next))).toBe('gone');
+    expect(await clock.run(writeAndUnlock(context, entry, next))).toBe('gone');
     expect(await served.entries()).toHaveLength(1);
-    await clock.run(held.unlock());
+    await clock.run(unlockRequest(context, entry));
     expect(await served.entries()).toEqual([]);
   });
 
   it('is kept when another process has written the request', async () => {
-    const { served, held, request, next, clock, other } = await heldRequest();
+    const { served, context, entry, request, next, clock, other } = await heldRequest();
     await clock.run(other.setData(requestPath(served.id), encodeRequest({ ...request, relativePriority: 7 })));
 
-    expect(await clock.run(held.writeAndUnlock(next))).toBe('changed');
+    expect(await clock.run(writeAndUnlock(context, entry, next))).toBe('changed');
     expect([(await served.stored()).relativePriority, await served.entries()]).toEqual([7, [expect.anything()]]);
   });
 
-  it('stays when the request is written with its nodes, and a node that is in the way is named', async () => {
-    const { served, held, next, clock } = await heldRequest();
+  it('stays when the request is written with its nodes, and a refused node is named', async () => {
+    const { served, context, next, clock } = await heldRequest();
     const id = await served.world.createNode({});
     const removal = { op: 'delete', path: nodePath(id) } as const;
     const before = new Transaction<'node'>();
     before.add('node', removal);
 
-    expect(await clock.run(held.writeOnly(next, before))).toMatchObject({ results: [{ op: 'delete' }, { op: 'set' }] });
-    expect(await clock.run(held.writeOnly(next, before))).toEqual({ node: removal });
+    expect(await clock.run(writeLocked(context, next, before))).toMatchObject({
+      results: [{ op: 'delete' }, { op: 'set' }],
+    });
+    expect(await clock.run(writeLocked(context, next, before))).toEqual({ node: removal });
     expect([(await served.stored()).state, await served.entries()]).toEqual(['fulfilled', [expect.anything()]]);
   });
 });

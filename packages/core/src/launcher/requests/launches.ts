@@ -9,26 +9,26 @@ import { findSuccessor, isProbe } from '../plan/health-rules.js';
 import { storeNode } from '../state/store-node.js';
 import { removeAbandonedLocks } from './abandoned.js';
 import { beginBuilding, createNodes, type BuildingNode } from './new-nodes.js';
-import type { Part, ReadyChanges } from './parts.js';
+import type { LaunchPart, Part, ReadyChanges } from './request-parts.js';
 import type { RequestWork } from './request.js';
 
-/** A request for thousands of nodes leaves the process time for other work between so many launches. */
+/** After so many launches of a request the process gets time for other work, as a request may have thousands of nodes. */
 const LAUNCHES_PER_TURN = 50;
 
-/** A part with the record that has been made for it. */
-type RecordedPart = Part & { node: NodeRecord; entry: string };
+/** A part whose node record has been created. */
+type RecordedPart = LaunchPart & { node: NodeRecord; entry: string };
 
 /**
- * Begins to make a node for each part, all at once but for a pause after so many. Each of them becomes `ready`, `failed`, or
- * `missing` again (aborted for lack of quota).
- * @param stored - the records of the parts, where they have been stored already
+ * Starts the launch of a node for each part. Each part becomes `ready`, `failed`, or `missing` again (aborted for lack of
+ * quota).
+ * @param stored - the node records of the parts, if they have been stored already
  */
-export function launch(work: RequestWork, parts: readonly Part[], stored?: readonly NodeId[]): void {
+export function launch(work: RequestWork, parts: readonly LaunchPart[], stored?: readonly NodeId[]): void {
   if (parts.length === 0) return;
   launchParts(work, parts, stored).catch((error: unknown) => work.abandon(error));
 }
 
-/** The record of a node to be made for the part, in state `init`. */
+/** The record of the node to launch for the part, in state `init`. */
 export function draft(work: RequestWork, { label }: Part): NodeRecord {
   const { view, request, context } = work;
   const record = newNode(
@@ -53,8 +53,8 @@ export function draft(work: RequestWork, { label }: Part): NodeRecord {
 }
 
 /**
- * Resolves when no record is being made any more, so that all there will be can be seen.
- * @returns whether all that was being made is known to the parts
+ * Resolves when no node record is being created any more.
+ * @returns whether the parts know all records that were being created
  */
 export async function launchesRecorded({ creating }: RequestWork): Promise<boolean> {
   let isKnown = true;
@@ -67,7 +67,7 @@ export async function launchesRecorded({ creating }: RequestWork): Promise<boole
 
 async function launchParts(
   work: RequestWork,
-  parts: readonly Part[],
+  parts: readonly LaunchPart[],
   stored: readonly NodeId[] | undefined,
 ): Promise<void> {
   const { context, creating } = work;
@@ -84,9 +84,12 @@ async function launchParts(
   }
 }
 
-/** Resolves when the parts have what has been made for them. */
-async function recordParts(parts: readonly Part[], making: Promise<readonly BuildingNode[]>): Promise<RecordedPart[]> {
-  const made = await making;
+/** Gives the created records to the parts. */
+async function recordParts(
+  parts: readonly LaunchPart[],
+  creation: Promise<readonly BuildingNode[]>,
+): Promise<RecordedPart[]> {
+  const made = await creation;
   return made.flatMap(({ node, entry }, i): RecordedPart[] => {
     const part = parts[i];
     return part ? [Object.assign(part, { node, entry })] : [];
@@ -96,17 +99,22 @@ async function recordParts(parts: readonly Part[], making: Promise<readonly Buil
 async function launchPart(work: RequestWork, part: RecordedPart): Promise<void> {
   const { events } = work.context;
   const { launch: begun, node } = part;
-  part.launch = undefined;
-  if (begun) events.emit('launchPlaced', { launch: begun, zone: node.az });
-  const result = await askDriver(work, part, begun);
+  releaseLaunch(part);
+  events.emit('launchPlaced', { launch: begun, zone: node.az });
+  const result = await callDriver(work, part, begun);
   if (result.state === 'aborted') work.view.runner.provider.quota?.invalidateQuotaCache(); // before others plan with it
-  if (begun) events.emit('launchEnded', { launch: begun, state: result.state });
+  events.emit('launchEnded', { launch: begun, state: result.state });
   await noteEnd(work, part, result);
   work.wake();
 }
 
+/** From here on the launch ends with the driver's result, not with the work on the request. */
+function releaseLaunch(part: Part): void {
+  part.launch = undefined;
+}
+
 /** Never rejects. */
-async function askDriver(work: RequestWork, part: RecordedPart, begun: Launch | undefined): Promise<LaunchResult> {
+async function callDriver(work: RequestWork, part: RecordedPart, begun: Launch): Promise<LaunchResult> {
   const { view, driver, signal, request } = work;
   const { node } = part;
   const label = view.pool.labels.get(part.label);
@@ -121,7 +129,7 @@ async function askDriver(work: RequestWork, part: RecordedPart, begun: Launch | 
     request,
     store: (changes) => store(work, part, node.id, changes),
     stageBegan: (stage) => work.context.events.emit('launchStageBegan', { node: node.id, stage }),
-    ...(begun && view.steering && steeringOf(work, begun)),
+    ...(view.steering && attemptEvents(work, begun)),
   };
   try {
     return await driver.launch(order, signal);
@@ -130,8 +138,8 @@ async function askDriver(work: RequestWork, part: RecordedPart, begun: Launch | 
   }
 }
 
-/** What a driver tells of its attempts where the provider is steered around. */
-function steeringOf(work: RequestWork, begun: Launch): Pick<LaunchOrder, 'attemptFailed' | 'created'> {
+/** Callbacks by which a driver reports its attempts, where steering is on. */
+function attemptEvents(work: RequestWork, begun: Launch): Pick<LaunchOrder, 'attemptFailed' | 'created'> {
   const { events } = work.context;
   return {
     created: () => events.emit('instanceCreated', { launch: begun }),
@@ -142,12 +150,12 @@ function steeringOf(work: RequestWork, begun: Launch): Pick<LaunchOrder, 'attemp
   };
 }
 
-/** One attempt is enough: another provider can serve the request, or it was only to find out. */
+/** Whether one attempt is enough: another provider can serve the request, or it is a probe. */
 function isEnough({ request, view }: RequestWork): boolean {
   return isProbe(request) || findSuccessor(request, view) !== undefined;
 }
 
-/** A node that becomes ready waits for the stage at work, which may fulfil the request with the same write. */
+/** Stores changes of a launch. A node that becomes ready waits for the current stage, which may fulfil the request with it. */
 async function store(
   work: RequestWork,
   part: RecordedPart,
@@ -170,7 +178,7 @@ function handedOver(id: NodeId): LockLostError {
   return new LockLostError(`node ${id}: could not store it, it was handed over when stored as ready`);
 }
 
-/** Stores each node by itself that its launch wants to be ready. */
+/** Stores the nodes of all launches that wait for it. */
 export function storeAllReady(work: RequestWork): void {
   for (const part of work.parts.all) {
     const { node, readyChanges } = part;
@@ -181,7 +189,7 @@ export function storeAllReady(work: RequestWork): void {
   }
 }
 
-/** Stores a node by itself, for a launch that waits for it. */
+/** Stores the node of one launch that waits for it. */
 export function storeReady({ context, signal }: RequestWork, node: NodeRecord, ready: ReadyChanges): void {
   storeNode(context, node, ready.changes, signal).then(ready.stored, ready.failed);
 }
@@ -199,7 +207,7 @@ async function noteEnd(work: RequestWork, part: RecordedPart, result: LaunchResu
     await storeEnd(work, part, result);
   } catch (error) {
     logger.warn('Could not store how a launch ended', { nodeId: part.node.id, error });
-    // an aborted node belongs to no request from now on: its lock must not stay
+    // an aborted node belongs to no request any more, so its lock must not stay
     if (result.state === 'aborted') {
       await removeAbandonedLocks(context, { nodes: [part.node.id] }, work.epoch, work.signal);
     }
@@ -208,7 +216,7 @@ async function noteEnd(work: RequestWork, part: RecordedPart, result: LaunchResu
   else part.state = 'failed';
 }
 
-/** Stores `failed` or `aborted`; an aborted node is let go at once, so that it is deleted while another is made. */
+/** Stores `failed` or `aborted`. An aborted node is unlocked, so that it is deleted while another is launched. */
 async function storeEnd(work: RequestWork, part: RecordedPart, result: LaunchResult): Promise<void> {
   const { context, signal } = work;
   const launchError = result.error?.message ?? null;

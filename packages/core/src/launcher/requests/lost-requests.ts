@@ -1,5 +1,6 @@
 import {
   backoffMs,
+  delay,
   isZooKeeperError,
   requestLockPath,
   withNode,
@@ -8,6 +9,7 @@ import {
   type RequestId,
   type RequestRecord,
 } from '@nodepool/zk-protocol';
+import { removeAbandonedLocks } from './abandoned.js';
 import { NODES_PER_TRANSACTION } from './locks.js';
 import { proveUnlocked, setRequest } from './writes.js';
 import { UNALLOCATED } from './release.js';
@@ -16,46 +18,89 @@ import type { Context } from '../state/context.js';
 import { isRefusal, removeLockDirectory, setNode, Transaction } from '../state/transaction.js';
 
 const RETRY = { firstMs: 100, longestMs: 30_000 };
-/** So many attempts may well fail: another process is at work on the request or one of its nodes. */
+/** The first attempts often fail because another process works on the request, so these are logged at debug level. */
 const QUIET_ATTEMPTS = 5;
+/** Pause between checks whether another pool of this process still works on an abandoned request. */
+const AT_WORK_PAUSE_MS = 1_000;
 
 /**
- * Finds accepted requests whose launcher has gone, or has let go of them, and returns them to the queue: a request is lost
- * while it is pending and its lock has no entry. Both are looked at whenever either changes, so it does not matter which
- * of the two is seen last.
+ * Returns lost requests to the queue: those that are `pending` while their lock has no entry, because their launcher died or
+ * released them. State and lock are checked when either changes, so it does not matter which change is seen last. Requests
+ * that work of this process has abandoned are unlocked first.
  */
 export class LostRequests {
   readonly #context: Context;
   readonly #ledger: Ledger;
+  /** Failed attempts of requests that are being checked. */
   readonly #checking = new Map<RequestId, number>();
-  /** Requests of which something was heard while they were being checked. */
+  /** Requests to check once more, as they changed while they were being checked. */
   readonly #again = new Set<RequestId>();
+  /** Abandoned requests whose locks are being removed. */
+  readonly #recovering = new Set<RequestId>();
   readonly #stop = new AbortController();
-  readonly #unsubscribe: () => void;
+  readonly #unsubscribe: readonly (() => void)[];
 
   constructor(context: Context, ledger: Ledger) {
     this.#context = context;
     this.#ledger = ledger;
-    this.#unsubscribe = context.mirror.listen({
-      onRequest: ({ after }) => after?.state === 'pending' && this.#suspect(after.id),
-      onRequestLock: (id, contenders) => contenders === 0 && this.#suspect(id),
-    });
+    const { events } = context;
+    this.#unsubscribe = [
+      events.on('requestChanged', ({ after }) => after?.state === 'pending' && this.#suspect(after.id)),
+      events.on('requestLockChanged', ({ id, contenders }) => contenders === 0 && this.#suspect(id)),
+    ];
   }
 
-  /** Looks at every pending request that this process does not handle. @returns how many of them it reset */
+  // --- abandoned requests -----------------------------------------------------------------------------------------
+
+  /** Whether the locks of an abandoned request are still being removed; until then no pool may lock it. */
+  isRecovering(id: RequestId): boolean {
+    return this.#recovering.has(id);
+  }
+
+  /**
+   * Cleans up after work that does not know which of its writes took effect: removes its locks, then resets the request.
+   * Emits `requestRecovered`.
+   * @param epoch - of the session in which it wrote
+   */
+  recover(id: RequestId, epoch: number): void {
+    this.#recovering.add(id);
+    void this.#removeLocks(id, epoch)
+      .then(() => this.check(id))
+      .catch((error: unknown) =>
+        this.#context.logger.error('Could not clean up after an abandoned request', { requestId: id, error }),
+      )
+      .finally(() => {
+        this.#recovering.delete(id);
+        this.#context.events.emit('requestRecovered', { request: id });
+      });
+  }
+
+  /** Waits until no pool of this process works on the request, as lock entries do not show which work made them. */
+  async #removeLocks(id: RequestId, epoch: number): Promise<void> {
+    const { zk, clock, life } = this.#context;
+    const { signal } = life;
+    while (this.#ledger.has(id) && zk.sessionEpoch === epoch && !signal.aborted) {
+      await delay(clock, AT_WORK_PAUSE_MS, signal).catch(() => undefined); // an abort ends the wait
+    }
+    await removeAbandonedLocks(this.#context, { request: id }, epoch, signal);
+  }
+
+  // --- lost requests ----------------------------------------------------------------------------------------------
+
+  /** Checks every pending request that this process does not work on. @returns how many of them it reset */
   async checkAll(): Promise<number> {
     const resets = await Promise.all([...this.#context.mirror.pendingRequests()].map((id) => this.check(id)));
     return resets.filter(Boolean).length;
   }
 
   /**
-   * Resets the request if it is pending and no process holds its lock. Never rejects; tries again when it has to.
-   * @returns whether the first try reset it
+   * Resets the request if it is pending and no process holds its lock. Never rejects; retries in the background.
+   * @returns whether the first attempt reset it
    */
   async check(id: RequestId): Promise<boolean> {
     if (this.#stop.signal.aborted || this.#ledger.has(id)) return false;
     if (this.#checking.has(id)) {
-      this.#again.add(id); // what is being judged may have been read before this
+      this.#again.add(id); // the check may have read the request before this change
       return false;
     }
     this.#checking.set(id, 0);
@@ -65,11 +110,11 @@ export class LostRequests {
   }
 
   stop(): void {
-    this.#unsubscribe();
+    for (const unsubscribe of this.#unsubscribe) unsubscribe();
     this.#stop.abort(new Error('the launcher stops'));
   }
 
-  /** What one answer or one commit brings is shown piece by piece: judged is what it shows as a whole. */
+  /** Checks at the end of the turn, as the mirror shows the changes of one transaction one after another. */
   #suspect(id: RequestId): void {
     if (!this.#seemsLost(id)) return;
     queueMicrotask(() => {
@@ -114,7 +159,7 @@ export class LostRequests {
   async #reset(id: RequestId): Promise<boolean> {
     const { mirror, committer, logger, clock } = this.#context;
     if (!this.#lostRequest(id)) return false;
-    // In this order: what the last holder of the lock wrote is seen when the lock is seen without one.
+    // Lock entries first: once the lock is seen without an entry, the mirror shows all writes of its last holder.
     const [entries] = await Promise.all([this.#lockEntries(id), mirror.requests.settle(), mirror.nodes.settle()]);
     if (entries !== undefined && entries.length > 0) return false;
     const request = this.#lostRequest(id);
@@ -133,7 +178,7 @@ export class LostRequests {
     return true;
   }
 
-  /** A mirror that is being rebuilt may not show all nodes of a request; once it is complete all are checked again. */
+  /** `undefined` also while the mirror is incomplete: it may not show all nodes, and all requests are checked again later. */
   #lostRequest(id: RequestId): RequestRecord | undefined {
     const { nodes, requests } = this.#context.mirror;
     if (!nodes.ready || !requests.ready || this.#ledger.has(id)) return undefined;
@@ -142,8 +187,8 @@ export class LostRequests {
   }
 
   /**
-   * Each of them proves that no process has the request, and the last one resets it: after a crash in between it is lost
-   * still, with fewer nodes.
+   * Each transaction proves that no process has locked the request, and the last one resets it. After a crash in between the
+   * request is still lost, with fewer nodes.
    */
   *#resetTransactions(
     request: RequestRecord,

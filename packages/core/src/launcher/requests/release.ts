@@ -10,30 +10,35 @@ export interface HeldNode {
   readonly entry: string;
 }
 
-/** What a node loses when anybody may have it: it counts for no tenant any more. */
+/** Changes that make a node free. It does not count for its tenant any more. */
 export const UNALLOCATED = { allocatedTo: null, tenantName: null, requestor: null } as const;
 
-/** What becomes of ready nodes that are given back: others may have them, or they are deleted to free capacity. */
-export type NodeFate = 'free' | 'deleting';
+/** The state of ready nodes after a release: free for other requests, or deleted to free capacity. */
+export type ReleasedState = 'free' | 'deleting';
 
 /**
- * Gives nodes back: those that are ready are unallocated or marked for deletion, all are unlocked. A node that vanished
- * or was changed by another process is only unlocked.
+ * Deallocates ready nodes or marks them for deletion, and unlocks all. A node that another process changed or removed is only
+ * unlocked.
  */
 export async function releaseNodes(
   context: Context,
   held: readonly HeldNode[],
   logger: Logger,
-  fate: NodeFate = 'free',
+  state: ReleasedState = 'free',
 ): Promise<void> {
-  await Promise.all(held.map((item) => releaseNode(context, item, logger, fate)));
+  await Promise.all(held.map((item) => releaseNode(context, item, logger, state)));
 }
 
-async function releaseNode(context: Context, { node, entry }: HeldNode, logger: Logger, fate: NodeFate): Promise<void> {
+async function releaseNode(
+  context: Context,
+  { node, entry }: HeldNode,
+  logger: Logger,
+  state: ReleasedState,
+): Promise<void> {
   const current = context.mirror.nodes.get(node.id) ?? node;
   const transaction = new Transaction<'record' | 'lock'>();
   if (current.allocatedTo !== null && current.state === 'ready') {
-    const changes = fate === 'free' ? UNALLOCATED : { allocatedTo: null, state: fate };
+    const changes = state === 'free' ? UNALLOCATED : { allocatedTo: null, state };
     transaction.add('record', setNode(withNode(current, changes, context.clock.now(), 'launcher')));
   }
   transaction.add('lock', { op: 'delete', path: entry });
@@ -52,7 +57,7 @@ async function unlock(context: Context, entry: string): Promise<void> {
   try {
     await transaction.commit(context.committer);
   } catch (error) {
-    // the entry went with its node
+    // the entry was removed with its node
     if (!isRefusal<'lock'>(error)) throw error;
   }
 }

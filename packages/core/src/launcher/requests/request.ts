@@ -11,48 +11,53 @@ import type { PoolRegistry } from '../registry/pool-registry.js';
 import type { Context } from '../state/context.js';
 import type { RequestAtWork } from '../view/pool-demand.js';
 import type { LivePoolView } from '../view/pool-view.js';
-import type { HeldRequest } from './held.js';
 import type { LateUnlocks } from './late-unlocks.js';
-import { RequestParts, type Part } from './parts.js';
+import { RequestParts, type LaunchPart, type Part } from './request-parts.js';
 
-/** A request gives way after this time or up to twice as long, so that not all that wait give way at the same moment. */
+/** The shortest time until a request gives way; up to twice as long, so that not all give way at the same moment. */
 const YIELD_MS = 30_000;
-/** Made once: an error for each request would have its stack recorded for no reader. */
+/** Shared by all requests, to save recording a stack for each. */
 const ENDED = new Error('the work on the request has ended');
 
-/** What the work on a request uses, beside the context. */
+/** The objects that the work on a request uses, beside the context. */
 export interface RequestTools {
-  /** The pool that works on it. */
+  /** The pool that works on the request. */
   readonly view: LivePoolView;
   readonly registry: PoolRegistry;
   readonly unlocks: LateUnlocks;
 }
 
+/** The parts that an assignment serves with ready nodes, and those to launch. */
+export interface AssignedParts {
+  readonly reused: readonly Part[];
+  readonly toLaunch: readonly LaunchPart[];
+}
+
 /**
- * What has been heard about a request at work.
- * - `gone` its znode is gone
- * - `draining` the pool ends: a request that waits for capacity is better served by another launcher
- * - `hopeless` nothing it waits for will ever come: it is put back, to be judged anew
+ * News about a request at work.
+ * - `gone` its znode was deleted
+ * - `draining` the pool ends: another launcher should serve a request that waits for capacity
+ * - `hopeless` it can no longer be satisfied here: return it to the queue for re-evaluation
  */
 export type RequestNews = 'gone' | 'draining' | 'hopeless';
 
-/** The work on one request by one pool: what its stages share, see `serve.ts`. */
+/** The state of the work on one request by one pool, shared by its stages; see `serve.ts`. */
 export class RequestWork implements RequestAtWork {
   readonly context: Context;
   readonly tools: RequestTools;
   readonly parts: RequestParts;
   readonly logger: Logger;
-  /** The session everything of this work belongs to. */
+  /** The session that this work belongs to. */
   readonly epoch: number;
   readonly heard = new Set<RequestNews>();
-  /** Assignments that came while the request waited for capacity, and are to be carried out. */
-  readonly resumed: { readonly reused: readonly Part[]; readonly toLaunch: readonly Part[] }[] = [];
-  /** Records that are being made. */
+  /** Assignments made while the request waited for capacity, and not carried out yet. */
+  readonly resumed: AssignedParts[] = [];
+  /** Node records that are being created. */
   readonly creating = new Set<Promise<unknown>>();
-  /** Zone all new nodes of the request share, once chosen. */
+  /** The zone that all new nodes of the request share, once chosen. */
   az: string | null = null;
-  /** The lock of the request, once this process has it. */
-  held: HeldRequest | undefined;
+  /** Path of our entry in the lock of the request. */
+  #lockEntry: string | undefined;
   readonly #end = new LazyAbort();
   #driver: { readonly provider: Provider; readonly driver: NodeRequestHandler };
   #request: RequestRecord;
@@ -63,13 +68,13 @@ export class RequestWork implements RequestAtWork {
   #isWoken = false;
   #wake: (() => void) | undefined;
 
-  /** The driver's side of the request is the one that was asked whether it can be accepted. */
+  /** Takes over the driver's handler that was asked whether the request can be accepted. */
   constructor(context: Context, tools: RequestTools, request: RequestRecord) {
     this.context = context;
     this.tools = tools;
     this.epoch = context.zk.sessionEpoch;
     this.#request = request;
-    this.#driver = { provider: tools.view.runner.provider, driver: tools.view.drivers.take(request) };
+    this.#driver = { provider: tools.view.runner.provider, driver: tools.view.takeHandler(request) };
     this.parts = new RequestParts(request.labels);
     const { id: requestId, eventId } = request;
     this.logger = context.logger.child({ requestId, eventId }, LOGGER_NAMES.requestHandler);
@@ -83,7 +88,7 @@ export class RequestWork implements RequestAtWork {
     return this.tools.view;
   }
 
-  /** The driver's side of the request; a reload may have replaced the provider since it was accepted. */
+  /** The driver's handler of the request. After a reload that replaced the provider, a new one. */
   get driver(): NodeRequestHandler {
     const { runner, pool } = this.view;
     if (this.#driver.provider !== runner.provider) {
@@ -106,7 +111,7 @@ export class RequestWork implements RequestAtWork {
     return this.#isFulfilled;
   }
 
-  /** It holds what another request with a better place may wait for. */
+  /** Whether it holds nodes or capacity that a request ahead of it may wait for. */
   get isToGiveWay(): boolean {
     return this.#isToGiveWay;
   }
@@ -120,54 +125,61 @@ export class RequestWork implements RequestAtWork {
     return this.driver.acceptsNode?.(node) ?? true;
   }
 
-  // --- what is given to the request -------------------------------------------------------------------------------
+  // --- assignments ------------------------------------------------------------------------------------------------
 
-  /** What an assignment takes counts at once: the next plan is made before this one has been carried out. */
-  assign(assignment: Assignment): { readonly reused: readonly Part[]; readonly toLaunch: readonly Part[] } {
+  /** Applies an assignment. Its launches count at once, as the next plan may be made before they start. */
+  assign(assignment: Assignment): AssignedParts {
     this.az ??= assignment.az;
     const { reused, toLaunch } = this.parts.assign(assignment);
     const { provider, pool } = this.view;
-    for (const part of toLaunch) {
+    const launches = toLaunch.map((part) => {
       const { label } = part;
-      part.launch = { provider, pool: pool.name, label, request: this.#request.id, need: this.view.needOf(label) };
-      this.context.events.emit('launchBegun', { launch: part.launch });
-    }
-    return { reused, toLaunch };
+      const launch = { provider, pool: pool.name, label, request: this.#request.id, need: this.view.needOf(label) };
+      this.context.events.emit('launchBegun', { launch });
+      return Object.assign(part, { launch });
+    });
+    return { reused, toLaunch: launches };
   }
 
-  /** Capacity for a request that waits for it. Nodes named must be claimed in the mirror, in the name of this work. */
+  /** Continues a request that waits for capacity. The nodes of the assignment must be claimed in the mirror for this work. */
   resume(assignment: Assignment): void {
     this.resumed.push(this.assign(assignment));
     this.setPaused(false);
     this.wake();
   }
 
-  /** Gives a claim in the mirror back. */
+  /** Gives up a claim in the mirror. */
   unclaim(id: NodeId): void {
     this.context.mirror.unclaim(id, this);
   }
 
-  // --- the request's own record -----------------------------------------------------------------------------------
+  // --- the request's record ---------------------------------------------------------------------------------------
 
-  /** This process has locked the request. */
-  accepted(held: HeldRequest): void {
-    this.held = held;
+  /** This process has locked the request. @param lockEntry - path of our entry in the lock */
+  accepted(lockEntry: string): void {
+    this.#lockEntry = lockEntry;
     this.#refresh();
   }
 
-  /** The request is written as fulfilled; its lock goes in a moment. */
+  /** The request is written as fulfilled; its lock is released a moment later. */
   fulfilled(): void {
     this.#isFulfilled = true;
-    this.tools.unlocks.keep(this.lock.entry);
+    this.tools.unlocks.keep(this.lockEntry);
     this.logger.info('Fulfilled request', { nodes: this.parts.nodeIds() });
   }
 
-  get lock(): HeldRequest {
-    if (!this.held) throw new Error('the request is not locked');
-    return this.held;
+  /** Whether this process has locked the request. */
+  get isLocked(): boolean {
+    return this.#lockEntry !== undefined;
   }
 
-  /** Another process wrote the request although we hold its lock: the work continues from what it says now. */
+  /** Path of our entry in the lock of the request. */
+  get lockEntry(): string {
+    if (this.#lockEntry === undefined) throw new Error('the request is not locked');
+    return this.#lockEntry;
+  }
+
+  /** Reads the request again, after another process wrote it although we hold its lock. */
   async reread(): Promise<void> {
     const before = this.#request.stat?.version;
     await this.context.mirror.requests.settle();
@@ -181,26 +193,26 @@ export class RequestWork implements RequestAtWork {
 
   // --- news -------------------------------------------------------------------------------------------------------
 
-  /** Something was heard about the request. */
+  /** Notes news about the request. */
   tell(news: RequestNews): void {
     this.heard.add(news);
     this.wake();
   }
 
-  /** The request's znode is gone. Of a probe nothing is kept: its launch is broken off. */
+  /** The request's znode was deleted. The launch of a probe is aborted. */
   requestGone(): void {
-    const isBrokenOff = isProbe(this.#request) && this.parts.has('working') && !this.#isFulfilled;
-    if (isBrokenOff) this.abandon(new Error('the probe was withdrawn'));
+    const isAborted = isProbe(this.#request) && this.parts.has('working') && !this.#isFulfilled;
+    if (isAborted) this.abandon(new Error('the probe was withdrawn'));
     else this.tell('gone');
   }
 
-  /** The session is over, or the process ends now: nothing may be touched any more. */
+  /** Ends the work without any further write, e.g. because the session has ended or the process exits. */
   abandon(cause: unknown): void {
     this.#stop(asError(cause));
     this.wake();
   }
 
-  /** The request begins or ceases to wait for capacity. */
+  /** The request starts or stops waiting for capacity. */
   setPaused(isPaused: boolean): void {
     if (this.#isPaused === isPaused) return;
     this.#isPaused = isPaused;
@@ -212,9 +224,8 @@ export class RequestWork implements RequestAtWork {
   }
 
   /**
-   * How long it may hold the nodes it has while another request may need them. Requests that each hold a part of what the
-   * other waits for would wait indefinitely: pools share a quota, and each of several launchers sees to its own requests
-   * only (ADR 0015).
+   * Limits how long the request holds nodes that another request may need. Two requests that each hold part of what the other
+   * waits for would wait indefinitely: pools share a quota, and each launcher serves its own requests only (ADR 0015).
    */
   #waitToGiveWay(): void {
     const { clock, random } = this.context;
@@ -225,20 +236,20 @@ export class RequestWork implements RequestAtWork {
     });
   }
 
-  /** Something has changed that the stage at work must look at. */
+  /** Lets the current stage check for changes. */
   wake(): void {
     this.#isWoken = true;
     this.#wake?.();
   }
 
-  /** Resolves when something has changed since it was last called. */
+  /** Resolves on the first {@link wake} since the last call. */
   async nextEvent(): Promise<void> {
     if (!this.#isWoken) await new Promise<void>((resolve) => (this.#wake = resolve));
     this.#wake = undefined;
     this.#isWoken = false;
   }
 
-  /** The work has ended: what it promised and claimed is given back. */
+  /** Ends the work: gives up its promises and claims. */
   close(): void {
     this.setPaused(false);
     // Firing a signal is what a request for ready nodes costs most; nothing listens once its nodes are checked.

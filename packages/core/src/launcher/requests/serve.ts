@@ -10,8 +10,8 @@ import type { Step } from './stage.js';
 import { runStage } from './stages.js';
 
 /**
- * Works on a request, stage by stage: collects its nodes and fulfils it. Never rejects. Nodes named by the assignment must
- * be claimed in the mirror by the caller, in the name of the work, which gives the claims back.
+ * Works on a request stage by stage until it is fulfilled or given up. Never rejects. The caller must have claimed the nodes
+ * of the assignment in the mirror for the work, which gives up the claims.
  */
 export async function serve(work: RequestWork, assignment: Assignment): Promise<RequestOutcome> {
   try {
@@ -27,7 +27,7 @@ export async function serve(work: RequestWork, assignment: Assignment): Promise<
 
 async function escape(work: RequestWork, error: unknown): Promise<RequestOutcome> {
   const { abandonedFor, logger } = work;
-  if (work.isFulfilled) return 'fulfilled'; // whatever came after it
+  if (work.isFulfilled) return 'fulfilled'; // the error came later
   if (abandonedFor || isZooKeeperError(error)) {
     const cause = abandonedFor ?? error;
     logger.warn('Abandoned request', { error: cause });
@@ -36,8 +36,8 @@ async function escape(work: RequestWork, error: unknown): Promise<RequestOutcome
     return 'abandoned';
   }
   logger.error('Declining request after an unexpected error', { error });
-  if (!work.held) return 'busy';
-  work.abandon(error); // what is being made is made, and given back with the rest
+  if (!work.isLocked) return 'busy';
+  work.abandon(error); // nodes whose records are being created are released with the others
   if (!(await launchesRecorded(work))) return 'abandoned';
   try {
     const text = `unexpected error: ${asError(error).message}`;

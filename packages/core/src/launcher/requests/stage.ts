@@ -1,6 +1,6 @@
 import type { RequestOutcome } from '../../contract/request-outcome.js';
 import type { Assignment, Reason } from '../plan/types.js';
-import type { Part } from './parts.js';
+import type { Part } from './request-parts.js';
 
 /** How the work on an accepted request ends without its nodes. */
 export type GivenUp =

@@ -24,7 +24,15 @@ import { mayBeFaultOfImage } from '../../canary/image-causes.js';
 import { NONE } from '../../canary/rates.js';
 import { pickUploads, type UploadPick } from '../../canary/pick-uploads.js';
 import { providersWithout, withdrawal } from '../../canary/withdrawal.js';
-import { applyCounts, CanaryCounts } from './canary-counts.js';
+import {
+  applyCounts,
+  countLaunch,
+  countUses,
+  isWorthStoring,
+  putBackCounts,
+  takeCounts,
+  type CanaryCounts,
+} from './canary-counts.js';
 import type { Context } from './context.js';
 
 /** The nodes a launcher knows. */
@@ -33,23 +41,23 @@ export type NodesById = Pick<NodeCache, 'get'>;
 type Build = Pick<BuildRecord, 'image' | 'id'>;
 type Change = (canary: Canary, nowMs: number) => Canary | undefined;
 
-/** Zuul gives a node back so soon when it cannot work with it. */
+/** A use that is shorter counts as failed: Zuul returns a node at once if it cannot work with it. */
 const SHORT_USE_MS = 60_000;
 
-/** A node may be known to others later than its probe. */
+/** For this time a probe counts as in progress although its node is unknown: the mirror may show the node later. */
 const PROBE_STAYS_MS = 60_000;
 
 /**
- * Gives new builds their share of launches and withdraws those that fail. All launchers share what is known through the
- * record of the build, which is written when a launch of the new build begins to probe it or ends. Launches of other
- * images cost nothing.
+ * Gives new builds their share of launches and withdraws those that fail. Launchers share the state of a trial through the
+ * record of the build, which is written when a launch of the new build starts as a probe or ends. Launches of other images
+ * write nothing.
  */
 export class CanaryLaunches {
   readonly #context: Pick<Context, 'zk' | 'clock' | 'logger'>;
   readonly #tree: ImageTree;
   readonly #nodes: NodesById;
-  readonly #counts = new CanaryCounts();
-  /** Percents that have come together for the next launch of a build. */
+  readonly #counts: CanaryCounts = new Map();
+  /** Percents accumulated for the next launch of a build. */
   readonly #turns = new Map<string, number>();
   readonly #probing = new Set<string>();
 
@@ -65,7 +73,7 @@ export class CanaryLaunches {
     return pick?.canary && this.#choose(pick.upload, pick.canary, attempt);
   }
 
-  /** A node is not in use any more. It counts while a build of its image is tried out, be it of that build or of the one before. */
+  /** A node is not in use any more. Counts it if its image is on trial, and it is from the new build or the previous one. */
   nodeUsed(before: NodeRecord, after: NodeRecord): void {
     const [, , , image = '', , buildId = '', , provider = ''] = before.imageId?.split('/') ?? [];
     const pick = pickUploads(this.#tree.images.get(image), provider, this.#context.clock.now());
@@ -73,16 +81,16 @@ export class CanaryLaunches {
     const isEarly = after.stateTimeMs - before.stateTimeMs < SHORT_USE_MS;
     const counts = { ready: isEarly ? 0 : 1, failed: isEarly ? 1 : 0 };
     const { id } = pick.canary.build;
-    if (buildId === id) this.#counts.addUses(id, { now: counts, before: NONE });
-    else if (buildId === pick.upload.buildId) this.#counts.addUses(id, { now: NONE, before: counts });
+    if (buildId === id) countUses(this.#counts, id, { now: counts, before: NONE });
+    else if (buildId === pick.upload.buildId) countUses(this.#counts, id, { now: NONE, before: counts });
     this.imageChanged(image);
   }
 
-  /** The records of an image have changed: launches of the previous build may say now what a failure meant. */
+  /** The records of an image have changed: counts of the previous build may decide about a failure now. */
   imageChanged(image: string): void {
     for (const build of this.#tree.images.get(image)?.builds.values() ?? []) {
       const canary = this.#counts.has(build.id) ? canaryOf(build, this.#context.clock.now()) : undefined;
-      if (canary && this.#counts.isWorthTelling(build.id, canary)) void this.#store(build, (current) => current);
+      if (canary && isWorthStoring(this.#counts, build.id, canary)) void this.#store(build, (current) => current);
     }
   }
 
@@ -95,7 +103,7 @@ export class CanaryLaunches {
     if (!mayTry || !(await this.#isTurn(build, state, { provider, node }))) {
       const ended = (error: Error | undefined) => {
         if (!error || mayBeFaultOfImage(error))
-          this.#counts.addLaunch(build.id, provider, { ready: error ? 0 : 1, failed: error ? 1 : 0 });
+          countLaunch(this.#counts, build.id, provider, { ready: error ? 0 : 1, failed: error ? 1 : 0 });
         this.imageChanged(build.image);
         return Promise.resolve(false);
       };
@@ -134,7 +142,7 @@ export class CanaryLaunches {
     }
   }
 
-  /** A launcher that was killed leaves a probe whose node is not being made any more. */
+  /** Whether a probe is in progress. A killed launcher leaves one whose node is not `building` any more. */
   #isProbed({ probe }: Canary, nowMs: number): boolean {
     if (!probe) return false;
     return nowMs < probe.sinceMs + PROBE_STAYS_MS || this.#nodes.get(probe.node)?.state === 'building';
@@ -148,7 +156,7 @@ export class CanaryLaunches {
     const stored = this.#store(build, (canary, nowMs) =>
       afterLaunch(canary, { node, provider, error: error?.message }, nowMs),
     );
-    if (!error) return false; // the node need not wait for the record
+    if (!error) return false; // the launch need not wait for the write
     await stored;
     return true;
   }
@@ -156,13 +164,13 @@ export class CanaryLaunches {
   /** @returns what is stored now; `undefined`: nothing was changed */
   async #store(build: Build, change: Change): Promise<Canary | undefined> {
     const { logger } = this.#context;
-    const counted = this.#counts.take(build.id);
+    const counted = takeCounts(this.#counts, build.id);
     try {
       const stored = await this.#update(build, (canary, nowMs) => change(applyCounts(counted, canary, nowMs), nowMs));
-      if (!stored) this.#counts.putBack(build.id, counted);
+      if (!stored) putBackCounts(this.#counts, build.id, counted);
       return stored;
     } catch (error) {
-      this.#counts.putBack(build.id, counted);
+      putBackCounts(this.#counts, build.id, counted);
       if (!isZooKeeperError(error)) throw error;
       const fields = { image: build.image, build: build.id, error };
       logger.warn('What a launch showed about a new build could not be stored; later launches show it again', fields);
@@ -191,18 +199,18 @@ export class CanaryLaunches {
       } catch (error) {
         if (isZooKeeperError(error, 'ZK_NO_NODE')) return undefined;
         if (!isZooKeeperError(error, 'ZK_BAD_VERSION', 'ZK_NODE_EXISTS')) throw error;
-        await this.#tree.settle(); // another process was quicker
+        await this.#tree.settle(); // another process wrote it first
       }
     }
   }
 
-  /** What a build showed that another has replaced meanwhile is of no interest, and no reason to pause the image. */
+  /** Whether a newer build has replaced this one, so that its results do not matter any more. */
   #isOutdated({ image, stateTimeMs }: BuildRecord): boolean {
     const builds = this.#tree.images.get(image)?.builds.values() ?? [];
     return [...builds].some((build) => build.state === 'ready' && build.stateTimeMs > stateTimeMs);
   }
 
-  /** Where a provider has no other image the build stays there, and the launches of other providers do without it. */
+  /** If a provider has no other image, the build stays, and only providers with another image stop using it. */
   async #withdraw(build: BuildRecord, refused: Canary, reason: string, nowMs: number): Promise<void> {
     const { zk, logger } = this.#context;
     const bad = withCanary(build, refused);

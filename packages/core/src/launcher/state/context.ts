@@ -1,21 +1,21 @@
 import type { Clock, Committer, ZooKeeper } from '@nodepool/zk-protocol';
 import type { Logger } from '../../contract/logger.js';
 import type { LauncherMetrics } from '../../metrics/types.js';
-import type { ConfigInForce } from './config-in-force.js';
+import type { Config } from '../../contract/config.js';
 import type { ControlMirror } from './controls.js';
 import type { LauncherEvents } from '../events.js';
 import type { LifeCycle } from './life-cycle.js';
 import type { Mirror } from './mirror.js';
 
-/** What every part of a launcher works with. */
+/** The services that all parts of a launcher use. */
 export interface Context {
   readonly zk: ZooKeeper;
   readonly committer: Committer;
   readonly mirror: Mirror;
-  /** Orders of operators. */
+  /** Operators' orders. */
   readonly controls: ControlMirror;
-  /** The configuration in force. */
-  readonly config: ConfigInForce;
+  /** The configuration in force; a reload replaces `now`. */
+  readonly config: { now: Config };
   /** Whether work may begin. */
   readonly life: LifeCycle;
   readonly events: LauncherEvents;
@@ -25,9 +25,9 @@ export interface Context {
   readonly hostname: string;
   /** Release, published in the component registry. */
   readonly version: string;
-  /** Missing: nothing is counted. */
+  /** Optional; omit to count nothing. */
   readonly metrics?: LauncherMetrics | undefined;
-  /** Random number in [0, 1). */
+  /** Returns a random number in [0, 1). */
   readonly random: () => number;
 }
 

@@ -1,48 +1,43 @@
 import { isInForce, type CancelTimer, type Clock, type ControlCache, type ControlRecord } from '@nodepool/zk-protocol';
+import type { LauncherEvents } from '../events.js';
 
-/** Timers cannot wait for longer; a control that ends later is looked at again. */
+/** The longest time a timer can wait; an order that ends later is checked again then. */
 const LONGEST_WAIT_MS = 2 ** 30;
 
-/** The orders of operators that are in force, kept by a watch; those with an end cease to be at that moment. */
+/** Operators' orders in force, updated by a watch. An order with an end time ceases to be in force at that moment. */
 export class ControlMirror {
   readonly #cache: ControlCache;
   readonly #clock: Clock;
-  readonly #listeners = new Set<() => void>();
+  readonly #events: LauncherEvents;
   readonly #unsubscribe: () => void;
   #inForce: readonly ControlRecord[] = [];
   #cancelEnd: CancelTimer | undefined;
 
-  constructor(cache: ControlCache, clock: Clock) {
+  constructor(cache: ControlCache, { clock, events }: { readonly clock: Clock; readonly events: LauncherEvents }) {
     this.#cache = cache;
     this.#clock = clock;
+    this.#events = events;
     this.#unsubscribe = cache.onChange(() => this.#refresh());
   }
 
-  /** In the order in which they were given. The same list as long as nothing changes. */
+  /** Oldest first. The array is replaced on change, never modified. */
   get inForce(): readonly ControlRecord[] {
     return this.#inForce;
   }
 
-  /** Also those that have ended. */
+  /** All stored orders, including those that have ended. */
   get stored(): Iterable<ControlRecord> {
     return this.#cache.values();
   }
 
-  /** An order that limits a label or an image is in force: nodes of any pool count. */
+  /** Whether an order limits a label or an image, for which nodes of all pools count. */
   get limitsLabels(): boolean {
     return this.#inForce.some(({ kind, mode }) => mode === 'limit' && (kind === 'label' || kind === 'image'));
-  }
-
-  /** Called after an order came into force, changed or ended. */
-  onChange(listener: () => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
   }
 
   close(): void {
     this.#unsubscribe();
     this.#cancelEnd?.();
-    this.#listeners.clear();
   }
 
   #refresh(): void {
@@ -53,6 +48,6 @@ export class ControlMirror {
     const endMs = Math.min(...inForce.map(({ endTimeMs }) => endTimeMs ?? Infinity));
     const waitMs = Math.min(endMs - nowMs, LONGEST_WAIT_MS);
     this.#cancelEnd = endMs === Infinity ? undefined : this.#clock.setTimer(waitMs, () => this.#refresh());
-    for (const listener of this.#listeners) listener();
+    this.#events.emit('ordersChanged', {});
   }
 }

@@ -11,10 +11,9 @@ import { pickUploads } from '../../canary/pick-uploads.js';
 import { CanaryLaunches, type NodesById } from './canary-launches.js';
 import type { Context } from './context.js';
 
-/** The uploads that builders have recorded, as labels with a `diskimage` need them. */
+/** Images, builds and uploads that builders have recorded, for labels with a `diskimage`. */
 export class ImageMirror implements ImageSource {
   readonly #tree: ImageTree;
-  readonly #listeners = new Set<(image: string) => void>();
   readonly #canaries: CanaryLaunches;
   readonly #evidence: UploadEvidence;
   readonly #context: Pick<Context, 'clock' | 'events'>;
@@ -35,12 +34,6 @@ export class ImageMirror implements ImageSource {
     return this.#tree.images;
   }
 
-  /** Tells when an image, build or upload changed. @returns ends it */
-  onChange(listener: (image: string) => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
-  }
-
   /** Changed records that wait to be read (metric `event_queue`). */
   get eventQueue(): number {
     return this.#tree.eventQueue;
@@ -59,7 +52,7 @@ export class ImageMirror implements ImageSource {
     return this.#canaries.choose(image, attempt);
   }
 
-  /** A node has changed, of a pool of this launcher. */
+  /** A node of one of this launcher's pools has changed. */
   nodeChanged({ before, after }: RecordChange<NodeRecord>): void {
     if (before?.state === 'in-use' && after && after.state !== 'in-use') this.#canaries.nodeUsed(before, after);
   }
@@ -72,7 +65,7 @@ export class ImageMirror implements ImageSource {
     return this.#evidence.hasImage(provider, externalId);
   }
 
-  /** Resolves when all uploads are known. Reads them again by itself after a broken connection. */
+  /** Resolves when all uploads are known. After a lost connection they are read again without another call. */
   start(): Promise<void> {
     return this.#tree.start();
   }
@@ -81,10 +74,11 @@ export class ImageMirror implements ImageSource {
     this.#tree.stop();
   }
 
-  /** @param provider - given when it was an upload */
+  /** @param provider - of the upload that changed, if it was one */
   #changed(image: string, provider: string | undefined): void {
-    if (provider !== undefined) this.#context.events.emit('uploadsChanged', { provider });
-    for (const listener of this.#listeners) listener(image);
+    const { events } = this.#context;
+    if (provider !== undefined) events.emit('uploadsChanged', { provider });
+    events.emit('imageChanged', { image });
     this.#canaries.imageChanged(image);
   }
 }

@@ -11,6 +11,7 @@ import { connectInMemory, MemoryServer } from '@nodepool/zk-protocol/memory';
 import { expect, it } from 'vitest';
 import { silentLogger } from '../../contract/logger.js';
 import { VirtualClock } from '../../testing/virtual-clock.js';
+import { LauncherEvents } from '../events.js';
 import { Mirror } from './mirror.js';
 
 /** A mirror that shows one free node. */
@@ -22,7 +23,7 @@ async function mirrorOfOne() {
   const path = await clock.run(zk.create(`${NODES_ROOT}/`, body, { sequential: true }));
   const caches = { zk, clock, logger: silentLogger };
   const [nodes, requests] = [createNodeCache(caches), createRequestCache(caches)];
-  const mirror = new Mirror(nodes, requests);
+  const mirror = new Mirror(nodes, requests, new LauncherEvents());
   await clock.run(Promise.all([nodes.start(), requests.start()]));
   const countFree = () => [...mirror.free('p', 'main').all()].length;
   return { mirror, id: path.slice(NODES_ROOT.length + 1) as NodeId, countFree };

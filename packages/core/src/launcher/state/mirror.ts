@@ -8,65 +8,53 @@ import type {
   RequestId,
   RequestRecord,
 } from '@nodepool/zk-protocol';
+import type { LauncherEvents } from '../events.js';
 import { FreeNodes } from './free-nodes.js';
 import { poolKey } from './pool-key.js';
 
-/** What the mirror tells whoever decides. Called after its indexes hold the new state. */
-export interface MirrorListener {
-  /** A ready node can now be taken, or can no longer. */
-  onFree?(node: NodeRecord, free: boolean): void;
-  /** A node record appeared, changed, or went. */
-  onNode?(change: RecordChange<NodeRecord>): void;
-  /** A node was locked or unlocked. */
-  onLock?(id: NodeId, contenders: number): void;
-  onRequest?(change: RecordChange<RequestRecord>): void;
-  /** A request was locked or unlocked. */
-  onRequestLock?(id: RequestId, contenders: number): void;
-}
-
-/** Whoever has claimed a node: told apart by identity. */
+/** The work that has claimed a node, compared by identity. */
 export type Claimant = object;
 
 /**
- * Nodes and requests with the indexes that decisions need, kept by watch events. Nothing here lists, scans or waits.
+ * Nodes and requests with the indexes that decisions need, updated by watch events. Nothing here lists, scans or waits.
  *
- * A node is *free* when it is `ready`, unallocated, unlocked, and no work of this process has claimed it.
+ * A node is *free* if it is `ready`, unallocated, unlocked, and not claimed by work of this process.
  */
 export class Mirror {
   readonly nodes: RecordCache<NodeRecord> & LockAware;
   readonly requests: RecordCache<RequestRecord> & LockAware;
+  readonly #events: LauncherEvents;
   readonly #free = new Map<string, FreeNodes>();
   readonly #claimed = new Map<NodeId, Claimant>();
   readonly #byRequest = new Map<string, Set<NodeId>>();
+  readonly #byProvider = new Map<string, Set<NodeId>>();
   readonly #pending = new Set<RequestId>();
-  /** Ready nodes that are promised to no request, by label; includes those locked or claimed at the moment. */
+  /** Unallocated ready nodes by label, including those locked or claimed at the moment. */
   readonly #standby = new Map<string, number>();
-  /** Nodes that are or will be of use again, by pool and label. */
+  /** Nodes except those on hold, by pool and label. */
   readonly #present = new Map<string, Map<string, number>>();
-  /** When each node that is being deleted began to be, by pool. */
+  /** When the deletion of each node in deletion began, by pool. */
   readonly #deleting = new Map<string, Map<NodeId, number>>();
-  readonly #listeners = new Set<MirrorListener>();
   readonly #unsubscribe: (() => void)[];
 
-  constructor(nodes: RecordCache<NodeRecord> & LockAware, requests: RecordCache<RequestRecord> & LockAware) {
+  constructor(
+    nodes: RecordCache<NodeRecord> & LockAware,
+    requests: RecordCache<RequestRecord> & LockAware,
+    events: LauncherEvents,
+  ) {
     this.nodes = nodes;
     this.requests = requests;
+    this.#events = events;
     this.#unsubscribe = [
       nodes.onChange((change) => this.#nodeChanged(change)),
       nodes.onLockChange((id, contenders) => this.#lockChanged(id as NodeId, contenders)),
       requests.onChange((change) => this.#requestChanged(change)),
-      requests.onLockChange((id, contenders) => this.#requestLockChanged(id as RequestId, contenders)),
+      requests.onLockChange((id, contenders) => events.emit('requestLockChanged', { id: id as RequestId, contenders })),
     ];
   }
 
   close(): void {
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
-    this.#listeners.clear();
-  }
-
-  listen(listener: MirrorListener): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
   }
 
   /** Free nodes of a pool. The object stays the same for the life of the mirror. */
@@ -77,7 +65,7 @@ export class Mirror {
     return free;
   }
 
-  /** Names of pools of the provider that have or had free nodes, configured or not. */
+  /** Names of the provider's pools that have or had free nodes, configured or not. */
   poolsOf(provider: string): string[] {
     const prefix = poolKey(provider, '');
     return [...this.#free.keys()].filter((key) => key.startsWith(prefix)).map((key) => key.slice(prefix.length));
@@ -88,27 +76,35 @@ export class Mirror {
     return this.#byRequest.get(request) ?? EMPTY;
   }
 
-  /** Requests that name allocated nodes, living or not. */
-  allocationTargets(): Iterable<string> {
-    return this.#byRequest.keys();
+  /** Node records of a provider. */
+  *ofProvider(provider: string): Generator<NodeRecord> {
+    for (const id of this.#byProvider.get(provider) ?? EMPTY) {
+      const node = this.nodes.get(id);
+      if (node) yield node;
+    }
   }
 
-  /** Requests in state `pending`, whoever handles them. */
+  /** Number of node records of a provider. */
+  countOfProvider(provider: string): number {
+    return this.#byProvider.get(provider)?.size ?? 0;
+  }
+
+  /** Requests in state `pending`, of all launchers. */
   pendingRequests(): ReadonlySet<RequestId> {
     return this.#pending;
   }
 
-  /** How many ready nodes of the label, in any pool, are not allocated. */
+  /** Number of unallocated ready nodes of the label, in all pools. */
   standbyCount(label: string): number {
     return this.#standby.get(label) ?? 0;
   }
 
-  /** How many nodes of the label the pool has, free or in use; those on hold are out of reach. */
+  /** Number of nodes of the label in the pool, free or in use, without those on hold. */
   presentCount(provider: string, pool: string, label: string): number {
     return this.#present.get(poolKey(provider, pool))?.get(label) ?? 0;
   }
 
-  /** True while a node of the pool has been in deletion for less than `maxAgeMs`. */
+  /** Whether a node of the pool has been in deletion for less than `maxAgeMs`. */
   isDeletingSince(provider: string, pool: string, nowMs: number, maxAgeMs: number): boolean {
     for (const sinceMs of this.#deleting.get(poolKey(provider, pool))?.values() ?? []) {
       if (nowMs - sinceMs < maxAgeMs) return true;
@@ -116,7 +112,7 @@ export class Mirror {
     return false;
   }
 
-  /** Keeps a free node for the work on a request until {@link unclaim}; false when it is not free any more. */
+  /** Reserves a free node for the work on a request until {@link unclaim}. @returns false if the node is not free any more */
   claim(id: NodeId, by: Claimant): boolean {
     const node = this.nodes.get(id);
     if (!node || !this.#isFree(node)) return false;
@@ -125,7 +121,7 @@ export class Mirror {
     return true;
   }
 
-  /** Gives a claim back; the claim of another claimant stays. */
+  /** Gives up a claim; has no effect on the claim of another claimant. */
   unclaim(id: NodeId, by: Claimant): void {
     if (this.#claimed.get(id) !== by) return;
     this.#claimed.delete(id);
@@ -139,10 +135,8 @@ export class Mirror {
 
   #nodeChanged(change: RecordChange<NodeRecord>): void {
     const { before, after } = change;
-    if (before?.allocatedTo !== after?.allocatedTo) {
-      if (before?.allocatedTo) this.#unallocate(before.allocatedTo, before.id);
-      if (after?.allocatedTo) this.#allocate(after.allocatedTo, after.id);
-    }
+    reindex(this.#byRequest, change, before?.allocatedTo, after?.allocatedTo);
+    reindex(this.#byProvider, change, before?.provider, after?.provider);
     this.#countStandby(before, -1);
     this.#countStandby(after, 1);
     this.#countPresent(before, -1);
@@ -151,24 +145,20 @@ export class Mirror {
     const moved = before && (!after || before.provider !== after.provider || before.pool !== after.pool);
     if (moved) this.#dropFree(before);
     if (after) this.#refreshFree(after);
-    for (const listener of this.#listeners) listener.onNode?.(change);
+    this.#events.emit('nodeChanged', change);
   }
 
   #lockChanged(id: NodeId, contenders: number): void {
     const node = this.nodes.get(id);
     if (node) this.#refreshFree(node);
-    for (const listener of this.#listeners) listener.onLock?.(id, contenders);
+    this.#events.emit('nodeLockChanged', { id, contenders });
   }
 
   #requestChanged(change: RecordChange<RequestRecord>): void {
     const id = change.id as RequestId;
     if (change.after?.state === 'pending') this.#pending.add(id);
     else this.#pending.delete(id);
-    for (const listener of this.#listeners) listener.onRequest?.(change);
-  }
-
-  #requestLockChanged(id: RequestId, contenders: number): void {
-    for (const listener of this.#listeners) listener.onRequestLock?.(id, contenders);
+    this.#events.emit('requestChanged', change);
   }
 
   #refreshFree(node: NodeRecord): void {
@@ -178,14 +168,11 @@ export class Mirror {
       this.#dropFree(node);
       return;
     }
-    if (!free.put(node)) return;
-    for (const listener of this.#listeners) listener.onFree?.(node, true);
+    if (free.put(node)) this.#events.emit('nodeFree', { node });
   }
 
   #dropFree(node: NodeRecord): void {
-    if (node.provider === null || node.pool === null) return;
-    if (!this.free(node.provider, node.pool).delete(node.id)) return;
-    for (const listener of this.#listeners) listener.onFree?.(node, false);
+    if (node.provider !== null && node.pool !== null) this.free(node.provider, node.pool).delete(node.id);
   }
 
   #countStandby(node: NodeRecord | undefined, step: 1 | -1): void {
@@ -211,21 +198,28 @@ export class Mirror {
     if (!nodes) this.#deleting.set(key, (nodes = new Map<NodeId, number>()));
     nodes.set(after.id, after.stateTimeMs);
   }
-
-  #allocate(request: string, id: NodeId): void {
-    let nodes = this.#byRequest.get(request);
-    if (!nodes) this.#byRequest.set(request, (nodes = new Set()));
-    nodes.add(id);
-  }
-
-  #unallocate(request: string, id: NodeId): void {
-    const nodes = this.#byRequest.get(request);
-    nodes?.delete(id);
-    if (nodes?.size === 0) this.#byRequest.delete(request);
-  }
 }
 
 const EMPTY: ReadonlySet<NodeId> = new Set();
+
+/** Moves a node from one key of an index to another; `null` and `undefined` are no keys. */
+function reindex(
+  index: Map<string, Set<NodeId>>,
+  { id }: RecordChange<NodeRecord>,
+  before: string | null | undefined,
+  after: string | null | undefined,
+): void {
+  if (before === after) return;
+  if (before) {
+    const nodes = index.get(before);
+    nodes?.delete(id as NodeId);
+    if (nodes?.size === 0) index.delete(before);
+  }
+  if (!after) return;
+  const nodes = index.get(after);
+  if (nodes) nodes.add(id as NodeId);
+  else index.set(after, new Set([id as NodeId]));
+}
 
 /** The nodes allocated to a request. */
 export function nodesAllocatedTo(mirror: Pick<Mirror, 'allocatedTo' | 'nodes'>, request: string): NodeRecord[] {

@@ -13,7 +13,7 @@ export function explainPool(request: RequestRecord, view: LivePoolView): PoolExp
   return { ...names, own: true, ...reason, ...finding, hindrances: hindrancesOf(request, view, finding.action) };
 }
 
-/** Asked only about requests that wait: where nothing is missing, nothing hinders. */
+/** The driver's hindrances, only for a request that waits. */
 function hindrancesOf({ labels }: RequestRecord, view: LivePoolView, action: PoolExplanation['action']): string[] {
   if (action !== 'wait' && action !== 'handling') return [];
   const { provider } = view.runner;

@@ -10,14 +10,14 @@ function setUp() {
   const clock = new VirtualClock();
   const looked: RequestId[] = [];
   const first = new FirstPools(clock);
-  first.onOver((id) => looked.push(id));
-  return { clock, looked, first };
+  const note = (id: RequestId) => first.note(id, FIRST_POOL_PAUSE_MS, (over) => looked.push(over));
+  return { clock, looked, first, note };
 }
 
 it('a request is left to its first pool for the pause, and then looked at again', async () => {
-  const { clock, looked, first } = setUp();
+  const { clock, looked, first, note } = setUp();
 
-  first.note(A, FIRST_POOL_PAUSE_MS);
+  note(A);
   await clock.advance(FIRST_POOL_PAUSE_MS - 1);
   const before = [first.isPausing(A), [...looked]];
   await clock.advance(1);
@@ -27,29 +27,29 @@ it('a request is left to its first pool for the pause, and then looked at again'
 });
 
 it('each request has its own pause, which noting it again does not begin anew', async () => {
-  const { clock, looked, first } = setUp();
+  const { clock, looked, first, note } = setUp();
 
-  first.note(A, FIRST_POOL_PAUSE_MS);
+  note(A);
   await clock.advance(100);
-  first.note(B, FIRST_POOL_PAUSE_MS);
-  first.note(A, FIRST_POOL_PAUSE_MS);
+  note(B);
+  note(A);
   await clock.advance(FIRST_POOL_PAUSE_MS - 100);
   const after = [...looked];
   await clock.advance(100);
 
   expect(after).toEqual([A]);
   expect(looked).toEqual([A, B]);
-  first.note(A, FIRST_POOL_PAUSE_MS);
+  note(A);
   expect(first.isPausing(A)).toBe(false);
 });
 
 it('a request that was forgotten has another pause', async () => {
-  const { clock, looked, first } = setUp();
-  first.note(A, FIRST_POOL_PAUSE_MS);
+  const { clock, looked, first, note } = setUp();
+  note(A);
   await clock.advance(FIRST_POOL_PAUSE_MS);
 
   first.forget(A);
-  first.note(A, FIRST_POOL_PAUSE_MS);
+  note(A);
   const again = first.isPausing(A);
   first.close();
   await clock.advance(10 * FIRST_POOL_PAUSE_MS);
@@ -60,15 +60,15 @@ it('a request that was forgotten has another pause', async () => {
 });
 
 it('busy first pools have as long as they need by far, up to the longest pause', async () => {
-  const { clock, looked, first } = setUp();
+  const { clock, looked, first, note } = setUp();
   const pauseAfter = async (tookMs: number) => {
     for (let i = 0; i < 100; i++) {
-      first.note(A, FIRST_POOL_PAUSE_MS);
+      note(A);
       await clock.advance(tookMs);
       first.taken(A);
     }
     looked.length = 0;
-    first.note(B, FIRST_POOL_PAUSE_MS);
+    note(B);
     const beganMs = clock.now();
     while (first.isPausing(B)) await clock.advance(10);
     first.forget(B);

@@ -1,26 +1,30 @@
 import type { CancelTimer, Clock, RequestId } from '@nodepool/zk-protocol';
 
-/** First pools that are busy get so many times what they have taken lately, but no longer than this. */
+/** The pause as a multiple of the time that first pools have needed lately. */
 const TIMES_USUAL = 4;
-/** The longest time for which requests are left to first pools that are busy, in ms. */
+/** The longest time for which requests are left to busy first pools, in ms. */
 export const LONGEST_PAUSE_MS = 2_000;
-/** Who was taken later than this waited for something else than a busy launcher. */
+/** A request that was taken later than this waited for something else than a busy launcher. */
 const LATEST_MS = 1_000;
-/** What one request counts for what is usual. */
+/** Weight of one request in the moving average. */
 const WEIGHT = 1 / 16;
 
+interface WaitingRequest {
+  readonly sinceMs: number;
+  readonly dueMs: number;
+  readonly whenOver: (id: RequestId) => void;
+}
+
 /**
- * The time for which a pool leaves requests to the first pool of each: as long as first pools usually need by far, so that
- * a busy launcher is not helped by all others at once. One timer for all of them.
+ * The pauses during which a pool leaves requests to the first pool of each. A pause lasts several times as long as first pools
+ * usually need, so that not all launchers help a busy one at once. One timer serves all requests.
  */
 export class FirstPools {
   readonly #clock: Clock;
-  #listener: (id: RequestId) => void = () => undefined;
-  /** Since when a request waits, and when its pause is over. */
-  readonly #waiting = new Map<RequestId, { readonly sinceMs: number; readonly dueMs: number }>();
+  readonly #waiting = new Map<RequestId, WaitingRequest>();
   /** Requests whose pause is over, and since when they wait. */
   readonly #over = new Map<RequestId, number>();
-  /** How long requests have lately waited for their first pools. */
+  /** Moving average of the time that requests have waited for their first pools. */
   #usualMs = 0;
   #timer: { readonly dueMs: number; readonly cancel: CancelTimer } | undefined;
 
@@ -28,16 +32,12 @@ export class FirstPools {
     this.#clock = clock;
   }
 
-  /** Tells when the pause of a request is over. */
-  onOver(listener: (id: RequestId) => void): void {
-    this.#listener = listener;
-  }
-
   /**
-   * The request waits; its pause begins when it is seen for the first time.
-   * @param leastMs - of the pause
+   * Starts the pause of a waiting request, unless it has one already.
+   * @param leastMs - the shortest pause
+   * @param whenOver - called at the end of the pause
    */
-  note(id: RequestId, leastMs: number): void {
+  note(id: RequestId, leastMs: number, whenOver: (id: RequestId) => void): void {
     if (this.#waiting.has(id) || this.#over.has(id)) return;
     const sinceMs = this.#clock.now();
     const dueMs = sinceMs + Math.max(leastMs, Math.min(LONGEST_PAUSE_MS, this.#usualMs * TIMES_USUAL));
@@ -45,11 +45,11 @@ export class FirstPools {
       this.#over.set(id, sinceMs);
       return;
     }
-    this.#waiting.set(id, { sinceMs, dueMs });
+    this.#waiting.set(id, { sinceMs, dueMs, whenOver });
     if (dueMs < (this.#timer?.dueMs ?? Infinity)) this.#arm();
   }
 
-  /** Another pool has taken the request; should it wait again, it has another pause. */
+  /** Another pool has taken the request. If it waits again, it gets another pause. */
   taken(id: RequestId): void {
     const sinceMs = this.#waiting.get(id)?.sinceMs ?? this.#over.get(id);
     const tookMs = sinceMs === undefined ? Infinity : this.#clock.now() - sinceMs;
@@ -57,13 +57,13 @@ export class FirstPools {
     this.forget(id);
   }
 
-  /** The request waits no more; should it wait again, it has another pause. */
+  /** The request does not wait any more. If it waits again, it gets another pause. */
   forget(id: RequestId): void {
     this.#waiting.delete(id);
     this.#over.delete(id);
   }
 
-  /** The request is still to be left to its first pool. */
+  /** Whether the request is still left to its first pool. */
   isPausing(id: RequestId): boolean {
     return this.#waiting.has(id);
   }
@@ -75,7 +75,7 @@ export class FirstPools {
     this.#over.clear();
   }
 
-  /** For the pause that is over first; pauses differ. */
+  /** Sets the timer to the end of the first pause, as pauses differ. */
   #arm(): void {
     let first = Infinity;
     for (const { dueMs } of this.#waiting.values()) first = Math.min(first, dueMs);
@@ -94,6 +94,6 @@ export class FirstPools {
       this.#over.set(id, sinceMs);
     }
     this.#arm();
-    for (const [id] of due) this.#listener(id);
+    for (const [id, { whenOver }] of due) whenOver(id);
   }
 }

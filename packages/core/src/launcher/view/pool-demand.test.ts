@@ -15,25 +15,6 @@ function atWork(id: RequestId, ...missing: string[]): RequestAtWork {
   return { request, paused: missing.length > 0 ? { request, missing, az: null } : undefined, acceptsNode: () => true };
 }
 
-it('a pool plans once for everything that happens in a turn', async () => {
-  const demand = new PoolDemand(new VirtualClock());
-  let plans = 0;
-  demand.onPlanDue(() => {
-    plans++;
-    expect(demand.isPlanDue, 'what happens during a plan is for the next one').toBe(false);
-  });
-
-  demand.planSoon();
-  demand.planSoon();
-  const before = [demand.isPlanDue, plans];
-  await Promise.resolve();
-  const after = [demand.isPlanDue, plans];
-  demand.planSoon();
-  await Promise.resolve();
-
-  expect([before, after, plans]).toEqual([[true, 0], [false, 1], 2]);
-});
-
 it('a pool has requests that wait for it and those that it works on', () => {
   const demand = new PoolDemand(new VirtualClock());
   demand.waiting.put(requestOf(A));

@@ -63,7 +63,7 @@ describe('a pool', () => {
     const steered = view.steering !== undefined;
     const { config } = world.context;
 
-    config.use({ ...config.now, steering: false });
+    config.now = { ...config.now, steering: false };
 
     expect([steered, view.steering, view.launchLimit]).toEqual([true, undefined, Infinity]);
   });
@@ -144,7 +144,7 @@ describe('what is kept for requests of others', () => {
   it('is what the first waiting request of another pool needs, unless it waits here as well', async () => {
     const { view, beside, rooms } = await setUp();
     const request = requestOf('200-0000000001', 'b');
-    rooms.ledger.reservations.setHead('p', 'other', { request, need: { instances: 1 } });
+    rooms.ledger.reserveHead('p', 'other', { request, need: { instances: 1 } });
     const before = [view.waitingElsewhere, beside.waitingElsewhere];
 
     view.demand.waiting.put(request);
@@ -155,9 +155,7 @@ describe('what is kept for requests of others', () => {
 
   it('is what accepted requests of other pools and of other launchers lack', async () => {
     const { view, beside, rooms, world } = await setUp();
-    rooms.ledger.reservations.set('p', 'other', [
-      { request: requestOf('200-0000000900', 'b'), need: { instances: 1 } },
-    ]);
+    rooms.ledger.reserve('p', 'other', [{ request: requestOf('200-0000000900', 'b'), need: { instances: 1 } }]);
     const body = encodeRequest({ ...newRequest({ labels: ['a', 'b', 'unknown'] }, 0), state: 'pending' });
     const path = await world.clock.run(world.other.create(`${REQUESTS_ROOT}/100-`, body, { sequential: true }));
     await world.createNode({ labels: ['a'], allocatedTo: path.slice(REQUESTS_ROOT.length + 1) as RequestId });
@@ -180,7 +178,7 @@ describe('a request that several pools can serve', () => {
     await rooms.register({ launcherId: view.launcherId, firstPoolPauseMs: FIRST_POOL_PAUSE_MS });
     await rooms.register({ providerName: 'theirs', firstPoolPauseMs: FIRST_POOL_PAUSE_MS });
     const requests = Array.from({ length: 20 }, (_, i) => requestOf(`200-00000000${i + 10}`, 'a'));
-    for (const { id } of requests) view.demand.first.note(id, FIRST_POOL_PAUSE_MS);
+    for (const { id } of requests) view.demand.first.note(id, FIRST_POOL_PAUSE_MS, () => undefined);
     const left = requests.find((request) => view.leftTo(request) !== undefined);
     if (!left) throw new Error('the other pool is never the first');
     return { ...all, left };
@@ -214,7 +212,7 @@ describe('a request that several pools can serve', () => {
 it('a tenant has the limits of the configuration, and uses what the ledger tells', async () => {
   const { view, world } = await setUp();
   const { config } = world.context;
-  config.use({ ...config.now, tenantLimits: new Map([['t', { instances: 3 }]]) });
+  config.now = { ...config.now, tenantLimits: new Map([['t', { instances: 3 }]]) };
   await world.createNode({ tenantName: 't' });
 
   expect([view.tenantLimit('t'), view.tenantLimit('u')]).toEqual([{ instances: 3 }, undefined]);

@@ -9,14 +9,14 @@ import type {
   Resources,
 } from '@nodepool/zk-protocol';
 import type { Config } from '../../contract/config.js';
+import type { NodeRequestHandler } from '../../contract/driver.js';
 import type { PoolConfig } from '../../contract/provider-config.js';
 import type { Context } from '../state/context.js';
 import type { LabelPlace } from '../ledger/totals.js';
 import type { Ledger } from '../ledger/ledger.js';
 import type { PoolRegistry } from '../registry/pool-registry.js';
 import type { SteeringSet } from '../health/steering-set.js';
-import { PoolDemand } from './pool-demand.js';
-import { RequestDrivers } from './request-drivers.js';
+import { PoolDemand, type RequestAtWork } from './pool-demand.js';
 import { blocksOthers, waitsElsewhere } from './waits-elsewhere.js';
 import type { FreeNodes } from '../state/free-nodes.js';
 import { findCandidates } from '../plan/candidates.js';
@@ -27,35 +27,34 @@ import type { ProviderSteering } from '../health/provider-steering.js';
 import { sumResources } from '../../contract/resources.js';
 import type { ProviderRunner } from '../providers/provider-runner.js';
 
-/** Which pool is seen, and through what. */
+/** The pool to show, and the objects that know its state. */
 export interface PoolViewOptions {
   readonly runner: ProviderRunner;
   readonly pool: PoolConfig;
   readonly launcherId: LauncherId;
-  readonly registry: Pick<PoolRegistry, 'candidates' | 'shared'>;
-  /** Missing: no provider is steered around. */
+  readonly registry: Pick<PoolRegistry, 'candidates' | 'registered'>;
+  /** Optional; omit to switch steering off. */
   readonly steering?: SteeringSet | undefined;
   readonly ledger: Ledger;
 }
 
 const ONE_INSTANCE: Resources = Object.freeze({ instances: 1 });
 const UNLIMITED: Resources = Object.freeze({});
-/** A node in deletion counts as capacity to come for this long (source: Nodepool's rule for freeing nodes at quota). */
+/** How long a node in deletion counts as capacity to come (source: Nodepool's rule for freeing nodes at quota). */
 const DELETION_GRACE_MS = 300_000;
 
 /** A pool as the plan sees it: its configuration, its provider, the mirror and the registry at this moment. */
-export class LivePoolView implements PoolView {
+export class LivePoolView<Work extends RequestAtWork = RequestAtWork> implements PoolView {
   readonly launcherId: LauncherId;
-  readonly demand: PoolDemand;
-  /** The driver's side of requests that the pool has not accepted. */
-  readonly drivers: RequestDrivers;
+  readonly demand: PoolDemand<Work>;
+  readonly disabledLabels: Pick<ReadonlySet<string>, 'has'>;
   readonly #context: Context;
   readonly #options: PoolViewOptions;
   readonly #free: FreeNodes;
   #runner: ProviderRunner;
   #pool: PoolConfig;
   #stopping = false;
-  /** The registry shows the pool: it may accept requests. */
+  /** Whether the registry shows the pool, so that it may accept requests. */
   isRegistered = false;
 
   constructor(context: Context, options: PoolViewOptions) {
@@ -66,18 +65,17 @@ export class LivePoolView implements PoolView {
     this.#pool = pool;
     this.launcherId = launcherId;
     this.demand = new PoolDemand(context.clock);
-    this.drivers = new RequestDrivers(runner.provider, pool);
+    this.disabledLabels = { has: (label) => context.config.now.labels.get(label)?.minReady === -1 };
     this.#free = context.mirror.free(runner.name, pool.name);
   }
 
-  /** Shows a changed configuration from now on. */
+  /** Applies a changed configuration. */
   use(runner: ProviderRunner, pool: PoolConfig): void {
     this.#runner = runner;
     this.#pool = pool;
-    this.drivers.use(runner.provider, pool);
   }
 
-  /** No new requests are taken from now on. */
+  /** The pool takes no new requests from now on. */
   beginStopping(): void {
     this.#stopping = true;
   }
@@ -138,10 +136,6 @@ export class LivePoolView implements PoolView {
     return ledger.countNodes((place) => usesImage(providers, place, name));
   }
 
-  get disabledLabels(): ReadonlySet<string> {
-    return this.#context.config.disabledLabels;
-  }
-
   get registered(): readonly PoolComponentRecord[] {
     return this.#options.registry.candidates;
   }
@@ -150,7 +144,7 @@ export class LivePoolView implements PoolView {
     return this.demand.pausedCount > 0;
   }
 
-  /** Others need not leave requests to this pool: it waits for capacity, or accepts nothing at all. */
+  /** Whether other pools need not leave requests to this one: it waits for capacity, fails, or accepts nothing. */
   get yieldsPrecedence(): boolean {
     const isClosed = this.maxConcurrency === 0 || isPoolPaused(this);
     return this.paused || isClosed || this.steering?.isWell === false;
@@ -164,7 +158,7 @@ export class LivePoolView implements PoolView {
     return this.demand.first.isPausing(id);
   }
 
-  /** Ready nodes win: a pool that has them does not leave the request to one without. */
+  /** A pool with ready nodes for the request does not leave it to one without. */
   leftTo(request: PlannedRequest): PoolComponentRecord | undefined {
     const { steering } = this;
     if (steering?.isWell !== true || !this.isPausing(request.id)) return undefined;
@@ -177,7 +171,7 @@ export class LivePoolView implements PoolView {
     return hasAll(this.#free, labels) && !hasAll(ofFirst, labels) ? undefined : first;
   }
 
-  /** Pools that may be the first of the request, as far as priority and its preferred provider let them. */
+  /** Pools that may be the first one of the request, by priority and the request's preferred provider. */
   #equals(request: PlannedRequest): PoolComponentRecord[] {
     const isPreferred = request.provider === this.provider;
     return findCandidates(request, this).filter(
@@ -195,7 +189,7 @@ export class LivePoolView implements PoolView {
 
   freeNodes(label: string): Iterable<NodeRecord> {
     const nodes = this.#free.ofLabel(label, (other) => this.demand.waiting.countOf(other));
-    return this.#options.registry.shared.ownFirst(nodes, this.provider, this.pool.name);
+    return this.#options.registry.registered.ownFirst(nodes, this.provider, this.pool.name);
   }
 
   labelCapacity(label: string): number | undefined {
@@ -212,7 +206,17 @@ export class LivePoolView implements PoolView {
 
   acceptsNode(request: RequestRecord, node: NodeRecord): boolean {
     const atWork = this.demand.atWork.get(request.id);
-    return atWork ? atWork.acceptsNode(node) : (this.drivers.of(request).acceptsNode?.(node) ?? true);
+    return atWork ? atWork.acceptsNode(node) : (this.handlerOf(request).acceptsNode?.(node) ?? true);
+  }
+
+  /** The driver's handler of a request that the pool has not accepted. */
+  handlerOf(request: RequestRecord): NodeRequestHandler {
+    return this.#runner.handlerOf(request, this.#pool);
+  }
+
+  /** The same, for a request that is accepted: from now on the handler belongs to the work on it. */
+  takeHandler(request: RequestRecord): NodeRequestHandler {
+    return this.#runner.takeHandler(request, this.#pool);
   }
 
   idleNodes(): Iterable<NodeRecord> {
@@ -232,23 +236,23 @@ export class LivePoolView implements PoolView {
     return mirror.isDeletingSince(this.provider, this.#pool.name, clock.now(), DELETION_GRACE_MS);
   }
 
-  /** A request that waits here as well keeps its own capacity. */
+  /** Without requests that wait here as well: their capacity is reserved here. */
   get waitingElsewhere(): readonly Reservation[] {
-    const heads = this.#options.ledger.reservations.headsBesides(this.provider, this.#pool.name);
+    const heads = this.#options.ledger.headsBesides(this.provider, this.#pool.name);
     return heads.filter(({ request }) => !this.demand.has(request.id));
   }
 
   get foreignReservations(): readonly Reservation[] {
-    const others = this.#options.ledger.reservations.besides(this.provider, this.#pool.name);
+    const others = this.#options.ledger.reservationsBesides(this.provider, this.#pool.name);
     return this.launches ? [...others, ...this.#reservationsElsewhere()] : others;
   }
 
-  /** What accepted requests of this pool wait for. */
+  /** Reservations for accepted requests of this pool that wait for capacity. */
   get ownReservations(): readonly Reservation[] {
-    return this.#options.ledger.reservations.of(this.provider, this.#pool.name);
+    return this.#options.ledger.reservationsOf(this.provider, this.#pool.name);
   }
 
-  /** Limits are the driver's where it knows any; use is what the records show, whatever the driver. */
+  /** The driver's limits, if it has any, and the use that records show. */
   get quota(): QuotaView {
     const { quota } = this.#runner.provider;
     const { ledger } = this.#options;
@@ -268,7 +272,7 @@ export class LivePoolView implements PoolView {
     return this.#options.ledger.usedByTenant(tenant);
   }
 
-  /** Whether a request with a better place may be waiting for what this one holds. */
+  /** Whether a request ahead of this one may be waiting for the capacity that it holds. */
   blocksOthers(request: RequestRecord): boolean {
     return blocksOthers(this.#context.mirror, request, [...this.demand.paused(), ...this.foreignReservations]);
   }
@@ -284,13 +288,13 @@ export class LivePoolView implements PoolView {
     return sumResources(labels.map((label) => (this.#pool.labels.has(label) ? this.needOf(label) : ONE_INSTANCE)));
   }
 
-  /** What one node of a label needs. */
+  /** Resources of one node of a label. */
   needOf(label: string): Resources {
     return this.#runner.needOf(label, this.#pool);
   }
 }
 
-/** Whether nodes there are made from the image; of a pool that is not configured here, by what other pools do for the label. */
+/** Whether a label's nodes in a pool are made from the image; judged by the other pools if the pool is not configured here. */
 function usesImage(providers: Config['providers'], { provider, pool, label }: LabelPlace, image: string): boolean {
   const own = providers.get(provider)?.pools.get(pool);
   if (own) return own.labels.get(label)?.diskimage === image;
@@ -299,12 +303,12 @@ function usesImage(providers: Config['providers'], { provider, pool, label }: La
   );
 }
 
-/** There is a free node for each of the labels, as far as one look tells. */
+/** Whether there is a free node for each label, ignoring that one node may be counted for several of them. */
 function hasAll(free: FreeNodes, labels: readonly string[]): boolean {
   return labels.every((label) => free.count(label) > 0);
 }
 
-/** At most one, without a look at the rest. */
+/** The first item, if any. */
 function firstOf<T>(items: Iterable<T>): T[] {
   for (const item of items) return [item];
   return [];

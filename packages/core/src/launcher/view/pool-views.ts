@@ -5,7 +5,7 @@ import type { LivePoolView } from './pool-view.js';
 import type { PoolRegistry } from '../registry/pool-registry.js';
 import type { Context } from '../state/context.js';
 
-/** The pools of the configuration in force, and what they can launch together. */
+/** Views of the pools of the configuration in force, and what they can launch together. */
 export class PoolViews {
   readonly #context: Context;
   readonly #steering: SteeringSet;
@@ -18,7 +18,7 @@ export class PoolViews {
     this.#registry = registry;
   }
 
-  /** @param key - of the pool, see `poolKey` */
+  /** @param key - see `poolKey` */
   add(key: string, view: LivePoolView): void {
     this.#views.set(key, view);
   }
@@ -31,20 +31,20 @@ export class PoolViews {
     return [...this.#views.values()];
   }
 
-  /** One of the pools could launch nodes of the label now. */
+  /** Whether one of the pools could launch nodes of the label now. */
   canLaunch(label: string): boolean {
     for (const view of this.#views.values()) if (keepsStandby(view, label) && view.labelReady(label)) return true;
     return false;
   }
 
-  /** Of the registered pools with the label, the one with the smallest id is here. Older launchers do not register. */
+  /** Whether this launcher has the first of the registered pools with the label, by id. Older launchers do not register. */
   isFirstFor(label: string): boolean {
     const pools = this.#registry.pools.filter((pool) => pool.supportedLabels.includes(label));
     const [first] = pools.map(({ launcherId }) => launcherId).sort();
     return first === undefined || this.all.some(({ launcherId }) => launcherId === first);
   }
 
-  /** Labels of which the provider has to launch a node now, to find out whether it works again. Empty: no probe is due. */
+  /** Labels for which a probe of the provider is due. */
   labelsToProbe(provider: string): string[] {
     const steering = this.#steering.of(provider);
     if (!steering) return [];
@@ -53,7 +53,7 @@ export class PoolViews {
       ({ name, minReady }) =>
         minReady >= 0 &&
         steering.isProbeDue([name]) &&
-        !steering.isTold(name) &&
+        !steering.isProbed(name) &&
         views.some((view) => keepsStandby(view, name) && view.labelReady(name)),
     );
     return chooseProbes(due, steering);

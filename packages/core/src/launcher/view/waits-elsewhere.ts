@@ -3,15 +3,15 @@ import type { Ledger } from '../ledger/ledger.js';
 import type { Reservation } from '../plan/types.js';
 import type { Mirror } from '../state/mirror.js';
 
-/** A request that another launcher has begun to serve from a provider, and what it lacks. */
+/** A request that another launcher has partly served from a provider, with its missing labels. */
 export interface WaitElsewhere {
   readonly request: RequestRecord;
   readonly missing: readonly string[];
-  /** It has nodes of the very pool. */
+  /** It has nodes of the given pool. */
   readonly isInPool: boolean;
 }
 
-/** Requests that another launcher has begun to serve from the provider. */
+/** Requests that another launcher has partly served from the provider. */
 export function* waitsElsewhere(
   mirror: Mirror,
   ledger: Ledger,
@@ -37,8 +37,8 @@ export function* waitsElsewhere(
 }
 
 /**
- * Whether a request with a better place may be waiting for what this one holds.
- * @param waiting - requests that wait for capacity of the provider, as far as they are known here
+ * Whether a request ahead of this one may be waiting for the capacity that it holds.
+ * @param waiting - requests known to wait for capacity of the provider
  */
 export function blocksOthers(
   mirror: Mirror,

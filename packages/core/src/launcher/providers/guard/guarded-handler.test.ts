@@ -8,7 +8,6 @@ import type { PoolLabelConfig } from '../../../contract/provider-config.js';
 import { silentLogger } from '../../../contract/logger.js';
 import { VirtualClock } from '../../../testing/virtual-clock.js';
 import { LauncherEvents } from '../../events.js';
-import { ContractViolationLog } from './contract-violation-log.js';
 import { DriverScope } from './driver-scope.js';
 import { guardHandler } from './guarded-handler.js';
 
@@ -17,14 +16,15 @@ const NODE: NodeRecord = { ...newNode({ state: 'building', labels: ['a'] }, 0), 
 /** Launches the node with a driver that stores it as `stored` and says that it is ready. */
 async function launch(stored: NodeRecord['state'], shown: NodeRecord['state']) {
   const clock = new VirtualClock();
-  const scope = new DriverScope(idleProvider(rackProvider), new LauncherEvents());
+  const options = { clock, logger: silentLogger, events: new LauncherEvents() };
+  const scope = new DriverScope(idleProvider(rackProvider), options);
   const guarded = guardHandler(
     {
       imagesAvailable: () => true,
       launch: async (order) => ({ state: 'ready', node: await order.store({ state: stored }) }),
     },
     {
-      ...{ driver: 'fake', clock, violations: new ContractViolationLog(clock, silentLogger, scope) },
+      ...{ scope, clock },
       nodes: new Map([[NODE.id, { ...NODE, state: shown }]]),
     },
   );

@@ -2,49 +2,47 @@ import type { Clock, NodeRecord } from '@nodepool/zk-protocol';
 import { DriverError, TimeoutError } from '../../../contract/errors.js';
 import type { LaunchOrder, LaunchResult, NodeRequestHandler, ProviderContext } from '../../../contract/driver.js';
 import { newerOf } from '../../state/store-node.js';
-import type { ContractViolationLog } from './contract-violation-log.js';
-import { inDriverScope, outOfDriverScope } from './driver-scope.js';
+import { outOfDriverScope, type DriverScope } from './driver-scope.js';
 import { withTimeLimit } from '../../../async/time-limit.js';
 
-/** Longer than any launch is meant to take: drivers have limits of their own, this one is for those that hang. */
+/** A limit for launches that hang; drivers have shorter time limits of their own. */
 const LAUNCH_LIMIT_MS = 24 * 3_600_000;
-/** How long a launch whose signal is aborted may take to notice. */
+/** How long an aborted launch may take to end. */
 const ABORT_PATIENCE_MS = 60_000;
 const LAUNCH_STATES: ReadonlySet<unknown> = new Set(['ready', 'failed', 'aborted']);
 
-/** What a guarded handler needs to know. */
+/** Options of a guarded handler. */
 export interface HandlerGuardOptions {
-  readonly driver: string;
+  readonly scope: DriverScope;
   readonly clock: Clock;
-  readonly violations: ContractViolationLog;
   /** Nodes as ZooKeeper has them: a driver may store one in a transaction of its own. */
   readonly nodes: Pick<ProviderContext['nodes'], 'get'>;
 }
 
 const isBoolean = (answer: unknown) => typeof answer === 'boolean';
 
-/** A driver's handler that never throws, never hangs indefinitely, and always answers in the terms of the contract. */
+/** A driver's handler that never throws, never hangs indefinitely, and always answers as the contract says. */
 export function guardHandler(handler: NodeRequestHandler, options: HandlerGuardOptions): NodeRequestHandler {
-  const { violations } = options;
+  const { scope } = options;
   return {
-    imagesAvailable: () => violations.ask('imagesAvailable', false, () => handler.imagesAvailable(), isBoolean),
+    imagesAvailable: () => scope.ask('imagesAvailable', false, () => handler.imagesAvailable(), isBoolean),
     launch:
       typeof handler.launch === 'function' ? (order, signal) => launch(handler, order, signal, options) : undefined,
-    checkReusableNode: handler.checkReusableNode && ((node, signal) => checkNode(handler, node, signal, violations)),
-    acceptsNode: (node) => violations.ask('acceptsNode', false, () => handler.acceptsNode?.(node) ?? true, isBoolean),
+    checkReusableNode: handler.checkReusableNode && ((node, signal) => checkNode(handler, node, signal, scope)),
+    acceptsNode: (node) => scope.ask('acceptsNode', false, () => handler.acceptsNode?.(node) ?? true, isBoolean),
     setNodeMetadata: (node) =>
-      violations.ask('setNodeMetadata', node, () => handler.setNodeMetadata?.(node) ?? node, isRecord),
+      scope.ask('setNodeMetadata', node, () => handler.setNodeMetadata?.(node) ?? node, isRecord),
     nodeReusedNotification: (node) =>
-      violations.ask('nodeReusedNotification', undefined, () => handler.nodeReusedNotification?.(node)),
+      scope.ask('nodeReusedNotification', undefined, () => handler.nodeReusedNotification?.(node)),
     nodeRejectedNotification: (node) =>
-      violations.ask('nodeRejectedNotification', undefined, () => handler.nodeRejectedNotification?.(node)),
+      scope.ask('nodeRejectedNotification', undefined, () => handler.nodeRejectedNotification?.(node)),
   };
 }
 
-/** What stands in for a handler that could not be had: nothing can be made, and the reason is told. */
+/** A handler whose launches fail with the error, for a driver that returned no handler. */
 export function failingHandler(error: Error): NodeRequestHandler {
   return {
-    imagesAvailable: () => true, // so that the launch tells the reason
+    imagesAvailable: () => true, // so that a launch is tried, and its error is stored
     launch: ({ node }) => Promise.resolve({ state: 'failed', node, error }),
     checkReusableNode: () => true,
   };
@@ -54,7 +52,7 @@ async function launch(
   handler: NodeRequestHandler,
   order: LaunchOrder,
   signal: AbortSignal,
-  { driver, clock, violations, nodes }: HandlerGuardOptions,
+  { scope, clock, nodes }: HandlerGuardOptions,
 ): Promise<LaunchResult> {
   let { node } = order;
   const store: LaunchOrder['store'] = async (changes) => (node = await outOfDriverScope(() => order.store(changes)));
@@ -67,21 +65,22 @@ async function launch(
     ...(stageBegan && { stageBegan: (stage: string) => outOfDriverScope(() => stageBegan(stage)) }),
   };
   try {
-    const started = inDriverScope(violations.scope, async () => handler.launch?.(guarded, signal));
+    const started = scope.run(async () => handler.launch?.(guarded, signal));
     const limited = withTimeLimit(clock, LAUNCH_LIMIT_MS, `launch of node ${node.id}`, started);
     const result = await untilAborted(limited, signal, clock);
-    // what was stored as ready may be handed over, and changed by whoever has it
+    // a node stored as ready may already have been handed over and changed by its user
     const stored = node.state === 'ready' ? node : newestOf(node, nodes.get(node.id), result?.node);
     const problem = problemOf(result, stored);
     if (!problem && result) return result;
+    const { driver } = scope;
     throw new DriverError(driver, `driver "${driver}" launched node ${node.id} and returned ${problem}`);
   } catch (error) {
-    if (!signal.aborted) violations.tell('launch', error);
+    if (!signal.aborted) scope.logViolation('launch', error);
     return { state: 'failed', node, error: error instanceof Error ? error : new Error(String(error)) };
   }
 }
 
-/** An aborted launch gets a moment to end by itself, and then is left to itself. */
+/** Waits for a launch; after an abort no longer than {@link ABORT_PATIENCE_MS}. */
 async function untilAborted<T>(promise: Promise<T>, signal: AbortSignal, clock: Clock): Promise<T> {
   let cancel = (): void => {};
   const late = new Promise<never>((_resolve, reject) => {
@@ -103,13 +102,13 @@ async function untilAborted<T>(promise: Promise<T>, signal: AbortSignal, clock: 
   }
 }
 
-/** A driver may store a node in a transaction of its own, of which the mirror may not have heard yet. */
+/** The newest known state of a node: a driver may have stored it in a transaction that the mirror does not show yet. */
 function newestOf(node: NodeRecord, shown: NodeRecord | undefined, returned: NodeRecord | undefined): NodeRecord {
   const known = newerOf(node, shown);
   return returned?.id === node.id && returned.stat !== undefined ? newerOf(known, returned) : known;
 }
 
-/** @param node - as it is stored */
+/** Why a result violates the contract; `undefined` if it does not. @param node - as stored */
 function problemOf(result: Partial<LaunchResult> | undefined, node: NodeRecord): string | undefined {
   if (result === null || typeof result !== 'object') return `${String(result)}, expected {state, node, error}`;
   if (!LAUNCH_STATES.has(result.state)) return `state ${String(result.state)}, expected ready, failed or aborted`;
@@ -122,14 +121,14 @@ function checkNode(
   handler: NodeRequestHandler,
   node: NodeRecord,
   signal: AbortSignal,
-  violations: ContractViolationLog,
+  scope: DriverScope,
 ): boolean | Promise<boolean> {
   const refused = (error: unknown) => {
-    violations.tell('checkReusableNode', error);
+    scope.logViolation('checkReusableNode', error);
     return false;
   };
   try {
-    const answer = inDriverScope(violations.scope, () => handler.checkReusableNode?.(node, signal));
+    const answer = scope.run(() => handler.checkReusableNode?.(node, signal));
     return typeof answer === 'boolean' ? answer : Promise.resolve(answer).then((usable) => usable === true, refused);
   } catch (error) {
     return refused(error);

@@ -14,36 +14,35 @@ import type {
 import type { PoolConfig, ProviderConfig } from '../../../contract/provider-config.js';
 import type { Logger } from '../../../contract/logger.js';
 import type { LauncherEvents } from '../../events.js';
-import { ContractViolationLog } from './contract-violation-log.js';
-import { DriverScope, inDriverScope } from './driver-scope.js';
+import { DriverScope } from './driver-scope.js';
 import { failingHandler, guardHandler } from './guarded-handler.js';
-import { GuardedQuota } from './guarded-quota.js';
+import { guardQuota } from './guarded-quota.js';
 import { withTimeLimit } from '../../../async/time-limit.js';
 
 /** Options of a guarded provider. */
 export interface ProviderGuardOptions {
   readonly driver: Driver;
   readonly config: ProviderConfig;
-  /** What the driver's provider is given. */
+  /** Passed to the driver's provider. */
   readonly context: ProviderContext;
-  /** Carries the provider's name. */
+  /** With the provider's name as a field. */
   readonly logger: Logger;
-  /** Where errors of the driver are told that no call returned. */
+  /** Reports errors of the driver outside of any call. */
   readonly events: LauncherEvents;
 }
 
-/** Longer than any deletion is meant to take; who deletes nodes then begins again. */
+/** Longer than any deletion should take; after that the deletion is retried. */
 const DELETE_LIMIT_MS = 3_600_000;
 const LEAK_LIMIT_MS = 600_000;
 const NO_LABELS: ReadonlySet<string> = new Set();
 
-/** Methods without which a provider is none. */
+/** Required methods of a provider. */
 const REQUIRED = [
   ...['start', 'idle', 'stop', 'join', 'labelReady', 'getRequestHandler'],
   ...['startNodeCleanup', 'cleanupLeakedResources', 'errorLabels'],
 ] as const;
 
-/** Every method, the optional ones too: one that is forgotten here would be lost to all drivers. */
+/** Every method, optional ones included: a method missing here would be lost for all drivers. */
 type WholeProvider = Provider &
   Required<
     Omit<
@@ -55,17 +54,15 @@ type WholeProvider = Provider &
 const isBoolean = (answer: unknown) => typeof answer === 'boolean';
 
 /**
- * A driver's provider as the launcher uses it. Whatever the driver does, this one answers: it never throws where the
- * contract does not allow it, waits for nothing indefinitely, and says what is wrong in the log. So one driver's fault
- * stays with its own provider.
+ * A driver's provider as the launcher uses it. It never throws where the contract does not allow it, never waits
+ * indefinitely, and logs contract violations. So a faulty driver affects its own provider only.
  */
 export class GuardedProvider implements WholeProvider {
   readonly config: ProviderConfig;
   readonly #options: ProviderGuardOptions;
-  readonly #violations: ContractViolationLog;
   readonly #scope: DriverScope;
   #provider: Provider | undefined;
-  #quota: { of: QuotaSupport; guarded: GuardedQuota } | undefined;
+  #quota: { of: QuotaSupport; guarded: QuotaSupport } | undefined;
   #isLookingForLeaks = false;
   #isIdle = false;
   #isStopped = false;
@@ -73,57 +70,57 @@ export class GuardedProvider implements WholeProvider {
   constructor(options: ProviderGuardOptions) {
     this.config = options.config;
     this.#options = options;
-    this.#scope = new DriverScope(this, options.events);
-    this.#violations = new ContractViolationLog(options.context.clock, options.logger, this.#scope);
+    const { context, logger, events } = options;
+    this.#scope = new DriverScope(this, { clock: context.clock, logger, events });
   }
 
   get #driver(): string {
     return this.config.driverName;
   }
 
-  /** Makes the driver's provider if that has not succeeded yet, and starts it. Rejects with whatever went wrong. */
+  /** Creates the driver's provider, if that has not succeeded yet, and starts it. Rejects with the driver's error. */
   async start(signal: AbortSignal): Promise<void> {
     const provider = (this.#provider ??= await this.#make());
     if (this.#isIdle) return;
-    await inDriverScope(this.#scope, () => provider.start(signal));
+    await this.#scope.run(() => provider.start(signal));
   }
 
   idle(): void {
     this.#isIdle = true;
-    this.#violations.ask('idle', undefined, () => this.#provider?.idle());
+    this.#scope.ask('idle', undefined, () => this.#provider?.idle());
   }
 
   stop(): void {
     this.#isIdle = true;
     if (this.#isStopped) return;
     this.#isStopped = true;
-    this.#violations.ask('stop', undefined, () => this.#provider?.stop());
+    this.#scope.ask('stop', undefined, () => this.#provider?.stop());
   }
 
   async join(): Promise<void> {
     try {
-      await inDriverScope(this.#scope, () => this.#provider?.join());
+      await this.#scope.run(() => this.#provider?.join());
     } catch (error) {
-      this.#violations.tell('join', error);
+      this.#scope.logViolation('join', error);
     }
   }
 
-  /** Without a provider requests wait; a provider that cannot say declines them. */
+  /** Until the provider exists requests wait; if it fails to answer they are declined. */
   labelReady(pool: string, label: string): boolean {
     const provider = this.#provider;
-    return !provider || this.#violations.ask('labelReady', false, () => provider.labelReady(pool, label), isBoolean);
+    return !provider || this.#scope.ask('labelReady', false, () => provider.labelReady(pool, label), isBoolean);
   }
 
   getRequestHandler(pool: PoolConfig, request: RequestRecord): NodeRequestHandler {
     try {
-      const handler = inDriverScope(this.#scope, () => this.#provider?.getRequestHandler(pool, request));
+      const handler = this.#scope.run(() => this.#provider?.getRequestHandler(pool, request));
       if (typeof handler?.imagesAvailable !== 'function') {
         throw new DriverError(this.#driver, `driver "${this.#driver}": getRequestHandler returned no handler`);
       }
       const { clock, nodes } = this.#options.context;
-      return guardHandler(handler, { driver: this.#driver, clock, nodes, violations: this.#violations });
+      return guardHandler(handler, { scope: this.#scope, clock, nodes });
     } catch (error) {
-      this.#violations.tell('getRequestHandler', error);
+      this.#scope.logViolation('getRequestHandler', error);
       return failingHandler(error instanceof Error ? error : new Error(String(error)));
     }
   }
@@ -131,7 +128,7 @@ export class GuardedProvider implements WholeProvider {
   startNodeCleanup(node: NodeRecord, signal: AbortSignal): Promise<void> | undefined {
     const provider = this.#provider;
     if (!provider) throw new DriverError(this.#driver, `provider "${this.config.name}" could not be made yet`);
-    const cleanup = inDriverScope(this.#scope, () => provider.startNodeCleanup(node, signal));
+    const cleanup = this.#scope.run(() => provider.startNodeCleanup(node, signal));
     if (cleanup === undefined) return undefined;
     const what = `deletion of node ${node.id} in provider "${this.config.name}"`;
     return withTimeLimit(this.#options.context.clock, DELETE_LIMIT_MS, what, Promise.resolve(cleanup)).then(
@@ -141,65 +138,60 @@ export class GuardedProvider implements WholeProvider {
 
   ownsResource(node: NodeRecord): boolean {
     const hasId = node.externalId !== null;
-    return this.#violations.ask('ownsResource', hasId, () => this.#provider?.ownsResource?.(node) ?? hasId, isBoolean);
+    return this.#scope.ask('ownsResource', hasId, () => this.#provider?.ownsResource?.(node) ?? hasId, isBoolean);
   }
 
   labelCapacity(pool: string, label: string): number | undefined {
     const isAnswer = (answer: unknown) => answer === undefined || (typeof answer === 'number' && answer >= 0);
-    return this.#violations.ask(
-      'labelCapacity',
-      undefined,
-      () => this.#provider?.labelCapacity?.(pool, label),
-      isAnswer,
-    );
+    return this.#scope.ask('labelCapacity', undefined, () => this.#provider?.labelCapacity?.(pool, label), isAnswer);
   }
 
   hindrances(pool: string, label: string): readonly string[] {
     const isAnswer = (answer: unknown) => Array.isArray(answer) && answer.every((each) => typeof each === 'string');
-    return this.#violations.ask('hindrances', [], () => this.#provider?.hindrances?.(pool, label) ?? [], isAnswer);
+    return this.#scope.ask('hindrances', [], () => this.#provider?.hindrances?.(pool, label) ?? [], isAnswer);
   }
 
   canHold(pool: string, labels: readonly string[]): boolean {
-    return this.#violations.ask('canHold', true, () => this.#provider?.canHold?.(pool, labels) ?? true, isBoolean);
+    return this.#scope.ask('canHold', true, () => this.#provider?.canHold?.(pool, labels) ?? true, isBoolean);
   }
 
-  /** One look at a time, with a time limit: the looks of other providers follow. */
+  /** Only one search at a time, with a time limit. */
   async cleanupLeakedResources(signal: AbortSignal): Promise<void> {
     const provider = this.#provider;
     if (!provider || this.#isLookingForLeaks) return;
     this.#isLookingForLeaks = true;
-    const look = inDriverScope(this.#scope, async () => provider.cleanupLeakedResources(signal)).finally(
-      () => (this.#isLookingForLeaks = false),
-    );
+    const look = this.#scope
+      .run(async () => provider.cleanupLeakedResources(signal))
+      .finally(() => (this.#isLookingForLeaks = false));
     const what = `looking for leaked resources of provider "${this.config.name}"`;
     await withTimeLimit(this.#options.context.clock, LEAK_LIMIT_MS, what, look);
   }
 
   leakedResources(): readonly LeakedResource[] {
-    return this.#violations.ask('leakedResources', [], () => this.#provider?.leakedResources?.() ?? [], Array.isArray);
+    return this.#scope.ask('leakedResources', [], () => this.#provider?.leakedResources?.() ?? [], Array.isArray);
   }
 
   hosts(): readonly HostStatus[] {
-    return this.#violations.ask('hosts', [], () => this.#provider?.hosts?.() ?? [], Array.isArray);
+    return this.#scope.ask('hosts', [], () => this.#provider?.hosts?.() ?? [], Array.isArray);
   }
 
   conditions(): readonly FoundCondition[] {
-    return this.#violations.ask('conditions', [], () => this.#provider?.conditions?.() ?? [], Array.isArray);
+    return this.#scope.ask('conditions', [], () => this.#provider?.conditions?.() ?? [], Array.isArray);
   }
 
   alienResources(): readonly AlienResource[] {
-    return this.#violations.ask('alienResources', [], () => this.#provider?.alienResources?.() ?? [], Array.isArray);
+    return this.#scope.ask('alienResources', [], () => this.#provider?.alienResources?.() ?? [], Array.isArray);
   }
 
   errorLabels(): ReadonlySet<string> {
     const ask = () => this.#provider?.errorLabels() ?? NO_LABELS;
-    return this.#violations.ask('errorLabels', NO_LABELS, ask, (labels) => labels instanceof Set);
+    return this.#scope.ask('errorLabels', NO_LABELS, ask, (labels) => labels instanceof Set);
   }
 
   get quota(): QuotaSupport | undefined {
-    const of = this.#violations.ask('quota', undefined, () => this.#provider?.quota);
+    const of = this.#scope.ask('quota', undefined, () => this.#provider?.quota);
     if (!of) return undefined;
-    if (this.#quota?.of !== of) this.#quota = { of, guarded: new GuardedQuota(of, this.#violations) };
+    if (this.#quota?.of !== of) this.#quota = { of, guarded: guardQuota(of, this.#scope) };
     return this.#quota.guarded;
   }
 
@@ -216,18 +208,18 @@ export class GuardedProvider implements WholeProvider {
   }
 
   nodeDeletedNotification(node: NodeRecord): void {
-    this.#violations.ask('nodeDeletedNotification', undefined, () => this.#provider?.nodeDeletedNotification?.(node));
+    this.#scope.ask('nodeDeletedNotification', undefined, () => this.#provider?.nodeDeletedNotification?.(node));
   }
 
-  /** Nothing is made anew for a provider that was replaced or has left the configuration. */
+  /** `undefined` for a provider that was replaced or has left the configuration. */
   successorOf(node: NodeRecord): NodeRecord | undefined {
     if (this.#isIdle) return undefined;
-    return this.#violations.ask('successorOf', undefined, () => this.#provider?.successorOf?.(node));
+    return this.#scope.ask('successorOf', undefined, () => this.#provider?.successorOf?.(node));
   }
 
   async #make(): Promise<Provider> {
     const { driver, config, context } = this.#options;
-    const made = inDriverScope(this.#scope, () => driver.getProvider(config, context));
+    const made = this.#scope.run(() => driver.getProvider(config, context));
     const provider: Partial<Provider> | null | undefined = await Promise.resolve(made);
     const lacking = REQUIRED.filter((method) => typeof provider?.[method] !== 'function');
     if (lacking.length === 0) return provider as Provider;

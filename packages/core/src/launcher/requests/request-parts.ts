@@ -3,29 +3,32 @@ import type { Assignment } from '../plan/types.js';
 import type { Launch } from '../events.js';
 import type { HeldNode } from './release.js';
 
-/** One wanted label of a request and what stands for it. */
+/** One label of a request, with the node that serves it. */
 export interface Part {
   readonly label: string;
-  /** `missing` nothing yet · `working` being locked, checked or launched · `ready` · `failed` for good */
+  /** `missing` no node yet · `working` being locked, checked or launched · `ready` · `failed` for good */
   state: 'missing' | 'working' | 'ready' | 'failed';
   node: NodeRecord | undefined;
   /** Our entry in the node's lock. */
   entry: string | undefined;
   error: Error | undefined;
-  /** The launch that was decided on for it, until the driver is asked. */
+  /** The launch decided on for it, until the driver is called. */
   launch: Launch | undefined;
-  /** What its launch wants stored to make the node ready. */
+  /** The changes with which its launch asks to store the node as ready. */
   readyChanges: ReadyChanges | undefined;
 }
 
-/** A launch waits until its node is stored as ready. */
+/** A part for which a launch has been decided on. */
+export type LaunchPart = Part & { launch: Launch };
+
+/** A launch that waits until its node is stored as ready. */
 export interface ReadyChanges {
   readonly changes: Partial<NodeRecord>;
   readonly stored: (node: NodeRecord) => void;
   readonly failed: (error: Error) => void;
 }
 
-/** The wanted labels of one request, in order, with the nodes found or made for them. */
+/** The labels of one request, in order, with the nodes found or made for them. */
 export class RequestParts {
   readonly all: readonly Part[];
 
@@ -62,7 +65,7 @@ export class RequestParts {
     return this.all.map((part) => part.node?.id).filter((id) => id !== undefined);
   }
 
-  /** Nodes this process has locked. */
+  /** Nodes that this process has locked. */
   held(): HeldNode[] {
     const held: HeldNode[] = [];
     for (const { node, entry } of this.all) if (node && entry !== undefined) held.push({ node, entry });
@@ -71,7 +74,7 @@ export class RequestParts {
 
   /**
    * Applies an assignment, made for the missing labels in their order, to the missing parts.
-   * @returns the parts that got a ready node, and those for which one is to be made
+   * @returns the parts that got a ready node, and those that need a launch
    */
   assign(assignment: Assignment): { reused: Part[]; toLaunch: Part[] } {
     const open = this.all.filter((part) => part.state === 'missing');
@@ -93,7 +96,7 @@ export class RequestParts {
     return { reused, toLaunch };
   }
 
-  /** The part's node is not ours (any more): its label is missing again. */
+  /** Gives up the part's node: its label is missing again. */
   lose(part: Part): void {
     part.readyChanges?.failed(new Error(`node ${part.node?.id} is not the request's any more`));
     part.readyChanges = undefined;
@@ -103,7 +106,7 @@ export class RequestParts {
   }
 }
 
-/** The records of the nodes that stand for some parts. */
+/** The records of the parts' nodes. */
 export function recordsOf(parts: readonly Part[]): NodeRecord[] {
   return parts.map((part) => part.node).filter((node) => node !== undefined);
 }

@@ -15,7 +15,7 @@ import { ServiceWorld } from '../../../test/support/service-world.js';
 import { Harness } from '../../testing/harness/harness.js';
 import { honestDriver, invalidConfigs, validConfig } from '../../../test/contract/honest-driver.js';
 import { TestCloud } from '../../../test/contract/test-cloud.js';
-import { LeakLooks } from './leak-looks.js';
+import { LeakSearches } from './leak-searches.js';
 import { ProviderRunner } from './provider-runner.js';
 
 const SWEEP_MS = 60_000;
@@ -64,9 +64,9 @@ describe('looking for leaked resources', () => {
     const runners = names.map((name) => {
       const cleanupLeakedResources = () => Promise.resolve(void looks.push(name));
       const provider = idleProvider({ ...rackProvider, name }, { cleanupLeakedResources });
-      return new ProviderRunner(world.context, { driver: plainDriver('plain') }, provider);
+      return new ProviderRunner(world.context, plainDriver('plain'), provider);
     });
-    const leaks = new LeakLooks(world.context, new Map(runners.map((runner) => [runner.name, runner])));
+    const leaks = new LeakSearches(world.context, new Map(runners.map((runner) => [runner.name, runner])));
     await world.clock.run(Promise.all(runners.map((runner) => runner.start())));
     return { world, looks, leaks, runners };
   }
@@ -74,12 +74,12 @@ describe('looking for leaked resources', () => {
   it('asks each provider, and one that was looked at a moment ago only later', async () => {
     const { world, looks, leaks } = await setUp('one', 'two');
 
-    await leaks.look();
-    await leaks.look();
+    await leaks.searchAll();
+    await leaks.searchAll();
     expect(looks).toEqual(['one', 'two']);
 
     await world.pass(5_000);
-    await leaks.look();
+    await leaks.searchAll();
     expect(looks).toEqual(['one', 'two', 'one', 'two']);
   });
 
@@ -87,7 +87,7 @@ describe('looking for leaked resources', () => {
     const { looks, leaks, runners } = await setUp('one', 'two');
 
     runners[0]?.suspend(new Error('its driver is in disorder'));
-    await leaks.look();
+    await leaks.searchAll();
 
     expect(looks).toEqual(['two']);
   });

@@ -10,21 +10,24 @@ import {
 } from '@nodepool/zk-protocol';
 import { describe, expect, it } from 'vitest';
 import { ServiceWorld } from '../../../test/support/service-world.js';
-import { RegisteredPools } from './registered-pools.js';
-import { RegistryOutlook } from './registry-outlook.js';
+import { configOf } from '../../../test/support/serving-config.js';
+import { poolConfig } from '../../../test/support/pool-config.js';
+import { poolKey } from '../state/pool-key.js';
+import { PoolRegistry } from './pool-registry.js';
 
 const SETTLING_MS = 10_000;
 const RETURN_MS = 30_000;
 const LONGEST_START_MS = 60_000;
 const request = { ...newRequest({ labels: ['a'] }, 0), id: '100-0000000000' as RequestId };
 
-/** In one piece: an outlook on a registry with these pools of label `a`, of which `own` is this launcher's. */
+/** In one piece: a registry with these pools of label `a`, of which `own` is this launcher's. */
 async function setUp(...pools: string[]) {
   const world = await ServiceWorld.open();
   const { clock, other } = world;
   const components = createComponentCache(world.context);
-  const registered = new RegisteredPools(components);
-  const outlook = new RegistryOutlook(world.context, components, registered, new Set(['own']));
+  const registry = new PoolRegistry(world.context, components);
+  registry.expect(configOf(poolConfig('main', ['a'])));
+  const own = registry.idOf(poolKey('p', 'main'));
   let settled = 0;
   world.context.events.on('registrySettled', () => settled++);
   const create = async (kind: 'pool' | 'launcher', body: Buffer) => {
@@ -33,9 +36,10 @@ async function setUp(...pools: string[]) {
     await world.pass(100);
     return path;
   };
-  const register = (launcherId: string) => {
+  const register = (name: string) => {
+    const launcherId = name === 'own' ? own : (name as LauncherId);
     const names = { name: 'main', providerName: 'theirs', hostname: 'there', version: '1', supportedLabels: ['a'] };
-    return create('pool', encodeComponent(newPoolComponent({ ...names, launcherId: launcherId as LauncherId })));
+    return create('pool', encodeComponent(newPoolComponent({ ...names, launcherId })));
   };
   const launcherOf = (state: 'initializing' | 'running') =>
     encodeComponent(newComponent({ kind: 'launcher', hostname: 'there', state, version: '1' }));
@@ -43,8 +47,8 @@ async function setUp(...pools: string[]) {
   const paths = new Map<string, string>();
   for (const id of pools) paths.set(id, await register(id));
   return {
-    ...{ world, outlook, register },
-    isComplete: () => outlook.isCompleteFor(request),
+    ...{ world, registry, register },
+    isComplete: () => registry.isCompleteFor(request),
     settled: () => settled,
     /** A launcher begins to start. @returns tells that it runs */
     start: async () => {
@@ -64,17 +68,17 @@ async function setUp(...pools: string[]) {
 /** The same, some time after this launcher has begun to serve. */
 async function setUpSettled(...pools: string[]) {
   const all = await setUp(...pools);
-  all.outlook.begin([]);
+  all.registry.begin([]);
   await all.world.pass(SETTLING_MS);
   return all;
 }
 
 describe('the registry', () => {
   it('is not complete before this launcher has begun to serve', async () => {
-    const { outlook, isComplete } = await setUp('own');
+    const { registry, isComplete } = await setUp('own');
 
     const before = isComplete();
-    outlook.begin([]);
+    registry.begin([]);
 
     expect([before, isComplete()]).toEqual([false, true]);
   });
@@ -83,9 +87,9 @@ describe('the registry', () => {
     ['requests that were there before it', ['own'], [request.id]],
     ['all requests while there are others', ['own', 'other'], []],
   ])('is not complete for a while after that for %s', async (_for, pools, waiting) => {
-    const { outlook, isComplete, settled, world } = await setUp(...pools);
+    const { registry, isComplete, settled, world } = await setUp(...pools);
 
-    outlook.begin(waiting);
+    registry.begin(waiting);
     const first = [isComplete(), settled()];
     await world.pass(SETTLING_MS);
 
@@ -93,21 +97,21 @@ describe('the registry', () => {
   });
 
   it('is not complete for a while while nodes are there of providers that only others have', async () => {
-    const { outlook, isComplete, world } = await setUp('own');
+    const { registry, isComplete, world } = await setUp('own');
     await world.createNode({ provider: 'unknown' });
 
-    outlook.begin([]);
+    registry.begin([]);
 
     expect(isComplete()).toBe(false);
   });
 
   it('lacks a pool that has just left, and may be back', async () => {
-    const { isComplete, leave, settled, world, outlook } = await setUpSettled('own', 'other');
+    const { isComplete, leave, settled, world, registry } = await setUpSettled('own', 'other');
 
     await leave('other');
     const first = isComplete();
-    const ofDeclined = outlook.isCompleteFor({ ...request, declinedBy: ['other'] });
-    const ofOthers = outlook.isCompleteFor({ ...request, labels: ['b'] });
+    const ofDeclined = registry.isCompleteFor({ ...request, declinedBy: ['other'] });
+    const ofOthers = registry.isCompleteFor({ ...request, labels: ['b'] });
     await world.pass(RETURN_MS);
 
     expect([first, ofDeclined, ofOthers, isComplete()]).toEqual([false, true, true, true]);
@@ -153,10 +157,10 @@ describe('the registry', () => {
   });
 
   it('is not waited for any more after the end', async () => {
-    const { outlook, leave, settled, world } = await setUpSettled('own', 'other');
+    const { registry, leave, settled, world } = await setUpSettled('own', 'other');
     await leave('other');
 
-    outlook.close();
+    registry.close();
     await world.pass(RETURN_MS);
 
     expect(settled()).toBe(1);

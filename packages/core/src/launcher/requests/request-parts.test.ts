@@ -1,7 +1,7 @@
 import { newNode, type NodeId, type NodeRecord } from '@nodepool/zk-protocol';
 import { describe, expect, it } from 'vitest';
 import type { AssignmentPart } from '../plan/types.js';
-import { recordsOf, RequestParts } from './parts.js';
+import { recordsOf, RequestParts } from './request-parts.js';
 
 const nodeOf = (id: string): NodeRecord => ({ ...newNode({ state: 'ready', labels: ['a'] }, 0), id: id as NodeId });
 const given = (...parts: AssignmentPart[]) => ({ parts, complete: false, az: null });
