@@ -155,7 +155,7 @@ describe('nodepool run', () => {
 
     expect(await run.process.end()).toBe(1);
     expect(await run.log()).toEqual(['started', 'TERM']);
-    expect(run.process.stderr).toContain('the nodes are no longer ours');
+    expect(run.process.stderr).toContain('the nodes are lost');
   });
 
   it('keeps the exit status of the command when ZooKeeper does not answer at the return', async () => {

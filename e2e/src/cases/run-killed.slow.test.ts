@@ -78,7 +78,7 @@ describe('nodepool run', () => {
 
     expect(await run.end()).toBe(1);
     expect(await running()).toEqual([]);
-    expect(run.stderr).toContain('the nodes are no longer ours');
+    expect(run.stderr).toContain('the nodes are lost');
   });
 
   it('ends the command with its children when ZooKeeper cannot be reached', async () => {
@@ -88,13 +88,13 @@ describe('nodepool run', () => {
 
     expect(await run.end()).toBe(1);
     expect(await running()).toEqual([]);
-    expect(run.stderr).toContain('the nodes are no longer ours');
+    expect(run.stderr).toContain('the nodes are lost');
   });
 
   it('finishes what it began when it is killed while it ends the command', async () => {
     const { run, proxy, running, files } = await start();
     await proxy.expireSession();
-    await run.whenSaid(/the nodes are no longer ours/);
+    await run.whenSaid(/the nodes are lost/);
 
     run.signal('SIGKILL');
 

@@ -176,7 +176,7 @@ describe('the commands', () => {
       expect(code).toBe(0);
     }
     expect((await followed).stderr).toMatch(
-      new RegExp(`Build ${id} of debian has begun on \\S+; the last one took 00:00:`),
+      new RegExp(`Build ${id} of debian has started on \\S+; the last one took 00:00:`),
     );
     const earlier = await nodepoolElsewhere(of, 'image-log', `debian-${first}`);
     expect(earlier).toMatchObject({ code: 0, stdout: expect.stringContaining('Exit code: 0') as string });

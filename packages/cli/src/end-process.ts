@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { isOutputLost } from './output-errors.js';
 
-/** Resolves when what was written has left the process, or has nowhere to go any more. */
+/** Resolves once the stream is flushed, or its reader is gone. */
 function flush(stream: NodeJS.WriteStream): Promise<void> {
   return new Promise((resolve) => {
     if (stream.writableLength === 0) resolve();
@@ -10,13 +10,12 @@ function flush(stream: NodeJS.WriteStream): Promise<void> {
 }
 
 /**
- * Ends the process with the exit status that was set, once all output has been read or its reader is gone; output that
- * was lost is an error. A driver
- * that was loaded for a command may have left timers or sockets open, which would keep the process running.
+ * Flushes the output and exits with the status that was set, or with 1 if output was lost. Exits explicitly, because a driver
+ * may have left timers or sockets open, which keep a process running.
  */
 export async function endProcess(): Promise<never> {
   await Promise.all([flush(process.stdout), flush(process.stderr)]);
-  await setImmediate(); // what could not be written is known a turn later
+  await setImmediate(); // write errors are reported one turn later
   if (isOutputLost()) process.exitCode ||= 1;
   process.exit();
 }

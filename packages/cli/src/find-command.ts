@@ -25,8 +25,8 @@ export function optionsOf(command: Command | undefined): ReadonlyMap<string, Opt
 }
 
 /**
- * Most command lines have no abbreviation, and need not load what completes them.
- * @throws UsageError an abbreviation that could stand for several options
+ * Expands an abbreviated option. Loads the code for that only when needed, as most command lines have none.
+ * @throws UsageError the abbreviation is ambiguous
  */
 async function expand(word: string, command: Command | undefined): Promise<string> {
   const known = optionsOf(command);
@@ -38,7 +38,7 @@ async function expand(word: string, command: Command | undefined): Promise<strin
   return expanded.word;
 }
 
-/** What a command line is about. */
+/** The command that a command line names, and its expanded options. */
 export interface FoundCommand {
   readonly command: Command | undefined;
   readonly wantsHelp: boolean;
@@ -48,9 +48,9 @@ export interface FoundCommand {
 
 /**
  * The command that a command line names, and whether it asks for help. Options before the command may have values.
- * An option of the command itself is meant before a general one that begins with the same letters.
+ * Of options with the same prefix, those of the command win over general ones.
  * @param argv - without node and script
- * @throws UsageError an abbreviation that could stand for several options
+ * @throws UsageError an abbreviation is ambiguous
  */
 export async function findCommand(argv: readonly string[], commands: readonly CommandEntry[]): Promise<FoundCommand> {
   const end = argv.indexOf('--');

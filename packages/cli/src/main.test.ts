@@ -109,7 +109,7 @@ describe('the program', () => {
     expect(child.exitCode).toBe(1);
   });
 
-  it('does its work where nobody can read its complaints', async () => {
+  it('does its work where its errors cannot be written', async () => {
     const config = await installDriver(`${OPEN_HANDLES}${DRIVER}`);
     const full = await open('/dev/full', 'w');
     onTestFinished(() => full.close());

@@ -7,7 +7,7 @@ import { parseCommandLine } from './parser.js';
 import type { CommandLine } from './parser.js';
 import { UsageError } from './command/usage-error.js';
 
-/** Timers of libraries do not keep a process alive; this one does while a command is not done. */
+/** Keeps the process alive while a command runs: timers of libraries do not. */
 const KEEP_ALIVE_MS = 2 ** 30;
 
 function readVersion(): string {
@@ -28,7 +28,7 @@ async function reportError(error: unknown, logger: Logger | undefined, debug: bo
   return 1;
 }
 
-/** What a command does is loaded when it is called, so that help and short commands start fast. */
+/** Loads code on demand, so that help and short commands start fast. */
 async function execute({ command, args, options }: CommandOf<'command'>, context: CliContext): Promise<number> {
   const run = (each: CliContext) => command.run(each, args);
   if (options.watchMs === undefined) return (await run(context)) ?? 0;

@@ -1,21 +1,21 @@
 let failure: Error | undefined;
 
-/** A reader that has seen enough, such as `head`, is no error; what holds nodes listens for it by itself. */
+/** A closed pipe, as of `head`, is not an error; commands that hold nodes listen for it themselves. */
 function onOutputError(error: NodeJS.ErrnoException): void {
   if (error.code === 'EPIPE' || failure !== undefined) return;
   failure = error;
   process.stderr.write(`nodepool: Cannot write to standard output: ${error.message}\n`);
 }
 
-/** Where complaints cannot be written nobody is left to complain to. */
+/** An error of standard error cannot be reported anywhere. */
 function ignoreError(): void {}
 
-/** Lets output that cannot be written, as on a full disk, be told and end with an error, instead of ending the process at once. */
+/** Reports output that cannot be written, as on a full disk, once, and lets the command finish. */
 export function watchOutput(): void {
   if (process.stdout.listeners('error').includes(onOutputError)) return;
   process.stdout.on('error', onOutputError);
   process.stderr.on('error', ignoreError);
 }
 
-/** Whether some of the output could not be written although somebody reads it. */
+/** Whether output was lost for another reason than a closed pipe. */
 export const isOutputLost = (): boolean => failure !== undefined;

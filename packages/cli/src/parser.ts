@@ -5,18 +5,18 @@ import { GLOBAL_OPTIONS, globalOptions, READING_OPTIONS } from './command/global
 import type { GlobalOptions, LogOptions } from './command/global-options.js';
 import { UsageError } from './command/usage-error.js';
 import { COMMAND_GROUPS, COMMANDS } from './commands/index.js';
-import { complaintText, emptyWordText, unknownCommandText } from './complaint.js';
+import { parseErrorText, emptyWordText, unknownCommandText } from './parse-errors.js';
 import { findCommand } from './find-command.js';
 import type { FoundCommand } from './find-command.js';
 
-/** What the command line says. */
+/** A parsed command line. */
 export type CommandLine =
   | { kind: 'command'; command: Command; args: unknown; options: GlobalOptions; log: LogOptions }
   | { kind: 'print'; text: string; exitStatus: number };
 
 /**
- * A parser for the one command that is called. It knows nothing that only its own help would show: laying that out, which
- * it does whether somebody wants it or not, takes longer than everything else.
+ * A parser for the one command that is called. All options are hidden from the help of yargs, which formats it in any case and
+ * takes longer for it than for everything else.
  */
 async function createParser({ argv, command }: FoundCommand): Promise<Argv> {
   const { default: yargs } = await import('yargs');
@@ -52,7 +52,7 @@ function checkValues(command: Command, values: Values): void {
   if (empty !== undefined) throw new UsageError(empty);
 }
 
-/** Help does not need the parser, whose loading would take most of the time. */
+/** Prints help without loading yargs, which would take most of the time. */
 async function helpLine(command: Command | undefined, exitStatus: number): Promise<CommandLine> {
   const { commandText, helpWidth, overviewText } = await import('./help/help-text.js');
   const width = helpWidth(process.stdout.columns);
@@ -64,7 +64,7 @@ async function helpLine(command: Command | undefined, exitStatus: number): Promi
 }
 
 /**
- * Understands the command line.
+ * Parses the command line.
  * @param argv - without node and script
  * @throws UsageError
  */
@@ -74,7 +74,7 @@ export async function parseCommandLine(argv: readonly string[], version: string)
   if (found.wantsHelp) return helpLine(found.command, 0);
   const parser = (await createParser(found)).fail((message: string | null, error: Error | undefined) => {
     if (error instanceof UsageError) throw error;
-    throw new UsageError(complaintText(message ?? error?.message ?? 'cannot be understood', found, COMMANDS));
+    throw new UsageError(parseErrorText(message ?? error?.message ?? 'cannot be understood', found, COMMANDS));
   });
   const values = (await parser.parseAsync([...found.argv], {}, () => undefined)) as Values;
   if (flag(values, 'version')) return { kind: 'print', text: `Nodepool version: ${version}`, exitStatus: 0 };

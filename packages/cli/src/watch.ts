@@ -7,8 +7,7 @@ import { Interrupts } from './terminal/interrupts.js';
 const CLEAR_SCREEN = '\u001b[H\u001b[2J';
 
 /**
- * Runs a reading command again and again, over one connection, until a signal. What goes wrong after the first time is
- * told, and tried again.
+ * Runs a listing repeatedly, over one connection, until a signal. Errors after the first run are printed, and the next run follows.
  * @returns the exit status
  */
 export async function watchCommand(

@@ -1,4 +1,4 @@
-/** Steps between two words: letters added, removed, replaced or swapped with their neighbour. */
+/** Edit distance of two words; swapping two neighbouring letters counts as one edit. */
 function distance(a: string, b: string): number {
   const rows = [Array.from({ length: b.length + 1 }, (_, column) => column)];
   for (let i = 1; i <= a.length; i++) {

@@ -21,13 +21,13 @@ export interface CommandModule<Args> {
   readonly options?: Readonly<Record<string, OptionDefinition>>;
   /** Reads a listing: takes `--fields`, `--no-headers`, `--watch` and every `--format`. */
   readonly reads?: boolean;
-  /** Its arguments are labels, which completion asks the launchers for. */
+  /** Its arguments are labels, which completion lists. */
   readonly takesLabels?: boolean;
   /** Takes a command line of its own after `--`. */
   readonly takesRest?: boolean;
   /** @throws UsageError */
   parse(values: Values): Args;
-  /** @returns the exit status; nothing stands for 0 */
+  /** @returns the exit status; `undefined` means 0 */
   run(context: CliContext, args: Args): Promise<number | void>;
 }
 
@@ -36,7 +36,7 @@ export function defineCommand<Args>(command: CommandModule<Args>): CommandModule
   return command;
 }
 
-/** A command of `nodepool`. Help, man pages and completion are made from it. */
+/** A command of `nodepool`. Help, man page and completion are generated from it. */
 export type Command = CommandSummary & CommandModule<unknown>;
 
 /** A command that is not loaded yet. */

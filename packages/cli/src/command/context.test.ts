@@ -15,7 +15,7 @@ function listen(stream: NodeJS.WriteStream): { written: string } {
   return heard;
 }
 
-it('a line for a person cannot drive the terminal, whoever wrote its parts', () => {
+it('a line for the user cannot control the terminal, even with untrusted parts', () => {
   const heard = listen(process.stderr);
 
   tell('debian: upload failed: \u001b[2J\u009bm\rgone\nand more');
@@ -26,7 +26,7 @@ it('a line for a person cannot drive the terminal, whoever wrote its parts', () 
 it.each([
   [true, 'error: \\x1b[2J\n'],
   [false, 'error: \u001b[2J\n'],
-])('output on a terminal (%s) has nothing of others that could drive it', (isTerminal, expected) => {
+])('output on a terminal (%s) is escaped, except the prefix', (isTerminal, expected) => {
   const before = Object.getOwnPropertyDescriptor(process.stdout, 'isTTY');
   Object.defineProperty(process.stdout, 'isTTY', { value: isTerminal, configurable: true });
   const heard = listen(process.stdout);

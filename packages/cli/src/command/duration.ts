@@ -16,7 +16,8 @@ export function parseDuration(text: string, option: string): number {
 }
 
 /**
- * A moment in the past, such as `24h` ago or `2026-05-01T12:00Z`, once it is known when now is.
+ * A moment, given as an age such as `24h` or as a time such as `2026-05-01T12:00Z`.
+ * @returns a function of the current time
  * @throws UsageError
  */
 export function parseMoment(text: string, option: string): (nowMs: number) => number {

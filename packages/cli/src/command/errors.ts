@@ -1,7 +1,7 @@
 import { NodepoolError } from '@nodepool/zk-protocol';
 import { UsageError } from './usage-error.js';
 
-/** A command could not do what it was asked; shown as one line, the process ends with status 1. */
+/** A command failed. Shown as one line; the exit status is 1. */
 export class CliError extends NodepoolError {
   constructor(message: string, options?: { cause?: unknown }) {
     super('NODEPOOL_CLI', message, options);
@@ -23,7 +23,7 @@ export class NoConnectionError extends CliError {
   }
 }
 
-/** What an error says in one line. */
+/** The text of an error in one line. */
 export function describeError(error: unknown): string {
   if (error instanceof NodepoolError || error instanceof UsageError) return error.message;
   if (!(error instanceof Error)) return String(error);

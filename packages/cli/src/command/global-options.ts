@@ -4,7 +4,7 @@ import type { OptionDefinition, Values } from './values.js';
 import { UsageError } from './usage-error.js';
 import { flag, last, text } from './values.js';
 
-/** Forms of the output. */
+/** Output formats. */
 export const FORMATS = ['table', 'json', 'yaml'] as const;
 /** One of {@link FORMATS}. */
 export type Format = (typeof FORMATS)[number];
@@ -22,9 +22,9 @@ export interface GlobalOptions {
   readonly fields: ReadonlySet<string> | undefined;
   /** Tables have headers and rules. */
   readonly headers: boolean;
-  /** Time between two looks; `undefined` looks once. */
+  /** Interval of repeated listings; `undefined` lists once. */
   readonly watchMs: number | undefined;
-  /** "Not found" ends with status 1. */
+  /** An unknown id ends with status 1. */
   readonly strict: boolean;
   readonly connectTimeoutMs: number;
 }
@@ -35,25 +35,25 @@ export interface LogOptions {
   readonly debug: boolean;
 }
 
-/** The configuration file, should none be named. */
+/** The default configuration file. */
 export const DEFAULT_CONFIG = '/etc/nodepool/nodepool.yaml';
 const DEFAULT_CONNECT_TIMEOUT = '10s';
 const DEFAULT_WATCH = '2s';
-/** Shorter would only keep ZooKeeper busy. */
+/** A shorter interval would overload ZooKeeper. */
 const SHORTEST_WATCH_MS = 100;
 
-/** What yargs is told of the options of every command. */
+/** Definitions of the options of every command. */
 export const GLOBAL_OPTIONS = {
   c: { type: 'string', requiresArg: true, value: 'FILE', describe: `configuration file [${DEFAULT_CONFIG}]` },
   s: { type: 'string', requiresArg: true, value: 'FILE', describe: 'secure file' },
   l: { type: 'string', requiresArg: true, value: 'FILE', describe: 'logging configuration' },
-  debug: { type: 'boolean', default: false, describe: 'log everything, and show where errors come from' },
-  format: { choices: FORMATS, default: 'table', describe: 'form of the output' },
+  debug: { type: 'boolean', default: false, describe: 'log everything, with stack traces of errors' },
+  format: { choices: FORMATS, default: 'table', describe: 'output format' },
   json: { type: 'boolean', default: false, describe: 'same as --format json' },
   strict: {
     type: 'boolean',
     default: false,
-    describe: '"not found" and warnings of config-validate end with status 1',
+    describe: 'exit with status 1 for an unknown id, and for warnings of config-validate',
   },
   'state-dir': {
     type: 'string',
@@ -66,18 +66,18 @@ export const GLOBAL_OPTIONS = {
     default: DEFAULT_CONNECT_TIMEOUT,
     requiresArg: true,
     value: 'TIME',
-    describe: 'how long ZooKeeper may take to answer',
+    describe: 'how long to wait for ZooKeeper',
   },
 } as const satisfies Record<string, OptionDefinition>;
 
-/** {@link GLOBAL_OPTIONS} with those that the program itself answers, for help and completion. */
+/** {@link GLOBAL_OPTIONS} with those that the program handles itself, for help and completion. */
 export const GENERAL_OPTIONS = {
   ...GLOBAL_OPTIONS,
   version: { type: 'boolean', describe: 'show the version' },
   help: { type: 'boolean', alias: 'h', describe: 'show help' },
 } as const satisfies Record<string, OptionDefinition>;
 
-/** What yargs is told of the further options of commands that list something. */
+/** Definitions of the further options of listings. */
 export const READING_OPTIONS = {
   fields: {
     type: 'string',
@@ -85,11 +85,11 @@ export const READING_OPTIONS = {
     value: 'A,B',
     describe: 'fields to show, by their JSON names, e.g. id,state',
   },
-  headers: { type: 'boolean', default: true, describe: 'header and rules of tables; --no-headers leaves them out' },
+  headers: { type: 'boolean', default: true, describe: 'print tables without header and rules' },
   watch: {
     type: 'string',
     value: '[TIME]',
-    describe: `look again, every ${DEFAULT_WATCH} or after the time given, until Ctrl-C`,
+    describe: `repeat every ${DEFAULT_WATCH}, or at the given interval, until Ctrl-C`,
   },
 } as const satisfies Record<string, OptionDefinition>;
 
@@ -114,8 +114,7 @@ export function globalOptions(values: Values): GlobalOptions {
 function readFields(list: string | undefined): ReadonlySet<string> | undefined {
   if (list === undefined) return undefined;
   const fields = list.split(',').map((field) => field.trim());
-  if (fields.some((field) => field === ''))
-    throw new UsageError('--fields needs names with commas between, e.g. id,state');
+  if (fields.some((field) => field === '')) throw new UsageError('--fields needs comma-separated names, e.g. id,state');
   return new Set(fields);
 }
 

@@ -1,4 +1,4 @@
-/** The command line cannot be understood; the process ends with status 2. */
+/** Invalid command line; the exit status is 2. */
 export class UsageError extends Error {
   readonly code = 'NODEPOOL_USAGE';
 }

@@ -3,14 +3,14 @@ import type { Options } from 'yargs';
 /** An option as yargs takes it, with the name of its value for the help, e.g. `FILE`; `FILE` and `DIR` are completed. */
 export type OptionDefinition = Options & {
   readonly value?: string;
-  /** An empty text says something; others are what an unset variable of a shell leaves. */
+  /** Accepts an empty text; other options reject it, as an unset shell variable leaves one. */
   readonly mayBeEmpty?: boolean;
 };
 
-/** What yargs found on the command line, by the names of options and positionals. */
+/** Parsed options and positionals, by name. */
 export type Values = Readonly<Record<string, unknown>> & { readonly _: readonly (string | number)[] };
 
-/** The last value, should an option be given more than once. */
+/** The last value of an option that may be repeated. */
 export function last(values: Values, name: string): unknown {
   const value = values[name];
   return Array.isArray(value) ? (value as unknown[]).at(-1) : value;

@@ -88,7 +88,7 @@ describe('nodepool adopt', () => {
 
     expect(status).toBe(1);
     expect(stdout).toContain(id);
-    expect(stderr).toContain('WARNING! What is adopted is deleted');
+    expect(stderr).toContain('WARNING! The launchers of this database delete adopted resources');
     expect(stderr).toContain('Nothing adopted: there is no terminal to ask at. Add --yes to adopt them.');
     expect(await adopted()).toEqual([]);
   });
@@ -99,13 +99,11 @@ describe('nodepool adopt', () => {
     const { status, stderr } = await adopt('sky', '--yes');
 
     expect(status).toBe(0);
-    expect(stderr).toContain(
-      'Adopted 2 of 2 resources; they are deleted once two looks of the clean-up have seen them.',
-    );
+    expect(stderr).toContain('Adopted 2 of 2 resources; launchers delete them once two sweeps have seen them.');
     expect(await adopted()).toEqual(['m-1', 'm-2']);
   });
 
-  it('leaves what carries the id of another database, unless forced', async () => {
+  it('leaves resources of another database, unless forced', async () => {
     await fill(instance('m-1'), instance('m-2', { nodepool_database_id: OTHER_DATABASE }));
 
     const first = await adopt('sky', '--yes');
@@ -113,12 +111,12 @@ describe('nodepool adopt', () => {
     const forced = await adopt('sky', '--yes', '--force');
 
     expect([first.status, afterFirst]).toEqual([1, ['m-1']]);
-    expect(first.stderr).toContain('1 of them carry the id of another database, which may use them.');
+    expect(first.stderr).toContain('1 of them have the id of another database, which may use them.');
     expect([forced.status, await adopted()]).toEqual([0, ['m-1', 'm-2']]);
-    expect(forced.stderr).toContain(`carry the id of another database (${OTHER_DATABASE}), which may use them.`);
+    expect(forced.stderr).toContain(`have the id of another database (${OTHER_DATABASE}), which may use them.`);
   });
 
-  it('ends with status 1 when the cloud refuses a tag, and adopts the others', async () => {
+  it('ends with status 1 when the cloud refuses a tag, and adopts the rest', async () => {
     await fill(instance('stubborn'), instance('m-2'));
 
     const { status, stderr } = await adopt('sky', '--yes');

@@ -22,8 +22,8 @@ import { printListing } from '../terminal/output.js';
 export const command = defineCommand({
   positionals: { provider: { type: 'string', demandOption: true, describe: 'name of the provider' } },
   options: {
-    yes: { type: 'boolean', default: false, describe: 'do not ask' },
-    force: { type: 'boolean', default: false, describe: 'also take what carries the id of another database' },
+    yes: { type: 'boolean', default: false, describe: 'do not ask for confirmation' },
+    force: { type: 'boolean', default: false, describe: 'also adopt resources with the id of another database' },
   },
   parse: (values) => ({
     provider: text(values, 'provider') ?? '',
@@ -33,14 +33,13 @@ export const command = defineCommand({
   run: adoptAliens,
 });
 
-/** What is asked for. */
 interface AdoptArguments {
   readonly provider: string;
   readonly yes: boolean;
   readonly force: boolean;
 }
 
-/** What this database knows. */
+/** Records of this database. */
 interface Records {
   readonly databaseId: string | undefined;
   readonly nodes: Map<string, NodeRecord>;
@@ -64,8 +63,8 @@ const alienListing: Listing<AlienResource> = [
 ];
 
 /**
- * `nodepool adopt`: lists what carries the name of a provider and has neither a record in this database nor its id; once
- * confirmed, writes the id on it, so that launchers and builders clean it up.
+ * `nodepool adopt`: lists cloud resources that are tagged with a provider and have neither a record in this database nor its
+ * id; once confirmed, tags them with the id, so that launchers and builders delete them.
  * @returns 1 when resources remain alien, else 0: all were adopted, are gone or have a record, or there were none
  * @throws CliError for an unknown provider, or one whose driver cannot do it
  */
@@ -118,7 +117,7 @@ async function listAndAdopt(context: CliContext, work: Work, signal: AbortSignal
   const chosen = aliens.filter(({ databaseId }) => args.force || databaseId === undefined);
   if (chosen.length < aliens.length) {
     const others = aliens.length - chosen.length;
-    tell(`${others} of them carry the id of another database, which may use them. Taking them over needs --force.`);
+    tell(`${others} of them have the id of another database, which may use them. Adopting them needs --force.`);
   }
   if (chosen.length === 0) return aliens.length === 0 ? 0 : 1;
   if (!(await mayAdopt(work, chosen))) return 1;
@@ -126,7 +125,7 @@ async function listAndAdopt(context: CliContext, work: Work, signal: AbortSignal
   return isComplete && chosen.length === aliens.length ? 0 : 1;
 }
 
-/** Says what would happen, and where. */
+/** Describes the effect and asks for confirmation. */
 async function mayAdopt({ provider, records, args }: Work, chosen: readonly AlienResource[]): Promise<boolean> {
   const { databaseId, nodes } = records;
   if (databaseId === undefined) {
@@ -143,12 +142,10 @@ async function mayAdopt({ provider, records, args }: Work, chosen: readonly Alie
   if (foreign.length > 0) {
     const owners = [...new Set(foreign)].join(', ');
     tell(
-      `${foreign.length} of the ${chosen.length} resources carry the id of another database (${owners}), which may use them.`,
+      `${foreign.length} of the ${chosen.length} resources have the id of another database (${owners}), which may use them.`,
     );
   }
-  tell(
-    'WARNING! What is adopted is deleted by the launchers of this database within seconds or minutes, in use or not.',
-  );
+  tell('WARNING! The launchers of this database delete adopted resources within seconds or minutes, in use or not.');
   if (args.yes) return true;
   if (!process.stdin.isTTY) {
     tell('Nothing adopted: there is no terminal to ask at. Add --yes to adopt them.');
@@ -174,7 +171,7 @@ async function adoptAll(
     try {
       const result = await adoption.adopt(alien, args.force, signal);
       if (result === 'adopted') adopted++;
-      else tell(`${name} was left as it is: ${WHY_LEFT[result]}`);
+      else tell(`${name} was not adopted: ${WHY_LEFT[result]}`);
       if (result === 'unreadable' || result === 'other-database') remaining++;
     } catch (error) {
       if (signal.aborted) throw error;
@@ -182,16 +179,16 @@ async function adoptAll(
       context.logger.warn(`${name} could not be tagged: ${describeError(error)}`);
     }
   }
-  const outlook = adopted === 0 ? '' : '; they are deleted once two looks of the clean-up have seen them';
+  const outlook = adopted === 0 ? '' : '; launchers delete them once two sweeps have seen them';
   tell(`Adopted ${adopted} of ${chosen.length} resources${outlook}.`);
   return remaining === 0;
 }
 
 const WHY_LEFT = {
-  gone: 'the cloud does not have it any more',
+  gone: 'it is gone from the cloud',
   recorded: 'it has a record now',
   unreadable: 'a record that may name it cannot be read; the warning above names the record',
-  'other-database': 'it carries the id of another database',
+  'other-database': 'it has the id of another database',
 } as const;
 
 /** The records of one resource, as ZooKeeper has them now. @returns false when one cannot be read */

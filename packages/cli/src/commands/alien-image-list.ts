@@ -69,7 +69,7 @@ function choose({ options, logger }: CliContext, config: Config, name: string | 
   return [];
 }
 
-/** A cloud that cannot be asked is warned of, and hides no other. */
+/** Logs a warning for a cloud that cannot be listed; the others are still listed. */
 async function imagesIn(
   context: CliContext,
   provider: Provider,

@@ -14,7 +14,7 @@ export const command = defineCommand({
 
 /**
  * `nodepool config-schema`: a JSON schema of the configuration with the drivers that are installed, for editors. A driver
- * that cannot be used is left out, and said on standard error.
+ * that cannot be used is left out, with a message on standard error.
  */
 async function configSchema(context: CliContext): Promise<void> {
   const places = driverPlaces(context.options.configFile);

@@ -75,7 +75,7 @@ describe('nodepool provider, pool, label and image', () => {
     [['provider', 'resume', 'rak'], 'has the provider rak, did you mean rack?'],
     [['pool', 'drain', 'rack/mian'], 'has the pool rack/mian, did you mean rack/main?'],
     [['label', 'limit', 'huge', '3'], 'has the label huge; known are small.'],
-    [['image', 'pause', 'debian'], 'has the image debian. --force'],
+    [['image', 'pause', 'debian'], 'has the image debian. Use --force'],
   ])('refuse a name that is not known: %j', async (argv, message) => {
     expect(await call(...argv)).toMatchObject({ status: 1, stderr: expect.stringContaining(message) as string });
     expect((await call('controls', '--no-headers')).stdout).toBe('');

@@ -11,7 +11,7 @@ import { withZooKeeper } from '../connection/connection.js';
 import { knownNames, meantText } from '../connection/known-names.js';
 import { personName } from '../connection/who-am-i.js';
 
-/** What operators pause, drain and limit by a command of its name. */
+/** Kinds that have a command of their name. */
 export type OperatorControlKind = Exclude<ControlKind, 'node'>;
 
 const ACTIONS = ['pause', 'resume', 'drain', 'limit'] as const;
@@ -29,13 +29,13 @@ export function controlCommand(kind: OperatorControlKind): CommandModule<Control
     positionals: {
       action: { type: 'string', demandOption: true, choices: ACTIONS, describe: ACTIONS.join(', ') },
       name: { type: 'string', demandOption: true, describe: NAMES[kind] },
-      nodes: { type: 'string', describe: 'limit: how many nodes there may be at a time' },
+      nodes: { type: 'string', describe: 'limit: maximum number of nodes' },
     },
     options: {
-      force: { type: 'boolean', default: false, describe: 'also for a name that no launcher has yet' },
-      for: { type: 'string', requiresArg: true, value: 'TIME', describe: 'ends by itself after this time, e.g. 2h' },
-      reason: { type: 'string', requiresArg: true, mayBeEmpty: true, describe: 'why; shown to those who wait' },
-      owner: { type: 'string', requiresArg: true, value: 'NAME', describe: 'who orders it; default: who calls' },
+      force: { type: 'boolean', default: false, describe: 'accept a name that no launcher has yet' },
+      for: { type: 'string', requiresArg: true, value: 'TIME', describe: 'end the order after this time, e.g. 2h' },
+      reason: { type: 'string', requiresArg: true, mayBeEmpty: true, describe: 'reason, shown to waiting requestors' },
+      owner: { type: 'string', requiresArg: true, value: 'NAME', describe: 'who gives the order; default: the caller' },
     },
     parse: (values) => parse(kind, values),
     run: changeControl,
@@ -71,16 +71,16 @@ function readLimit(action: string, nodes: string | undefined): number | null {
   return Number(nodes);
 }
 
-/** What `nodepool provider`, `pool`, `label` and `image` are asked. */
+/** Arguments of `nodepool provider`, `pool`, `label` and `image`. */
 interface ControlArguments {
   readonly subject: { readonly kind: OperatorControlKind; readonly name: string };
   readonly action: ControlMode | 'resume';
   readonly limit: number | null;
-  /** Ends by itself after this time. */
+  /** The order ends after this time. */
   readonly forMs: number | undefined;
   readonly owner: string | undefined;
   readonly reason: string;
-  /** Also for a name that is not known. */
+  /** Accept an unknown name. */
   readonly force: boolean;
 }
 
@@ -94,7 +94,7 @@ async function changeControl(context: CliContext, args: ControlArguments): Promi
 
 const titleOf = ({ kind, name }: ControlSubject) => `${kind.charAt(0).toUpperCase()}${kind.slice(1)} ${name}`;
 
-/** A typing error must not look like an order that is in force. @throws CliError that names what was probably meant */
+/** Rejects unknown names: a typing error must not look like an order in force. @throws CliError with the name that was probably meant */
 async function checkName(context: CliContext, zk: ZooKeeper, { subject, force }: ControlArguments): Promise<void> {
   const { kind, name } = subject;
   if (force) return;
@@ -102,7 +102,7 @@ async function checkName(context: CliContext, zk: ZooKeeper, { subject, force }:
   if (known.includes(name)) return;
   throw new CliError(
     `No registered launcher and no configuration here has the ${kind} ${name}${meantText(name, known)}. ` +
-      '--force gives an order for a name that is not known yet',
+      'Use --force for a name that is not known yet',
   );
 }
 

@@ -20,7 +20,11 @@ import { NODE_ID } from './shared-options.js';
 export const command = defineCommand({
   positionals: { id: NODE_ID },
   options: {
-    now: { type: 'boolean', default: false, describe: 'delete it here, with the provider of this configuration' },
+    now: {
+      type: 'boolean',
+      default: false,
+      describe: 'delete it in the foreground, with the provider of this configuration',
+    },
   },
   parse: (values) => ({ id: (text(values, 'id') ?? '') as NodeId, now: flag(values, 'now') }),
   async run(context, { id, now }) {
@@ -30,7 +34,7 @@ export const command = defineCommand({
 });
 
 /**
- * `nodepool delete --now`: deletes a node and what is behind it in the foreground, with the provider of this
+ * `nodepool delete --now`: deletes a node and its instance in the foreground, with the provider of this
  * configuration; no launcher is needed. A deletion that fails or is interrupted leaves the node to the launchers, in the
  * state `deleting`.
  * @throws CliError when the lock cannot be taken, or the provider cannot delete
@@ -81,7 +85,7 @@ async function deleteLocked(
         await (provider.startImages ?? provider.start).call(provider, interrupts.signal);
         await provider.startNodeCleanup(marked, AbortSignal.any([interrupts.signal, lock.lost]));
       }
-      await ifPresent(zk.deleteRecursive(nodePath(id))); // with the record goes its lock
+      await ifPresent(zk.deleteRecursive(nodePath(id))); // deletes its lock too
     } finally {
       provider.stop();
       await provider.join();

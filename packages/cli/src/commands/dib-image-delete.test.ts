@@ -34,7 +34,7 @@ describe('nodepool dib-image-delete', () => {
     expect(stderr).toBe(`nodepool: "${id}" is no id of a build: those are IMAGE-BUILD, as dib-image-list shows them\n`);
   });
 
-  it('keeps members of others', async () => {
+  it('keeps unknown keys', async () => {
     await get().createBuild();
     const body = JSON.stringify({ state: 'ready', state_time: 1.5, builder: 'nb', formats: 'raw', theirs: { a: [1] } });
     await get().zk.setData(buildPath('debian-12', BUILD), body);

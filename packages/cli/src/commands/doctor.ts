@@ -22,7 +22,7 @@ import { fetchServices } from '../conditions/fetch-conditions.js';
 import { findProblems } from '../configuration/problems.js';
 import { loadIfPresent, withZooKeeper } from '../connection/connection.js';
 import { fetchComponents } from '../connection/fetch-records.js';
-import { toldUrls } from '../connection/web-urls.js';
+import { registeredUrls } from '../connection/web-urls.js';
 import { askService } from '../doctor/ask-services.js';
 import { localConditions } from '../doctor/local-conditions.js';
 import { coloured, usesColour } from '../terminal/colour.js';
@@ -48,7 +48,7 @@ const conditionListing: Listing<SharedCondition> = [
   { key: 'services', header: 'Services', level: 'extra', value: ({ services }) => [...services] },
 ];
 
-/** `nodepool doctor`: what is wrong now, each with its fix. @returns 1 when something does not work */
+/** `nodepool doctor`: current conditions, each with its fix. @returns 1 if one is an error */
 async function examine(context: CliContext): Promise<number> {
   const config = await loadIfPresent(context);
   const conditions = await withZooKeeper(context, (zk) => look(context, zk, config)).catch((error: unknown) =>
@@ -70,7 +70,7 @@ function printText(context: CliContext, conditions: readonly SharedCondition[]):
   if (conditions.length === 0) print('Nothing is wrong.');
 }
 
-/** That there is no connection is a finding as well. */
+/** Reports a missing connection as a condition. */
 function withoutZooKeeper(error: unknown, nowMs: number): SharedCondition[] {
   if (!(error instanceof NoConnectionError)) throw error;
   const { reason, finding: message, nextStep } = error;
@@ -79,7 +79,7 @@ function withoutZooKeeper(error: unknown, nowMs: number): SharedCondition[] {
   return mergeConditions([{ service: `command ${hostname()}`, conditions: found.all }]);
 }
 
-/** What services have published, and what only this machine sees. */
+/** Conditions that services have published, and those that only this machine sees. */
 async function look(context: CliContext, zk: ZooKeeper, config: Config | undefined): Promise<SharedCondition[]> {
   const source = { ...context, zk };
   const answerMs = await fastestAnswer(context, zk);
@@ -113,18 +113,18 @@ function isOfThisMachine(service: ComponentRecord): boolean {
   return service.hostname.split('.', 1)[0] === hostname().split('.', 1)[0];
 }
 
-/** The command has the same file and shows each warning with its place and text. */
+/** Whether a condition summarizes warnings of the file that this command lists one by one. */
 function isWarningOf({ type, reason, name }: Condition, { file }: Config): boolean {
   return type === 'ConfigurationProblem' && reason === 'Warnings' && resolve(name) === resolve(file);
 }
 
 function urlOf(service: ComponentRecord): string | undefined {
-  return toldUrls([service], hostname())[0];
+  return registeredUrls([service], hostname())[0];
 }
 
 const ANSWERS = 5;
 
-/** The fastest of a few answers, so that a moment in which this machine is busy does not count. */
+/** The fastest of a few answers, so that load of this machine does not count. */
 async function fastestAnswer({ clock }: CliContext, zk: ZooKeeper): Promise<number> {
   let fastest = Infinity;
   for (let i = 0; i < ANSWERS; i++) {

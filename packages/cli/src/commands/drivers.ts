@@ -29,7 +29,7 @@ const driverListing: Listing<InspectedDriver> = [
   },
 ];
 
-/** `nodepool drivers`: driver packages installed on this machine, where they are, and what is wrong with them. */
+/** `nodepool drivers`: driver packages installed on this machine, with paths and problems. */
 async function drivers(context: CliContext): Promise<void> {
   const found = await inspectDrivers(driverPlaces(context.options.configFile));
   printListing(context, driverListing, found);

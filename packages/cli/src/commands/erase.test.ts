@@ -64,9 +64,7 @@ describe('nodepool erase', () => {
     const { status, stderr } = await call('erase', 'rack');
 
     expect(status).toBe(1);
-    expect(stderr).toMatch(
-      /provider "rack" has nodes with instances: \d+ \(hold\)\. .* --force erases them all the same/,
-    );
+    expect(stderr).toMatch(/provider "rack" has nodes with instances: \d+ \(hold\)\. .* --force erases them anyway/);
     expect(await get().zk.getChildren(NODES_ROOT)).toHaveLength(2);
   });
 

@@ -12,15 +12,15 @@ import { isConfirmed } from '../terminal/confirm.js';
 export const command = defineCommand({
   positionals: { provider: { type: 'string', demandOption: true, describe: 'name of the provider' } },
   options: {
-    force: { type: 'boolean', default: false, describe: 'do not ask, and erase nodes with instances as well' },
+    force: { type: 'boolean', default: false, describe: 'do not ask, and also erase nodes with instances' },
   },
   parse: (values) => ({ provider: text(values, 'provider') ?? '', force: flag(values, 'force') }),
   run: eraseProvider,
 });
 
 /**
- * `nodepool erase`: removes all builds' uploads and all nodes of a provider from ZooKeeper, also those that are locked. What is in
- * the cloud stays there, and nothing deletes it any more: without `force` nodes with an instance are refused.
+ * `nodepool erase`: removes all builds' uploads and all nodes of a provider from ZooKeeper, also those that are locked. Instances and images stay in the cloud, and nothing deletes them any more: without `force`, nodes with an
+ * instance are refused.
  * @throws {CliError} the provider has such nodes
  */
 async function eraseProvider(context: CliContext, args: { provider: string; force: boolean }): Promise<void> {
@@ -56,7 +56,7 @@ function refuseInstances(provider: string, nodes: readonly NodeRecord[]): void {
   const more = own.length > MOST_NAMED ? ` and ${own.length - MOST_NAMED} more` : '';
   throw new CliError(
     `provider "${provider}" has nodes with instances: ${names.join(', ')}${more}. Erased, they would stay in the cloud for good. ` +
-      'Delete them first with nodepool delete, or wait until the launcher has drained the provider; --force erases them all the same',
+      'Delete them first with nodepool delete, or wait until the launcher has drained the provider; --force erases them anyway',
   );
 }
 

@@ -37,7 +37,7 @@ export const command = defineCommand({
       array: true,
       requiresArg: true,
       value: 'NAME',
-      describe: 'a label that no request has asked for yet',
+      describe: 'explain a new request for this label; repeat for each node',
     },
     url: LAUNCHER_URL,
   },
@@ -47,9 +47,8 @@ export const command = defineCommand({
 
 const OFFLINE_NOTE =
   'No launcher answered: computed from ZooKeeper and the configuration alone. Limits of clouds and the state of images ' +
-  'are unknown and taken to be in order.';
+  'are unknown and assumed to be good.';
 
-/** What is asked for. */
 interface ExplainArguments {
   readonly subject: ExplainSubject;
   /** Web servers to ask instead of those the registry names. */
@@ -58,17 +57,17 @@ interface ExplainArguments {
 
 /** An explanation and where it comes from. */
 interface Outcome {
-  /** What launchers have on record of a request that is gone. */
+  /** Timeline of a request that is gone. */
   readonly past?: Timeline | undefined;
   readonly explanation: RequestExplanation | undefined;
   readonly source: 'launchers' | 'offline';
-  /** What is wrong now, whatever it concerns. */
+  /** All current conditions. */
   readonly conditions: readonly SharedCondition[];
 }
 
 /**
- * `nodepool explain`: why a request waits, or what would become of labels that no request has asked for. Launchers are
- * asked, so that the numbers are live; when none answers, the same is computed from ZooKeeper and the configuration.
+ * `nodepool explain`: why a request waits, or how a request for some labels would be served. Asks launchers for live numbers; when
+ * none answers, computes the same from ZooKeeper and the configuration.
  */
 async function explain(context: CliContext, { subject, urls }: ExplainArguments): Promise<void> {
   const { explanation, source, past, conditions } = await (urls.length > 0
@@ -112,7 +111,7 @@ function explainBySystem(context: CliContext, subject: ExplainSubject): Promise<
   });
 }
 
-/** A request that is gone may still be on record. */
+/** Launchers may still have a timeline of a request that is gone. */
 async function withPast(
   context: CliContext,
   outcome: Outcome,

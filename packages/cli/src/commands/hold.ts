@@ -41,21 +41,26 @@ export const command = defineCommand({
       value: 'TIME',
       describe: 'a launcher deletes the node after this time, e.g. 8h',
     },
-    extend: { type: 'string', requiresArg: true, value: 'TIME', describe: 'move the end of a hold by this time' },
-    reason: { type: 'string', requiresArg: true, mayBeEmpty: true, describe: 'why; kept as the comment of the node' },
-    cancel: { type: 'boolean', default: false, describe: 'take back the order to hold a node that is locked' },
+    extend: { type: 'string', requiresArg: true, value: 'TIME', describe: 'extend the hold by this time' },
+    reason: {
+      type: 'string',
+      requiresArg: true,
+      mayBeEmpty: true,
+      describe: 'reason, stored as the comment of the node',
+    },
+    cancel: { type: 'boolean', default: false, describe: 'cancel the order to hold a locked node' },
     owner: {
       type: 'string',
       requiresArg: true,
       value: 'NAME',
-      describe: 'who holds the node; default: who calls, with --reason or --for',
+      describe: 'who holds the node; default with --reason or --for: the caller',
     },
   },
   parse,
   run: holdNode,
 });
 
-/** What `nodepool hold` is asked. */
+/** Arguments of `nodepool hold`. */
 interface HoldArguments {
   readonly id: NodeId;
   /** A launcher deletes the node after this time from now. */
@@ -64,7 +69,7 @@ interface HoldArguments {
   readonly extendMs: number | undefined;
   readonly owner: string | undefined;
   readonly reason: string | undefined;
-  /** Take back the order to hold a locked node. */
+  /** Cancel the order to hold a locked node. */
   readonly cancel: boolean;
 }
 
@@ -77,7 +82,7 @@ async function holdNode(context: CliContext, args: HoldArguments): Promise<void>
   await withZooKeeper(context, async (zk) => {
     const connected = { ...context, kept: { zk } };
     const row = await fetchNodeRow({ ...context, zk }, args.id);
-    // a job keeps its node for longer than a person waits
+    // a job uses its node for longer than the lock timeout
     if (row?.locked === true && row.node.state === 'in-use' && args.extendMs === undefined)
       return orderHold(connected, zk, row.node, args);
     try {

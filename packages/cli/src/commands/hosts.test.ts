@@ -15,7 +15,7 @@ const DOWN = {
 /** A launcher's web server that lists these hosts. @returns its URL */
 const listenWith = (hosts: readonly object[]) => listenFor({ '/api/v1/hosts': hosts });
 
-it('nodepool hosts shows those that are down first, with reason, and who has the others', async () => {
+it('nodepool hosts shows hosts that are down first, with reason, and the users of the others', async () => {
   const url = await listenWith([UP, DOWN]);
 
   const { status, stdout } = await nodepool('hosts', '--url', url);

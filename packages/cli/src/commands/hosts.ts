@@ -20,7 +20,7 @@ export const command = defineCommand({
   run: (context, { urls }) => listHosts(context, urls),
 });
 
-/** A host as launchers tell it at `/api/v1/hosts`; times are in seconds since the epoch. */
+/** A host in the answer of `/api/v1/hosts`; times are in seconds since the epoch. */
 interface Host extends Pick<HostStatus, 'pool' | 'host' | 'port' | 'username' | 'labels' | 'slots' | 'health'> {
   readonly provider: string;
   readonly reason: string | null;
@@ -30,7 +30,7 @@ interface Host extends Pick<HostStatus, 'pool' | 'host' | 'port' | 'username' | 
   readonly nodes: readonly { readonly node: string; readonly state: string; readonly user: string | null }[];
 }
 
-/** A launcher that is busy or gone must not hold up the answer of the others for long. */
+/** Time limit for a launcher that is busy or gone. */
 const ANSWER_MS = 3_000;
 
 const since = (seconds: number | null, nowMs: number) => (seconds === null ? null : formatAge(nowMs - seconds * 1_000));
@@ -52,7 +52,7 @@ const hostListing: Listing<Host> = [
   { key: 'slots', header: 'Slots', level: 'extra', value: ({ slots }) => slots },
 ];
 
-/** `nodepool hosts`: what launchers found at their last checks. @param urls - of launchers; none: those of the registry */
+/** `nodepool hosts`: the last checks of launchers. @param urls - of launchers; none: those of the registry */
 async function listHosts(context: CliContext, urls: readonly string[]): Promise<void> {
   const asked = urls.length > 0 ? urls : await registeredLaunchers(context);
   const answers = await Promise.all(asked.map((url) => ask(url, context.clock)));
@@ -92,7 +92,7 @@ async function ask(url: string, clock: Clock): Promise<Answer> {
   }
 }
 
-/** Launchers that share a provider check its hosts each for itself: the newest check counts. Hosts that are down come first. */
+/** The newest check of each host, as every launcher checks the hosts of a shared provider. Hosts that are down come first. */
 function newestOfEach(hosts: readonly Host[]): Host[] {
   const found = new Map<string, Host>();
   for (const host of hosts) {

@@ -14,13 +14,13 @@ import { IMAGE } from './shared-options.js';
 export const command = defineCommand({
   positionals: { image: IMAGE },
   options: {
-    follow: { type: 'boolean', default: false, describe: 'show the build; status 1 when it fails' },
+    follow: { type: 'boolean', default: false, describe: 'show the log of the build; status 1 when it fails' },
   },
   parse: (values) => ({ image: text(values, 'image') ?? '', follow: flag(values, 'follow') }),
   run: requestBuild,
 });
 
-/** `nodepool image-build`: asks builders for a build now; with `follow` shows it, and ends as it ends. */
+/** `nodepool image-build`: requests a build now; with `follow` shows it until it ends. */
 async function requestBuild(
   context: CliContext,
   { image, follow }: { image: string; follow: boolean },
@@ -38,6 +38,7 @@ async function requestBuild(
 function checkImage({ diskimages }: Config, name: string): void {
   const image = diskimages.get(name);
   if (!image) throw new CliError(`Trying to build a non disk-image-builder image: ${name}`);
-  if (image.abstract) throw new CliError(`${name} is abstract: other images are made of it, it is not built itself`);
+  if (image.abstract)
+    throw new CliError(`${name} is abstract: it is not built itself, only images that have it as parent`);
   if (image.pause) throw new CliError(`Skipping build request for image ${name}; paused`);
 }

@@ -14,7 +14,7 @@ import { IMAGE } from './shared-options.js';
 
 const BUILD = 'id of a build; default: the previous and the newest one that are ready';
 
-/** `nodepool image-diff`, ours. */
+/** `nodepool image-diff`. */
 export const command = defineCommand({
   positionals: {
     image: IMAGE,
@@ -31,15 +31,14 @@ export const command = defineCommand({
   run: diffImages,
 });
 
-/** An image and the two builds of it; without them its previous and its newest one. */
+/** An image and two of its builds; default: the previous and the newest one. */
 interface DiffSubject {
   readonly image: string;
   readonly builds: readonly [older: string, newer: string] | undefined;
 }
 
 /**
- * `nodepool image-diff`: sizes of two builds, and packages and repositories that differ, as their builders tell from their
- * manifests.
+ * `nodepool image-diff`: sizes of two builds, and packages and repositories that differ, from the manifests of their builders.
  * @throws CliError when a build does not exist, or no builder has its files
  */
 async function diffImages(context: CliContext, subject: DiffSubject): Promise<void> {

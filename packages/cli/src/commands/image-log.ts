@@ -20,7 +20,7 @@ export const command = defineCommand({
     build: { type: 'string', demandOption: true, describe: 'id of a build, or name of an image for its newest build' },
   },
   options: {
-    follow: { type: 'boolean', alias: 'f', default: false, describe: 'until the build has ended' },
+    follow: { type: 'boolean', alias: 'f', default: false, describe: 'follow the log until the build ends' },
   },
   parse: (values) => ({ name: text(values, 'build') ?? '', follow: flag(values, 'follow') }),
   run: showLog,
@@ -61,13 +61,13 @@ interface NamedBuild {
   readonly buildId: string;
 }
 
-/** What the configuration says about logs. */
+/** Settings for reading logs. */
 interface RemoteAccess {
   readonly buildLogDir: string;
   readonly token: string | undefined;
 }
 
-/** The log is with a builder on another machine. */
+/** Shows a log of a builder on another machine. */
 function showRemote(
   context: CliContext,
   { buildLogDir, token, name, follow }: LogSubject & RemoteAccess,
@@ -114,7 +114,7 @@ async function namesIn(directory: string): Promise<string[]> {
   }
 }
 
-/** Says where the log may be. */
+/** The error for a missing log, with the places where it may be. */
 function missing(images: StoredImages['images'], logDir: string, name: string): CliError {
   const text = `No log of ${name} that you may read is in ${logDir} of this machine`;
   const builders = [...new Set(buildsNamed(images, name).flatMap(({ builder }) => builder ?? []))].sort();

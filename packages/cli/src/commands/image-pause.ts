@@ -15,14 +15,14 @@ export const command = defineCommand({
   run: pauseImage,
 });
 
-/** The image need not exist, but a typing error should be seen. */
+/** Warns of an unknown image: it need not exist, but may be a typing error. */
 export async function warnOfUnknown(context: CliContext, zk: ZooKeeper, image: string): Promise<void> {
   const known = await knownNames(context, zk, 'image');
   if (!known.includes(image))
     tell(`nodepool: no record and no configuration here has the image ${image}${meantText(image, known)}`);
 }
 
-/** `nodepool image-pause`: builders begin no build of the image. It need not exist; pausing twice is fine. */
+/** `nodepool image-pause`: builders start no build of the image. It need not exist. Idempotent. */
 async function pauseImage(context: CliContext, { image }: { image: string }): Promise<void> {
   const path = imagePausePath(image);
   await withZooKeeper(context, async (zk) => {

@@ -11,7 +11,7 @@ import { withImages } from '../images/with-images.js';
 import type { StoredImages } from '../images/with-images.js';
 import { IMAGE } from './shared-options.js';
 
-/** `nodepool image-promote`, ours. */
+/** `nodepool image-promote`. */
 export const command = defineCommand({
   positionals: { image: IMAGE },
   parse: (values) => ({ image: text(values, 'image') ?? '' }),
@@ -20,7 +20,7 @@ export const command = defineCommand({
 
 /**
  * `nodepool image-promote`: ends the trial of the newest build of an image, so that all launches get it. Where the build has
- * failed its test, it is uploaded and tested again. Safe to repeat.
+ * failed its test, it is uploaded and tested again. Idempotent.
  * @throws CliError when there is no build that is ready
  */
 async function promoteImage(context: CliContext, { image }: { image: string }): Promise<void> {
@@ -34,7 +34,7 @@ async function promoteImage(context: CliContext, { image }: { image: string }): 
   });
 }
 
-/** Decides again when a launcher stores at the same moment what a launch has shown. @returns whether there was a trial */
+/** Retries when a launcher stores the result of a launch at the same time. @returns whether there was a trial */
 async function endTrial(context: CliContext, zk: StoredImages['zk'], { image, id }: BuildRecord): Promise<boolean> {
   for (;;) {
     const nowMs = context.clock.now();

@@ -9,7 +9,7 @@ import { newestBuilds } from '../images/newest-builds.js';
 import { withImages } from '../images/with-images.js';
 import { IMAGE } from './shared-options.js';
 
-/** `nodepool image-rollback`, ours. */
+/** `nodepool image-rollback`. */
 export const command = defineCommand({
   positionals: { image: IMAGE },
   parse: (values) => ({ image: text(values, 'image') ?? '' }),

@@ -21,7 +21,7 @@ export const command = defineCommand({
   run: listImageStatus,
 });
 
-/** `nodepool image-status`: which images are paused, which builds are asked for, and what builders are at. */
+/** `nodepool image-status`: which images are paused, which builds are requested, and the work of builders. */
 async function listImageStatus(context: CliContext): Promise<void> {
   const { rows, work } = await withImages(context, async ({ zk, images }) => ({
     rows: imagesOf(images),

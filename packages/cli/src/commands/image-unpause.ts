@@ -12,7 +12,7 @@ export const command = defineCommand({
   run: unpauseImage,
 });
 
-/** `nodepool image-unpause`: the contrary, as patient. */
+/** `nodepool image-unpause`: builders may build the image again. Idempotent. */
 async function unpauseImage(context: CliContext, { image }: { image: string }): Promise<void> {
   const path = imagePausePath(image);
   await withZooKeeper(context, async (zk) => {

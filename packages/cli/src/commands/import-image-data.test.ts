@@ -42,11 +42,27 @@ describe('nodepool import-image-data', () => {
     ['half a file', '{"/nodepool/ima', /data.json holds no image data: .*JSON/],
     ['a list', [], /must be a JSON object/],
     ['the body of a build that is no JSON', { [BUILD]: '{"state"' }, /nothing was imported: .*5c14/],
-    ['a body that is no text', { [BUILD]: { state: 'ready' } }, /its body is no text/],
-    ['a node', { '/nodepool/nodes/0000000001': '{"state": "ready"}' }, /path of no pause flag, build or upload/],
-    ['a path that climbs', { '/nodepool/images/../builds/1': '{"state": "ready"}' }, /path of no pause flag/],
-    ['an upload without a number', { [`${UPLOADS}/two`]: '{"state": "ready"}' }, /"two" is no number of an upload/],
-    ['a number too large to count to', { [`${UPLOADS}/2147483646`]: '{"state": "ready"}' }, /no number of an upload/],
+    ['a body that is no text', { [BUILD]: { state: 'ready' } }, /its body is not a string/],
+    [
+      'a node',
+      { '/nodepool/nodes/0000000001': '{"state": "ready"}' },
+      /path is not that of a pause flag, build or upload/,
+    ],
+    [
+      'a path that climbs',
+      { '/nodepool/images/../builds/1': '{"state": "ready"}' },
+      /path is not that of a pause flag/,
+    ],
+    [
+      'an upload without a number',
+      { [`${UPLOADS}/two`]: '{"state": "ready"}' },
+      /"two" is not the number of an upload/,
+    ],
+    [
+      'a number too large to count to',
+      { [`${UPLOADS}/2147483646`]: '{"state": "ready"}' },
+      /not the number of an upload/,
+    ],
     ['a huge body', { [BUILD]: JSON.stringify({ state: 'x'.repeat(1_000_000) }) }, /1000012 bytes/],
   ])('is not imported from %s', async (_case, data, message) => {
     const whole = Array.isArray(data) || typeof data === 'string' ? data : { ...DATA, ...data };

@@ -1,11 +1,18 @@
-import { isZooKeeperError, lastPart } from '@nodepool/zk-protocol';
+import { readFile } from 'node:fs/promises';
+import {
+  classifyPath,
+  decodeBuild,
+  decodeUpload,
+  isNodepoolError,
+  isZooKeeperError,
+  lastPart,
+} from '@nodepool/zk-protocol';
 import type { ZooKeeper } from '@nodepool/zk-protocol';
 import { defineCommand, text } from '../command/command.js';
 import type { CliContext } from '../command/context.js';
+import { CliError } from '../command/errors.js';
 import { withZooKeeper } from '../connection/connection.js';
 import { inBatches } from '../connection/fetch-records.js';
-import { readImportFile } from '../images/import-file.js';
-import type { ImportedRecord } from '../images/import-file.js';
 
 /** `nodepool import-image-data`. */
 export const command = defineCommand({
@@ -14,12 +21,11 @@ export const command = defineCommand({
   run: importImages,
 });
 
-/** A build is complete before it can be seen, so that no builder uploads it again. */
+/** Uploads before builds, so that no builder uploads a build again. */
 const ORDER = ['pause', 'upload', 'build'] as const;
 
 /**
- * `nodepool import-image-data`: puts the records into ZooKeeper, over those that are there. Numbers of later uploads come
- * after those of the data. May be repeated.
+ * `nodepool import-image-data`: stores the records in ZooKeeper, over existing ones. Later uploads get higher numbers. Idempotent.
  */
 async function importImages(context: CliContext, { file }: { file: string }): Promise<void> {
   const records = await readImportFile(file);
@@ -66,4 +72,75 @@ async function store(zk: ZooKeeper, { path, body }: ImportedRecord): Promise<voi
     if (!isZooKeeperError(error, 'ZK_NODE_EXISTS')) throw error;
     await zk.setData(path, body);
   }
+}
+
+/** One record to put into ZooKeeper. */
+interface ImportedRecord {
+  readonly path: string;
+  readonly body: Buffer;
+  readonly kind: 'pause' | 'build' | 'upload';
+}
+
+/** Default size limit of a znode in ZooKeeper. */
+const LARGEST_BODY = 1_000_000;
+const UPLOAD_ID = /^\d{10}$/;
+/** Highest accepted number of an upload; a higher one is damage, and would take hours to count up to. */
+const HIGHEST_UPLOAD = 100_000;
+
+/**
+ * Reads what `export-image-data` wrote. Everything is checked before anything is used.
+ * @throws CliError naming the file, and the record that is wrong
+ */
+async function readImportFile(file: string): Promise<ImportedRecord[]> {
+  const data = await readJson(file);
+  if (typeof data !== 'object' || data === null || Array.isArray(data)) {
+    throw new CliError(`${file} holds no image data: it must be a JSON object of paths and bodies`);
+  }
+  return Object.entries(data).map(([path, body]) => {
+    try {
+      return toRecord(path, body);
+    } catch (error) {
+      if (!isNodepoolError(error)) throw error;
+      throw new CliError(`${file} is damaged, nothing was imported: ${path}: ${error.message}`, { cause: error });
+    }
+  });
+}
+
+async function readJson(file: string): Promise<unknown> {
+  let text: string;
+  try {
+    text = await readFile(file, 'utf8');
+  } catch (error) {
+    throw new CliError(`Cannot read ${file}: ${(error as Error).message}`, { cause: error });
+  }
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new CliError(`${file} holds no image data: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+function toRecord(path: string, body: unknown): ImportedRecord {
+  const shape = path.split('/').some((part) => part === '.' || part === '..') ? undefined : classifyPath(path);
+  if (typeof body !== 'string') throw new CliError('its body is not a string');
+  const bytes = Buffer.from(body);
+  if (bytes.length > LARGEST_BODY)
+    throw new CliError(`its body has ${bytes.length} bytes, the limit is ${LARGEST_BODY}`);
+  switch (shape?.shape) {
+    case 'pause':
+      return { path, body: bytes, kind: 'pause' };
+    case 'build':
+      if (!decodeBuild({ image: shape.image, id: shape.buildId }, bytes, undefined, 0)) break;
+      return { path, body: bytes, kind: 'build' };
+    case 'upload': {
+      const { image, buildId, provider, uploadId: id } = shape;
+      if (!UPLOAD_ID.test(id) || Number(id) > HIGHEST_UPLOAD)
+        throw new CliError(`"${id}" is not the number of an upload`);
+      if (!decodeUpload({ image, buildId, provider, id }, bytes, undefined, 0)) break;
+      return { path, body: bytes, kind: 'upload' };
+    }
+    default:
+      throw new CliError('the path is not that of a pause flag, build or upload');
+  }
+  throw new CliError('its body is empty');
 }

@@ -1,8 +1,11 @@
-import { describe, expect, it } from 'vitest';
-import { useWorld } from '../../test/world.js';
-import { COMMANDS } from './index.js';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { DEAD_PORT, useWorld } from '../../test/world.js';
+import type { Command } from '../command/command.js';
+import { COMMANDS, loadCommands } from './index.js';
 
 const get = useWorld();
+beforeAll(() => get().write('nodepool.yaml', DEAD_PORT));
+
 const call = (...argv: string[]) => get().call(...argv);
 
 /** Titles of the columns of the first table. */
@@ -81,22 +84,6 @@ describe('the commands of Nodepool', () => {
     expect(await call(...argv, '--strict')).toMatchObject({ status: 1, stderr: `nodepool: ${text}\n` });
   });
 
-  it.each([
-    [['image-build']],
-    [['delete']],
-    [['hold']],
-    [['image-delete', '--provider', 'p', '--image', 'i', '--build-id', 'b']],
-    [['dib-image-delete']],
-    [['info']],
-    [['erase']],
-    [['image-pause']],
-    [['image-unpause']],
-    [['export-image-data']],
-    [['import-image-data']],
-  ])('%j lacks an argument: status 2', async (argv) => {
-    expect(await call(...argv)).toMatchObject({ status: 2, stdout: '' });
-  });
-
   it('image-build refuses an image that no configuration names', async () => {
     const { status, stderr } = await call('image-build', 'debian');
 
@@ -115,4 +102,39 @@ describe('the commands of Nodepool', () => {
 it('has each command once, with what help needs', () => {
   expect(new Set(COMMANDS.map(({ name }) => name)).size).toBe(COMMANDS.length);
   for (const { summary } of COMMANDS) expect(summary).toMatch(/^[a-z].*[^.]$/);
+});
+
+/** A call with this value for each argument that has no fixed values. */
+function argvOf({ name, usage, positionals = {}, takesRest }: Command, value: string): string[] {
+  const args = [...usage.matchAll(/<(\w+)/g)].map(([, positional = '']) => {
+    if (positional === 'path') return get().file(value);
+    const [choice] = (positionals[positional]?.choices ?? []) as string[];
+    return choice ?? (name === 'pool' ? `${value}/${value}` : value);
+  });
+  return [name, ...args, ...(name === 'erase' ? ['--force'] : []), ...(takesRest === true ? ['--', 'true'] : [])];
+}
+
+const taking = (await loadCommands()).filter(({ usage }) => usage.includes('<'));
+
+describe.each([
+  ['missing', undefined],
+  ['with a slash', 'a/../b'],
+  ['with a null character', 'a\u0000b'],
+  ['that no record has', 'unknown'],
+  ['of 100,000 characters', 'x'.repeat(100_000)],
+])('an argument %s', (_what, value) => {
+  it.each(taking.map((command) => [command.name, command] as const))(
+    'is answered by %s in words',
+    async (name, command) => {
+      await get().registerRack(['small']);
+      await get().createNode();
+
+      const { status, stdout, stderr } = await call(...(value === undefined ? [name] : argvOf(command, value)));
+
+      expect([0, 1, 2]).toContain(status);
+      if (value === undefined) expect([status, stderr]).toEqual([2, expect.stringContaining(`${name} needs `)]);
+      expect(`${stdout}${stderr}`).not.toMatch(/TypeError|RangeError|ERR_|^ {4}at /m);
+      expect(await get().zk.getChildren('/nodepool/nodes')).toHaveLength(1);
+    },
+  );
 });

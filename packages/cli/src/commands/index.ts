@@ -19,8 +19,7 @@ function control(kind: OperatorControlKind, what: string): CommandEntry {
 }
 
 /**
- * All commands, in the order of the help: the most used ones first. A command is imported only when it is called, so that
- * `--help` and `--version` need not load all of them.
+ * All commands, in the order of the help: the most used ones first. A command is imported when it is called, so that `--help` and `--version` start fast.
  */
 export const COMMAND_GROUPS: readonly CommandGroup[] = [
   {
@@ -37,7 +36,7 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
         'run a command of this computer with nodes in its environment: nodepool run LABEL... -- COMMAND ARGS',
         () => import('./run.js'),
       ),
-      entry('labels', 'list what can be asked for, with numbers', () => import('./labels.js')),
+      entry('labels', 'list labels, with numbers of nodes and waiting requests', () => import('./labels.js')),
       entry('list', 'list nodes', () => import('./list.js')),
     ],
   },
@@ -47,30 +46,18 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
       entry('request-list', 'list node requests', () => import('./request-list.js')),
       entry(
         'explain [request]',
-        'say why a request waits, or what would become of labels',
+        'explain why a request is waiting, or how labels would be served',
         () => import('./explain.js'),
       ),
       entry(
         'timeline <id>',
-        'say what a request waited for, or which states a node was in, also after it is gone',
+        'show what a request waited for, or the states of a node, also after it is gone',
         () => import('./timeline.js'),
       ),
-      entry(
-        'top',
-        'show live what waits, what is launched, what is used and what fails; q leaves',
-        () => import('./top.js'),
-      ),
-      entry(
-        'logs',
-        'show what the log of this machine says about a node, a request or a build',
-        () => import('./logs.js'),
-      ),
-      entry(
-        'doctor',
-        'say what is wrong now, each with the command that fixes it; status 1 when something does not work',
-        () => import('./doctor.js'),
-      ),
-      entry('hosts', 'list static hosts: health, last check, who has them', () => import('./hosts.js')),
+      entry('top', 'show requests, launches, use and failures live; q quits', () => import('./top.js')),
+      entry('logs', 'show log lines of this machine about a node, request or build', () => import('./logs.js')),
+      entry('doctor', 'list current problems, each with its fix; status 1 for errors', () => import('./doctor.js')),
+      entry('hosts', 'list static hosts: health, last check, users', () => import('./hosts.js')),
       entry('controls', 'list what operators have paused, drained or limited', () => import('./controls.js')),
       entry('info <provider>', 'show what ZooKeeper holds about a provider', () => import('./info.js')),
       entry('drivers', 'list installed drivers', () => import('./drivers.js')),
@@ -84,19 +71,15 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
         'write a first configuration: for machines of yours, which are checked, or for a cloud',
         () => import('./init.js'),
       ),
-      entry(
-        'hold <id>',
-        'keep a node for a person; one that is locked when its use is over',
-        () => import('./hold.js'),
-      ),
+      entry('hold <id>', 'keep a node for a person; a locked one after its use', () => import('./hold.js')),
       entry('delete <id>', 'delete a node', () => import('./delete.js')),
-      entry('cancel <request>', 'take a request back; nodes allocated to it become free', () => import('./cancel.js')),
+      entry('cancel <request>', 'cancel a request; nodes allocated to it become free', () => import('./cancel.js')),
       control('provider', 'a provider'),
       control('pool', 'a pool'),
       control('label', 'a label'),
       control('image', 'labels of a disk image'),
       entry('config-validate', 'check the configuration', () => import('./config-validate.js')),
-      entry('plan', 'say what the configuration named by -c would change, without doing it', () => import('./plan.js')),
+      entry('plan', 'show what the configuration named by -c would change', () => import('./plan.js')),
       entry(
         'replay',
         'run the recorded requests against the configuration named by -c, and compare waits, use and failures',
@@ -114,7 +97,7 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
       ),
       entry(
         'adopt <provider>',
-        'list what carries the name of a provider without a record here, and hand it over to the clean-up',
+        'list cloud resources of a provider that have no record here, and let launchers delete them',
         () => import('./adopt.js'),
       ),
       entry(
@@ -138,10 +121,10 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
       entry('dib-image-list', 'list builds of images', () => import('./dib-image-list.js')),
       entry(
         'image-status',
-        'list which images are paused, and which builds are asked for',
+        'list which images are paused, and which builds are requested',
         () => import('./image-status.js'),
       ),
-      entry('image-build <image>', 'ask for a build of an image now', () => import('./image-build.js')),
+      entry('image-build <image>', 'request a build of an image now', () => import('./image-build.js')),
       entry(
         'image-log <build>',
         'show the log of a build: of this machine, else from its builder',
@@ -152,8 +135,8 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
         'show what differs between two builds of an image: sizes, packages, repositories',
         () => import('./image-diff.js'),
       ),
-      entry('image-pause <image>', 'begin no build of an image', () => import('./image-pause.js')),
-      entry('image-unpause <image>', 'build an image again', () => import('./image-unpause.js')),
+      entry('image-pause <image>', 'start no builds of an image', () => import('./image-pause.js')),
+      entry('image-unpause <image>', 'resume builds of an image', () => import('./image-unpause.js')),
       entry(
         'image-promote <image>',
         'end the trial of the newest build of an image: all launches get it from now on',
@@ -172,17 +155,13 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
       ),
       entry(
         'alien-image-list [provider]',
-        'list images in the clouds that a builder made and no record knows as ready',
+        'list images in the clouds that builders made and no record has as ready',
         () => import('./alien-image-list.js'),
       ),
-      entry(
-        'export-image-data <path>',
-        'write what ZooKeeper holds about images to a file',
-        () => import('./export-image-data.js'),
-      ),
+      entry('export-image-data <path>', 'export image records to a file', () => import('./export-image-data.js')),
       entry(
         'import-image-data <path>',
-        'put what export-image-data wrote into ZooKeeper, while no builder runs',
+        'import what export-image-data wrote, while no builder runs',
         () => import('./import-image-data.js'),
       ),
     ],
@@ -192,7 +171,7 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
 /** All commands. */
 export const COMMANDS: readonly CommandEntry[] = COMMAND_GROUPS.flatMap(({ commands }) => commands);
 
-/** Loads all commands, for what shows all of their options. */
+/** Loads all commands with their options. */
 export function loadCommands(): Promise<Command[]> {
   return Promise.all(COMMANDS.map((each) => each.load()));
 }

@@ -14,7 +14,7 @@ export const command = defineCommand({
   run: labels,
 });
 
-/** `nodepool labels`: what can be asked for, how much of it there is, and who waits. */
+/** `nodepool labels`: labels that can be requested, with numbers of nodes and waiting requests. */
 async function labels(context: CliContext): Promise<void> {
   const [components, nodes, requests, conditions] = await withZooKeeper(context, (zk) => {
     const source = { ...context, zk };

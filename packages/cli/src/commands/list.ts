@@ -17,7 +17,7 @@ export const command = defineCommand({
   run: list,
 });
 
-/** `nodepool list`: all nodes; below them, for a person at a terminal, what operators have taken out. */
+/** `nodepool list`: all nodes and, on a terminal, the orders of operators in force. */
 async function list(context: CliContext, args: { detail: boolean }): Promise<void> {
   const [rows, controls] = await withZooKeeper(context, (zk) => {
     const source = { ...context, zk };

@@ -13,7 +13,7 @@ import { showLog } from './image-log.js';
 
 const id = (describe: string) => ({ type: 'string', requiresArg: true, value: 'ID', describe }) as const;
 
-/** A log has ids in full. @throws UsageError */
+/** Logs contain full ids. @throws UsageError */
 function checkId(option: string, given: string | undefined, form: RegExp, example: string): void {
   if (given !== undefined && !form.test(given))
     throw new UsageError(`--${option} needs an id such as ${example}, got "${given}"`);
@@ -25,7 +25,7 @@ export const command = defineCommand({
     node: id('a node'),
     request: id('a request'),
     build: id('a build, or the name of an image for its newest build'),
-    follow: { type: 'boolean', alias: 'f', default: false, describe: 'go on as lines are added' },
+    follow: { type: 'boolean', alias: 'f', default: false, describe: 'follow the log as it grows' },
     file: {
       ...{ type: 'string', requiresArg: true, value: 'FILE' },
       describe: "log of the launcher [/var/log/nodepool/nodepool.log, else the unit's journal]",
@@ -46,11 +46,11 @@ export const command = defineCommand({
   },
 });
 
-/** Where a launcher that is a daemon logs to. */
+/** Log of a launcher that runs as a daemon. */
 const DEFAULT_FILE = '/var/log/nodepool/nodepool.log';
 const LOOK_MS = 300;
 
-/** What is asked for. */
+/** Which log lines to show. */
 interface LogsArguments {
   /** A node or a request. */
   readonly id: string;
@@ -59,7 +59,7 @@ interface LogsArguments {
   readonly follow: boolean;
 }
 
-/** `nodepool logs`: what a launcher of this machine has logged about a node or request. @throws CliError nothing */
+/** `nodepool logs`: log lines of a launcher of this machine about a node or request. @throws CliError nothing */
 async function showLogs(context: CliContext, { id, file, follow }: LogsArguments): Promise<void> {
   const interrupts = new Interrupts();
   const filter = new LineFilter(id, (text) => process.stdout.write(forOutput(text)));
@@ -109,7 +109,7 @@ async function fromJournal({ filter, follow, signal }: Reading): Promise<void> {
   }
 }
 
-/** A file that is there and cannot be read is not absent: reading it says why. */
+/** A file that exists but cannot be read is not absent: reading it reports why. */
 async function isAbsent(file: string): Promise<boolean> {
   return access(file).then(
     () => false,

@@ -29,18 +29,18 @@ export const command = defineCommand({
   run: moveToEnsemble,
 });
 
-/** What `nodepool move-to-ensemble` is asked for. */
+/** Arguments of `nodepool move-to-ensemble`. */
 interface MoveArguments {
   readonly undo: boolean;
   /** With `undo`: do not ask. */
   readonly yes: boolean;
-  /** With `undo`: neither ask, nor heed who uses the ensemble or whether it answers. */
+  /** With `undo`: do not ask, and ignore services that use the ensemble, or that it does not answer. */
   readonly force: boolean;
 }
 
 /**
- * `nodepool move-to-ensemble`: copies what the embedded server holds to the ensemble of the configuration, and marks the
- * embedded database, so that no service starts on it. May be repeated after it was interrupted.
+ * `nodepool move-to-ensemble`: copies the database of the embedded server to the ensemble of the configuration, and marks it, so that
+ * no service starts on it. Can be repeated after an interruption.
  */
 async function moveToEnsemble(context: CliContext, args: MoveArguments): Promise<number> {
   const dataDir = await findDataDir(context);
@@ -75,7 +75,7 @@ async function move(context: CliContext, { database, dataDir, to }: Move): Promi
   const all = database.znodes();
   const znodes = all.filter(({ path }) => path.startsWith(`${NODEPOOL_ROOT}/`));
   if (znodes.length === 0) throw new CliError(`${dataDir} holds no data of Nodepool: name another --state-dir`);
-  tellBuilders(database);
+  reportBuilders(database);
   const { id } = note ?? { id: randomUUID() };
   await withZooKeeper(context, async (zk) => {
     const target = new MoveTarget(zk, id, to);
@@ -87,7 +87,7 @@ async function move(context: CliContext, { database, dataDir, to }: Move): Promi
   });
   if (note?.isDone === true) print(`The content of ${dataDir} was moved to ${to} already.`);
   else print(`Moved ${znodes.length} znodes from ${dataDir} to ${to}.`);
-  tellOthers(all);
+  reportForeignData(all);
   tell('Now list these servers under zookeeper-servers for each launcher, builder and Zuul, and start them.');
 }
 
@@ -95,11 +95,11 @@ async function copy(
   zk: ZooKeeper,
   target: MoveTarget,
   znodes: readonly StoredZnode[],
-  begun: () => Promise<void>,
+  markStarted: () => Promise<void>,
 ): Promise<void> {
   const progress = await target.progress();
   if (progress === 'complete') return;
-  await begun();
+  await markStarted();
   const last = znodes.find(({ path }) => path === DATABASE_ID_PATH);
   const others = znodes.filter((znode) => znode !== last);
   await target.begin();
@@ -125,11 +125,11 @@ async function undo(context: CliContext, { database, dataDir }: Place, args: Mov
 }
 
 function describe(dataDir: string, { to, isDone }: MoveNote): string {
-  return isDone ? `The content of ${dataDir} was moved to ${to}` : `A move of ${dataDir} to ${to} has been begun`;
+  return isDone ? `The content of ${dataDir} was moved to ${to}` : `A move of ${dataDir} to ${to} was started`;
 }
 
-/** A builder may run on without the server; nothing in the database proves that it does. */
-function tellBuilders(database: StoredDatabase): void {
+/** Names builders that may still run: nothing in the database proves whether they do. */
+function reportBuilders(database: StoredDatabase): void {
   const root = `${componentsPath('builder')}/`;
   const builders = database.ephemerals().filter((path) => path.startsWith(root));
   if (builders.length === 0) return;
@@ -140,8 +140,8 @@ function tellBuilders(database: StoredDatabase): void {
   );
 }
 
-/** Says what other programs have put there. */
-function tellOthers(all: readonly StoredZnode[]): void {
+/** Names the data of other programs. */
+function reportForeignData(all: readonly StoredZnode[]): void {
   const roots = new Set(all.map(({ path }) => `/${path.split('/')[1] ?? ''}`));
   for (const root of ['/', '/zookeeper', NODEPOOL_ROOT]) roots.delete(root);
   if (roots.size > 0) tell(`Not copied, as other programs made it: ${[...roots].join(', ')}`);

@@ -47,21 +47,21 @@ const DEFAULT_CURRENT = '/etc/nodepool/nodepool.yaml';
 /** Reading a large system takes longer than connecting to it. */
 const READ_FACTOR = 6;
 
-/** The configuration in force and where it stands. */
+/** The configuration in force, and a context that names it. */
 interface Current {
   readonly context: CliContext;
   readonly config: Config;
 }
 
-/** What `nodepool plan` is asked. */
+/** Arguments of `nodepool plan`. */
 interface PlanArguments {
   readonly currentFile: string | undefined;
-  /** Compare two files; nothing is asked of ZooKeeper. */
+  /** Compare two files, without ZooKeeper. */
   readonly offline: boolean;
 }
 
 /**
- * `nodepool plan`: what the configuration named by `-c` would do to the live system, without doing it.
+ * `nodepool plan`: what the configuration named by `-c` would change in the live system.
  * @returns the exit status: 1 when that configuration is not valid
  */
 async function plan(context: CliContext, args: PlanArguments): Promise<number> {
@@ -85,7 +85,7 @@ function show(context: CliContext, change: ConfigChange, options: { readonly isO
   else print(configChangeToText(change, options));
 }
 
-/** What differs between two files: pools are taken to be registered as configured, and there are no nodes and requests. */
+/** What differs between two files: pools count as registered as configured, and there are no nodes and requests. */
 async function compareFiles(before: Config, after: Config, registry: DriverRegistry): Promise<ConfigChange> {
   const drivers = await driversOf([before, after], registry);
   const registers = (config: ProviderConfig | undefined) =>
@@ -132,7 +132,7 @@ async function presentDefault(nextFile: string): Promise<string | undefined> {
     await access(DEFAULT_CURRENT);
     return (await realpath(nextFile)) === (await realpath(DEFAULT_CURRENT)) ? undefined : DEFAULT_CURRENT;
   } catch {
-    return undefined; // Not there, or not for us to read: planning continues without it.
+    return undefined; // Missing or not readable: planning continues without it.
   }
 }
 

@@ -131,7 +131,7 @@ describe('nodepool replay', () => {
     expect(status).toBe(1);
     expect(stderr).toBe(
       `nodepool: ${from}: ${BEGAN_MS + 1}-abcd.jsonl.gz cannot be read: incorrect header check; ` +
-        'move it away to go on without it\n',
+        'move it away to continue without it\n',
     );
   });
 

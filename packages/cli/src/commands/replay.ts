@@ -19,21 +19,21 @@ import { checkFields, printListing } from '../terminal/output.js';
 /** `nodepool replay`. */
 export const command = defineCommand({
   options: {
-    since: { type: 'string', default: '24h', requiresArg: true, value: 'TIME', describe: 'where it begins: 24h ago' },
-    until: { type: 'string', default: '0s', requiresArg: true, value: 'TIME', describe: 'where it ends' },
+    since: { type: 'string', default: '24h', requiresArg: true, value: 'TIME', describe: 'begin of the replayed time' },
+    until: { type: 'string', default: '0s', requiresArg: true, value: 'TIME', describe: 'end of the replayed time' },
     from: {
       ...{ type: 'string', array: true, requiresArg: true, value: 'DIR|URL' },
       describe: 'folder with the history of a launcher, or its web server [all that are registered]',
     },
     also: {
       ...{ type: 'string', array: true, requiresArg: true, value: 'FILE' },
-      describe: 'configuration of another launcher that serves requests, too',
+      describe: 'configuration of another launcher to include',
     },
     'leave-out': {
       ...{ type: 'string', array: true, requiresArg: true, value: 'LABEL' },
-      describe: 'label whose requests are not asked for again',
+      describe: 'label whose requests are not replayed',
     },
-    seed: { type: 'number', default: 1, requiresArg: true, describe: 'what is left to chance comes from it' },
+    seed: { type: 'number', default: 1, requiresArg: true, describe: 'random seed' },
   },
   reads: true,
   parse(values) {
@@ -52,10 +52,9 @@ export const command = defineCommand({
   run: showReplay,
 });
 
-/** Requests that began before may still have had nodes; those that had them longer are too few to matter. */
+/** Also read requests from before the window: they may still have had nodes in it. */
 const BEFORE_MS = 6 * 3_600_000;
 
-/** What is asked for. */
 interface ReplayArguments {
   readonly since: (nowMs: number) => number;
   readonly until: (nowMs: number) => number;
@@ -67,7 +66,7 @@ interface ReplayArguments {
 }
 
 /**
- * `nodepool replay`: the requests that launchers have on record, asked for again with another configuration.
+ * `nodepool replay`: replays the recorded requests with another configuration.
  * @returns the exit status: 1 when that configuration is not valid
  */
 async function showReplay(context: CliContext, args: ReplayArguments): Promise<number> {
@@ -108,7 +107,7 @@ async function readPast(context: CliContext, named: readonly string[], window: W
     }
   }
   if (answered > 0) return past;
-  throw new CliError('No launcher told its history: start one, or name its web server or folder with --from');
+  throw new CliError('No launcher answered with its history: start one, or name its web server or folder with --from');
 }
 
 function registered(context: CliContext): Promise<string[]> {
@@ -118,11 +117,11 @@ function registered(context: CliContext): Promise<string[]> {
   });
 }
 
-/** On a terminal, how far it is. */
+/** Progress, on a terminal. */
 function progressOf(stream: NodeJS.WriteStream) {
   const write = (text: string) => void (stream.isTTY && stream.write(`\r\u001b[K${text}`));
   return {
-    show: (share: number) => write(`asking again: ${Math.floor(share * 100)} %`),
+    show: (share: number) => write(`replaying: ${Math.floor(share * 100)} %`),
     clear: () => write(''),
   };
 }

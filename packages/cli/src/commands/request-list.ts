@@ -19,8 +19,8 @@ export const command = defineCommand({
 });
 
 /**
- * `nodepool request-list`: all requests; with `--detail` also their age, why pools left them alone, and, where launchers
- * answer, what they wait for.
+ * `nodepool request-list`: all requests; with `--detail` also their age, why pools declined them, and what they wait for, if
+ * launchers answer.
  */
 async function requestList(context: CliContext, args: { detail: boolean }): Promise<void> {
   const [requests, waits] = await withZooKeeper(context, async (zk) => {

@@ -28,7 +28,7 @@ export const command = defineCommand({
   run: request,
 });
 
-/** How a lease held by hand ended. */
+/** Why a lease ended. */
 type HoldEnd = 'interrupted' | 'time is up' | 'lost';
 
 async function holdNodes(
@@ -72,8 +72,7 @@ async function request(
     const until = holdForMs === undefined ? 'until Ctrl-C' : `for ${holdForMs / 1000} s or until Ctrl-C`;
     if (!quiet) tell(`The nodes are yours ${until}`);
     const end = await holdNodes(context.clock, lease, interrupts, holdForMs);
-    if (end === 'lost')
-      throw new CliError('The nodes are no longer yours: their locks or the session with ZooKeeper are gone');
+    if (end === 'lost') throw new CliError('The nodes are lost: a lock or the ZooKeeper session is gone');
     if (!quiet) tell('Returning the nodes');
   });
 }

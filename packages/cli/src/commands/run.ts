@@ -55,13 +55,13 @@ async function runWithNodes(
   }
 }
 
-/** What `nodepool run` is asked. */
+/** Arguments of `nodepool run`. */
 type RunOptions = AcquireArguments & {
   readonly command: readonly string[];
   readonly holdMs: number | undefined;
 };
 
-/** Says what newcomers take for granted otherwise: that the command runs on the nodes. */
+/** Says that the command does not run on the nodes, as new users may expect. */
 function whereText(program: string, labels: readonly string[]): string {
   const variables = 'NODEPOOL_NODE_0_IP, NODEPOOL_NODES_FILE, NODEPOOL_INVENTORY and others';
   const other = labels.length === 1 ? `; to run it on the node: nodepool ssh ${labels[0]} -- ${program} ...` : '';

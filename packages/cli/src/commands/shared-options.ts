@@ -34,24 +34,24 @@ export function launcherUrls(urls: readonly string[]): readonly string[] {
   return urls;
 }
 
-/** Without `--wait` a request gets just enough time for ready nodes to be handed out. */
+/** Time limit with `--no-wait`: just enough to hand out ready nodes. */
 const NO_WAIT_MS = 5000;
 const PRIORITIES = { high: 100, normal: 200, low: 300 } as const;
 
 /** Options shared by `request` and `run`. */
 export const ACQUIRE_OPTIONS = {
-  count: { type: 'number', default: 1, requiresArg: true, describe: 'how many of each label' },
+  count: { type: 'number', default: 1, requiresArg: true, describe: 'number of nodes for each label' },
   provider: { type: 'string', requiresArg: true, value: 'NAME', describe: 'preferred provider' },
-  priority: { choices: ['high', 'normal', 'low'], default: 'normal', describe: 'place in the queue' },
-  wait: { type: 'boolean', default: true, describe: 'wait for nodes; --no-wait gives up when none are ready' },
+  priority: { choices: ['high', 'normal', 'low'], default: 'normal', describe: 'queue priority' },
+  wait: { type: 'boolean', default: true, describe: 'give up unless nodes are ready' },
   timeout: {
     type: 'string',
     requiresArg: true,
     value: 'TIME',
     describe: 'give up after this time, e.g. 90s, 10m, 1h30m',
   },
-  force: { type: 'boolean', default: false, describe: 'ask for labels, too, that no launcher offers' },
-  quiet: { type: 'boolean', alias: 'q', default: false, describe: 'say nothing while waiting' },
+  force: { type: 'boolean', default: false, describe: 'also request labels that no launcher offers' },
+  quiet: { type: 'boolean', alias: 'q', default: false, describe: 'print nothing while waiting' },
 } as const satisfies Record<string, OptionDefinition>;
 
 /** Option of commands that run something with nodes. */

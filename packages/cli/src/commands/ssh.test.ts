@@ -17,7 +17,7 @@ it.each([
 
 it.each([
   [['--copy', '/no such'], 1, 'Cannot copy /no such: '],
-  [['--copy', import.meta.filename], 1, 'it is no directory; name the one that holds it'],
+  [['--copy', import.meta.filename], 1, 'it is not a directory; name the one that contains it'],
   [['-i', '/no such'], 1, 'Cannot read the key of --identity /no such: '],
   [['--identity=~/no such'], 1, 'Cannot read the key of --identity ~/no such: '],
   [['--fetch', 'a/..'], 1, '--fetch needs the path of a file or directory, got "a/.."'],

@@ -55,7 +55,7 @@ export const command = defineCommand({
   run: ssh,
 });
 
-/** What `nodepool ssh` is asked. */
+/** Arguments of `nodepool ssh`. */
 type SshOptions = AcquireArguments & {
   /** Empty: log in. */
   readonly command: readonly string[];
@@ -65,7 +65,7 @@ type SshOptions = AcquireArguments & {
   readonly holdMs: number | undefined;
 };
 
-/** What a use of a node works with. */
+/** The use of one node. */
 interface Use {
   readonly context: CliContext;
   readonly options: SshOptions;
@@ -78,14 +78,14 @@ interface Use {
   readonly directory: string;
 }
 
-/** As `ssh` finds it: a shell leaves the `~` of `--identity=~/.ssh/ci`. @throws CliError */
+/** Expands `~` as `ssh` does: shells leave that of `--identity=~/.ssh/ci`. @throws CliError */
 async function checkIdentity(identity: string): Promise<void> {
   await access(identity.replace(/^~(?=\/)/, homedir()), constants.R_OK).catch((error: unknown) => {
     throw new CliError(`Cannot read the key of --identity ${identity}: ${describeError(error)}`, { cause: error });
   });
 }
 
-/** What can be wrong with the command line is found before a node is taken. @throws CliError */
+/** Checks the files of the command line before a node is taken. @throws CliError */
 async function checkFiles({ copy, fetch, identity }: SshOptions): Promise<void> {
   if (identity !== undefined) await checkIdentity(identity);
   for (const path of fetch) {
@@ -95,7 +95,8 @@ async function checkFiles({ copy, fetch, identity }: SshOptions): Promise<void> 
   const found = await stat(copy).catch((error: unknown) => {
     throw new CliError(`Cannot copy ${copy}: ${describeError(error)}`, { cause: error });
   });
-  if (!found.isDirectory()) throw new CliError(`Cannot copy ${copy}: it is no directory; name the one that holds it`);
+  if (!found.isDirectory())
+    throw new CliError(`Cannot copy ${copy}: it is not a directory; name the one that contains it`);
 }
 
 /** `nodepool ssh`: takes a node, runs a command on it or logs in, returns it. @returns the exit status of the command */
@@ -147,7 +148,7 @@ async function runSteps(use: Use, localDirectory: string): Promise<number> {
   }
 }
 
-/** A command that was ended by a signal has left nothing worth waiting for. @returns whether all was fetched */
+/** Skipped if a signal ended the command. @returns whether all was fetched */
 async function fetchAll({ options, node, directory, signal, context }: Use, status: number): Promise<boolean> {
   if (status !== 0 && !hasFailed(status)) return true;
   let isComplete = true;

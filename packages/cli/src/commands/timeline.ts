@@ -17,7 +17,7 @@ import { LAUNCHER_URL, launcherUrls } from './shared-options.js';
 export const command = defineCommand({
   positionals: { id: { type: 'string', demandOption: true, describe: 'id of a request or node' } },
   options: {
-    detail: { type: 'boolean', default: false, describe: 'with everything that was decided and happened' },
+    detail: { type: 'boolean', default: false, describe: 'with all decisions and events' },
     url: LAUNCHER_URL,
   },
   parse: (values) => ({
@@ -28,7 +28,6 @@ export const command = defineCommand({
   run: showTimeline,
 });
 
-/** What is asked for. */
 interface TimelineArguments {
   readonly id: string;
   /** Print every event, too. */
@@ -55,7 +54,7 @@ async function showTimeline(context: CliContext, { id, detail, urls }: TimelineA
   print(text);
 }
 
-/** Writes a timeline in the format that the options ask for. */
+/** Prints a timeline in the format of the options. */
 export function printTimeline(context: CliContext, timeline: Timeline, detail: boolean): void {
   for (const { url, error } of timeline.silent) tell(`nodepool: ${url}: ${error}; what it knows is missing`);
   if (context.options.format === 'table') print(timelineToText(timeline, context.clock.now(), detail));

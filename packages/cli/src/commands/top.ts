@@ -6,7 +6,7 @@ import { parseDuration } from '../command/duration.js';
 import { loadIfPresent, withZooKeeper } from '../connection/connection.js';
 import { findLauncherUrls } from '../connection/find-launchers.js';
 import { Interrupts } from '../terminal/interrupts.js';
-import { Look } from '../top/look.js';
+import { LauncherPoller } from '../top/launcher-poller.js';
 import { renderSnapshot } from '../top/render-snapshot.js';
 import { Screen } from '../top/screen.js';
 import type { Snapshot } from '../top/snapshot.js';
@@ -15,7 +15,7 @@ import { LAUNCHER_URL, launcherUrls } from './shared-options.js';
 /** `nodepool top`. */
 export const command = defineCommand({
   options: {
-    every: { type: 'string', requiresArg: true, value: 'TIME', default: '2s', describe: 'time between two looks' },
+    every: { type: 'string', requiresArg: true, value: 'TIME', default: '2s', describe: 'update interval' },
     url: LAUNCHER_URL,
   },
   parse: (values) => ({
@@ -25,7 +25,6 @@ export const command = defineCommand({
   run: showTop,
 });
 
-/** What is asked for. */
 interface TopArguments {
   readonly everyMs: number;
   /** Web servers to ask instead of those the registry names. */
@@ -33,41 +32,43 @@ interface TopArguments {
 }
 
 /**
- * `nodepool top`: what launchers do, live. Without a terminal it prints one picture.
+ * `nodepool top`: live state of launchers. Without a terminal it prints one snapshot.
  * @returns the exit status
  */
 function showTop(context: CliContext, { everyMs, urls }: TopArguments): Promise<number> {
   const { clock } = context;
-  const show = (look: Look) => (process.stdout.isTTY ? live(context, look, everyMs) : once(look));
-  if (urls.length > 0) return show(new Look({ clock, findUrls: () => Promise.resolve(urls) }));
+  const show = (poller: LauncherPoller) => (process.stdout.isTTY ? live(context, poller, everyMs) : once(poller));
+  if (urls.length > 0) return show(new LauncherPoller({ clock, findUrls: () => Promise.resolve(urls) }));
   return withZooKeeper(context, async (zk) => {
     const config = await loadIfPresent(context);
-    return show(new Look({ clock, zk, findUrls: () => findLauncherUrls({ ...context, zk }, config?.webapp) }));
+    return show(
+      new LauncherPoller({ clock, zk, findUrls: () => findLauncherUrls({ ...context, zk }, config?.webapp) }),
+    );
   });
 }
 
-async function once(look: Look): Promise<number> {
-  const snapshot = await look.take();
+async function once(poller: LauncherPoller): Promise<number> {
+  const snapshot = await poller.poll();
   for (const line of renderSnapshot(snapshot, { columns: undefined, rows: undefined })) print(line);
   return snapshot.launchers.some(({ lost }) => !lost) ? 0 : 1;
 }
 
-async function live({ clock }: CliContext, look: Look, everyMs: number): Promise<number> {
+async function live({ clock }: CliContext, poller: LauncherPoller, everyMs: number): Promise<number> {
   const interrupts = new Interrupts();
   const quit = new AbortController();
   const ended = AbortSignal.any([interrupts.signal, quit.signal]);
   let last: Snapshot | undefined;
   const { stdout: output, stdin: input } = process;
   const redraw = () => {
-    const room = { columns: output.columns, rows: output.rows };
-    screen.draw(last ? renderSnapshot(last, room) : ['nodepool top: asking launchers ...'.slice(0, room.columns)]);
+    const size = { columns: output.columns, rows: output.rows };
+    screen.draw(last ? renderSnapshot(last, size) : ['nodepool top: asking launchers ...'.slice(0, size.columns)]);
   };
   const screen = new Screen({ output, input, quit: () => quit.abort(), redraw });
   screen.open();
   try {
     redraw();
     while (!ended.aborted) {
-      last = await look.take();
+      last = await poller.poll();
       redraw();
       await delay(clock, everyMs, ended).catch(() => undefined); // leaving ends the wait
     }

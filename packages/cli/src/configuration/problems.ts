@@ -20,7 +20,7 @@ function problemsOf(error: Error): readonly ConfigProblem[] {
     : [{ severity: 'error', position: undefined, path: '', message: error.message }];
 }
 
-/** Everything that is wrong with the configuration, or looks wrong. */
+/** All errors and warnings of the configuration. */
 export async function findProblems(context: CliContext): Promise<readonly ConfigProblem[]> {
   try {
     return (await loadStrictConfig(context)).warnings;
@@ -44,7 +44,7 @@ export function showProblems(context: CliContext, problems: readonly ConfigProbl
   return valid;
 }
 
-/** Reads the configuration named by `-c` as `config-validate` does. @returns `undefined` when it is not valid, which has been said */
+/** Reads the configuration named by `-c` as `config-validate` does. @returns `undefined` if it is not valid, after printing the problems */
 export async function loadCheckedConfig(context: CliContext, drivers: DriverRegistry): Promise<Config | undefined> {
   const { options, env, clock } = context;
   const { configFile: file, secureFile, stateDir } = options;

@@ -5,7 +5,7 @@ import type { DriverRegistry } from '@nodepool/core/config';
 import { anyDrivers } from './any-driver.js';
 import type { CliContext } from '../command/context.js';
 
-/** Where drivers are looked for: beside the configuration, beside this program, among the global packages. */
+/** Folders that are searched for drivers: beside the configuration, beside this program, among the global packages. */
 export function driverPlaces(configFile: string): { searchFrom: string[]; globalDir: string } {
   return {
     searchFrom: [dirname(configFile), import.meta.dirname],
@@ -13,19 +13,19 @@ export function driverPlaces(configFile: string): { searchFrom: string[]; global
   };
 }
 
-/** Reads what commands need to reach ZooKeeper; providers may be of any kind. @throws ConfigError */
+/** Loads the configuration for a connection to ZooKeeper; providers of any driver are accepted. @throws ConfigError */
 export function loadConnectionConfig({ options, env, clock }: CliContext): Promise<Config> {
   const { configFile: file, secureFile, stateDir } = options;
   return loadConfig({ file, secureFile, stateDir, env, drivers: anyDrivers, mode: 'service', clock });
 }
 
-/** Reads everything, with the drivers, as a launcher would: what it does not know is ignored. @throws ConfigError */
+/** Loads the whole configuration with its drivers, as a launcher does: unknown keys are ignored. @throws ConfigError */
 export function loadFullConfig({ options, env, clock }: CliContext, drivers: DriverRegistry): Promise<Config> {
   const { configFile: file, secureFile, stateDir } = options;
   return loadConfig({ file, secureFile, stateDir, env, drivers, mode: 'service', clock });
 }
 
-/** Reads and checks everything, with the drivers. @throws ConfigError with all problems at once */
+/** Loads and validates the whole configuration with its drivers. @throws ConfigError with all problems at once */
 export function loadStrictConfig({ options, env, clock }: CliContext): Promise<Config> {
   const { configFile: file, secureFile, stateDir } = options;
   return loadConfig({

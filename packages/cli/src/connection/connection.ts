@@ -63,7 +63,7 @@ export async function connectZooKeeper(context: CliContext, signal?: AbortSignal
   }
 }
 
-/** The embedded server, behind its Unix socket, says itself why it does not serve. */
+/** The error for a server that did not answer. An embedded server reports the reason itself, on its Unix socket. */
 async function noAnswer(target: ConfiguredConnection, timeoutMs: number, last: Error | undefined): Promise<Error> {
   const [first] = target.servers;
   const why = first?.host.startsWith('/') === true ? await whyNotServing(first.host) : undefined;
@@ -83,7 +83,7 @@ async function noAnswer(target: ConfiguredConnection, timeoutMs: number, last: E
   );
 }
 
-/** Runs `use` with a connection that is closed whatever happens, or with the one that is kept. */
+/** Runs `use` with a connection and closes it afterwards, unless the context shares one. */
 export async function withZooKeeper<T>(context: CliContext, use: (zk: ZooKeeper) => Promise<T>): Promise<T> {
   const { kept } = context;
   if (kept) return use((kept.zk ??= await connectZooKeeper(context)));

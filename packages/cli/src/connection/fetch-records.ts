@@ -24,7 +24,7 @@ import type {
 import type { Logger } from '@nodepool/core';
 import type { NodeRow } from '@nodepool/core/service';
 
-/** Reads sent together; their answers come back in one go. */
+/** Reads in flight at a time. */
 const BATCH = 500;
 
 /** Where records are read from. */
@@ -44,7 +44,7 @@ export async function ifPresent<T>(reading: Promise<T>): Promise<T | undefined> 
   }
 }
 
-/** Maps all items, a batch of them at a time in flight. Order is kept. */
+/** Maps all items in order, one batch in flight at a time. */
 export async function mapPipelined<T, R>(items: readonly T[], read: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = [];
   for (let start = 0; start < items.length; start += BATCH) {
@@ -53,12 +53,12 @@ export async function mapPipelined<T, R>(items: readonly T[], read: (item: T) =>
   return results;
 }
 
-/** How many znodes are changed at the same time. */
+/** Writes in flight at a time. */
 const WRITES = 50;
 
 /**
- * Does something with each item, a batch of them at a time. Order is kept.
- * @throws the first error, once the whole batch has ended; the next ones are not begun
+ * As {@link mapPipelined}, for writes.
+ * @throws the first error, once its whole batch has ended; later batches do not start
  */
 export async function inBatches<T, R>(items: readonly T[], work: (item: T, index: number) => Promise<R>): Promise<R[]> {
   const results: R[] = [];
@@ -77,7 +77,7 @@ function isDefined<T>(value: T | undefined): value is T {
   return value !== undefined;
 }
 
-/** An unreadable record must not hide the others. */
+/** Decodes a record; logs a warning for one that cannot be read, so that the others are still listed. */
 function decodeOrWarn<T>(source: RecordSource, path: string, decode: () => T | undefined): T | undefined {
   try {
     return decode();
@@ -87,7 +87,7 @@ function decodeOrWarn<T>(source: RecordSource, path: string, decode: () => T | u
   }
 }
 
-/** One node; `undefined` when there is none of this id. */
+/** One node; `undefined` if the id is unknown. */
 export async function fetchNode(source: RecordSource, id: NodeId): Promise<NodeRecord | undefined> {
   const found = await ifPresent(source.zk.getData(nodePath(id)));
   if (!found) return undefined;
@@ -100,13 +100,13 @@ export async function fetchLockEntries(zk: ZooKeeper, id: NodeId): Promise<strin
   return (children ?? []).filter((name) => parseLockEntry(name) !== undefined);
 }
 
-/** One node and whether it is locked; `undefined` when there is none of this id. */
+/** One node and whether it is locked; `undefined` if the id is unknown. */
 export async function fetchNodeRow(source: RecordSource, id: NodeId): Promise<NodeRow | undefined> {
   const [node, entries] = await Promise.all([fetchNode(source, id), fetchLockEntries(source.zk, id)]);
   return node && { node, locked: entries.length > 0 };
 }
 
-/** As {@link fetchNodeRow}; of many nodes it is worth it not to ask for locks where there is no directory for them. */
+/** As {@link fetchNodeRow}, without a read of locks for nodes that have no lock directory. */
 async function fetchListedRow(source: RecordSource, id: NodeId): Promise<NodeRow | undefined> {
   const path = nodePath(id);
   const found = await ifPresent(source.zk.getData(path));
@@ -123,7 +123,7 @@ export async function fetchNodeRows(source: RecordSource): Promise<NodeRow[]> {
   return rows.filter(isDefined);
 }
 
-/** One request; `undefined` when there is none of this id. */
+/** One request; `undefined` if the id is unknown. */
 export async function fetchRequest(source: RecordSource, id: RequestId): Promise<RequestRecord | undefined> {
   const found = await ifPresent(source.zk.getData(requestPath(id)));
   if (!found) return undefined;

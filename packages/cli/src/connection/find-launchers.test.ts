@@ -15,7 +15,7 @@ function pool(hostname: string, launcherId: string) {
 }
 
 describe('launcherHosts', () => {
-  it('names each host once, in full where a pool tells', () => {
+  it('names each host once, in full if a pool has the full name', () => {
     const id = 'nl01.example.com-PoolWorker.rack-main-0123';
 
     expect(launcherHosts([launcher('nl01'), pool('nl01', id), pool('nl01', id)])).toEqual(['nl01.example.com']);
@@ -25,7 +25,7 @@ describe('launcherHosts', () => {
     expect(launcherHosts([launcher('nl02')])).toEqual(['nl02']);
   });
 
-  it('takes the registered host where the id tells none', () => {
+  it('takes the registered host if the id has none', () => {
     expect(launcherHosts([pool('nl03', 'strange')])).toEqual(['nl03']);
   });
 });
@@ -34,7 +34,7 @@ describe('launcherUrls', () => {
   const webapp = { port: 8005, listenAddress: '0.0.0.0' };
   const telling = (host: string, webUrl: string) => ({ ...launcher(host), webUrl });
 
-  it('takes what launchers tell, and the configured port of those that do not', () => {
+  it('takes registered URLs, and the configured port of launchers without one', () => {
     const components = [telling('nl01', 'http://nl01.example.com:9000'), pool('nl01', 'x'), launcher('nl02')];
 
     expect(launcherUrls(components, webapp, 'here')).toEqual(['http://nl01.example.com:9000', 'http://nl02:8005']);

@@ -3,7 +3,7 @@ import { isPoolComponent } from '@nodepool/zk-protocol';
 import type { ComponentRecord } from '@nodepool/zk-protocol';
 import type { Config } from '@nodepool/core';
 import { fetchComponents } from './fetch-records.js';
-import { isHost, LOOPBACK, shortName, toldUrls } from './web-urls.js';
+import { isHost, LOOPBACK, shortName, registeredUrls } from './web-urls.js';
 import type { RecordSource } from './fetch-records.js';
 
 const WILDCARDS = new Set(['0.0.0.0', '::', '']);
@@ -11,8 +11,8 @@ const DEFAULT_WEBAPP = { port: 8005, listenAddress: '0.0.0.0' };
 const WORKER_MARK = '-PoolWorker.';
 
 /**
- * Where the registered launchers answer the web, e.g. `http://nl01.example.com:8005`. Launchers say so in the registry; of
- * those that do not, other releases, it is the configured port of their host.
+ * URLs of the web servers of registered launchers, e.g. `http://nl01.example.com:8005`. Launchers of other releases register no
+ * URL; for those it is the configured port of their host.
  */
 export async function findLauncherUrls(
   source: RecordSource,
@@ -25,12 +25,12 @@ export async function findLauncherUrls(
 /** @param own - name of this host */
 export function launcherUrls(components: readonly ComponentRecord[], webapp: Config['webapp'], own: string): string[] {
   const telling = components.filter(({ webUrl }) => webUrl);
-  const told = toldUrls(telling, own);
+  const registered = registeredUrls(telling, own);
   const silent = components.filter(
     (component) => !telling.some(({ hostname: host }) => isHost(host, component.hostname)),
   );
   const guessed = webapp.port === 0 ? [] : configuredUrls(silent, webapp, own);
-  return [...new Set([...told, ...guessed])].sort();
+  return [...new Set([...registered, ...guessed])].sort();
 }
 
 function configuredUrls(components: readonly ComponentRecord[], webapp: Config['webapp'], own: string): string[] {
@@ -38,7 +38,7 @@ function configuredUrls(components: readonly ComponentRecord[], webapp: Config['
   return [...hosts].sort().map((host) => `http://${host.includes(':') ? `[${host}]` : host}:${webapp.port}`);
 }
 
-/** Each host once, by its full name where a pool tells it: a launcher's own entry has the short one. */
+/** Each host once, by its full name if a pool has it: a launcher's own entry has the short name. */
 export function launcherHosts(components: readonly ComponentRecord[]): string[] {
   const pools = components.filter(isPoolComponent);
   const hosts = new Set(pools.map(({ launcherId, hostname: name }) => fullName(launcherId) ?? name));

@@ -6,7 +6,7 @@ import type { CliContext } from '../command/context.js';
 import { loadIfPresent } from './connection.js';
 import { fetchComponents, ifPresent } from './fetch-records.js';
 
-/** Names of this kind that registered launchers, the configuration here and the records of images have. */
+/** Known names of a kind: of registered launchers, of the local configuration and of image records. */
 export async function knownNames(
   context: CliContext,
   zk: ZooKeeper,
@@ -30,7 +30,7 @@ function configured(config: Config | undefined, kind: RegisteredKind): string[] 
   return [...config.providers.values()].flatMap(poolsOf);
 }
 
-/** The driver that knows the pools is not loaded here: the entry shows their names. */
+/** Reads the names of pools from the entry, as the driver is not loaded. */
 function poolsOf({ name, entry }: ProviderConfig): string[] {
   const { pools } = entry;
   if (!Array.isArray(pools)) return [];
@@ -45,7 +45,7 @@ function registered({ providerName, name, supportedLabels }: PoolComponentRecord
   return [kind === 'provider' ? providerName : `${providerName}/${name}`];
 }
 
-/** `, did you mean rack?`, or which names there are. */
+/** A hint for an unknown name: `, did you mean rack?`, or the known names. */
 export function meantText(name: string, known: readonly string[]): string {
   const meant = closestWord(name, known);
   if (meant !== undefined) return `, did you mean ${meant}?`;

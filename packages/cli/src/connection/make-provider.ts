@@ -5,24 +5,24 @@ import type { Config, Provider, ProviderConfig, ProviderContext } from '@nodepoo
 import type { DriverRegistry } from '@nodepool/core/config';
 import type { CliContext } from '../command/context.js';
 
-/** What a provider is made from. */
-export interface ProviderSurroundings {
+/** Connection, configuration and drivers that a provider is made with. */
+export interface ProviderInputs {
   readonly zk: ZooKeeper;
   readonly config: Config;
   readonly registry: DriverRegistry;
 }
 
 /**
- * Makes the provider of a configuration for a single call, such as to list images or to delete one instance. It sees no
- * nodes and no requests, and is not started.
+ * Makes a provider for a single call, such as listing images or deleting one instance. It has no nodes or requests, and is not
+ * started.
  * @throws DriverError when the driver cannot be used on this machine
  */
 export async function makeProvider(
   context: CliContext,
-  surroundings: ProviderSurroundings,
+  inputs: ProviderInputs,
   provider: ProviderConfig,
 ): Promise<Provider> {
-  const { zk, config, registry } = surroundings;
+  const { zk, config, registry } = inputs;
   const { clock, env } = context;
   const logger = context.logger.child({ provider: provider.name });
   const nodes = createNodeCache({ zk, clock, logger });

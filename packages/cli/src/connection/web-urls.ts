@@ -1,18 +1,18 @@
 import type { ComponentRecord } from '@nodepool/zk-protocol';
 
-/** Where programs of one host reach each other. */
+/** The loopback address. */
 export const LOOPBACK = '127.0.0.1';
 const LOOPBACK_HOST = /^(127\.|\[::1\]$|localhost$)/;
 const IP_ADDRESS = /^[0-9.]+$|^\[/;
 
-/** Where those components that say so answer the web, as far as it can be reached from here. @param own - name of this host */
-export function toldUrls(components: readonly ComponentRecord[], own: string): string[] {
+/** Registered URLs of components, as far as they can be reached from this host. @param own - name of this host */
+export function registeredUrls(components: readonly ComponentRecord[], own: string): string[] {
   return components.flatMap(({ webUrl, hostname: host }) =>
     webUrl ? (reachableUrl(webUrl, isHost(host, own)) ?? []) : [],
   );
 }
 
-/** Loopback is meant for programs of the same host; there, a name that need not resolve is not needed. */
+/** Loopback URLs are valid on their own host only. There, loopback also replaces host names, which may not resolve. */
 function reachableUrl(webUrl: string, isOwnHost: boolean): string | undefined {
   if (!URL.canParse(webUrl)) return undefined;
   const { hostname: host, port } = new URL(webUrl);
@@ -26,7 +26,7 @@ export function shortName(host: string): string {
   return host.split('.', 1)[0] ?? host;
 }
 
-/** Whether two names are of one host; a short name fits every domain. */
+/** Whether two names are of one host; a short name matches every domain. */
 export function isHost(a: string, b: string): boolean {
   return a === b || ((!a.includes('.') || !b.includes('.')) && shortName(a) === shortName(b));
 }

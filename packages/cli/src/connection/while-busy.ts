@@ -1,12 +1,12 @@
 import { delay, type Clock } from '@nodepool/zk-protocol';
 import { CliError } from '../command/errors.js';
 
-/** What a web server answers that has too much to do. */
+/** Status of an overloaded web server. */
 const BUSY = 429;
-/** At least; also when the server does not say how long. */
+/** Shortest pause, and the default without `Retry-After`. */
 const PAUSE_MS = 500;
 
-/** For how long a busy server is asked again. */
+/** How long to retry a busy server. */
 export interface Patience {
   readonly clock: Clock;
   readonly patienceMs: number;
@@ -14,7 +14,7 @@ export interface Patience {
 }
 
 /**
- * Asks a web server, and while it is busy again: after the pause that its `Retry-After` names.
+ * Sends a request, and retries it while the server is busy, after the pause in its `Retry-After`.
  * @throws CliError when the pauses together would reach `patienceMs`
  */
 export async function whileBusy(

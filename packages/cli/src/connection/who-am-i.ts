@@ -8,17 +8,17 @@ function userName(): string {
   }
 }
 
-/** This person and process, as shown to others who meet what it holds: `user@host (nodepool, pid 42)`. */
+/** User and process, stored in the locks and nodes that a command holds: `user@host (nodepool, pid 42)`. */
 export function whoAmI(): string {
   return `${userName()}@${hostname()} (nodepool, pid ${process.pid})`;
 }
 
-/** Requestor of our requests: stable per person and machine, and without blanks. */
+/** Requestor of the requests of this user: stable per user and machine, without blanks. */
 export function requestorName(): string {
   return `NodePool:cli:${userName().replaceAll(/\s/g, '_')}@${hostname()}`;
 }
 
-/** This person, as others know them: `user@host`. */
+/** The user, as shown to others: `user@host`. */
 export function personName(): string {
   return `${userName()}@${hostname()}`;
 }

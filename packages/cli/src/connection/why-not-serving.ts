@@ -2,7 +2,7 @@ import { createConnection } from 'node:net';
 import { text } from 'node:stream/consumers';
 
 const ANSWER_MS = 2_000;
-/** How a ZooKeeper server says it, followed by the cause when it is the embedded one. */
+/** Answer of a ZooKeeper server that does not serve; the embedded one adds the cause. */
 const NOT_SERVING = /^This ZooKeeper instance is not currently serving requests\n(.+)/;
 
 /** Why the embedded server behind this Unix socket does not serve; `undefined`: it serves, or does not answer. */
@@ -14,7 +14,7 @@ export async function whyNotServing(path: string): Promise<string | undefined> {
     socket.write('srvr');
     return NOT_SERVING.exec(await text(socket))?.[1];
   } catch {
-    return undefined; // no server, or one that hangs: what was said of the connection is all there is
+    return undefined; // no server, or one that hangs: the connection error is all there is
   } finally {
     socket.destroy();
   }

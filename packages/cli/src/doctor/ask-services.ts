@@ -4,18 +4,18 @@ import { newCondition } from '@nodepool/core/service';
 import { describeError } from '../command/errors.js';
 
 const ANSWER_MS = 3_000;
-/** Clocks that differ by more than this make ages and ends of holds and orders wrong. */
+/** A larger clock skew makes ages, holds and orders wrong. */
 const MOST_SKEW_MS = 5_000;
 const MS_PER_SECOND = 1_000;
 
-/** Whether a registered service answers, and what its answer shows that it cannot know itself. */
+/** Whether a registered service answers, and conditions that it cannot detect itself. */
 export interface ServiceAnswer {
   readonly component: ComponentRecord;
   readonly isSilent: boolean;
   readonly found: readonly FoundCondition[];
 }
 
-/** Asks a service how it is; never rejects. @param url - of its web server; `undefined`: it has told none */
+/** Probes a service; never rejects. @param url - of its web server; `undefined`: it registered none */
 export async function askService(
   component: ComponentRecord,
   url: string | undefined,

@@ -8,7 +8,7 @@ import { formatProblem } from '@nodepool/core/config';
 const SLOW_ANSWER_MS = 250;
 const READABLE_BY_OTHERS = 0o044;
 
-/** What only the machine of the command can see. */
+/** Facts that only the machine of the command can see. */
 export interface LocalFacts {
   readonly config: Config | undefined;
   /** Errors and warnings of the configuration, read with its drivers. */
@@ -23,7 +23,7 @@ export interface LocalFacts {
   readonly secretFiles: readonly { readonly file: string; readonly mode: number }[];
 }
 
-/** What an onlooker finds that no service can tell of itself. */
+/** Conditions that services cannot detect themselves. */
 export function localConditions(facts: LocalFacts): FoundCondition[] {
   return [
     ...noLauncher(facts),
@@ -40,7 +40,7 @@ function noLauncher({ hasLauncher }: LocalFacts): FoundCondition[] {
   return [newCondition('NoLauncher', { name: 'any', reason: 'NotRegistered', message, nextStep: 'nodepool-launcher' })];
 }
 
-/** A machine without the drivers can be as good a place to look from; launchers say what they make of the file. */
+/** Describes the file as this machine reads it; launchers report their own view. */
 function configProblem(problem: ConfigProblem): FoundCondition {
   const { position, path } = problem;
   const name = position === undefined ? path : `${position.file}:${position.line}:${position.column}`;

@@ -5,19 +5,19 @@ import type { Clock, JsonObject } from '@nodepool/zk-protocol';
 import { describeError } from '../command/errors.js';
 import { whileBusy } from '../connection/while-busy.js';
 
-/** What one launcher said. */
+/** Answer of one launcher. */
 export type LauncherAnswer =
   | {
       readonly kind: 'explained';
       readonly url: string;
       readonly explanation: RequestExplanation;
-      /** What is wrong that concerns it; a launcher knows what all services have found. */
+      /** Conditions that concern the subject; a launcher knows those of all services. */
       readonly conditions: readonly Condition[];
     }
   | { readonly kind: 'unknown-request'; readonly url: string }
   | { readonly kind: 'failed'; readonly url: string; readonly why: string };
 
-/** A launcher that is busy or gone must not hold up the answer of the others for long. */
+/** Time limit for a launcher that is busy or gone. */
 const ANSWER_MS = 3000;
 
 /** Asks all launchers at once; never rejects. @param urls - of web servers, e.g. `http://nl01:8005` */
@@ -53,7 +53,7 @@ async function ask(url: string, subject: ExplainSubject, clock: Clock): Promise<
   }
 }
 
-/** What launchers that know the subject say, as one; `undefined`: none knows it. */
+/** Merges the answers of launchers that know the subject; `undefined`: none knows it. */
 export function mergeAnswers(
   answers: readonly LauncherAnswer[],
 ): { readonly explanation: RequestExplanation; readonly conditions: readonly SharedCondition[] } | undefined {
@@ -66,7 +66,7 @@ export function mergeAnswers(
   return { explanation, conditions };
 }
 
-/** None, of a launcher of an earlier release. */
+/** Empty for a launcher of an earlier release. */
 function conditionsOf(body: unknown): Condition[] {
   const { conditions } = body as JsonObject;
   return Array.isArray(conditions) ? conditions.flatMap((each) => conditionFromJson(each as JsonObject) ?? []) : [];
@@ -85,7 +85,7 @@ async function readJson(response: Response): Promise<unknown> {
   try {
     return JSON.parse(text);
   } catch {
-    return undefined; // The status says what to do; the body of a stranger is of no use.
+    return undefined; // The status is reported instead.
   }
 }
 

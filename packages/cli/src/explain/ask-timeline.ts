@@ -6,11 +6,11 @@ import { isTimeline, kindOf, type Timeline } from './timeline.js';
 /** A launcher asks the others in turn, which takes up to two seconds. */
 const ANSWER_MS = 6_000;
 
-/** What was found, and why launchers that should know said nothing. */
+/** The timeline, and why launchers did not answer. */
 export interface FoundTimeline {
   /** `undefined`: no launcher has it on record. */
   readonly timeline: Timeline | undefined;
-  /** Somebody answered. */
+  /** A launcher answered. */
   readonly isAnswered: boolean;
   readonly failures: readonly string[];
 }
@@ -27,7 +27,7 @@ export async function askTimeline(urls: readonly string[], id: string, clock: Cl
   return { timeline: undefined, isAnswered: false, failures };
 }
 
-/** @returns `undefined` for what is no JSON, such as the page of a proxy */
+/** @returns `undefined` if it is not JSON, such as the page of a proxy */
 function parse(text: string): unknown {
   try {
     return JSON.parse(text);

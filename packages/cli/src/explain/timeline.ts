@@ -1,13 +1,13 @@
-/** A time during which a request waited for one thing, or a node was in one state. Times are UNIX times in seconds. */
+/** An interval during which a request waited for one thing, or a node was in one state. Times are UNIX times in seconds. */
 export interface TimelineInterval {
   readonly begin_time: number;
-  /** `null`: it still does. */
+  /** `null`: it has not ended. */
   readonly end_time: number | null;
   readonly cause: string;
   readonly text: string;
 }
 
-/** Something that was decided or happened. */
+/** A decision or an event. */
 export interface TimelineEvent {
   readonly time: number;
   readonly launcher: string;

@@ -15,7 +15,7 @@ interface Completed {
   readonly takesLabels: boolean;
 }
 
-/** Lists labels while somebody waits for them at a prompt. */
+/** Lists labels, with a time limit for a waiting prompt. */
 const LIST_LABELS = 'labels --connect-timeout 2s --no-headers --fields label 2>/dev/null';
 
 function completedCommands(commands: readonly Command[]): Completed[] {
@@ -30,7 +30,7 @@ function completedCommands(commands: readonly Command[]): Completed[] {
 
 const GENERAL = optionRows(GENERAL_OPTIONS);
 
-/** A script that teaches the shell the commands, options and fixed values of `nodepool`. It runs `nodepool labels` for labels alone. */
+/** A script that completes the commands, options and fixed values of `nodepool`. It runs `nodepool labels` only to complete labels. */
 export function completionScript(shell: Shell, commands: readonly Command[]): string {
   return { bash: bashScript, zsh: zshScript, fish: fishScript }[shell](completedCommands(commands));
 }

@@ -27,7 +27,7 @@ export function overviewText(groups: readonly CommandGroup[], width: number): st
     'Exit status:',
     twoColumns(EXIT_STATUSES, width),
     '',
-    "'nodepool COMMAND --help' tells more about a command.",
+    "'nodepool COMMAND --help' shows the options of a command.",
   ].join('\n');
 }
 

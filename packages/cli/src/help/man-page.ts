@@ -16,7 +16,7 @@ function commandEntry({ name, usage, summary, positionals, options, reads, takes
   const args = argumentRows(usage, positionals).map((row) =>
     tagged(`\\fI${roff(row.name)}\\fR`, sentence(row.describe)),
   );
-  const also = reads === true ? ['.PP', 'Takes the options of listings, too.'] : [];
+  const also = reads === true ? ['.PP', 'Also takes the options of listings.'] : [];
   return [`.SS ${line}`, roff(sentence(summary)), ...args, ...optionRows(options ?? {}).map(entryOf), ...also].join(
     '\n',
   );
@@ -44,7 +44,7 @@ export function manPage(commands: readonly Command[]): string {
     '.SH EXIT STATUS',
     ...EXIT_STATUSES.map(([status, meaning]) => tagged(roff(status), sentence(meaning))),
     '.SH ENVIRONMENT',
-    tagged('\\fBNO_COLOR\\fR', 'No colours are used when it is set to anything.'),
+    tagged('\\fBNO_COLOR\\fR', 'Disables colours if it is not empty.'),
     '.SH FILES',
     tagged('\\fI/etc/nodepool/nodepool.yaml\\fR', 'The configuration, unless another one is named.'),
   ].join('\n')}\n`;

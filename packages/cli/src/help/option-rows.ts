@@ -7,7 +7,7 @@ export interface OptionRow {
   /** Name of its value, e.g. `FILE`; `undefined` for a switch. */
   readonly value: string | undefined;
   readonly describe: string;
-  /** `required`, or the default in words; `undefined` when there is nothing to say. */
+  /** `required`, or the default; `undefined` if there is none. */
   readonly note: string | undefined;
   readonly choices: readonly string[];
 }
@@ -23,7 +23,7 @@ export function optionRows(options: Readonly<Record<string, OptionDefinition>>):
   }));
 }
 
-/** A switch that is on by default is known by what switches it off. */
+/** A switch that is on by default is shown as `--no-...`. */
 function flagsOf(name: string, { alias, type, default: value }: OptionDefinition): string[] {
   const names = [...(typeof alias === 'string' ? [alias] : (alias ?? [])), name];
   const written = names.map((each) => (each.length === 1 ? `-${each}` : `--${each}`));
@@ -54,7 +54,7 @@ function argumentName(name: string): string {
   return name.endsWith('..') ? `${name.slice(0, -2).replace(/s$/, '').toUpperCase()}...` : name.toUpperCase();
 }
 
-/** The arguments of a command line that are no options, with what they mean. */
+/** The positional arguments of a command, with their meaning. */
 export function argumentRows(
   usage: string,
   positionals: Readonly<Record<string, { describe?: string | undefined; choices?: unknown }>> = {},

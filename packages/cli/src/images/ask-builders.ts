@@ -5,9 +5,9 @@ import type { ImageWork } from '@nodepool/core/service';
 import { CliError, describeError } from '../command/errors.js';
 import { fetchComponents } from '../connection/fetch-records.js';
 import type { RecordSource } from '../connection/fetch-records.js';
-import { toldUrls } from '../connection/web-urls.js';
+import { registeredUrls } from '../connection/web-urls.js';
 
-/** A builder that is busy or gone delays the others by this much at most. */
+/** Time limit for a builder that is busy or gone. */
 const ANSWER_MS = 3_000;
 
 const NO_TOKEN = 'name a secure file with api-tokens (-s)';
@@ -15,12 +15,12 @@ const WRONG_TOKEN = 'the first one of api-tokens in the secure file is not among
 
 const OLD_BUILDER =
   'it accepts only the token itself, which this command does not send, as another program may listen there: upgrade that builder';
-/** More than thousands of builds and uploads at a time. */
+/** Enough for thousands of builds and uploads. */
 const LARGEST_JSON_BYTES = 4 * 1024 * 1024;
 
 /** Web addresses of the registered builders; builders of older versions register none. */
 export async function builderUrls(source: RecordSource): Promise<string[]> {
-  return toldUrls(await fetchComponents(source, 'builder'), hostname());
+  return registeredUrls(await fetchComponents(source, 'builder'), hostname());
 }
 
 /** The form of an answer. */
@@ -91,7 +91,7 @@ function refused(token: string | undefined, nonce: string | undefined): string {
   return nonce === undefined ? OLD_BUILDER : WRONG_TOKEN;
 }
 
-/** What all registered builders are making now. One that does not answer is mentioned; older ones tell no address. */
+/** Current work of all registered builders. Logs a warning for one that does not answer; older ones register no address. */
 export async function fetchImageWork(source: RecordSource): Promise<ImageWork[]> {
   const answers = await Promise.all((await builderUrls(source)).map((url) => fetchWorkOf(source, url)));
   return answers.flat();

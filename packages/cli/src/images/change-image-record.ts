@@ -9,7 +9,7 @@ import { ifPresent } from '../connection/fetch-records.js';
 /** A record as it was read. */
 type Stored = Pick<Extract<ReadResult, { read: 'data' }>, 'data' | 'stat'>;
 
-/** What becomes of a record: its next body, or why it stays. */
+/** The next body of a record, or why it stays unchanged. */
 type Change = { readonly body: Buffer } | { readonly stays: string };
 
 /** Changes the record of a build or upload. A record that stays is a success, as scripts rely on it, except with `--strict`. */
@@ -24,7 +24,7 @@ export async function changeImageRecord(
   print(stays);
 }
 
-/** Decides again when another process, such as the builder, writes at the same moment. */
+/** Retries when another process, such as the builder, writes at the same time. */
 async function changeStored(
   zk: ZooKeeper,
   path: string,

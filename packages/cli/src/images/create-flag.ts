@@ -1,7 +1,7 @@
 import { isZooKeeperError } from '@nodepool/zk-protocol';
 import type { ZooKeeper } from '@nodepool/zk-protocol';
 
-/** Makes a znode whose presence says something. @returns false when it was there */
+/** Creates a znode that is a flag. @returns false if it existed */
 export async function createFlag(zk: ZooKeeper, path: string): Promise<boolean> {
   await zk.ensurePath(path.slice(0, path.lastIndexOf('/')));
   try {

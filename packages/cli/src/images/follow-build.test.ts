@@ -37,7 +37,7 @@ it('--follow shows the log of the build, and ends with 0 when it is ready', asyn
   const { status, stdout, stderr } = await following;
 
   expect([status, stdout]).toEqual([0, 'first line\nExit code: 0\n']);
-  expect(stderr).toMatch(/no builder is registered.*\n.*has begun on nb01\n.*is ready after 00:00:00:\d\d: qcow2\n/);
+  expect(stderr).toMatch(/no builder is registered.*\n.*has started on nb01\n.*is ready after 00:00:00:\d\d: qcow2\n/);
   expect((await call('image-log', 'debian-12')).stdout).toBe(stdout);
   expect((await call('image-log', `debian-12-${BUILD}`)).stdout).toBe(stdout);
 });

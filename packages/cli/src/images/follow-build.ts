@@ -13,15 +13,15 @@ import { BuildLogTail } from './remote-log-tail.js';
 import { withImages } from './with-images.js';
 import type { StoredImages } from './with-images.js';
 
-/** Said when a request waits for a person. */
+/** Hint that a request waits for image-unpause. */
 export const pausedHint = (image: string): string =>
-  `nodepool: ${image} is paused, its build begins after nodepool image-unpause ${image}`;
+  `nodepool: ${image} is paused; the build starts after nodepool image-unpause ${image}`;
 
-/** How often the log is looked at. */
+/** Polling interval of the log. */
 const LOOK_MS = 300;
-/** How often a build whose log is elsewhere is mentioned. */
+/** Interval of progress lines for a build without a readable log. */
 const MENTION_MS = 10_000;
-/** A log that a builder has just begun is found a moment later. */
+/** Delay of the first progress line: a new log appears a moment later. */
 const FIRST_MENTION_MS = 4_000;
 
 interface Followed {
@@ -33,8 +33,8 @@ interface Followed {
 }
 
 /**
- * Asks for a build and shows it: the log, where the builder is on this machine or can be asked for it, else how far the
- * build is. Ctrl-C ends the command, not the build.
+ * Requests a build and shows its log, read on this machine or from its builder, or else its progress. Ctrl-C ends the command,
+ * not the build.
  * @returns the exit status: 0 when the build is ready, else 1
  */
 export async function followBuild(context: CliContext, followed: Followed): Promise<number> {
@@ -61,7 +61,7 @@ async function follow(
   const building = await waitForBuild(context, { zk: stored.zk, image, signal }, () => firstBuild(entry(), isServing));
   const lastMs = lastBuildMs(entry());
   const last = lastMs === undefined ? '' : `; the last one took ${formatAge(lastMs)}`;
-  tell(`Build ${building.id} of ${image} has begun on ${building.builder ?? 'an unknown builder'}${last}`);
+  tell(`Build ${building.id} of ${image} has started on ${building.builder ?? 'an unknown builder'}${last}`);
   const latest = () => entry()?.builds.get(building.id);
   const log = { file: buildLogFile(logDir, image, building.id), build: `${image}-${building.id}`, token };
   const tail = new BuildLogTail({ ...context, zk: stored.zk }, log, signal);
@@ -85,7 +85,7 @@ async function ask(
   const requestedMs = (await ifPresent(zk.getData(imageBuildRequestPath(image))))?.stat.ctime ?? 0;
   if (images.get(image)?.paused === true) tell(pausedHint(image));
   if ((await fetchComponents({ ...context, zk }, 'builder')).length === 0) {
-    tell('nodepool: no builder is registered, the build begins when one is started');
+    tell('nodepool: no builder is registered; the build starts when one does');
   }
   return ({ id, stat, stateTimeMs }) => !ended.has(id) && (stat?.ctime ?? stateTimeMs) >= requestedMs;
 }
@@ -98,7 +98,7 @@ function firstBuild(
   return builds.sort((a, b) => (a.stat?.ctime ?? 0) - (b.stat?.ctime ?? 0))[0];
 }
 
-/** Says meanwhile why builders do not begin the build, once for each reason. */
+/** Waits for the build, and prints each reason why builders do not start it once. */
 async function waitForBuild(
   context: CliContext,
   { zk, image, signal }: { readonly zk: ZooKeeper; readonly image: string; readonly signal: AbortSignal },
@@ -111,7 +111,7 @@ async function waitForBuild(
     const found = find();
     if (found !== undefined) return found;
     if (clock.now() < mentionMs) continue;
-    // A builder that does not answer is no news here: it may be another one that begins the build.
+    // Do not warn of a builder that does not answer: another one may start the build.
     const work = await fetchImageWork({ ...context, zk, logger: silentLogger });
     for (const one of work.filter((one) => one.image === image && one.provider === null && one.phase === 'blocked')) {
       const key = `${one.builder} ${one.error ?? ''}`;
@@ -132,7 +132,7 @@ interface Shown {
   readonly signal: AbortSignal;
 }
 
-/** The record says that a build has ended after the last line of its log was written. */
+/** Shows the log until the record says that the build has ended, which is written after the last line. */
 async function showUntilEnd({ clock }: CliContext, { tail, building, latest, lastMs, signal }: Shown): Promise<void> {
   let mentionMs = clock.now() + FIRST_MENTION_MS;
   for (; ; await delay(clock, LOOK_MS, signal)) {

@@ -6,10 +6,10 @@ import { forOutput } from '../command/context.js';
 
 const CHUNK = 65_536;
 
-/** A log that grows: a file, or at a builder. */
+/** A growing log, in a file or at a builder. */
 export interface Tail {
   /**
-   * Writes what has been added since the last call to standard output.
+   * Copies new text to standard output.
    * @param isLast - nothing more will be written
    * @returns false when there is no such log that this user may read
    */
@@ -17,7 +17,7 @@ export interface Tail {
   close(): Promise<void>;
 }
 
-/** Writes parts of a log, which may end anywhere, no faster than they are taken. */
+/** Writes parts of a log, cut at any byte, with back pressure. */
 export class LogOutput {
   readonly #decoder = new StringDecoder('utf8');
   #rest = '';
@@ -34,7 +34,7 @@ export class LogOutput {
     if (!this.signal.aborted) await this.#show(this.#decoder.end(), true);
   }
 
-  /** A carriage return at the end of a part waits for the next one, as it is part of a line end or is escaped. */
+  /** Keeps a trailing carriage return for the next part: it may belong to a line end. */
   async #show(text: string, isLast: boolean): Promise<void> {
     const all = this.#rest + text;
     this.#rest = !isLast && all.endsWith('\r') ? '\r' : '';

@@ -2,7 +2,7 @@ import type { Listing } from '@nodepool/core/service';
 import type { CliContext } from '../command/context.js';
 import { printListing } from '../terminal/output.js';
 
-/** Prints builds, uploads or images. JSON, YAML and named fields can have the extended columns, too. */
+/** Prints builds, uploads or images. JSON, YAML and `--fields` also have the extended columns. */
 export function printImages<Row>(
   context: CliContext,
   listings: { readonly brief: Listing<Row>; readonly extended: Listing<Row> },

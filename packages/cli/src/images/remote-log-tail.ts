@@ -9,7 +9,7 @@ import type { Tail } from './log-tail.js';
 /** Interval of requests for new lines, and of searches for a log that no builder has yet. */
 const ASK_MS = 1_000;
 const FIND_MS = 3_000;
-/** A program that listens at the address of a builder could send without end. */
+/** Limits a program at the address of a builder that sends without end. */
 const LARGEST_LOG_BYTES = 256 * 1024 * 1024;
 
 /** Where the log of a build is. */
@@ -81,7 +81,7 @@ export class RemoteLogTail implements Tail {
   }
 }
 
-/** Writes each warning once, although a builder is asked again and again. */
+/** Logs each warning once, although builders are polled. */
 function warnOnce(logger: Logger): Pick<Logger, 'warn'> {
   const written = new Set<string>();
   return {

@@ -4,7 +4,7 @@ import { withZooKeeper } from '../connection/connection.js';
 import type { CliContext } from '../command/context.js';
 import { CliError } from '../command/errors.js';
 
-/** What ZooKeeper holds about images, read once, and the connection it came over. */
+/** Image records of ZooKeeper, and the connection they were read from. */
 export interface StoredImages {
   readonly zk: ZooKeeper;
   /** By name; kept up to date while it is used. */
@@ -13,7 +13,7 @@ export interface StoredImages {
 
 /**
  * Runs `use` with all images, their builds and uploads.
- * @param changed - called whenever something about an image changes meanwhile
+ * @param changed - called when a record of an image changes meanwhile
  * @throws CliError when they could not be read
  */
 export function withImages<T>(

@@ -17,31 +17,31 @@ import { deleteRequest, submitRequest, waitForRequest } from './request.js';
 import { guardSession } from './session-guard.js';
 import { sayWaitingReasons } from './waiting-reasons.js';
 
-/** Taking the request back must not keep a person waiting: it ends with the session anyway. */
+/** Time limit for deleting the request on the way out; it is ephemeral and ends with the session anyway. */
 const CANCEL_MS = 1_000;
 
-/** What to acquire, as the command line says it. */
+/** Nodes to acquire, as given on the command line. */
 export interface AcquireArguments {
   readonly labels: readonly string[];
   readonly provider: string | undefined;
   readonly priority: number;
   /** Give up after this long; `undefined` waits indefinitely. */
   readonly timeoutMs: number | undefined;
-  /** Say nothing while waiting. */
+  /** Print nothing while waiting. */
   readonly quiet: boolean;
-  /** Ask for labels, too, that no launcher offers. */
+  /** Also request labels that no launcher offers. */
   readonly force: boolean;
 }
 
-/** What to acquire, and how. */
+/** Nodes to acquire, and their purpose. */
 export interface AcquireOptions extends AcquireArguments {
-  /** Stored with the nodes: what they are used for. */
+  /** Stored with the nodes. */
   readonly purpose: string;
 }
 
 function sayConnection(state: ConnectionState, progress: RequestProgress): void {
-  if (state === 'SUSPENDED') progress.say('no connection to ZooKeeper; trying to get it back');
-  if (state === 'CONNECTED') progress.say('connected to ZooKeeper again');
+  if (state === 'SUSPENDED') progress.say('lost connection to ZooKeeper; reconnecting');
+  if (state === 'CONNECTED') progress.say('reconnected to ZooKeeper');
 }
 
 interface Waiting {
@@ -60,7 +60,7 @@ function limitWait(context: CliContext, options: AcquireOptions, id: RequestId, 
 }
 
 /**
- * Asks for nodes and takes them. Ends early, leaving nothing behind, when the signal aborts or the session is lost.
+ * Requests nodes and takes them. Cleans up and ends early when the signal aborts or the session is lost.
  * @throws CliError when the request failed, took too long, or the session is lost; the signal's reason
  */
 export async function acquireNodes(
@@ -107,7 +107,7 @@ async function waitAndTake(
     return lease;
   } catch (error) {
     await unfinishedAfter(CANCEL_MS, clock, new Map([['request', deleteRequest(zk, id)]])).catch((cause: unknown) =>
-      logger.debug('Request goes with the session', { error: cause }),
+      logger.debug('Failed to delete the request; it ends with the session', { error: cause }),
     );
     throw error;
   } finally {

@@ -7,9 +7,9 @@ import { fetchComponents } from '../connection/fetch-records.js';
 import type { RecordSource } from '../connection/fetch-records.js';
 
 /**
- * Refuses labels that no registered launcher offers and that the configuration here does not have, as typing errors. While no
- * launcher is registered nothing is known of labels, and all are accepted.
- * @throws CliError that names the label that was probably meant
+ * Rejects labels that neither a registered launcher nor the local configuration has, as typing errors. Accepts all labels while no
+ * launcher is registered.
+ * @throws CliError with the label that was probably meant
  */
 export async function checkLabels(context: CliContext, source: RecordSource, labels: readonly string[]): Promise<void> {
   const pools = (await fetchComponents(source, 'pool')).filter(isPoolComponent);
@@ -19,6 +19,6 @@ export async function checkLabels(context: CliContext, source: RecordSource, lab
   const unknown = labels.find((label) => !known.includes(label));
   if (unknown === undefined) return;
   const meant = closestWord(unknown, known);
-  const hint = meant === undefined ? 'nodepool labels lists those that are offered' : `did you mean ${meant}?`;
-  throw new CliError(`No launcher offers the label ${unknown}, ${hint} --force asks for it all the same`);
+  const hint = meant === undefined ? 'nodepool labels lists those that are offered.' : `did you mean ${meant}?`;
+  throw new CliError(`No launcher offers the label ${unknown}, ${hint} Use --force to request it anyway`);
 }

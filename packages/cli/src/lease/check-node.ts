@@ -1,7 +1,7 @@
 import type { Json, NodeRecord } from '@nodepool/zk-protocol';
 import { CliError } from '../command/errors.js';
 
-/** What ssh, its files, a shell and Ansible take as one plain word. */
+/** Values that are one plain word for ssh, its files, a shell and Ansible. */
 const ADDRESS = /^[\w:[][\w.:%[\]/-]*$/;
 const USER = /^[\p{L}\p{N}_.][\p{L}\p{N}_.@+\\-]*$/u;
 const WORD = /^\w[\w.-]*$/;
@@ -9,7 +9,7 @@ const HOST_KEY = /^\w[\w.@-]* [A-Za-z0-9+/]+={0,2}$/;
 const LARGEST_PORT = 65_535;
 
 /**
- * Looks at what known_hosts, the command for ssh and the inventory are made of: a record must not add a line or an option.
+ * Checks the fields that go into known_hosts, ssh commands and the inventory: a record must not inject a line or an option.
  * @throws CliError that names node and field
  */
 export function checkNode(node: NodeRecord): void {

@@ -7,14 +7,14 @@ const SSH_PORT = 22;
 export interface ConnectionDetails {
   /** `undefined` when the node has no address at all. */
   readonly address: string | undefined;
-  /** `undefined` when the driver keeps something else than a number here. */
+  /** `undefined` if the driver stores something other than a number. */
   readonly port: number | undefined;
   readonly username: string | null;
   /** `ssh` unless the node says otherwise. */
   readonly connectionType: string;
 }
 
-/** Where the node answers: the address meant for consumers, else what addresses it has. */
+/** The address of a node, preferably its interface address, and how to log in. */
 export function connectionDetails(node: NodeRecord): ConnectionDetails {
   const address = [node.interfaceIp, node.publicIpv4, node.publicIpv6, node.privateIpv4, node.hostname].find(Boolean);
   return {
@@ -35,7 +35,7 @@ export function knownHostsLines(node: NodeRecord): string[] {
 
 /**
  * The command that logs in to the node; `undefined` when it is not reached by SSH.
- * @param identity - file with a private key; `undefined`: what ssh finds
+ * @param identity - file with a private key; `undefined`: the defaults of ssh
  */
 export function sshCommand(node: NodeRecord, identity?: string): string | undefined {
   const { address, port, username, connectionType } = connectionDetails(node);

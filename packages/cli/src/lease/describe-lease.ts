@@ -38,7 +38,7 @@ export function describeNodes(nodes: readonly LeasedNode[]): JsonObject[] {
   return nodes.map((leased, index) => describeNode(leased, names[index] ?? leased.node.id));
 }
 
-/** What a person needs to use the nodes. */
+/** How to log in to the nodes, as text. */
 export function leaseText(nodes: readonly LeasedNode[]): string {
   const names = hostNames(nodes);
   const lines = nodes.flatMap(({ node }, index) => {

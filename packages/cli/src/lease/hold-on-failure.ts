@@ -5,17 +5,17 @@ import type { CliContext } from '../command/context.js';
 import { sshCommand } from './connection-details.js';
 import type { Lease } from './lease.js';
 
-/** Exit statuses of a command that a person or a supervisor ended: 128 and the number of HUP, INT or TERM. */
+/** Exit statuses of a command that was ended from outside: 128 plus the number of HUP, INT or TERM. */
 const ENDED_BY_SIGNAL = new Set([129, 130, 143]);
 
-/** Whether a command has failed by itself. */
+/** Whether a command failed by itself. */
 export function hasFailed(status: number): boolean {
   return status !== 0 && !ENDED_BY_SIGNAL.has(status);
 }
 
 /**
- * Lets the nodes be held instead of returned, if their command has failed and that was asked for.
- * @param holdMs - how long; `undefined`: not at all
+ * Holds the nodes instead of returning them, if their command failed and a hold was requested.
+ * @param holdMs - how long; `undefined`: no hold
  * @param identity - file with the private key that logs in to them
  * @returns whether they will be held
  */

@@ -16,15 +16,15 @@ import { lockNode } from './node-lock.js';
 import type { NodeLock } from './node-lock.js';
 import { deleteRequest } from './request.js';
 
-/** Time one node's lock may take; no other process wants it, so this is only a safeguard. */
+/** Safeguard: no other process locks an allocated node. */
 const LOCK_TIMEOUT_MS = 30_000;
-/** Giving locks back must not keep a person waiting: they end with the session anyway. */
+/** Time limit for releasing locks on the way out; they end with the session anyway. */
 const GIVE_UP_MS = 1_000;
 
-/** A node that is ours. */
+/** A node that this process holds. */
 export interface LeasedNode {
   readonly node: NodeRecord;
-  /** The label it was asked for by. */
+  /** The requested label. */
   readonly label: string;
 }
 
@@ -32,11 +32,11 @@ interface Holding extends LeasedNode {
   readonly lock: NodeLock;
 }
 
-/** Who takes nodes, and where. */
+/** Who takes nodes, over which connection. */
 export interface LeaseContext {
   readonly zk: ZooKeeper;
   readonly clock: Clock;
-  /** Put into the lock, so that others can see who holds it. */
+  /** Stored in the lock, to show who holds it. */
   readonly owner: string;
   /** Stored with the nodes while they are in use. */
   readonly userData: JsonObject;
@@ -92,14 +92,14 @@ class Taking {
   }
 }
 
-/** Whatever their state: unlocked, nodes that were marked in use are deleted by a launcher, others are freed. */
+/** Whatever their state: launchers delete unlocked nodes in use, and free others. */
 async function releaseLocks(holdings: readonly Holding[]): Promise<void> {
   await Promise.allSettled(holdings.map(({ lock }) => lock.release()));
 }
 
 /**
- * Nodes taken for use. They stay ours until {@link Lease.release}, or until the session with ZooKeeper ends: then
- * `lost` fires and launchers delete them.
+ * Nodes held for use, until {@link Lease.release} or the end of the ZooKeeper session: then `lost` fires and launchers delete
+ * them.
  */
 export class Lease {
   readonly requestId: string;
@@ -123,7 +123,7 @@ export class Lease {
    * Takes the nodes of a fulfilled request as Zuul does: in order check, lock, check again; then the request is deleted,
    * in any case, and the nodes become `in-use`.
    * @param signal - ends the taking at any step; what was taken is given back
-   * @throws CliError when a node is not ours after all; the others are given back. The signal's reason
+   * @throws CliError when a node is not allocated to the request; the others are given back. The signal's reason
    */
   static async take(context: LeaseContext, request: RequestRecord, signal: AbortSignal): Promise<Lease> {
     const { zk, clock } = context;
@@ -149,17 +149,17 @@ export class Lease {
     return this.#holdings;
   }
 
-  /** Fires, with a {@link CliError}, when the nodes are no longer ours although they were not released. */
+  /** Fires, with a {@link CliError}, when the nodes are lost before they were released. */
   get lost(): AbortSignal {
     return this.#lost.signal;
   }
 
-  /** Lets {@link release} store this in place of `used`: the nodes are held for a person. */
+  /** Makes {@link release} store these fields instead of `used`, to hold the nodes for a person. */
   holdAtRelease(fields: NodeFields): void {
     this.#atRelease = fields;
   }
 
-  /** Returns the nodes as used and unlocks them. Safe to repeat; what is already gone is fine. */
+  /** Returns the nodes as used and unlocks them. Idempotent; nodes that are gone are ignored. */
   release(): Promise<void> {
     this.#released ??= this.#releaseAll();
     return this.#released;
@@ -180,7 +180,7 @@ export class Lease {
     }
   }
 
-  /** An operator may have changed the node meanwhile, e.g. to `hold`: then it is left as it is. */
+  /** Leaves a node unchanged that an operator has changed meanwhile, e.g. to `hold`. */
   async #returnNode({ node, lock }: Holding): Promise<void> {
     const { zk, clock } = this.#context;
     const current = lock.lost.aborted ? undefined : await readNode(this.#context, node.id);
@@ -191,6 +191,6 @@ export class Lease {
 
   #onLost(): void {
     if (this.#released) return;
-    this.#lost.abort(new CliError('The nodes are no longer ours: a lock or the session with ZooKeeper is gone'));
+    this.#lost.abort(new CliError('The nodes are lost: a lock or the ZooKeeper session is gone'));
   }
 }

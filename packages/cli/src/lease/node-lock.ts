@@ -3,7 +3,7 @@ import type { Clock, NodeId, ZooKeeper } from '@nodepool/zk-protocol';
 
 /** A node's lock, held. */
 export interface NodeLock {
-  /** Fires when another process may have the lock. */
+  /** Fires when another process may hold the lock. */
   readonly lost: AbortSignal;
   release(): Promise<void>;
 }

@@ -1,6 +1,6 @@
 import type { RequestRecord } from '@nodepool/zk-protocol';
 
-/** Turns the states of a waiting request into lines, each said once. */
+/** Prints the states of a waiting request, each line once. */
 export class RequestProgress {
   readonly #tell: (line: string) => void;
   readonly #now: () => number;
@@ -14,7 +14,7 @@ export class RequestProgress {
     this.#startedMs = now();
   }
 
-  /** Looks at a newer form of the request. */
+  /** Takes the current record of the request. */
   update(request: RequestRecord): void {
     for (const [launcher, { text }] of Object.entries(request.declineReasons)) this.#reason(launcher, text);
     for (const launcher of request.declinedBy) {

@@ -12,7 +12,7 @@ import type { Clock, RequestId, RequestRecord, ZooKeeper } from '@nodepool/zk-pr
 import { labelsToText } from '@nodepool/core/service';
 import { CliError } from '../command/errors.js';
 
-/** What to ask for. */
+/** The request to submit. */
 export interface RequestSpec {
   /** One node each, in this order. */
   readonly labels: readonly string[];
@@ -25,8 +25,8 @@ export interface RequestSpec {
 }
 
 /**
- * Asks for nodes. Zuul's requests are persistent, as its schedulers outlive one another; no process would take over one
- * of ours, so it is ephemeral, as Nodepool's own are: should this process die, the request goes with its session.
+ * Submits a request. It is ephemeral, as Nodepool's own are: if this process dies, the request ends with its session. Zuul's are
+ * persistent, because its schedulers take over from one another.
  */
 export async function submitRequest(zk: ZooKeeper, clock: Clock, spec: RequestSpec): Promise<RequestId> {
   const nowMs = clock.now();
@@ -49,7 +49,7 @@ export async function submitRequest(zk: ZooKeeper, clock: Clock, spec: RequestSp
   return path.slice(path.lastIndexOf('/') + 1) as RequestId;
 }
 
-/** Gives the request up; nodes already allocated to it go back. Fine when it is gone. */
+/** Deletes a request; nodes allocated to it become free. Idempotent. */
 export async function deleteRequest(zk: ZooKeeper, id: RequestId): Promise<void> {
   try {
     await zk.delete(requestPath(id));
@@ -58,7 +58,7 @@ export async function deleteRequest(zk: ZooKeeper, id: RequestId): Promise<void>
   }
 }
 
-/** A promise that is kept when something may have changed. */
+/** Resolves when the request or the connection may have changed. */
 function nextWakeUp(zk: ZooKeeper, signal: AbortSignal): { wake: () => void; woken: Promise<void> } {
   let wake = () => {};
   const woken = new Promise<void>((resolve, reject) => {
@@ -77,17 +77,17 @@ function nextWakeUp(zk: ZooKeeper, signal: AbortSignal): { wake: () => void; wok
     const unsubscribe = zk.onState(() => wake());
     signal.addEventListener('abort', onAbort, { once: true });
   });
-  woken.catch(() => {}); // An abort while a read is under way is noticed by the next check of the signal.
+  woken.catch(() => {}); // The next check of the signal notices an abort during a read.
   return { wake, woken };
 }
 
-/** What to do while waiting. */
+/** Options of a wait. */
 export interface WaitOptions {
   readonly zk: ZooKeeper;
   readonly clock: Clock;
   /** Ends the wait by rejecting with its reason. */
   readonly signal: AbortSignal;
-  /** Called for each state of the request that is seen. */
+  /** Called with each state of the request that is read. */
   readonly onChange: (request: RequestRecord) => void;
 }
 

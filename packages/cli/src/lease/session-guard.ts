@@ -1,9 +1,9 @@
 import type { ZooKeeper } from '@nodepool/zk-protocol';
 import { CliError } from '../command/errors.js';
 
-/** Watches a session until told not to. */
+/** Watches a session until `end()`. */
 export interface SessionGuard {
-  /** Fires when the session is over, and with it every request and lock made in it. */
+  /** Fires when the session ends, and with it its requests and locks. */
   readonly lost: AbortSignal;
   end(): void;
 }
@@ -14,7 +14,7 @@ export function guardSession(zk: ZooKeeper): SessionGuard {
   const epoch = zk.sessionEpoch;
   const check = () => {
     if (zk.state !== 'LOST' && zk.sessionEpoch === epoch) return;
-    controller.abort(new CliError('The session with ZooKeeper is over; request and nodes are lost. Ask again'));
+    controller.abort(new CliError('The ZooKeeper session expired; request and nodes are lost. Try again'));
   };
   const end = zk.onState(check);
   check();

@@ -5,22 +5,21 @@ import type { CliContext } from '../command/context.js';
 import { askLaunchers, mergeAnswers } from '../explain/ask-launchers.js';
 import { findLauncherUrls } from '../connection/find-launchers.js';
 
-/** Most requests are served within this time. */
+/** Most requests are fulfilled sooner. */
 const FIRST_AFTER_MS = 3000;
 const AGAIN_AFTER_MS = 1000;
 
-/** Who waits, and for what. */
+/** The request that waits. */
 export interface WaitingReasonsOptions {
   readonly context: CliContext;
   readonly zk: ZooKeeper;
   readonly requestId: RequestId;
-  /** Called after three seconds, and again whenever the line is another one. */
+  /** Called after three seconds, and again whenever the line changes. */
   readonly say: (line: string) => void;
 }
 
 /**
- * Says what a request waits for, in the words of `nodepool explain`, for as long as it waits. Never fails:
- * the wait continues when no reason can be found.
+ * Says what a request waits for, as `nodepool explain` does, until it is ended. Never throws.
  * @returns a function that ends it
  */
 export function sayWaitingReasons(options: WaitingReasonsOptions): () => void {
@@ -34,7 +33,7 @@ export function sayWaitingReasons(options: WaitingReasonsOptions): () => void {
       const line = await findReason(options);
       if (!isEnded && line !== undefined && line !== last) say((last = line));
     } catch (error) {
-      logger.debug('Could not find out what the request waits for', { error });
+      logger.debug('Failed to find out why the request waits', { error });
     }
     if (!isEnded) cancel = clock.setTimer(AGAIN_AFTER_MS, () => void look());
   };
@@ -45,7 +44,7 @@ export function sayWaitingReasons(options: WaitingReasonsOptions): () => void {
   };
 }
 
-/** @returns `undefined` while no launcher answers, or when there is nothing left to say */
+/** @returns `undefined` while no launcher answers, and once the request is fulfilled or failed */
 async function findReason({ context, zk, requestId }: WaitingReasonsOptions): Promise<string | undefined> {
   const config = await loadIfPresent(context);
   const urls = await findLauncherUrls({ ...context, zk }, config?.webapp);

@@ -7,7 +7,7 @@ import { acquireNodes } from './acquire.js';
 import type { AcquireOptions } from './acquire.js';
 import type { Lease } from './lease.js';
 
-/** Giving nodes back must not hang when ZooKeeper is away: its end of the session does the same. */
+/** Time limit for returning nodes: without ZooKeeper, the end of the session returns them. */
 const RELEASE_TIMEOUT_MS = 5000;
 
 /** Lost nodes are not returned: their launcher deletes them. */
@@ -18,7 +18,7 @@ async function releaseInTime(context: CliContext, lease: Lease): Promise<void> {
   throw new CliError('ZooKeeper did not answer while returning the nodes; they are deleted when the session ends');
 }
 
-/** How the use of nodes ended matters more than a release that fails after it. */
+/** An error of `use` takes precedence over an error of the release. */
 async function useAndRelease<T>(
   context: CliContext,
   lease: Lease,
@@ -30,7 +30,7 @@ async function useAndRelease<T>(
     result = await use();
   } catch (error) {
     await releaseInTime(context, lease).catch((releaseError: unknown) =>
-      context.logger.debug('The nodes could not be returned', { error: releaseError }),
+      context.logger.debug('Failed to return the nodes', { error: releaseError }),
     );
     throw error;
   }
@@ -39,9 +39,9 @@ async function useAndRelease<T>(
 }
 
 /**
- * Acquires nodes, runs `use` with them, and returns them however `use` ends. Nothing is left behind on any way out:
- * request and locks belong to the session, which ends with this process at the latest.
- * @param onUnreturned - told why the nodes could not be returned after a use that went well
+ * Acquires nodes, runs `use` with them and returns them however `use` ends. Request and locks are ephemeral: they end with this
+ * process at the latest.
+ * @param onUnreturned - called with the error of a release that failed after a successful use
  * @returns what `use` returned
  */
 export async function withLease<T>(

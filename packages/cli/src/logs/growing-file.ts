@@ -13,7 +13,7 @@ export class GrowingFile {
     this.file = file;
   }
 
-  /** Hands over what has been added since the last call. @throws when the file cannot be read */
+  /** Passes the text that was added since the last call. @throws when the file cannot be read */
   async read(take: (text: string) => void): Promise<void> {
     await this.#readRest(take);
     const now = await stat(this.file).catch(noneIfAbsent); // between two files there may be none

@@ -34,7 +34,7 @@ describe('the journal', () => {
     expect(await readFile(args, 'utf8')).toBe('--no-pager --quiet -o cat -u nodepool-launcher\n');
   });
 
-  it('is followed until the person has seen enough', async () => {
+  it('is followed until the signal fires', async () => {
     const args = await journalctl(`cat '${file}'; exec sleep 600`);
     const enough = new AbortController();
     let text = '';
@@ -52,7 +52,7 @@ describe('the journal', () => {
     expect(await readFile(args, 'utf8')).toContain('-f -n all');
   });
 
-  it('that cannot be read is told with what journalctl says', async () => {
+  it('that cannot be read is reported with the error of journalctl', async () => {
     await journalctl('echo "no permission" >&2; exit 1');
 
     const reading = readJournal(false, () => {}, new AbortController().signal);

@@ -1,15 +1,15 @@
-/** Passes on the log entries that name an id, with the lines that belong to them, such as stacks of errors. */
+/** Keeps the log entries that contain an id, with their continuation lines, such as stack traces. */
 export class LineFilter {
   readonly #wanted: RegExp;
   readonly #write: (text: string) => void;
   #rest = '';
   #isWanted = false;
-  /** Lines passed on. */
+  /** Lines written. */
   count = 0;
 
   /** @param write - gets whole lines with their ends */
   constructor(id: string, write: (text: string) => void) {
-    // ids stand in brackets, in lists and behind equals signs; a part of a longer id is another one
+    // matches in brackets, lists and after equals signs, but not a part of a longer id
     this.#wanted = new RegExp(`(?<![\\w-])${id.replace(/[^\w]/g, '\\$&')}(?![\\w-])`);
     this.#write = write;
   }

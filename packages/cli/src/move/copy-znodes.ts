@@ -4,13 +4,13 @@ import type { StoredZnode } from '@nodepool/zk-protocol/embedded';
 import { CliError } from '../command/errors.js';
 import { ifPresent, inBatches, mapPipelined } from '../connection/fetch-records.js';
 
-/** Children that one transaction makes and deletes, to count a directory up. */
+/** Children that one transaction creates and deletes to advance the counter of a directory. */
 const COUNTED_AT_ONCE = 500;
 const OPEN = { permissions: 31, scheme: 'world', id: 'anyone' };
 
-/** Creates the znodes, parents before children. One that everybody may use gets the default ACL of the connection. */
+/** Creates the znodes, parents before children. A znode with an open ACL gets the default ACL of the connection. */
 export async function copyZnodes(zk: ZooKeeper, znodes: readonly StoredZnode[]): Promise<void> {
-  // The server carries out the requests of one session in their order, so that no parent is late.
+  // The server processes the requests of a session in order, so a parent is never late.
   await inBatches(znodes, (znode) => copyZnode(zk, znode));
   for (const { path, childrenCreated } of znodes) {
     if (!isLockDirectory(path)) await countUp(zk, path, childrenCreated);
@@ -37,7 +37,7 @@ async function copyZnode(zk: ZooKeeper, { path, data, acl }: StoredZnode): Promi
   }
 }
 
-/** The server numbers new children by how many a directory has had: numbers that were in use must not come again. */
+/** The server numbers new children by how many a directory has had: used numbers must not be reused. */
 async function countUp(zk: ZooKeeper, directory: string, wanted: number): Promise<void> {
   const stat = await zk.exists(directory);
   if (stat === undefined) throw new CliError(`${directory} is gone from the ensemble: something else writes to it`);

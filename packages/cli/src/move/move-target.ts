@@ -12,28 +12,28 @@ import type { StoredZnode } from '@nodepool/zk-protocol/embedded';
 import { CliError } from '../command/errors.js';
 import { ifPresent } from '../connection/fetch-records.js';
 
-/** There while a copy to the ensemble may be incomplete. */
+/** Exists while a copy to the ensemble may be incomplete. */
 const MARKER = `${NODEPOOL_ROOT}/moving`;
-/** How many znodes a message names. */
+/** Most znodes that a message names. */
 const NAMED = 3;
 
 /** The ensemble that a database is moved to. */
 export class MoveTarget {
   constructor(
     private readonly zk: ZooKeeper,
-    /** Of the move; marks what was copied by it. */
+    /** Id of the move; marks its copy. */
     private readonly id: string,
     private readonly servers: string,
   ) {}
 
-  /** How far this move has got: `none` for an ensemble that is free. @throws CliError when it holds data of others */
-  async progress(): Promise<'none' | 'begun' | 'complete'> {
+  /** Progress of this move; `none` for an unused ensemble. @throws CliError if it holds other data */
+  async progress(): Promise<'none' | 'started' | 'complete'> {
     const marker = await ifPresent(this.zk.getData(MARKER));
     const [id, state] = marker?.data.toString().split(' ') ?? [];
     if (id === this.id && state === 'complete') return 'complete';
     const occupants = await findOccupants(this.zk, NODEPOOL_ROOT);
     const isUsed = occupants.some(({ path, isEphemeral }) => isEphemeral || path === DATABASE_ID_PATH);
-    if (id === this.id && !isUsed) return 'begun';
+    if (id === this.id && !isUsed) return 'started';
     if (occupants.length === 0) return 'none';
     const names = occupants.slice(0, NAMED).map(({ path }) => path);
     throw new CliError(
@@ -43,7 +43,7 @@ export class MoveTarget {
     );
   }
 
-  /** Removes what an interrupted copy left, and marks the ensemble. */
+  /** Removes the remains of an interrupted copy, and marks the ensemble. */
   async begin(): Promise<void> {
     await this.zk.ensurePath(NODEPOOL_ROOT);
     if ((await this.zk.exists(MARKER)) === undefined) await this.zk.create(MARKER, `${this.id} begun`);
@@ -54,8 +54,7 @@ export class MoveTarget {
   }
 
   /**
-   * Creates the last znode, the id of the database, and marks the copy as complete. A service that was started before finds
-   * no id and makes one, and then takes no resource of the old database for its own.
+   * Creates the last znode, the id of the database, and marks the copy as complete. A service that was started before finds no id, makes a new one, and ignores the resources of the old database.
    */
   async complete(last: StoredZnode | undefined): Promise<void> {
     const operations: Operation[] = last ? [{ op: 'create', path: last.path, data: last.data }] : [];
@@ -87,8 +86,7 @@ export class MoveTarget {
   }
 
   /**
-   * Deletes the mark, and the id when it is that of the moved database: services that start there make a new one, and then
-   * take no resource of the moved database for their own.
+   * Deletes the mark, and the id when it is that of the moved database: services that start there make a new one, and ignore the resources of the moved database.
    */
   async giveUp(databaseId: string | undefined): Promise<void> {
     const operations: Operation[] = [];
@@ -104,7 +102,7 @@ function deletion(path: string, read: { readonly stat: { readonly version: numbe
   return read ? [{ op: 'delete', path, version: read.stat.version }] : [];
 }
 
-/** Records and registrations below a path, and what others have marked. Empty directories count for nothing. */
+/** Records, registrations and marks below a path; empty directories do not count. */
 async function findOccupants(zk: ZooKeeper, path: string): Promise<{ path: string; isEphemeral: boolean }[]> {
   const found = await ifPresent(zk.getChildren2(path));
   if (found === undefined) return [];

@@ -7,7 +7,7 @@ import { withZooKeeper } from '../connection/connection.js';
 import { isConfirmed } from '../terminal/confirm.js';
 import { MoveTarget } from './move-target.js';
 
-/** How the copy of a move is given up. */
+/** Options for giving up the copy of a move. */
 export interface UndoWork {
   readonly note: MoveNote;
   readonly dataDir: string;
@@ -20,7 +20,7 @@ export interface UndoWork {
 }
 
 /**
- * Takes the id of the database from the copy, so that one database alone has it.
+ * Deletes the database id from the copy, so that only one database has it.
  * @returns whether the embedded database may be used again
  * @throws {NodepoolError} services use the ensemble, or it cannot be reached
  */
@@ -45,7 +45,7 @@ async function giveUpReached(context: CliContext, work: UndoWork): Promise<boole
   const to = await configured();
   if (to !== note.to) {
     throw new CliError(
-      `cannot look whether services use ${note.to}: ${context.options.configFile} names ${to}. ` +
+      `cannot check whether services use ${note.to}: ${context.options.configFile} names ${to}. ` +
         'Name the configuration of the move with -c; or, once no service uses that ensemble, add --force',
     );
   }

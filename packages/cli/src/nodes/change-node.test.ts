@@ -30,7 +30,7 @@ it.each(['hold', 'delete'])('%s warns beside the output that it has done nothing
   const short = String(Number(id));
 
   expect((await call(command, '0000000099')).stderr).toContain(
-    'nodepool: nothing was done, as there is no node 0000000099\n',
+    'nodepool: nothing was done: there is no node 0000000099\n',
   );
   expect((await call(command, short)).stderr).toContain(`there is no node ${short}, did you mean ${id}?`);
 });
@@ -53,7 +53,7 @@ it.each([
     /metastatic provider "m" gives it back once .*configure it again.*delete the entry (\S+) in ZooKeeper and repeat/,
   ],
   ['something unknown', 'reservation', /if its owner is gone for good, delete the entry (\S+) in ZooKeeper and repeat/],
-])('says whose lasting lock %s has, and what ends it', async (_what, owner, remedy) => {
+])('says whose persistent lock %s has, and how to end it', async (_what, owner, remedy) => {
   const id = await get().createNode({ state: 'in-use' });
   const lock = new ZkLock(get().zk, nodeLockPath(id), { identifier: owner, ephemeral: false });
   await lock.acquire();
@@ -65,7 +65,7 @@ it.each([
   expect(refused.status).toBe(1);
   expect(refused.stderr).toMatch(
     new RegExp(
-      `Node ${id} is locked \\(state in-use, a lasting lock of "${owner}" since 20.*\\); gave up after 5 s\\. `,
+      `Node ${id} is locked \\(state in-use, a persistent lock of "${owner}" since 20.*\\); gave up after 5 s\\. `,
     ),
   );
   expect(refused.stderr).not.toContain('session 0x');

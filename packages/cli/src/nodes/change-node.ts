@@ -7,30 +7,30 @@ import type { CliContext } from '../command/context.js';
 import { printListing } from '../terminal/output.js';
 import { CliError } from '../command/errors.js';
 import { fetchNode, fetchNodeRow, ifPresent } from '../connection/fetch-records.js';
-import { describeLockHolder, findLockHolder, lastingLockRemedy } from '../lease/lock-holder.js';
+import { describeLockHolder, findLockHolder, persistentLockRemedy } from '../lease/lock-holder.js';
 import { lockNode } from '../lease/node-lock.js';
 import { whoAmI } from '../connection/who-am-i.js';
 
-/** How long to wait for another process to let go of the node. */
+/** How long to wait for the lock of a node. */
 const LOCK_TIMEOUT_MS = 5000;
 
-/** Says that there is no such node: a success, as scripts rely on it, unless they ask for more with `--strict`. */
+/** Reports an unknown node: a success, as scripts rely on it, except with `--strict`. */
 export async function reportMissing(context: CliContext, zk: ZooKeeper, id: string): Promise<void> {
   if (context.options.strict) throw new CliError(`Node id ${id} not found`);
   print(`Node id ${id} not found`);
   const known = (await ifPresent(zk.getChildren(NODES_ROOT))) ?? [];
   const padded = id.padStart(NODE_ID_DIGITS, '0');
-  // of other numbers any could be meant
+  // other numbers could mean any node
   const meant = known.includes(padded) ? `, did you mean ${padded}?` : '';
-  tell(`nodepool: nothing was done, as there is no node ${id}${meant}`);
+  tell(`nodepool: nothing was done: there is no node ${id}${meant}`);
 }
 
 const NODE_ID_DIGITS = 10;
 
-/** Another process keeps the lock of a node. */
+/** Another process holds the lock of a node. */
 export class NodeLockedError extends CliError {}
 
-/** Takes the lock of a node. @throws NodeLockedError that says who keeps it */
+/** Takes the lock of a node. @throws NodeLockedError that names the holder */
 export async function lockOrExplain(context: CliContext, zk: ZooKeeper, id: NodeId) {
   try {
     return await lockNode(zk, context.clock, id, { owner: whoAmI(), timeoutMs: LOCK_TIMEOUT_MS });
@@ -44,15 +44,15 @@ export async function lockOrExplain(context: CliContext, zk: ZooKeeper, id: Node
       holder && describeLockHolder(holder),
     ];
     const summary = `Node ${id} is locked (${facts.filter(Boolean).join(', ')}); gave up after ${LOCK_TIMEOUT_MS / 1000} s`;
-    const remedy = holder && lastingLockRemedy(holder);
+    const remedy = holder && persistentLockRemedy(holder);
     throw new NodeLockedError(remedy === undefined ? summary : `${summary}. ${remedy}`);
   }
 }
 
 /**
  * Changes one node under its lock and lists it.
- * @param change - what changes in the record as it is under the lock
- * @returns the node as it was stored; `undefined` when there is none of this id
+ * @param change - computes the changes from the locked record
+ * @returns the stored node; `undefined` if the id is unknown
  */
 export async function changeNode(
   context: CliContext,

@@ -33,7 +33,7 @@ describe('nodepool hold of a node that a job uses', () => {
     expect(status).toBe(0);
     expect(stdout).toContain(id);
     expect(stderr).toMatch(
-      /node \d+ is locked \(state in-use, held by session .*"zuul"\)\. It will be held when its use is over, until /,
+      /node \d+ is locked \(state in-use, held by session .*"zuul"\)\. It will be held after its use, until /,
     );
     expect(stderr).toContain('no registered launcher has the provider rack');
     expect(await read(id)).toMatchObject({ state: 'in-use', comment: null, holdExpirationMs: null });

@@ -10,10 +10,10 @@ import { personName } from '../connection/who-am-i.js';
 import { describeLockHolder, findLockHolder } from '../lease/lock-holder.js';
 import { printListing } from '../terminal/output.js';
 
-/** An order has an end, as nobody may remember it. */
+/** Every order has an end, as it may be forgotten. */
 const DEFAULT_HOLD_MS = 24 * 3_600_000;
 
-/** What the order says. */
+/** Options of an order. */
 interface HoldOrder {
   readonly forMs: number | undefined;
   readonly owner: string | undefined;
@@ -39,13 +39,13 @@ export async function orderHold(
   const holder = await findLockHolder(zk, node.id);
   const by = holder ? `, ${describeLockHolder(holder)}` : '';
   tell(
-    `nodepool: node ${node.id} is locked (state ${node.state}${by}). It will be held when its use is over, ` +
-      `until ${new Date(endTimeMs).toISOString()}; nodepool hold ${node.id} --cancel takes this order back`,
+    `nodepool: node ${node.id} is locked (state ${node.state}${by}). It will be held after its use, ` +
+      `until ${new Date(endTimeMs).toISOString()}; nodepool hold ${node.id} --cancel cancels this order`,
   );
   await warnOfOthers(context, zk, node);
 }
 
-/** Launchers of the original know no orders: they delete the node when they see it first. */
+/** Launchers of the original Nodepool ignore orders: one that sees the node first deletes it. */
 async function warnOfOthers(context: CliContext, zk: ZooKeeper, { provider, id }: NodeRecord): Promise<void> {
   const pools = (await fetchComponents({ ...context, zk }, 'pool')).filter(isPoolComponent);
   const own = pools.filter(({ providerName }) => providerName === provider);
@@ -62,7 +62,7 @@ async function warnOfOthers(context: CliContext, zk: ZooKeeper, { provider, id }
     );
 }
 
-/** Takes the order for a node back; a node that is held already stays so. @throws CliError there is none */
+/** Cancels the order for a node; a node that is held already stays held. @throws CliError there is none */
 export async function cancelHoldOrder(context: CliContext, id: NodeId): Promise<void> {
   await withZooKeeper(context, async (zk) => {
     if (!(await removeControl(zk, { kind: 'node', name: id })))

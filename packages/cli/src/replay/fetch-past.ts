@@ -6,10 +6,10 @@ import { CliError, describeError } from '../command/errors.js';
 import { whileBusy } from '../connection/while-busy.js';
 
 const ANSWER_MS = 10_000;
-/** A history has many pages, and what was read would be read again by the next attempt: a page is worth some patience. */
+/** Retry a page for long: a failed attempt would read all pages again. */
 const PATIENCE_MS = 60_000;
 
-/** The files that matter. */
+/** Time range to read. */
 export interface PastRange {
   readonly sinceMs: number;
   readonly untilMs: number;
@@ -21,7 +21,7 @@ interface Page {
   readonly next: string | null;
 }
 
-/** Adds what a folder or a launcher's web server has on record. @throws CliError */
+/** Adds the history of a folder or of a launcher's web server. @throws CliError */
 export async function fetchPast(past: Past, source: string, range: PastRange, clock: Clock): Promise<void> {
   try {
     if (/^https?:/.test(source)) await fromServer(past, source, range, clock);
@@ -44,7 +44,7 @@ async function fromFolder(past: Past, directory: string, { sinceMs, untilMs }: P
       for await (const text of readHistoryFile(file)) addLines(past, text.toString('utf8').split('\n'), file.beganMs);
     } catch (error) {
       const why = `${basename(file.path)} cannot be read: ${describeError(error)}`;
-      throw new CliError(`${why}; move it away to go on without it`, { cause: error });
+      throw new CliError(`${why}; move it away to continue without it`, { cause: error });
     }
   }
 }
@@ -65,7 +65,7 @@ async function fetchPage(target: URL, clock: Clock): Promise<Page> {
   if (response.status === 404) throw new CliError('it cannot list its history: an older launcher');
   if (!response.ok) throw new CliError(`it answered with status ${response.status}`);
   const body: unknown = await response.json();
-  if (!isPage(body)) throw new CliError('it answered something else than its history');
+  if (!isPage(body)) throw new CliError('its answer is not a history');
   return body;
 }
 

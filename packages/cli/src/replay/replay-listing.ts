@@ -5,7 +5,7 @@ import { durationText } from '@nodepool/core/service';
 type Side = 'recorded' | 'replayed';
 type Figure = keyof LabelFigures;
 
-/** Two columns of one figure: as it was, and as it would have been. */
+/** Two columns of one figure: recorded and replayed. */
 function pair(
   figure: Figure,
   header: string,

@@ -13,24 +13,24 @@ import type { GroupSignal } from './group-signals.js';
 const NOT_FOUND_STATUS = 127;
 const NOT_EXECUTABLE_STATUS = 126;
 const LOST_STATUS = 1;
-/** One wish to end may come as several signals: from the terminal, a supervisor, a parent that passes them on. */
-const SAME_WISH_MS = 200;
+/** One attempt to stop may arrive as several signals: from the terminal, a supervisor, a parent that forwards them. */
+const SAME_STOP_MS = 200;
 
 /** A command to run with nodes. */
 export interface ChildCommand {
   readonly program: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Directory of files for the command; removed with it when this process is killed. */
+  /** Directory of files for the command; removed if this process is killed. */
   readonly directory: string;
-  /** What is said when this process is killed. */
+  /** Printed if this process is killed. */
   readonly killedText: string;
-  /** Passes a signal on that was sent to this process alone; missing: the program gets it. @returns whether it was passed on */
+  /** Forwards a signal that was sent to this process alone; missing: to the program. @returns whether it was forwarded */
   readonly passSignal?: (signal: NodeJS.Signals) => Promise<boolean>;
 }
 
-/** What a command runs under. */
-export interface CommandSurroundings {
+/** Lease and signals that a command runs under. */
+export interface ChildContext {
   readonly clock: Clock;
   readonly lease: Pick<Lease, 'lost'>;
   readonly interrupts: Interrupts;
@@ -73,7 +73,7 @@ class Ending {
     this.#guard = guard;
   }
 
-  /** Only the first call counts. @param status - what the command then counts as ended with */
+  /** Only the first call counts. @param status - exit status to report */
   begin(why: string, status: number): void {
     if (this.#ending) return;
     tell(`nodepool: ${why}; ending the command`);
@@ -81,7 +81,7 @@ class Ending {
     this.#ending = this.#guard.end();
   }
 
-  /** To be called at the command's exit: waits until the rest of it has ended, too. @returns status, if it was begun */
+  /** Called at the command's exit: waits until its other processes have ended. @returns the status, if ending has started */
   async finish(): Promise<number | undefined> {
     await this.#ending;
     return this.#status;
@@ -89,18 +89,18 @@ class Ending {
 }
 
 /**
- * Ends the command when its nodes are lost, or when nothing would end it after us.
+ * Ends the command when its nodes are lost, or when its guard was killed.
  * @returns stops that
  */
-function endWhenLost(ending: Ending, guard: CommandGuard, lease: CommandSurroundings['lease']): () => void {
-  const why = 'the nodes are no longer ours: a lock or the session with ZooKeeper is gone';
+function endWhenLost(ending: Ending, guard: CommandGuard, lease: ChildContext['lease']): () => void {
+  const why = 'the nodes are lost: a lock or the ZooKeeper session is gone';
   const onLost = () => ending.begin(why, LOST_STATUS);
   lease.lost.addEventListener('abort', onLost, { once: true });
   guard.onKilled(() => ending.begin('the process that ends the command with nodepool was killed', LOST_STATUS));
   return () => lease.lost.removeEventListener('abort', onLost);
 }
 
-/** Passes the first signal on to the command, and ends it at the second one. @returns takes each signal */
+/** Forwards the first signal to the command, and ends it at the second one. @returns the receiver of signals */
 function signalReceiver(
   { passSignal }: ChildCommand,
   child: ChildProcess,
@@ -113,10 +113,10 @@ function signalReceiver(
     const nowMs = clock.now();
     void group.wasForGroup(signal as GroupSignal).then(async (forGroup) => {
       if (child.exitCode !== null || child.signalCode !== null) return;
-      // A program that reads from the terminal, such as a shell, may have an own use for each Ctrl-C.
+      // A program that reads from the terminal, such as a shell, may use each Ctrl-C itself.
       const isForCommand = forGroup && signal === 'SIGINT' && process.stdin.isTTY;
       if (!isForCommand) firstMs ??= nowMs;
-      if (!isForCommand && firstMs !== undefined && nowMs - firstMs > SAME_WISH_MS)
+      if (!isForCommand && firstMs !== undefined && nowMs - firstMs > SAME_STOP_MS)
         ending.begin('a second signal came', statusOf(null, signal));
       else if (!forGroup && (await passSignal?.(signal)) !== true) child.kill(signal);
     });
@@ -124,12 +124,11 @@ function signalReceiver(
 }
 
 /**
- * Runs a command while the nodes are held, and passes signals on that the command has not got by itself.
- * @returns its exit status as a shell would give it; 1 when it was ended because the nodes were lost meanwhile, and that of
- * the signal when a second one ended it
+ * Runs a command while the nodes are held, and forwards signals that the command has not received itself.
+ * @returns its exit status as a shell would give it; 1 if it was ended because the nodes were lost, and 128 + N if a second signal ended it
  * @throws the reason why it must not be started: an interrupt, or nodes that are lost already
  */
-export async function runChildCommand(command: ChildCommand, surroundings: CommandSurroundings): Promise<number> {
+export async function runChildCommand(command: ChildCommand, surroundings: ChildContext): Promise<number> {
   const guard = await CommandGuard.start(command.directory, command.env['PATH'], command.killedText);
   try {
     return await runGuarded(command, surroundings, guard);
@@ -138,15 +137,11 @@ export async function runChildCommand(command: ChildCommand, surroundings: Comma
   }
 }
 
-async function runGuarded(
-  command: ChildCommand,
-  surroundings: CommandSurroundings,
-  guard: CommandGuard,
-): Promise<number> {
+async function runGuarded(command: ChildCommand, surroundings: ChildContext, guard: CommandGuard): Promise<number> {
   const { clock, lease, interrupts } = surroundings;
   const group = await GroupSignals.start(clock);
   try {
-    // From here to the start nothing waits, so no signal and no loss can come between.
+    // Nothing waits from here to the start, so neither a signal nor a loss can come between.
     interrupts.signal.throwIfAborted();
     if (lease.lost.aborted) throw new CliError('The nodes were lost before the command could be started');
     const child = start(command, guard);

@@ -17,7 +17,7 @@ const PROGRAM = fileURLToPath(new URL('../../dist/run/command-guard-main.js', im
  * that no signal of the terminal reaches it, while the command stays in the terminal's foreground.
  */
 export class CommandGuard {
-  /** Environment of the command. It marks all processes that the command starts, also after their parents have ended. */
+  /** Environment of the command. It marks all its processes, also after their parents have ended. */
   readonly env: Readonly<Record<string, string>>;
   readonly #marker: string;
   readonly #process: ChildProcess;
@@ -36,7 +36,7 @@ export class CommandGuard {
   /**
    * Starts it.
    * @param directory - what it removes when this process is killed
-   * @param killedText - what it says then
+   * @param killedText - what it prints then
    * @throws CliError no process can be started
    */
   static async start(directory: string, path: string | undefined, killedText: string): Promise<CommandGuard> {
@@ -50,7 +50,7 @@ export class CommandGuard {
     } catch (error) {
       throw new CliError('Cannot start the process that ends the command with nodepool', { cause: error });
     }
-    guard.stdin?.on('error', () => {}); // it has ended: `onKilled` tells
+    guard.stdin?.on('error', () => {}); // it has ended: `onKilled` reports that
     return new CommandGuard(marker, guard);
   }
 
@@ -62,7 +62,7 @@ export class CommandGuard {
     this.#send(`command ${pid}`);
   }
 
-  /** Calls back when the guard was killed. */
+  /** Calls `report` if the guard is killed. */
   onKilled(report: () => void): void {
     void this.#ended.then(() => {
       if (!this.#isDismissed) report();

@@ -1,9 +1,9 @@
 import type { JsonObject } from '@nodepool/zk-protocol';
 import type { RunFiles } from './run-files.js';
 
-/** Linux takes 128 KiB in one variable; what is larger is in the file alone. */
+/** Linux limits one variable to 128 KiB; larger values are only in the file. */
 const LARGEST_VARIABLE = 100_000;
-/** All variables and arguments share 2 MiB on Linux and 1 MiB on macOS; most of it is left to others. */
+/** All variables and arguments share 2 MiB on Linux and 1 MiB on macOS; most of it is for other variables. */
 const MOST_FOR_FACTS = 300_000;
 
 const FACTS = [

@@ -16,7 +16,7 @@ while trapped=; do read -r line || [ "$trapped" ] || exit 0; done
 const SAME_SIGNAL_MS = 200;
 
 /**
- * Tells signals sent to the whole process group, such as Ctrl-C in a terminal, from those sent to this process alone.
+ * Distinguishes signals sent to the whole process group, such as Ctrl-C in a terminal, from those sent to this process alone.
  * Node does not say who sent a signal, so a second process of the group, a shell that only waits, reports what it gets.
  */
 export class GroupSignals {
@@ -30,11 +30,11 @@ export class GroupSignals {
     this.#shell = shell;
   }
 
-  /** Resolves once signals are told apart; without a shell, each is taken to be for this process alone. */
+  /** Resolves once signals can be distinguished; without a shell, each counts as sent to this process alone. */
   static async start(clock: Clock): Promise<GroupSignals> {
     const shell = spawn('/bin/sh', ['-c', SCRIPT], { stdio: ['pipe', 'pipe', 'ignore'] });
     const signals = new GroupSignals(clock, shell);
-    shell.stdin.on('error', () => {}); // it has ended already
+    shell.stdin.on('error', () => {}); // it has already ended
     const ended = new Promise((resolve) => shell.once('error', resolve).once('exit', resolve));
     shell.stdout.setEncoding('utf8');
     const ready = once(shell.stdout, 'data');

@@ -3,7 +3,7 @@ import { connectionDetails } from '../lease/connection-details.js';
 import { hostNames } from '../lease/host-names.js';
 import type { LeasedNode } from '../lease/lease.js';
 
-/** Without keys of its own, a node's keys are taken at the first connection. */
+/** A node without known keys is trusted at the first connection. */
 function sshArguments(node: NodeRecord, knownHostsFile: string): string {
   const checking = node.hostKeys.length > 0 ? 'yes' : 'accept-new';
   return `-o UserKnownHostsFile='${knownHostsFile}' -o StrictHostKeyChecking=${checking}`;
@@ -21,7 +21,7 @@ function groupName(label: string): string {
   return RESERVED_GROUPS.has(name) ? `_${name}` : name;
 }
 
-/** What Ansible would take for a template is marked as plain text: a cloud must not run code here by a host's name. */
+/** Marks text that Ansible would evaluate as a template as unsafe: a host name must not run code here. */
 function plain(value: Json): Json {
   if (typeof value === 'string') return /\{[{%#]/.test(value) ? { __ansible_unsafe: value } : value;
   if (Array.isArray(value)) return value.map(plain);

@@ -6,13 +6,13 @@ import { promisify } from 'node:util';
 export interface ProcessEntry {
   readonly pid: number;
   readonly parentPid: number;
-  /** When it started, in the system's own form: a pid that is used again has another one. */
+  /** Start time, in the system's own form: it tells a reused pid. */
   readonly started: string;
   /** Whether the variable looked for was in its environment when its program started. */
   readonly isMarked: boolean;
 }
 
-/** How processes are listed; tests use other ways. */
+/** Lists processes. */
 export type ReadProcesses = (marker: string) => Promise<ProcessEntry[]>;
 
 /** State of a process that has ended and whose parent has not asked for its status yet. */
@@ -29,7 +29,7 @@ export function readProcesses(marker: string): Promise<ProcessEntry[]> {
 }
 
 /**
- * A child as the process table has it, to be known again after its pid was given to another process.
+ * A child in the process table, with its start time, which tells it from a later process with its pid.
  * @returns `undefined` when it has ended
  */
 export async function findChild(
@@ -61,7 +61,7 @@ async function readProcess(pid: number, marker: string): Promise<ProcessEntry | 
   };
 }
 
-/** Empty for a process that has ended, and for what only another user may read. */
+/** Empty for a process that has ended, and for one of another user. */
 async function readText(path: string): Promise<string> {
   try {
     return await readFile(path, 'utf8');

@@ -6,7 +6,7 @@ import { describeNodes } from '../lease/describe-lease.js';
 import type { LeasedNode } from '../lease/lease.js';
 import { createInventory } from './inventory.js';
 
-/** Files a command gets beside its environment. */
+/** Files for a command, named in its environment. */
 export interface RunFiles {
   /** Holds all of them and nothing else. */
   readonly directory: string;
@@ -18,7 +18,7 @@ export interface RunFiles {
   remove(): Promise<void>;
 }
 
-/** What ssh takes as it is in `UserKnownHostsFile`: it splits at blanks, and expands `%` and `$`. */
+/** Paths that ssh takes literally in `UserKnownHostsFile`: it splits at blanks, and expands `%` and `$`. */
 const PLAIN_PATH = /^[\w./@:+-]+$/;
 
 /** `TMPDIR`, unless `ssh -o UserKnownHostsFile=` cannot name a file in it. */

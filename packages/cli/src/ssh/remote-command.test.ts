@@ -25,5 +25,5 @@ it('names both causes of a refused login: the key of the user, and that of the h
 
   expect(await remote.run(command, { clock: commandClock, lease, interrupts })).toBe(255);
 
-  expect(told.mock.calls.join('')).toMatch(/--identity names another one.*key of the host has changed/);
+  expect(told.mock.calls.join('')).toMatch(/--identity names another one.*host key has changed/);
 });

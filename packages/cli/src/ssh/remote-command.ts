@@ -1,13 +1,13 @@
 import { spawn } from 'node:child_process';
 import { tell } from '../command/context.js';
 import { runChildCommand } from '../run/child-command.js';
-import type { ChildCommand, CommandSurroundings } from '../run/child-command.js';
+import type { ChildCommand, ChildContext } from '../run/child-command.js';
 import type { RemoteNode } from './remote-node.js';
 import { END, LOGIN, RUN, SIGNAL } from './remote-scripts.js';
 
-/** What `ssh` ends with when it could not connect, when the connection broke, and when a signal ended the command. */
+/** Exit status of `ssh` when login failed, the connection broke, or a signal ended the command. */
 const SSH_FAILED = 255;
-/** A connection for a signal or for cleaning up may take that long. */
+/** Time limit for connections that pass a signal or clean up. */
 const UNATTENDED_MS = 15_000;
 
 /** A command on a node. */
@@ -15,12 +15,12 @@ export class RemoteCommand {
   readonly #node: RemoteNode;
   readonly #command: readonly string[];
   readonly #directory: string;
-  /** Something of it may be on the node. */
+  /** Processes or files of it may be on the node. */
   #isLeft = false;
 
   /**
    * @param command - empty: a login shell
-   * @param directory - where it runs, below the node's folder, or nothing
+   * @param directory - where it runs, below the node's folder; empty: the home directory
    */
   constructor(node: RemoteNode, command: readonly string[], directory: string) {
     this.#node = node;
@@ -29,30 +29,30 @@ export class RemoteCommand {
     this.#isLeft = directory !== '';
   }
 
-  /** What is run on this machine for it. */
+  /** The local command that runs it. */
   command(local: Pick<ChildCommand, 'env' | 'directory'>): ChildCommand {
     const passSignal = (signal: NodeJS.Signals) => this.#unattended(SIGNAL, signal.replace(/^SIG/, ''));
-    const killedText = `nodepool ssh was killed; ending its connection, but what runs on ${this.#node.where} may run on`;
+    const killedText = `nodepool ssh was killed; closing its connection; processes on ${this.#node.where} may continue`;
     return { program: 'ssh', args: this.#arguments(), passSignal, killedText, ...local };
   }
 
   /** Runs it. @returns its exit status; 255 when `ssh` failed */
-  async run(command: ChildCommand, surroundings: CommandSurroundings): Promise<number> {
+  async run(command: ChildCommand, surroundings: ChildContext): Promise<number> {
     const status = await runChildCommand(command, surroundings);
     if (status > 128) this.#isLeft = true;
     if (status !== SSH_FAILED) return status;
     const { status: interrupted } = surroundings.interrupts; // `ssh` answers Ctrl-C so as well
     if (interrupted === undefined) {
       tell(
-        `nodepool: ssh has failed (status ${SSH_FAILED}): it could not log in to ${this.#node.where}, or the connection broke. ` +
-          'Either the node takes none of the keys that ssh finds (--identity names another one), or the key of the host has changed ' +
-          'since the launcher scanned it: the launcher scans it again before its next use, so try again',
+        `nodepool: ssh failed (status ${SSH_FAILED}): it could not log in to ${this.#node.where}, or the connection broke. ` +
+          'Either the node accepts none of the keys that ssh finds (--identity names another one), or its host key has changed ' +
+          'since the launcher scanned it; the launcher scans it again before the next use, so try again',
       );
     }
     return interrupted ?? status;
   }
 
-  /** Ends what still runs of it on the node, and removes its files there. */
+  /** Ends its processes on the node, and removes its files there. */
   async end({ keepsFiles }: { keepsFiles: boolean }): Promise<void> {
     if (!this.#isLeft || keepsFiles) return;
     if ((await this.#unattended(END)) || this.#directory === '') return;
@@ -67,7 +67,7 @@ export class RemoteCommand {
     return this.#node.login(mode);
   }
 
-  /** Runs a script apart from the terminal, whose signals are for the command. @returns whether it succeeded */
+  /** Runs a script detached from the terminal, whose signals are for the command only. @returns whether it succeeded */
   #unattended(script: string, ...args: readonly string[]): Promise<boolean> {
     return new Promise((resolve) => {
       const options = { detached: true, stdio: 'ignore', timeout: UNATTENDED_MS } as const;

@@ -5,9 +5,9 @@ import { shellWord } from '../command/shell-word.js';
 import { connectionDetails } from '../lease/connection-details.js';
 
 const DEFAULT_PORT = 22;
-/** A node that answers no more is noticed after a minute. */
+/** Detects a dead node after a minute. */
 const LIVENESS = ['-o', 'ServerAliveInterval=15', '-o', 'ServerAliveCountMax=4'];
-/** For steps that nobody watches: they ask for no password, and give up. */
+/** For steps without a user: no password prompt, and a time limit. */
 const UNATTENDED = ['-o', 'BatchMode=yes', '-o', 'ConnectTimeout=5'];
 /** A shared connection could lead to the node that had this address before. */
 const OWN_CONNECTION = ['-o', 'ControlMaster=no', '-o', 'ControlPath=none'];
@@ -18,7 +18,7 @@ export type SshMode = 'terminal' | 'streams' | 'unattended';
 /** How to log in. */
 export interface SshLogin {
   readonly knownHostsFile: string;
-  /** File with a private key; `undefined`: what ssh finds. */
+  /** File with a private key; `undefined`: the defaults of ssh. */
   readonly identity: string | undefined;
 }
 
@@ -26,7 +26,7 @@ export interface SshLogin {
 export class RemoteNode {
   /** User, address and port, for people. */
   readonly where: string;
-  /** Folder in the home directory, for this use of the node alone. */
+  /** Folder in the home directory, unique to this use of the node. */
   readonly folder = `nodepool-ssh-${randomBytes(6).toString('hex')}`;
   readonly #options: readonly string[];
   readonly #address: string;

@@ -10,7 +10,7 @@ import { InterruptedError, SIGNALS } from '../terminal/interrupts.js';
 import type { RemoteNode } from './remote-node.js';
 import { NOTHING_TO_PACK, PACK, UNPACK } from './remote-scripts.js';
 
-/** `tar` says so of a file that changes while it is read. */
+/** Exit status of `tar` for a file that changed while it was read. */
 const TAR_WARNING = 1;
 
 interface Step {
@@ -33,16 +33,16 @@ function start(
     });
     child.once('close', (code, by) => resolve(code ?? 128 + (by === null ? 0 : constants.signals[by])));
   });
-  ended.catch(() => undefined); // reported by whoever awaits it
+  ended.catch(() => undefined); // reported where it is awaited
   return { child, ended };
 }
 
-/** A reader that ends early is told by its exit status. */
+/** If the reader ends early, its exit status says so. */
 async function pipe(from: ChildProcess, to: ChildProcess): Promise<void> {
   await pipeline(from.stdout as Readable, to.stdin as Writable).catch(() => undefined);
 }
 
-/** Ctrl-C reaches `ssh` and `tar` as well, and they may have ended before this process has noticed it. */
+/** Ctrl-C reaches `ssh` and `tar` too, and they may end before this process notices it. */
 function throwIfInterrupted(signal: AbortSignal, ...statuses: readonly number[]): void {
   signal.throwIfAborted();
   const name = SIGNALS.find((each) => statuses.includes(128 + constants.signals[each]));
@@ -50,7 +50,7 @@ function throwIfInterrupted(signal: AbortSignal, ...statuses: readonly number[])
 }
 
 /**
- * Copies what is in a directory of this machine to a directory below the node's folder.
+ * Copies the content of a local directory to a directory below the node's folder.
  * @throws CliError it could not be read, sent or unpacked; the signal's reason; InterruptedError a signal ended it
  */
 export async function copyTo(node: RemoteNode, source: string, target: string, signal: AbortSignal): Promise<void> {
@@ -64,7 +64,7 @@ export async function copyTo(node: RemoteNode, source: string, target: string, s
   if (packed > TAR_WARNING) throw new CliError(`Cannot copy all of ${source}: tar ended with status ${packed}`);
 }
 
-/** Where a file of a node is: relative to the directory of the command, or absolute. */
+/** Path of a file on a node: relative to the directory of the command, or absolute. */
 export interface RemoteFile {
   readonly directory: string;
   readonly name: string;
@@ -88,7 +88,7 @@ export async function fetchFrom(node: RemoteNode, file: RemoteFile, base: string
   const ssh = start('ssh', node.script('streams', PACK, base, directory, name), ['ignore', 'pipe'], signal);
   const output = ssh.child.stdout as Readable;
   await Promise.race([once(output, 'readable'), ssh.ended]);
-  const first = output.read() as Buffer | null; // nothing comes of a file that does not exist
+  const first = output.read() as Buffer | null; // a missing file sends nothing
   if (first !== null) output.unshift(first);
   const unpacked = first === null ? 0 : await unpack(ssh, name, signal);
   const packed = await ssh.ended;

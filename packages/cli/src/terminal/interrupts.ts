@@ -5,9 +5,9 @@ import { NodepoolError } from '@nodepool/zk-protocol';
 export const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 type InterruptSignal = (typeof SIGNALS)[number];
 
-/** The person, or the system, wants the command to end. */
+/** A signal interrupted the command. */
 export class InterruptedError extends NodepoolError {
-  /** Exit status shells expect of a process that a signal ended. */
+  /** Exit status of a process that a signal ended, as shells expect it. */
   readonly exitStatus: number;
 
   constructor(signal: InterruptSignal) {
@@ -17,8 +17,8 @@ export class InterruptedError extends NodepoolError {
 }
 
 /**
- * Turns signals into an abort, so that what was taken can be given back. A second signal ends the process at once: the
- * session then ends by itself, and with it every lock and request of ours.
+ * Turns signals into an abort, so that nodes can be returned. A second signal exits at once: locks and requests then end with the
+ * ZooKeeper session.
  */
 export class Interrupts {
   readonly #controller = new AbortController();
@@ -36,17 +36,17 @@ export class Interrupts {
     return this.#controller.signal;
   }
 
-  /** Exit status that stands for the last signal; `undefined` when there was none. */
+  /** Exit status of the last signal; `undefined` if there was none. */
   get status(): number | undefined {
     return this.#status;
   }
 
-  /** Hands signals to another receiver, e.g. a command that runs; `undefined` takes them back. */
+  /** Passes signals to a receiver, e.g. a running command, instead; `undefined` ends that. */
   divert(receiver: ((signal: NodeJS.Signals) => void) | undefined): void {
     this.#divert = receiver;
   }
 
-  /** Signals act as usual again. */
+  /** Restores the default action of signals. */
   dispose(): void {
     for (const signal of SIGNALS) process.off(signal, this.#onSignal);
     process.stdout.off('error', this.#onBrokenPipe);

@@ -83,7 +83,7 @@ describe.each(reading)('nodepool %s', (name) => {
     await get().registerRack(['small']);
   });
 
-  /** The names of its fields, as it tells them whoever asks for another. */
+  /** The names of its fields, which the error for an unknown field lists. */
   async function fields(): Promise<string[]> {
     const { status, stderr } = await call(...argv, '--fields', 'no-such-field');
     expect(status).toBe(2);

@@ -8,13 +8,13 @@ import { UsageError } from '../command/usage-error.js';
 
 type OutputContext = Pick<CliContext, 'options' | 'clock'>;
 
-/** Writes a value for programs: YAML where that is asked for, else JSON in the form all listings use. */
+/** Prints a value as YAML if requested, else as JSON in the form of all listings. */
 export function printValue({ options }: Pick<OutputContext, 'options'>, value: Json): void {
   if (options.format === 'yaml') process.stdout.write(forOutput(stringify(value, { lineWidth: 0 })));
   else print(toPythonJson(value));
 }
 
-/** Writes rows in the format, with the fields, the options ask for. @throws UsageError for an unknown field */
+/** Prints rows with the format and fields of the options. @throws UsageError for an unknown field */
 export function printListing<Row>(
   context: OutputContext,
   listing: Listing<Row>,
@@ -31,7 +31,7 @@ export function printListing<Row>(
   }
 }
 
-/** The rows as a table, with the fields and headers of the options; as wide as the terminal at most, unless the selection has a width. */
+/** The rows as a table, with the fields and headers of the options; fits the terminal unless the selection has a width. */
 export function tableOf<Row>(
   { options, clock }: OutputContext,
   listing: Listing<Row>,

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Overview, RequestLine } from './overview.js';
 import { renderSnapshot } from './render-snapshot.js';
-import type { LauncherView, Snapshot } from './snapshot.js';
+import type { LauncherView, Overview, RequestLine, Snapshot } from './snapshot.js';
 
 const NOW_MS = 1_600_000_000_000;
 const seconds = (ago: number) => NOW_MS / 1000 - ago;
@@ -48,19 +47,19 @@ function snapshot(views: readonly Partial<LauncherView>[], zooKeeperTrouble?: st
 const ALL = { columns: undefined, rows: undefined };
 const text = (shown: Snapshot) => renderSnapshot(shown, ALL).join('\n');
 
-describe('the picture', () => {
+describe('a snapshot', () => {
   it('has what is wrong, pools with quota and use, requests with reasons, launches, errors, and the health of providers', () => {
     expect(text(snapshot([{}]))).toBe(`nodepool top  12:26:40 UTC  1 of 1 launchers answer
 requests: 1 waiting, 0 accepted  nodes: 1 ready, 2 building
-WHAT IS WRONG
+PROBLEMS
   error  for 1 min 30 s  provider cloud  no route
 PROVIDERS
   cloud  failed  2 building  12 calls/min, 3 failed in the last hour  no route
 POOLS
   cloud/main  nl01  3 of 5  quota 6/8 cores  1 handled, 2 waiting  waits for capacity
-REQUESTS THAT WAIT
+WAITING REQUESTS
   200-1  small  1 min 35 s  waits for pool "cloud/main": it is full
-LAUNCHES UNDER WAY
+LAUNCHES IN PROGRESS
   0000000008  cloud/main  small  5.0 s
 ERRORS
   1 min 0 s ago  cloud 7  no host key`);
@@ -89,12 +88,12 @@ ERRORS
 
     expect(shown).toContain('0 of 1 launchers answer');
     expect(shown).toContain('! ZooKeeper: no connection for 4.0 s');
-    expect(shown).toContain('! http://nl01:8005 does not answer for 12.0 s: ECONNREFUSED');
-    expect(shown).toContain('what is below is from before');
+    expect(shown).toContain('! http://nl01:8005 has not answered for 12.0 s: ECONNREFUSED');
+    expect(shown).toContain('below is the last known state');
     expect(text(snapshot([]))).toContain('! No launcher is registered');
   });
 
-  it('shows no control characters of strangers', () => {
+  it('shows no control characters of untrusted text', () => {
     const errors = [{ time: null, text: 'bad \u001b[2J thing\n!' }];
 
     expect(text(snapshot([{ overview: overview({ errors }) }]))).toContain('bad  [2J thing !');
@@ -128,7 +127,7 @@ describe('a small terminal', () => {
     expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(columns);
   });
 
-  it('counts what it has no room for', () => {
+  it('counts the lines that it leaves out', () => {
     expect(renderSnapshot(many, { columns: 80, rows: 24 }).join('\n')).toMatch(/and \d\d more/);
   });
 });

@@ -1,28 +1,28 @@
 import { escapeControlCharacters } from '@nodepool/zk-protocol';
 import { durationText } from '@nodepool/core/service';
-import type { ConditionLine, ErrorLine, LaunchLine, PoolLine, ProviderLine, RequestLine } from './overview.js';
 import { join, type Joined, type Snapshot } from './snapshot.js';
+import type { ConditionLine, ErrorLine, LaunchLine, PoolLine, ProviderLine, RequestLine } from './snapshot.js';
 
-/** How much room there is; `undefined`: as much as is wanted. */
-export interface Room {
+/** Size of the terminal; `undefined`: unlimited. */
+export interface TerminalSize {
   readonly columns: number | undefined;
   readonly rows: number | undefined;
 }
 
 interface Section {
   readonly title: string;
-  /** What is said when there is nothing. */
+  /** Shown in place of lines if there are none. */
   readonly none: string;
   readonly lines: readonly string[];
 }
 
-/** Lines of one section where the room is not limited. */
+/** Lines of one section if the size is unlimited. */
 const MOST_LINES = 30;
 /** Fewer rows show the head alone, as far as it fits. */
 const FEWEST_ROWS = 8;
 
-/** The picture of one moment, line by line, no wider and no longer than the room. */
-export function renderSnapshot(snapshot: Snapshot, { columns, rows }: Room): string[] {
+/** The lines of one snapshot, cut to the size of the terminal. */
+export function renderSnapshot(snapshot: Snapshot, { columns, rows }: TerminalSize): string[] {
   const joined = join(snapshot);
   const head = headLines(snapshot, joined);
   const lines =
@@ -41,12 +41,12 @@ function headLines(snapshot: Snapshot, { nodes, waiting, pending }: Joined): str
   ];
   if (zooKeeperTrouble !== undefined) lines.push(`! ZooKeeper: ${zooKeeperTrouble}`);
   for (const { url, lost, overview } of launchers) {
-    if (lost) lines.push(`! ${url} does not answer for ${durationText((nowMs - lost.sinceMs) / 1000)}: ${lost.why}`);
+    if (lost) lines.push(`! ${url} has not answered for ${durationText((nowMs - lost.sinceMs) / 1000)}: ${lost.why}`);
     else if (overview && overview.not_ready.length > 0)
       lines.push(`! ${url} is not ready: ${overview.not_ready.join(', ')}`);
   }
   if (launchers.length === 0) lines.push('! No launcher is registered');
-  else if (answering.length === 0) lines.push('! No launcher answers; what is below is from before');
+  else if (answering.length === 0) lines.push('! No launcher answers; below is the last known state');
   return lines;
 }
 
@@ -55,14 +55,14 @@ function fitSections(snapshot: Snapshot, joined: Joined, rows: number | undefine
   const wanted = sections.map(({ lines }) => Math.min(MOST_LINES, Math.max(1, lines.length)));
   const given = rows === undefined ? wanted : share(wanted, rows - used - sections.length);
   return sections.flatMap(({ title, none, lines }, index) => {
-    const room = given[index] ?? 0;
-    if (room === 0) return rows !== undefined ? [] : [title];
-    if (lines.length <= room) return [title, ...(lines.length === 0 ? [`  ${none}`] : lines)];
-    return [title, ...lines.slice(0, room - 1), `  and ${lines.length - room + 1} more`];
+    const count = given[index] ?? 0;
+    if (count === 0) return rows !== undefined ? [] : [title];
+    if (lines.length <= count) return [title, ...(lines.length === 0 ? [`  ${none}`] : lines)];
+    return [title, ...lines.slice(0, count - 1), `  and ${lines.length - count + 1} more`];
   });
 }
 
-/** Gives each what it wants, as far as there is; who wants little gets all of it. */
+/** Shares rows fairly: sections that need few get all of them. */
 function share(wanted: readonly number[], total: number): number[] {
   const given = wanted.map(() => 0);
   for (let left = Math.max(0, total); left > 0;) {
@@ -82,11 +82,11 @@ function sectionsOf({ nowMs }: Snapshot, joined: Joined): Section[] {
   const age: Age = (time) => (time === null ? '' : durationText(Math.max(0, nowMs / 1000 - time)));
   const { conditions, providers, pools, requests, launches, errors } = joined;
   return [
-    { title: 'WHAT IS WRONG', none: 'nothing', lines: table(conditions.map((each) => conditionCells(each, age))) },
+    { title: 'PROBLEMS', none: 'nothing', lines: table(conditions.map((each) => conditionCells(each, age))) },
     { title: 'PROVIDERS', none: 'none', lines: table(providers.map(providerCells)) },
-    { title: 'POOLS', none: 'none is registered', lines: table(pools.map(poolCells)) },
-    { title: 'REQUESTS THAT WAIT', none: 'none', lines: table(requests.map((each) => requestCells(each, age))) },
-    { title: 'LAUNCHES UNDER WAY', none: 'none', lines: table(launches.map((each) => launchCells(each, age))) },
+    { title: 'POOLS', none: 'none registered', lines: table(pools.map(poolCells)) },
+    { title: 'WAITING REQUESTS', none: 'none', lines: table(requests.map((each) => requestCells(each, age))) },
+    { title: 'LAUNCHES IN PROGRESS', none: 'none', lines: table(launches.map((each) => launchCells(each, age))) },
     { title: 'ERRORS', none: 'none', lines: table(errors.map((each) => errorCells(each, age))) },
   ];
 }
@@ -128,7 +128,7 @@ function errorCells({ time, provider, node, text }: ErrorLine, age: Age): string
   return [time === null ? '' : `${age(time)} ago`, about, text];
 }
 
-/** Columns one below the other; control characters of strangers do not reach the terminal. */
+/** Aligns columns, and replaces control characters of untrusted text. */
 function table(rows: readonly (readonly string[])[]): string[] {
   const clean = rows.map((row) => row.map((cell) => cell.replace(/[\p{Cc}\p{Cf}]+/gu, ' ')));
   const widths: number[] = [];

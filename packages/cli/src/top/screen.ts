@@ -8,18 +8,18 @@ const REST_OF_SCREEN = '\u001b[J';
 const CTRL_C = '\u0003';
 const CTRL_Z = '\u001a';
 
-/** What a {@link Screen} needs of the process. */
+/** Terminal of a {@link Screen}, and its callbacks. */
 export interface ScreenOptions {
   readonly output: WriteStream;
   /** Keys are read where it is a terminal. */
   readonly input: ReadStream;
-  /** The person wants to leave. */
+  /** Called when the user quits. */
   readonly quit: () => void;
-  /** The picture has to be drawn anew: the size changed, or the terminal was somebody else's. */
+  /** Called to redraw after a resize, and when the stopped program continues. */
   readonly redraw: () => void;
 }
 
-/** A full-screen picture on a terminal that is left as it was found, however the program ends. */
+/** A full-screen view that restores the terminal however the program ends. */
 export class Screen {
   readonly #options: ScreenOptions;
   #isOpen = false;
@@ -39,7 +39,7 @@ export class Screen {
     input.resume();
   }
 
-  /** Draws over what was there, without a flicker. */
+  /** Redraws in place, without flicker. */
   draw(lines: readonly string[]): void {
     if (!this.#isOpen) return;
     const text = lines.map((line) => `${line}${REST_OF_LINE}`).join('\r\n');

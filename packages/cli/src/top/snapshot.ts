@@ -1,14 +1,92 @@
-import type {
-  ConditionLine,
-  ErrorLine,
-  LaunchLine,
-  Overview,
-  PoolLine,
-  ProviderLine,
-  RequestLine,
-} from './overview.js';
+/** Numbers by name. */
+export type Counts = Readonly<Record<string, number>>;
 
-/** What one launcher said last. */
+/** The part of a launcher's `/api/v1/overview` that is shown. */
+export interface Overview {
+  readonly hostname: string;
+  readonly status: string;
+  readonly not_ready: readonly string[];
+  readonly nodes: Counts;
+  readonly providers: readonly ProviderLine[];
+  readonly pools: readonly PoolLine[];
+  readonly requests: { readonly waiting: number; readonly pending: number; readonly shown: readonly RequestLine[] };
+  readonly errors: readonly ErrorLine[];
+  /** Missing: an older launcher. */
+  readonly conditions?: readonly ConditionLine[];
+}
+
+/** Something that is wrong now. */
+export interface ConditionLine {
+  readonly kind: string;
+  readonly name: string;
+  readonly type: string;
+  readonly severity: string;
+  readonly message: string;
+  readonly since: number;
+}
+
+/** A provider and its state. */
+export interface ProviderLine {
+  readonly name: string;
+  readonly state: string;
+  readonly error: string | null;
+  readonly nodes: Counts;
+  readonly local: boolean;
+  readonly api: { readonly calls_per_minute: number; readonly failed_last_hour: number };
+}
+
+/** A pool; only its own launcher knows the figures. */
+export interface PoolLine {
+  readonly provider: string;
+  readonly pool: string;
+  readonly hostname: string;
+  readonly paused: boolean;
+  readonly own: boolean;
+  readonly handling: number | null;
+  readonly waiting: number | null;
+  readonly max_servers: number | null;
+  readonly used: Counts | null;
+  readonly provider_used: Counts | null;
+  readonly provider_limits: Counts | null;
+}
+
+/** A request that is not fulfilled, and why. Times are UNIX times in seconds. */
+export interface RequestLine {
+  readonly id: string;
+  readonly state: string;
+  readonly labels: readonly string[];
+  readonly created_time: number | null;
+  readonly why: string;
+}
+
+/** A recent error. */
+export interface ErrorLine {
+  readonly time: number | null;
+  readonly provider?: string | null;
+  readonly node?: string | null;
+  readonly text: string;
+}
+
+/** A node that is being made. */
+export interface LaunchLine {
+  readonly id: string;
+  readonly provider: string | null;
+  readonly pool: string | null;
+  readonly labels: readonly string[];
+  readonly state_time: number;
+  readonly launch_error: string | null;
+}
+
+/** Whether an answer is the overview of a launcher. */
+export function isOverview(value: unknown): value is Overview {
+  if (typeof value !== 'object' || value === null) return false;
+  const { nodes, providers, pools, requests, errors } = value as Record<string, unknown>;
+  return (
+    Array.isArray(providers) && Array.isArray(pools) && Array.isArray(errors) && Boolean(nodes) && Boolean(requests)
+  );
+}
+
+/** The last answer of one launcher. */
 export interface LauncherView {
   readonly url: string;
   /** `undefined`: it has never answered. */
@@ -18,15 +96,15 @@ export interface LauncherView {
   readonly lost: { readonly sinceMs: number; readonly why: string } | undefined;
 }
 
-/** Everything that is shown at one moment. */
+/** The answers of all launchers at one moment. */
 export interface Snapshot {
   readonly nowMs: number;
   readonly launchers: readonly LauncherView[];
-  /** What is wrong with the connection to ZooKeeper; `undefined`: nothing. */
+  /** Problem of the connection to ZooKeeper, if there is one. */
   readonly zooKeeperTrouble: string | undefined;
 }
 
-/** The same of all launchers together. */
+/** The merged answers of all launchers. */
 export interface Joined {
   readonly nodes: Readonly<Record<string, number>>;
   readonly providers: readonly ProviderLine[];
@@ -39,7 +117,7 @@ export interface Joined {
   readonly errors: readonly ErrorLine[];
 }
 
-/** Puts together what launchers say: each knows its own pools and providers best, and all know all nodes and requests. */
+/** Merges the answers: each launcher knows its own pools and providers best; all know all nodes and requests. */
 export function join({ launchers }: Snapshot): Joined {
   const answering = launchers.filter(({ lost, overview }) => overview && !lost);
   const views = (answering.length > 0 ? answering : launchers).flatMap(({ overview, launches }) =>
@@ -64,7 +142,7 @@ export function join({ launchers }: Snapshot): Joined {
     requests: best(
       overviews.flatMap(({ requests }) => requests.shown),
       ({ id }) => id,
-      isFirstHand,
+      isFromDecidingLauncher,
     ),
     launches: [...new Map(views.flatMap(({ launches }) => launches).map((launch) => [launch.id, launch])).values()],
     conditions: best(
@@ -76,12 +154,12 @@ export function join({ launchers }: Snapshot): Joined {
   };
 }
 
-/** Whether the launcher that said so is the one that decides. */
-function isFirstHand({ why }: RequestLine): boolean {
+/** Whether the reason is from the launcher that decides. */
+function isFromDecidingLauncher({ why }: RequestLine): boolean {
   return !/another launcher|not answered yet/.test(why);
 }
 
-/** One of each key: the first that is told at first hand, else the first. */
+/** One item per key: the first good one, else the first. */
 function best<T>(items: readonly T[], keyOf: (item: T) => string, isGood: (item: T) => boolean): T[] {
   const found = new Map<string, T>();
   for (const item of items) {

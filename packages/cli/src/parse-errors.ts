@@ -13,15 +13,15 @@ const TOO_FEW = /^Not enough non-option arguments/;
 const NO_VALUE = /^Not enough arguments following: (\S+)$/;
 const MISSING = /^Missing required arguments?: (.*)$/;
 
-/** What is said of a command that there is not, and which one may have been meant. */
+/** Error text for an unknown command, with the name that was probably meant. */
 export function unknownCommandText(name: string, commands: Commands): string {
   const names = commands.map((each) => each.name);
   const meant = closestWord(name, names);
   return `unknown command ${name}${meant === undefined ? '' : `, did you mean ${meant}?`}`;
 }
 
-/** What yargs complains of, in one line that says what is expected. */
-export function complaintText(message: string, { argv, command }: FoundCommand, commands: Commands): string {
+/** Turns an error of yargs into one line that says what is expected. */
+export function parseErrorText(message: string, { argv, command }: FoundCommand, commands: Commands): string {
   return (
     describeUnknown(message, argv, command, commands) ??
     describeChoice(message, command) ??
@@ -31,13 +31,13 @@ export function complaintText(message: string, { argv, command }: FoundCommand, 
 }
 
 /**
- * What is said of an empty word, as a shell leaves it for a variable that is not set: it is no id, no name and no file.
- * @returns `undefined` when there is none
+ * Error text for an empty argument, as an unset shell variable leaves it.
+ * @returns `undefined` if no argument is empty
  */
 export function emptyWordText(command: Command, values: Values): string | undefined {
   const isEmpty = (name: string) => [values[name]].flat().includes('');
   if (Object.keys(command.positionals ?? {}).some(isEmpty))
-    return `${command.name} needs ${usageWords(command.usage)}, got an empty word: is a variable not set?`;
+    return `${command.name} needs ${usageWords(command.usage)}, got an empty argument: is a shell variable unset?`;
   for (const [name, { requiresArg, mayBeEmpty }] of optionsOf(command)) {
     if (requiresArg === true && mayBeEmpty !== true && isEmpty(name)) return `${dashed(name)} needs a value`;
   }
@@ -72,8 +72,8 @@ function describeUnknown(
 }
 
 /**
- * What is said of a command line whose own command is not after `--`: it is taken to begin after the first label.
- * @returns `undefined` when there is `--`, or nothing after the label
+ * Error text for a missing `--`: the command is assumed to begin after the first label.
+ * @returns `undefined` if there is `--`, or nothing after the label
  */
 function separatedText(argv: readonly string[], command: Command): string | undefined {
   if (argv.includes('--')) return undefined;

@@ -1,36 +1,35 @@
 import type { Clock, ZooKeeper } from '@nodepool/zk-protocol';
 import { describeError } from '../command/errors.js';
 import { durationText } from '@nodepool/core/service';
-import { isOverview, type LaunchLine, type Overview } from './overview.js';
-import type { LauncherView, Snapshot } from './snapshot.js';
+import { isOverview, type LaunchLine, type LauncherView, type Overview, type Snapshot } from './snapshot.js';
 
 const ANSWER_MS = 3_000;
 /** How often the registry is read again. */
 const REGISTRY_MS = 10_000;
 
-/** Where launchers are found. */
-export interface LookOptions {
+/** Where to find launchers. */
+export interface PollerOptions {
   readonly clock: Clock;
   /** Missing: only the given launchers are asked. */
   readonly zk?: Pick<ZooKeeper, 'state'>;
-  /** Addresses of the registered launchers; asked only while ZooKeeper is there. */
+  /** URLs of the registered launchers; called only while ZooKeeper is connected. */
   readonly findUrls: () => Promise<readonly string[]>;
 }
 
-/** Looks at all launchers again and again, and remembers what those said that do not answer any more. */
-export class Look {
-  readonly #options: LookOptions;
+/** Polls all launchers, and keeps the last answer of those that do not answer any more. */
+export class LauncherPoller {
+  readonly #options: PollerOptions;
   #urls: readonly string[] = [];
   #registryMs = -Infinity;
   #awaySinceMs: number | undefined;
   #views = new Map<string, LauncherView>();
 
-  constructor(options: LookOptions) {
+  constructor(options: PollerOptions) {
     this.#options = options;
   }
 
   /** Never rejects. */
-  async take(): Promise<Snapshot> {
+  async poll(): Promise<Snapshot> {
     const { clock } = this.#options;
     const zooKeeperTrouble = await this.#readRegistry();
     const views = await Promise.all(this.#urls.map((url) => this.#ask(url)));
@@ -38,18 +37,18 @@ export class Look {
     return { nowMs: clock.now(), launchers: views, zooKeeperTrouble };
   }
 
-  /** @returns what is wrong with ZooKeeper */
+  /** @returns a problem of ZooKeeper */
   async #readRegistry(): Promise<string | undefined> {
     const { clock, zk, findUrls } = this.#options;
     if (zk && zk.state !== 'CONNECTED') {
       this.#awaySinceMs ??= clock.now();
-      return `no connection for ${durationText((clock.now() - this.#awaySinceMs) / 1000)}; the launchers known before are asked`;
+      return `no connection for ${durationText((clock.now() - this.#awaySinceMs) / 1000)}; asking the launchers known before`;
     }
     this.#awaySinceMs = undefined;
     if (clock.now() - this.#registryMs < REGISTRY_MS) return undefined;
     try {
       const found = await findUrls();
-      // one that has just left the registry is worth a look until it is gone for good
+      // keep a launcher that has left the registry until it stops answering
       const leaving = this.#urls.filter((url) => !found.includes(url) && this.#views.get(url)?.lost === undefined);
       this.#urls = [...found, ...leaving];
       this.#registryMs = clock.now();

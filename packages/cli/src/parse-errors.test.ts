@@ -38,10 +38,10 @@ it.each([
 });
 
 it.each([
-  [['delete', ''], 'delete needs ID, got an empty word: is a variable not set?'],
-  [['request', 'small', ''], 'request needs LABEL..., got an empty word: is a variable not set?'],
-  [['explain', ''], 'explain needs [REQUEST], got an empty word: is a variable not set?'],
-  [['pool', 'pause', ''], 'pool needs ACTION NAME [NODES], got an empty word: is a variable not set?'],
+  [['delete', ''], 'delete needs ID, got an empty argument: is a shell variable unset?'],
+  [['request', 'small', ''], 'request needs LABEL..., got an empty argument: is a shell variable unset?'],
+  [['explain', ''], 'explain needs [REQUEST], got an empty argument: is a shell variable unset?'],
+  [['pool', 'pause', ''], 'pool needs ACTION NAME [NODES], got an empty argument: is a shell variable unset?'],
   [['list', '-c', ''], '-c needs a value'],
   [['list', '--state-dir='], '--state-dir needs a value'],
   [['logs', '--node', ''], '--node needs a value'],
