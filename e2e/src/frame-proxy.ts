@@ -14,8 +14,8 @@ function framed(...parts: readonly Buffer[]): Buffer {
 }
 
 /**
- * What becomes of the packet that was waited for: it goes on its way; or the connection breaks before it arrives; or
- * it arrives and the connection breaks before the answer does.
+ * Fate of the awaited packet: it is forwarded; the connection breaks before it arrives; or it arrives and the connection
+ * breaks before the answer does.
  */
 export type Verdict = 'forward' | 'cut' | 'lose-answer';
 

@@ -62,7 +62,7 @@ export abstract class Harness<Setup extends AnySetup> implements Ground {
   readonly #launchers: StartedLauncher<Setup>[] = [];
   readonly #clients: ZuulClient[] = [];
   readonly #proxies: FrameProxy[] = [];
-  /** Starts of launchers that may still be under way when a test ends. */
+  /** Launcher starts that may still be running when a test ends. */
   readonly #starting = new Set<Promise<LauncherProcess>>();
   #tests = 0;
 
@@ -155,7 +155,7 @@ export abstract class Harness<Setup extends AnySetup> implements Ground {
   async assertClean(timeoutMs = SOON_MS): Promise<void> {
     const deadline = Date.now() + timeoutMs;
     for (;;) {
-      // anew each time: a launcher may be killed or started meanwhile
+      // read again each time: a launcher may be killed or started meanwhile
       const setups = this.#launchers.filter(({ process }) => process.isRunning).map(({ setup }) => setup);
       const pools = setups.flatMap(({ providers }) => providers.flatMap((provider) => provider.pools));
       const found = await Promise.all([

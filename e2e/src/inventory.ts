@@ -48,7 +48,7 @@ interface FoundNodes {
   problems: string[];
 }
 
-/** All nodes, and what is wrong with those that somebody still uses or that cannot be read. */
+/** All nodes, and problems: nodes still in use, and records that cannot be read. */
 async function idleNodes(zk: ZooKeeper): Promise<FoundNodes> {
   const found: FoundNodes = { nodes: [], problems: [] };
   for (const nodeId of await children(zk, '/nodepool/nodes')) {

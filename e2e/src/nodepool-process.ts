@@ -92,8 +92,8 @@ export class NodepoolProcess {
   }
 
   /**
-   * Waits until the program sleeps, which it does when it has done all that a signal made it do: one that is only waiting
-   * for a processor does not sleep.
+   * Waits until the program sleeps, which means that it has handled all signals. A program that waits for a processor does
+   * not sleep.
    */
   async whenAsleep(): Promise<void> {
     for (let looks = 0; looks < LOOKS_ASLEEP && this.isRunning; await delay(5)) {

@@ -55,7 +55,7 @@ export class ServiceProcess {
     }
   }
 
-  /** Starts a program of ours that runs until it is ended; does not wait. @param program - its file */
+  /** Starts a Nodepool service without waiting for it to be ready. @param program - its file */
   static async start(
     program: string,
     { dir, name, config, env = {}, args = [] }: ServiceOptions,
@@ -77,7 +77,7 @@ export class ServiceProcess {
     return `${JSON.stringify({ webapp: { port, listen_address: '127.0.0.1' }, ...config }, undefined, 2)}\n`;
   }
 
-  /** Options with which other programs of ours find the same configuration and state. */
+  /** Options that point other Nodepool programs to the same configuration and state. */
   get commonOptions(): string[] {
     return commonOptions(this.configFile);
   }

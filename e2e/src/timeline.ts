@@ -14,7 +14,7 @@ interface Line {
   /** Comparable text of the time. */
   time: string;
   text: string;
-  /** It is told even if there are many lines after it. */
+  /** Kept even if many lines follow. */
   isLoud: boolean;
 }
 

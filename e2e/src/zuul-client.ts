@@ -96,7 +96,7 @@ export class ZuulClient {
     return { body: parseBody(data), version: stat.version };
   }
 
-  /** Scheduler: changes the relative priority, unless somebody works on the request. @returns whether it did */
+  /** Scheduler: changes the relative priority of an unlocked request. @returns whether it did */
   async revise(id: string, relativePriority: number): Promise<boolean> {
     const lock = new ZuulLock(this.zk, `/nodepool/requests-lock/${id}`);
     if (!(await lock.tryAcquire())) return false;

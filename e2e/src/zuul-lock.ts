@@ -93,7 +93,7 @@ export class ZuulLock {
     return true;
   }
 
-  /** Looks once; when somebody is ahead waits until that changes or the deadline has come. */
+  /** Checks once; if another contender is ahead, waits until that changes or the deadline passes. */
   async #isFirst(entry: string, deadline: number): Promise<boolean> {
     const names = await untilAnswered(this.zk, () => contenders(this.zk, this.root));
     const position = names.indexOf(entry.slice(this.root.length + 1));

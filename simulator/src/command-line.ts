@@ -1,10 +1,10 @@
 import { parseArgs } from 'node:util';
 import { INCIDENTS } from './year/incidents.js';
 
-/** The command line makes no sense. */
+/** The command line is not valid. */
 export class UsageError extends Error {}
 
-/** Runs seed after seed. */
+/** Options of a run over seeds. */
 export interface SeedsCommand {
   readonly kind: 'seeds';
   readonly from: number;
@@ -13,7 +13,7 @@ export interface SeedsCommand {
   readonly keepGoing: boolean;
 }
 
-/** Runs a year of incidents. */
+/** Options of a year of incidents. */
 export interface YearCommand {
   readonly kind: 'year';
   readonly seed: number;
@@ -26,10 +26,10 @@ export interface YearCommand {
 const SEEDS_ONLY = ['seeds', 'trace', 'keep-going'] as const;
 const YEAR_ONLY = ['only', 'most', 'one-launcher', 'min-ready'] as const;
 
-/** What `--only` takes. */
+/** Values of `--only`. */
 const KINDS = [...INCIDENTS.map(({ name }) => name), 'herd'];
 
-/** What `--help` prints. */
+/** Text of `--help`. */
 export const USAGE = `Usage: node simulator/dist/main.js [OPTION...]
 
 Runs launchers, ZooKeeper, clouds and clients on a virtual clock, and breaks them. A seed decides everything. Ends with
@@ -42,14 +42,14 @@ status 1 when something happened that never may.
   --year         a year of incidents instead, with steering and without (default: off)
   --only NAME    with --year: one kind of incident (default: all), of
                  ${KINDS.join(', ')}
-  --most N       with --year: so many incidents of each kind at the most (default: as many as a year has)
+  --most N       with --year: at most N incidents of each kind (default: as many as a year has)
   --one-launcher with --year: one launcher has all regions (default: each has its own)
   --min-ready N  with --year: standby nodes (default: 0)
   -h, --help     this text`;
 
 /**
  * Reads the command line.
- * @throws {UsageError} it cannot be understood
+ * @throws {UsageError} an unknown option or value
  */
 export function parseCommandLine(args: readonly string[]): SeedsCommand | YearCommand | { readonly kind: 'help' } {
   const values = parse(args);

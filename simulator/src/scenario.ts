@@ -30,7 +30,7 @@ export class Scenario {
   readonly orders: Orders;
   readonly chaos: Chaos;
   readonly images: ImageWriter;
-  /** `0`: held nodes stay until somebody deletes them. */
+  /** `0`: held nodes stay until they are deleted by hand. */
   readonly maxHoldAgeMs: number;
   readonly #world: World;
   readonly #random: Random;
@@ -128,7 +128,7 @@ export class Scenario {
     this.#addFleet(new MetastaticFleet(this.#world, 'slots', SLOT, SIZES, [...this.fleets]));
   }
 
-  /** A new cloud, or one that others use as well. */
+  /** A new cloud, or a shared one. */
   #someCloud(): SimulatedCloud {
     const [known] = this.#clouds.values();
     if (known && this.#random.chance(0.5)) return known;
@@ -145,7 +145,7 @@ export class Scenario {
   #setLabel(name: string): string {
     const random = this.#random;
     const minReady = random.chance(0.2) ? random.int(1, 3) : 0;
-    // Idle machines of one account make no room for another of the same cloud.
+    // Idle machines of one account free no capacity for another account of the same cloud.
     const mayIdle = this.fleets.length < 2 || this.#clouds.size === 0;
     const maxReadyAgeMs = !mayIdle || random.chance(0.2) ? random.int(20_000, 60_000) : 0;
     this.#labels.set(name, { name, minReady, maxReadyAgeMs });

@@ -4,12 +4,12 @@ import { cacheProblems } from './world/cache-check.js';
 import { Violation } from './world/violation.js';
 import { World } from './world/world.js';
 
-/** How one run ended. */
+/** Result of a run. */
 export interface RunResult {
   readonly seed: number;
-  /** Empty: all went as it should. */
+  /** Empty: the run passed. */
   readonly violations: readonly string[];
-  /** What happened, when a trace was asked for. */
+  /** Trace of the run, if requested. */
   readonly trace: readonly string[];
   readonly steps: number;
   readonly transactions: number;
@@ -19,12 +19,12 @@ export interface RunResult {
   readonly elapsedMs: number;
 }
 
-/** How much virtual time everything may take to come to rest once faults have ended. */
+/** Limit of the virtual time to settle after faults have ended. */
 const SETTLE_LIMIT_MS = 3_600_000;
-/** What launchers know of a cloud's limits may be this old. */
+/** Maximum age of the limits of a cloud in a launcher. */
 const LIMITS_LIFE_MS = 310_000;
 const PROBE_LIMIT_MS = 600_000;
-/** By then whoever was cut off or stalled is back. */
+/** After this time, disconnected and stalled processes are back. */
 const CALM_MS = 60_000;
 const LOOK_EVERY_MS = 2_000;
 const DRAIN_LIMIT_MS = 120_000;
@@ -70,7 +70,7 @@ async function settle(world: World, scenario: Scenario): Promise<void> {
   if (problems.length > 0) explain(world, scenario);
 }
 
-/** What the launchers themselves say about requests that are left. */
+/** Adds the launchers' explanations of remaining requests to the trace. */
 function explain(world: World, scenario: Scenario): void {
   for (const requestId of world.checker.requests.keys()) {
     for (const { name, running } of scenario.launchers) {
@@ -85,7 +85,7 @@ function explain(world: World, scenario: Scenario): void {
   }
 }
 
-/** What is drained ends without ready nodes, and stays so. */
+/** Checks that a drained provider loses its ready nodes and gets no new ones. */
 async function drain(world: World, { orders }: Scenario): Promise<void> {
   orders.drainOne();
   await world.run(DRAIN_LIMIT_MS, () => orders.undrained().length === 0);
@@ -94,7 +94,7 @@ async function drain(world: World, { orders }: Scenario): Promise<void> {
   orders.end();
 }
 
-/** Whatever happened before, an ordinary request is now served. */
+/** Checks that ordinary requests are served after all faults. */
 async function probe(world: World, scenario: Scenario): Promise<void> {
   const orphans = orphanedLocks(world.checker);
   await world.run(LIMITS_LIFE_MS);
@@ -110,7 +110,7 @@ async function probe(world: World, scenario: Scenario): Promise<void> {
   await settle(world, scenario);
 }
 
-/** What is not yet as it has to be when no request is open. */
+/** Differences from the state that is expected when no request is open. */
 function unsettled(world: World, scenario: Scenario): string[] {
   const { checker } = world;
   const problems: string[] = [];
@@ -136,7 +136,7 @@ function unsettled(world: World, scenario: Scenario): string[] {
   return problems;
 }
 
-/** Lock directories of requests that are gone, with what is in them. */
+/** Lock directories of deleted requests, with their entries. */
 function orphanedLocks({ locks, requests }: InvariantChecker): [root: string, entries: object][] {
   const isOrphan = (root: string) => !requests.has(root.slice(root.lastIndexOf('/') + 1));
   return [...locks].filter(([root]) => root.startsWith('/nodepool/requests-lock/') && isOrphan(root));

@@ -3,27 +3,27 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { LeanClient, type LeanNode } from './lean-client.js';
 import { percentiles, type Percentiles } from './process-usage.js';
 
-/** What the churn client is told, as JSON in its first argument. */
+/** Options of the churn client, passed as JSON in its first argument. */
 export interface ChurnOptions {
   connectString: string;
-  /** Nodes held all the time. */
+  /** Nodes held at any time. */
   nodes: number;
-  /** Nodes given back, and as many asked for anew. */
+  /** Nodes replaced a second. */
   perSecond: number;
   seconds: number;
 }
 
-/** What it reports when it is done. */
+/** Result of the churn client. */
 export interface ChurnResult {
   fulfilMs: Percentiles;
   takenBackMs: Percentiles;
   /** Nodes replaced. */
   replaced: number;
-  /** The most requests that waited at the same time. */
+  /** Greatest number of requests waiting at the same time. */
   mostWaiting: number;
 }
 
-/** Nodes asked for in one request while filling up. */
+/** Nodes in each request while filling up. */
 const NODES_PER_REQUEST = 10;
 const FILLING_IN_FLIGHT = 20;
 
@@ -39,7 +39,7 @@ async function fill(zk: ZooKeeper, nodes: number): Promise<LeanNode[]> {
   return held;
 }
 
-/** Replaces nodes at an even pace, however long each replacement takes. */
+/** Replaces nodes at a constant rate, independent of how long each replacement takes. */
 async function churn(client: LeanClient, held: LeanNode[], { perSecond, seconds }: ChurnOptions): Promise<ChurnResult> {
   const fulfilMs: number[] = [];
   const running = new Set<Promise<void>>();
@@ -53,9 +53,9 @@ async function churn(client: LeanClient, held: LeanNode[], { perSecond, seconds 
     held.push(...grant.nodes);
   };
   const begin = performance.now();
-  for (let begun = 0; begun < perSecond * seconds;) {
+  for (let started = 0; started < perSecond * seconds;) {
     const due = Math.min(perSecond * seconds, Math.floor(((performance.now() - begin) * perSecond) / 1000));
-    for (; begun < due; begun++) {
+    for (; started < due; started++) {
       const oldest = held.shift();
       if (!oldest) throw new Error('all nodes have been given back: the launcher is too slow');
       const run = replace(oldest).finally(() => running.delete(run));

@@ -1,14 +1,14 @@
-/** An elastic provider to measure: pools on the fake cloud, and slots on its nodes when asked for. */
+/** An elastic provider to measure: pools on the fake cloud, optionally with slots on its nodes. */
 export interface CloudSetup {
   /** Name of the provider. Default: `cloud`. */
   name?: string;
   /** `max-servers` of the pool. Default: no limit. */
   maxServers?: number;
-  /** Knobs of the cloud, as in `cloud-settings`. */
+  /** Settings of the cloud, as in `cloud-settings`. */
   settings?: Record<string, unknown>;
   /** Standby nodes of label `a`. */
   minReady?: number;
-  /** Label `slot` is cut from nodes of label `a`, so many from each. */
+  /** Number of slots of label `slot` on each node of label `a`. */
   slotsPerNode?: number;
 }
 

@@ -6,19 +6,19 @@ import { measureKilledLauncher } from './killed-launcher.js';
 import { measureManyInstances } from './many-instances.js';
 import { measureMinReady } from './min-ready.js';
 import { measureMirror } from './mirror.js';
-import { measureRoomAgain } from './room-again.js';
+import { measureLostInstance } from './lost-instance.js';
 import { measurePacking } from './packing.js';
 import { measureSeveralLaunchers } from './several-launchers.js';
 
-/** A measurement that ends in a few figures. */
+/** A measurement with a few figures as its result. */
 export interface Probe {
   name: string;
   run(options: { long: boolean }): Promise<Finding[]>;
 }
 
-/** What is to be known of elastic pools besides loads. */
+/** Measurements of elastic pools other than loads. */
 export const ELASTIC_PROBES: readonly Probe[] = [
-  { name: 'room again', run: () => measureRoomAgain(50) },
+  { name: 'lost instance', run: () => measureLostInstance(50) },
   { name: 'min-ready 1000', run: () => measureMinReady(1000) },
   { name: '10000 instances', run: ({ long }) => measureManyInstances(10_000, 100, long ? 600 : 30) },
   { name: 'gce', run: () => measureGce([10, 100, 300]) },

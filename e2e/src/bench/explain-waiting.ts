@@ -5,7 +5,7 @@ import { LeanClient } from './lean-client.js';
 import { percentiles } from './process-usage.js';
 import { withCloud } from './scenarios.js';
 
-/** How long `/explain` takes for one of so many waiting requests. */
+/** Latency of `/explain` for one of many waiting requests. */
 export async function measureExplain(waiting: number): Promise<Finding[]> {
   return withCloud({ maxServers: 1 }, async ({ connectString, subject }) => {
     const zk = await connect({ servers: connectString, sessionTimeoutMs: 30_000 });

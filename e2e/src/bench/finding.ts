@@ -1,9 +1,9 @@
-/** One figure that is not about a load. */
+/** One figure of a measurement that is not a load. */
 export interface Finding {
   what: string;
   value: number;
   unit: string;
-  /** What it should be. */
+  /** Target. */
   wanted?: string;
 }
 

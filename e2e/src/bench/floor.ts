@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { connect, type OperationResult, type ZooKeeper } from '@nodepool/zk-protocol';
 
 /**
- * The floor: answers each request for label `a` with the least ZooKeeper work the protocol allows, without any policy,
- * error handling or cache: the requests of one turn are read together, each takes two transactions, and one more takes its
- * node back. What a real launcher costs is measured against it.
+ * The baseline for a launcher: answers requests for label `a` with as little ZooKeeper work as the protocol allows, and
+ * without policy, error handling or cache. Reads the requests of one turn together, serves each with two transactions, and
+ * takes its node back with a third.
  */
 class Floor {
   readonly #zk: ZooKeeper;
@@ -36,7 +36,7 @@ class Floor {
     });
   }
 
-  /** Once for all requests that arrive in one turn. */
+  /** Collects the requests that arrive in one turn, to read them together. */
   #read(path: string): void {
     this.#arrived.push(path);
     if (this.#isReading) return;

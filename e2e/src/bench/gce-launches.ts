@@ -5,7 +5,7 @@ import { cpuMs } from './process-usage.js';
 const BOOT_MS = 2_000;
 const WRITES = ['Instances.Insert', 'Instances.Delete'];
 
-/** So many nodes at once on a Compute Engine that boots them in two seconds: how long, how much CPU, how many calls? */
+/** Launches nodes at once on a Compute Engine that boots them in 2 s: duration, CPU and number of calls. */
 export async function measureGce(amounts: readonly number[]): Promise<Finding[]> {
   const harness = await GceHarness.start();
   try {

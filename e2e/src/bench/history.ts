@@ -20,12 +20,12 @@ import type { Finding } from './finding.js';
 const REQUESTS = 100_000;
 /** Between two requests. */
 const STEP_MS = 10;
-/** When the steps of a request are due, counted in requests. */
+/** Offsets of the steps of a request, counted in requests. */
 const AFTER = { taken: 100, ready: 3_000, used: 60_000, gone: 62_000 };
 const POOL = { launcherId: 'nl01-PoolWorker.cloud-main', provider: 'cloud', pool: { name: 'main' } };
 const FULL = { rule: 'pool-full', text: 'provider "cloud": label "small" needs 1 instance, 0 free' };
 
-/** A clock that is moved on by hand. */
+/** A clock that the benchmark advances. */
 class StepClock implements Clock {
   #nowMs = 1_600_000_000_000;
   #timers: { readonly atMs: number; readonly fn: () => void }[] = [];
@@ -51,14 +51,14 @@ class StepClock implements Clock {
   }
 }
 
-/** Told of the life of requests. */
+/** Receives the events of requests. */
 interface Ears {
   readonly events: LauncherEvents;
   node: (change: RecordChange<NodeRecord>) => void;
   request: (change: RecordChange<RequestRecord>) => void;
 }
 
-/** CPU and bytes of the record for requests that wait for capacity, have a node made, and give it back after ten minutes. */
+/** CPU and bytes of the history for requests that wait for capacity, get a new node, and return it after ten minutes. */
 export async function measureHistory(): Promise<Finding[]> {
   const directory = await mkdtemp(join(tmpdir(), 'nodepool-bench-history-'));
   try {

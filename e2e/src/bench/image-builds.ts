@@ -16,7 +16,7 @@ const ROUNDS = 10;
 const LOOK_MS = 2;
 const PATIENCE_MS = 120_000;
 
-/** Takes the arguments of the build tool, makes one small file, and writes down when it began and ended. */
+/** Takes the arguments of the build tool, makes one small file, and records when it started and ended. */
 const TOOL = `#!/bin/sh
 began=$(date +%s%3N)
 while [ $# -gt 0 ]; do [ "$1" = -o ] && base=$2; shift; done
@@ -24,7 +24,7 @@ echo image > "$base.raw"
 echo "$began $(date +%s%3N)" > "$TIMES"
 `;
 
-/** From a request to the start of the build, and what a builder adds to the time of its tool, with 1,000 images. */
+/** Time from a request to the start of the build, and the builder's overhead over its tool, with 1,000 images. */
 export async function measureImageBuilds(): Promise<Finding[]> {
   const dir = await mkdtemp(join(tmpdir(), 'nodepool-bench-images-'));
   const server = await startEmbeddedServer({ dataDir: join(dir, 'zk') });

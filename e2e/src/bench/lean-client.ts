@@ -10,7 +10,7 @@ interface Answer {
   nodes: string[];
 }
 
-/** A node this client holds the lock of. */
+/** A node that this client has locked. */
 export interface LeanNode {
   node: string;
   entry: string;
@@ -27,21 +27,21 @@ export interface LeanGrant {
   nodes: LeanNode[];
 }
 
-/** What a load process reports, as JSON, when it is done. */
+/** Result of a load process, sent as JSON. */
 export interface LoadResult {
   requestsPerSecond: number;
   /** From the request's creation to the moment this client has read `fulfilled`. */
   fulfilMs: Percentiles;
-  /** From the unlocking of a used node to the moment its record is gone. */
+  /** From the unlocking of a used node to the deletion of its record. */
   takenBackMs: Percentiles;
   requests: number;
-  /** Requests whose node was made earlier than that of a request ahead of them. */
+  /** Requests whose node was made before that of an earlier request. */
   overtaking: number;
 }
 
 /**
  * Asks for nodes, uses and returns them like Zuul: one watch on all requests, every node locked with the kazoo recipe,
- * records read before and after locking. Never hands a node back unused.
+ * records read before and after locking. Never returns a node unused.
  */
 export class LeanClient {
   readonly #zk: ZooKeeper;
@@ -66,7 +66,7 @@ export class LeanClient {
     });
   }
 
-  /** Times of the returns since the last call, from unlocking a used node to its record being gone. */
+  /** Durations of returns since the last call, from unlocking a used node to the deletion of its record. */
   takeReturnTimes(): number[] {
     const times = this.#takenBackMs;
     this.#takenBackMs = [];
@@ -153,10 +153,10 @@ export class LeanClient {
   }
 }
 
-/** Nodes given out in one decision are made within this time, in any order. */
+/** Nodes of one decision are made within this time, in any order. */
 const SAME_TIME_MS = 20;
 
-/** How many requests got their node before one that stood ahead of them. */
+/** Number of requests that got their node before an earlier request did. */
 export function countOvertaking(grants: readonly LeanGrant[]): number {
   let latestMs = 0;
   let count = 0;

@@ -2,18 +2,18 @@ import { connect } from '@nodepool/zk-protocol';
 import { countOvertaking, LeanClient, type LeanGrant, type LoadResult } from './lean-client.js';
 import { percentiles } from './process-usage.js';
 
-/** What the load client is told, as JSON in its first argument. */
+/** Options of the load client, passed as JSON in its first argument. */
 export interface LoadOptions {
   connectString: string;
   labels: string[];
   inFlight: number;
   /** Requests measured. */
   requests: number;
-  /** Requests that run before, unmeasured. Default: a tenth of those measured. */
+  /** Requests before the measurement. Default: a tenth of those measured. */
   warmUp?: number | undefined;
 }
 
-/** Keeps so many requests in flight until so many have been served. */
+/** Serves `count` requests with `inFlight` of them at a time. */
 async function serveMany(client: LeanClient, inFlight: number, count: number): Promise<LeanGrant[]> {
   const grants: LeanGrant[] = [];
   let left = count;

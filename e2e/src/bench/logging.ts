@@ -8,7 +8,7 @@ import winston from 'winston';
 import type { Finding } from './finding.js';
 
 const LINES = 200_000;
-/** A busy launcher writes so many in one turn of its event loop. */
+/** Lines that a busy launcher writes in one turn of its event loop. */
 const LINES_A_TURN = 20;
 const FIELDS = { nodeId: '0000000007', provider: 'cloud-east', attempt: 2 };
 
@@ -19,7 +19,7 @@ interface Subject {
   close(): Promise<void> | void;
 }
 
-/** CPU of one line: of winston as it comes, of the launcher's logger, and of a line below its level. */
+/** CPU of one line: with plain winston, with the launcher's logger, and below its level. */
 export async function measureLogging(): Promise<Finding[]> {
   const dir = await mkdtemp(join(tmpdir(), 'nodepool-bench-log-'));
   const findings: Finding[] = [];

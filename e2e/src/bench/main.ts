@@ -100,11 +100,11 @@ const SCENARIOS: Scenario[] = [
   ...ELASTIC_SCENARIOS,
 ];
 
-/** What the launcher is to reach beside the floor of the same run. */
+/** Target of the launcher relative to the floor of the same run. */
 interface Goal {
-  /** Of its requests a second, in percent, at the least. */
+  /** Minimum requests a second, in percent. */
   share?: number;
-  /** Of its p50 and its CPU, times, at the most. */
+  /** Maximum p50 and CPU, as factors. */
   p50?: number;
   cpu?: number;
 }
@@ -116,7 +116,7 @@ const GOALS: Readonly<Record<string, Goal>> = {
   'elastic, 10 in flight': { share: 60 },
 };
 
-/** Scenarios whose CPU a request is shown beside that of another one. */
+/** Scenarios whose CPU for each request is compared with another one. */
 const CPU_BESIDE: readonly (readonly [name: string, base: string, wanted?: string])[] = [
   ['10 in flight, 5000 waiting', '10 in flight'],
   ['10 in flight, 10000 nodes', '10 in flight'],
@@ -198,7 +198,7 @@ const file = `${values.out}/${new Date().toISOString().replaceAll(':', '-')}.jso
 await writeFile(file, `${JSON.stringify({ measurements, findings, startMs, takeoverMs, idle }, undefined, 2)}\n`);
 console.log(`written: ${file}`);
 
-/** What is asked for on the command line. Ends the process when that is help, or what there is not. */
+/** Options of the command line. Prints usage and exits for `--help` and for unknown names. */
 function readOptions() {
   try {
     const { values: given } = parseArgs({

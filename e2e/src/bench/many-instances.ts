@@ -11,7 +11,7 @@ interface Sample {
   heap: number;
 }
 
-/** How often the launcher is looked at, at even distances. */
+/** Number of samples, evenly spaced. */
 const PARTS = 30;
 const THIRD = PARTS / 3;
 
@@ -25,7 +25,7 @@ async function sample(subject: Subject, seconds: number): Promise<Sample[]> {
   return samples;
 }
 
-/** What the launcher says its heap holds, garbage included: of several values the smallest is nearest to the truth. */
+/** Heap used by the launcher, garbage included: the smallest of several values is the best estimate. */
 async function heapMib(subject: Subject): Promise<number> {
   const text = await (await fetch(`${subject.url}/metrics`)).text();
   return Number(/^nodejs_heap_size_used_bytes (\S+)/m.exec(text)?.[1] ?? 0) / 1024 ** 2;
@@ -33,7 +33,7 @@ async function heapMib(subject: Subject): Promise<number> {
 
 const average = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
 
-/** Holds so many nodes and replaces some of them each second: does the launcher's work or memory grow? */
+/** Holds many nodes and replaces some each second, to see whether the launcher's CPU or memory grows. */
 export async function measureManyInstances(nodes: number, perSecond: number, seconds: number): Promise<Finding[]> {
   return withCloud({}, async ({ connectString, subject }) => {
     const options: ChurnOptions = { connectString, nodes, perSecond, seconds };
@@ -54,7 +54,7 @@ export async function measureManyInstances(nodes: number, perSecond: number, sec
   });
 }
 
-/** What the samples show. @param perPart - replacements between two samples */
+/** Findings from the samples. @param perPart - replacements between two samples */
 function findingsOf(samples: readonly Sample[], perPart: number, what: (text: string) => string): Finding[] {
   const cpu = samples.slice(1).map((after, i) => (after.cpu - (samples[i]?.cpu ?? 0)) / perPart);
   const rss = samples.map((one) => one.rss);

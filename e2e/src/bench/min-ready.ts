@@ -4,10 +4,10 @@ import type { Finding } from './finding.js';
 import { cpuMs } from './process-usage.js';
 import { withCloud } from './scenarios.js';
 
-/** Nothing may happen any more for so long before it counts as settled. */
+/** Time without changes after which the launcher has settled. */
 const QUIET_MS = 3_000;
 
-/** From the start of the launcher's process to so many standby nodes, none of them belonging to a request. */
+/** Time from the start of the launcher's process until all standby nodes are ready and no request is left. */
 export async function measureMinReady(count: number): Promise<Finding[]> {
   let beginMs = 0;
   const measured = withCloud(

@@ -5,7 +5,7 @@ import { cpuMs, rssMib } from './process-usage.js';
 import { withServer } from './scenarios.js';
 import { startLauncher, staticConfig } from './subjects.js';
 
-/** Nodes that all launchers together have. */
+/** Nodes of all launchers together. */
 const COUNTS = [10_000, 30_000, 100_000];
 const PER_TRANSACTION = 250;
 const IN_FLIGHT = 4;
@@ -15,8 +15,8 @@ const WANTED: Readonly<Record<number, { startMs: string; rss: string; idle: stri
 };
 
 /**
- * What a launcher costs that mirrors the nodes of many others: start, memory, and CPU when nothing happens. The nodes are as
- * a cloud's that are in use.
+ * Cost of mirroring the nodes of other launchers: start, memory, and CPU when nothing happens. The nodes look like nodes of
+ * a cloud in use.
  */
 export async function measureMirror(idleSeconds: number): Promise<Finding[]> {
   const findings: Finding[] = [];

@@ -3,7 +3,7 @@ import { LeanClient } from './lean-client.js';
 import type { Finding } from './finding.js';
 import { withCloud } from './scenarios.js';
 
-/** Holds so many slots at once: how many backing nodes carry them? */
+/** Number of backing nodes for many slots at once. */
 export async function measurePacking(slots: number, slotsPerNode: number): Promise<Finding[]> {
   return withCloud({ slotsPerNode }, async ({ connectString, cloud }) => {
     const zk = await connect({ servers: connectString, sessionTimeoutMs: 30_000 });

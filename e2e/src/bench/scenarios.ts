@@ -21,19 +21,19 @@ export interface Scenario {
   inFlight: number;
   requests: number;
   slots: Slots;
-  /** Requests for label `busy`, which has no slot free, that wait all the time. */
+  /** Number of waiting requests, for label `busy`, which has no free slot. */
   waiting?: number;
   /** Also measure the floor. Only for single-label scenarios. */
   floor?: boolean;
-  /** Requests that run before and are not measured. Default: beside the floor as many as are measured, else a tenth. */
+  /** Requests before the measurement. Default: as many as are measured if there is a floor, else a tenth. */
   warmUp?: number;
   /** Serve from this cloud instead of the slots. */
   cloud?: CloudSetup;
-  /** Requests a second the cloud can carry at the most. */
+  /** Requests a second that the cloud can carry. */
   capacityPerSecond?: number;
 }
 
-/** What was measured for one subject. */
+/** Results for one subject. */
 export interface Measurement extends LoadResult {
   scenario: string;
   subject: string;
@@ -43,11 +43,11 @@ export interface Measurement extends LoadResult {
   rssMib: number;
   /** Share of what the cloud can carry. */
   shareOfCapacity?: number | undefined;
-  /** The most instances the cloud had at the same time. */
+  /** Greatest number of instances in the cloud at the same time. */
   mostInstances?: number | undefined;
 }
 
-/** Starts a server for one measurement, so that none sees another's leavings. */
+/** Starts a server for one measurement, so that it starts empty. */
 export async function withServer<T>(
   kind: Scenario['server'],
   use: (connectString: string, dir: string) => Promise<T>,
@@ -69,7 +69,7 @@ async function startServer(kind: Scenario['server'], dataDir: string, javaOption
   return { connectString: `${server.host}:${server.port}`, stop: () => server.close() };
 }
 
-/** Starts a fake cloud and a launcher that uses it; `prepare` comes in between. */
+/** Starts a fake cloud, calls `prepare`, and starts a launcher that uses the cloud. */
 export async function withCloud<T>(
   setup: CloudSetup,
   use: (started: { connectString: string; subject: Subject; cloud: FakeCloudProcess }) => Promise<T>,
@@ -113,7 +113,7 @@ async function measureOnSlots(scenario: Scenario): Promise<Measurement> {
   });
 }
 
-/** Measures the launcher, and the floor when asked to. */
+/** Measures the launcher, and the floor if the scenario has one. */
 export async function measure(scenario: Scenario): Promise<Measurement[]> {
   const { cloud } = scenario;
   const results = [cloud ? await measureOnCloud(scenario, cloud) : await measureOnSlots(scenario)];
@@ -136,7 +136,7 @@ export async function measure(scenario: Scenario): Promise<Measurement[]> {
 async function measureSubject(scenario: Scenario, subject: Subject, connectString: string): Promise<Measurement> {
   const { labels, inFlight, requests } = scenario;
   const before = { traffic: { requests: 0, operations: 0, writes: 0 }, cpu: 0 };
-  // beside the floor, what counts is code that has been compiled: the floor is so small that it is so at once
+  // compare compiled code: the floor is so small that V8 compiles it at once
   const warmUp = scenario.warmUp ?? (scenario.floor ? requests : undefined);
   const options: LoadOptions = { connectString, labels, inFlight, requests, warmUp };
   const result = await runLoad<LoadResult>(options, async () => {
@@ -156,7 +156,7 @@ async function measureSubject(scenario: Scenario, subject: Subject, connectStrin
   };
 }
 
-/** Takes the only `busy` slot with one request and leaves `count` more waiting for it. */
+/** Takes the only `busy` slot with one request, and makes `count` requests wait for it. */
 async function fillQueue(connectString: string, count: number): Promise<void> {
   if (count === 0) return;
   const zk = await connect({ servers: connectString, sessionTimeoutMs: 30_000 });
@@ -183,7 +183,7 @@ async function fillQueue(connectString: string, count: number): Promise<void> {
   await zk.close();
 }
 
-/** How long requests of a lost launcher wait for another, in milliseconds. */
+/** Time that requests of a lost launcher wait for another one, in ms. */
 export async function measureTakeovers() {
   return withServer('zookeeper', async (connectString, dir) => {
     const subject = await startLauncher(dir, (port) => staticConfig(connectString, { a: 10 }, port));

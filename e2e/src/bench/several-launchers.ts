@@ -9,12 +9,12 @@ import { runLoad, startLauncher, staticConfig, type Subject } from './subjects.j
 
 const COUNTS = [1, 2, 4, 8];
 const IN_FLIGHT = 50;
-/** Requests for each launcher, and before those as many that are not measured as it takes to compile what runs often. */
+/** Requests for each launcher, after a warm-up that is long enough to compile the code. */
 const REQUESTS_EACH = 1500;
 const WARM_UP_EACH = 1000;
 const SLOTS = { a: 200 };
 
-/** What several launchers that share the work cost together. */
+/** Cost of several launchers together. */
 interface Shared {
   launchers: number;
   cpuMsPerRequest: number;
@@ -24,11 +24,11 @@ interface Shared {
   requestsPerSecond: number;
   p50: number;
   p99: number;
-  /** The smallest and the greatest share of the requests that one launcher served, as a part of an even one. */
+  /** Smallest and greatest number of requests that one launcher served, relative to the average. */
   shares: readonly [number, number] | undefined;
 }
 
-/** CPU and writes of 2, 4 and 8 launchers beside those of one: a cloud for each of them, and one static provider for all. */
+/** CPU and writes of 2, 4 and 8 launchers relative to one, with a cloud each and with one static provider for all. */
 export async function measureSeveralLaunchers(): Promise<Finding[]> {
   const findings: Finding[] = [];
   for (const kind of ['clouds', 'static'] as const) {
@@ -71,7 +71,7 @@ function* describe(kind: string, shared: Shared, one: Shared): Generator<Finding
 
 function measureClouds(launchers: number): Promise<Shared> {
   return withServer('zookeeper', async (connectString, dir) => {
-    // one for each, as each of them tells all its launchers of all its instances
+    // one for each launcher, as a cloud reports all instances to every client
     const clouds = new Map<string, FakeCloudProcess>();
     try {
       const served = new Map<string, Set<string>>();
@@ -143,7 +143,7 @@ async function measureTogether(
   }
 }
 
-/** What they have used so far, together. */
+/** CPU and ZooKeeper operations of all subjects so far. */
 async function usedBy(subjects: readonly Subject[]) {
   const cpu = await Promise.all(subjects.map(({ pid }) => cpuMs(pid)));
   const traffic = await Promise.all(subjects.map((subject) => subject.traffic()));

@@ -14,7 +14,7 @@ const here = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 export interface Traffic {
   requests: number;
   operations: number;
-  /** Of the operations, those that change something. */
+  /** Operations that change something. */
   writes: number;
 }
 
@@ -24,13 +24,13 @@ export interface Subject {
   readonly pid: number;
   /** From the start of the process to being ready. */
   readonly startMs: number;
-  /** Where its web server listens; the floor has none. */
+  /** Address of its web server; the floor has none. */
   readonly url?: string | undefined;
   traffic(): Promise<Traffic>;
   kill(signal?: NodeJS.Signals): Promise<void>;
 }
 
-/** Labels and how many static slots each has. */
+/** Number of static slots of each label. */
 export type Slots = Readonly<Record<string, number>>;
 
 /** Configuration with one static slot per host that is never contacted. */
@@ -129,7 +129,7 @@ async function whenReady(child: ChildProcess, url: string): Promise<void> {
     try {
       if ((await fetch(url)).ok) return;
     } catch {
-      // it does not listen yet
+      // not listening yet
     }
   }
   throw new Error('the launcher was not ready within 60 s');

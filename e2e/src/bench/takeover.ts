@@ -40,7 +40,7 @@ function pendingBody() {
 
 /**
  * From the end of a launcher's session to the moment the request it had accepted is fulfilled by another. The lost
- * launcher is played: a session that registers a pool, locks a request, makes it `pending`, and ends.
+ * launcher is simulated: a session that registers a pool, locks a request, makes it `pending`, and ends.
  */
 export async function measureTakeover(connectString: string, times: number): Promise<Percentiles> {
   const client = await connect({ servers: connectString, sessionTimeoutMs: 30_000 });

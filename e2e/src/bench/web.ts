@@ -27,13 +27,13 @@ const CONFIG = {
   ],
 };
 const JOBS = 100;
-/** Measured in turn, alone and beside calls; of the p99 of each the median counts, so that one bad moment does not. */
+/** Rounds, alternately alone and beside calls. The median of their p99 is robust against outliers. */
 const ROUNDS = 7;
 const CALLS_PER_SECOND = 20;
 const PAGES = 100;
 const IDLE_S = 30;
 
-/** What readers of the web cost: listings of 10,000 nodes, the status page with 5,000, and 100 open pages. */
+/** Cost of web clients: listings of 10,000 nodes, the status page with 5,000, and 100 open pages. */
 export async function measureWeb(): Promise<Finding[]> {
   const directory = await mkdtemp(join(tmpdir(), 'nodepool-bench-web-'));
   const launcher = await LauncherProcess.start(directory, 'web', CONFIG);
@@ -56,7 +56,7 @@ export async function measureWeb(): Promise<Finding[]> {
   }
 }
 
-/** Records of a provider that this launcher does not have, so that it ignores them. */
+/** Adds records of a provider that is not configured, so that the launcher ignores them. */
 async function addNodes(zk: ZooKeeper, count: number): Promise<void> {
   const record = encodeNode({
     ...newNode(
@@ -78,7 +78,7 @@ async function whenNodes(launcher: LauncherProcess, count: number): Promise<void
 async function measureListing(launcher: LauncherProcess): Promise<Finding> {
   const times: number[] = [];
   for (let n = 0; n < 15; n++) {
-    await delay(1_100); // answers are kept for a second
+    await delay(1_100); // answers are cached for a second
     const began = performance.now();
     await readAll(launcher, '/node-list');
     times.push(performance.now() - began);
@@ -87,7 +87,7 @@ async function measureListing(launcher: LauncherProcess): Promise<Finding> {
   return { what: '/node-list as JSON, 10,000 nodes, p50', value: p50, unit: 'ms', wanted: 'under 50' };
 }
 
-/** The body is taken as it comes and not parsed: what is measured is the launcher. */
+/** Reads the body without parsing it, to measure only the launcher. */
 function readAll(launcher: LauncherProcess, path: string): Promise<void> {
   return new Promise((resolve, reject) => {
     const headers = { accept: 'application/json' };
@@ -116,7 +116,7 @@ async function measureOtherWork(launcher: LauncherProcess, zk: ZooKeeper): Promi
   ];
 }
 
-/** How long a request takes, but for the slowest of a hundred. */
+/** Latency of a request, 99th percentile. */
 async function p99OfWork(client: ZuulClient): Promise<number> {
   const times: number[] = [];
   for (let n = 0; n < JOBS; n++) {
@@ -178,7 +178,7 @@ async function measureOpenPages(launcher: LauncherProcess): Promise<Finding[]> {
   const path = '/api/v1/events?types=overview';
   const pages = Array.from({ length: PAGES }, () => {
     const outgoing = httpGet({ port: launcher.webPort, host: '127.0.0.1', path, agent: false }, (r) => r.resume());
-    outgoing.on('error', () => undefined); // it is cut off at the end
+    outgoing.on('error', () => undefined); // destroyed at the end
     return outgoing;
   });
   const withPages = await idle();

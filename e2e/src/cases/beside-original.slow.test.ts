@@ -64,7 +64,7 @@ function runJobs(): { end: () => void; story: Promise<Story> } {
   return { end: () => requestor.child.stdin?.end(), story };
 }
 
-/** Host and slot number of every node record of ours. */
+/** Host and slot number of each node record that our launcher made. */
 async function ourSlots(): Promise<string[]> {
   const { zk } = get();
   const ids = await zk.getChildren('/nodepool/nodes');

@@ -160,7 +160,7 @@ afterAll(async () => {
 
 const TIMEOUT_MS = 2 * PATIENCE_MS + SOON_MS;
 
-it('a flavor that does not exist is told everywhere until it does', { timeout: TIMEOUT_MS }, async () => {
+it('reports a flavor that does not exist everywhere until it exists', { timeout: TIMEOUT_MS }, async () => {
   await agreeOn(['label sky/main/huge LabelUnusable FlavorMissing', 'label huge NotServed LabelUnavailable'], ['huge']);
 
   cloud.state.flavors.push({ id: 'f-9', name: 'm1.huge', vcpus: 8, ram: 16_384 });
@@ -168,7 +168,7 @@ it('a flavor that does not exist is told everywhere until it does', { timeout: T
   await allWell();
 });
 
-it('a refused password is told everywhere until it is right', { timeout: TIMEOUT_MS }, async () => {
+it('reports a refused password everywhere until it is right', { timeout: TIMEOUT_MS }, async () => {
   cloud.password = 'rotated';
   cloud.state.tokens.clear();
   await stirUp('sky');
@@ -182,7 +182,7 @@ it('a refused password is told everywhere until it is right', { timeout: TIMEOUT
   await allWell();
 });
 
-it('a provider that is down is told everywhere until it is up', { timeout: TIMEOUT_MS }, async () => {
+it('reports a provider that is down everywhere until it is up', { timeout: TIMEOUT_MS }, async () => {
   cloud.faults.push({ status: 503 });
   await stirUp('sky');
 
@@ -192,7 +192,7 @@ it('a provider that is down is told everywhere until it is up', { timeout: TIMEO
   await allWell();
 });
 
-it('a static host that is down is told everywhere until it is up', { timeout: TIMEOUT_MS }, async () => {
+it('reports a static host that is down everywhere until it is up', { timeout: TIMEOUT_MS }, async () => {
   await sshd.hosts[0]?.stop();
   await stirUp('rack');
 
@@ -202,7 +202,7 @@ it('a static host that is down is told everywhere until it is up', { timeout: TI
   await allWell();
 });
 
-it('a node that is stuck in deleting is told everywhere until it is gone', { timeout: TIMEOUT_MS }, async () => {
+it('reports a node stuck in deleting everywhere until it is gone', { timeout: TIMEOUT_MS }, async () => {
   const where = {
     provider: 'sky',
     pool: 'main',
@@ -222,7 +222,7 @@ it('a node that is stuck in deleting is told everywhere until it is gone', { tim
   await allWell();
 });
 
-it('a provider that drains is told everywhere until its nodes are gone', { timeout: TIMEOUT_MS }, async () => {
+it('reports a draining provider everywhere until its nodes are gone', { timeout: TIMEOUT_MS }, async () => {
   const nodes = JSON.parse(await nodepool('list', '--json')) as { id: string; provider: string }[];
   const { id = '' } = nodes.find(({ provider }) => provider === 'rack') ?? {};
   await nodepool('hold', id);

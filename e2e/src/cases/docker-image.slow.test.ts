@@ -73,7 +73,7 @@ function ownNpmrc(): Promise<string> {
 }
 
 it(
-  'is built by its own steps, runs as nobody special on a read-only file system, serves, and drains',
+  'is built by its own steps, runs without privileges on a read-only file system, serves, and drains',
   { timeout: LIMIT_MS },
   async () => {
     expect(recipe.from).toMatch(/^node:2\d-/);

@@ -97,7 +97,7 @@ async function startLauncher(url: string): Promise<ServiceProcess> {
   return launcher;
 }
 
-describe('a driver made by create-driver, as a package of somebody else', () => {
+describe('a driver made by create-driver, as a third-party package', () => {
   it('passes its own tests against packed core', async () => {
     const printed = await npm(template, 'test');
 

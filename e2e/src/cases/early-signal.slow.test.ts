@@ -11,7 +11,7 @@ export async function load(url, context, next) {
 const moduleOf = (text: string) => `data:text/javascript,${encodeURIComponent(text)}`;
 const REGISTER = moduleOf(`import { register } from 'node:module'; register(${JSON.stringify(moduleOf(HOOKS))});`);
 
-it.each(['launcher', 'builder'])('a %s that is told to reload before it is loaded starts all the same', (name) => {
+it.each(['launcher', 'builder'])('a %s that gets a reload signal before it is loaded starts all the same', (name) => {
   const program = fileURLToPath(new URL(`../../../packages/${name}/bin/nodepool-${name}.js`, import.meta.url));
 
   const { status, signal, stdout } = spawnSync(process.execPath, ['--import', REGISTER, program, '--version'], {

@@ -45,7 +45,7 @@ describe('a request beyond the quota', () => {
 
   it('that others leave of the cloud fails, for it would wait for nothing of ours', async () => {
     const zuul = await get().newClient();
-    const leak = () => get().cloud.call('leak', { metadata: { owner: 'somebody else' } }) as Promise<{ id: string }>;
+    const leak = () => get().cloud.call('leak', { metadata: { owner: 'another-user' } }) as Promise<{ id: string }>;
     const foreign = await Promise.all([leak(), leak(), leak()]);
     await get().launch(oneProvider({}, { cloudSettings: { quota: { instances: 2 } } }));
 
@@ -68,7 +68,7 @@ describe('several launchers', () => {
 
     await Promise.all(Array.from({ length: 40 }, () => serve(zuul)));
 
-    // each of them may decide on the same free room at the same moment, but they learn of each other within a round trip
+    // both may use the same free capacity at the same moment, but learn of each other within a round trip
     expect(get().cloud.most).toBeLessThanOrEqual(8);
   });
 

@@ -31,7 +31,7 @@ describe('min-ready', () => {
     expect(get().cloud.most).toBe(5);
   });
 
-  it('gives way to a request that has room for nothing else', async () => {
+  it('gives way to a request that fits nowhere else', async () => {
     get().standby = 1;
     const zuul = await get().newClient();
     const setup = oneProvider({ labels: ['small', 'big'], maxServers: 1 }, { labels: { small: { 'min-ready': 1 } } });

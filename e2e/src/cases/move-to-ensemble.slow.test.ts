@@ -250,7 +250,7 @@ describe('nodepool move-to-ensemble', () => {
     expect(await zk.exists('/nodepool/moving')).toBeUndefined();
   });
 
-  it('ends --undo with status 1 when nothing was moved, or nobody says yes', async () => {
+  it('ends --undo with status 1 when nothing was moved, or without confirmation', async () => {
     const { zk, run } = await prepare();
     const tooEarly = await run('--undo');
     await run();

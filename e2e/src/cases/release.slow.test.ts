@@ -150,7 +150,7 @@ describe('a release', () => {
     expect(await runRequest(await nodeOf(version))).toContain(`used v${version}`);
   });
 
-  it('makes a driver for somebody without a checkout', { timeout: 300_000 }, async () => {
+  it('makes a driver without a checkout', { timeout: 300_000 }, async () => {
     const author = await makeSite(join(folder, 'author'));
     await writeFile(join(author, '.npmrc'), registry.npmrc);
 

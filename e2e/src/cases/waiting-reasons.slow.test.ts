@@ -24,7 +24,7 @@ async function nodepool({ dir, zookeeper }: Installation, ...args: string[]): Pr
 describe('a person who waits for a static host', () => {
   const get = useStatic({ sshd: { count: 2, keyTypes: ['ed25519'] } });
 
-  it('is told what is wrong with it, by request and by explain', async () => {
+  it('learns the reason from request and explain', async () => {
     const [closed = 0] = await freePorts(1);
     const nowhere: SshHost = { ...get().host(0), address: NO_NAME };
     const shut: SshHost = { ...get().host(0), port: closed };
@@ -62,7 +62,7 @@ describe('a person who waits for a static host', () => {
 describe('a person who waits for a launch', () => {
   const get = useElastic();
 
-  it('is told how its attempts failed', async () => {
+  it('learns how its attempts failed', async () => {
     const provider = {
       name: 'cloud-one',
       pools: [{ labels: ['small'] }],

@@ -34,12 +34,12 @@ export function leftoverCases(get: () => OpenStackHarness): void {
   const makeVolume = async (metadata: Record<string, string>): Promise<string> =>
     idOf(await get().api.call('cinder', 'POST', await volumes(), { volume: { size: 1, metadata } }), 'volume');
 
-  describe('what is left', () => {
-    it('of ours is found and deleted, and nothing of others', async () => {
+  describe('leftovers', () => {
+    it('of Nodepool are found and deleted, and foreign resources are not', async () => {
       const label = { 'flavor-name': 'v1.small', 'boot-from-volume': true, 'volume-size': 1 };
       const port = { network_id: await networkId('private'), device_owner: 'compute:nova', device_id: randomUUID() };
       const foreign = await Promise.all([
-        makeServer({ nodepool_provider_name: 'somebody' }),
+        makeServer({ nodepool_provider_name: 'another' }),
         makeFloatingIp('web server'),
         makeVolume({ purpose: 'backup' }),
         get()
@@ -86,7 +86,7 @@ export function leftoverCases(get: () => OpenStackHarness): void {
       await expect(get().assertClean(60_000)).resolves.toBeUndefined();
     }, 240_000);
 
-    it('of ports, by a server of ours that is gone, is deleted, and no other port', async () => {
+    it('of ports, by a deleted server of Nodepool, are deleted, and no other port', async () => {
       const zuul = await get().newClient();
       const setup = OpenStackHarness.setup({ entry: { 'port-cleanup-interval': 5 } });
       await get().launch(setup);

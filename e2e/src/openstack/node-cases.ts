@@ -7,7 +7,7 @@ import { OpenStackHarness } from './openstack-harness.js';
 /** How many nodes; a hundred are what the time is measured for. */
 const COUNT = Number(process.env['NODEPOOL_OPENSTACK_NODES'] ?? 100);
 const PATIENCE_MS = 600_000;
-/** Orders that the bare script has under way, as many as the driver: Neutron answers more with errors on a busy machine. */
+/** Concurrent orders of the bare script, as many as the driver's: on a busy machine Neutron answers more with errors. */
 const AT_ONCE = 50;
 
 /** Many nodes at once, and beside them what a bare script needs for the same. */

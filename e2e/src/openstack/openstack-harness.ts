@@ -129,7 +129,7 @@ export class OpenStackHarness extends Harness<OpenStackSetup> {
     return file;
   }
 
-  /** Starts a builder and waits until it is ready. @param name - of its folder: one that had it before has left its files there */
+  /** Starts a builder and waits until it is ready. @param name - of its folder, which may hold files of an earlier builder */
   async startBuilder(setup: OpenStackSetup, name: string): Promise<ServiceProcess> {
     const dir = join(this.testDir, name);
     const env = { OS_CLIENT_CONFIG_FILE: this.cloud.cloudsFile, TMPDIR: dir };

@@ -20,7 +20,7 @@ const SHORT: readonly (readonly [QuotaName, number, PoolKeys])[] = [
 export function quotaCases(get: () => OpenStackHarness): void {
   describe('without quota', () => {
     it.each(SHORT)(
-      'for %s a request waits, and is served when there is room',
+      'for %s a request waits, and is served when there is capacity',
       async (name, limit, keys) => {
         const zuul = await get().newClient();
         await get().launch(OpenStackHarness.setup(keys)); // it has seen the limits as they were

@@ -45,7 +45,7 @@ export class Container {
     await mkdir(folder, { recursive: true });
     const script = join(folder, 'container.sh');
     await writeFile(script, scriptOf(folder, recipe, options));
-    // whoever is not root is it within a user namespace
+    // a user who is not root becomes root in a user namespace
     const user = process.getuid?.() === 0 ? [] : ['--user', '--map-root-user', '--map-auto'];
     const own = ['--mount', '--propagation', 'private', '--pid', '--fork', '--kill-child=KILL'];
     const child = spawn('unshare', [...user, ...own, '--', '/bin/sh', script], { stdio: ['ignore', 'pipe', 'pipe'] });
@@ -136,7 +136,7 @@ function mountLines({ usage }: ImageRecipe, mounts: Readonly<Record<string, stri
     if (word !== '-v') return [];
     const [, place = '', mode] = value.split(':');
     const source = mounts[place];
-    if (source === undefined) throw new Error(`what is to be at ${place}?`);
+    if (source === undefined) throw new Error(`no source for ${place}`);
     const owner = mode === 'ro' ? [] : [`chown --reference=root${place} ${quote(source)}`];
     const readOnly = mode === 'ro' ? [`mount -o remount,bind,ro root${place}`] : [];
     return [`mkdir -p root${place}`, ...owner, `mount --bind ${quote(source)} root${place}`, ...readOnly];

@@ -23,7 +23,7 @@ export interface ImageRecipe {
   readonly usage: readonly string[];
 }
 
-/** Instructions in their order; a line that ends with a backslash goes on. */
+/** Instructions in their order; a backslash at the end of a line continues it. */
 export function instructionsOf(text: string): Instruction[] {
   return text
     .replace(/^#.*\n/gm, '')

@@ -4,7 +4,7 @@ import type { SimulatedProcess } from '../world/process.js';
 import type { World } from '../world/world.js';
 import type { ZuulClient } from './zuul.js';
 
-/** What can go wrong, and how often. */
+/** Kinds of faults and their frequency. */
 export class Chaos {
   readonly #world: World;
   readonly #launchers: readonly SimulatedLauncher[];
@@ -33,7 +33,7 @@ export class Chaos {
     });
   }
 
-  /** No more faults; everybody who died comes back. */
+  /** Ends all faults and restarts dead processes. */
   end(): void {
     this.#isOver = true;
     for (const launcher of this.#launchers) launcher.start();
@@ -83,7 +83,7 @@ export class Chaos {
     process.link.break();
   }
 
-  /** No way back for a while, perhaps longer than the session lives. */
+  /** Cuts a process off, perhaps for longer than its session lives. */
   #outage(process: SimulatedProcess): void {
     const { random, clock, trace } = this.#world;
     const ms = random.exponential(8_000);

@@ -5,13 +5,13 @@ import type { SimulatedLauncher } from './launcher.js';
 import type { SimulatedProcess } from '../world/process.js';
 import type { World } from '../world/world.js';
 
-/** Who gives a request up cannot have heard of pools that are younger than this, if its own process stands still. */
+/** A stalled process may not have seen pools that are younger than this when it fails a request. */
 const NEWS_MS = 20_000;
-/** A pool that left so lately may be back: its launcher gets a new session. */
+/** A pool that left this recently may return: its launcher gets a new session. */
 const RETURN_MS = 20_000;
-/** A launcher that has just started gives others so long to register. */
+/** Time that a new launcher gives others to register. */
 const SETTLING_MS = 10_000;
-/** By then a reload is in force, although providers may take their time to start. */
+/** After this time a reload is in force, even if providers start slowly. */
 const RELOAD_MS = 60_000;
 
 /** A pool that is or was registered. */
@@ -22,7 +22,7 @@ interface Pool {
   leftMs: number | undefined;
 }
 
-/** Checks that no request is given up that a pool of a running launcher could serve and has not declined. */
+/** Checks that no request fails while a pool of a running launcher could serve it and has not declined it. */
 export class GivenUp {
   readonly #world: World;
   readonly #launchers: readonly SimulatedLauncher[];
@@ -58,7 +58,7 @@ export class GivenUp {
       if (declinedBy.includes(id ?? '') || !request.labels.every((label) => labels?.includes(label))) continue;
       const nowMs = this.#world.elapsedMs;
       if (leftMs !== undefined && (nowMs - leftMs > RETURN_MS || this.#cannotKnow(who, leftMs, request))) continue;
-      // one that it took out of its configuration and puts back: what it wrote meanwhile may still be on its way
+      // a pool that it removed and added again: earlier writes may still be in flight
       if (leftMs !== undefined && owner.name === who && isReloading(owner, nowMs)) continue;
       if (owner.name !== who && nowMs - sinceMs < NEWS_MS) continue;
       this.#violate(request, who, `${String(id)} of ${owner.name}`);
@@ -67,7 +67,7 @@ export class GivenUp {
     if (self && !self.isStopping) this.#checkOwn(request, self, declinedBy);
   }
 
-  /** It was not there yet when the pool left, and has waited for others as long as it must (ADR 0017). */
+  /** The launcher started after the pool had left, and has waited for others as long as it must (ADR 0017). */
   #cannotKnow(who: string, leftMs: number, { body }: RequestEntry): boolean {
     const { elapsedMs, clock } = this.#world;
     const startedMs = this.#launchers.find(({ name }) => name === who)?.startedMs ?? 0;
@@ -75,7 +75,7 @@ export class GivenUp {
     return startedMs > leftMs && (elapsedMs - startedMs >= SETTLING_MS || createdMs > startedMs);
   }
 
-  /** What stands in its own configuration a launcher knows, whatever the registry shows. */
+  /** A launcher knows its own configuration, whatever the registry shows. */
   #checkOwn(request: RequestEntry, launcher: SimulatedLauncher, declinedBy: readonly string[]): void {
     if (isReloading(launcher, this.#world.elapsedMs)) return;
     for (const [provider, pool] of poolsOf(launcher)) {

@@ -18,7 +18,7 @@ import type { World } from '../world/world.js';
 const IMAGES = ['debian', 'fedora'];
 const PROVIDER = 'account1';
 
-/** Writes what builders write about images. No label uses them: launchers only mirror the records. */
+/** Writes image records as builders do. No label uses them: launchers only mirror them. */
 export class ImageWriter {
   readonly #world: World;
   readonly #random: Random;
@@ -34,7 +34,7 @@ export class ImageWriter {
     this.#process = new SimulatedProcess(world, 'builder', world.server);
   }
 
-  /** Writes or deletes some record, after what was begun before. */
+  /** Writes or deletes a record, after earlier writes have ended. */
   writeAny(): void {
     const { zk } = this.#process;
     this.#writing = this.#writing
@@ -77,7 +77,7 @@ export class ImageWriter {
     this.#written.add(path);
   }
 
-  /** With all that is below it. */
+  /** Deletes a path recursively. */
   async #delete(zk: ZooKeeper, path: string): Promise<void> {
     for (const each of this.#written) if (each === path || each.startsWith(`${path}/`)) this.#written.delete(each);
     await zk.deleteRecursive(path);

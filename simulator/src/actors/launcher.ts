@@ -7,18 +7,18 @@ import { withCheckedLaunches } from '../world/limit-checks.js';
 import { SimulatedProcess } from '../world/process.js';
 import type { World } from '../world/world.js';
 
-/** A launcher that can crash and come back. */
+/** A launcher that can crash and restart. */
 export class SimulatedLauncher {
   #process: SimulatedProcess | undefined;
   #launcher: Launcher | undefined;
   #spec: ConfigSpec;
   /** It drains its pools. */
   isStopping = false;
-  /** When it first heard of each order of an operator. */
+  /** Time at which it first saw each operator order. */
   #heard = new Map<ControlRecord, number>();
-  /** When it was started last, ms since the begin. */
+  /** Time of its last start, in ms since the beginning. */
   startedMs = 0;
-  /** When the configuration changed last while it was running. */
+  /** Time of the last configuration change while it was running. */
   reloadedMs: number | undefined;
 
   constructor(
@@ -41,7 +41,7 @@ export class SimulatedLauncher {
     return this.#launcher;
   }
 
-  /** Orders of operators that it has heard of. */
+  /** Operator orders that it has seen. */
   orders(): { control: ControlRecord; heardMs: number }[] {
     return [...this.#heard].map(([control, heardMs]) => ({ control, heardMs }));
   }
@@ -70,7 +70,7 @@ export class SimulatedLauncher {
     launcher.onControlsChange(() => this.#hear(launcher.controls));
     launcher.start().catch((error: unknown) => {
       if (process.isDead) return;
-      // the service ends, and its supervisor starts it again
+      // the service exits, and its supervisor restarts it
       world.trace.add(name, () => `could not start: ${String(error)}`);
       this.crash();
       world.clock.setTimer(5_000, () => this.start());

@@ -13,7 +13,7 @@ import type { World } from '../world/world.js';
 
 const LOCK_LIMIT_MS = 5_000;
 
-/** Somebody with a command line. */
+/** An operator with a command line. */
 export class Operator {
   readonly #process: SimulatedProcess;
   readonly #world: World;
@@ -34,7 +34,7 @@ export class Operator {
     return this.#mark(id, 'hold');
   }
 
-  /** What is held is no longer wanted. */
+  /** Releases all held nodes. */
   async clearHeld(): Promise<void> {
     const held = [...this.#world.checker.nodes.values()].filter(({ state }) => state === 'hold');
     await Promise.all(held.map(({ id }) => this.deleteNode(id)));

@@ -16,10 +16,10 @@ import type { Random } from '@nodepool/core/testing';
 import type { World } from '../world/world.js';
 import type { SimulatedLauncher } from './launcher.js';
 
-/** What a launcher had begun when it heard of an order has its record by then. */
+/** After this time, launches from before an order have their records. */
 const GRACE_MS = 15_000;
 
-/** An operator who pauses, drains and limits; what is then launched all the same is a violation. */
+/** An operator who pauses, drains and limits. A launch against an order is a violation. */
 export class Orders {
   readonly #world: World;
   readonly #launchers: readonly SimulatedLauncher[];
@@ -27,7 +27,7 @@ export class Orders {
   readonly #labels: readonly string[];
   readonly #random: Random;
   readonly #process: SimulatedProcess;
-  /** By kind and name, what was given last and not taken back. */
+  /** Orders in force, by kind and name. */
   readonly #given = new Map<string, ControlRecord>();
   #drained: string | undefined;
   #written = Promise.resolve();
@@ -49,7 +49,7 @@ export class Orders {
     });
   }
 
-  /** Gives an order, which ends by itself or is taken back. */
+  /** Gives an order that expires or is withdrawn. */
   giveAny(): void {
     const random = this.#random;
     const mode = random.pick<ControlMode>(['pause', 'drain', 'limit']);
@@ -63,13 +63,13 @@ export class Orders {
     if (!endsItself) this.#world.clock.setTimer(lastsMs, () => this.#takeBack(control));
   }
 
-  /** Nothing is ordered any more. */
+  /** Withdraws all orders. */
   end(): void {
     this.#drained = undefined;
     for (const control of [...this.#given.values()]) this.#takeBack(control);
   }
 
-  /** Has one provider drained, when nothing else is under way. */
+  /** Drains one provider while nothing else is in progress. */
   drainOne(): void {
     const [fleet] = this.#fleets.filter(({ driver }) => driver.capabilities.launches);
     this.#drained = fleet?.name;
@@ -103,7 +103,7 @@ export class Orders {
     return control;
   }
 
-  /** Unless somebody has ordered something else meanwhile. */
+  /** Withdraws an order, unless a newer one has replaced it. */
   #takeBack(control: ControlRecord): void {
     const key = `${control.kind} ${control.name}`;
     if (this.#given.get(key) !== control) return;
@@ -112,7 +112,7 @@ export class Orders {
     this.#write(() => removeControl(this.#process.zk, control));
   }
 
-  /** One after another: what is being given cannot be taken back yet. */
+  /** Writes orders one after another, so that an order exists before it is withdrawn. */
   #write(write: () => Promise<unknown>): void {
     this.#written = this.#written.then(write).then(
       () => {},

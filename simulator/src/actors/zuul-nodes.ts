@@ -17,20 +17,20 @@ import type { Trace } from '../world/trace.js';
 
 const LOCK_LIMIT_MS = 30_000;
 
-/** A node whose lock the client holds. */
+/** A node that the client has locked. */
 export interface HeldNode {
   node: NodeRecord;
   readonly lock: ZkLock;
 }
 
-/** What a job does with its nodes. */
+/** Use of nodes by a job. */
 export interface NodeUse {
   readonly useMs: number;
-  /** For how long the nodes are kept for a human afterwards; `undefined`: not at all. */
+  /** Time for which a person keeps the nodes afterwards; `undefined`: not at all. */
   readonly holdMs: number | undefined;
 }
 
-/** The nodes of one job: takes them, uses them and gives them back, as Zuul's executor does. */
+/** The nodes of one job: locks, uses and returns them, as Zuul's executor does. */
 export class ZuulNodes {
   readonly #process: SimulatedProcess;
   readonly #name: string;
@@ -43,7 +43,7 @@ export class ZuulNodes {
     this.#trace = trace;
   }
 
-  /** Locks every node. @returns `undefined` when one was taken by another; then none is locked */
+  /** Locks every node. @returns `undefined` if another client took one; then none is locked */
   async accept(request: RequestRecord): Promise<HeldNode[] | undefined> {
     const { zk, clock } = this.#process;
     const held: HeldNode[] = [];
@@ -70,7 +70,8 @@ export class ZuulNodes {
   async #readOwn(id: NodeId, request: RequestRecord): Promise<NodeRecord> {
     const { data, stat } = await this.#process.zk.getData(nodePath(id));
     const node = decodeNode(id, data, stat, this.#process.clock.now());
-    if (node?.allocatedTo !== request.id) throw new Error(`node ${id} is not ours: ${String(node?.allocatedTo)}`);
+    if (node?.allocatedTo !== request.id)
+      throw new Error(`node ${id} is not allocated to the request: ${String(node?.allocatedTo)}`);
     return node;
   }
 
@@ -90,7 +91,7 @@ export class ZuulNodes {
     await Promise.all(held.map((item) => this.#releaseHeld(item)));
   }
 
-  /** Zuul gives up a node whose lock it has lost. */
+  /** Zuul abandons a node after losing its lock. */
   async #store(item: HeldNode, changes: NodeFields): Promise<void> {
     const { zk, clock } = this.#process;
     for (let attempt = 0; item.lock.held && attempt < 5; attempt++) {

@@ -20,10 +20,10 @@ import type { World } from '../world/world.js';
 import { ZuulNodes, type NodeUse } from './zuul-nodes.js';
 
 const LEAK_CHECK_MS = 30_000;
-/** A change that no watch reports is noticed after about this time. */
+/** A missed change is noticed after about this time. */
 const LOOK_AGAIN_MS = 60_000;
 
-/** What one job asks for and how it behaves. */
+/** Requests and behaviour of one job. */
 export interface JobPlan extends NodeUse {
   readonly labels: readonly string[];
   readonly priority: number;
@@ -34,14 +34,14 @@ export interface JobPlan extends NodeUse {
   readonly reviseAfterMs: number | undefined;
 }
 
-/** How a request was answered. */
+/** Outcome of a request. */
 export interface Answer {
-  /** Otherwise it has failed. */
+  /** `false`: it failed. */
   readonly isFulfilled: boolean;
   readonly waitedMs: number;
 }
 
-/** Asks for nodes, uses them and gives them back, as Zuul does. Can crash and come back without memory. */
+/** Requests, uses and returns nodes as Zuul does. Can crash and restart without memory. */
 export class ZuulClient {
   readonly #world: World;
   readonly #name: string;
@@ -53,7 +53,7 @@ export class ZuulClient {
   done = 0;
   fulfilled = 0;
   failed = 0;
-  /** Told of each answer. */
+  /** Called with each outcome. */
   onAnswer: ((answer: Answer) => void) | undefined;
 
   constructor(world: World, name: string) {
@@ -73,7 +73,7 @@ export class ZuulClient {
     void this.#deleteLeaked(process);
   }
 
-  /** Everything it held is left to its session's end, its requests to the next start. */
+  /** Its locks expire with its session; the next start deletes its requests. */
   crash(): void {
     if (!this.#process) return;
     this.#world.trace.add(this.#name, 'crashes');
@@ -83,7 +83,7 @@ export class ZuulClient {
     this.active = 0;
   }
 
-  /** Begins a job. */
+  /** Starts a job. */
   submit(plan: JobPlan): void {
     const process = this.#process;
     if (!process) return;
@@ -213,7 +213,7 @@ export class ZuulClient {
     }
   }
 
-  /** Own requests nothing waits for: their create was not confirmed, or they are from before a crash. */
+  /** Own requests that no job waits for: their creation was not confirmed, or they are from before a crash. */
   async #deleteLeaked(process: SimulatedProcess): Promise<void> {
     for (;;) {
       try {

@@ -25,7 +25,7 @@ const FLAVORS = [
   { name: 'large', ram: 8192, cores: 4 },
 ];
 
-/** A cloud that one or more providers use, with troubles, and with somebody who checks what it is told to do. */
+/** A cloud of one or more providers, with faults, that checks the calls it gets. */
 export class SimulatedCloud {
   readonly fake: FakeCloud;
   readonly weather: CloudWeather;
@@ -62,7 +62,7 @@ export class SimulatedCloud {
 
   /**
    * Adds machines that carry the name of a provider and are not of this database: of another one, or made before there were
-   * ids. Their nodes have the numbers of ours.
+   * ids. Their nodes have the same numbers as those of this installation.
    */
   plantAliens(provider: string): void {
     if (!this.#random.chance(0.3)) return;
@@ -119,7 +119,7 @@ export class SimulatedCloud {
     }
   }
 
-  /** No more troubles. What can never end of its own accord is ended by hand. */
+  /** Ends all faults, including those that would never end. */
   calm(): void {
     this.#isCalm = true;
     this.weather.calm();
@@ -139,7 +139,7 @@ export class SimulatedCloud {
         problems.push(`instance ${id} (${status}) of node ${nodeId} is left over in ${this.name}`);
     }
     for (const id of this.#foreign) {
-      if (!shown.has(id)) problems.push(`somebody else's instance ${id} in ${this.name} was deleted`);
+      if (!shown.has(id)) problems.push(`foreign instance ${id} in ${this.name} was deleted`);
     }
     return problems;
   }
@@ -214,7 +214,7 @@ export class SimulatedCloud {
   #checkRemoval(id: string): void {
     const metadata = this.fake.get(id)?.metadata;
     if (this.#foreign.includes(id)) {
-      this.#world.violate(new Violation(`${this.name}: somebody else's instance ${id} is deleted`));
+      this.#world.violate(new Violation(`${this.name}: foreign instance ${id} is deleted`));
     }
     const node = this.#world.checker.nodes.get(metadata?.[NODE_ID_TAG] ?? '');
     const isProven = node?.body['external_id'] === id || metadata?.[DATABASE_ID_TAG] === this.#world.checker.databaseId;

@@ -13,7 +13,7 @@ import type { SimulatedCloud } from '../cloud/cloud.js';
 interface Pool {
   readonly name: string;
   labels: string[];
-  /** Those that it has had all the time. */
+  /** Labels that were never removed. */
   lastingLabels: ReadonlySet<string>;
   readonly maxServers: Limit;
   priority: number | undefined;
@@ -118,7 +118,7 @@ export class CloudFleet implements Fleet {
   }
 
   offers(checker: InvariantChecker): ConfigSpec['labels'] {
-    // What the others keep ready, and twins of instances, count as foreign.
+    // Standby nodes of other fleets and duplicate instances count as foreign.
     if (this.cloud.users > 1 || !this.cloud.isHonest || this.#maxConcurrency.value === 0) return [];
     const backing = [...checker.nodes.values()].filter(isBacking);
     const names = new Set<string>();

@@ -2,7 +2,7 @@ import type { Config, Driver, LabelConfig } from '@nodepool/core';
 import type { DriverRegistry } from '@nodepool/core/config';
 import type { Json, JsonObject, Resources } from '@nodepool/zk-protocol';
 
-/** A configuration in short. */
+/** A shortened configuration. */
 export interface ConfigSpec {
   readonly labels: readonly { name: string; minReady?: number; maxReadyAgeMs?: number }[];
   readonly maxHoldAgeMs: number;
@@ -13,7 +13,7 @@ export interface ConfigSpec {
   readonly providers: readonly JsonObject[];
 }
 
-/** Turns it into what a launcher gets from its file. Throws when a driver finds fault with it. */
+/** Builds the configuration that a launcher would load from its file. @throws {Error} a driver rejects it */
 export function makeConfig(spec: ConfigSpec, drivers: ReadonlyMap<string, Driver>): Config {
   const labels = new Map<string, LabelConfig>(
     spec.labels.map(({ name, minReady = 0, maxReadyAgeMs = 0 }) => [name, { name, minReady, maxReadyAgeMs }]),
@@ -50,7 +50,7 @@ export function makeConfig(spec: ConfigSpec, drivers: ReadonlyMap<string, Driver
   };
 }
 
-/** Hands out the given drivers. */
+/** A registry of the given drivers. */
 export function makeRegistry(drivers: ReadonlyMap<string, Driver>): DriverRegistry {
   return {
     get: (name) => {

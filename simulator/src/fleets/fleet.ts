@@ -9,14 +9,14 @@ export interface Fleet {
   readonly driver: Driver;
   /** Its entry in the configuration as it is now. */
   entry(): JsonObject;
-  /** Changes the configuration at random. @returns what was changed */
+  /** Changes the configuration at random. @returns a description of the change */
   change(): string;
-  /** What is not as it has to be when nothing is asked for any more; empty when all is well. */
+  /** Differences from the expected state when no request is open; empty if there are none. */
   unsettled(checker: InvariantChecker): string[];
-  /** Labels it can serve when nothing is in use but what a metastatic provider holds. */
+  /** Labels that it can serve when only metastatic providers hold nodes. */
   offers(checker: InvariantChecker): ConfigSpec['labels'];
-  /** Faults end: whatever it simulates answers from now on. */
+  /** Ends the faults of what it simulates. */
   calm?(): void;
-  /** Something goes wrong outside of ZooKeeper. */
+  /** Causes a fault outside of ZooKeeper. */
   strike?(): void;
 }

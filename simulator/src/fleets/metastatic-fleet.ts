@@ -14,7 +14,7 @@ interface Place {
   readonly slot: number;
 }
 
-/** A provider of slots on nodes of others. */
+/** A provider of slots on nodes of other providers. */
 export class MetastaticFleet implements Fleet {
   readonly driver = driver;
   readonly #world: World;
@@ -27,7 +27,7 @@ export class MetastaticFleet implements Fleet {
   readonly #maxConcurrency: Limit;
   #graceTime: number;
 
-  /** @param backers - whose nodes it cuts into slots */
+  /** @param backers - providers of its backing nodes */
   constructor(
     world: World,
     readonly name: string,
@@ -103,7 +103,7 @@ export class MetastaticFleet implements Fleet {
     return canGrow ? [{ name: this.#label }] : [];
   }
 
-  /** Two nodes never share a slot, and no slot loses its machine. */
+  /** Checks that two nodes never share a slot, and that no slot loses its machine. */
   #check(before: NodeEntry | undefined, after: NodeEntry): void {
     const { nodes } = this.#world.checker;
     const place = placeOf(after);

@@ -17,7 +17,7 @@ interface Pool {
   priority: number | undefined;
 }
 
-/** A provider of hosts that are always there. */
+/** A provider of permanent hosts. */
 export class StaticFleet implements Fleet {
   readonly driver = driver;
   readonly #random: Random;

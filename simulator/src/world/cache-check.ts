@@ -18,10 +18,10 @@ interface Cache {
   contenders(id: string): number;
 }
 
-/** A path, and the transaction that wrote its record; `undefined` where the cache does not keep that. */
+/** A path and the transaction that wrote its record; `undefined` if the cache does not keep it. */
 type Shown = readonly [path: string, mzxid: bigint | undefined];
 
-/** How what a launcher shows differs from what ZooKeeper has, while nothing moves. */
+/** Differences between the caches of an idle launcher and ZooKeeper. */
 export function cacheProblems(launcher: Launcher, checker: InvariantChecker, stored: StoredRecords): string[] {
   const components = [...launcher.allComponents].map((each) => shown(componentPath(each.kind, each.id), each));
   const controls = launcher.controls.map((each) => shown(controlPath(each), each));

@@ -2,10 +2,10 @@ import { causesOfRequest, Recorder, type Interval, type PastRequest } from '@nod
 import type { SimulatedProcess } from './process.js';
 import { Violation } from './violation.js';
 
-/** Names of causes without a remedy: they must not last while the launcher runs. */
+/** Causes that must not last while the launcher runs. */
 const MOMENTARY = new Map([['planning', 5_000]]);
 
-/** Keeps the record that launchers keep, and checks that each moment of a fulfilled request has a cause in it. */
+/** Keeps the launchers' history, and checks that it gives a cause for each moment of a fulfilled request. */
 export class HistoryCheck {
   readonly recorder: Recorder;
   readonly #process: SimulatedProcess;

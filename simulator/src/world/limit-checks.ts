@@ -7,7 +7,7 @@ import type { World } from './world.js';
 /** A pool with a limit. */
 export interface LimitedPool {
   readonly maxServers: Limit;
-  /** Labels that it has had all the time: nodes of one that has left the configuration do not count. Missing: all. */
+  /** Labels that were never removed: nodes of a removed label do not count. Missing: all. */
   readonly lastingLabels?: ReadonlySet<string>;
 }
 
@@ -46,7 +46,7 @@ export function withCheckedLaunches(world: World, drivers: ReadonlyMap<string, D
   return new Map([...drivers].map(([name, driver]) => [name, withLaunches(driver, begin)]));
 }
 
-/** @param begin - called as a launch begins; returns what is called at its end */
+/** @param begin - called at the start of a launch; returns a function to call at its end */
 function withLaunches(driver: Driver, begin: (provider: string) => () => void): Driver {
   return {
     ...driver,
@@ -68,7 +68,7 @@ function withLaunches(driver: Driver, begin: (provider: string) => () => void): 
   };
 }
 
-/** Checks each node that a tenant with a limit gets. */
+/** Checks each node allocated to a tenant with a limit. */
 export function checkTenantLimit(world: World, tenant: string, limit: number): void {
   const isOfTenant = ({ body }: NodeEntry) => body['tenant_name'] === tenant;
   world.checker.watch((before, after, who) => {

@@ -1,6 +1,6 @@
 /**
- * A limit, and the most that it was: launchers hear of a change one after the other, and each of them may believe that
- * the last room is its own.
+ * A limit and its greatest value so far. Launchers learn of a change one after another, and each of them may use the last
+ * remaining capacity.
  */
 export class Limit {
   #now: number;

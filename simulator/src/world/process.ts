@@ -41,19 +41,19 @@ export class SimulatedProcess {
     });
   }
 
-  /** Does not run for so many milliseconds. */
+  /** Stalls the process. */
   stall(ms: number): void {
     this.#noteStall(ms);
     this.clock.stall(ms);
   }
 
-  /** Hears nothing of ZooKeeper for so many milliseconds. */
+  /** Blocks packets from ZooKeeper. */
   silence(ms: number): void {
     this.#noteStall(ms);
     this.link.hold(ms);
   }
 
-  /** For how much of this time it did not run, or heard nothing of ZooKeeper: what it asked there was not answered. */
+  /** Part of a period in which the process was stalled or got no packets from ZooKeeper. */
   stalledMs(fromMs: number, untilMs: number): number {
     const within = this.#stalls.map(({ beginMs, endMs }) => Math.min(endMs, untilMs) - Math.max(beginMs, fromMs));
     return within.reduce((sum, ms) => sum + Math.max(ms, 0), 0);
@@ -66,7 +66,7 @@ export class SimulatedProcess {
     else this.#stalls.push({ beginMs, endMs: beginMs + ms });
   }
 
-  /** Dies without a word. */
+  /** Crashes. */
   kill(): void {
     if (this.isDead) return;
     this.isDead = true;

@@ -3,12 +3,12 @@ import { Violation } from './violation.js';
 import type { World } from './world.js';
 
 const REQUESTOR = 'NodePool:min-ready';
-/** States of a node that is standby, or will be. */
+/** States of a node that is or becomes standby. */
 const COUNTED: ReadonlySet<string> = new Set(['init', 'building', 'ready']);
 
 /**
- * Checks that there are never more standby nodes of a label than `min-ready`, and never more than one node with which a
- * provider is probed for a label, whichever launchers ask. For worlds in which neither `min-ready` nor requests change.
+ * Checks that there are never more standby nodes of a label than `min-ready`, and never more than one probe of a provider for
+ * a label, over all launchers. For worlds in which neither `min-ready` nor requests change.
  */
 export function checkStandby(world: World, minReadyOf: (label: string) => number): void {
   world.checker.watch((before, { labels, state }, who) => {

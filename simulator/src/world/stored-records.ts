@@ -1,14 +1,14 @@
 import { CONTROLS_ROOT, classifyPath } from '@nodepool/zk-protocol';
 import type { TransactionListener } from '@nodepool/zk-protocol/memory';
 
-/** Records that ZooKeeper has, with the transaction that wrote each last: what caches show when nothing moves. */
+/** Records in ZooKeeper with the transaction that last wrote each: the expected content of idle caches. */
 export class StoredRecords {
   /** By path, as the others. */
   readonly components = new Map<string, bigint>();
   readonly controls = new Map<string, bigint>();
   readonly images = new Map<string, bigint>();
 
-  /** Give this to the server. */
+  /** Listener for the server. */
   readonly onTransaction: TransactionListener = ({ zxid, changes }) => {
     for (const change of changes) {
       if (!('path' in change) || change.change === 'setAcl') continue;

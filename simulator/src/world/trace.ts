@@ -1,12 +1,12 @@
 import type { Clock } from '@nodepool/zk-protocol';
 import type { LogFields, Logger } from '@nodepool/core';
 
-/** What happened, line by line; only the last lines are kept. */
+/** The last lines of what happened in a run. */
 export class Trace {
   readonly #lines: string[] = [];
   readonly #clock: Clock;
   readonly #startMs: number;
-  /** @param isOn - false: nothing is kept, which is several times faster */
+  /** @param isOn - false: keeps nothing, which is several times faster */
   constructor(
     clock: Clock,
     readonly isOn: boolean,
@@ -25,7 +25,7 @@ export class Trace {
     this.#lines.push(`${time} ${who.padEnd(10)} ${typeof what === 'string' ? what : what()}`);
   }
 
-  /** A logger of one process. `onError` hears of every line at level error. */
+  /** A logger of one process. `onError` is called for every line at level error. */
   logger(who: string, onError: (message: string, fields: LogFields | undefined) => void): Logger {
     const log = (level: string, base: LogFields) => (message: string, fields?: LogFields) => {
       if (level === 'error') onError(message, fields);

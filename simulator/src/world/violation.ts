@@ -1,4 +1,4 @@
-/** Something that must never happen has happened. */
+/** An invariant does not hold. */
 export class Violation extends Error {
   override readonly name = 'Violation';
 }

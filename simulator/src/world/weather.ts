@@ -1,11 +1,11 @@
 import type { LinkConditions } from '@nodepool/zk-protocol/memory';
 import type { Random } from '@nodepool/core/testing';
 
-/** How a process reaches ZooKeeper; may get worse and better. */
+/** Quality of a connection to ZooKeeper; changes over time. */
 export class Weather implements LinkConditions {
-  /** Mean milliseconds of one way. */
+  /** Mean latency of one direction, in ms. */
   latencyMs = 1;
-  /** Share of attempts to connect that fail. */
+  /** Share of connection attempts that fail. */
   refusal = 0;
   readonly #random: Random;
 

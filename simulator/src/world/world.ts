@@ -10,7 +10,7 @@ import { Trace } from './trace.js';
 
 /** A fixed day, so that traces of one seed are equal to the letter. */
 const BEGIN_MS = 1_800_000_000_000;
-/** Errors that tell what a cloud has said. */
+/** Errors that report an answer of a cloud. */
 const CLOUD_ERRORS = new Set([
   'ProviderUnavailableError',
   'RateLimitedError',
@@ -18,15 +18,15 @@ const CLOUD_ERRORS = new Set([
   'CapacityError',
   'LaunchError',
 ]);
-/** The same without an error. */
+/** Messages that report one without an error. */
 const CLOUD_MESSAGES = new Set([
   'The cloud does not show its instances; no new ones are made until it does',
   'Provider does not start; continuing without it for now',
 ]);
-/** Several times what any run needs that is not going round in circles. */
+/** Far more steps than any run needs without an endless loop. */
 const STEP_LIMIT = 200_000;
 
-/** Everything the actors of one run share. */
+/** Shared state of the actors of one run. */
 export class World {
   readonly clock = new VirtualClock(BEGIN_MS);
   readonly random: Random;
@@ -53,13 +53,13 @@ export class World {
   readonly #onException = (error: unknown): void => {
     this.violate(new Violation(`uncaught exception: ${stackOf(error)}`));
   };
-  /** How many launchers take part. */
+  /** Number of launchers. */
   launcherCount = 0;
   steps = 0;
-  /** Told of what launchers write into their histories. */
+  /** Called with lines that launchers write to their histories. */
   onHistory: ((lines: readonly PastLine[]) => void) | undefined;
 
-  /** @param stepLimit - after which something goes round in circles */
+  /** @param stepLimit - more steps count as an endless loop */
   constructor(
     seed: number,
     trace: boolean,
@@ -76,7 +76,7 @@ export class World {
     process.on('uncaughtException', this.#onException);
   }
 
-  /** Milliseconds since the begin. */
+  /** Milliseconds since the beginning. */
   get elapsedMs(): number {
     return this.clock.now() - BEGIN_MS;
   }
@@ -86,14 +86,14 @@ export class World {
     this.violations.push(violation);
   }
 
-  /** What a process logs as an error is a mistake of its own, unless it is about what a cloud has said. */
+  /** Any error that a process logs is a violation, unless it reports an answer of a cloud. */
   errorLogged(who: string, message: string, fields: LogFields | undefined): void {
     if (fields?.error instanceof Error ? CLOUD_ERRORS.has(fields.error.name) : CLOUD_MESSAGES.has(message)) return;
     const detail = fields?.error === undefined ? '' : `: ${stackOf(fields.error)}`;
     this.violate(new Violation(`${who} logs an error: ${message}${detail}`));
   }
 
-  /** Lets time pass. Ends early at the first violation. */
+  /** Advances the clock. Stops early at the first violation. */
   async run(ms: number, until: () => boolean = () => false): Promise<void> {
     const endMs = this.clock.now() + ms;
     await this.#environment.settle();
@@ -104,7 +104,7 @@ export class World {
     }
   }
 
-  /** Calls `act` again and again, at random times, until it returns false. */
+  /** Calls `act` repeatedly at random times until it returns false. */
   repeat(meanMs: number, act: () => boolean): void {
     this.clock.setTimer(this.random.exponential(meanMs), () => {
       if (act()) this.repeat(meanMs, act);

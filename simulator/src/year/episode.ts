@@ -23,7 +23,7 @@ const LONGEST_END_MS = 6 * 60 * MINUTE_MS;
 const WINDOW_MS = 2 * MINUTE_MS;
 const FULL_SHARE = 0.6;
 
-/** How one incident went. */
+/** Result of one incident. */
 export interface EpisodeResult {
   readonly violations: readonly string[];
   readonly answers: readonly Answer[];
@@ -33,13 +33,13 @@ export interface EpisodeResult {
   readonly recoveredMs: number | undefined;
 }
 
-/** Who serves the regions, and how. */
+/** Launchers that serve the regions. */
 export interface Setup {
   /** One launcher has all regions. Default: each has a launcher of its own. */
   readonly oneLauncher?: boolean | undefined;
-  /** So many launchers each have all regions. */
+  /** Number of launchers that each have all regions. */
   readonly sharedBy?: number | undefined;
-  /** Seconds until a machine that does not come up is given up. Default: 60. */
+  /** Seconds until a launch times out. Default: 60. */
   readonly bootTimeoutS?: number | undefined;
   /** Standby nodes, over all regions. Default: none. */
   readonly minReady?: number | undefined;
@@ -52,8 +52,8 @@ export class Episode {
   readonly #launchers: readonly SimulatedLauncher[];
   readonly #client: ZuulClient;
   readonly #answers: Answer[] = [];
-  /** When nodes were begun, and where. */
-  readonly #begun: { readonly ms: number; readonly region: string }[] = [];
+  /** Time and region of each launched node. */
+  readonly #launched: { readonly ms: number; readonly region: string }[] = [];
   readonly #struck: Region;
   #ordersAtFirstFailure: number | undefined;
   #isOn = false;
@@ -75,14 +75,14 @@ export class Episode {
       const name = sharedBy > 0 ? `launcher-${i + 1}` : ['launcher', ...own.map((region) => region.name)].join('-');
       return new SimulatedLauncher(this.#world, name, specOf(own, policy));
     });
-    // launchers that start in the same moment may not know of one another yet
+    // launchers that start at the same moment may not know each other yet
     checkStandby(this.#world, () => (this.#world.elapsedMs < WARM_UP_MS ? Infinity : minReady));
     this.#world.launcherCount = this.#launchers.length;
     this.#client = new ZuulClient(this.#world, 'zuul');
     this.#client.onAnswer = (answer) => this.#answers.push(answer);
     this.#world.checker.watch((before, { body, state }) => {
       const region = typeof body['provider'] === 'string' ? body['provider'] : '';
-      if (!before) this.#begun.push({ ms: this.#world.elapsedMs, region });
+      if (!before) this.#launched.push({ ms: this.#world.elapsedMs, region });
       const hasFailed = state === 'failed' || state === 'aborted' || typeof body['launch_error'] === 'string';
       if (this.#isOn && hasFailed && region === this.#struck.name) this.#ordersAtFirstFailure ??= this.#struck.orders;
     });
@@ -127,9 +127,9 @@ export class Episode {
     };
   }
 
-  /** The first time in which the region got most of its share of new machines. */
+  /** Start of the first period in which the region got most of its share of new machines. */
   #recovered(endedMs: number): number | undefined {
-    const after = this.#begun.filter(({ ms }) => ms >= endedMs);
+    const after = this.#launched.filter(({ ms }) => ms >= endedMs);
     for (let from = endedMs; from + WINDOW_MS <= this.#world.elapsedMs; from += WINDOW_MS / 4) {
       const inWindow = after.filter(({ ms }) => ms >= from && ms < from + WINDOW_MS);
       const here = inWindow.filter(({ region }) => region === this.#struck.name).length;
@@ -139,7 +139,7 @@ export class Episode {
   }
 }
 
-/** How launchers go about regions. */
+/** Configuration of the launchers. */
 interface Policy {
   readonly steering: boolean;
   readonly minReady?: number;
@@ -162,7 +162,7 @@ function specOf(regions: readonly Region[], policy: Policy): ConfigSpec {
   return { labels: [{ name: LABEL, minReady }], maxHoldAgeMs: 0, tenantLimits: new Map(), steering, providers };
 }
 
-/** How a herd on one region went. */
+/** Result of a burst of requests for one region. */
 export interface HerdResult {
   readonly violations: readonly string[];
   readonly answers: readonly Answer[];

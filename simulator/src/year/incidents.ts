@@ -1,11 +1,11 @@
 import type { Region } from './region.js';
 
-/** What goes wrong. */
+/** Kind of an incident. */
 export interface Incident {
   readonly name: string;
   /** How often in a year, over all providers. */
   readonly perYear: number;
-  /** How long it lasts, minutes: at the least and at the most. */
+  /** Minimum and maximum duration, in minutes. */
   readonly minutes: readonly [number, number];
   begin(region: Region): void;
   end(region: Region): void;
@@ -18,7 +18,7 @@ function failure(name: string, rate: number): Pick<Incident, 'begin' | 'end'> {
   };
 }
 
-/** Instances that are none of ours, by region. */
+/** Foreign instances, by region. */
 const foreign = new WeakMap<Region, string[]>();
 
 /**

@@ -4,12 +4,12 @@ import { CloudLink } from '../cloud/link.js';
 import { CloudWeather } from '../cloud/weather.js';
 import type { World } from '../world/world.js';
 
-/** From the order until an instance is active, s, when few are being made. */
+/** Boot time of an instance in seconds when few are booting. */
 export const BOOT_S = { from: 30, to: 50 } as const;
-/** So many instances boot at once in the usual time; with twice as many each takes twice as long. */
+/** Instances that boot at once in the usual time; with twice as many each takes twice as long. */
 const AT_ONCE = 40;
 
-/** How many instances a region has room for. */
+/** Capacity of a region, in instances. */
 export interface RegionSize {
   readonly instances: number;
 }
@@ -18,9 +18,9 @@ export interface RegionSize {
 export class Region {
   readonly fake: FakeCloud;
   readonly settings: JsonObject;
-  /** Orders that have arrived. */
+  /** Orders received. */
   orders = 0;
-  /** The most instances that were being made at the same time. */
+  /** Greatest number of instances booting at the same time. */
   mostBooting = 0;
   /** Zone without capacity. */
   emptyZone: string | undefined;
@@ -48,7 +48,7 @@ export class Region {
     this.fake.onChange(({ id, instance }) => this.#changed(id, instance));
   }
 
-  /** A launcher's client of it. */
+  /** A client for a launcher. */
   connect(clock: Clock): CloudClient {
     return new CloudLink({
       ...{ cloud: this.fake, weather: this.#weather, worldClock: this.#world.clock, clock },
@@ -58,7 +58,7 @@ export class Region {
     });
   }
 
-  /** Machines take so many times as long from now on. */
+  /** Multiplies the boot time from now on. */
   slowDown(times: number): void {
     this.#slowness = times;
     this.#setBootTime();

@@ -2,10 +2,10 @@ import { Random } from '@nodepool/core/testing';
 import { Episode, runHerd, type EpisodeResult, type Setup } from './episode.js';
 import { INCIDENTS } from './incidents.js';
 
-/** Launches at once that a herd is tried with when nothing steers. */
+/** Fixed launch limits for a burst of requests without steering. */
 const FIXED_LIMITS = [20, 40, 80, 160, 500];
 const HERD = 500;
-/** Nobody waits so long where all is well. */
+/** No request waits this long without an incident. */
 const LONG_MS = 120_000;
 
 /** What to simulate. */
@@ -13,11 +13,11 @@ export interface YearOptions {
   readonly seed: number;
   /** One kind of incident only. */
   readonly only?: string | undefined;
-  /** So many incidents of each kind at the most. Default: as many as there are in a year. */
+  /** Maximum number of incidents of each kind. Default: as many as in a year. */
   readonly most?: number | undefined;
   /** Of the incidents; a herd has one launcher and no standby nodes. */
   readonly setup?: Setup | undefined;
-  /** Told of each incident as it ends. */
+  /** Called at the end of each incident. */
   readonly progress: (text: string) => void;
 }
 
@@ -30,8 +30,8 @@ interface Row {
 }
 
 /**
- * Runs a year of incidents, each with steering and without it, and a herd with several fixed limits.
- * @returns tables in Markdown, and what never may happen and did
+ * Runs a year of incidents, each with steering and without it, and a burst of requests with several fixed limits.
+ * @returns tables in Markdown, and violations
  */
 export async function simulateYear(options: YearOptions): Promise<{ text: string; violations: string[] }> {
   const { seed, only } = options;

@@ -4,8 +4,8 @@ import type { Finding } from './finding.js';
 import { percentiles } from './process-usage.js';
 import { withCloud } from './scenarios.js';
 
-/** From an instance being gone in the cloud to the next being there, in a pool with room for one. */
-export async function measureRoomAgain(times: number): Promise<Finding[]> {
+/** Time from the loss of an instance in the cloud to its replacement, in a pool with capacity for one. */
+export async function measureLostInstance(times: number): Promise<Finding[]> {
   const setup = { maxServers: 1, settings: { 'delete-time': 0.05 } };
   return withCloud(setup, async ({ connectString, cloud }) => {
     const gaps: number[] = [];
@@ -31,8 +31,8 @@ export async function measureRoomAgain(times: number): Promise<Finding[]> {
     await zk.close();
     const { p50, p99 } = percentiles(gaps);
     return [
-      { what: 'instance gone to room used again, p50', value: p50, unit: 'ms', wanted: 'at most 50' },
-      { what: 'instance gone to room used again, p99', value: p99, unit: 'ms' },
+      { what: 'lost instance to its replacement, p50', value: p50, unit: 'ms', wanted: 'at most 50' },
+      { what: 'lost instance to its replacement, p99', value: p99, unit: 'ms' },
       { what: 'instances at the same time, max-servers 1', value: cloud.most, unit: '', wanted: '1' },
     ];
   });
