@@ -191,7 +191,7 @@ describe('docs/writing-a-driver.md', () => {
   );
 
   it('names every part of the kit, and every failure it asks for', () => {
-    const parts = tracked.filter((file) => /^packages\/core\/src\/testing\/parts\/[^/]+\.ts$/.test(file));
+    const parts = tracked.filter((file) => /^packages\/core\/src\/testing\/parts\/[^/.]+\.ts$/.test(file));
     const names = parts.map((file) => /^ {2}name: '(.*)',$/m.exec(read(file))?.[1] ?? file);
     const [, kinds = ''] = /CloudFailureKind =([^;]*);/.exec(read('packages/core/src/testing/harness/types.ts')) ?? [];
 
