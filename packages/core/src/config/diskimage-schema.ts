@@ -13,7 +13,7 @@ const VALIDATION: JsonSchema = section('Test of an image before it is used', {
   pool: name('Pool that the node is launched in; providers without it do not test', { otherwise: 'any pool' }),
   label: name('Label of the node', { otherwise: 'the first one that is made of the image' }),
   command: name(
-    'Program that the builder runs with provider, address, port and user of the node; the upload is refused when it fails',
+    'Program that the builder runs with provider, address, port and user of the node; a failure rejects the upload',
     { otherwise: 'none' },
   ),
   timeout: integer('Time limit of the program, in seconds', { default: 600 }, { minimum: 1 }),
@@ -21,9 +21,9 @@ const VALIDATION: JsonSchema = section('Test of an image before it is used', {
 
 /** How a new build is tried out. */
 const CANARY: JsonSchema = section('Trial of a new build by a growing share of launches', {
-  launches: integer('Nodes that must become ready at a share before the next one', { default: 5 }, { minimum: 1 }),
+  launches: integer('Nodes that must become ready at one share before the next share', { default: 5 }, { minimum: 1 }),
   'step-time': integer(
-    'After this time a share ends with less, once a node has become ready, in seconds',
+    'Time after which one ready node is enough to reach the next share, in seconds',
     { default: 3600 },
     { minimum: 1 },
   ),
@@ -34,18 +34,21 @@ export const DISKIMAGE: JsonSchema = section(
   'Diskimage',
   {
     name: name('Name of the image, unique in the file', { examples: ['debian-12'] }),
-    abstract: flag('Whether this is only a parent for others, and never built', { default: false }),
-    parent: name('Image whose values are taken over where this one has none', { otherwise: 'none' }),
-    formats: texts('Formats to build besides those that providers need', { otherwise: 'none', examples: [['qcow2']] }),
-    'keep-formats': texts('Formats kept on disk in spite of `delete-after-upload`', { otherwise: 'none' }),
-    'delete-after-upload': flag('Whether local files are deleted once they are uploaded everywhere', {
+    abstract: flag('Whether the image is only a parent of other images, and never built', { default: false }),
+    parent: name('Image whose values are inherited', { otherwise: 'none' }),
+    formats: texts('Formats to build in addition to those that providers need', {
+      otherwise: 'none',
+      examples: [['qcow2']],
+    }),
+    'keep-formats': texts('Formats kept on disk despite `delete-after-upload`', { otherwise: 'none' }),
+    'delete-after-upload': flag('Whether local files are deleted after all uploads', {
       default: false,
     }),
-    'rebuild-age': integer('Age from which the image is built anew, in seconds', { default: 86400 }),
+    'rebuild-age': integer('Age at which the image is rebuilt, in seconds', { default: 86400 }),
     'build-timeout': integer('Time limit of a build, in seconds', { default: 28800 }),
     release: {
       type: ['string', 'integer'],
-      description: 'Release of the distribution, handed to the build as `DIB_RELEASE`',
+      description: 'Release of the distribution, passed to the build as `DIB_RELEASE`',
       'x-default': 'none',
       examples: ['bookworm', 9],
     },
@@ -61,13 +64,14 @@ export const DISKIMAGE: JsonSchema = section(
     builders: texts('Builders that may build it, by host name', { otherwise: 'all of them' }),
     validate: {
       ...VALIDATION,
-      description: 'Launches a node of each new upload before launchers use it: it must boot and show its host keys',
+      description:
+        'Launches a node with each new upload before launchers use it: it must boot and present its host keys',
       'x-default': 'no test',
     },
     canary: {
       ...CANARY,
       description:
-        'Gives a new build 5, 25, and then 100 % of the launches; it is withdrawn when more of its launches fail than of the previous build',
+        'Gives a new build 5, 25, and then 100 % of the launches, and withdraws it if it fails more often than the previous build',
       'x-default': 'all launches at once',
     },
     'dib-cmd': name('Command that builds the image', { default: 'disk-image-create' }),

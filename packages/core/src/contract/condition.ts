@@ -1,33 +1,33 @@
-/** What a condition can be about. */
+/** Kind of the subject of a condition. */
 export type ConditionKind =
   'configuration' | 'launcher' | 'builder' | 'zookeeper' | 'provider' | 'pool' | 'label' | 'image' | 'host' | 'node';
 
 /**
- * - `error` something does not work: requests wait or fail, machines stay, images are not built
- * - `warning` it works, but will not for long or not as it should
+ * - `error` something does not work: requests wait or fail, machines are not deleted, images are not built
+ * - `warning` it works, but not as it should, or will fail soon
  */
 export type ConditionSeverity = 'error' | 'warning';
 
 /**
- * Something that is wrong now, as Kubernetes has conditions. There is one of a type for each subject; it is gone when its cause
- * is, whoever removed it. What is well has no condition.
+ * A current problem, modelled on the conditions of Kubernetes. A subject has at most one of each type. A condition ends when its
+ * cause is gone. A healthy subject has none.
  */
 export interface Condition {
   readonly kind: ConditionKind;
-  /** Of the subject, unique within its kind: `sky`, `sky/main` for a pool, `sky/main/big` for a label in a pool, `debian/0000000007` for a build. */
+  /** Name of the subject, unique within its kind: `sky`, `sky/main` for a pool, `sky/main/big` for a label in a pool, `debian/0000000007` for a build. */
   readonly name: string;
-  /** What is wrong in one CamelCase word, from the table of types: `LaunchesFail`, `NoSpace`, ... */
+  /** The problem in one CamelCase word, from the table of types: `LaunchesFail`, `NoSpace`, ... */
   readonly type: string;
-  /** `unknown`: it was true when it was last seen, and cannot be looked at now. */
+  /** `unknown`: it was true when last observed, and cannot be checked now. */
   readonly status: 'true' | 'unknown';
   readonly severity: ConditionSeverity;
   /** Class of the cause in one CamelCase word, for programs: `Unauthorized`, `FlavorMissing`, ... */
   readonly reason: string;
-  /** The whole sentence for a person, the error of the cloud included; without the name of the subject in front. */
+  /** The full sentence for people, including the error of the cloud; does not start with the name of the subject. */
   readonly message: string;
-  /** A command, or what to change, that fits this reason; empty: nothing but waiting helps, and the message says for what. */
+  /** A command or a change that resolves this reason; empty: wait; the message says for what. */
   readonly nextStep: string;
-  /** Facts behind it, for programs: counts, identifiers, times in seconds since the epoch. */
+  /** Facts for programs: counts, identifiers, times in seconds since the epoch. */
   readonly evidence: Readonly<Record<string, string | number | boolean | null>>;
   /** Since when, ms since the epoch. */
   readonly sinceMs: number;

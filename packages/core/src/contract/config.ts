@@ -1,20 +1,20 @@
 import type { JsonObject, Resources } from '@nodepool/zk-protocol';
 import type { ProviderConfig } from './provider-config.js';
 
-/** Where a value stands in a configuration file. Lines and columns count from 1. */
+/** Position of a value in a configuration file. Lines and columns count from 1. */
 export interface SourcePosition {
   file: string;
   line: number;
   column: number;
 }
 
-/** One thing wrong with a configuration. */
+/** One problem of a configuration. */
 export interface ConfigProblem {
   severity: 'error' | 'warning';
   position: SourcePosition | undefined;
   /** YAML path such as `providers[0].pools[1].max-servers`. */
   path: string;
-  /** What is wrong, what was expected, and the nearest valid name where there is one. */
+  /** The problem, the expected value, and the nearest valid name, if any. */
   message: string;
 }
 
@@ -40,11 +40,11 @@ export interface ZooKeeperTls {
   verifyHostname: boolean;
 }
 
-/** Login at servers that ask for one. */
+/** Login at servers that require one. */
 export interface ZooKeeperDigest {
   user: string;
   password: string;
-  /** What is created can be read and written with this login only. Default false: open to everyone, as Zuul expects. */
+  /** Restrict new znodes to this login. Default false: open to everyone, as Zuul expects. */
   protect: boolean;
 }
 
@@ -77,23 +77,23 @@ export interface LabelConfig {
   maxReadyAgeMs: number;
 }
 
-/** How a new upload is tested before launchers may use it. */
+/** Test of a new upload before launchers may use it. */
 export interface DiskimageValidation {
-  /** Pool whose labels are looked at; `undefined`: every pool. */
+  /** Pool to search for a label; `undefined`: all pools. */
   pool: string | undefined;
-  /** Label to launch a node of; `undefined`: the first one that is made of the image. */
+  /** Label to launch; `undefined`: the first one with the image. */
   label: string | undefined;
   /** Program run by the builder once the node answers; `undefined`: none. */
   command: string | undefined;
-  /** For the program. */
+  /** Time limit of the program. */
   timeoutMs: number;
 }
 
-/** How a new build of an image is tried out. */
+/** Trial of a new build of an image. */
 export interface DiskimageCanary {
-  /** Nodes that must become ready at a share of launches before the next one. */
+  /** Nodes that must become ready at one share of the launches before the next share. */
   launches: number;
-  /** After this time a share ends with less, once a node has become ready. */
+  /** After this time one ready node is enough to reach the next share. */
   stepMs: number;
 }
 
@@ -124,7 +124,7 @@ export interface DiskimageConfig {
   metadata: JsonObject;
 }
 
-/** Who may write through the web API. */
+/** A token that permits writes through the web API. */
 export interface ApiToken {
   /** Named in the audit line of everything done with the token. */
   name: string;
@@ -132,7 +132,7 @@ export interface ApiToken {
   token: string;
 }
 
-/** What a webhook can be told of. */
+/** Events that a webhook can receive. */
 export const WEBHOOK_EVENTS = [
   'request-fulfilled',
   'request-failed',
@@ -155,24 +155,24 @@ export interface WebhookConfig {
   secret: string | undefined;
 }
 
-/** What a launcher keeps on record of requests and nodes (`history`). */
+/** Settings of the history of requests and nodes (`history`). */
 export interface HistorySettings {
   readonly enabled: boolean;
   /** `undefined`: `history` in the state directory. */
   readonly directory: string | undefined;
-  /** Of all files of the record. */
+  /** Total size of the history files. */
   readonly maxBytes: number;
   readonly maxAgeMs: number;
 }
 
-/** Where a service answers the web. */
+/** Address of the web server of a service. */
 export interface WebappConfig {
-  /** 0: any free one. */
+  /** 0: any free port. */
   readonly port: number;
   readonly listenAddress: string;
 }
 
-/** Everything `nodepool.yaml` and the secure file say, validated, with defaults filled in. Immutable. */
+/** Content of `nodepool.yaml` and the secure file, validated, with defaults filled in. Immutable. */
 export interface Config {
   readonly file: string;
   readonly zookeeper: ZooKeeperSettings;
@@ -190,12 +190,12 @@ export interface Config {
   /** `0`: no limit. */
   readonly maxHoldAgeMs: number;
   readonly tenantLimits: ReadonlyMap<string, Resources>;
-  /** Empty: the web API only reads. */
+  /** Empty: the web API is read-only. */
   readonly apiTokens: readonly ApiToken[];
   readonly webhooks: readonly WebhookConfig[];
-  /** Whether providers that do not say otherwise are steered around when they fail. Missing: yes. */
+  /** Default of `steering` of providers: whether requests avoid a failing provider. Missing: yes. */
   readonly steering?: boolean;
-  /** Missing: as by default. */
+  /** Missing: defaults. */
   readonly history?: HistorySettings;
   /** Warnings found while loading. */
   readonly warnings: readonly ConfigProblem[];

@@ -31,29 +31,29 @@ export const DRIVER_API_VERSION = 1;
  */
 export type JsonSchema = JsonObject;
 
-/** What a driver can do; parts of the contract, and of its test kit, apply by these. */
+/** Capabilities of a driver. They decide which parts of the contract, and of its test kit, apply. */
 export interface DriverCapabilities {
-  /** Makes nodes on request. `false`: only what is registered can be handed out (static). */
+  /** Makes nodes on request. `false`: it hands out only nodes that it has registered (static). */
   readonly launches: boolean;
   /** A request that does not fit now is accepted and waits holding its nodes. `false`: it waits unaccepted. */
   readonly pausesAtQuota: boolean;
   /** The builder uploads images to its providers. */
   readonly managesImages: boolean;
   /**
-   * How many launches may be under way at once follows from how long they take and how many fail. Default: true. `false`
-   * where a launch is only part of a machine, or waits for what another provider makes.
+   * Core limits concurrent launches by their duration and failures. Default: true. Set `false` if a launch is only a part of a
+   * machine, or waits for another provider.
    */
   readonly rampsLaunches?: boolean | undefined;
   /**
-   * All that its providers do stands in ZooKeeper: they call no cloud and reach no host, but to scan host keys. `nodepool
-   * replay` runs such a driver as it is, while it plays the machines of others from the record. Default: false.
+   * Its providers work on ZooKeeper records only: they call no cloud, and contact hosts only to scan host keys. `nodepool replay`
+   * runs such a driver as it is and simulates the machines of all others. Default: false.
    */
   readonly recordsOnly?: boolean | undefined;
 }
 
 /**
- * What a driver package exports as `driver`. Importing the package must do nothing else. One object serves all
- * providers of the driver for the life of the process.
+ * The object that a driver package exports as `driver`. Importing the package must have no other effect. One object serves all
+ * providers of the driver until the process ends.
  */
 export interface Driver {
   /** The value of `driver:` in the configuration. */
@@ -68,29 +68,29 @@ export interface Driver {
   reset?(): void | Promise<void>;
   /**
    * Turns a provider entry that has passed the schema into its typed form. Called for each load and each validation.
-   * Report what the schema cannot see through `context.problem`; throw nothing for bad input.
+   * Report errors that the schema cannot express through `context.problem`. Must not throw for bad input.
    */
   getProviderConfig(entry: JsonObject, context: ProviderConfigContext): ProviderConfig;
-  /** Makes the running object for a new or changed provider. Must not do I/O; that belongs into `start`. */
+  /** Makes the object of a new or changed provider. Must not do I/O; do that in `start`. */
   getProvider(config: ProviderConfig, context: ProviderContext): Provider;
   /** Checks across all providers of this driver, e.g. identities that must be unique in the file. */
   checkAll?(configs: readonly ProviderConfig[], problem: ProblemReporter): void;
   /**
-   * What a provider with this configuration would do to the nodes the provider has now, for `nodepool plan`. Must not do
-   * I/O. Missing: nodes are made for requests, and a changed configuration leaves those that exist unchanged.
-   * @param config - as `getProviderConfig` made it; without pools when the provider leaves the configuration
-   * @param nodes - those of the provider
-   * @param all - those of all providers
+   * Predicts which nodes a changed configuration would register or delete, for `nodepool plan`. Must not do I/O. Omit it if a
+   * changed configuration leaves existing nodes unchanged.
+   * @param config - from `getProviderConfig`; without pools if the provider leaves the configuration
+   * @param nodes - nodes of the provider
+   * @param all - nodes of all providers
    */
   previewChange?(config: ProviderConfig, nodes: readonly NodeRecord[], all: readonly NodeRecord[]): ChangePreview;
 }
 
-/** Nodes a changed configuration would make or take away by itself. */
+/** Nodes that a changed configuration would register or delete without a request. */
 export interface ChangePreview {
-  /** `what`: e.g. the host that gets them. */
+  /** `what`: for example the host of the nodes. */
   readonly register: readonly { readonly what: string; readonly labels: readonly string[]; readonly count: number }[];
   readonly delete: readonly { readonly node: NodeId; readonly why: string }[];
-  /** Nodes that are not named above are left as they are, as those of any driver. Default: nothing is said of them. */
+  /** All other nodes stay unchanged. Default: unknown. */
   readonly leavesOthers?: boolean;
 }
 
@@ -102,24 +102,24 @@ export type ProblemReporter = (
   severity?: ConfigProblem['severity'],
 ) => void;
 
-/** What a driver gets to check a provider entry against. */
+/** The configuration around a provider entry, which the driver checks it against. */
 export interface ProviderConfigContext {
   readonly labels: ReadonlyMap<string, LabelConfig>;
   readonly diskimages: ReadonlyMap<string, DiskimageConfig>;
   /** Environment of the process, e.g. for `OS_CLIENT_CONFIG_FILE`. Default: empty. */
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
-  /** Where the service keeps its state (`--state-dir`). Default: what is usual for this user. */
+  /** State directory of the service (`--state-dir`). Default: the default of this user. */
   readonly stateDir?: string | undefined;
-  /** Records a problem at a place of this provider entry. */
+  /** Reports a problem at a path within this provider entry. */
   problem(path: readonly (string | number)[], message: string, severity?: ConfigProblem['severity']): void;
 }
 
-/** Services a provider works with. They live as long as the launcher. */
+/** Services that core gives to a provider. They live as long as the launcher. */
 export interface ProviderContext {
   readonly zk: ZooKeeper;
   /**
-   * Random id of the database: what is made carries it as {@link DATABASE_ID_TAG}, and only what carries it is deleted without
-   * a record. `undefined` in a command on a database that has none yet: then nothing is proven to belong to it.
+   * Random id of the ZooKeeper database. Tag every resource with it ({@link DATABASE_ID_TAG}): resources without a record are
+   * deleted only if they carry it. `undefined` in a command on a database without an id; then nothing may be deleted.
    */
   readonly databaseId: string | undefined;
   readonly clock: Clock;
@@ -134,33 +134,32 @@ export interface ProviderContext {
   config(): Config;
   /** Nodes of this provider, from the mirror. */
   ownNodes(): Iterable<NodeRecord>;
-  /** Asks for a look at waiting requests: call it when capacity appeared without a node record having changed. */
+  /** Triggers an evaluation of waiting requests. Call it when capacity appeared and no node record has changed. */
   capacityChanged(pool?: string): void;
   /**
-   * Takes a node of this provider back that is ready and that no request has, because its instance is gone or about to go: it is
-   * deleted as an operator deletes it, and no job gets it. A node that is in use is its user's.
-   * Missing in commands and builders, which serve no requests. @param why - for people, also in the comment of the record
+   * Deletes a ready, unallocated node of this provider whose instance is gone or will be soon, so that no job gets it. Nodes in
+   * use are left to their users. Missing in commands and builders, which serve no requests.
+   * @param why - for people; stored as the comment of the record
    * @returns whether the node was withdrawn
    */
   withdrawNode?(id: NodeId, why: string): Promise<boolean>;
   /**
-   * Told how a call for the list of machines has ended, so that core knows whether the cloud answers while nothing is
-   * launched. Missing: nobody wants to know. @param error - with which it failed
+   * Reports the result of a list call, so that core knows the API health while nothing is launched. Optional; omitted if the
+   * host does not track API health. @param error - why the call failed; `undefined`: it succeeded
    */
   apiAnswered?(error: Error | undefined): void;
-  /** Whether nodes of the label are better made in another zone, where there has been no capacity. Missing: no. */
+  /** Whether the zone has recently lacked capacity for the label, so that another zone is preferred. Missing: no. */
   avoidsZone?(zone: string, label: string): boolean;
   /** Random number in [0, 1). */
   readonly random: () => number;
-  /** Where launches, deletions and calls are counted. */
+  /** Counts launches, deletions and calls. */
   readonly metrics?: OperationMetrics | undefined;
-  /** Uploaded images; missing where nothing follows their records: then labels with a `diskimage` cannot be launched. */
+  /** Uploaded images. Missing where their records are not watched; then labels with a `diskimage` cannot be launched. */
   readonly images?: ImageSource | undefined;
   /**
-   * Aborted when the launcher takes no more requests for the provider: it left the configuration, or the launcher stops.
-   * Launches under way may finish. One that waits for what no provider has begun to make should end `aborted`: its
-   * request is then put back for others. Nodes of a provider that left are still deleted by it; `stop` follows when
-   * none is left.
+   * Aborted when the launcher accepts no more requests for the provider, because it left the configuration or the launcher stops.
+   * Running launches may finish. A launch that waits for another provider should end `aborted`, so that its request returns to
+   * the queue. A provider that left the configuration still deletes its nodes; `stop` is called after the last one.
    */
   readonly closing?: AbortSignal | undefined;
 }
@@ -169,94 +168,93 @@ export interface ProviderContext {
 export interface Provider extends ProviderNotifications {
   readonly config: ProviderConfig;
   /**
-   * Starts background work. Called once after construction, also when a changed configuration replaced an older object.
-   * A rejection leaves the provider out of the running configuration; it is tried again with back-off.
+   * Starts background work. Called once after construction, also if the object replaces one with an older configuration.
+   * After a rejection core leaves the provider out and retries with back-off.
    */
   start(signal: AbortSignal): Promise<void>;
   /**
-   * Prepares for `uploadImage`, `deleteImage` and `listImages` and nothing else: builders and commands call it instead of
-   * `start`. A rejection is tried again at the next use. Missing: these need no preparation.
+   * Prepares for `uploadImage`, `deleteImage` and `listImages` only. Builders and commands call it instead of `start`, and retry
+   * at the next use after a rejection. Omit it if no preparation is needed.
    */
   startImages?(signal: AbortSignal): Promise<void>;
   /** Stops periodic actions that could disturb a successor. */
   idle(): void;
-  /** Takes no new tasks; running ones may finish. Must not block. */
+  /** Accepts no new tasks; running tasks may finish. Must not block. */
   stop(): void;
-  /** Resolves when everything under way has ended. Called after `stop`. */
+  /** Resolves when all work has ended. Called after `stop`. */
   join(): Promise<void>;
-  /** False while a prerequisite of the label, such as its cloud image, is missing. Not about quota. */
+  /** False while a prerequisite of the label, such as its cloud image, is missing. Quota is not a prerequisite. */
   labelReady(pool: string, label: string): boolean;
-  /** A fresh handler for one request in one pool. */
+  /** Creates a handler for one request in one pool. */
   getRequestHandler(pool: PoolConfig, request: RequestRecord): NodeRequestHandler;
   /**
-   * Removes what is behind a locked node whose state is already `deleting`. Safe to repeat; what is already gone counts
-   * as removed. Resolves once it is gone; `undefined` means there is nothing to remove.
+   * Removes all resources of a locked node in state `deleting`. Must be idempotent; missing resources count as removed. Resolves
+   * when they are gone; `undefined`: there is nothing to remove.
    */
   startNodeCleanup(node: NodeRecord, signal: AbortSignal): Promise<void> | undefined;
   /**
-   * Whether anything is behind the node that `startNodeCleanup` would remove. Default: it has an external id. Drivers
-   * whose machines stay (static) say no, and the record goes in one step.
+   * Whether the node has resources that `startNodeCleanup` removes. Default: it has an external id. For drivers that keep their
+   * machines (static) the answer is no, and core deletes the record in one step.
    */
   ownsResource?(node: NodeRecord): boolean;
-  /** How many nodes of the label the pool can have at the most, when that is fixed, e.g. configured slots. */
+  /** Maximum number of nodes of the label in the pool, if it is fixed, for example by configured slots. */
   labelCapacity?(pool: string, label: string): number | undefined;
   /**
-   * Whether the pool can ever have a node for each of these labels at once. For drivers whose nodes serve several labels,
-   * so that there may be enough for each label, but not for all of them. Default: yes.
+   * Whether the pool can ever have a node for each of these labels at once. For drivers whose nodes serve several labels: there
+   * may be enough nodes for each label, but not for all of them together. Default: yes.
    */
   canHold?(pool: string, labels: readonly string[]): boolean;
   /**
-   * What keeps the pool from having as many nodes of the label as it could, for people: one sentence each, with what is
-   * wrong with what, such as `host1 port 22: the name has no address`. Asked when a person wants to know why a request
-   * waits.
+   * Reasons why the pool has fewer nodes of the label than it could, for people. One sentence each with the affected object,
+   * such as `host1 port 22: the name has no address`. Called when an operator asks why a request waits.
    */
   hindrances?(pool: string, label: string): readonly string[];
   /**
-   * What is wrong now that only the driver knows: a flavor, image or network that does not exist, a host that does not answer, a
-   * login that is refused. Asked every few seconds, so it answers from what it knows without calling the cloud, and leaves out
-   * what has been found to be well again. `lastSeenMs` tells when it was last found to be so.
+   * Current problems that only the driver knows: a missing flavor, image or network, an unreachable host, a refused login. Called
+   * every few seconds, so answer from memory without calling the cloud, and omit problems that are resolved. `lastSeenMs`: when
+   * the problem was last observed.
    */
   conditions?(): readonly FoundCondition[];
-  /** The machines it lends, for drivers that do not make them: in memory, for people. Missing: it lends none. */
+  /** Machines that the provider lends, for drivers that do not make them. From memory. Missing: none. */
   hosts?(): readonly HostStatus[];
   /**
-   * Deletes resources with the tags of this provider and this database that no record knows. Called at the start and every
-   * minute. Never deletes what carries another database id, or none.
+   * Deletes resources that carry the tags of this provider and this database and have no record. Called at start and every
+   * minute. Must not delete resources with another database id, or without one.
    */
   cleanupLeakedResources(signal: AbortSignal): Promise<void>;
   /**
-   * What the last look found that no record knows, and is still there: in memory, for people. Missing: the driver does not tell.
+   * Leaked resources that the last clean-up found and that still exist, for people. From memory. Missing: not reported.
    */
   leakedResources?(): readonly LeakedResource[];
   /**
-   * Resources that carry the provider's tag, but neither the id of this database nor a record in it, as the last look found
-   * them: in memory, for people. Missing: the driver does not report them.
+   * Resources that carry the provider's tag without the id of this database, and have no record in it, as the last clean-up found
+   * them. From memory. Missing: not reported.
    */
   alienResources?(): readonly AlienResource[];
   /** All taggable resources of the cloud, for `nodepool adopt`. Missing: only images can be adopted. */
   listResources?(signal: AbortSignal): Promise<readonly Resource[]>;
   /**
-   * Adds tags to a resource that exists, and keeps its others. Used to add the database id to resources of existing records
-   * after an upgrade, and by `nodepool adopt`. Missing: resources keep the tags they were made with.
+   * Adds tags to an existing resource and keeps its other tags. Core adds the database id to resources of existing records after
+   * an upgrade, and for `nodepool adopt`. Missing: resources keep their tags.
    */
   tagResource?(resource: Resource, tags: Readonly<Record<string, string>>, signal: AbortSignal): Promise<void>;
-  /** Labels found permanently unusable. */
+  /** Labels that are permanently unusable. */
   errorLabels(): ReadonlySet<string>;
   /** Quota of the provider; missing for drivers without quota. */
   readonly quota?: QuotaSupport;
   /**
-   * Uploads an image, for builders. Heeds the signal; what an upload that fails or is aborted leaves in the cloud is
-   * deleted by the driver as far as it can, and found by its tags otherwise.
-   * @returns its external id, once the cloud has it whole
+   * Uploads an image, for builders. After a failure or an abort the driver deletes the partial image if it can; otherwise it is
+   * found by its tags.
+   * @returns the external id, after the upload is complete
    */
   uploadImage?(upload: ImageUpload, signal: AbortSignal): Promise<string>;
-  /** Deletes an uploaded image. One that is gone counts as deleted; a rejection means: try again later. */
+  /** Deletes an uploaded image. A missing image counts as deleted; core retries after a rejection. */
   deleteImage?(externalId: string, signal: AbortSignal): Promise<void>;
-  /** The images of the cloud that carry the provider's tag, whole or not; and, with `all`, every other one it shows. */
+  /** Images that carry the provider's tag, complete or not; with `all`, all images that the cloud lists. */
   listImages?(signal: AbortSignal, options?: { readonly all?: boolean | undefined }): Promise<readonly ProviderImage[]>;
 }
 
-/** A machine that a provider lends and does not make, as its last check found it. */
+/** A machine that a provider lends, with the result of its last check. */
 export interface HostStatus {
   readonly pool: string;
   /** Name or address. */
@@ -264,90 +262,90 @@ export interface HostStatus {
   readonly port: number;
   readonly username: string;
   readonly labels: readonly string[];
-  /** How many jobs it takes at once. */
+  /** Number of concurrent jobs. */
   readonly slots: number;
-  /** `unknown`: it has not been checked; `trusted`: it is taken as it is configured, and never contacted. */
+  /** `unknown`: not checked yet; `trusted`: never checked, by configuration. */
   readonly health: 'up' | 'down' | 'unknown' | 'trusted';
-  /** Class of what is wrong in one CamelCase word; `undefined`: nothing. */
+  /** Class of the problem in one CamelCase word; `undefined`: no problem. */
   readonly reason: string | undefined;
-  /** What is wrong, for people; `undefined`: nothing. */
+  /** The problem, for people; `undefined`: no problem. */
   readonly message: string | undefined;
-  /** When its last check ended, ms since the epoch; `undefined`: there was none. */
+  /** End of the last check, ms since the epoch; `undefined`: not checked yet. */
   readonly lastCheckMs: number | undefined;
-  /** Since when it has been down, ms since the epoch. */
+  /** Start of the present outage, ms since the epoch. */
   readonly downSinceMs: number | undefined;
   /** The records of its slots. */
   readonly nodes: readonly NodeRecord[];
 }
 
-/** A resource with the provider's tag that no record knows. */
+/** A resource with the provider's tag and without a record. */
 export interface LeakedResource {
   /** As in `Resource`, e.g. `instance`. */
   readonly type: string;
   readonly id: string;
-  /** Node that it was made for; `undefined` where its tags name none. */
+  /** Node that it was made for; `undefined` if its tags name none. */
   readonly nodeId: string | undefined;
   /** When it was found first. */
   readonly sinceMs: number;
-  /** Why it could not be deleted; `undefined`: that was not tried yet. */
+  /** Why the last deletion failed; `undefined`: not tried yet. */
   readonly error: string | undefined;
 }
 
-/** A resource with the provider's tag that is not proven to belong to this database. It is reported and never deleted. */
+/** A resource with the provider's tag and without proof that it belongs to this database. It is reported and never deleted. */
 export interface AlienResource {
   /** As in `Resource`, e.g. `instance`. */
   readonly type: string;
   readonly id: string;
-  /** Its name in the cloud; `undefined` where the driver does not say. */
+  /** Name in the cloud; `undefined` if the driver does not report it. */
   readonly name: string | undefined;
   /** Node, build and database that its tags name. */
   readonly nodeId: string | undefined;
   readonly buildId: string | undefined;
   readonly databaseId: string | undefined;
-  /** When it was made, where the cloud says so; else when it was found first. */
+  /** Creation time, if the cloud reports it; otherwise when it was first found. */
   readonly sinceMs: number;
 }
 
-/** An image as a cloud shows it. */
+/** An image in a cloud. */
 export interface ProviderImage {
   readonly externalId: string;
   readonly name: string;
-  /** False while it is being uploaded, and when its upload failed. */
+  /** False while the upload is running, and after it failed. */
   readonly ready: boolean;
   /** Its tags: see `PROVIDER_TAG`, `BUILD_ID_TAG` and `UPLOAD_ID_TAG`. */
   readonly metadata: Readonly<Record<string, string>>;
 }
 
-/** What the fulfilment algorithm tells a provider. All optional. */
+/** Notifications from core to a provider. All optional. */
 export interface ProviderNotifications {
   /** The node's record is gone. */
   nodeDeletedNotification?(node: NodeRecord): void;
   /**
-   * The record to create in the same transaction that deletes the given one, so that a slot is never without one.
-   * `undefined`: none, or not known without waiting; then use `nodeDeletedNotification`.
+   * The record to create in the transaction that deletes the given one, so that a slot always has a record. `undefined`: none, or
+   * not known synchronously; then use `nodeDeletedNotification`.
    */
   successorOf?(node: NodeRecord): NodeRecord | undefined;
 }
 
-/** What a request needs of a driver. Shared fulfilment lives in core; see docs/writing-a-driver.md for the names. */
+/** The driver's part in serving one request. Core does the rest; see docs/writing-a-driver.md. */
 export interface NodeRequestHandler extends NodeRequestHandlerNotifications {
   /** Images for all requested labels exist. */
   imagesAvailable(): boolean;
-  /** Begins making one locked node in state `building`; resolves with the node in its final state. Never rejects. */
+  /** Makes one locked node in state `building`. Resolves with the node in its final state; must not reject. */
   launch?(launch: LaunchOrder, signal: AbortSignal): Promise<LaunchResult>;
-  /** Extra condition under which a ready node may serve this request, after core's own. May wait; default true. */
+  /** Additional condition for reusing a ready node, after core's own. May wait. Default: true. */
   checkReusableNode?(node: NodeRecord, signal: AbortSignal): boolean | Promise<boolean>;
-  /** Cheap test without waiting, e.g. same availability zone. Default true. */
+  /** Synchronous condition for reusing a ready node, for example the same availability zone. Default: true. */
   acceptsNode?(node: NodeRecord): boolean;
-  /** Completes a record before it is first stored, e.g. chooses its availability zone. */
+  /** Completes a record before it is first stored, for example with an availability zone. */
   setNodeMetadata?(node: NodeRecord): NodeRecord;
 }
 
-/** What the fulfilment algorithm tells a handler. All optional. */
+/** Notifications from core to a request handler. All optional. */
 export interface NodeRequestHandlerNotifications {
-  /** A ready node was taken for this request. */
+  /** A ready node was allocated to this request. */
   nodeReusedNotification?(node: NodeRecord): void;
-  /** `checkReusableNode` said no: the provider may deregister the node. */
+  /** `checkReusableNode` returned false; the provider may deregister the node. */
   nodeRejectedNotification?(node: NodeRecord): void;
 }
 
@@ -358,26 +356,25 @@ export interface LaunchOrder {
   readonly pool: PoolConfig;
   readonly request: RequestRecord;
   /**
-   * Stores changed fields of the node under its lock and returns the new record. Rejects when the lock is lost. What makes
-   * the node `ready` is the last to be stored: a request that lacks nothing else gets the node with that write.
+   * Stores changed fields of the node under its lock and returns the new record. Rejects if the lock is lost. Store the state
+   * `ready` last: the same write fulfils a request that only lacks this node.
    */
   store(changes: Partial<NodeRecord>): Promise<NodeRecord>;
   /**
-   * Told of each attempt that failed, the last one included, so that core knows how the provider does. A driver that makes
-   * one attempt only need not call it.
-   * @returns whether another attempt is wanted here; `false`: another pool shall serve the request, so end with `failed`.
-   * Missing: as often as the configuration says, without a pause for lack of capacity (`steering: off`)
+   * Call it after each failed attempt, the last one included, so that core can track the health of the provider. Not needed if
+   * the driver makes only one attempt.
+   * @returns whether to try again here; `false`: another pool will serve the request, so end with `failed`. Missing: try as often
+   * as configured (`steering: off`)
    */
   readonly attemptFailed?: ((error: Error) => boolean) | undefined;
   /**
-   * Told for each attempt when the cloud has begun to make the instance, so that core knows how long the cloud takes for
-   * it, without what the launch waits for on our side, such as `rate`. A driver that does not tell is measured from the
-   * beginning of the launch. Missing: it is not counted (`steering: off`).
+   * Call it when the cloud starts to create the instance, once per attempt, so that core measures the duration without our own
+   * waits, such as `rate`. Without the call core measures from the start of the launch. Missing: not measured (`steering: off`).
    */
   readonly created?: (() => void) | undefined;
   /**
-   * Told of each stage of an attempt, such as `creating` or `scanning`, and of `cloud-away` while the cloud does not answer, then
-   * `waiting`. Timelines show the stages; a driver need not tell them.
+   * Call it at each stage of an attempt, such as `creating` or `scanning`; `cloud-away` while the cloud does not answer, then
+   * `waiting`. Optional; timelines show the stages.
    */
   readonly stageBegan?: ((stage: string) => void) | undefined;
 }
@@ -390,16 +387,16 @@ export interface LaunchResult {
   readonly error?: Error;
 }
 
-/** Numbers that decide whether something fits. All synchronous: a provider refreshes its limits in the background. */
+/** Needs and limits that decide whether a node fits. All synchronous: a provider refreshes its limits in the background. */
 export interface QuotaSupport {
   /** What one node of the label needs, e.g. `{instances: 1, cores: 4, ram: 8192}`. */
   quotaNeededByLabel(label: string, pool: PoolConfig): Resources;
   /**
-   * Cloud limits minus use by instances that are not ours; missing names are unlimited. `undefined` while nothing is
-   * known yet: requests wait.
+   * Limits of the cloud minus the usage by foreign instances; missing names are unlimited. `undefined` while the limits are
+   * unknown; requests wait.
    */
   estimatedNodepoolQuota(): Resources | undefined;
-  /** Throws away cached limits and fetches them again in the background. */
+  /** Discards cached limits and fetches them again in the background. */
   invalidateQuotaCache(): void;
 }
 
@@ -412,9 +409,9 @@ export interface ImageUpload {
   readonly metadata: Readonly<Record<string, string>>;
   readonly md5: string | undefined;
   readonly sha256: string | undefined;
-  /** Called with the external id, and waited for, before the first byte is sent. A rejection ends the upload. */
+  /** Call it with the external id, and await it, before sending the first byte. A rejection ends the upload. */
   readonly onCreated?: ((externalId: string) => Promise<void>) | undefined;
-  /** Called as the upload advances. @param total - in bytes, as is `sent` */
+  /** Call it as the upload advances, with byte counts. */
   readonly onProgress?: ((sent: number, total: number) => void) | undefined;
 }
 

@@ -2,13 +2,13 @@ import type { ImageTree, NodeId, UploadRecord } from '@nodepool/zk-protocol';
 
 /** Uploaded images, for labels with a `diskimage`. */
 export interface ImageSource {
-  /** False while the records are not all known. */
+  /** False until all records have been read. */
   readonly ready: boolean;
-  /** The ready upload of an image that serves in a provider: the newest whose build is not being tried out. */
+  /** The upload of an image that a provider uses: the newest ready one, except builds on trial. */
   newestUpload(image: string, provider: string): UploadRecord | undefined;
   /**
-   * Chooses the upload of one attempt to launch a node, while a new build of the image is tried out (`canary`). Missing, or
-   * `undefined` in answer: `newestUpload`, and nothing is to be told.
+   * Chooses the upload for one launch attempt while a new build of the image is on trial (`canary`). Missing, or `undefined`
+   * returned: use `newestUpload`, and report nothing.
    */
   chooseUpload?(image: string, attempt: LaunchAttempt): Promise<UploadChoice> | undefined;
   /**
@@ -24,7 +24,7 @@ export interface ImageSource {
 export interface LaunchAttempt {
   readonly provider: string;
   readonly node: NodeId;
-  /** Whether it may use a build that is being tried out. */
+  /** Whether the attempt may use a build on trial. */
   readonly mayTry: boolean;
 }
 
@@ -32,8 +32,8 @@ export interface LaunchAttempt {
 export interface UploadChoice {
   readonly upload: UploadRecord;
   /**
-   * To be called once, when the attempt has ended. @param error - `undefined`: the node is ready
-   * @returns whether the failure counts against a build that is being tried out, so that it says nothing about the provider
+   * Call it once, after the attempt. @param error - `undefined`: the node is ready
+   * @returns whether the failure counts against a build on trial, and thus not against the provider
    */
   ended(error: Error | undefined): Promise<boolean>;
 }
@@ -41,7 +41,7 @@ export interface UploadChoice {
 /** Whether records of uploads account for an image in a cloud. */
 export type UploadEvidence = Pick<ImageSource, 'ready' | 'hasUpload' | 'hasImage'>;
 
-/** What the records that are stored now say. */
+/** Evidence from the records of an image tree. */
 export function uploadEvidence(tree: Pick<ImageTree, 'ready' | 'images'>): UploadEvidence {
   const hasAny = (matches: (upload: UploadRecord) => boolean) =>
     [...tree.images.values()].some(({ uploads }) => [...uploads.values()].some(matches));

@@ -10,7 +10,7 @@ export interface LogFields {
   [field: string]: unknown;
 }
 
-/** What library code logs with. Messages are constant text, the rest is fields. */
+/** Logger of library code. Messages are constant texts; variable data belongs into fields. */
 export interface Logger {
   debug(message: string, fields?: LogFields): void;
   info(message: string, fields?: LogFields): void;

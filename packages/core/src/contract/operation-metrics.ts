@@ -1,6 +1,6 @@
 import type { Transition } from './state-machine.js';
 
-/** What operations report. Every method is called at most once per happening and must not throw. */
+/** Metrics of operations. Methods are called once per event and must not throw. */
 export interface OperationMetrics {
   /**
    * A launch attempt ended.
@@ -15,16 +15,16 @@ export interface OperationMetrics {
   /**
    * A call to the cloud ended.
    * @param outcome - `ok`, the status of the answer, or the metric of the error
-   * @param prefix - of further names in statsd, as the cloud's client library sends them
+   * @param prefix - prefix of additional statsd names, as the client library of the cloud sends them
    */
   apiCall?(provider: string, call: string, ms: number, outcome: string, prefix?: string): void;
-  /** The instances of a cloud were read, or could not be. @param ageMs - how old what is known of them is now */
+  /** Instances were listed, or listing failed. @param ageMs - age of the present list */
   instanceListAge?(provider: string, ageMs: number): void;
   /** A machine changed its state. */
   transition?(provider: string, transition: Transition): void;
 }
 
-/** What a launch counts under. */
+/** Labels of the metrics of a launch. */
 export interface LaunchSubject {
   readonly provider: string;
   readonly az: string | null;

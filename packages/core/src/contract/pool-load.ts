@@ -8,6 +8,6 @@ export interface PoolLoad {
   readonly waiting: number;
   /** Those being worked on that wait for capacity. */
   readonly paused: number;
-  /** Launches of the provider that may be under way at once as far as earlier ones have shown; missing: no limit. */
+  /** Present limit of concurrent launches of the provider, learned from earlier ones; missing: no limit. */
   readonly launchLimit?: number | undefined;
 }

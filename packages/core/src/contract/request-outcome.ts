@@ -4,10 +4,10 @@ import type { RequestRecord } from '@nodepool/zk-protocol';
  * How the work of one pool on a request ended.
  * - `fulfilled`, `declined` written to the request
  * - `gone` the requestor withdrew it; its nodes are free again
- * - `put-back` nothing to give after all; it is `requested` again
- * - `gave-way` it held instances that another may need, and is `requested` again (ADR 0015)
- * - `busy` another launcher holds its lock, or was quicker; look again later
- * - `abandoned` session or connection trouble; what was begun is undone by whoever sees it
+ * - `put-back` it cannot be served here after all; it is `requested` again
+ * - `gave-way` it held instances that another request may need; it is `requested` again (ADR 0015)
+ * - `busy` another launcher holds its lock or changed it first; check again later
+ * - `abandoned` the session or connection failed; another launcher resets the request
  */
 export type RequestOutcome = 'fulfilled' | 'declined' | 'gone' | 'put-back' | 'gave-way' | 'busy' | 'abandoned';
 

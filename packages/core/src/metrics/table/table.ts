@@ -42,7 +42,7 @@ const INSTALLATION = {
     ...exposed('gauge', 'nodepool_provider_nodes', ['provider', 'state']),
   },
   addressableRequests: {
-    help: 'Requests in any state of which a registered pool offers all labels',
+    help: 'Requests in any state whose labels are all offered by a registered pool',
     ...sent(CHANGE, ['gauge'], 'nodepool.provider.<provider>.pool.<pool>.addressable_requests'),
     ...exposed('gauge', 'nodepool_addressable_requests', ['provider', 'pool']),
   },
@@ -52,7 +52,7 @@ const INSTALLATION = {
     ...exposed('gauge', 'nodepool_operator_orders', ['kind', 'name', 'mode']),
   },
   leader: {
-    help: '1 on the launcher that sends the figures of the installation to statsd, else 0',
+    help: '1 on the launcher that sends the metrics of the installation to statsd, else 0',
     ...exposed('gauge', 'nodepool_statistics_leader'),
   },
 } as const satisfies Record<string, MetricDefinition>;
@@ -78,25 +78,25 @@ const WORK = {
     ...exposed('histogram', 'nodepool_request_wait_seconds', ['provider', 'pool'], SLOW_SECONDS),
   },
   requestWaitCause: {
-    help: 'Time a fulfilled request waited for one thing, by cause and by each of its labels',
+    help: 'Waiting time of a fulfilled request by cause and by each of its labels',
     ...sent('when a request is fulfilled', ['timer'], 'nodepool.request_wait.<cause>.<label>'),
     ...exposed('histogram', 'nodepool_request_wait_cause_seconds', ['cause', 'label'], SLOW_SECONDS),
   },
   nodesTooLong: {
-    help: 'Nodes that were made for more than 15 minutes or deleted for more than 10',
+    help: 'Nodes whose creation took more than 15 minutes, or whose deletion took more than 10',
     ...sent('when a node has passed the limit', ['counter'], 'nodepool.provider.<provider>.too_long.<state>'),
     ...exposed('counter', 'nodepool_nodes_too_long_total', ['provider', 'state']),
   },
   requestsEnded: {
-    help: 'Requests this launcher has worked on, by how that ended',
+    help: 'Requests handled by this launcher, by outcome',
     ...exposed('counter', 'nodepool_requests_ended_total', ['provider', 'pool', 'outcome']),
   },
   poolRequests: {
-    help: 'Requests of a pool of this launcher; paused ones are handled, but wait for capacity',
+    help: 'Requests of a pool of this launcher; paused requests are accepted and wait for capacity',
     ...exposed('gauge', 'nodepool_pool_requests', ['provider', 'pool', 'state']),
   },
   launches: {
-    help: 'Launch attempts that have ended, by result: ready or error.<kind>',
+    help: 'Ended launch attempts by result: ready or error.<kind>',
     ...sent(
       'when a launch attempt ends',
       ['timer', 'counter'],
@@ -109,31 +109,31 @@ const WORK = {
     ...exposed('counter', 'nodepool_launches_total', ['provider', 'az', 'requestor', 'image', 'result']),
   },
   launchDuration: {
-    help: 'Time a launch attempt took, by result',
+    help: 'Duration of launch attempts by result',
     ...exposed('histogram', 'nodepool_launch_duration_seconds', ['provider', 'result'], SLOW_SECONDS),
   },
   deleteDuration: {
-    help: 'Time from the beginning of a deletion until the instance is gone',
+    help: 'Time from the start of a deletion until the instance is gone',
     ...exposed('histogram', 'nodepool_delete_duration_seconds', ['provider'], SLOW_SECONDS),
   },
   failingDeletions: {
-    help: 'Deletions that have failed and will be tried again',
+    help: 'Failed deletions that will be retried',
     ...exposed('gauge', 'nodepool_failing_deletions'),
   },
   providerFailing: {
-    help: '1 while launches of the provider fail and requests go to others, otherwise 0',
+    help: '1 while launches of the provider fail and requests go to other providers, else 0',
     ...exposed('gauge', 'nodepool_provider_failing', ['provider']),
   },
   conditions: {
-    help: 'What is wrong now, each 1; docs/conditions.md explains the types',
+    help: 'Current conditions, each 1; docs/conditions.md explains the types',
     ...exposed('gauge', 'nodepool_condition', ['kind', 'name', 'type', 'reason', 'severity']),
   },
   launchLimit: {
-    help: 'Launches of the provider that may be under way at once, as far as earlier ones have shown',
+    help: 'Present limit of concurrent launches of the provider, learned from earlier ones',
     ...exposed('gauge', 'nodepool_provider_launch_limit', ['provider']),
   },
   operationState: {
-    help: 'Time operations spent in each of their states',
+    help: 'Time that operations spent in each state',
     ...exposed('histogram', 'nodepool_operation_state_seconds', ['provider', 'machine', 'state'], SLOW_SECONDS),
   },
   leaked: {
@@ -142,7 +142,7 @@ const WORK = {
     ...exposed('counter', 'nodepool_leaked_resources_total', ['provider', 'type']),
   },
   sweepFound: {
-    help: 'Work that a periodic sweep found although an event should have announced it; anything but 0 is a defect',
+    help: 'Work found by a periodic sweep that an event should have announced; any value but 0 is a defect',
     ...exposed('counter', 'nodepool_sweep_found_total', ['work']),
   },
 } as const satisfies Record<string, MetricDefinition>;
@@ -150,12 +150,12 @@ const WORK = {
 /** Calls to clouds. */
 const CALLS = {
   apiCalls: {
-    help: 'Calls to a cloud, by outcome: ok, error.<kind>, or the status of the answer',
+    help: 'Calls to a cloud by outcome: ok, error.<kind>, or the status of the answer',
     ...sent('when a call ends', ['timer', 'counter'], 'nodepool.task.<provider>.<call>'),
     ...exposed('counter', 'nodepool_api_calls_total', ['provider', 'call', 'outcome']),
   },
   apiCallDuration: {
-    help: 'Time a call to a cloud took',
+    help: 'Duration of calls to a cloud',
     ...exposed('histogram', 'nodepool_api_call_duration_seconds', ['provider', 'call'], FAST_SECONDS),
   },
   apiCallStatus: {
@@ -176,8 +176,8 @@ const CALLS = {
     ...sent('when such a call ends', ['counter'], 'nodepool.task.<provider>.<call>.failed', '<prefix>.<call>.failed'),
   },
   instanceListAge: {
-    help: 'How old what is known of the instances is when they are read, also without success',
-    ...sent('when they are read', ['gauge'], 'nodepool.task.<provider>.instance_list_age'),
+    help: 'Age of the list of instances whenever it is read, with or without success',
+    ...sent('when it is read', ['gauge'], 'nodepool.task.<provider>.instance_list_age'),
     ...exposed('histogram', 'nodepool_instance_list_age_seconds', ['provider'], SLOW_SECONDS),
   },
   apiCallSlow: {
@@ -194,42 +194,42 @@ const CALLS = {
 /** Disk images and the builders that make them. */
 const IMAGES = {
   builds: {
-    help: 'Builds of images that have ended, by exit code of the build tool; 1 stands for all that has none',
+    help: 'Ended image builds by exit code of the build tool; 1 if it has none',
     ...exposed('counter', 'nodepool_image_builds_total', ['image', 'rc']),
   },
   buildRc: {
-    help: 'Exit code of the last build; 1 when it timed out',
+    help: 'Exit code of the last build; 1 after a timeout',
     ...sent('when a build ends', ['gauge'], 'nodepool.dib_image_build.<image>.status.rc'),
   },
   buildDuration: {
-    help: 'Time a build took',
+    help: 'Duration of builds',
     ...sent('when a build ends', ['timer'], 'nodepool.dib_image_build.<image>.status.duration'),
     ...exposed('histogram', 'nodepool_image_build_duration_seconds', ['image'], SLOW_SECONDS),
   },
   lastBuild: {
-    help: 'When the last build ended, UNIX time in seconds',
+    help: 'End of the last build, UNIX time in seconds',
     ...sent('when a build ends', ['gauge'], 'nodepool.dib_image_build.<image>.status.last_build'),
   },
   imageSize: {
-    help: 'Bytes on disk of an image file of the last good build',
+    help: 'Bytes on disk of an image file of the last successful build',
     ...sent('after a good build', ['gauge'], 'nodepool.dib_image_build.<image>.<format>.size'),
   },
   uploads: {
-    help: 'Time from the beginning of an upload until it is ready, its hook included',
+    help: 'Time from the start of an upload until it is ready, including its hook',
     ...sent('when an upload is ready', ['timer', 'counter'], 'nodepool.image_update.<image>.<provider>'),
     ...exposed('histogram', 'nodepool_image_upload_duration_seconds', ['image', 'provider'], SLOW_SECONDS),
   },
   allBuildRequests: {
-    help: 'Images for which somebody has asked for a build that has not ended well yet',
+    help: 'Images with a requested build that has not succeeded yet',
     ...sent(IMAGE_CHANGE, ['gauge'], 'nodepool.image_build_requests'),
   },
   buildRequests: {
-    help: '1 while a build that somebody has asked for is due, else 0',
+    help: '1 while a requested build is due, else 0',
     ...sent(IMAGE_CHANGE, ['gauge'], 'nodepool.image.<image>.image_build_requests'),
     ...exposed('gauge', 'nodepool_image_build_requests', ['image']),
   },
   canary: {
-    help: 'Percent of launches that get the newest build of an image: below 100 while it is tried out (`canary`)',
+    help: 'Percentage of launches with the newest build of an image: below 100 during its trial (`canary`)',
     ...exposed('gauge', 'nodepool_image_canary_percent', ['image']),
   },
   withdrawn: {
@@ -237,36 +237,36 @@ const IMAGES = {
     ...exposed('gauge', 'nodepool_image_withdrawn', ['image']),
   },
   failingUploads: {
-    help: 'Times that the upload of an image to a provider has failed since one was good; 0 when none has',
+    help: 'Failed uploads of an image to a provider since the last successful one',
     ...exposed('gauge', 'nodepool_builder_failing_uploads', ['image', 'provider']),
   },
   buildState: {
-    help: 'What this builder does about builds of an image: 0 idle, 1 building, 3 paused',
+    help: 'State of the builds of an image on this builder: 0 idle, 1 building, 3 paused',
     ...sent(IMAGE_CHANGE, ['gauge'], 'nodepool.builder.<host>.image.<image>.build.state'),
     ...exposed('gauge', 'nodepool_builder_build_state', ['image']),
   },
   uploadState: {
-    help: 'What this builder does about uploads of an image to a provider: 0 idle, 2 uploading, 3 paused',
+    help: 'State of the uploads of an image to a provider on this builder: 0 idle, 2 uploading, 3 paused',
     ...sent(IMAGE_CHANGE, ['gauge'], 'nodepool.builder.<host>.image.<image>.provider.<provider>.upload.state'),
     ...exposed('gauge', 'nodepool_builder_upload_state', ['image', 'provider']),
   },
   currentBuilds: {
-    help: 'Builds under way',
+    help: 'Running builds',
     ...sent(IMAGE_CHANGE, ['gauge'], 'nodepool.builder.<host>.current_builds'),
     ...exposed('gauge', 'nodepool_builder_builds'),
   },
   currentUploads: {
-    help: 'Uploads under way',
+    help: 'Running uploads',
     ...sent(IMAGE_CHANGE, ['gauge'], 'nodepool.builder.<host>.current_uploads'),
     ...exposed('gauge', 'nodepool_builder_uploads'),
   },
   buildWorkers: {
-    help: 'Builds that may be under way at a time',
+    help: 'Maximum number of concurrent builds',
     ...sent(IMAGE_CHANGE, ['gauge'], 'nodepool.builder.<host>.build_workers'),
     ...exposed('gauge', 'nodepool_builder_build_workers'),
   },
   uploadWorkers: {
-    help: 'Uploads that may be under way at a time',
+    help: 'Maximum number of concurrent uploads',
     ...sent(IMAGE_CHANGE, ['gauge'], 'nodepool.builder.<host>.upload_workers'),
     ...exposed('gauge', 'nodepool_builder_upload_workers'),
   },
@@ -275,7 +275,7 @@ const IMAGES = {
 /** The launcher itself. */
 const INTERNALS = {
   connectionQueue: {
-    help: 'Requests to ZooKeeper without an answer yet',
+    help: 'Unanswered requests to ZooKeeper',
     ...sent(INTERNAL, ['gauge'], 'nodepool.launcher.<host>.zk.client.connection_queue'),
     ...exposed('gauge', 'nodepool_zookeeper_pending_requests'),
   },
@@ -285,7 +285,7 @@ const INTERNALS = {
     ...exposed('gauge', 'nodepool_cache_event_queue', ['cache']),
   },
   playbackQueue: {
-    help: 'Reads of a cache under way',
+    help: 'Running reads of a cache',
     ...sent(INTERNAL, ['gauge'], 'nodepool.launcher.<host>.zk.<cache>_cache.playback_queue'),
     ...exposed('gauge', 'nodepool_cache_playback_queue', ['cache']),
   },
