@@ -149,7 +149,7 @@ function decodeChange(reader: JuteReader): Change {
     case ChangeKind.closeSession:
       return { change: 'closeSession', sessionId: reader.bigLong() };
     default:
-      throw new MalformedPacketError(`no change has the number ${kind}`);
+      throw new MalformedPacketError(`unknown kind of change: ${kind}`);
   }
 }
 

@@ -2,18 +2,17 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { startEmbeddedServer } from '../../src/server/index.js';
-import { OpCode } from '../../src/server/model/constants.js';
-import type { RunningServer } from '../../src/server/start.js';
-import { onTestEnd } from '../support/clients.js';
-import { ManualClock } from '../support/manual-clock.js';
-import { RawClient, type SessionCredentials } from './raw-client.js';
-import { bare, create, exists, setData } from './raw-requests.js';
+import { startEmbeddedServer } from './index.js';
+import { OpCode } from './model/constants.js';
+import type { RunningServer } from './start.js';
+import { onTestEnd } from '../../test/support/clients.js';
+import { ManualClock } from '../../test/support/manual-clock.js';
+import { RawClient, type SessionCredentials } from '../../test/server/raw-client.js';
+import { bare, create, exists, setData } from '../../test/server/raw-requests.js';
 
 const LOGIN = 'nodepool:secret';
 const MAX_STRANGERS = 100;
 
-/** What somebody who does not know the login can make the server do. */
 describe('a client that has not logged in', () => {
   let dataDir: string;
   let clock: ManualClock;
@@ -44,7 +43,7 @@ describe('a client that has not logged in', () => {
     return client;
   }
 
-  it('has no session, and writes nothing to the log', async () => {
+  it('has no session and writes nothing', async () => {
     const before = server.model.lastZxid;
     const [one, two] = [await open(), await open()];
     await one.call(create('/mine', 1), bare(OpCode.ping));
@@ -57,7 +56,7 @@ describe('a client that has not logged in', () => {
     expect(server.model.lastZxid).toBe(before);
   });
 
-  it('gets with its login the session that it was offered, which a restart keeps', async () => {
+  it('opens its offered session with the login, and a restart keeps it', async () => {
     const [other, client] = [await open(), await open()];
     await client.addAuth('digest', LOGIN);
     await client.call(create('/mine', 1));
@@ -77,7 +76,7 @@ describe('a client that has not logged in', () => {
     expect(server.model.sessions.size).toBe(1);
   });
 
-  it('cannot send a large packet, but one right behind its login', async () => {
+  it('cannot send a large packet before its login, but right after it', async () => {
     const [large, early] = [await open(), await open()];
     const login = early.addAuth('digest', LOGIN);
     early.send(create('/large', 0, 900_000));
@@ -103,7 +102,7 @@ describe('a client that has not logged in', () => {
     expect(known.takeMessages()).toMatchObject([{ error: 0 }]);
   });
 
-  it('makes room for others when there are many like it, and does not keep others out', async () => {
+  it('is disconnected when there are many like it, and does not keep members out', async () => {
     const known = await member();
     const strangers: RawClient[] = [];
     for (let index = 0; index < MAX_STRANGERS + 20; index++) strangers.push(await open());

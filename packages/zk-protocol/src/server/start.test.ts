@@ -1,16 +1,14 @@
-import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type EmbeddedServer, type EmbeddedServerOptions, startEmbeddedServer } from '../../src/server/index.js';
-import type { RunningServer } from '../../src/server/start.js';
-import { OpCode } from '../../src/server/model/constants.js';
-import { ManualClock } from '../support/manual-clock.js';
-import { MemoryFileSystem } from './memory-file-system.js';
-import { RawClient } from './raw-client.js';
-import { bare, create, exists, getData, setData } from './raw-requests.js';
+import { type EmbeddedServer, type EmbeddedServerOptions, startEmbeddedServer } from './index.js';
+import type { RunningServer } from './start.js';
+import { OpCode } from './model/constants.js';
+import { ManualClock } from '../../test/support/manual-clock.js';
+import { MemoryFileSystem } from '../../test/server/memory-file-system.js';
+import { RawClient } from '../../test/server/raw-client.js';
+import { bare, create, exists, getData, setData } from '../../test/server/raw-requests.js';
 
 describe('startEmbeddedServer', () => {
   let dataDir: string;
@@ -219,77 +217,6 @@ describe('startEmbeddedServer', () => {
     });
   });
 
-  it.each(['dump', 'wchc', 'cons', 'stat', 'conf'])('does not answer %s where clients log in', async (word) => {
-    const server = await start({ login: 'nodepool:secret' });
-
-    expect(await fourLetters(server, word)).toMatch(/is not answered/);
-    expect(await fourLetters(server, 'ruok')).toBe('imok');
-  });
-
-  it('refuses connections beyond the limit', async () => {
-    const server = await start({ maxClientConnections: 2 });
-    const accepted = [await open(server), await open(server)];
-
-    const refused = await open(server);
-
-    expect(refused.isClosed).toBe(true);
-    expect(accepted.map(({ isClosed }) => isClosed)).toEqual([false, false]);
-  });
-
-  it('stops reading from a client that does not read its replies', async () => {
-    const server = await start();
-    const client = await open(server);
-    await client.call(create('/big', 0, 900_000));
-    client.takeMessages();
-
-    client.pause();
-    client.send(...Array.from({ length: 200 }, () => getData('/big')));
-    const other = await open(server);
-    await other.call(exists('/big'));
-    const held = process.memoryUsage().arrayBuffers;
-    client.resume();
-    await client.until(() => client.pendingReplies === 0);
-
-    expect(held).toBeLessThan(100_000_000);
-    expect(client.takeMessages()).toHaveLength(200);
-  });
-
-  it('lets writers wait while the disk is behind, and loses none', async () => {
-    const server = await start();
-    const [client, other] = [await open(server), await open(server)];
-    await client.call(create('/big'));
-    client.takeMessages();
-
-    await Promise.all([
-      client.call(...Array.from({ length: 60 }, () => setData('/big', 900_000))),
-      other.call(...Array.from({ length: 60 }, () => setData('/big', 900_000))),
-    ]);
-
-    const versions = [...client.takeMessages(), ...other.takeMessages()].map(({ error }) => error);
-    expect(versions).toEqual(Array.from({ length: 120 }, () => 0));
-    expect(server.model.tree.get('/big')?.version).toBe(120);
-  });
-
-  it.each([
-    ['ruok', /^imok$/],
-    ['isro', /^rw$/],
-    ['srvr', /Mode: standalone\nNode count: 5\n/],
-    ['stat', /sid=0x[0-9a-f]+/],
-    ['mntr', /zk_server_state\tstandalone\n[^]*zk_watch_count\t1\n/],
-    ['cons', /\/127\.0\.0\.1:\d+/],
-    ['dump', /\t\/mine\n/],
-    ['wchs', /^1 connections watching 1 paths\nTotal watches:1\n$/],
-    ['conf', /dataDir=/],
-    ['envi', /zookeeper\.version=/],
-    ['nope', /not a command/],
-  ])('answers the four-letter word %s', async (word, expected) => {
-    const server = await start();
-    const client = await open(server);
-    await client.call(create('/mine', 1), exists('/mine', true));
-
-    expect(await fourLetters(server, word)).toMatch(expected);
-  });
-
   it('closes the connection of a session that is closed, after the reply', async () => {
     const server = await start();
     const [client, watcher] = [await open(server), await open(server)];
@@ -353,15 +280,6 @@ describe('startEmbeddedServer', () => {
     expect(again.takeMessages()).toMatchObject([{ error: 0 }]);
     expect(fileSystem.names().some((name) => name.startsWith('snapshot.'))).toBe(true);
   });
-
-  async function fourLetters(server: EmbeddedServer, word: string): Promise<string> {
-    const socket = connect(server.port, '127.0.0.1');
-    socket.end(word);
-    const chunks: Buffer[] = [];
-    socket.on('data', (chunk) => chunks.push(chunk));
-    await once(socket, 'close');
-    return Buffer.concat(chunks).toString();
-  }
 
   /** Attaches again as soon as the server takes clients. */
   async function reopened(server: EmbeddedServer, client: RawClient): Promise<RawClient> {
