@@ -22,10 +22,10 @@ const escape = (text) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').r
 
 function color(text) {
   if (/^\$ /.test(text)) return '#e6edf3';
-  if (/host key verified|clean:/.test(text)) return '#7ee787';
+  if (/host key verified|done/.test(text)) return '#7ee787';
   if (/^cloud:/.test(text)) return '#79c0ff';
   if (/^demand grows/.test(text)) return '#ffa657';
-  if (/^[+|]/.test(text)) return '#a5b4c3';
+  if (/^(What next|\d\.|then start|from Jenkins)/.test(text)) return '#a5b4c3';
   return '#c3ccd6';
 }
 

@@ -1,6 +1,6 @@
 // with-build.mjs SCRIPT [ARGUMENT...]: installs and builds what the script needs, then runs a built script of this repository.
 import { spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { clearInterval, setInterval } from 'node:timers';
 import { ensureBuilt, root } from './ensure.mjs';
@@ -26,7 +26,12 @@ function ancestors() {
 }
 
 const started = ancestors();
-ensureBuilt(script.replace(/\/dist\/.*/, ''));
+const wantsHelp = args.some((arg) => arg === '--help' || arg === '-h');
+// help is the same in the build of before, and a newcomer does not wait for it
+if (!wantsHelp || !existsSync(`${root}${script}`)) {
+  console.error('Installing and building what is missing (up to a minute the first time) ...');
+  ensureBuilt(script.replace(/\/dist\/.*/, ''));
+}
 // the channel tells the script when this process is gone, however that ended
 const child = spawn(process.execPath, [`${root}${script}`, ...args], {
   stdio: ['inherit', 'inherit', 'inherit', 'ipc'],

@@ -21,8 +21,10 @@ export interface ElasticLabel {
 export interface QuickStartConfiguration {
   /** The file for the launcher: the one given, or a copy with other ports. */
   readonly file: string;
-  /** Labels of the fixed machines. */
+  /** Labels of the fixed machines that the quick start makes. */
   readonly labels: readonly string[];
+  /** Labels of machines of the user. */
+  readonly own: readonly string[];
   /** Labels whose nodes are slots of machines made on demand. */
   readonly elastic: readonly ElasticLabel[];
   readonly hosts: readonly LocalHost[];
@@ -37,7 +39,8 @@ export interface QuickStartConfiguration {
 export const LOOPBACK = '127.0.0.1';
 
 const DEFAULT_WEB_PORT = 8005;
-const DEFAULT_USER = 'zuul';
+/** Who logs in to the machines that the quick start makes. */
+const DEMO_USER = 'demo';
 
 function maps(parent: unknown, key: string): YAMLMap[] {
   const value: unknown = isMap(parent) ? parent.get(key) : undefined;
@@ -61,17 +64,17 @@ function elasticLabels(document: Document): ElasticLabel[] {
     .map((label) => ({ name: String(label.get('name')), slots: Number(label.get('max-parallel-jobs') ?? 1) }));
 }
 
-/** Labels of fixed machines, in the order in which the configuration lists all labels. */
-function fixedLabels(document: Document): string[] {
-  const fixed = new Set(staticNodes(document).flatMap((node) => textsOf(node.get('labels', true))));
+/** Labels of these machines, in the order in which the configuration lists all labels. */
+function labelsOf(document: Document, nodes: readonly YAMLMap[]): string[] {
+  const used = new Set(nodes.flatMap((node) => textsOf(node.get('labels', true))));
   return maps(document.contents, 'labels')
     .map((label) => String(label.get('name')))
-    .filter((label) => fixed.has(label));
+    .filter((label) => used.has(label));
 }
 
 /** `labels` of an entry: a list or one name. */
 function textsOf(labels: unknown): string[] {
-  return (isSeq(labels) ? labels.items : [labels]).map(String);
+  return (isSeq(labels) ? labels.items : [labels]).flatMap((text) => String(text).split(' '));
 }
 
 function isPortFree(port: number): Promise<boolean> {
@@ -102,16 +105,16 @@ async function avoidTakenPort(map: YAMLMap, key: string, port: number, ours: Rea
   return true;
 }
 
-const localNodes = (document: Document) => staticNodes(document).filter((node) => node.get('name') === LOOPBACK);
+/** Machines of the quick start, which it makes itself. All others are the user's. */
+const localNodes = (document: Document) =>
+  staticNodes(document).filter((node) => node.get('name') === LOOPBACK && node.get('username') === DEMO_USER);
 const portOf = (node: YAMLMap) => Number(node.get('connection-port') ?? 22);
 
-function userOf(node: YAMLMap): string {
-  const username = node.get('username');
-  return typeof username === 'string' ? username : DEFAULT_USER;
-}
-
 async function read(file: string): Promise<Document> {
-  const document = parseDocument(await readFile(file, 'utf8'));
+  const text = await readFile(file, 'utf8').catch((error: unknown) => {
+    throw new QuickStartError(`cannot read the configuration: ${(error as Error).message}`);
+  });
+  const document = parseDocument(text);
   const [problem] = document.errors;
   if (problem !== undefined) throw new QuickStartError(`${file}: ${problem.message}`);
   return document;
@@ -131,11 +134,11 @@ export async function readConfiguration(
   for (const node of localNodes(document)) {
     changed = (await avoidTakenPort(node, 'connection-port', portOf(node), ours)) || changed;
   }
-  const webapp = document.get('webapp');
-  if (isMap(webapp)) {
-    const port = Number(webapp.get('port') ?? DEFAULT_WEB_PORT);
-    changed = (await avoidTakenPort(webapp, 'port', port, ours)) || changed;
-  }
+  if (!isMap(document.contents)) throw new QuickStartError(`${file}: there is no configuration in it`);
+  if (!isMap(document.get('webapp'))) document.set('webapp', document.createNode({}));
+  const webapp = document.get('webapp') as YAMLMap;
+  const port = Number(webapp.get('port') ?? DEFAULT_WEB_PORT);
+  changed = (await avoidTakenPort(webapp, 'port', port, ours)) || changed;
   if (changed) await writeFile(copy, document.toString());
   return describe(document, changed ? copy : file);
 }
@@ -144,11 +147,15 @@ function describe(document: Document, file: string): QuickStartConfiguration {
   const nodes = localNodes(document);
   return {
     file,
-    labels: fixedLabels(document),
+    labels: labelsOf(document, nodes),
+    own: labelsOf(
+      document,
+      staticNodes(document).filter((node) => !nodes.includes(node)),
+    ),
     elastic: elasticLabels(document),
     hosts: nodes.map((node) => ({
       port: portOf(node),
-      username: userOf(node),
+      username: DEMO_USER,
     })),
     slots: nodes.reduce((sum, node) => sum + Number(node.get('max-parallel-jobs') ?? 1), 0),
     webPort: Number(document.getIn(['webapp', 'port']) ?? DEFAULT_WEB_PORT),

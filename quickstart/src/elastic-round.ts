@@ -7,7 +7,7 @@ import { visitNodes } from './nodepool.js';
 import type { NodepoolCommand } from './nodepool.js';
 import type { Story } from './story.js';
 import { QuickStartError, say } from './terminal.js';
-import { Usage, withoutTime } from './usage.js';
+import { JobTale, Usage } from './usage.js';
 
 /** No job ends before all have begun, so that a machine is launched for them on the slowest computer as well. */
 const FIRST_JOB_S = 3;
@@ -15,8 +15,6 @@ const OTHER_JOBS_S = 1;
 /** From the end of the jobs until the last machine is gone. */
 const SHRINK_TIMEOUT_MS = 60_000;
 const PAUSE_MS = 100;
-/** What the lines about the machines tell better. */
-const TOLD_ELSEWHERE = /^(accepted by|fulfilled)/;
 
 /** What rounds are played on. */
 export interface Stage {
@@ -38,19 +36,15 @@ interface Job {
   readonly ended: Promise<void>;
 }
 
-function startJob(command: NodepoolCommand, label: string, name: string, seconds: number, usage: Usage): Job {
+function startJob(command: NodepoolCommand, label: string, seconds: number, usage: Usage): Job {
   let markStarted = () => {};
   const started = new Promise<void>((resolve) => (markStarted = resolve));
-  const onOutput = (line: string) => say(`  ${name}: ${line}`);
-  const onProgress = (stamped: string) => {
-    const line = withoutTime(stamped);
-    usage.read(line);
-    if (line === 'nodes locked and in use') markStarted();
-    if (!TOLD_ELSEWHERE.test(line)) onOutput(line);
+  const tale = new JobTale(usage, [label]);
+  const onProgress = (line: string) => {
+    if (tale.progress(line)) markStarted();
   };
-  const ended = visitNodes(command, [label], { onOutput, onProgress }, seconds, beginningFile(command)).then(() =>
-    onOutput('returned'),
-  );
+  const output = { onOutput: tale.output, onProgress };
+  const ended = visitNodes(command, [label], output, seconds, beginningFile(command)).then(() => tale.say('done'));
   return { started, ended };
 }
 
@@ -74,19 +68,18 @@ export async function playElasticRound(stage: Stage, { name, slots }: ElasticLab
   say('the cloud is empty');
   await stage.imageReady();
   const usage = new Usage();
-  const start = (number: number, seconds: number) => startJob(command, name, `job ${number}`, seconds, usage);
+  const start = (seconds: number) => startJob(command, name, seconds, usage);
   await writeFile(beginningFile(command), '');
-  say(`$ nodepool run ${name} -- node visit.js ${FIRST_JOB_S}`);
-  const first = start(1, FIRST_JOB_S);
+  const first = start(FIRST_JOB_S);
   await Promise.race([first.started, first.ended]);
-  say(`demand grows: ${slots} x nodepool run ${name} -- node visit.js ${OTHER_JOBS_S}`);
-  const others = Array.from({ length: slots }, (_, index) => start(index + 2, OTHER_JOBS_S));
+  say(`demand grows: ${slots} more jobs`);
+  const others = Array.from({ length: slots }, () => start(OTHER_JOBS_S));
   const jobs = [first, ...others];
   await Promise.all(jobs.map(({ started, ended }) => Promise.race([started, ended])));
   await rm(beginningFile(command), { force: true });
   await Promise.all(jobs.map(({ ended }) => ended));
-  say('  all jobs have ended');
+  say('  all jobs are done: machines without a job are given back');
   await waitUntilEmpty(stage);
   await usage.waitUntilClean(command, stage.fixedSlots);
-  say('  clean: the cloud is empty again; requests, nodes and locks are gone');
+  say('the cloud is empty again');
 }

@@ -16,8 +16,10 @@ export interface NodepoolCommand {
   readonly env: NodeJS.ProcessEnv;
   /** Port of the launcher's web server. */
   readonly webPort: number;
-  /** Ends a command under way. */
+  /** Ends the running command. */
   readonly signal: AbortSignal;
+  /** Private key for machines of the user; `undefined`: what ssh finds. */
+  readonly key?: string | undefined;
 }
 
 type Output = (line: string) => void;
@@ -73,23 +75,31 @@ export function visitNodes(
   return call(command, args, output.onOutput, output.onProgress);
 }
 
-/** The table `nodepool list` prints. */
-export async function nodeTable(command: NodepoolCommand): Promise<string> {
-  const lines: string[] = [];
-  await call(
-    command,
-    ['list'],
-    (line) => lines.push(line),
-    () => {},
-  );
-  return lines.join('\n');
+/** What a machine of the user is asked to run. */
+const HELLO = 'echo "hello from $(uname -n) on $(uname -s)"';
+
+/** `nodepool ssh LABEL -- echo hello`: for machines of the user, whose keys ssh knows. */
+export function sayHello(
+  command: NodepoolCommand,
+  label: string,
+  output: { readonly onOutput: Output; readonly onProgress: Output },
+): Promise<void> {
+  const identity = command.key === undefined ? [] : ['--identity', command.key];
+  return call(command, ['ssh', ...identity, label, '--', 'sh', '-c', HELLO], output.onOutput, output.onProgress);
 }
 
 /** A row of `/node-list`, as far as it is used here. */
 export interface NodeRow {
   readonly id: string;
+  readonly provider: string;
   readonly state: string;
   readonly locked: string;
+}
+
+/** A row of `/request-list`, as far as it is used here. */
+export interface RequestRow {
+  readonly id: string;
+  readonly state: string;
 }
 
 /** The node is ready and unlocked. */
@@ -111,6 +121,6 @@ export function listNodes(command: NodepoolCommand): Promise<NodeRow[]> {
 }
 
 /** All requests there are. */
-export function listRequests(command: NodepoolCommand): Promise<{ readonly id: string }[]> {
+export function listRequests(command: NodepoolCommand): Promise<RequestRow[]> {
   return listing(command, '/request-list');
 }

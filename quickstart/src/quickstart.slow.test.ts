@@ -69,11 +69,11 @@ describe('npm start', () => {
     const { status, output } = await start('--once').ended;
 
     expect(status, output).toBe(0);
-    expect(output).toContain('clean: request, nodes and locks are gone; 5 nodes ready');
-    expect(output.match(/job \d: slot-1: host key verified/g)).toHaveLength(3);
-    expect(output.match(/cloud: machine \d+ has 2 slots/g)).toHaveLength(2);
+    expect(output).toContain('job 1: done: its machine is free again');
+    expect(output.match(/job [2-4]: logged in to \S+, host key verified: hello from np/g)).toHaveLength(3);
+    expect(output.match(/cloud: machine \d+ takes 2 jobs at a time/g)).toHaveLength(2);
     expect(output.match(/cloud: machine \d+ is deleted/g)).toHaveLength(2);
-    expect(output).toContain('clean: the cloud is empty again; requests, nodes and locks are gone');
+    expect(output).toContain('the cloud is empty again');
     expect(output.match(/image build [0-9a-f]{8} is uploaded/g)?.length).toBeGreaterThan(1);
     expect(await cloudAnswers()).toBe(false);
   });
@@ -85,9 +85,10 @@ describe('npm start', () => {
     expect(first).toMatchObject({ status: 0, output: expect.stringContaining('host key verified') as string });
     expect(second).toMatchObject({
       status: 0,
-      output: expect.stringContaining('large-1: host key verified') as string,
+      output: expect.stringContaining('host key verified') as string,
     });
-    expect(second.output).toContain('clean: request, nodes and locks are gone; 5 nodes ready');
+    expect(second.output).toContain('job 1: asks for "large" and "small"');
+    expect(second.output).toContain('job 1: done: its machines are free again');
   });
 
   it('uses other ports than those that are taken', async () => {
@@ -106,21 +107,22 @@ describe('npm start', () => {
 
   it('stops everything it started when told to, in the middle of a request', async () => {
     const { child, ended, seen } = start();
-    await seen('nodes locked and in use');
+    await seen('job 1: got it');
     const launcher = await launcherPid();
 
     child.kill('SIGINT');
     const { status, output } = await ended;
 
-    expect(output).toContain('stopped: launcher, builder, cloud and SSH endpoints have ended');
+    expect(output).toContain('everything that npm start has started has ended');
     expect(status).toBe(0);
+    expect(output).toContain('1. Use your own machines:        npx nodepool init');
     expect(isProcessRunning(launcher)).toBe(false);
     expect(await cloudAnswers()).toBe(false);
   });
 
   it('takes everything with it when it is killed', async () => {
     const { child, ended, seen } = start('slot');
-    await seen('has 2 slots');
+    await seen('takes 2 jobs at a time');
     const launcher = await launcherPid();
 
     child.kill('SIGKILL');
@@ -128,13 +130,13 @@ describe('npm start', () => {
     await whenEnded(launcher);
 
     while (await cloudAnswers()) await delay(50);
-    const port = /endpoints listen on 127\.0\.0\.1, ports (\d+)/.exec(output)?.[1] ?? expect.fail(output);
+    const port = /SSH servers on 127\.0\.0\.1, ports (\d+)/.exec(output)?.[1] ?? expect.fail(output);
     await expect(fetch(`http://127.0.0.1:${port}`)).rejects.toMatchObject({ cause: { code: 'ECONNREFUSED' } });
   });
 
   it('refuses to run twice on one state directory', async () => {
     const running = start();
-    await running.seen('launcher ready');
+    await running.seen('Nodepool is ready');
 
     const { status, output } = await start('--once').ended;
     running.child.kill('SIGTERM');

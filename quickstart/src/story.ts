@@ -21,24 +21,24 @@ const NODE = String.raw`\[node: (?<node>\d+)\]`;
 export const MACHINES: readonly Telling[] = [
   {
     line: /Requested backing nodes .*nodes=\{"[^"]*":(?<count>\d+)\}/,
-    text: 'no slot is free: asked for $<count> more',
+    text: 'no machine has a free slot: $<count> more needed',
   },
   {
     line: /\[node_request: (?<request>[\d-]+)\] Accepted request .*requestor=NodePool:metastatic:/,
-    text: 'request $<request> for a machine is accepted: it is launched',
+    text: 'a machine is being made',
   },
   {
     line: new RegExp(`${NODE} Node is ready .*externalId=i-.* ms=(?<ms>\\d+)`),
-    text: 'machine $<node> is ready after $<ms> ms, its host keys are scanned',
+    text: 'machine $<node> is ready after $<ms> ms, its SSH host keys are known',
     change: 'one-more',
   },
   {
     line: new RegExp(`${NODE} Took over backing node .*slots=(?<slots>\\d+)`),
-    text: 'machine $<node> has $<slots> slots',
+    text: 'machine $<node> takes $<slots> jobs at a time',
   },
   {
     line: new RegExp(`${NODE} Returned backing node .*ageMs=(?<age>\\d+)`),
-    text: 'machine $<node> is given back: no job since its grace time; it is $<age> ms old',
+    text: 'machine $<node> has had no job for a while: it is given back',
   },
   {
     line: new RegExp(`${NODE} Deleted node .*externalId=i-`),
@@ -58,13 +58,13 @@ export const IMAGES: readonly Telling[] = [
   },
   {
     line: new RegExp(`Upload is ready ${BUILD} .*`),
-    text: 'image build $<node> is uploaded: machines are launched from it from now on',
+    text: 'image build $<node> is uploaded: new machines boot from it',
     change: 'one-more',
     times: 2,
   },
   {
     line: new RegExp(`Upload removed ${BUILD} .*`),
-    text: 'image build $<node> is removed: there are two newer ones. So it goes on; only what changes is told',
+    text: 'image build $<node> is removed: two newer ones exist; later builds are not shown',
     change: 'one-less',
     times: 1,
   },

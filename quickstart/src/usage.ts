@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { isFree, listNodes, listRequests } from './nodepool.js';
 import type { NodepoolCommand } from './nodepool.js';
-import { QuickStartError } from './terminal.js';
+import { QuickStartError, say } from './terminal.js';
 
 const CLEAN_TIMEOUT_MS = 60_000;
 const PAUSE_MS = 50;
@@ -34,4 +34,41 @@ export class Usage {
       await delay(PAUSE_MS, undefined, { signal: command.signal });
     }
   }
+}
+
+let jobs = 0;
+
+/** What happens to one job, in words of its user. */
+export class JobTale {
+  readonly #name = `job ${++jobs}`;
+  readonly #labels: readonly string[];
+  readonly #usage: Usage;
+  #askedMs = 0;
+
+  constructor(usage: Usage, labels: readonly string[]) {
+    this.#usage = usage;
+    this.#labels = labels;
+  }
+
+  say(text: string): void {
+    say(`  ${this.#name}: ${text}`);
+  }
+
+  /** A line that a machine has printed. */
+  readonly output = (line: string): void => this.say(line);
+
+  /** A line of progress of `nodepool run` or `nodepool ssh`. @returns whether the job has its machines */
+  readonly progress = (stamped: string): boolean => {
+    const line = withoutTime(stamped);
+    this.#usage.read(line);
+    if (line.startsWith('request ')) {
+      this.#askedMs = performance.now();
+      this.say(`asks for ${this.#labels.map((label) => `"${label}"`).join(' and ')}`);
+    }
+    if (/^(accepted by|fulfilled|request |nodepool: )/.test(line)) return false;
+    const isStarted = line === 'nodes locked and in use';
+    const ms = Math.round(performance.now() - this.#askedMs);
+    this.say(isStarted ? `got ${this.#labels.length === 1 ? 'it' : 'them'} after ${ms} ms` : line);
+    return isStarted;
+  };
 }

@@ -17,7 +17,7 @@ interface Node {
 }
 
 /** Shell command of the visit. The first argument says how many seconds the work takes. */
-const COMMAND = `sleep ${Number(process.argv[2] ?? 0)}; echo "hello from \${USER:-$HOSTNAME} on $(uname -s), process $$"`;
+const COMMAND = `sleep ${Number(process.argv[2] ?? 0)}; echo "hello from \${USER:-$HOSTNAME} on $(uname -s)"`;
 /** The second argument is a file: the nodes are kept while it is there, but not for longer than this. */
 const KEEP_LIMIT_MS = 60_000;
 const POLL_MS = 50;
@@ -59,10 +59,9 @@ const nodes = JSON.parse(process.env['NODEPOOL_NODES'] ?? '[]') as Node[];
 const keyFiles = (process.env['QUICKSTART_KEYS'] ?? '').split(delimiter);
 const privateKeys = keyFiles.filter((file) => existsSync(file)).map((file) => readFileSync(file));
 for (const node of nodes) {
-  const types = node.host_keys.map((line) => line.split(' ')[0]).join(', ');
-  console.log(`${node.name}: node ${node.id} at ${node.username}@${node.ip}:${node.port} with host keys ${types}`);
   const { output, status } = await execute(node, privateKeys);
-  console.log(`${node.name}: host key verified, command exited with ${status}: ${output}`);
+  const result = status === 0 ? '' : ` (status ${status})`;
+  console.log(`logged in to ${node.username}@${node.ip}:${node.port}, host key verified: ${output}${result}`);
   if (status !== 0) process.exitCode = status;
 }
 const keep = process.argv[3];
