@@ -7,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 const END_WITH_PARENT = new URL('./end-with-parent.js', import.meta.url).href;
 
-/** What is left of a process after its end. */
+/** How a process has ended. */
 export interface Ended {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
@@ -38,7 +38,7 @@ export function startNode(script: string, args: readonly string[], { stdio, env 
     child.once('error', reject);
     child.once('exit', (code, signal) => resolve({ code, signal }));
   });
-  ended.catch(() => {}); // whoever awaits it sees the error; it need not be awaited
+  ended.catch(() => {}); // a caller that awaits it sees the error; others need not
   return { process: child, ended };
 }
 

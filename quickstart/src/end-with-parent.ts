@@ -3,7 +3,7 @@
 import { spawn } from 'node:child_process';
 import { Socket } from 'node:net';
 
-/** Nothing is ever written to it: it ends with whoever holds the other end. */
+/** Nothing is written to it: it closes when the process at the other end is gone. */
 const LIFELINE_FD = 3;
 
 /** What is to be run when the program has stopped because of that: script and arguments, as JSON. */

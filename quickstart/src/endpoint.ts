@@ -1,7 +1,7 @@
 // An SSH server of its own process: the machine behind one node of the quick start.
 //
 // It listens on loopback only, lets in one user with one key, and runs what that user asks for through the system's
-// shell, as any SSH server does: whoever holds the key may run anything as the user who called `npm start`. The key
+// shell, as any SSH server does: the holder of the key may run anything as the user who called `npm start`. The key
 // is made for this checkout and never leaves it.
 import { spawn } from 'node:child_process';
 import { timingSafeEqual } from 'node:crypto';

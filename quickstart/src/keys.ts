@@ -19,7 +19,7 @@ function generate(type: KeyType): KeyPair {
   return ssh2.utils.generateKeyPairSync('ed25519', { comment });
 }
 
-/** A key that works: now and then ssh2 makes one that it cannot read back. */
+/** A key that works: sometimes ssh2 makes a key that it cannot read back. */
 function generateUsable(type: KeyType): KeyPair {
   for (;;) {
     const pair = generate(type);

@@ -31,7 +31,7 @@ export function followPicture(command: NodepoolCommand): () => void {
     const [nodes, requests] = await Promise.all([listNodes(command), listRequests(command)]);
     draw(pictureOf(nodes, requests));
   };
-  // one that fails is followed by the next, or by the end of the launcher, which is told elsewhere
+  // a failed look is repeated; the end of the launcher is reported elsewhere
   const timer = setInterval(() => void look().catch(() => {}), PAUSE_MS);
   return () => {
     clearInterval(timer);

@@ -144,7 +144,7 @@ function stopOnSignals(): AbortController {
     controller.abort();
   };
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, onStop);
-  // whoever started us is gone
+  // the parent process is gone
   process.on('disconnect', onStop);
   process.channel?.unref();
   return controller;

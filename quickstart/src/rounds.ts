@@ -8,7 +8,7 @@ import { JobTale, Usage } from './usage.js';
 
 const PAUSE_MS = 1500;
 
-/** What the rounds need to know, asked anew for each because the configuration may change meanwhile. */
+/** The part of the configuration that the rounds use; read again for each, as it may change. */
 type Current = Pick<QuickStartConfiguration, 'labels' | 'own' | 'elastic'>;
 
 /** Labels of one request, or a label for which machines come and go. */

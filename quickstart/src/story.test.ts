@@ -16,7 +16,7 @@ const ready = (build: number, image = 'debian') => [
 const failed = (build: number) =>
   `${about(build, 'debian').replace('WHAT', 'Build failed; the images in service stay')} reason="no such element"\n`;
 
-/** Everything that is told of such a log. */
+/** All lines printed for such a log. */
 async function toldOf(lines: readonly string[]): Promise<string[]> {
   const directory = await mkdtemp(join(tmpdir(), 'nodepool-story-'));
   onTestFinished(() => rm(directory, { recursive: true }));

@@ -4,13 +4,13 @@ import { say } from './terminal.js';
 
 const POLL_MS = 30;
 
-/** What is told of a line in the launcher's log: `$<name>` stands for what was found. */
+/** What to print for a line of a log: `$<name>` is replaced by the group of this name. */
 export interface Telling {
   readonly line: RegExp;
   readonly text: string;
   /** What it says about how many machines there are. */
   readonly change?: 'one-more' | 'one-less';
-  /** So often it is news, of one `image`: then it goes on like this. Default: always. */
+  /** How often it is printed for one `image`. Default: always. */
   readonly times?: number;
   /** What it says about how things go: when that changes, everything is news again. */
   readonly outcome?: 'good' | 'bad';
