@@ -6,7 +6,7 @@ export interface DocumentedType {
   readonly reasons: Readonly<Record<string, string>> | 'errors';
   readonly nextStep: string;
 }
-export function conditionTables(sources: {
+export function conditionLists(sources: {
   types: Readonly<Record<string, DocumentedType>>;
   errorReasons: Readonly<Record<string, { readonly meaning: string; readonly nextStep: string }>>;
 }): Record<string, string>;

@@ -20,3 +20,4 @@ export function listsOf(schemas: {
 }): Record<string, string>;
 export function renderPage(page: string, lists: Record<string, string>): Promise<string>;
 export function driverPackages(): string[];
+export function listItem(text: string): string;

@@ -63,13 +63,13 @@ function requiredList({ topLevel, provider, pool, drivers }) {
   );
   const all = [...known, ...ofDrivers].map(({ path, needs, driver }) => {
     const of = driver === undefined ? '' : ` (driver ${driver})`;
-    return item(`\`${path}\`${of}: ${needs}`);
+    return listItem(`\`${path}\`${of}: ${needs}`);
   });
   return all.join('\n');
 }
 
 /** An item of a list, wrapped; what is in backticks stays in one piece. */
-function item(text) {
+export function listItem(text) {
   const words = text.match(/(?:`[^`]*`|[^\s`])+/g) ?? [];
   const lines = words.reduce((lines, word) => {
     const line = lines.at(-1) ?? '';
@@ -122,7 +122,7 @@ function isComplete(schema, isRequired) {
 
 /** The keys of a schema as a list: key, default, meaning. */
 function list(rows) {
-  return rows.map(({ key, value, meaning }) => item(`\`${key}\`${inBrackets(value)}: ${meaning}`)).join('\n');
+  return rows.map(({ key, value, meaning }) => listItem(`\`${key}\`${inBrackets(value)}: ${meaning}`)).join('\n');
 }
 
 function inBrackets(value) {
