@@ -36,20 +36,20 @@ import { limitsOf } from './limits.js';
 import { loginRefused } from './login-refused.js';
 import { serverOrder, zoneFor } from './server-order.js';
 
-/** Parts that may be replaced. */
+/** Parts that tests replace. */
 export interface AdapterParts {
   /** Default: over the network. */
   readonly transport?: Transport | undefined;
-  /** Default: known to this adapter alone. */
+  /** Default: one per adapter. */
   readonly logins?: RefusedLogins | undefined;
 }
 
-/** One list a second at the most; ten seconds while nothing happens. */
+/** At most one list a second; every ten seconds while idle. */
 const POLLING = { minMs: 1_000, maxMs: 10_000 };
 const VOLUME_LIFE_MS = 30_000;
 const SHARED_CALLS = 20;
 
-/** A cloud as core's state-machine provider sees it. */
+/** Adapter of a cloud for core's state-machine provider. */
 export class OpenStackAdapter implements Adapter<OpenStackInstance, OpenStackLabel, OpenStackPool> {
   readonly polling: { readonly minMs: number; readonly maxMs: number };
   readonly #config: OpenStackProvider;
@@ -64,7 +64,7 @@ export class OpenStackAdapter implements Adapter<OpenStackInstance, OpenStackLab
   readonly #volumeSizes: Cached<ReadonlyMap<string, number>>;
   readonly #hasIpv6 = hasGlobalIpv6();
 
-  /** @throws {ConfigError} there is no such cloud; the provider is made again later */
+  /** @throws {ConfigError} the cloud is not known; the provider is created again later */
   constructor(config: OpenStackProvider, context: AdapterContext, { transport, logins }: AdapterParts = {}) {
     const { clock, logger, metrics } = context;
     if (!config.settings) throw new ConfigError(config.cloudProblem ?? `cloud "${config.cloud}" is not known`);
@@ -199,13 +199,13 @@ export class OpenStackAdapter implements Adapter<OpenStackInstance, OpenStackLab
     };
   }
 
-  /** Zones to choose from; a cloud that does not tell them chooses by itself. */
+  /** Available zones. If the cloud does not list them, it chooses the zone. */
   async getAZs(): Promise<readonly (string | null)[]> {
     try {
       const zones = await this.#facts.zones();
       return zones.length > 0 ? zones : [null];
     } catch (error) {
-      this.#context.logger.warn('The zones of the cloud could not be read; it chooses them itself', { error });
+      this.#context.logger.warn('Reading availability zones failed; the cloud chooses the zone', { error });
       return [null];
     }
   }
@@ -252,7 +252,7 @@ export class OpenStackAdapter implements Adapter<OpenStackInstance, OpenStackLab
     return { ...made, zone: zone ?? undefined };
   }
 
-  /** A server as it is by itself: one that still needs a floating IP, or has to print its host keys, is not ready. */
+  /** Translates a server. It is not ready while it needs a floating IP or has not printed its host keys. */
   #shown(server: Server, context: InstanceContext): OpenStackInstance {
     const instance = toInstance(server, context);
     const pool = this.#config.pools.get(server.metadata[POOL_TAG] ?? '');
@@ -281,7 +281,7 @@ export class OpenStackAdapter implements Adapter<OpenStackInstance, OpenStackLab
     return this.#volumeSizes.get();
   }
 
-  /** Volumes that Nova makes carry no tags of ours; without them a volume that is left could not be told to be ours. */
+  /** Tags the volumes that Nova creates, so that orphaned ones can be recognized. */
   async #markVolumes(server: Server, tags: Readonly<Record<string, string>>, signal: AbortSignal): Promise<void> {
     for (const id of server.volumeIds) {
       try {
@@ -289,16 +289,13 @@ export class OpenStackAdapter implements Adapter<OpenStackInstance, OpenStackLab
       } catch (error) {
         if (signal.aborted) throw error;
         const fields = { volume: id, nodeId: tags[NODE_ID_TAG], provider: tags[PROVIDER_TAG], error };
-        this.#context.logger.warn(
-          'A volume could not be marked as ours; should it be left, nothing deletes it',
-          fields,
-        );
+        this.#context.logger.warn('Tagging a volume failed; it will not be deleted if it is orphaned', fields);
       }
     }
   }
 }
 
-/** This computer can reach IPv6 addresses outside. */
+/** Whether this computer can reach external IPv6 addresses. */
 function hasGlobalIpv6(): boolean {
   return Object.values(networkInterfaces()).some((list) =>
     list?.some(({ family, internal, address }) => family === 'IPv6' && !internal && !/^fe80|^f[cd]/i.test(address)),

@@ -3,25 +3,25 @@ import type { CloudSettings, NetworkHint } from './client/clouds/types.js';
 import type { Server } from './client/compute.js';
 import type { Network, Port, Subnet } from './client/network.js';
 
-/** What the networks of a cloud are good for. Names and ids alike stand for a network. */
+/** Roles of the networks of a cloud. Networks are given by name or id. */
 export interface NetworkView {
   readonly networks: readonly Network[];
-  /** Addresses in them are reached from outside. */
+  /** Networks whose addresses are reachable from outside. */
   readonly externalV4: ReadonlySet<string>;
   readonly externalV6: ReadonlySet<string>;
-  /** Addresses in them are reached only from inside. */
+  /** Networks whose addresses are reachable only from inside. */
   readonly internalV4: ReadonlySet<string>;
-  /** Where a server is reached, whatever else it has. */
+  /** Network of the preferred address of a server. */
   readonly defaultInterface: string | undefined;
-  /** Id of the network floating IPs lead to, where the cloud's entry says so. */
+  /** Id of the network that floating IPs lead to, if configured. */
   readonly natDestination: string | undefined;
-  /** Ids of the networks that a router may stand behind: not external, and with a gateway. */
+  /** Ids of networks that may have a router: not external, and with a gateway. */
   readonly withGateway: ReadonlySet<string>;
-  /** Id of the network floating IPs come from. */
+  /** Id of the network that provides floating IPs. */
   readonly floatingNetwork: string | undefined;
 }
 
-/** A cloud without a network service, or one we may not look at. */
+/** View of a cloud whose network service is missing or forbidden. */
 export const NO_NETWORKS: NetworkView = {
   networks: [],
   externalV4: new Set(),
@@ -33,7 +33,7 @@ export const NO_NETWORKS: NetworkView = {
   floatingNetwork: undefined,
 };
 
-/** Sorts the networks of a cloud, with what its entry says about them going before what they look like. */
+/** Determines the roles of networks; the configuration takes precedence over their attributes. */
 export function networkView(
   networks: readonly Network[],
   subnets: readonly Subnet[],
@@ -77,12 +77,12 @@ function addBoth(to: Set<string>, { id, name }: Network): void {
   to.add(name);
 }
 
-/** Where a server is reached. `undefined`: it has no such address. */
+/** Addresses of a server; `undefined`: none of this kind. */
 export interface ChosenAddresses {
   readonly publicIpv4: string | undefined;
   readonly publicIpv6: string | undefined;
   readonly privateIpv4: string | undefined;
-  /** Whichever of them a launcher and Zuul are to use. */
+  /** The address that the launcher and Zuul connect to. */
   readonly interfaceIp: string | undefined;
 }
 

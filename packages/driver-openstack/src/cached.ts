@@ -5,8 +5,8 @@ const NEVER_ENDING = new AbortController().signal;
 setMaxListeners(0, NEVER_ENDING);
 
 /**
- * A value of the cloud that rarely changes: read when it is first needed, kept until it is flushed or old. All who ask
- * meanwhile wait for the same call; one that failed is asked again.
+ * Cache for a value of the cloud that rarely changes: read at first use, kept until it is flushed or expires. Concurrent
+ * callers share one call; errors are not cached.
  */
 export class Cached<T> {
   readonly #fetch: (signal: AbortSignal) => Promise<T>;
@@ -20,7 +20,7 @@ export class Cached<T> {
     this.#fetch = fetch;
   }
 
-  /** The value. The call behind it has a deadline of its own, so it needs no signal. */
+  /** The value. The call has its own deadline, so it needs no signal. */
   get(): Promise<T> {
     const known = this.#value;
     if (known && this.#clock.now() - known.sinceMs < this.#lifeMs) return known.value;
@@ -34,9 +34,9 @@ export class Cached<T> {
   }
 
   /**
-   * Forgets the value.
-   * @param olderThanMs - only one that is at least this old
-   * @returns whether it is forgotten
+   * Drops the value.
+   * @param olderThanMs - minimum age
+   * @returns whether it was dropped
    */
   flush(olderThanMs = 0): boolean {
     if (!this.#value || this.#clock.now() - this.#value.sinceMs < olderThanMs) return false;

@@ -7,14 +7,14 @@ import type { Flavor } from './client/compute.js';
 import type { Image } from './client/image.js';
 import type { OpenStackLabel, OpenStackPool } from './config.js';
 
-/** What rarely changes is read again after this time. */
+/** Lifetime of cached values. */
 const LIFE_MS = 3_600_000;
-/** What is missing is looked for again at most this often. */
+/** Minimum interval between lookups of missing items. */
 const MISSING_LIFE_MS = 15_000;
-/** A message names no more images than this. */
-const MOST_NAMES = 20;
+/** Maximum number of images in a message. */
+const MAX_NAMES = 20;
 
-/** What is known of a cloud besides its servers: flavors, images, networks, zones. */
+/** Cached facts of a cloud: flavors, images, networks, zones. */
 export class CloudFacts {
   readonly #client: OpenStackClient;
   readonly #logger: Logger;
@@ -47,19 +47,19 @@ export class CloudFacts {
     return this.#zones.get();
   }
 
-  /** The cloud did not know what we know of it: everything is read again. */
+  /** Drops all cached values, because the cloud did not know one of them. */
   flush(): void {
     for (const cached of [this.#flavors, this.#images, this.#networks, this.#zones, this.#groups]) cached.flush();
   }
 
-  /** The flavor of a label. @throws {ConfigError} there is none */
+  /** The flavor of a label. @throws {ConfigError} no such flavor */
   flavorOf(label: OpenStackLabel): Promise<Flavor> {
     return lookUp(this.#flavors, (flavors) => flavorAmong(flavors, label));
   }
 
   /**
-   * The image with this id or name: only active ones; of several the newest, and the log names them all.
-   * @returns `undefined`: there is none; looked up again now and then
+   * The active image with this id or name. Of several, the newest; the log names them all.
+   * @returns `undefined`: no such image; looked up again later
    */
   async image(idOrName: string): Promise<Image | undefined> {
     const found = this.#among(await this.#images.get(), idOrName);
@@ -68,19 +68,19 @@ export class CloudFacts {
     return this.#among(await this.#images.get(), idOrName);
   }
 
-  /** Makes sure that there is an image for a label. @throws {ConfigError} there is none; with the names of those there are */
+  /** Verifies that the image of a label exists. @throws {ConfigError} it does not; the message lists existing images */
   async requireImage(idOrName: string, label: string): Promise<void> {
     if (await this.image(idOrName)) return;
     const names = [...new Set((await this.#images.get()).map(({ name }) => name))].sort();
-    const some = names.slice(0, MOST_NAMES).join(', ') || 'none';
-    const more = names.length > MOST_NAMES ? ` and ${names.length - MOST_NAMES} more` : '';
+    const some = names.slice(0, MAX_NAMES).join(', ') || 'none';
+    const more = names.length > MAX_NAMES ? ` and ${names.length - MAX_NAMES} more` : '';
     const message = `label "${label}": the cloud has no active image with the name or id "${idOrName}"; it has ${some}${more}`;
     throw missing('Image', message);
   }
 
   /**
-   * Ids of the networks a label's servers get; `auto` where none are named.
-   * @throws {ConfigError} one does not exist, or its name is that of several
+   * Ids of the networks of a label; `auto` if none are configured.
+   * @throws {ConfigError} a network does not exist, or its name is ambiguous
    */
   async networkIds(pool: OpenStackPool, label: OpenStackLabel): Promise<readonly string[] | 'auto'> {
     const usual = this.#client.settings.networks.filter((hint) => hint.defaultInterface).slice(0, 1);
@@ -98,7 +98,7 @@ export class CloudFacts {
   }
 
   #among(images: readonly Image[], idOrName: string): Image | undefined {
-    // the filter of the list is not trusted: some clouds ignore it
+    // Filter again: some clouds ignore the filter of the list.
     const active = images.filter(({ status }) => status === 'active');
     const byId = active.find(({ id }) => id === idOrName);
     if (byId) return byId;
@@ -107,20 +107,20 @@ export class CloudFacts {
     if (newest && others.length > 0 && !this.#told.has(newest.id)) {
       this.#told.add(newest.id);
       const all = named.map(({ id, createdAt }) => `${id} (${createdAt})`);
-      this.#logger.warn('Several images have one name; the newest is used', { name: idOrName, images: all });
+      this.#logger.warn('Several images have the same name; using the newest', { name: idOrName, images: all });
     }
     return newest;
   }
 }
 
-/** Smallest first, and by name among those of one size. */
+/** By size, then by name. */
 function bySize(flavors: readonly Flavor[]): Flavor[] {
   return [...flavors].sort((a, b) => a.ramMib - b.ramMib || (a.name < b.name ? -1 : 1));
 }
 
 /**
- * The flavor for a label: with `min-ram` the smallest that fits and, if a name is given too, has it in its own; else the
- * one with that very name or id.
+ * The flavor for a label. With `min-ram`, the smallest that fits and whose name contains `flavor-name`, if given.
+ * Otherwise the flavor with exactly this name or id.
  * @param flavors - sorted by RAM, then name
  */
 export function chooseFlavor(flavors: readonly Flavor[], label: OpenStackLabel): Flavor | undefined {
@@ -144,7 +144,7 @@ function flavorAmong(flavors: readonly Flavor[], label: OpenStackLabel): Flavor 
   throw missing('Flavor', `label "${label.name}": the cloud has no flavor for ${wanted}; it has ${known}`);
 }
 
-/** Takes something from what is known; when it is not there, from what the cloud has now. */
+/** Finds an item in the cached list, else in a fresh one. */
 async function lookUp<T, R>(known: Cached<T>, take: (value: T) => R): Promise<R> {
   try {
     return take(await known.get());
@@ -154,7 +154,7 @@ async function lookUp<T, R>(known: Cached<T>, take: (value: T) => R): Promise<R>
   }
 }
 
-/** What a label may name that the cloud does not have: its noun, and what can be done about it. */
+/** Things that a label names and the cloud may lack: noun and remedy. */
 const THINGS = {
   Flavor: ['flavor', 'correct "flavor-name" or "min-ram" of the label, or create the flavor in the cloud'],
   Image: ['image', 'correct "image-name" or "image-id" of the cloud image, or upload the image to the cloud'],
@@ -185,9 +185,9 @@ function theOne<T extends { readonly id: string; readonly name: string }>(
     const ids = named.map(({ id }) => id).join(', ');
     const details = {
       reason: `${thing}Ambiguous`,
-      nextStep: `write the id of the ${THINGS[thing][0]} instead of its name`,
+      nextStep: `use the id of the ${THINGS[thing][0]} instead of its name`,
     };
-    throw new ConfigError(`${what} is the name of several (${ids}): write the id`, [], details);
+    throw new ConfigError(`${what} is ambiguous (${ids}): use the id`, [], details);
   }
   return found;
 }

@@ -10,7 +10,7 @@ export function numberOr(value: Json | undefined, fallback: number): number {
   return typeof value === 'number' ? value : fallback;
 }
 
-/** The value as a map; `{}` when it is none. */
+/** The value as a map; `{}` if it is not a map. */
 export function objectOr(value: Json | undefined): JsonObject {
   return isObject(value) ? value : {};
 }
@@ -20,19 +20,19 @@ export function objectsOf(value: Json | undefined): JsonObject[] {
   return Array.isArray(value) ? value.filter(isObject) : [];
 }
 
-/** The texts of a list. */
+/** The strings of a list. */
 export function textsOf(value: Json | undefined): string[] {
   return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
 }
 
-/** The values of a map as texts; what is no text is written as JSON. */
+/** The values of a map as strings; other values as JSON. */
 export function textValues(values: JsonObject): Record<string, string> {
   return Object.fromEntries(
     Object.entries(values).map(([key, value]) => [key, typeof value === 'string' ? value : JSON.stringify(value)]),
   );
 }
 
-/** What core has read of each named entry, completed by what this driver adds. */
+/** Extends the entries that core has read with the keys of this driver. */
 export function completed<Common, Own extends Common>(
   list: Json | undefined,
   common: ReadonlyMap<string, Common>,

@@ -13,11 +13,11 @@ import { findCloud, type CloudFileCache, type FoundCloud } from './find-cloud.js
 import { problemOfTemplate } from './fill-template.js';
 import { completed, numberOr, objectOr, objectsOf, textOr, textsOf, textValues } from './config-values.js';
 
-/** An image that is already in the cloud. */
+/** An existing image of the cloud. */
 export interface OpenStackCloudImage extends CloudImageConfig {
-  /** Taken as it is, without asking the cloud. */
+  /** Used without a lookup. */
   readonly imageId: string | undefined;
-  /** Name or id; that of the entry when nothing else is given. */
+  /** Name or id; default: the name of the entry. */
   readonly imageName: string;
   readonly configDrive: boolean;
 }
@@ -29,13 +29,13 @@ export interface OpenStackDiskimage extends ProviderDiskimageConfig {
 
 /** A label. */
 export interface OpenStackLabel extends StateMachineLabelConfig {
-  /** MiB; `0`: not asked for. */
+  /** MiB; `0`: any. */
   readonly minRamMib: number;
-  /** Exactly, or beside `minRamMib` a part of the name. */
+  /** Exact name; with `minRamMib`, a part of the name. */
   readonly flavorName: string | undefined;
   readonly keyName: string | undefined;
   readonly userData: string | undefined;
-  /** Names or ids; `undefined`: those of the pool. */
+  /** Names or ids; `undefined`: the networks of the pool. */
   readonly networks: readonly string[] | undefined;
   readonly bootFromVolume: boolean;
   readonly volumeGb: number;
@@ -45,7 +45,7 @@ export interface OpenStackLabel extends StateMachineLabelConfig {
   readonly instanceProperties: Readonly<Record<string, string>>;
   /** Templates, see `fillTemplate`. */
   readonly dynamicProperties: Readonly<Record<string, string>>;
-  /** Take the host keys that cloud-init prints on the console for the only right ones. */
+  /** Whether only host keys that cloud-init prints on the console are accepted. */
   readonly hostKeysFromConsole: boolean;
 }
 
@@ -55,7 +55,7 @@ export interface OpenStackPool extends StateMachinePoolConfig {
   readonly networks: readonly string[];
   readonly securityGroups: readonly string[];
   readonly autoFloatingIp: boolean;
-  /** Name or id of the network floating IPs are taken from; `undefined`: the one there is. */
+  /** Name or id of the network of floating IPs; `undefined`: the only one. */
   readonly floatingIpPool: string | undefined;
 }
 
@@ -65,7 +65,7 @@ export interface OpenStackProvider extends StateMachineProviderConfig, FoundClou
   readonly cloudImages: ReadonlyMap<string, OpenStackCloudImage>;
   readonly diskimages: ReadonlyMap<string, OpenStackDiskimage>;
   readonly cloud: string;
-  /** `region-name`; `undefined`: the region is that of the cloud, and not written into records. */
+  /** `region-name`; `undefined`: the region of the cloud, not stored in records. */
   readonly region: string | undefined;
   /** Calls per second to each service; `undefined`: no limit. */
   readonly callsPerSecond: number | undefined;
@@ -101,7 +101,7 @@ export function readProviderConfig(
   checkTemplates(entry, context);
   return {
     ...common,
-    // this driver paces its calls itself, service by service
+    // this driver limits the rate of each service itself
     requestsPerSecond: undefined,
     pools: completed(entry['pools'], common.pools, readPool),
     cloudImages: completed(entry['cloud-images'], common.cloudImages, readCloudImage),
@@ -109,7 +109,7 @@ export function readProviderConfig(
     cloud,
     region,
     ...found,
-    // a changed clouds.yaml makes another provider of it
+    // A changed clouds.yaml replaces the provider.
     equalityExtra: settings ? createHash('sha256').update(JSON.stringify(settings)).digest('hex') : null,
     callsPerSecond: rateSeconds > 0 ? 1 / rateSeconds : undefined,
     cleanFloatingIps: entry['clean-floating-ips'] === true,
@@ -120,17 +120,17 @@ export function readProviderConfig(
 
 function warnOfOldKeys(entry: JsonObject, context: ProviderConfigContext): void {
   if (entry['nodepool-id'] !== undefined) {
-    context.problem(['nodepool-id'], 'nodepool-id has no effect any more: remove it', 'warning');
+    context.problem(['nodepool-id'], 'nodepool-id has no effect: remove it', 'warning');
   }
   if (entry['clean-floating-ips'] === true) {
     const message =
-      'clean-floating-ips deletes every floating IP of the project that is attached to nothing, whoever made it: use it ' +
-      'only in a project of its own. Those that nodepool made are deleted without it';
+      'clean-floating-ips deletes every floating IP of the project that is not attached, of any owner: use it ' +
+      'only in a dedicated project. Floating IPs of nodepool are deleted without it';
     context.problem(['clean-floating-ips'], message, 'warning');
   }
 }
 
-/** A property that cannot be filled in is left out at each launch, as the original does. */
+/** Warns about a property that cannot be filled in: each launch omits it, as the Python implementation does. */
 function checkTemplates(entry: JsonObject, context: ProviderConfigContext): void {
   for (const [poolIndex, pool] of objectsOf(entry['pools']).entries()) {
     for (const [labelIndex, label] of objectsOf(pool['labels']).entries()) {

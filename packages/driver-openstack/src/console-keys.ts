@@ -4,7 +4,7 @@ const KEY = /\b((?:ssh|ecdsa|sk-ssh|sk-ecdsa)-[a-z0-9@.-]+) ([A-Za-z0-9+/]+={0,2
 
 /**
  * The host keys that cloud-init prints on the console, as `<type> <base64>`.
- * @returns `undefined` while they are not there, or not all of them
+ * @returns `undefined` until all of them are printed
  */
 export function hostKeysIn(console: string): readonly string[] | undefined {
   const begin = console.lastIndexOf(BEGIN);

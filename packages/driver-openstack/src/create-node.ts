@@ -25,7 +25,7 @@ import { errorOfFault } from './fault-error.js';
 import type { FloatingIps } from './floating-ips.js';
 import type { OpenStackInstance } from './instance.js';
 
-/** Where a creation stands. */
+/** State of a creation. */
 export type CreateState =
   | { readonly name: 'start' }
   | { readonly name: 'looking-for-earlier-attempt' }
@@ -44,7 +44,7 @@ interface FloatingIpState {
   readonly floatingIpId: string;
 }
 
-/** What a creation works with. */
+/** Context of a creation. */
 export interface CreateContext {
   readonly client: OpenStackClient;
   readonly facts: CloudFacts;
@@ -54,27 +54,27 @@ export interface CreateContext {
   /** Name of the provider. */
   readonly provider: string;
   readonly bootTimeoutMs: number;
-  /** The order for the server, from what is known of the cloud. @throws {ConfigError} something does not exist */
+  /** The order for the server, from cached facts. @throws {ConfigError} something does not exist */
   makeOrder(): Promise<ServerOrder>;
   toInstance(server: Server): Promise<OpenStackInstance>;
-  /** Whether the server has to get a floating IP. */
+  /** Whether the server needs a floating IP. */
   needsFloatingIp(server: Server): Promise<boolean>;
-  /** Writes our tags on the volumes a server was given. Does not fail. */
+  /** Tags the volumes of a server. Never rejects. */
   markVolumes(server: Server, signal: AbortSignal): Promise<void>;
 }
 
 type CreateStep = Step<CreateState, Instance>;
 type Run = MachineRun<OpenStackInstance>;
 
-/** A server whose order was not answered may appear this much later. */
+/** How long a server of an unanswered order may take to appear. */
 const LOST_ANSWER_MS = 30_000;
-/** So long a server that was just ordered may be missing in what the cloud shows. */
+/** How long a new server may be missing in lists. */
 const APPEARS_WITHIN_MS = 30_000;
 const FLOATING_IP_TIMEOUT_MS = 60_000;
 const FLOATING_IP_LOOK_MS = 1_000;
 const CONSOLE_LOOK_MS = 3_000;
 
-/** Creates one server and ends when it can be reached. */
+/** Creates one server; done when it has a reachable address. */
 export function createMachine(context: CreateContext): StateMachine<Instance, OpenStackInstance> {
   return createStateMachine<CreateState, Instance, CreateContext, OpenStackInstance>({
     name: 'create',
@@ -84,7 +84,7 @@ export function createMachine(context: CreateContext): StateMachine<Instance, Op
   });
 }
 
-/** A handler for each state. */
+/** Handler of each state. */
 export const createHandlers = {
   start: (_state, { order }) =>
     goto(order.attempt > 1 ? { name: 'looking-for-earlier-attempt' } : { name: 'preparing', isSecondTry: false }),
@@ -96,9 +96,11 @@ export const createHandlers = {
   'looking-for-lost-answer': async ({ order }, context, run) => {
     const found = await adopt(context, run, order);
     if (found) return found;
-    // Nova may still be at it: a second order would make a second server
+    // Nova may still be processing it: a second order would create a second server.
     if (run.nowMs - run.enteredMs < LOST_ANSWER_MS) return wait(1_000 * (run.visits + 1));
-    return failed(new LaunchError('network', `server "${order.name}": its order was not answered, and no server came`));
+    return failed(
+      new LaunchError('network', `server "${order.name}": its order was not answered, and no server appeared`),
+    );
   },
   'waiting-for-server': waitForServer,
   'attaching-floating-ip': async ({ externalId, server }, { floatingIps, order, provider }, run) => {
@@ -117,10 +119,10 @@ async function submitOrder(
 ): Promise<CreateStep> {
   const { capacity, client, facts } = context;
   const zone = order.zone ?? null;
-  // a second attempt is made because nobody else can make the node: then the cloud is asked
+  // A retry means that no other provider can serve the request, so ask the cloud in any case.
   if (context.order.attempt === 1 && capacity.isFull(zone, order.flavorId)) {
     return failed(
-      new CapacityError(`the cloud had no room for flavor ${order.flavorId} in zone "${zone ?? 'any'}" just now`),
+      new CapacityError(`the cloud recently had no capacity for flavor ${order.flavorId} in zone "${zone ?? 'any'}"`),
     );
   }
   try {
@@ -130,12 +132,12 @@ async function submitOrder(
   } catch (error) {
     if (!isOpenStackError(error) || error.kind === 'rate') throw error;
     if (error.kind === 'unavailable') {
-      run.logger.warn('The order for a server was not answered; looking for it', { server: order.name, error });
+      run.logger.warn('Server order was not answered; looking for the server', { server: order.name, error });
       return goto({ name: 'looking-for-lost-answer', order });
     }
     if (error.kind === 'capacity') capacity.noteFull(zone, order.flavorId);
     if (isOutdated(error) && !isSecondTry) {
-      run.logger.warn('The cloud does not know what was asked for; reading anew what it has', { error });
+      run.logger.warn('The cloud does not know a flavor, image, network or zone; reading them again', { error });
       facts.flush();
       return goto({ name: 'preparing', isSecondTry: true });
     }
@@ -143,12 +145,12 @@ async function submitOrder(
   }
 }
 
-/** A zone, flavor, image or network that we know of is not there any more. */
+/** Whether a cached zone, flavor, image or network no longer exists. */
 function isOutdated(error: unknown): boolean {
   return isOpenStackError(error, 'bad-request') || isOpenStackError(error, 'not-found');
 }
 
-/** Continues with a server that carries the node's tags: one whose order was not answered, or of an attempt before. */
+/** Adopts a server with the tags of the node, from an unanswered order or an earlier attempt. */
 async function adopt({ client, order }: CreateContext, run: Run, lost?: ServerOrder): Promise<CreateStep | undefined> {
   const servers = await client.compute.servers(run.signal, { name: `^${order.hostname}$` });
   const ours = servers.filter(({ metadata }) =>
@@ -168,12 +170,12 @@ async function waitForServer(
   const instance = await run.instances.find(externalId);
   if (!instance || instance.deleted) {
     if (!instance && run.nowMs - run.enteredMs < APPEARS_WITHIN_MS && run.visits < 3) return wait(1_000);
-    return failed(new LaunchError('status', `server "${name}" (${externalId}) vanished while it was made`));
+    return failed(new LaunchError('status', `server "${name}" (${externalId}) vanished during its creation`));
   }
   const { server } = instance;
   const zone = order?.zone ?? null;
   if (server.status === 'ERROR') {
-    // lists of some clouds lack the fault
+    // Lists of some clouds omit the fault.
     const fault = server.fault ?? (await client.compute.server(externalId, run.signal))?.fault;
     if (order && kindOfText(fault ?? '') === 'capacity') capacity.noteFull(zone, order.flavorId);
     if (kindOfText(fault ?? '') === 'not-found') context.facts.flush();

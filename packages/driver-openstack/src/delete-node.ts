@@ -16,33 +16,33 @@ import { isOpenStackError } from './client/errors.js';
 import type { FloatingIps } from './floating-ips.js';
 import type { OpenStackInstance } from './instance.js';
 
-/** Where a deletion stands. */
+/** State of a deletion. */
 export type DeleteState =
   | { readonly name: 'start'; readonly externalId: string }
   | { readonly name: 'releasing-floating-ips'; readonly externalId: string }
   | { readonly name: 'submitting'; readonly externalId: string; readonly refusals: number }
   | { readonly name: 'waiting-until-gone'; readonly externalId: string; readonly refusals: number };
 
-/** What a deletion works with. */
+/** Context of a deletion. */
 export interface DeleteContext {
   readonly client: OpenStackClient;
   readonly floatingIps: FloatingIps;
-  /** Servers of this provider may have floating IPs of ours. */
+  /** Whether servers of this provider may have floating IPs. */
   readonly mayHaveFloatingIps: boolean;
   readonly provider: string;
   readonly databaseId: string | undefined;
-  /** `undefined`: its record is gone. */
+  /** `undefined`: the record is deleted. */
   readonly nodeId: string | undefined;
 }
 
 type DeleteStep = Step<DeleteState, void>;
 type Run = MachineRun<OpenStackInstance>;
 
-/** A deletion that the cloud took and does nothing about is asked for again after this time. */
+/** Time after which an accepted deletion without effect is repeated. */
 const TAKEN_UP_WITHIN_MS = 30_000;
 const REFUSAL = { firstMs: 1_000, longestMs: 60_000 };
 
-/** Deletes one server, and the floating IPs that were made for it. Ends when the cloud no longer shows it. */
+/** Deletes one server and its floating IPs; done when the cloud no longer lists it. */
 export function deleteMachine(externalId: string, context: DeleteContext): StateMachine<void, OpenStackInstance> {
   return createStateMachine<DeleteState, void, DeleteContext, OpenStackInstance>({
     name: 'delete',
@@ -52,7 +52,7 @@ export function deleteMachine(externalId: string, context: DeleteContext): State
   });
 }
 
-/** A handler for each state. */
+/** Handler of each state. */
 export const deleteHandlers = {
   start: ({ externalId }, { mayHaveFloatingIps }) =>
     goto(
@@ -83,14 +83,14 @@ async function submitDeletion(
   } catch (error) {
     if (isOpenStackError(error, 'not-found')) return done();
     if (isOpenStackError(error, 'conflict')) return refuse(externalId, refusals, client, run, error);
-    // without an answer it may be under way: it is watched, not asked for again
+    // An unanswered deletion may be running: watch it, do not repeat it.
     if (!isOpenStackError(error, 'unavailable') || error.status !== undefined) throw error;
-    run.logger.warn('A deletion was not answered; watching whether it happens', { externalId, error });
+    run.logger.warn('Server deletion was not answered; waiting for its effect', { externalId, error });
   }
   return goto({ name: 'waiting-until-gone', externalId, refusals });
 }
 
-/** The cloud does not delete it in the state it is in. */
+/** The cloud refuses the deletion in the present state of the server. */
 async function refuse(
   externalId: string,
   refusals: number,
@@ -103,7 +103,7 @@ async function refuse(
   const { status, taskState } = server;
   const pauseMs = backoffMs(run.visits, REFUSAL);
   const fields = { externalId, status, taskState, volumes: server.volumeIds, refusals, pauseMs, error };
-  run.logger.warn('The cloud refuses to delete a server; trying again', fields);
+  run.logger.warn('The cloud refused to delete a server; retrying', fields);
   return wait(pauseMs);
 }
 
@@ -120,7 +120,7 @@ async function waitUntilGone(
   const isForgotten = !isBeingDeleted && run.nowMs - run.enteredMs > TAKEN_UP_WITHIN_MS;
   if (!hasFailed && !isForgotten) return wait();
   if (run.nowMs - run.enteredMs < backoffMs(refusals, REFUSAL)) return wait(REFUSAL.firstMs);
-  run.logger.warn('A server is still there after its deletion; deleting it again', {
+  run.logger.warn('Server still exists after its deletion; deleting it again', {
     externalId,
     status,
     fault,

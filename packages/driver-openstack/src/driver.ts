@@ -9,13 +9,13 @@ import { openStackSetup } from './setup.js';
 
 /** Options of a driver for tests. */
 export interface OpenStackDriverOptions {
-  /** Environment in which `clouds.yaml` is looked for. Default: that of the process. */
+  /** Environment for the search of `clouds.yaml`. Default: that of the process. */
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
-  /** Carries the calls of a provider. Default: over the network. */
+  /** Transport for the calls of a provider. Default: the network. */
   readonly transport?: ((config: OpenStackProvider, context: AdapterContext) => Transport) | undefined;
 }
 
-/** Makes the driver, perhaps with a cloud in the same process. */
+/** Creates the driver, for tests with a cloud in the same process. */
 export function createOpenStackDriver({ transport, env }: OpenStackDriverOptions = {}): Driver {
   const files = new CloudFileCache();
   const logins = new RefusedLogins();
@@ -31,5 +31,5 @@ export function createOpenStackDriver({ transport, env }: OpenStackDriverOptions
   });
 }
 
-/** Makes instances in OpenStack clouds. */
+/** Creates instances in OpenStack clouds. */
 export const driver: Driver = createOpenStackDriver();

@@ -1,19 +1,19 @@
 import { formatTemplate, templateProblem, type Json, type RequestRecord } from '@nodepool/core';
 
 /**
- * Fills a template as Python's `str.format` does: `{request.id}`, `{request.requestor_data[node_request_id]}`,
+ * Fills a template like Python's `str.format`: `{request.id}`, `{request.requestor_data[node_request_id]}`,
  * `{request.requestor:>10}`. Known of the request: `id`, `labels`, `requestor`, `requestor_data`, `relative_priority`,
  * `event_id`, `created_time` and `tenant_name`.
- * @throws {Error} the template asks for something that does not exist, or uses something that is not supported
+ * @throws {Error} the template uses an unknown field or an unsupported format
  */
 export function fillTemplate(template: string, request: RequestRecord): string {
   return formatTemplate(template, { request: valuesOf(request) });
 }
 
-/** What keeps a template from being filled for any request, in words; `undefined`: nothing. */
+/** Why a template can never be filled; `undefined`: it can. */
 export function problemOfTemplate(template: string): string | undefined {
   const asked = [...template.matchAll(/requestor_data\[([^\]]+)\]/g)].map(([, key]) => [key, EXAMPLE]);
-  // what a requestor writes is its own matter, so everything below it is taken for there
+  // Requestors choose the content of requestor_data, so any field of it may exist.
   const isOpen = /requestor_data\[[^\]]*\][.[]/.test(template);
   const examples = { ...EXAMPLES, requestor_data: Object.fromEntries(asked) as Record<string, Json> };
   return isOpen ? undefined : templateProblem(template, { request: examples });

@@ -6,30 +6,30 @@ import type { CloudFiles, CloudSettings } from './client/clouds/types.js';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** The part of a provider that `clouds.yaml` tells. */
+/** The part of a provider that comes from `clouds.yaml`. */
 export interface FoundCloud {
-  /** How to reach the cloud; `undefined`: `clouds.yaml` does not tell, for the reason in `cloudProblem`. */
+  /** How to reach the cloud; `undefined`: not found, for the reason in `cloudProblem`. */
   readonly settings: CloudSettings | undefined;
   readonly cloudProblem: string | undefined;
-  /** How to log in, as `clouds.yaml` says now. */
+  /** Current credentials of `clouds.yaml`. */
   readonly credentials: (() => Credentials) | undefined;
-  /** Files that say so, or could. */
+  /** Files that define the cloud, or could. */
   readonly files?: readonly string[] | undefined;
 }
 
-/** Reads the files of clouds, once for each load of the configuration. */
+/** Reads the files of clouds once for each load of the configuration. */
 export class CloudFileCache {
-  /** What was found at the last load that found it. */
+  /** Last successful result. */
   readonly lastGood = new Map<string, FoundCloud>();
   #files: CloudFiles | undefined;
   #env: Env | undefined;
 
-  /** Forgets what the files said. */
+  /** Drops the cached files. */
   reset(): void {
     this.#files = undefined;
   }
 
-  /** @throws {ConfigError} a file is there and cannot be understood */
+  /** @throws {ConfigError} a file is invalid */
   get(env: Env): CloudFiles {
     if (this.#env !== env) this.reset();
     this.#env = env;
@@ -38,8 +38,8 @@ export class CloudFileCache {
 }
 
 /**
- * Finds a cloud. One that cannot be found does not affect the other providers: it is reported, and when the provider starts
- * again. One that this process has found before stays as it was.
+ * Finds a cloud. A missing cloud does not affect other providers: it is reported now and when the provider starts. A cloud
+ * that was found before keeps its settings.
  */
 export function findCloud(
   files: CloudFileCache,
@@ -66,7 +66,7 @@ export function findCloud(
   } catch (error) {
     const problem = error instanceof Error ? error.message : String(error);
     const good = files.lastGood.get(key);
-    const consequence = good ? '; what it said before stays in force' : '';
+    const consequence = good ? '; its previous content stays in force' : '';
     context.problem(['cloud'], `${problem}${consequence}`, 'warning');
     const places = placesOf('clouds', { env }, 'OS_CLIENT_CONFIG_FILE');
     return good ?? { settings: undefined, credentials: undefined, files: places, cloudProblem: problem };

@@ -6,16 +6,16 @@ import { isOpenStackError } from './client/errors.js';
 import type { FloatingIp, Port } from './client/network.js';
 import { markFor, tagsIn } from './mark.js';
 
-/** For whom a floating IP is attached. */
+/** The node of a floating IP. */
 export interface FloatingIpOrder {
   readonly provider: string;
   /** Tags of the node, with the id of the database. */
   readonly tags: Readonly<Record<string, string>>;
-  /** Name or id of the network it is to come from; `undefined`: the one there is. */
+  /** Name or id of its network; `undefined`: the only one. */
   readonly pool: string | undefined;
 }
 
-/** The node that floating IPs were made for. */
+/** The owner of floating IPs. */
 export interface FloatingIpOwner {
   readonly provider: string;
   readonly databaseId: string | undefined;
@@ -23,14 +23,14 @@ export interface FloatingIpOwner {
 }
 
 /**
- * Floating IPs of ours: each carries our mark, with the id of the database, in its description from the moment it is made, and
- * only those that do are ever deleted or used again. One list serves everybody who looks at the same time.
+ * Own floating IPs. Each has a tag with the database id in its description from its creation. Only tagged floating IPs are
+ * deleted or reused. Concurrent callers share one list.
  */
 export class FloatingIps {
   readonly #client: OpenStackClient;
   readonly #shared: TaskManager;
   readonly #networks: () => Promise<NetworkView>;
-  /** Ids that are just being taken into use again. */
+  /** Ids that are being reused now. */
   readonly #taken = new Set<string>();
 
   constructor(client: OpenStackClient, shared: TaskManager, networks: () => Promise<NetworkView>) {
@@ -44,13 +44,13 @@ export class FloatingIps {
     return this.#shared.list('floatingips', (own) => this.#client.network.floatingIps(own), { signal });
   }
 
-  /** One of them, out of the list that all share. */
+  /** One floating IP from the shared list. */
   async find(id: string, signal: AbortSignal): Promise<FloatingIp | undefined> {
     return (await this.list(signal)).find((ip) => ip.id === id);
   }
 
   /**
-   * Gives a server a floating IP: the one it has, one of ours that is free, or a new one.
+   * Gives a server a floating IP: its present one, a free own one, or a new one.
    * @throws {LaunchError} no port of the server can have one
    */
   async attach(server: Server, order: FloatingIpOrder, signal: AbortSignal): Promise<FloatingIp> {
@@ -70,11 +70,14 @@ export class FloatingIps {
     const wanted = { networkId, portId: target.port.id, fixedAddress: target.address, description: mark };
     const made = await this.#client.network.createFloatingIp(wanted, signal);
     if (!made)
-      throw new LaunchError('network', `server "${server.name}": the cloud made a floating IP and did not say which`);
+      throw new LaunchError(
+        'network',
+        `server "${server.name}": the cloud created a floating IP without returning its id`,
+      );
     return made;
   }
 
-  /** The server as it is with this address, which Nova shows only later. */
+  /** The server with this address, which Nova reports with a delay. */
   shownOn(server: Server, ip: FloatingIp): Server {
     if (server.addresses.some(({ address }) => address === ip.address)) return server;
     const inside = server.addresses.find(({ address }) => address === ip.fixedAddress) ?? server.addresses[0];
@@ -88,7 +91,7 @@ export class FloatingIps {
     return { ...server, addresses: [...server.addresses, shown] };
   }
 
-  /** What was made for a node, and what is on its server without a mark. @param nodeId - `undefined`: its record is gone */
+  /** Floating IPs of a node, and untagged ones on its server. @param nodeId - `undefined`: the record is deleted */
   async toRelease(
     { serverId, ...owner }: FloatingIpOwner & { readonly serverId: string },
     signal: AbortSignal,
@@ -98,13 +101,13 @@ export class FloatingIps {
     return { ours, unmarked: await this.#unmarkedOn(serverId, all, signal) };
   }
 
-  /** Deletes what is on a leaked server without a mark. Those with one are found by it once the server is gone. */
+  /** Deletes untagged floating IPs of a leaked server. Tagged ones are found after the server is deleted. */
   async removeUnmarkedOn(serverId: string, signal: AbortSignal): Promise<void> {
     const unmarked = await this.#unmarkedOn(serverId, await this.list(signal), signal);
     for (const ip of unmarked) await this.remove(ip, signal);
   }
 
-  /** Deletes one of ours. One that is gone counts as deleted. */
+  /** Deletes an own floating IP. A missing one counts as deleted. */
   async remove(ip: FloatingIp, signal: AbortSignal): Promise<void> {
     try {
       await this.#client.network.deleteFloatingIp(ip.id, signal);
@@ -113,7 +116,7 @@ export class FloatingIps {
     }
   }
 
-  /** Those without the id of a database that are attached to a server: the original makes such, as did earlier versions. */
+  /** Attached floating IPs without a database id, of the Python implementation or an earlier version. */
   async #unmarkedOn(serverId: string, all: readonly FloatingIp[], signal: AbortSignal): Promise<readonly FloatingIp[]> {
     const unmarked = all.filter(
       ({ portId, description }) => portId !== undefined && tagsIn(description)[DATABASE_ID_TAG] === undefined,
@@ -129,7 +132,7 @@ export class FloatingIps {
     return isOurs(tagsIn(ip.description), provider, databaseId) && ip.revision !== undefined;
   }
 
-  /** @returns `undefined`: another process has taken it meanwhile */
+  /** @returns `undefined`: another process took it in the meantime */
   async #reuse(
     ip: FloatingIp,
     { port, address }: { readonly port: { readonly id: string }; readonly address: string },
@@ -158,7 +161,7 @@ function noPort({ id, name }: Server, ports: readonly Port[], view: NetworkView)
   const nameOf = (wanted: string | undefined): string =>
     view.networks.find((one) => one.id === wanted)?.name ?? wanted ?? '';
   const has = ports.filter(({ deviceId }) => deviceId === id).map(({ networkId }) => nameOf(networkId));
-  const where = has.length === 0 ? 'none that the project shows' : `those in ${has.join(', ')}`;
+  const where = has.length === 0 ? 'none are visible to the project' : `those in ${has.join(', ')}`;
   const wanted = view.natDestination === undefined ? '' : `; nat_destination is "${nameOf(view.natDestination)}"`;
   return new LaunchError('network', `server "${name}" has no port that a floating IP can lead to: ${where}${wanted}`);
 }
@@ -167,5 +170,5 @@ function floatingNetworkId(view: NetworkView, pool: string | undefined): string 
   const wanted = pool ?? view.floatingNetwork;
   const found = view.networks.find(({ id, name }) => id === wanted || name === wanted);
   if (found) return found.id;
-  throw new LaunchError('network', `floating-ip-pool "${wanted ?? ''}" is no network of the cloud`);
+  throw new LaunchError('network', `floating-ip-pool "${wanted ?? ''}" is not a network of the cloud`);
 }

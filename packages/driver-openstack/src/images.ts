@@ -16,7 +16,7 @@ import type { OpenStackClient } from './client/client.js';
 import { isOpenStackError } from './client/errors.js';
 import type { Image } from './client/image.js';
 
-/** What uploads work with. */
+/** Dependencies of uploads. */
 export interface ImagesOptions {
   readonly client: OpenStackClient;
   readonly clock: Clock;
@@ -25,15 +25,15 @@ export interface ImagesOptions {
   readonly timeoutMs: number;
 }
 
-/** Marks by which an image with the same data is known again, also by other programs. */
+/** Properties that identify an image by its data, shared with other programs. */
 const MD5 = 'owner_specified.openstack.md5';
 const SHA256 = 'owner_specified.openstack.sha256';
 const OBJECT = 'owner_specified.openstack.object';
-/** Of the tags by which an image is known as ours. */
+/** Tags that mark an own image. */
 const OWN_PREFIX = 'nodepool_';
 const LOOK_MS = 1_000;
 const CLEAN_UP_MS = 60_000;
-/** Read, sent and told of in one piece. */
+/** Size of one part of an upload. */
 const CHUNK_BYTES = 1024 * 1024;
 
 /** The images of a provider in Glance. */
@@ -45,14 +45,14 @@ export class Images {
   }
 
   /**
-   * Uploads an image in one request. Its id is told before the first byte; an upload that fails, is aborted or takes too
-   * long takes the image with it.
+   * Uploads an image in one request. Reports its id before the first byte. Deletes the image if the upload fails, is
+   * aborted or times out.
    */
   async upload(upload: ImageUpload, signal: AbortSignal): Promise<string> {
     const { client, clock, timeoutMs } = this.#options;
     const same = await this.#sameImage(upload, signal);
     if (same) {
-      // It belongs to this upload from now on, also for those who look for leaks by its marks.
+      // From now on it belongs to this upload, also for the leak clean-up.
       const marks = Object.entries(upload.metadata).filter(([name]) => name.startsWith(OWN_PREFIX));
       await client.image.setProperties(same.id, Object.fromEntries(marks), signal);
       await upload.onCreated?.(same.id);
@@ -67,7 +67,7 @@ export class Images {
         { name: upload.name, format: upload.format, properties },
         deadline.signal,
       );
-      if (!made) throw new Error(`image "${upload.name}": the cloud made an image and did not say which`);
+      if (!made) throw new Error(`image "${upload.name}": the cloud created an image without returning its id`);
       id = made.id;
       await upload.onCreated?.(id);
       await this.#send(id, upload, size, deadline.signal);
@@ -76,14 +76,14 @@ export class Images {
     } catch (error) {
       if (id !== undefined) await this.#giveUp(id);
       if (!deadline.expired) throw error;
-      const message = `image "${upload.name}" was not uploaded within ${timeoutMs / 1_000} s: allow more with image-upload-timeout`;
+      const message = `image "${upload.name}" was not uploaded within ${timeoutMs / 1_000} s: raise image-upload-timeout`;
       throw new TimeoutError(message, { timeoutMs, operation: 'image', cause: error });
     } finally {
       deadline.end();
     }
   }
 
-  /** Deletes an image; one that is gone counts as deleted. */
+  /** Deletes an image; a missing one counts as deleted. */
   async delete(externalId: string, signal: AbortSignal): Promise<void> {
     try {
       await this.#options.client.image.deleteImage(externalId, signal);
@@ -92,7 +92,7 @@ export class Images {
     }
   }
 
-  /** Images that carry the provider's tag; with `all` every one the project can see. */
+  /** Images with the tag of the provider; with `all`, every image that the project can see. */
   async list(all: boolean, signal: AbortSignal): Promise<ProviderImage[]> {
     const { client, provider } = this.#options;
     const images = await client.image.images({}, signal);
@@ -106,7 +106,7 @@ export class Images {
       }));
   }
 
-  /** An image of this name with the same data, e.g. of an upload whose end was not noticed. */
+  /** An image of this name with the same data, e.g. of an upload without an answer. */
   async #sameImage({ name, md5, sha256, metadata }: ImageUpload, signal: AbortSignal): Promise<Image | undefined> {
     if (md5 === undefined && sha256 === undefined) return undefined;
     const found = await this.#options.client.image.images({ name }, signal);
@@ -143,10 +143,10 @@ export class Images {
     const { client, clock } = this.#options;
     for (;;) {
       const image = await client.image.image(id, signal);
-      if (!image) throw new Error(`image ${id} vanished while it was uploaded`);
+      if (!image) throw new Error(`image ${id} vanished during its upload`);
       if (image.status === 'active') return image;
       if (image.status === 'killed' || image.status === 'deleted') {
-        throw new Error(`image ${id} is ${image.status}: the cloud did not take its data`);
+        throw new Error(`image ${id} is ${image.status}: the cloud rejected its data`);
       }
       await delay(clock, LOOK_MS, signal);
     }
@@ -158,7 +158,7 @@ export class Images {
     try {
       await this.delete(id, deadline.signal);
     } catch (error) {
-      logger.warn('An image whose upload failed could not be deleted; it will be found as leaked', { id, error });
+      logger.warn('Deleting the image of a failed upload failed; the leak clean-up will do it', { id, error });
     } finally {
       deadline.end();
     }
@@ -166,8 +166,8 @@ export class Images {
 }
 
 /**
- * Compares what the cloud has with what was built, by checksum. The cloud's MD5 says it in general; the file is read again only
- * when there is none or it differs, to tell whether the file has changed or the cloud has other data.
+ * Verifies the data of the cloud by checksum. Usually the MD5 of the cloud suffices. If it is missing or differs, reads the
+ * file again, to tell a changed file from corrupt data in the cloud.
  */
 async function checkData(image: Image, { file, md5 }: ImageUpload, signal: AbortSignal): Promise<void> {
   const { id, checksum, hashAlgorithm, hashValue } = image;
@@ -179,7 +179,7 @@ async function checkData(image: Image, { file, md5 }: ImageUpload, signal: Abort
   const isOther = checksum !== undefined && checksum !== own.md5;
   const isOtherHash = hashAlgorithm === 'sha512' && hashValue !== undefined && hashValue !== own.sha512;
   if (isOther || isOtherHash)
-    throw new Error(`image ${id}: the cloud has other data than were sent; its checksum differs`);
+    throw new Error(`image ${id}: the cloud has different data than were sent; its checksum differs`);
 }
 
 async function sumsOf(file: string, signal: AbortSignal): Promise<{ md5: string; sha512: string }> {

@@ -4,12 +4,12 @@ import { chooseAddresses, type NetworkView } from './addresses.js';
 import type { CloudSettings } from './client/clouds/types.js';
 import type { Flavor, Server } from './client/compute.js';
 
-/** A server as core sees it. */
+/** A server in core's terms. */
 export interface OpenStackInstance extends Instance {
   readonly server: Server;
 }
 
-/** What is needed to understand what a cloud shows of a server. */
+/** Facts of the cloud that {@link toInstance} needs. */
 export interface InstanceContext {
   /** `region-name` of the provider. */
   readonly region: string | undefined;
@@ -17,15 +17,15 @@ export interface InstanceContext {
   readonly networks: NetworkView;
   /** By id and by name. */
   readonly flavors: ReadonlyMap<string, Flavor>;
-  /** Sizes of volumes, GB, as far as they are known. */
+  /** Known sizes of volumes, GB. */
   readonly volumeSizes: ReadonlyMap<string, number>;
   readonly hasIpv6: boolean;
 }
 
-/** States in which nothing is left to wait for. */
+/** Final states. */
 const GONE = new Set(['DELETED', 'SOFT_DELETED']);
 
-/** Translates what the cloud says about one server. */
+/** Translates a server of the cloud. */
 export function toInstance(server: Server, context: InstanceContext): OpenStackInstance {
   const addresses = chooseAddresses(server, context.networks, context.settings, context.hasIpv6);
   return {
@@ -34,7 +34,7 @@ export function toInstance(server: Server, context: InstanceContext): OpenStackI
     deleted: GONE.has(server.status),
     status: statusOf(server, addresses.interfaceIp !== undefined),
     interfaceIp: addresses.interfaceIp ?? null,
-    // as the original writes it where there is none
+    // like the Python implementation for a missing address
     publicIpv4: addresses.publicIpv4 ?? '',
     publicIpv6: addresses.publicIpv6 ?? '',
     privateIpv4: addresses.privateIpv4 ?? '',
@@ -48,7 +48,7 @@ export function toInstance(server: Server, context: InstanceContext): OpenStackI
   };
 }
 
-/** Nova's status, with what it is doing, or what the server lacks. */
+/** Nova's status with the running task, or what the server lacks. */
 function statusOf({ status, taskState }: Server, hasAddress: boolean): string {
   if (status === 'ACTIVE' && !hasAddress) return 'ACTIVE, without an address';
   return taskState === undefined ? status : `${status} (${taskState})`;

@@ -16,7 +16,7 @@ import type { OpenStackInstance } from './instance.js';
 import { markFor, tagsIn } from './mark.js';
 import { PortCleanup } from './port-cleanup.js';
 
-/** What is looked through. */
+/** Dependencies of {@link Leftovers}. */
 export interface LeftoversOptions {
   readonly client: OpenStackClient;
   readonly config: OpenStackProvider;
@@ -32,17 +32,17 @@ type Tags = Readonly<Record<string, string>>;
 const VOLUME = 'volume';
 const FLOATING_IP = 'floatingip';
 const IMAGE = 'image';
-/** A volume in these states belongs to no server. */
+/** States of volumes without a server. */
 const DETACHED = new Set(['available', 'error', 'error_deleting']);
 
 /**
- * What servers leave behind besides themselves: volumes, floating IPs and images with the provider's tag, which core judges
- * by the records, and ports, which carry no tags and are judged by the servers that they belonged to.
+ * Leftovers other than servers. Core compares tagged volumes, floating IPs and images with the records. Ports have no tags,
+ * so they are compared with the servers they belonged to.
  */
 export class Leftovers {
   readonly #options: LeftoversOptions;
   readonly #ports: PortCleanup;
-  /** Unmarked floating IPs that were attached to nothing at the last look. */
+  /** Untagged floating IPs that were unattached in the last list. */
   #unmarked = new Set<string>();
 
   constructor(options: LeftoversOptions) {
@@ -51,19 +51,18 @@ export class Leftovers {
     this.#ports = new PortCleanup({ clock, provider: config.name, databaseId, intervalMs: config.portCleanupMs });
   }
 
-  /** Notes which servers there are. */
+  /** Records the existing servers. */
   saw(instances: readonly OpenStackInstance[]): void {
     this.#ports.saw(instances);
   }
 
-  /** Notes one server that was read by itself. */
+  /** Records one server. */
   noted(instance: OpenStackInstance): void {
     this.#ports.noted(instance);
   }
 
   /**
-   * Everything with the provider's tag but servers. Ports and, where it is asked for, unmarked floating IPs are deleted on the
-   * way.
+   * All tagged resources except servers. Also deletes orphaned ports and, if configured, untagged floating IPs.
    */
   async resources(servers: readonly OpenStackInstance[], signal: AbortSignal): Promise<readonly Resource[]> {
     const found = await Promise.all([this.#volumes(signal), this.#floatingIps(servers, signal), this.#images(signal)]);
@@ -71,7 +70,7 @@ export class Leftovers {
     return found.flat();
   }
 
-  /** Deletes one of them; one that is gone counts as deleted. */
+  /** Deletes a resource; a missing one counts as deleted. */
   async delete({ type, id }: Resource, signal: AbortSignal): Promise<void> {
     const { client } = this.#options;
     try {
@@ -83,7 +82,7 @@ export class Leftovers {
     }
   }
 
-  /** Adds tags to one of them. */
+  /** Adds tags to a resource. */
   async tag({ type, id }: Resource, tags: Tags, signal: AbortSignal): Promise<void> {
     const { client } = this.#options;
     if (type === VOLUME) await client.volume.mark(id, tags, signal);
@@ -125,14 +124,14 @@ export class Leftovers {
     });
   }
 
-  /** The original's `clean-floating-ips`: whatever is attached to nothing, at two looks in a row. */
+  /** `clean-floating-ips`: deletes floating IPs that are unattached in two consecutive lists. */
   async #cleanUnmarked(all: readonly FloatingIp[], signal: AbortSignal): Promise<void> {
     const { logger, metrics, config, floatingIps } = this.#options;
     const free = all.filter(
       ({ portId, description }) => portId === undefined && tagsIn(description)[PROVIDER_TAG] === undefined,
     );
     for (const ip of free.filter(({ id }) => this.#unmarked.has(id))) {
-      logger.warn('Deleting a floating IP that is attached to nothing', { id: ip.id, address: ip.address });
+      logger.warn('Deleting unattached floating IP', { id: ip.id, address: ip.address });
       await floatingIps.remove(ip, signal);
       metrics?.leaked?.(config.name, 'floatingips');
     }
@@ -154,13 +153,13 @@ export class Leftovers {
     const { client, config, logger, metrics } = this.#options;
     if (!this.#ports.isDue || !client.settings.hasNetwork || !(await client.network.exists(signal))) return;
     const ports = await client.network.ports({ status: 'DOWN' }, signal);
-    for (const { id, deviceId } of this.#ports.judge(ports)) {
-      logger.warn('Deleting a port that a server has left', { port: id, server: deviceId });
+    for (const { id, deviceId } of this.#ports.orphansOf(ports)) {
+      logger.warn('Deleting orphaned port of a deleted server', { port: id, server: deviceId });
       try {
         await client.network.deletePort(id, signal);
       } catch (error) {
         if (!isOpenStackError(error, 'not-found')) {
-          logger.warn('A port could not be deleted; trying again later', { port: id, error });
+          logger.warn('Deleting a port failed; retrying later', { port: id, error });
           continue;
         }
       }
@@ -169,7 +168,7 @@ export class Leftovers {
   }
 }
 
-/** A time as OpenStack writes it; `undefined` where it says none. */
+/** Parses a time of OpenStack; `undefined` if missing. */
 export function timeOf(text: string): number | undefined {
   const ms = Date.parse(text);
   return Number.isNaN(ms) ? undefined : ms;

@@ -4,8 +4,8 @@ import type { OpenStackClient } from './client/client.js';
 import { isOpenStackError } from './client/errors.js';
 
 /**
- * What the project may have: instances, cores and RAM by Nova, volumes by Cinder, ports by Neutron, where these exist and
- * tell. Of the ports, those that are not of servers are taken off, as nothing else counts them.
+ * Limits of the project: instances, cores and RAM from Nova, volumes from Cinder, ports from Neutron, where available.
+ * Subtracts ports that do not belong to servers, because they are counted nowhere else.
  */
 export async function limitsOf(client: OpenStackClient, logger: Logger, signal: AbortSignal): Promise<Resources> {
   const [compute, volumes, ports] = await Promise.all([
@@ -13,7 +13,7 @@ export async function limitsOf(client: OpenStackClient, logger: Logger, signal: 
     volumeLimits(client, signal),
     portLimit(client, signal).catch((error: unknown) => {
       if (!isOpenStackError(error) || error.code === 'NODEPOOL_PROVIDER_UNAVAILABLE') throw error;
-      logger.debug('The cloud does not tell the quota of ports', { error });
+      logger.debug('Reading the port quota failed', { error });
       return undefined;
     }),
   ]);

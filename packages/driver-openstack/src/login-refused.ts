@@ -2,7 +2,7 @@ import type { FoundCondition } from '@nodepool/core';
 import type { RefusedLogin } from './client/token-source.js';
 import type { OpenStackProvider } from './config.js';
 
-/** The condition of a provider whose credentials Keystone refuses. */
+/** The condition of a provider with refused credentials. */
 export function loginRefused({ name, cloud }: OpenStackProvider, refusal: RefusedLogin): FoundCondition {
   const { error, sinceMs, lastSeenMs } = refusal;
   return {

@@ -1,7 +1,7 @@
 import type { Json } from '@nodepool/zk-protocol';
 import { DATABASE_ID_TAG, NODE_ID_TAG, POOL_TAG, PROVIDER_TAG } from '@nodepool/core';
 
-/** The description by which a floating IP of ours is known again, as Neutron keeps it: at most 255 characters. */
+/** The description that marks an own floating IP, within Neutron's limit of 255 characters. */
 export function markFor(tags: Readonly<Record<string, string>>): string {
   const short = { [PROVIDER_TAG]: tags[PROVIDER_TAG] ?? '', [NODE_ID_TAG]: tags[NODE_ID_TAG] ?? '' };
   const databaseId = tags[DATABASE_ID_TAG];
@@ -10,7 +10,7 @@ export function markFor(tags: Readonly<Record<string, string>>): string {
   return text.length <= 255 ? text : JSON.stringify({ ...short, ...database });
 }
 
-/** The tags in a description; none in one that is not ours. */
+/** The tags in a description; none if it was written by another program. */
 export function tagsIn(description: string): Readonly<Record<string, string>> {
   if (!description.startsWith(`{"${PROVIDER_TAG}"`)) return {};
   try {

@@ -7,9 +7,9 @@ import { fillTemplate } from './fill-template.js';
 type Order = CreateOrder<OpenStackLabel, OpenStackPool>;
 
 /**
- * What is ordered for a node, but for its zone.
+ * The order for the server of a node, without its zone.
  * @throws {ConfigError} flavor, network or server group do not exist
- * @throws {CapacityError} the image is not there
+ * @throws {CapacityError} the image does not exist
  */
 export async function serverOrder(order: Order, config: OpenStackProvider, facts: CloudFacts): Promise<ServerOrder> {
   const { label, pool } = order;
@@ -44,7 +44,7 @@ async function imageOf(
     return { id: imageExternalId, configDrive: config.diskimages.get(label.diskimage)?.configDrive === true };
   }
   const image = config.cloudImages.get(label.cloudImage ?? '');
-  if (!image) throw new ConfigError(`label "${label.name}" names no image of the provider`);
+  if (!image) throw new ConfigError(`label "${label.name}" does not name an image of the provider`);
   if (image.imageId !== undefined) return { id: image.imageId, configDrive: image.configDrive };
   const found = await facts.image(image.imageName);
   if (found) return { id: found.id, configDrive: image.configDrive };
@@ -52,7 +52,7 @@ async function imageOf(
   throw new CapacityError(message, { statsdKey: 'error.nodepool' });
 }
 
-/** Our tags win over what the label says. */
+/** Own tags override properties of the label. */
 function metadataOf(order: Order, config: OpenStackProvider): Record<string, string> {
   const { label, request, logger, metadata } = order;
   const imageName = label.diskimage ?? label.cloudImage ?? '';
@@ -61,7 +61,7 @@ function metadataOf(order: Order, config: OpenStackProvider): Record<string, str
     try {
       dynamic[key] = fillTemplate(template, request);
     } catch (error) {
-      logger.warn('An instance property cannot be filled in; it is left out', { property: key, error });
+      logger.warn('Omitting an instance property that cannot be filled in', { property: key, error });
     }
   }
   return {
@@ -74,8 +74,8 @@ function metadataOf(order: Order, config: OpenStackProvider): Record<string, str
 }
 
 /**
- * The zone for a server: that of its request. A request of one node moves on to another zone of its pool when its own
- * had no room a short while ago; the nodes of a larger one stay together.
+ * The zone for a server: the zone of its request. After a recent capacity error there, a request for one node uses another
+ * zone of its pool; the nodes of a larger request stay together.
  */
 export function zoneFor(
   order: Pick<Order, 'az' | 'pool' | 'request'>,

@@ -1,29 +1,20 @@
 // What the fake cloud answers is what real services have answered: see `npm run test:openstack`, which records.
-import { readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, it } from 'vitest';
-import { OpenStackClient, type Transport } from '../src/client/index.js';
 import type { JsonObject } from '@nodepool/zk-protocol';
 import { bodyText } from './fake/fake-openstack.js';
 import { text } from './fake/http.js';
-import { keepLines, settingsOf } from './support/client.js';
-import { ProviderWorld } from './support/provider-world.js';
+import { World } from './support/world.js';
+import { recorded } from './support/recorded.js';
 import { strangeIn } from './support/strange-in.js';
 
-const NEVER = new AbortController().signal;
-
-function recorded(name: string): unknown {
-  return JSON.parse(readFileSync(fileURLToPath(new URL(`fixtures/recorded/${name}.json`, import.meta.url)), 'utf8'));
-}
-
-let world: ProviderWorld | undefined;
+let world: World | undefined;
 afterEach(async () => {
   await world?.end();
 });
 
 describe('the answers of the fake cloud are like those of real services', () => {
   const setUp = async (label: JsonObject) => {
-    world = await new ProviderWorld({ pool: { networks: ['private'] }, label }).start();
+    world = await new World({ pool: { networks: ['private'] }, label }).start();
     const { node } = await world.during(world.launch());
     const { cloud } = world;
     const headers = { 'x-auth-token': [...cloud.state.tokens.keys()][0] ?? '', 'content-type': 'application/json' };
@@ -57,70 +48,5 @@ describe('the answers of the fake cloud are like those of real services', () => 
     const fake = await call(method, path);
 
     expect(strangeIn(fake, recorded(name), name)).toEqual([]);
-  });
-});
-
-describe('the client understands what real services answer', () => {
-  /** Answers with a recording, whatever is asked. */
-  function clientOf(name: string): OpenStackClient {
-    const transport: Transport = {
-      send: ({ url }) => {
-        const isVersion = /\/(v2\.1|v3)?\/?$/.test(new URL(url).pathname);
-        const content = isVersion ? recorded('compute-version') : recorded(name);
-        return Promise.resolve({
-          status: 200,
-          headers: { 'content-type': 'application/json' },
-          text: JSON.stringify(content),
-        });
-      },
-      close: () => Promise.resolve(),
-    };
-    const overrides = { compute_endpoint_override: 'http://x/v2.1', network_endpoint_override: 'http://x/v2.0' };
-    const more = { image_endpoint_override: 'http://x/v2', volume_endpoint_override: 'http://x/v3/p' };
-    return new OpenStackClient({
-      settings: settingsOf({ auth_type: 'none', ...overrides, ...more }),
-      transport,
-      logger: keepLines([]),
-      name: 'x',
-      random: () => 0,
-      clock: { now: () => 0, setTimer: () => () => undefined },
-    });
-  }
-
-  it('of a server', async () => {
-    const server = await clientOf('server').compute.server('x', NEVER);
-
-    expect(server).toMatchObject({ name: 'recorded', status: 'ACTIVE', metadata: { a: 'b' }, zone: 'nova' });
-    expect(server?.addresses[0]).toMatchObject({ network: 'private', version: 4, type: 'fixed' });
-    expect(server?.hostId).not.toBe('');
-    expect(server?.flavor.id).toMatch(/^[0-9a-f-]{36}$/);
-  });
-
-  it('of ports, floating IPs, networks and limits', async () => {
-    const [port] = await clientOf('ports').network.ports({}, NEVER);
-    const [ip] = await clientOf('floating-ips').network.floatingIps(NEVER);
-    const networks = await clientOf('networks').network.networks(NEVER);
-    const limits = await clientOf('limits').compute.limits(NEVER);
-    const { ports } = await clientOf('network-quota').network.limits('p', NEVER);
-
-    expect(port).toMatchObject({ deviceOwner: 'compute:nova', status: 'ACTIVE' });
-    expect(ip).toMatchObject({
-      description: 'recorded',
-      portId: expect.any(String) as unknown,
-      revision: expect.any(Number) as unknown,
-    });
-    expect(networks.filter(({ isExternal }) => isExternal).map(({ name }) => name)).toEqual(['floating']);
-    expect(limits).toEqual({ instances: 120, cores: 240, ramMib: 524_288 });
-    expect(ports).toMatchObject({ limit: 500 });
-  });
-
-  it('of images, volumes and flavors', async () => {
-    const [image] = await clientOf('images').image.images({}, NEVER);
-    const [volume] = await clientOf('volumes').volume.volumes(NEVER);
-    const flavors = await clientOf('flavors').compute.flavors(NEVER);
-
-    expect(image).toMatchObject({ name: 'test-image', status: 'active', hashAlgorithm: 'sha512' });
-    expect(volume).toMatchObject({ sizeGb: 1, metadata: { a: 'b' } });
-    expect(flavors.find(({ name }) => name === 'm1.large')).toMatchObject({ vcpus: 4, ramMib: 8_192 });
   });
 });

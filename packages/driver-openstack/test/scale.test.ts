@@ -1,14 +1,14 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { ProviderWorld } from './support/provider-world.js';
+import { World } from './support/world.js';
 
-let world: ProviderWorld;
+let world: World;
 afterEach(async () => {
   await world.end();
 });
 
 describe('200 servers at once that boot in 2 s, over HTTP', () => {
   it('are all ready within 1.3 times that and a second for each hundred', async () => {
-    world = await new ProviderWorld().start();
+    world = await new World().start();
     Object.assign(world.cloud.state.knobs, { bootMs: 2_000, apiMs: 20 });
     const startedMs = world.clock?.now() ?? 0;
 
@@ -19,7 +19,7 @@ describe('200 servers at once that boot in 2 s, over HTTP', () => {
   });
 
   it('are all ready on a real clock too', async () => {
-    world = await new ProviderWorld({ real: true }).start();
+    world = await new World({ real: true }).start();
     world.cloud.state.knobs.bootMs = 2_000;
 
     const made = await Promise.all(Array.from({ length: 200 }, () => world.launch()));
@@ -32,7 +32,7 @@ describe('calls', () => {
   it('per node are two and a share of one list a second, whatever the number of nodes', async () => {
     const rows: string[] = [];
     for (const count of [10, 100, 1_000]) {
-      world = await new ProviderWorld({ entry: { 'launch-timeout': 3_600 } }).start();
+      world = await new World({ entry: { 'launch-timeout': 3_600 } }).start();
       Object.assign(world.cloud.state.knobs, { bootMs: 30_000, deleteMs: 10_000 });
       await world.pass(5_000);
       const before = world.cloud.calls.length;

@@ -1,6 +1,6 @@
 import type { ServiceName } from './clouds/types.js';
 
-/** Services as the metrics of openstacksdk name them. */
+/** Names of services in metrics, as in openstacksdk. */
 const SERVICE_NAMES: Readonly<Record<ServiceName, string>> = {
   identity: 'identity',
   compute: 'compute',
@@ -14,7 +14,7 @@ const ID = /^[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}$/i;
 
 /**
  * Name of a call in metrics, e.g. `compute.GET.servers_detail`, `compute.DELETE.server`: the parts of the path without
- * versions and ids; what has an id after it is one of its kind, so it loses its plural.
+ * versions and ids. A part before an id becomes singular.
  * @param path - as it was called, with or without a query
  */
 export function callName(service: ServiceName, method: string, path: string): string {
@@ -33,7 +33,7 @@ export function callName(service: ServiceName, method: string, path: string): st
   return [SERVICE_NAMES[service], method, names.join('_') || 'discovery'].join('.');
 }
 
-/** Ids that are no UUIDs: flavors and key pairs may be named anything. */
+/** Resources whose ids need not be UUIDs: flavors and key pairs may have any name. */
 function isResourceId(part: string, before: string | undefined): boolean {
   if (part === 'detail') return false;
   return before === 'flavors' || before === 'os-keypairs' || /^\d+$/.test(part);

@@ -2,7 +2,7 @@ import { ConfigError } from '@nodepool/core';
 import type { CloudSettings, ServiceName } from './clouds/types.js';
 import type { CatalogService, Token } from './keystone.js';
 
-/** Types a service may have in the catalogue, the preferred one first. */
+/** Types of a service in the catalogue, preferred first. */
 const TYPES: Readonly<Record<ServiceName, readonly string[]>> = {
   identity: ['identity'],
   compute: ['compute'],
@@ -12,9 +12,9 @@ const TYPES: Readonly<Record<ServiceName, readonly string[]>> = {
 };
 
 /**
- * Where a service is: the override of the cloud's entry, else what the catalogue has for the region and interface.
- * @returns `undefined`: the catalogue has no such service
- * @throws {ConfigError} it has the service, but not in this region or with this interface
+ * Endpoint of a service: the configured override, else from the catalogue, by region and interface.
+ * @returns `undefined`: the catalogue lacks the service
+ * @throws {ConfigError} the service is not available in this region or with this interface
  */
 export function endpointOf(
   settings: CloudSettings,

@@ -25,7 +25,7 @@ const BY_STATUS: Readonly<Record<number, FailureKind>> = {
 };
 const LONGEST_REASON = 500;
 
-/** The error an answer stands for. @param text - its body */
+/** The error for an answer. @param text - its body */
 export function errorOfAnswer(
   call: CalledWith,
   response: TransportResponse,
@@ -42,7 +42,7 @@ export function errorOfAnswer(
   return new OpenStackError(kind, message, { ...call, status: response.status, requestId, retryAfterMs, reason });
 }
 
-/** The error for a call without an answer, or with one that cannot be understood. */
+/** The error for a call without an answer, or with an invalid one. */
 export function errorWithoutAnswer(call: CalledWith, what: string, cause?: unknown): OpenStackError {
   return new OpenStackError('unavailable', `${call.service}: ${call.method} ${call.path} ${what}`, { ...call, cause });
 }
@@ -71,7 +71,7 @@ function reasonOrRedirect(response: TransportResponse, reason: string | undefine
   return reason === undefined ? '' : `: ${reason}`;
 }
 
-/** The text for people in an error document of any service; `undefined` when there is none. */
+/** The message in an error document of any service; `undefined` if it has none. */
 export function reasonIn(text: string): string | undefined {
   if (text === '') return undefined;
   let document: Json;

@@ -9,13 +9,13 @@ import type { RefusedLogin } from './token-source.js';
 import type { Transport } from './transport.js';
 import { VolumeApi } from './volume.js';
 
-/** What a client works with. */
+/** Options of a client. */
 export interface ClientOptions extends Omit<SessionOptions, 'transport'> {
-  /** Default: over the network. */
+  /** Default: the network. */
   readonly transport?: Transport | undefined;
 }
 
-/** One cloud in one region: the calls a driver needs of it. */
+/** The calls of a driver to one cloud in one region. */
 export class OpenStackClient {
   readonly settings: CloudSettings;
   readonly compute: Compute;
@@ -35,7 +35,7 @@ export class OpenStackClient {
     this.volume = new VolumeApi(new Service(this.#session, 'volume'));
   }
 
-  /** Logs in, which proves the credentials and the address of Keystone. */
+  /** Logs in, to verify the credentials and the address of Keystone. */
   async connect(signal: AbortSignal): Promise<void> {
     await this.#session.token(signal);
   }
@@ -45,12 +45,12 @@ export class OpenStackClient {
     return this.#session.refusal;
   }
 
-  /** The project the client works in; `undefined` when the cloud does not tell. */
+  /** The project of the client, if known. */
   async projectId(signal: AbortSignal): Promise<string | undefined> {
     return (await this.#session.token(signal))?.projectId;
   }
 
-  /** Ends all calls and connections. */
+  /** Aborts all calls and closes all connections. */
   close(): Promise<void> {
     return this.#session.close();
   }

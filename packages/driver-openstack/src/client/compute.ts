@@ -13,7 +13,7 @@ export interface ServerAddress {
   readonly mac: string | undefined;
 }
 
-/** A flavor as a server shows it: by id, or, with later versions of the API, by name and size. */
+/** The flavor of a server: its id or, in later API versions, its name and size. */
 export interface ServerFlavor {
   readonly id: string | undefined;
   readonly name: string | undefined;
@@ -27,7 +27,7 @@ export interface Server {
   readonly name: string;
   /** In capital letters, e.g. `BUILD`, `ACTIVE`, `ERROR`, `DELETED`. */
   readonly status: string;
-  /** What is being done with it, e.g. `deleting`. */
+  /** Running task, e.g. `deleting`. */
   readonly taskState: string | undefined;
   readonly metadata: Readonly<Record<string, string>>;
   readonly addresses: readonly ServerAddress[];
@@ -38,7 +38,7 @@ export interface Server {
   readonly flavor: ServerFlavor;
   readonly volumeIds: readonly string[];
   readonly createdAt: string;
-  /** Why its status is `ERROR`. Lists lack it on some clouds: read the server then. */
+  /** Why its status is `ERROR`. Lists of some clouds omit it; then read the server. */
   readonly fault: string | undefined;
 }
 
@@ -50,7 +50,7 @@ export interface Flavor {
   readonly ramMib: number;
 }
 
-/** The order for a server. Keys as Nova names them stand behind each. */
+/** The order for a server. */
 export interface ServerOrder {
   readonly name: string;
   readonly flavorId: string;
@@ -71,7 +71,7 @@ export interface ServerOrder {
   readonly serverGroup?: string | undefined;
 }
 
-/** Limits as Nova tells them, `-1` for none. */
+/** Limits of Nova; `-1`: none. */
 export interface ComputeLimits {
   readonly instances: number | undefined;
   readonly cores: number | undefined;
@@ -86,14 +86,14 @@ export class Compute {
     this.#service = service;
   }
 
-  /** All servers of the project. @param filter - as the API takes it, e.g. `{ name: '^np1$' }`; not every cloud heeds it */
+  /** All servers of the project. @param filter - as the API takes it, e.g. `{ name: '^np1$' }`; not every cloud applies it */
   async servers(signal: AbortSignal, filter: Readonly<Record<string, string>> = {}): Promise<Server[]> {
     return (await this.#service.list('servers', { path: '/servers/detail', query: filter, signal })).flatMap(
       readServer,
     );
   }
 
-  /** One server; `undefined` when there is none. */
+  /** One server; `undefined` if it does not exist. */
   async server(id: string, signal: AbortSignal): Promise<Server | undefined> {
     try {
       const { body } = await this.#service.call({ lane: 'read', method: 'GET', path: `/servers/${part(id)}`, signal });
@@ -128,7 +128,7 @@ export class Compute {
     await this.#service.call({ lane: 'delete', method: 'DELETE', path: `/servers/${part(id)}`, signal });
   }
 
-  /** What the server has printed; `undefined` when it cannot be had. */
+  /** Console output of the server; `undefined` if not available. */
   async consoleOutput(id: string, signal: AbortSignal): Promise<string | undefined> {
     try {
       const { body } = await this.#service.call({
@@ -163,7 +163,7 @@ export class Compute {
     return pairs.flatMap((pair) => textIn(objectIn(pair, 'keypair'), 'name') ?? []);
   }
 
-  /** Names of the zones that take servers. */
+  /** Names of the available zones. */
   async zones(signal: AbortSignal): Promise<string[]> {
     const { body } = await this.#service.call({ lane: 'list', method: 'GET', path: '/os-availability-zone', signal });
     const zones = isObject(body) ? objectsIn(body, 'availabilityZoneInfo') : [];
@@ -193,12 +193,12 @@ export class Compute {
   }
 }
 
-/** Ids are put into paths: nothing in them may lead elsewhere. */
+/** Escapes an id for use in a path. */
 function part(id: string): string {
   return encodeURIComponent(id);
 }
 
-/** The lowest version of the API that knows everything in the order. */
+/** The lowest API version that supports the order. */
 function versionFor(order: ServerOrder): string | undefined {
   if (order.bootVolume?.type !== undefined) return '2.67';
   return order.networks === 'auto' ? '2.37' : undefined;

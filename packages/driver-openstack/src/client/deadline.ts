@@ -1,11 +1,11 @@
 import type { Clock } from '@nodepool/zk-protocol';
 
-/** A signal that is aborted when the time is over, or another signal is. */
+/** A signal that is aborted at the deadline or with another signal. */
 export interface CallDeadline {
   readonly signal: AbortSignal;
-  /** It was the time. */
+  /** Whether the deadline has passed. */
   readonly expired: boolean;
-  /** Ends the watch over both. */
+  /** Releases the timer and the listener. */
   end(): void;
 }
 

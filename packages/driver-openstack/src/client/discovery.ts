@@ -2,15 +2,15 @@ import type { Json, JsonObject } from '@nodepool/zk-protocol';
 import { isObject } from './clouds/merge.js';
 import type { ServiceName } from './clouds/types.js';
 
-/** Where calls to a service go, and what it understands. */
+/** Root URL and API versions of a service. */
 export interface ServiceRoot {
-  /** Without a slash at the end; paths such as `/servers` come after it. */
+  /** Without a trailing slash. */
   readonly url: string;
   readonly minMicroversion: string | undefined;
   readonly maxMicroversion: string | undefined;
 }
 
-/** Majors that are wanted, and the path they usually have. */
+/** Supported major versions and their usual path. */
 const WANTED: Readonly<Record<ServiceName, { readonly ids: readonly RegExp[]; readonly path: string }>> = {
   identity: { ids: [/^v3/], path: '/v3' },
   compute: { ids: [/^v2\.1/, /^v2/], path: '/v2.1' },
@@ -21,7 +21,7 @@ const WANTED: Readonly<Record<ServiceName, { readonly ids: readonly RegExp[]; re
 
 const VERSION_PART = /\/v\d+(\.\d+)?(?=\/|$)/;
 
-/** The address whose document tells the versions; the endpoint may have a project id behind its version. */
+/** URL of the version document. The endpoint may have a project id after its version. */
 export function versionDocumentUrl(endpoint: string): string {
   const { origin, pathname } = new URL(endpoint);
   const match = VERSION_PART.exec(pathname);
@@ -29,9 +29,8 @@ export function versionDocumentUrl(endpoint: string): string {
 }
 
 /**
- * Reads a version document, of one version or a list. Only paths are taken from it: behind a proxy its addresses are
- * often those of the inside.
- * @param document - `undefined`: there was none; then the usual path is assumed
+ * Reads a version document with one version or a list. Uses only paths of it: behind a proxy its hosts are often internal.
+ * @param document - `undefined`: not available; the usual path is assumed
  */
 export function serviceRoot(service: ServiceName, endpoint: string, document: Json | undefined): ServiceRoot {
   const hasVersion = VERSION_PART.test(new URL(endpoint).pathname);

@@ -2,16 +2,16 @@ import { NodepoolError } from '@nodepool/core';
 import type { ServiceName } from './clouds/types.js';
 
 /**
- * What an answer means for who asked.
- * - `quota` the project's quota is used up
+ * Meaning of a failed call.
+ * - `quota` the quota of the project is exhausted
  * - `capacity` the cloud has no capacity
- * - `not-found` there is no such thing
- * - `conflict` it is in a state that does not allow this
- * - `forbidden` a policy does not allow this
- * - `unauthorized` the credentials are not accepted
- * - `bad-request` the cloud does not understand what was asked
- * - `rate` one call too many: it had no effect
- * - `unavailable` no answer, or none that can be understood: the call may have taken effect
+ * - `not-found` the resource does not exist
+ * - `conflict` the state of the resource does not allow the call
+ * - `forbidden` a policy does not allow the call
+ * - `unauthorized` the credentials were refused
+ * - `bad-request` the cloud considers the call invalid
+ * - `rate` too many calls; this one had no effect
+ * - `unavailable` no answer or an invalid one; the call may have taken effect
  */
 export type FailureKind =
   | 'quota'
@@ -24,7 +24,7 @@ export type FailureKind =
   | 'rate'
   | 'unavailable';
 
-/** Codes that core acts upon, and further ones. */
+/** Error codes: those of core, and additional ones. */
 const CODES: Readonly<Record<FailureKind, string>> = {
   quota: 'NODEPOOL_QUOTA',
   capacity: 'NODEPOOL_CAPACITY',
@@ -37,7 +37,7 @@ const CODES: Readonly<Record<FailureKind, string>> = {
   unavailable: 'NODEPOOL_PROVIDER_UNAVAILABLE',
 };
 
-/** What is known of a call that failed. */
+/** Details of a failed call. */
 export interface OpenStackErrorOptions {
   readonly service: ServiceName;
   readonly method: string;
@@ -45,16 +45,16 @@ export interface OpenStackErrorOptions {
   readonly path: string;
   /** `undefined`: there was no answer. */
   readonly status?: number | undefined;
-  /** As the service logs it. */
+  /** Request id in the log of the service. */
   readonly requestId?: string | undefined;
-  /** How long the cloud asks to wait. */
+  /** Delay that the cloud requested. */
   readonly retryAfterMs?: number | undefined;
-  /** What the service says. */
+  /** Message of the service. */
   readonly reason?: string | undefined;
   readonly cause?: unknown;
 }
 
-/** A call that failed. Its `code` is that of core's error for the same happening where there is one. */
+/** A failed call. Its `code` is that of the matching error of core, if any. */
 export class OpenStackError extends NodepoolError {
   readonly kind: FailureKind;
   readonly service: ServiceName;
@@ -63,9 +63,9 @@ export class OpenStackError extends NodepoolError {
   readonly status: number | undefined;
   readonly requestId: string | undefined;
   readonly retryAfterMs: number | undefined;
-  /** What the service says. */
+  /** Message of the service. */
   readonly reason: string | undefined;
-  /** The call had no effect and may be repeated when the cloud is less busy. */
+  /** Whether the call had no effect and may be repeated later. */
   readonly rateLimited: boolean;
 
   constructor(kind: FailureKind, message: string, options: OpenStackErrorOptions) {
@@ -82,7 +82,7 @@ export class OpenStackError extends NodepoolError {
   }
 }
 
-/** Whether an error is one of these, of a kind if one is given. */
+/** Whether an error is an `OpenStackError`, optionally of a kind. */
 export function isOpenStackError(error: unknown, kind?: FailureKind): error is OpenStackError {
   return error instanceof OpenStackError && (kind === undefined || error.kind === kind);
 }

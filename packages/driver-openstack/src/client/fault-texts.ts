@@ -1,10 +1,10 @@
-/** What a text of a cloud says about a creation that failed. */
+/** Meaning of the fault text of a failed creation. */
 export type FaultMeaning = 'quota' | 'capacity' | 'not-found';
 
 /**
- * What clouds write, in the order in which it is looked for. Quota: the project may not have more, so the request waits.
- * Capacity: the cloud has no capacity here just now. `not-found`: something that was asked for has gone meanwhile, so
- * what is known of images, flavors and networks is out of date.
+ * Fault texts of clouds, in matching order. `quota`: the quota of the project is exhausted, so the request waits.
+ * `capacity`: the cloud has no capacity now. `not-found`: a requested resource no longer exists, so cached images, flavors
+ * and networks are outdated.
  */
 const TABLE: readonly (readonly [RegExp, FaultMeaning])[] = [
   // Nova: instances, cores, ram; also when a race for the last ones is lost after the order was taken
@@ -31,15 +31,15 @@ const TABLE: readonly (readonly [RegExp, FaultMeaning])[] = [
   [/invalid (imageref|flavorref|image|flavor|key_name)/i, 'not-found'],
 ];
 
-/** Texts that mean quota with whatever status they come: services disagree about it. */
+/** Texts that mean quota with any status, since services use different ones. */
 const QUOTA_UNDER_ANY_STATUS = /quota exceeded|number of ports exceeded/i;
 
-/** Whether an answer of any status says that the quota is used up. */
+/** Whether an answer of any status means an exhausted quota. */
 export function saysQuota(text: string): boolean {
   return QUOTA_UNDER_ANY_STATUS.test(text);
 }
 
-/** What a fault or an error text means; `undefined`: a failure like any other. */
+/** The meaning of a fault or error text; `undefined`: none in particular. */
 export function kindOfText(text: string): FaultMeaning | undefined {
   return TABLE.find(([pattern]) => pattern.test(text))?.[1];
 }

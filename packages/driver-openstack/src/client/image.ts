@@ -9,15 +9,15 @@ import type { Service } from './service.js';
 export interface Image {
   readonly id: string;
   readonly name: string;
-  /** In small letters, e.g. `queued`, `active`, `killed`. */
+  /** In lower case, e.g. `queued`, `active`, `killed`. */
   readonly status: string;
   readonly createdAt: string;
   readonly sizeBytes: number | undefined;
-  /** MD5 of the data, where the cloud tells it. */
+  /** MD5 of the data, if the cloud has it. */
   readonly checksum: string | undefined;
   readonly hashAlgorithm: string | undefined;
   readonly hashValue: string | undefined;
-  /** All values that are texts, so also the properties somebody has given it. */
+  /** All string values, including custom properties. */
   readonly properties: Readonly<Record<string, string>>;
 }
 
@@ -36,12 +36,12 @@ export class ImageApi {
     this.#service = service;
   }
 
-  /** Images. @param filter - e.g. `{ name: … }`; not every cloud heeds it, so check what comes */
+  /** Images. @param filter - e.g. `{ name: … }`; not every cloud applies it, so check the results */
   async images(filter: Readonly<Record<string, string>>, signal: AbortSignal): Promise<Image[]> {
     return (await this.#service.list('images', { path: '/images', query: filter, signal })).flatMap(readImage);
   }
 
-  /** One image; `undefined` when there is none. */
+  /** One image; `undefined` if it does not exist. */
   async image(id: string, signal: AbortSignal): Promise<Image | undefined> {
     try {
       const path = `/images/${encodeURIComponent(id)}`;
@@ -53,7 +53,7 @@ export class ImageApi {
     }
   }
 
-  /** Makes an image without data. */
+  /** Creates an image without data. */
   async createImage(order: ImageOrder, signal: AbortSignal): Promise<Image | undefined> {
     const body: JsonObject = {
       container_format: 'bare',
@@ -66,7 +66,7 @@ export class ImageApi {
     return isObject(answer.body) ? readImage(answer.body)[0] : undefined;
   }
 
-  /** Changes properties of an image, and adds those that it lacks. */
+  /** Sets properties of an image. */
   async setProperties(id: string, changes: Readonly<Record<string, string>>, signal: AbortSignal): Promise<void> {
     const body = Object.entries(changes).map(([name, value]) => ({
       op: 'add', // replaces as well: https://www.rfc-editor.org/rfc/rfc6902#section-4.1
@@ -104,14 +104,14 @@ export class ImageApi {
   }
 }
 
-/** Attributes of images that Glance does not take as texts. */
+/** Attributes of images that are not strings. */
 function typed(name: string, value: string): Json {
   if (name === 'min_disk' || name === 'min_ram') return /^\d+$/.test(value) ? Number(value) : value;
   if (name === 'protected') return /^true$/i.test(value);
   return name === 'tags' ? parsed(value) : value;
 }
 
-/** A text that is not JSON stays a text: Glance refuses it and says what it expects. */
+/** Parses JSON. Other strings stay unchanged: Glance rejects them with a reason. */
 function parsed(value: string): Json {
   try {
     return JSON.parse(value) as Json;

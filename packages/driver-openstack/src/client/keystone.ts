@@ -2,11 +2,11 @@ import type { Json, JsonObject } from '@nodepool/zk-protocol';
 import { isObject } from './clouds/merge.js';
 import type { CloudAuth } from './clouds/types.js';
 
-/** A token and what came with it. */
+/** A token with its catalogue. */
 export interface Token {
   readonly id: string;
   readonly issuedMs: number;
-  /** `Infinity`: it does not end. */
+  /** `Infinity`: it does not expire. */
   readonly expiresMs: number;
   readonly projectId: string | undefined;
   readonly catalog: readonly CatalogService[];
@@ -19,7 +19,7 @@ export interface CatalogService {
   readonly endpoints: readonly CatalogEndpoint[];
 }
 
-/** Where a service is in one region. */
+/** Endpoint of a service in one region. */
 export interface CatalogEndpoint {
   /** `public`, `internal` or `admin`. */
   readonly interface: string;
@@ -27,7 +27,7 @@ export interface CatalogEndpoint {
   readonly url: string;
 }
 
-/** The body of `POST /auth/tokens`. An application credential has its scope in itself, so it gets none. */
+/** The body of `POST /auth/tokens`. An application credential implies its scope. */
 export function tokenRequest(auth: CloudAuth): JsonObject {
   if (auth.method === 'application-credential') {
     const { applicationCredentialId: id, applicationCredentialName: name, applicationCredentialSecret: secret } = auth;
@@ -74,7 +74,7 @@ function domain(id: string | undefined, name: string | undefined): JsonObject {
 
 /**
  * Reads the answer to {@link tokenRequest}.
- * @returns `undefined`: it is no such answer
+ * @returns `undefined`: not an answer of Keystone
  */
 export function readToken(id: string | undefined, body: Json, nowMs: number): Token | undefined {
   const token = isObject(body) ? body['token'] : undefined;
@@ -85,7 +85,7 @@ export function readToken(id: string | undefined, body: Json, nowMs: number): To
   const project = token['project'];
   const projectId = isObject(project) && typeof project['id'] === 'string' ? project['id'] : undefined;
   const catalog = Array.isArray(token['catalog']) ? token['catalog'].filter(isObject).map(readService) : [];
-  // Keystone's clock may be another than ours: what counts is how long the token lives from now.
+  // Use only the lifetime, as the clock of Keystone may differ.
   const lifeMs = Number.isNaN(issued) ? expiresMs - nowMs : expiresMs - issued;
   return { id, issuedMs: nowMs, expiresMs: nowMs + (Number.isNaN(lifeMs) ? Infinity : lifeMs), projectId, catalog };
 }

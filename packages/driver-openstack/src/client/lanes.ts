@@ -1,22 +1,21 @@
-import type { Clock } from '@nodepool/zk-protocol';
+import type { CancelTimer, Clock } from '@nodepool/zk-protocol';
 import { TaskManager, type Logger } from '@nodepool/core';
 import type { ServiceName } from './clouds/types.js';
-import { Spacer } from './spacer.js';
 
-/** What calls are kept apart by: none of these waits for another to end. */
+/** Independent queues of calls: none waits for another. */
 export type Lane = 'list' | 'read' | 'create' | 'change' | 'delete' | 'upload';
 
-/** How fast calls may be made. */
+/** Options of {@link Lanes}. */
 export interface LanesOptions {
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Calls per second to each service, whatever the lane; `undefined`: no limit but what the cloud asks for. */
+  /** Calls per second to each service, over all lanes; `undefined`: only limits that the cloud requests. */
   readonly requestsPerSecond: number | undefined;
   /** Number in [0, 1). */
   readonly random: () => number;
 }
 
-/** Calls of a lane at the same time; and who goes first when calls are spaced. */
+/** Concurrent calls and priority of each lane. */
 const LANES: Readonly<Record<Lane, { readonly parallel: number; readonly priority: number }>> = {
   list: { parallel: 6, priority: 0 },
   read: { parallel: 10, priority: 1 },
@@ -27,8 +26,8 @@ const LANES: Readonly<Record<Lane, { readonly parallel: number; readonly priorit
 };
 
 /**
- * Queues of calls, one for each service and lane. When a service asks one of them to slow down, with `Retry-After` or
- * without, the others continue. All lanes of a service together keep to the rate.
+ * Queues of calls, one for each service and lane. When a service slows one of them down, the others continue. All lanes of
+ * a service share the rate limit.
  */
 export class Lanes {
   readonly #options: LanesOptions;
@@ -39,7 +38,7 @@ export class Lanes {
     this.#options = options;
   }
 
-  /** Makes a call when its turn comes. A call the cloud refused for being one too many is repeated. */
+  /** Queues a call. Repeats a call that was refused by a rate limit. */
   run<T>(
     service: ServiceName,
     lane: Lane,
@@ -55,7 +54,7 @@ export class Lanes {
     return this.#queue(service, lane).call(call, spaced, { signal });
   }
 
-  /** Takes nothing new; resolves when everything has ended. */
+  /** Accepts no more calls; resolves when all have ended. */
   async close(): Promise<void> {
     for (const queue of this.#queues.values()) queue.stop();
     await Promise.all([...this.#queues.values()].map((queue) => queue.join()));
@@ -78,5 +77,76 @@ export class Lanes {
     const queue = new TaskManager(name, { clock, logger, random, maxParallel: LANES[lane].parallel });
     this.#queues.set(name, queue);
     return queue;
+  }
+}
+
+interface Waiting {
+  readonly begin: () => void;
+}
+
+/**
+ * Keeps a minimum interval between calls to one service, by priority: a list does not wait behind two hundred deletions.
+ */
+class Spacer {
+  readonly #clock: Clock;
+  readonly #distanceMs: number;
+  /** Queues by priority. */
+  readonly #queues: Set<Waiting>[] = [];
+  #nextMs = -Infinity;
+  #cancel: CancelTimer | undefined;
+
+  /** @param distanceMs - `0`: no interval */
+  constructor(clock: Clock, distanceMs: number) {
+    this.#clock = clock;
+    this.#distanceMs = distanceMs;
+  }
+
+  /**
+   * Resolves when a call may start; rejects with the signal's reason on abort.
+   * @param priority - `0` is the highest
+   */
+  acquire(priority: number, signal: AbortSignal): Promise<void> {
+    if (this.#distanceMs <= 0) return Promise.resolve();
+    signal.throwIfAborted();
+    const now = this.#clock.now();
+    if (this.#cancel === undefined && this.#nextMs <= now) {
+      this.#nextMs = now + this.#distanceMs;
+      return Promise.resolve();
+    }
+    return new Promise<void>((resolve, reject) => {
+      const queue = (this.#queues[priority] ??= new Set());
+      const onAbort = () => {
+        queue.delete(waiting);
+        reject(signal.reason as Error);
+      };
+      const waiting: Waiting = {
+        begin: () => {
+          signal.removeEventListener('abort', onAbort);
+          resolve();
+        },
+      };
+      signal.addEventListener('abort', onAbort, { once: true });
+      queue.add(waiting);
+      this.#schedule();
+    });
+  }
+
+  #schedule(): void {
+    this.#cancel ??= this.#clock.setTimer(Math.max(0, this.#nextMs - this.#clock.now()), () => {
+      this.#cancel = undefined;
+      this.#serve();
+    });
+  }
+
+  #serve(): void {
+    for (const queue of this.#queues) {
+      const [first] = queue ?? [];
+      if (!first) continue;
+      queue.delete(first);
+      this.#nextMs = this.#clock.now() + this.#distanceMs;
+      first.begin();
+      break;
+    }
+    if (this.#queues.some((queue) => queue && queue.size > 0)) this.#schedule();
   }
 }

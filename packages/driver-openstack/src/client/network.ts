@@ -7,10 +7,10 @@ import type { Service } from './service.js';
 export interface Network {
   readonly id: string;
   readonly name: string;
-  /** Floating IPs may come from it. */
+  /** Whether it provides floating IPs. */
   readonly isExternal: boolean;
   readonly isShared: boolean;
-  /** It is a piece of the real network, e.g. a VLAN. */
+  /** Whether it maps to a physical network, e.g. a VLAN. */
   readonly hasPhysicalNetwork: boolean;
   readonly subnetIds: readonly string[];
 }
@@ -41,7 +41,7 @@ export interface FloatingIp {
   readonly id: string;
   readonly address: string;
   readonly networkId: string;
-  /** `undefined`: it is attached to nothing. */
+  /** `undefined`: not attached. */
   readonly portId: string | undefined;
   readonly fixedAddress: string | undefined;
   readonly status: string;
@@ -49,13 +49,13 @@ export interface FloatingIp {
   readonly revision: number | undefined;
 }
 
-/** Limits of Neutron, `-1` for none. */
+/** Limits of Neutron; `-1`: none. */
 export interface NetworkLimits {
   readonly ports: NetworkLimit | undefined;
   readonly floatingIps: NetworkLimit | undefined;
 }
 
-/** How many there may be, and how many there are. */
+/** Limit and usage. */
 export interface NetworkLimit {
   readonly limit: number;
   readonly used: number | undefined;
@@ -82,7 +82,7 @@ export class NetworkApi {
     return (await this.#service.list('subnets', { path: '/subnets', signal })).flatMap(readSubnet);
   }
 
-  /** Ports. @param filter - e.g. `{ device_id: … }`; not every cloud heeds it, so check what comes */
+  /** Ports. @param filter - e.g. `{ device_id: … }`; not every cloud applies it, so check the results */
   async ports(filter: Readonly<Record<string, string>>, signal: AbortSignal): Promise<Port[]> {
     return (await this.#service.list('ports', { path: '/ports', query: filter, signal })).flatMap(readPort);
   }
@@ -95,7 +95,7 @@ export class NetworkApi {
     return (await this.#service.list('floatingips', { path: '/floatingips', signal })).flatMap(readFloatingIp);
   }
 
-  /** One floating IP; `undefined` when there is none. */
+  /** One floating IP; `undefined` if it does not exist. */
   async floatingIp(id: string, signal: AbortSignal): Promise<FloatingIp | undefined> {
     try {
       const path = `/floatingips/${encodeURIComponent(id)}`;
@@ -107,7 +107,7 @@ export class NetworkApi {
     }
   }
 
-  /** Makes a floating IP and attaches it. @param description - by which it is known again */
+  /** Creates a floating IP and attaches it. @param description - marks its owner */
   async createFloatingIp(
     order: { networkId: string; portId: string; fixedAddress: string | undefined; description: string },
     signal: AbortSignal,
@@ -125,8 +125,8 @@ export class NetworkApi {
 
   /**
    * Attaches a floating IP, or with `null` detaches it.
-   * @param revision - do it only if it has not changed since
-   * @throws {OpenStackError} `conflict`: somebody has
+   * @param revision - fail if it has changed since
+   * @throws {OpenStackError} `conflict`: it has changed
    */
   async attachFloatingIp(
     id: string,
@@ -150,7 +150,7 @@ export class NetworkApi {
     return readFloatingIp(objectIn(body, 'floatingip'))[0];
   }
 
-  /** Replaces the description of a floating IP, and leaves it where it is. */
+  /** Replaces the description of a floating IP. */
   async describeFloatingIp(id: string, description: string, signal: AbortSignal): Promise<void> {
     const path = `/floatingips/${encodeURIComponent(id)}`;
     await this.#service.call({ lane: 'change', method: 'PUT', path, body: { floatingip: { description } }, signal });
@@ -170,7 +170,7 @@ export class NetworkApi {
     });
   }
 
-  /** Limits and use of the project. */
+  /** Limits and usage of the project. */
   async limits(projectId: string, signal: AbortSignal): Promise<NetworkLimits> {
     const path = `/quotas/${encodeURIComponent(projectId)}/details.json`;
     const { body } = await this.#service.call({ lane: 'read', method: 'GET', path, signal });

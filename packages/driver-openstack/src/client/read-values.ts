@@ -1,20 +1,20 @@
 import type { Json, JsonObject } from '@nodepool/zk-protocol';
 import { isObject } from './clouds/merge.js';
 
-/** Readers for what a cloud sends, which may lack anything. */
+/** Readers for answers of a cloud, which may lack any value. */
 export function textIn(from: JsonObject, key: string): string | undefined {
   const value = from[key];
   return typeof value === 'string' ? value : undefined;
 }
 
-/** A number, also one that is written as text. */
+/** A number, or a string with a number. */
 export function numberIn(from: JsonObject, key: string): number | undefined {
   const value = from[key];
   if (typeof value === 'number') return value;
   return typeof value === 'string' && value !== '' && Number.isFinite(Number(value)) ? Number(value) : undefined;
 }
 
-/** A map; `{}` when it is none. */
+/** A map; `{}` if it is not a map. */
 export function objectIn(from: Json | undefined, key: string): JsonObject {
   const value = isObject(from) ? from[key] : undefined;
   return isObject(value) ? value : {};
@@ -26,13 +26,13 @@ export function objectsIn(from: JsonObject, key: string): JsonObject[] {
   return Array.isArray(value) ? value.filter(isObject) : [];
 }
 
-/** The texts of a list. */
+/** The strings of a list. */
 export function textsIn(from: JsonObject, key: string): string[] {
   const value = from[key];
   return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
 }
 
-/** The entries of a map that are texts. */
+/** The entries of a map that are strings. */
 export function textsOf(map: JsonObject): Record<string, string> {
   return Object.fromEntries(
     Object.entries(map).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),

@@ -4,19 +4,19 @@ import type { Credentials } from './clouds/credentials.js';
 import { OpenStackError } from './errors.js';
 
 /**
- * Keystone locks users out after a few wrong passwords, for half an hour by default of its documentation:
+ * Keystone locks users out after several wrong passwords; its documentation suggests half an hour:
  * https://docs.openstack.org/keystone/latest/admin/configuration.html#setting-the-account-lockout-threshold
  */
 const PAUSE = { firstMs: 60_000, longestMs: 1_800_000 };
 
 /**
- * Credentials that Keystone refused, of all clouds of a process: they are tried again after a pause that grows. Corrected
- * credentials are others, and tried at once. A change of their files ends the pause, as Keystone may have been corrected too.
+ * Refused credentials of all clouds of a process, with a growing pause before the next attempt. Changed credentials are
+ * tried at once. A change of their files ends the pause, too, because Keystone may have been corrected.
  */
 export class RefusedLogins {
   readonly #refused = new Map<string, { failures: number; untilMs: number; stamp: string; error: OpenStackError }>();
 
-  /** @throws {OpenStackError} `unauthorized`: these were refused a short while ago */
+  /** @throws {OpenStackError} `unauthorized`: these credentials were refused recently */
   check(credentials: Credentials, clock: Pick<Clock, 'now'>): void {
     const known = this.#refused.get(keyOf(credentials));
     const leftMs = (known?.untilMs ?? 0) - clock.now();
@@ -26,7 +26,7 @@ export class RefusedLogins {
     throw new OpenStackError('unauthorized', `${error.message}; ${hint}`, { ...error, cause: error });
   }
 
-  /** Keystone did not accept them. */
+  /** Records a refusal. */
   refused(credentials: Credentials, error: OpenStackError, clock: Pick<Clock, 'now'>): void {
     const key = keyOf(credentials);
     const failures = (this.#refused.get(key)?.failures ?? 0) + 1;
@@ -34,7 +34,7 @@ export class RefusedLogins {
     this.#refused.set(key, { failures, error, untilMs, stamp: credentials.stamp });
   }
 
-  /** Keystone accepted them. */
+  /** Records a success. */
   accepted(credentials: Credentials): void {
     this.#refused.delete(keyOf(credentials));
   }

@@ -21,17 +21,17 @@ export interface ServiceCall {
   readonly body?: JsonObject | Json[] | undefined;
   readonly stream?: { readonly data: Readable; readonly length: number } | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** The call needs this version; the lowest one without. */
+  /** Required version; default: the lowest. */
   readonly microversion?: string | undefined;
   readonly signal: AbortSignal;
   readonly timeoutMs?: number | undefined;
 }
 
-/** Names by which services read their microversion. */
+/** Names of services in the microversion header. */
 const MICROVERSION_NAMES: Readonly<Partial<Record<ServiceName, string>>> = { compute: 'compute', volume: 'volume' };
 const MOST_PAGES = 10_000;
 
-/** One service of a cloud: knows where it is and which versions it has, asks for both once. */
+/** One service of a cloud. Discovers its endpoint and versions once. */
 export class Service {
   readonly #session: Session;
   readonly #name: ServiceName;
@@ -42,7 +42,7 @@ export class Service {
     this.#name = name;
   }
 
-  /** Whether the cloud has this service, in the region and with the interface that are asked for. */
+  /** Whether the cloud has this service in the configured region and interface. */
   async exists(signal: AbortSignal): Promise<boolean> {
     if (this.#session.settings.endpoints[this.#name] !== undefined) return true;
     const token = await this.#session.token(signal);
@@ -69,7 +69,7 @@ export class Service {
   /**
    * All items of a list, page after page.
    * @param key - the key that holds them, e.g. `servers`
-   * @throws {OpenStackError} `unavailable`: an answer is no such list, or the pages go round in circles
+   * @throws {OpenStackError} `unavailable`: an answer is not such a list, or its pages repeat
    */
   async list(key: string, call: Omit<ServiceCall, 'lane' | 'method'>): Promise<JsonObject[]> {
     const items: JsonObject[] = [];
@@ -100,11 +100,11 @@ export class Service {
     if (root.maxMicroversion !== undefined && !isAtMost(version, root.maxMicroversion)) {
       throw new ConfigError(
         `cloud "${this.#session.settings.name}": its ${this.#name} service knows API versions up to ` +
-          `${root.maxMicroversion}, and what is asked for needs ${version}`,
+          `${root.maxMicroversion}, but the call needs ${version}`,
       );
     }
     const header = { 'openstack-api-version': `${name} ${version}` };
-    // releases before Newton read another header
+    // Releases before Newton read a different header.
     return name === 'compute' ? { ...header, 'x-openstack-nova-api-version': version } : header;
   }
 
@@ -132,7 +132,7 @@ export class Service {
       const call = { service: this.#name, lane: 'read', method: 'GET', url, path: '/', signal } as const;
       return (await this.#session.call(call)).body;
     } catch (error) {
-      // some clouds hide it: the usual path is tried then
+      // Some clouds hide it: use the usual path.
       if (!isOpenStackError(error) || error.status === undefined || error.status >= 500) throw error;
       return undefined;
     }
@@ -147,8 +147,8 @@ function urlOf(root: ServiceRoot, path: string, query: ServiceCall['query'] = {}
 }
 
 /**
- * What the next page is asked for with: `<key>_links` (Nova, Neutron, Cinder), `next` (Glance), or the header `Link`.
- * Only its query is taken, since its host may be that of the inside.
+ * Query of the next page, from `<key>_links` (Nova, Neutron, Cinder), `next` (Glance), or the header `Link`. Ignores the
+ * host, which may be internal.
  */
 function nextQuery(body: JsonObject, key: string, link: string | undefined): Record<string, string> | undefined {
   const links = body[`${key}_links`];

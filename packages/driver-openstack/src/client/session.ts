@@ -15,21 +15,21 @@ import { TokenSource, type RefusedLogin, type TokenAnswer } from './token-source
 import type { Transport, TransportResponse } from './transport.js';
 import { untilAbort } from './until-abort.js';
 
-/** What a session works with. */
+/** Options of a session. */
 export interface SessionOptions {
   readonly settings: CloudSettings;
   readonly transport: Transport;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Name under which calls are counted; usually that of the provider. */
+  /** Name in metrics, usually that of the provider. */
   readonly name: string;
   readonly metrics?: OperationMetrics | undefined;
   /** Calls per second to each service; `undefined`: no limit. */
   readonly requestsPerSecond?: number | undefined;
   readonly userAgent?: string | undefined;
-  /** How to log in, asked for before each login. Default: as the settings say. */
+  /** Credentials, read before each login. Default: those of the settings. */
   readonly credentials?: (() => Credentials) | undefined;
-  /** Credentials that were refused, shared by all clients of a process. Default: known to this client alone. */
+  /** Refused credentials, shared by all clients of a process. Default: one per client. */
   readonly logins?: RefusedLogins | undefined;
   /** Number in [0, 1). */
   readonly random: () => number;
@@ -42,32 +42,32 @@ export interface SessionCall {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** Whole. */
   readonly url: string;
-  /** Below the root of the service; what the call is named by in metrics. */
+  /** Path below the root of the service, for the name in metrics. */
   readonly path: string;
   readonly body?: JsonObject | Json[] | undefined;
-  /** Sent as it is, not as JSON; cannot be repeated. */
+  /** Body that is not JSON; such a call cannot be repeated. */
   readonly stream?: { readonly data: Readable; readonly length: number } | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly signal: AbortSignal;
-  /** Default: that of the cloud. */
+  /** Default: the timeout of the cloud. */
   readonly timeoutMs?: number | undefined;
 }
 
-/** What a service answered. */
+/** Answer of a service. */
 export interface SessionAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** `undefined`: it was empty. */
+  /** `undefined`: empty. */
   readonly body: Json | undefined;
 }
 
-/** Errors of a connection that was closed by the other side while nothing was under way: the call was never read. */
+/** Errors of an idle connection that the server closed: the call was never read. */
 const STALE_CONNECTION = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE']);
 const TOKEN_TIMEOUT_MS = 30_000;
 
 /**
- * Authenticated calls to the services of one cloud: paced, with a deadline, one log line and one metric each. A token
- * that is refused is renewed once per call.
+ * Authenticated calls to the services of one cloud, with rate limit, timeout, one log line and one metric each. Renews a
+ * refused token once per call.
  */
 export class Session {
   readonly settings: CloudSettings;
@@ -88,7 +88,7 @@ export class Session {
     this.#tokens = new TokenSource(settings, clock, logins, credentials, (url, body) => this.#fetchToken(url, body));
   }
 
-  /** Aborted when the session is closed; for what several callers share. */
+  /** Aborted when the session is closed; for calls that several callers share. */
   get closed(): AbortSignal {
     return this.#stop.signal;
   }
@@ -98,7 +98,7 @@ export class Session {
     return this.#tokens.refusal;
   }
 
-  /** The present token with the catalogue; `undefined` for clouds without authentication. */
+  /** The current token with the catalogue; `undefined` for clouds without authentication. */
   async token(signal: AbortSignal): Promise<Token | undefined> {
     signal.throwIfAborted();
     return untilAbort(this.#tokens.get(), signal);
@@ -106,14 +106,14 @@ export class Session {
 
   /**
    * Makes a call.
-   * @throws {OpenStackError} anything but an answer of success; the signal's reason on abort
+   * @throws {OpenStackError} the call failed; the signal's reason on abort
    */
   call(call: SessionCall): Promise<SessionAnswer> {
     const name = callName(call.service, call.method, call.path);
     return this.#lanes.run(call.service, call.lane, name, (signal) => this.#authenticated(call, signal), call.signal);
   }
 
-  /** Ends all calls. */
+  /** Aborts all calls. */
   async close(): Promise<void> {
     this.#stop.abort(new Error('the client is closed'));
     await this.#lanes.close();
@@ -146,7 +146,7 @@ export class Session {
     return { status: response.status, headers: response.headers, body: this.#parse(call, response) };
   }
 
-  /** One request and its answer, logged and counted; GET and DELETE once more when the connection had been closed. */
+  /** One request with its answer, logged and counted. Repeats GET and DELETE once if an idle connection was closed. */
   async #exchange(
     call: Pick<SessionCall, 'service' | 'method' | 'url' | 'path'>,
     wire: { method: string; url: string; headers: Record<string, string>; body: string | Readable | undefined },
@@ -161,7 +161,7 @@ export class Session {
     try {
       const response = await sendTwiceAtMost(transport, { ...wire, signal: deadline.signal });
       this.#report(name, called, clock.now() - startedMs, String(response.status), requestIdOf(response.headers));
-      // lists of versions come with 300
+      // lists of versions have status 300
       if (response.status <= 300) return response;
       throw errorOfAnswer(called, response, response.text, clock.now());
     } catch (error) {
@@ -207,7 +207,7 @@ export class Session {
     const { service, method, path } = called;
     metrics?.apiCall?.(name, call, ms, outcome, this.#options.settings.metricsPrefix);
     const status = error === undefined ? Number(outcome) : causeOf(error);
-    // `requestId` would be that of a node request
+    // `requestId` is the field of node requests
     logger.debug('Called the cloud', { service, method, path, status, ms, cloudRequestId: requestId });
   }
 }
@@ -229,7 +229,7 @@ function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
 }
 
-/** What went wrong, without values that may be secret. */
+/** The cause, without values that may be secret. */
 function causeOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const inner = error.cause instanceof Error ? error.cause : error;

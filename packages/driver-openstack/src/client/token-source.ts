@@ -13,23 +13,23 @@ export interface TokenAnswer {
   readonly body: Json;
 }
 
-/** What Keystone said when it refused a login. */
+/** A refused login. */
 export interface RefusedLogin {
   readonly error: OpenStackError;
-  /** When it refused the first of them. */
+  /** When it was first refused. */
   readonly sinceMs: number;
-  /** When it refused the last. */
+  /** When it was last refused. */
   readonly lastSeenMs: number;
 }
 
-/** A token is renewed when this much of its life is left, at the most. */
+/** Maximum remaining lifetime at which a token is renewed. */
 const EARLY_MS = 120_000;
-/** And when this share of its life is left, so that short tokens are of use as well. */
+/** Remaining share of the lifetime at which a token is renewed, for short-lived tokens. */
 const EARLY_SHARE = 0.2;
 
 /**
- * The token of a cloud: fetched when it is first needed, renewed before it ends and once for each refusal. However many
- * callers need one, one call fetches it.
+ * The token of a cloud: fetched at first use, renewed before it expires and once for each refusal. Concurrent callers share
+ * one call.
  */
 export class TokenSource {
   readonly #settings: CloudSettings;
@@ -42,8 +42,8 @@ export class TokenSource {
   #refusal: RefusedLogin | undefined;
 
   /**
-   * @param credentials - asked for before each login
-   * @param fetch - sends `POST <url>`; must have a deadline of its own, as callers come and go
+   * @param credentials - read before each login
+   * @param fetch - sends `POST <url>`; needs its own timeout, because callers share it
    */
   constructor(
     settings: CloudSettings,
@@ -64,7 +64,7 @@ export class TokenSource {
     return this.#refusal;
   }
 
-  /** The present token; `undefined` for clouds without authentication. */
+  /** The current token; `undefined` for clouds without authentication. */
   async get(): Promise<Token | undefined> {
     if (this.#settings.auth.method === 'none') return undefined;
     const token = this.#token;
@@ -72,14 +72,14 @@ export class TokenSource {
     try {
       return await this.#renew();
     } catch (error) {
-      // Keystone may be away for a moment: a token that still holds is still good
+      // During an outage of Keystone, keep using a valid token.
       const holds = token && token === this.#token && token.expiresMs > this.#clock.now();
       if (holds && isOpenStackError(error) && error.code === 'NODEPOOL_PROVIDER_UNAVAILABLE') return token;
       throw error;
     }
   }
 
-  /** A service refused this token. */
+  /** Drops a token that a service refused. */
   refused(token: Token): void {
     if (this.#token === token) this.#token = undefined;
   }
@@ -101,7 +101,7 @@ export class TokenSource {
 
   #refused(error: OpenStackError): void {
     const nowMs = this.#clock.now();
-    // While no login is tried, the error says how long; its cause is the refusal itself.
+    // During a pause the error contains its length; its cause is the refusal.
     const { cause = error } = error;
     if (!isOpenStackError(cause)) return;
     this.#refusal = { error: cause, sinceMs: this.#refusal?.sinceMs ?? nowMs, lastSeenMs: nowMs };
@@ -127,14 +127,14 @@ export class TokenSource {
     const token = readToken(answer.token, answer.body, this.#clock.now());
     if (!token) {
       const call = { service: 'identity', method: 'POST', path: '/v3/auth/tokens' } as const;
-      throw errorWithoutAnswer(call, 'gave an answer that holds no token: is auth_url that of Keystone?');
+      throw errorWithoutAnswer(call, 'returned no token: is auth_url the URL of Keystone?');
     }
     this.#token = token;
     return token;
   }
 }
 
-/** The root of version 3: entries give it, or what it is below. */
+/** The root of version 3: `auth_url` is the root or its parent. */
 export function identityUrl(authUrl: string): string {
   const plain = authUrl.replace(/\/+$/, '');
   return /\/v3$/.test(plain) ? plain : `${plain}/v3`;

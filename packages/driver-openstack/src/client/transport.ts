@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 
-/** A request as it goes over the wire. */
+/** An HTTP request. */
 export interface TransportRequest {
   readonly method: string;
   readonly url: string;
@@ -9,17 +9,17 @@ export interface TransportRequest {
   readonly signal: AbortSignal;
 }
 
-/** An answer. The body is read whole. */
+/** An answer with its complete body. */
 export interface TransportResponse {
   readonly status: number;
-  /** Names in small letters; of a header that comes several times, the first. */
+  /** By lower-case name; the first of repeated headers. */
   readonly headers: Readonly<Record<string, string>>;
   readonly text: string;
 }
 
-/** Carries requests to the services of a cloud. */
+/** Sends requests to the services of a cloud. */
 export interface Transport {
-  /** Rejects when no complete answer arrived, and with the signal's reason on abort. Never follows a redirect. */
+  /** Rejects without a complete answer, and with the signal's reason on abort. Never follows redirects. */
   send(request: TransportRequest): Promise<TransportResponse>;
   close(): Promise<void>;
 }

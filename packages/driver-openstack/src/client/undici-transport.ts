@@ -4,12 +4,12 @@ import { ConfigError } from '@nodepool/core';
 import type { CloudSettings } from './clouds/types.js';
 import type { Transport, TransportRequest, TransportResponse } from './transport.js';
 
-/** No answer of an API is that large; a server that never ends one must not fill the memory. */
-const LARGEST_ANSWER_MIB = 64;
+/** Far above any answer of an API; protects the memory from an endless one. */
+const MAX_ANSWER_MIB = 64;
 const CONNECT_TIMEOUT_MS = 20_000;
 
 /**
- * Connections that are kept and reused, over TLS as the cloud's entry asks for it.
+ * Keep-alive connections, with the TLS settings of the cloud.
  * @throws {ConfigError} a certificate file cannot be read
  */
 export function createTransport(settings: CloudSettings): Transport {
@@ -21,10 +21,10 @@ class UndiciTransport implements Transport {
 
   constructor({ name, cacert, cert, key, verify }: CloudSettings) {
     this.#agent = new Agent({
-      // no limit of its own: the lanes have theirs, and one for all would let hanging deletions keep a list waiting
+      // No connection limit here: lanes have limits, and a common limit would let hanging deletions block a list.
       headersTimeout: 0, // every call has its own deadline
       bodyTimeout: 0,
-      maxResponseSize: LARGEST_ANSWER_MIB * 1024 * 1024,
+      maxResponseSize: MAX_ANSWER_MIB * 1024 * 1024,
       connect: {
         timeout: CONNECT_TIMEOUT_MS,
         rejectUnauthorized: verify,
@@ -42,7 +42,7 @@ class UndiciTransport implements Transport {
       return { status: answer.statusCode, headers: flatten(answer.headers), text: await answer.body.text() };
     } catch (cause) {
       if (!(cause instanceof errors.ResponseExceededMaxSizeError)) throw cause;
-      const message = `the answer is larger than ${LARGEST_ANSWER_MIB} MiB: is this the API of the service?`;
+      const message = `the answer is larger than ${MAX_ANSWER_MIB} MiB: is this the API of the service?`;
       throw new errors.ResponseExceededMaxSizeError(message);
     }
   }

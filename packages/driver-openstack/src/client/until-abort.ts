@@ -1,4 +1,4 @@
-/** Waits for what others wait for as well: on abort it is left to them. */
+/** Waits for a shared promise; on abort rejects without affecting other waiters. */
 export function untilAbort<T>(shared: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     const onAbort = () => reject(signal.reason as Error);

@@ -13,7 +13,7 @@ export interface Volume {
   readonly serverIds: readonly string[];
 }
 
-/** Limits of Cinder, `-1` for none. */
+/** Limits of Cinder; `-1`: none. */
 export interface VolumeLimits {
   readonly volumes: number | undefined;
   readonly gigabytes: number | undefined;
@@ -36,7 +36,7 @@ export class VolumeApi {
     return (await this.#service.list('volumes', { path: '/volumes/detail', signal })).flatMap(readVolume);
   }
 
-  /** One volume; `undefined` when there is none. */
+  /** One volume; `undefined` if it does not exist. */
   async volume(id: string, signal: AbortSignal): Promise<Volume | undefined> {
     try {
       const path = `/volumes/${encodeURIComponent(id)}`;

@@ -1,21 +1,21 @@
 import { statSync } from 'node:fs';
 import type { CloudAuth } from './types.js';
 
-/** How to log in, as the files say now. */
+/** Current credentials of the files. */
 export interface Credentials {
   readonly auth: CloudAuth;
-  /** Changes whenever the files may have. */
+  /** Changes whenever the files may have changed. */
   readonly stamp: string;
 }
 
-/** Reads the credentials of a cloud again when its files have changed. Asked before each login. */
+/** Reads the credentials of a cloud again if its files have changed. */
 export class CredentialFiles {
   readonly #files: readonly string[];
   readonly #read: () => CloudAuth;
   #known: Credentials;
 
   /**
-   * @param auth - what the files said when the configuration was read
+   * @param auth - credentials at the load of the configuration
    * @param read - reads the files; may throw
    */
   constructor(auth: CloudAuth, files: readonly string[], read: () => CloudAuth) {
@@ -24,7 +24,7 @@ export class CredentialFiles {
     this.#known = { auth, stamp: '' };
   }
 
-  /** Those of the files; while these cannot be understood, the last ones. */
+  /** Credentials of the files; the last valid ones while the files are invalid. */
   get current(): Credentials {
     const stamp = this.#files.map(stampOf).join('\n');
     if (stamp !== this.#known.stamp) this.#known = { stamp, auth: this.#readIfValid() };

@@ -7,9 +7,9 @@ import type { Json, JsonObject } from '@nodepool/zk-protocol';
 import { isObject, mergeDeep, normalizeKeys } from './merge.js';
 import type { CloudFiles } from './types.js';
 
-/** Where the files are looked for. */
+/** Where to search for the files. */
 export interface CloudPlaces {
-  /** Environment of the process. `OS_CLIENT_CONFIG_FILE` and `OS_CLIENT_SECURE_FILE` are looked at before all else. */
+  /** Environment of the process. `OS_CLIENT_CONFIG_FILE` and `OS_CLIENT_SECURE_FILE` take precedence. */
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Folders in order. Default: the current one, `~/.config/openstack`, `/etc/openstack`. */
   readonly dirs?: readonly string[] | undefined;
@@ -18,9 +18,9 @@ export interface CloudPlaces {
 const ENDINGS = ['.yaml', '.yml', '.json'];
 
 /**
- * Reads the first `clouds.yaml` there is, with the first `secure.yaml` merged over it, and the first
- * `clouds-public.yaml`. A missing or empty file counts as one that says nothing.
- * @throws {ConfigError} a file is there and cannot be read or understood
+ * Reads the first `clouds.yaml`, with the first `secure.yaml` merged over it, and the first `clouds-public.yaml`. Missing
+ * and empty files are ignored.
+ * @throws {ConfigError} a file cannot be read or parsed
  */
 export function readCloudFiles(places: CloudPlaces): CloudFiles {
   const clouds = firstOf('clouds', places, 'OS_CLIENT_CONFIG_FILE');
@@ -36,7 +36,7 @@ export function readCloudFiles(places: CloudPlaces): CloudFiles {
   };
 }
 
-/** The places of one file, for messages. */
+/** Possible paths of one file, for messages. */
 export function placesOf(name: string, { env, dirs }: CloudPlaces, variable: string): string[] {
   const named = env[variable];
   const folders = dirs ?? defaultDirs(env);
@@ -81,7 +81,7 @@ function contentOf(file: string, text: string): JsonObject {
   try {
     content = parse(text.replaceAll(/\r\n?/g, '\n'), { version: '1.1' }) as Json | undefined;
   } catch (error) {
-    // the parser's message quotes the line, which may hold a password
+    // The message of the parser quotes the line, which may contain a password.
     const at = error instanceof YAMLParseError ? error.linePos?.[0] : undefined;
     const place = at === undefined ? file : `${file}:${at.line}:${at.col}`;
     throw new ConfigError(`${place} is not valid YAML: check its indentation and quotes`);
@@ -91,7 +91,7 @@ function contentOf(file: string, text: string): JsonObject {
   return normalizeTop(content);
 }
 
-/** Keys may be written with `-` or `_`, but names of clouds and of networks are names. */
+/** Normalizes `-` to `_` in keys, but not in names of clouds and networks. */
 function normalizeTop(content: JsonObject): JsonObject {
   return Object.fromEntries(
     Object.entries(content).map(([key, value]) => {

@@ -5,7 +5,7 @@ export function isObject(value: Json | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Both, the second one winning; maps within them are merged as well. `null` in the second one says nothing. */
+/** Merges maps recursively; the second one wins, except for `null`. */
 export function mergeDeep(base: JsonObject, over: JsonObject): JsonObject {
   const merged: JsonObject = { ...base };
   for (const [key, value] of Object.entries(over)) {
@@ -16,7 +16,7 @@ export function mergeDeep(base: JsonObject, over: JsonObject): JsonObject {
   return merged;
 }
 
-/** Both, the second one winning; only `auth` is merged key by key, as openstacksdk does it. */
+/** Merges maps; the second one wins. Only `auth` is merged by key, as in openstacksdk. */
 export function overlay(base: JsonObject, over: JsonObject): JsonObject {
   const merged: JsonObject = { ...base };
   for (const [key, value] of Object.entries(over)) {
@@ -27,7 +27,7 @@ export function overlay(base: JsonObject, over: JsonObject): JsonObject {
   return merged;
 }
 
-/** The same with `_` for `-` in all keys. */
+/** Replaces `-` by `_` in all keys. */
 export function normalizeKeys(value: Json): Json {
   if (Array.isArray(value)) return value.map((item) => normalizeKeys(item));
   if (!isObject(value)) return value;
@@ -36,7 +36,7 @@ export function normalizeKeys(value: Json): Json {
   );
 }
 
-/** The same with `{region_name}` and the like replaced in all texts. */
+/** Replaces `{region_name}` and other fields in all strings. */
 export function fillIn(value: Json, values: Readonly<Record<string, string | undefined>>): Json {
   if (typeof value === 'string') {
     return value.replaceAll(/\{(\w+)\}/g, (text, name: string) => values[name] ?? text);

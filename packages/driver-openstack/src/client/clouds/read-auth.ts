@@ -17,7 +17,7 @@ const METHODS: Readonly<Record<string, CloudAuth['method']>> = {
   none: 'none',
 };
 
-/** Each value may be in `auth` or beside it, under these names. */
+/** Names of each value, in `auth` or beside it. */
 const SPELLINGS: Readonly<Record<Exclude<keyof CloudAuth, 'method' | 'authUrl'>, readonly string[]>> = {
   userId: ['user_id'],
   username: ['username', 'user_name', 'user'],
@@ -40,8 +40,8 @@ const SPELLINGS: Readonly<Record<Exclude<keyof CloudAuth, 'method' | 'authUrl'>,
 };
 
 /**
- * Reads how to log in. `default_domain_*` stand in for missing domains of user and project; where only a name is given
- * and no domain at all, the default domain is meant.
+ * Reads credentials. `default_domain_*` replace missing domains of user and project; a name without any domain is in the
+ * default domain.
  * @throws {ConfigError} an unknown `auth_type`, version 2 of Keystone, or no `auth_url`
  */
 export function readAuth(cloud: JsonObject, name: string): CloudAuth {
@@ -78,7 +78,7 @@ export function readAuth(cloud: JsonObject, name: string): CloudAuth {
 function methodOf(cloud: JsonObject, values: Partial<CloudAuth>, name: string): CloudAuth['method'] {
   const given = textOf(cloud['auth_type']) ?? textOf(cloud['auth_plugin']);
   if (given === undefined || given === 'password') {
-    // the secret says it: an application credential needs no password
+    // The secret implies an application credential.
     if (values.applicationCredentialSecret !== undefined && values.password === undefined) {
       return 'application-credential';
     }

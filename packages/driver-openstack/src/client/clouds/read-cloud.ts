@@ -2,12 +2,11 @@ import { ConfigError } from '@nodepool/core';
 import type { Json, JsonObject } from '@nodepool/zk-protocol';
 import { readAuth } from './read-auth.js';
 import { fillIn, isObject, overlay } from './merge.js';
-import { readNetworks } from './read-networks.js';
 import { unsupportedKeys, unsupportedTop } from './supported-keys.js';
-import type { CloudFiles, CloudSettings, ServiceName } from './types.js';
+import type { CloudFiles, CloudSettings, NetworkHint, ServiceName } from './types.js';
 import { VENDOR_NAMES, vendorProfile } from './vendor-profiles.js';
 
-/** A cloud, and what of its entry has no effect here. */
+/** A cloud, and unsupported keys of its entry. */
 export interface ReadCloud {
   readonly settings: CloudSettings;
   /** Keys that are not supported. */
@@ -16,13 +15,13 @@ export interface ReadCloud {
 
 const DEFAULT_TIMEOUT_MS = 60_000;
 const SERVICES: readonly ServiceName[] = ['identity', 'compute', 'image', 'network', 'volume'];
-/** Other names that settings of the volume service begin with. */
+/** Other prefixes of settings of the volume service. */
 const VOLUME_PREFIXES = ['volume', 'block_storage', 'volumev3', 'block_store'];
 
 /**
- * The settings of one cloud in one region: profile, entry, then region, each over the one before.
+ * The settings of one cloud in one region. The region overrides the entry, which overrides the profile.
  * @param region - `undefined`: the only or first one of the entry
- * @throws {ConfigError} there is no such cloud, profile or region, or the entry lacks what every cloud needs
+ * @throws {ConfigError} an unknown cloud, profile or region, or a missing required key
  */
 export function readCloud(files: CloudFiles, name: string, region?: string): ReadCloud {
   const entry = files.clouds[name];
@@ -73,7 +72,7 @@ function missingCloud(files: CloudFiles, name: string): string {
 function withProfile(files: CloudFiles, name: string, entry: JsonObject): JsonObject {
   const wanted = textOf(entry['profile']) ?? textOf(entry['cloud']);
   if (wanted === undefined || wanted === name) {
-    // an entry may be named like its vendor
+    // An entry may have the name of its vendor.
     return wanted === undefined ? entry : overlay(profileOf(files, wanted) ?? {}, entry);
   }
   const profile = profileOf(files, wanted);
@@ -114,7 +113,7 @@ function readRegion(region: Json): { name: string; values: JsonObject }[] {
   return [{ name: region['name'], values: isObject(values) ? values : {} }];
 }
 
-/** Catalogues of old say `publicURL`; several may be given in order of preference. */
+/** Interfaces in order of preference; old catalogues use `publicURL`. */
 function interfacesOf(cloud: JsonObject): string[] {
   const given = cloud['interface'] ?? cloud['endpoint_type'];
   const list = Array.isArray(given) ? given : [given];
@@ -134,7 +133,7 @@ function perService(cloud: JsonObject, suffix: string): Partial<Record<ServiceNa
   return found;
 }
 
-/** Also the text `None`, which YAML does not take for nothing. */
+/** Also the string `None`, which is not null in YAML. */
 function floatingIpSource(value: Json | undefined): CloudSettings['floatingIpSource'] {
   if (value === undefined) return 'neutron';
   const text = typeof value === 'string' ? value.toLowerCase() : '';
@@ -166,4 +165,71 @@ function textOf(value: Json | undefined): string | undefined {
 
 function isTrue(value: Json | undefined): boolean {
   return value === true || (typeof value === 'string' && /^(true|yes|on|1)$/i.test(value));
+}
+
+const NOTHING = {
+  routesIpv4Externally: undefined,
+  routesIpv6Externally: undefined,
+  natDestination: false,
+  natSource: false,
+  defaultInterface: false,
+};
+
+/**
+ * Network settings of an entry: the list `networks`, and the older single keys.
+ * @throws {ConfigError} two networks are the NAT source, the NAT destination, or the default interface
+ */
+function readNetworks(cloud: JsonObject, name: string): NetworkHint[] {
+  const listed = Array.isArray(cloud['networks']) ? cloud['networks'].filter(isObject) : [];
+  const hints = [...listed.flatMap(readHint), ...olderHints(cloud)];
+  for (const [key, has] of ONLY_ONE) {
+    const found = new Set(hints.filter(has).map((hint) => hint.name));
+    if (found.size > 1) {
+      throw new ConfigError(`cloud "${name}" has ${key} in several networks (${[...found].join(', ')}): keep one`);
+    }
+  }
+  return hints;
+}
+
+const ONLY_ONE: readonly (readonly [string, (hint: NetworkHint) => boolean])[] = [
+  ['nat_destination', (hint) => hint.natDestination],
+  ['nat_source', (hint) => hint.natSource],
+  ['default_interface', (hint) => hint.defaultInterface],
+];
+
+function readHint(entry: JsonObject): NetworkHint[] {
+  const name = entry['name'];
+  if (typeof name !== 'string') return [];
+  const external = booleanOf(entry['routes_externally']);
+  return [
+    {
+      name,
+      routesIpv4Externally: booleanOf(entry['routes_ipv4_externally']) ?? external,
+      routesIpv6Externally: booleanOf(entry['routes_ipv6_externally']) ?? external,
+      natDestination: entry['nat_destination'] === true,
+      natSource: entry['nat_source'] === true,
+      defaultInterface: entry['default_interface'] === true,
+    },
+  ];
+}
+
+/** Older keys that name one network for one purpose. */
+function olderHints(cloud: JsonObject): NetworkHint[] {
+  const hints: NetworkHint[] = [];
+  const add = (key: string, facts: Partial<NetworkHint>) => {
+    const name = cloud[key];
+    if (typeof name === 'string' && name !== '') hints.push({ ...NOTHING, ...facts, name });
+  };
+  add('external_network', { routesIpv4Externally: true, routesIpv6Externally: true });
+  add('internal_network', { routesIpv4Externally: false, routesIpv6Externally: false });
+  add('nat_destination', { natDestination: true });
+  add('nat_source', { natSource: true });
+  add('default_interface', { defaultInterface: true });
+  add('default_network', { defaultInterface: true });
+  add('routes_externally', { routesIpv4Externally: true, routesIpv6Externally: true });
+  return hints;
+}
+
+function booleanOf(value: Json | undefined): boolean | undefined {
+  return typeof value === 'boolean' ? value : undefined;
 }

@@ -1,7 +1,7 @@
 import type { JsonObject } from '@nodepool/zk-protocol';
 import { isObject } from './merge.js';
 
-/** Keys of an entry that have an effect. */
+/** Supported keys of an entry. */
 const SUPPORTED = new Set([
   ...['auth', 'auth_type', 'auth_plugin', 'auth_url', 'username', 'user_id', 'password', 'token', 'auth_token'],
   ...['project_id', 'project_name', 'tenant_id', 'tenant_name', 'user_domain_id', 'user_domain_name', 'passcode'],
@@ -14,7 +14,7 @@ const SUPPORTED = new Set([
   ...['routes_externally', 'cache'],
 ]);
 
-/** Keys that say how things are anyway, or are only about what is not done here. */
+/** Keys without a need for a warning: defaults, and settings of unused features. */
 const HARMLESS = new Set([
   ...['message', 'status', 'vendor_hook', 'secgroup_source', 'requires_floating_ip', 'disable_vendor_agent'],
   ...[
@@ -30,7 +30,7 @@ const HARMLESS = new Set([
 const PER_SERVICE =
   /^(identity|compute|image|network|volume|volumev3|block_storage|block_store)_(endpoint_override|service_type|service_name)$/;
 
-/** Keys of an entry that are not supported, or have a value that is not, to be named in a warning. */
+/** Unsupported keys and values of an entry, for a warning. */
 export function unsupportedKeys(cloud: JsonObject): string[] {
   return Object.entries(cloud)
     .filter(([key, value]) => !SUPPORTED.has(key) && !HARMLESS.has(key) && !PER_SERVICE.test(key) && value !== false)
@@ -38,7 +38,7 @@ export function unsupportedKeys(cloud: JsonObject): string[] {
     .concat(cloud['floating_ip_source'] === 'nova' ? ['floating_ip_source: nova'] : []);
 }
 
-/** Keys beside the clouds that are not supported. */
+/** Unsupported keys beside the clouds. */
 export function unsupportedTop(top: JsonObject): string[] {
   return Object.keys(top).flatMap((key) => {
     if (key === 'metrics') return unsupportedMetrics(top);
@@ -46,7 +46,7 @@ export function unsupportedTop(top: JsonObject): string[] {
   });
 }
 
-/** Metrics go where those of Nodepool go; only their prefix is taken from here. */
+/** Only the prefix of metrics is used; their destination is that of Nodepool. */
 function unsupportedMetrics({ metrics }: JsonObject): string[] {
   if (!isObject(metrics)) return ['metrics'];
   const { statsd, ...others } = metrics;

@@ -1,9 +1,9 @@
 import type { JsonObject } from '@nodepool/zk-protocol';
 
-/** A service of OpenStack, by the name its settings begin with. */
+/** A service of OpenStack, by the prefix of its settings. */
 export type ServiceName = 'identity' | 'compute' | 'image' | 'network' | 'volume';
 
-/** How to prove who we are. All texts as written; what is missing is `undefined`. */
+/** Credentials, as written. */
 export interface CloudAuth {
   readonly method: 'password' | 'token' | 'application-credential' | 'none';
   /** Without the version. */
@@ -29,7 +29,7 @@ export interface CloudAuth {
   readonly passcode?: string | undefined;
 }
 
-/** What the operator says about one network. */
+/** Configuration of one network. */
 export interface NetworkHint {
   /** Name or id. */
   readonly name: string;
@@ -40,50 +40,50 @@ export interface NetworkHint {
   readonly defaultInterface: boolean;
 }
 
-/** One cloud in one region, ready to be used. */
+/** Settings of one cloud in one region. */
 export interface CloudSettings {
   /** Name of the entry. */
   readonly name: string;
   readonly region: string | undefined;
   readonly auth: CloudAuth;
-  /** Which endpoint of the catalogue, in order of preference. */
+  /** Interfaces of the catalogue, in order of preference. */
   readonly interfaces: readonly string[];
   /** Verify certificates. Default true. */
   readonly verify: boolean;
   /** File with the certificates of authorities. */
   readonly cacert: string | undefined;
-  /** File with our own certificate. */
+  /** File with the client certificate. */
   readonly cert: string | undefined;
   readonly key: string | undefined;
-  /** Time for one call, ms. */
+  /** Timeout of one call, ms. */
   readonly timeoutMs: number;
-  /** Endpoints that replace those of the catalogue. */
+  /** Endpoints that override the catalogue. */
   readonly endpoints: Readonly<Partial<Record<ServiceName, string>>>;
-  /** Names and types to look for in the catalogue instead of the usual ones. */
+  /** Names and types in the catalogue, if not the usual ones. */
   readonly serviceTypes: Readonly<Partial<Record<ServiceName, string>>>;
   readonly serviceNames: Readonly<Partial<Record<ServiceName, string>>>;
   readonly imageFormat: string;
-  /** Who gives floating IPs; `none`: the cloud has none. */
+  /** Source of floating IPs; `none`: the cloud has none. */
   readonly floatingIpSource: 'neutron' | 'none';
   readonly hasNetwork: boolean;
-  /** Servers are reached by their private addresses. */
+  /** Whether to connect to private addresses of servers. */
   readonly isPrivate: boolean;
   readonly forceIpv4: boolean;
   readonly useExternalNetwork: boolean;
   readonly useInternalNetwork: boolean;
   readonly networks: readonly NetworkHint[];
-  /** Shortest time between two lists of servers; `undefined`: not said. */
+  /** Minimum interval between lists of servers; `undefined`: not configured. */
   readonly serverListMs: number | undefined;
-  /** What names of calls in statsd begin with, beside those of Nodepool; `undefined`: there are no others. */
+  /** Prefix of additional statsd metrics; `undefined`: none. */
   readonly metricsPrefix: string | undefined;
 }
 
-/** The files of clouds, merged: what `clouds.yaml`, `secure.yaml` and `clouds-public.yaml` say. */
+/** The merged content of `clouds.yaml`, `secure.yaml` and `clouds-public.yaml`. */
 export interface CloudFiles {
   readonly clouds: JsonObject;
   readonly publicClouds: JsonObject;
   /** Keys outside of the clouds: `cache`, `client`, `metrics`. */
   readonly top: JsonObject;
-  /** The files that were read, in reading order. */
+  /** The files in reading order. */
   readonly files: readonly string[];
 }

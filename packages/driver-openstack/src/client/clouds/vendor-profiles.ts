@@ -1,8 +1,8 @@
 import type { JsonObject } from '@nodepool/zk-protocol';
 
-/** What is known of a public cloud, beyond the usual defaults. */
+/** Settings of a public cloud that differ from the defaults. */
 interface VendorFacts {
-  /** `{region_name}` stands for the region that is chosen. */
+  /** `{region_name}` is replaced by the region. */
   readonly authUrl?: string;
   readonly regions: readonly (string | JsonObject)[];
   /** The domains of users and projects are the default one. */

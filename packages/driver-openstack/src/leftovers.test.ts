@@ -1,10 +1,10 @@
 // A project full of other people's resources, in a cloud that ignores every filter: none of them is lost.
 import { afterEach, describe, expect, it } from 'vitest';
-import { DATABASE_ID, ProviderWorld, type WorldOptions } from './support/provider-world.js';
-import { text } from './fake/http.js';
-import type { FakePort } from './fake/state.js';
+import { DATABASE_ID, World, type WorldOptions } from '../test/support/world.js';
+import { text } from '../test/fake/http.js';
+import type { FakePort } from '../test/fake/state.js';
 
-let world: ProviderWorld;
+let world: World;
 afterEach(async () => {
   await world.end();
 });
@@ -16,8 +16,8 @@ const OTHERS = { ...NAMED, nodepool_node_id: '0000000001', nodepool_database_id:
 const onVolume = { label: { 'boot-from-volume': true }, pool: { networks: ['private'] } };
 const IMAGES = { diskimages: [{ name: 'build' }], 'cloud-images': [{ name: 'debian' }] };
 
-async function setUp(options: WorldOptions = onVolume): Promise<ProviderWorld> {
-  world = new ProviderWorld({ ...options, entry: { ...IMAGES, ...options.entry } });
+async function setUp(options: WorldOptions = onVolume): Promise<World> {
+  world = new World({ ...options, entry: { ...IMAGES, ...options.entry } });
   world.cloud.state.knobs.ignoresFilters = true;
   return world.start();
 }
@@ -172,7 +172,7 @@ describe('what is ours and left', () => {
     const afterOne = world.cloud.state.floatingIps.size;
     await world.findLeaks(1);
 
-    expect(world.problems.join()).toContain('whoever made it');
+    expect(world.problems.join()).toContain('of any owner');
     expect(afterOne).toBe(2);
     expect([...world.cloud.state.floatingIps.keys()]).toEqual([attached.id]);
   });

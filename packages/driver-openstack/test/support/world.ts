@@ -34,7 +34,7 @@ export interface WorldOptions {
 }
 
 /** A provider as a launcher runs it, and a fake cloud; nodes live in memory. */
-export class ProviderWorld {
+export class World {
   readonly clock: VirtualClock | undefined;
   readonly cloud: FakeOpenStack;
   readonly nodes = new Map<string, NodeRecord>();

@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { silentLogger } from '@nodepool/core';
 import { VirtualClock } from '@nodepool/core/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { OpenStackClient } from '../src/client/index.js';
-import { RefusedLogins } from '../src/client/refused-logins.js';
-import { readProviderConfig } from '../src/config.js';
-import { CloudFileCache } from '../src/find-cloud.js';
-import { FakeOpenStack } from './fake/fake-openstack.js';
+import { OpenStackClient } from '../index.js';
+import { RefusedLogins } from '../refused-logins.js';
+import { readProviderConfig } from '../../config.js';
+import { CloudFileCache } from '../../find-cloud.js';
+import { FakeOpenStack } from '../../../test/fake/fake-openstack.js';
 
 const NEVER = new AbortController().signal;
 let dir: string;
@@ -122,33 +122,5 @@ describe('a password that was changed in Keystone', () => {
     cloud.password = 'secret';
 
     await expect(look()).resolves.toHaveLength(3);
-  });
-});
-
-describe('a clouds.yaml that', () => {
-  const read = (files: CloudFileCache, cloud = 'sky') => {
-    const problems: string[] = [];
-    const problem = (_path: unknown, message: string) => void problems.push(message);
-    const context = { labels: new Map(), diskimages: new Map(), env: { OS_CLIENT_CONFIG_FILE: file() }, problem };
-    files.reset();
-    const entry = { name: 'sky', driver: 'openstack', cloud, pools: [] };
-    return { config: readProviderConfig(entry, context, files), problems };
-  };
-
-  it.each(['clouds: [', '{}'])('becomes %s leaves a provider as it was, with a warning', async (content) => {
-    const files = new CloudFileCache();
-    const before = read(files).config;
-    await writeFile(file(), content);
-
-    const { config, problems } = read(files);
-
-    expect(config.settings).toEqual(before.settings);
-    expect(config.equalityExtra).toEqual(before.equalityExtra);
-    expect(problems).toEqual([expect.stringMatching(/clouds\.yaml.*what it said before stays in force$/)]);
-  });
-
-  it('has the cloud is watched, and the places for one when there is none', () => {
-    expect(read(new CloudFileCache()).config.files).toEqual([file()]);
-    expect(read(new CloudFileCache(), 'mars').config.files).toContain(file());
   });
 });

@@ -6,10 +6,10 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '@nodepool/zk-protocol';
 import { silentLogger, type ImageUpload } from '@nodepool/core';
 import { VirtualClock } from '@nodepool/core/testing';
-import type { OpenStackClient } from '../src/client/index.js';
-import { Images } from '../src/images.js';
-import { FakeOpenStack } from './fake/fake-openstack.js';
-import { connect } from './support/client.js';
+import type { OpenStackClient } from './client/index.js';
+import { Images } from './images.js';
+import { FakeOpenStack } from '../test/fake/fake-openstack.js';
+import { connect } from '../test/support/client.js';
 
 const NEVER = new AbortController().signal;
 const DATA = Buffer.alloc(5 * 1024 * 1024, 'x');

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { DATABASE_ID, type ProviderWorld } from './support/provider-world.js';
-import { secondNetwork, useWorlds } from './support/use-worlds.js';
+import { DATABASE_ID, type World } from '../test/support/world.js';
+import { secondNetwork, useWorlds } from '../test/support/use-worlds.js';
 
-let world: ProviderWorld;
+let world: World;
 const setUp = useWorlds((made) => (world = made));
 
 const OURS = {

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '@nodepool/zk-protocol';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { FakeOpenStack } from './fake/fake-openstack.js';
-import { openStackSetup } from '../src/setup.js';
+import { FakeOpenStack } from '../test/fake/fake-openstack.js';
+import { openStackSetup } from './setup.js';
 
 const { signal } = new AbortController();
 let cloud: FakeOpenStack;

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { text } from './fake/http.js';
-import type { ProviderWorld } from './support/provider-world.js';
-import { useWorlds } from './support/use-worlds.js';
+import { text } from '../test/fake/http.js';
+import type { World } from '../test/support/world.js';
+import { useWorlds } from '../test/support/use-worlds.js';
 
-let world: ProviderWorld;
+let world: World;
 const setUp = useWorlds((made) => (world = made));
 const servers = () => [...world.cloud.state.servers.values()];
 
@@ -33,7 +33,7 @@ describe('deletions', () => {
     await world.during(world.cleanUp(node));
 
     expect(servers()).toEqual([]);
-    const lines = world.lines.filter(({ message }) => message.startsWith('The cloud refuses to delete'));
+    const lines = world.lines.filter(({ message }) => message.startsWith('The cloud refused to delete'));
     expect(lines).toHaveLength(3);
     expect(lines[0]?.fields).toMatchObject({
       status: 'ACTIVE',

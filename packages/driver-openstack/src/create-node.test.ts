@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { text } from './fake/http.js';
-import type { ProviderWorld } from './support/provider-world.js';
-import { useWorlds } from './support/use-worlds.js';
+import { text } from '../test/fake/http.js';
+import type { World } from '../test/support/world.js';
+import { useWorlds } from '../test/support/use-worlds.js';
 
-let world: ProviderWorld;
+let world: World;
 const setUp = useWorlds((made) => (world = made));
 const servers = () => [...world.cloud.state.servers.values()];
 
@@ -129,5 +129,28 @@ describe('failures of a launch', () => {
 
     expect(state).toBe('ready');
     expect(world.counted).toEqual(['error.status', 'ready']);
+  });
+});
+
+describe('a server that is ACTIVE just as its launch times out', () => {
+  it('is used', async () => {
+    await setUp({ entry: { 'launch-timeout': 30 } }, ({ cloud }) => (cloud.state.knobs.bootMs = 29_950));
+    const node = await world.launchReady();
+
+    expect(servers().map(({ id }) => id)).toEqual([node.externalId]);
+    expect(world.counted).toEqual(['ready']);
+  });
+
+  it('is not used without the floating IP that it needs', async () => {
+    const pool = { networks: ['private'] };
+    const cloud = { networks: [{ name: 'private', routes_externally: false }] };
+    await setUp(
+      { entry: { 'launch-timeout': 30, 'launch-retries': 1 }, pool, cloud },
+      (made) => (made.cloud.state.knobs.bootMs = 29_950),
+    );
+
+    const { state } = await world.during(world.launch());
+
+    expect(state).toBe('failed');
   });
 });
