@@ -18,7 +18,10 @@ function unusable(host: MonitoredHost): FoundCondition | undefined {
   const reason = reasonOf(failedWith);
   const lastError = failedWith.cause instanceof Error ? failedWith.cause.message : null;
   return {
-    ...{ ...subjectOf(host, { lastError }), type: 'HostUnusable', severity: 'error', reason },
+    ...subjectOf(host, { lastError }),
+    type: 'HostUnusable',
+    severity: 'error',
+    reason,
     message: reason === 'NoAnswer' ? `it does not answer on port ${port}` : errorText(failedWith, name, port),
     nextStep: nextStepOf(reason, name, port),
     sinceMs: host.failingSinceMs,
@@ -31,7 +34,10 @@ function keyChanged(host: MonitoredHost, nowMs: number): FoundCondition | undefi
   if (keyChange === undefined || nowMs - keyChange.atMs >= KEY_CHANGE_TOLD_MS) return undefined;
   const { name } = host.offer.host;
   return {
-    ...{ ...subjectOf(host), type: 'HostKeyChanged', severity: 'warning', reason: 'Accepted' },
+    ...subjectOf(host),
+    type: 'HostKeyChanged',
+    severity: 'warning',
+    reason: 'Accepted',
     message: `its host key ${keyChange.keys.join(', ')} was replaced, and the new key was accepted`,
     nextStep:
       `if ${name} was reinstalled, do nothing: this ends after a day. If not, find out which machine answers at its address. ` +
