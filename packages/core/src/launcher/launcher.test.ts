@@ -152,7 +152,7 @@ describe('a launcher that drains', () => {
     expect(await stored(await ask())).toMatchObject({ state: 'requested' });
   });
 
-  it('does not wait for ZooKeeper when nothing is under way', async () => {
+  it('does not wait for ZooKeeper when nothing is in progress', async () => {
     let isAway = false;
     const { zk, link } = world.session(() => !isAway);
     const launcher = await world.startLauncher(pooledConfig, zk);

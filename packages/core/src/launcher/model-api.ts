@@ -2,7 +2,7 @@ import { judgeModelApi, MODEL_API, NodepoolError, type ComponentRecord } from '@
 import type { Logger } from '../contract/logger.js';
 
 /**
- * A process that knows less of the data model than all others could damage what they write.
+ * Refuses to start a process with an older data model than all others, as it could damage their records.
  * @throws {NodepoolError} `NODEPOOL_MODEL_API`: every other component uses a newer data model
  */
 export function checkModelApi(components: Iterable<ComponentRecord>, logger: Logger): void {

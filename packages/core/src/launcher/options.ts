@@ -18,7 +18,7 @@ export interface LauncherOptions {
   readonly version: string;
   /** Also register pools below `/nodepool/launchers`, where old launchers and an old Zuul look. Default: false. */
   readonly announceLegacy?: boolean;
-  /** Where work is counted; the caller closes it. Missing: nowhere. */
+  /** Counts the work; the caller closes it. Optional; omit to count nothing. */
   readonly metrics?: LauncherMetrics | undefined;
   /** Default: `Math.random`. */
   readonly random?: () => number;

@@ -25,21 +25,21 @@ export interface LabelOffer {
   readonly obstacle: Obstacle | undefined;
 }
 
-/** What offers are computed from. */
+/** The input of {@link findOffers}. */
 export interface OfferSources {
   readonly config: Config;
   /** Pools of this launcher. */
   readonly views: readonly LivePoolView[];
   /** Registered pools of all launchers. */
   readonly registered: readonly PoolComponentRecord[];
-  /** What drivers of this launcher say. */
+  /** Conditions of this launcher's drivers. */
   readonly ofDrivers: readonly FoundCondition[];
-  /** What other services have published, by host. */
+  /** Conditions that other services have published, by host. */
   readonly published: readonly ServiceConditions[];
   readonly nowMs: number;
 }
 
-/** The pools of all launchers that have each label, and whether they can serve it now. Labels that are switched off are left out. */
+/** By label, the pools of all launchers that have it, and whether they can serve it now. Leaves out disabled labels. */
 export function findOffers(sources: OfferSources): Map<string, LabelOffer[]> {
   const offers = new Map<string, LabelOffer[]>();
   for (const { name, minReady } of sources.config.labels.values()) if (minReady !== -1) offers.set(name, []);
@@ -65,7 +65,7 @@ const BY_RULE: Partial<Record<RuleName, string>> = {
   'exceeds-quota': 'Quota',
 };
 
-/** The first that applies, from the provider down to its launches. */
+/** The first obstacle, from the provider down to its launches. */
 function obstacleIn(
   view: LivePoolView,
   label: string,
@@ -118,7 +118,7 @@ function declined(view: LivePoolView, label: string, { ofDrivers, nowMs }: Offer
 /** Hosts named in one message. */
 const MOST_HOSTS = 3;
 
-/** A pool that launches nothing serves from the nodes that are there. */
+/** A pool that launches nothing serves from its existing nodes. */
 function withoutNodes(view: LivePoolView, label: string, { ofDrivers }: OfferSources): Obstacle | undefined {
   if (view.launches || view.presentNodes(label) > 0) return undefined;
   const { provider, pool } = view;
@@ -150,7 +150,7 @@ function hasFreeNode(view: LivePoolView, label: string): boolean {
   return false;
 }
 
-/** Obstacles that lie in the cloud are the same for a launcher that shares the provider. */
+/** Obstacles in the cloud, which are the same for all launchers that share the provider. */
 const OF_THE_CLOUD: ReadonlySet<string> = new Set([
   'LabelUnavailable',
   'ImageMissing',
@@ -159,7 +159,7 @@ const OF_THE_CLOUD: ReadonlySet<string> = new Set([
   'NoNodes',
 ]);
 
-/** Of pools elsewhere is known what the registry has: their health, and what their launchers have found. */
+/** The offer of another launcher's pool, by its registry entry and the conditions that its launcher has published. */
 function offerElsewhere(
   { providerName: provider, name: pool, hostname, health }: PoolComponentRecord,
   label: string,
@@ -185,7 +185,7 @@ function offerElsewhere(
   return { provider, pool, obstacle };
 }
 
-/** That a label is not served at all is no cause: both launchers would wait for the other to say so. */
+/** Excludes `NotServed`: two launchers would derive it from each other. */
 function isCause({ kind, evidence }: Condition, provider: string): boolean {
   return kind === 'provider' || (kind === 'label' && evidence['provider'] === provider);
 }

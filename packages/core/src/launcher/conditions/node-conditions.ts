@@ -9,7 +9,7 @@ const LONGEST_DELETION_MS = 300_000;
 
 const LOOK_IN_CLOUD = 'look at the instance with the tools of the cloud';
 
-/** A node and whether a launcher works on it. */
+/** A node, and whether a launcher works on it. */
 interface SeenNode {
   readonly node: NodeRecord;
   readonly locked: boolean;
@@ -50,7 +50,7 @@ function stuck({ node, locked }: SeenNode): FoundCondition {
   const common = { name: id, sinceMs, evidence: evidenceOf(node) };
   if (locked) {
     const message = `it has been deleting for more than ${minutes} minutes: the cloud does not end ${instance}`;
-    const nextStep = `look at ${instance} with the tools of the cloud; the launcher goes on by itself once it is gone`;
+    const nextStep = `look at ${instance} with the tools of the cloud; the launcher continues by itself once it is gone`;
     return newCondition('DeletionTakesLong', { ...common, reason: 'StillInCloud', message, nextStep });
   }
   const message = `it has been deleting for more than ${minutes} minutes, and no launcher works on it`;

@@ -11,11 +11,11 @@ import type { LabelOffer } from './label-offers.js';
 /** Nodes and resources named in one message. */
 const MOST_NAMED = 10;
 
-/** What is known besides of the providers that conditions are about. */
+/** Further facts for conditions of providers. */
 export interface ProviderFacts {
-  /** By label, the pools that have it. */
+  /** The pools that have each label. */
   readonly offers: ReadonlyMap<string, readonly LabelOffer[]>;
-  /** What drivers say. */
+  /** Conditions of drivers. */
   readonly ofDrivers: readonly FoundCondition[];
 }
 
@@ -48,7 +48,7 @@ export function launchConditions(
 
 type HealthReport = SteeringReport['provider'];
 
-/** The driver knows better what helps against a cause that it has found itself. */
+/** Prefers the driver's advice if it has found the same cause. */
 function failingProvider(
   name: string,
   { provider: health, failing }: SteeringReport,
@@ -90,7 +90,7 @@ function evidenceOf({ failures, nextProbeMs }: HealthReport) {
   return { failures, nextProbe: nextProbeMs === undefined ? null : nextProbeMs / 1_000 };
 }
 
-/** What becomes of the requests of a provider: it matters whether somebody else has its labels. */
+/** Whether other providers serve the labels of this one, in words. */
 function elsewhere(provider: string, offers: ProviderFacts['offers']): string {
   const own = [...offers].filter(([, pools]) => pools.some((pool) => pool.provider === provider));
   const isServed = (pools: readonly LabelOffer[]) =>
@@ -128,7 +128,7 @@ function drainStep(nodes: readonly NodeRecord[]): string {
   return 'wait until its nodes are gone, and leave the launcher running until then';
 }
 
-/** Nodes whose provider no launcher has, with the states that they are in. */
+/** Providers with nodes that no launcher has. */
 export function orphanConditions(orphans: ReadonlyMap<string, readonly NodeRecord[]>): FoundCondition[] {
   return [...orphans].map(([name, nodes]) =>
     newCondition('NodesWithoutProvider', {
@@ -151,7 +151,7 @@ export function describeNodes(nodes: readonly NodeRecord[]): string {
 
 type OfProvider<T> = T & { readonly provider: string };
 
-/** Resources in clouds without a record: of this database, of none, and of another one. */
+/** Resources in clouds without a record: of this database, of an unknown one, and of another one. */
 export function resourceConditions(
   leaked: readonly OfProvider<LeakedResource>[],
   aliens: readonly OfProvider<AlienResource>[],

@@ -1,12 +1,12 @@
-/** Times that are taken of each interval; a herd must not become what is usual within one. */
+/** The number of times recorded per interval: many launches at once must not decide the median within one interval. */
 const PER_INTERVAL = 32;
 const INTERVAL_MS = 600_000;
-/** Intervals remembered: what has changed for good is usual after half as many. */
+/** The number of intervals remembered; a lasting change is the median after half of them. */
 const INTERVALS = 12;
 
 /**
- * How long machines of one kind usually take from creation until they are ready: the median of the medians of intervals, so
- * that neither single machines nor a herd change it, and a new image does within hours. Knows no clock: times are given.
+ * The usual time of one kind of machine from creation until ready: the median of the medians of intervals. Neither single
+ * machines nor many launches at once change it; a new image does within hours. The caller passes the current time.
  */
 export class BootTimes {
   readonly #medians: number[] = [];
@@ -14,7 +14,7 @@ export class BootTimes {
   #beganMs = 0;
   #usualMs: number | undefined;
 
-  /** @param tookMs - from creation until ready */
+  /** Records a time. @param tookMs - from creation until ready */
   note(tookMs: number, nowMs: number): void {
     if (this.#times.length > 0 && nowMs - this.#beganMs >= INTERVAL_MS) {
       this.#medians.push(medianOf(this.#times));
@@ -28,13 +28,13 @@ export class BootTimes {
     if (this.#medians.length === 0) this.#usualMs = medianOf(this.#times);
   }
 
-  /** In ms; `undefined` while nothing is known. */
+  /** In ms; `undefined` if no time is recorded. */
   get usualMs(): number | undefined {
     return this.#usualMs;
   }
 }
 
-/** The lower one of two in the middle. */
+/** The lower of the two middle values if their number is even. */
 function medianOf(values: readonly number[]): number {
   return [...values].sort((a, b) => a - b)[(values.length - 1) >>> 1] ?? 0;
 }

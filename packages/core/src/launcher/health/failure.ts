@@ -1,10 +1,10 @@
 import { isNodepoolError } from '@nodepool/zk-protocol';
 
 /**
- * What a failed launch says about its provider.
- * - `cloud` the cloud, its network or the instance is at fault: another cloud may do better
- * - `capacity` there is no capacity for this type in this zone just now: the rest of the provider is fine
- * - `own` quota, configuration, or our own side: another provider would not do better for that
+ * The cause of a failed launch.
+ * - `cloud` the cloud, its network or the instance: another cloud may succeed
+ * - `capacity` no capacity for this type in this zone at the moment: the rest of the provider works
+ * - `own` quota, configuration, or this service: another provider would not do better
  */
 export type FailureKind = 'cloud' | 'capacity' | 'own';
 
@@ -17,7 +17,7 @@ const OWN = [
   'NODEPOOL_LOCK_LOST',
 ] as const;
 
-/** @param error - of a launch that was not aborted; drivers' own errors count as the cloud's */
+/** @param error - of a launch that was not aborted; a driver's own errors count as `cloud` */
 export function failureKindOf(error: unknown): FailureKind {
   if (isNodepoolError(error, CAPACITY)) return 'capacity';
   if (OWN.some((code) => isNodepoolError(error, code))) return 'own';

@@ -1,8 +1,8 @@
 import type { PoolComponentRecord } from '@nodepool/zk-protocol';
 
-/** How long the other pools leave a new request to the first one, ms. */
+/** How long other pools leave a new request to the first one, in ms. */
 export const FIRST_POOL_PAUSE_MS = 250;
-/** How long the pools of a slow provider leave a new request to all others: longer than those leave it to one another. */
+/** How long pools of a slow or failing provider leave a new request to others: longer than {@link FIRST_POOL_PAUSE_MS}. */
 export const SLOW_POOL_PAUSE_MS = 3_000;
 
 /** FNV-1a of 32 bits, over UTF-16 units. */
@@ -12,7 +12,7 @@ function hashOf(text: string): number {
   return hash >>> 0;
 }
 
-/** Spreads each bit over all (the finalizer of MurmurHash3): ids of requests that follow each other differ in one digit. */
+/** The finalizer of MurmurHash3, which spreads each bit over all: consecutive request ids differ in one digit only. */
 function spread(value: number): number {
   let hash = value;
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
@@ -29,10 +29,10 @@ function hashOfPool(pool: Pick<PoolComponentRecord, 'launcherId'>): number {
 }
 
 /**
- * The pool that takes a request before the others try (rendezvous hashing): all launchers find the same one without asking
- * each other, and when it goes only its own requests change place.
- * @param candidates - those that could serve the request now
- * @returns `undefined` when there is none
+ * The pool that may take a request before others try, by rendezvous hashing: all launchers find the same one without
+ * communication, and when a pool leaves, only its own requests move.
+ * @param candidates - pools that could serve the request now
+ * @returns `undefined` if there are none
  */
 export function firstPoolFor<T extends Pick<PoolComponentRecord, 'launcherId'>>(
   requestId: string,

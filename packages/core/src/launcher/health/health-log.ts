@@ -1,7 +1,7 @@
 import type { Logger } from '../../contract/logger.js';
 import type { HealthReport } from './health.js';
 
-/** How a provider does, as far as it is logged. */
+/** The health of a provider, as far as it is logged. */
 export interface LoggedHealth {
   readonly provider: HealthReport;
   readonly speed: HealthReport;
@@ -9,7 +9,7 @@ export interface LoggedHealth {
   readonly labels: readonly { readonly label: string; readonly health: HealthReport }[];
 }
 
-/** Logs how a provider does now. Each line has the error of its own failure: a label may lack capacity in a provider that is well. */
+/** Logs the health of a provider. Each line has its own error: a label may lack capacity in a healthy provider. */
 export function logHealth(logger: Logger, provider: string, report: LoggedHealth, nowMs: number): void {
   const { provider: health, labels, speed } = report;
   if (health.state !== 'healthy')

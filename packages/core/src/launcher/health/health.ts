@@ -2,45 +2,45 @@ import { backoffMs } from '@nodepool/zk-protocol';
 import { reasonOfError, type ErrorReason } from '../../conditions/error-reason.js';
 
 /**
- * - `healthy` works; launches continue as usual
- * - `failing` nothing is begun before `nextProbeMs`
- * - `probing` one launch is under way, or may be begun, to find out
+ * - `healthy` launches work
+ * - `failing` no launch starts before `nextProbeMs`
+ * - `probing` one launch, in progress or due, shows whether launches work again
  */
 export type HealthState = 'healthy' | 'failing' | 'probing';
 
-/** How a provider, zone or type does, as data for explain, `/healthz` and metrics. */
+/** The health of a provider, label or zone, as data for explain, `/healthz` and metrics. */
 export interface HealthReport {
   readonly state: HealthState;
-  /** Failures since the last success. */
+  /** Number of failures since the last success. */
   readonly failures: number;
-  /** Of the last failure since the last success; `undefined` when there was none. */
+  /** Message of the last failure since the last success; `undefined` if there was none. */
   readonly error: string | undefined;
   /** Class of that error. */
   readonly reason: ErrorReason | undefined;
-  /** When it was, ms since the epoch. */
+  /** Time of that failure, ms since the epoch. */
   readonly failedMs: number | undefined;
-  /** Since when it is not `healthy`, ms since the epoch. */
+  /** Start of the current state other than `healthy`, ms since the epoch. */
   readonly sinceMs: number | undefined;
-  /** When the next launch may be tried, ms since the epoch; `undefined` unless `failing`. */
+  /** The earliest time of the next probe, ms since the epoch; `undefined` unless `failing`. */
   readonly nextProbeMs: number | undefined;
 }
 
-/** When to give up on something, and how often to look whether it is better. */
+/** When to consider something failing, and how often to probe it. */
 export interface HealthLimits {
-  /** After so many failures in a row it is `failing`. */
+  /** Number of failures in a row until it is `failing`. */
   readonly failuresToOpen: number;
   readonly firstPauseMs: number;
   readonly longestPauseMs: number;
 }
 
-/** Three in a row are no accident at a failure rate of 5 %; a probe once a minute finds a recovery within five. */
+/** At a failure rate of 5 %, three failures in a row are no accident. */
 export const DEFAULT_HEALTH_LIMITS: HealthLimits = { failuresToOpen: 3, firstPauseMs: 10_000, longestPauseMs: 120_000 };
 
 const NONE = { error: undefined, reason: undefined, failedMs: undefined };
 
 /**
- * A circuit breaker: failing after failures in a row, tried with one launch at a time at growing pauses, healthy after a success.
- * Knows no clock: times are given.
+ * A circuit breaker: failing after several failures in a row, probed with one launch at a time after growing pauses, healthy
+ * after a success. The caller passes the current time.
  */
 export class Health {
   readonly #limits: HealthLimits;
@@ -50,29 +50,28 @@ export class Health {
   #pauses = 0;
   #nextProbeMs = 0;
   #isHealthy = true;
-  /** The launch that finds out, while one is under way. */
+  /** The launch that is the current probe. */
   #probe: object | undefined;
 
   constructor(limits: HealthLimits = DEFAULT_HEALTH_LIMITS) {
     this.#limits = limits;
   }
 
-  /** Whether nothing is known against it. */
   get isHealthy(): boolean {
     return this.#isHealthy;
   }
 
-  /** Whether a launch may be begun: it works, or it is time for a probe and none is under way. */
+  /** Whether a launch may start: healthy, or a probe is due. */
   mayLaunch(nowMs: number): boolean {
     return this.#isHealthy || (this.#probe === undefined && nowMs >= this.#nextProbeMs);
   }
 
-  /** Unless it is healthy, the launch is the probe, or another one is. */
+  /** Unless healthy, makes the launch the probe if there is none. */
   launchBegun(launch: object): void {
     if (!this.#isHealthy) this.#probe ??= launch;
   }
 
-  /** A launch has ended well. @returns whether the state is another one now */
+  /** A launch has succeeded. @returns whether the state has changed */
   succeeded(): boolean {
     const changed = !this.#isHealthy;
     this.#failures = this.#pauses = 0;
@@ -84,8 +83,8 @@ export class Health {
   }
 
   /**
-   * A launch has failed. Those that were begun while it was healthy make the pause no longer.
-   * @returns whether the state is another one now
+   * A launch has failed. Launches that started while it was healthy do not prolong the pause.
+   * @returns whether the state has changed
    */
   failed(error: Error | string, nowMs: number): boolean {
     this.#failures++;
@@ -100,8 +99,8 @@ export class Health {
   }
 
   /**
-   * The probe takes too long: the next one does not wait until this one has ended.
-   * @returns whether the state is another one now
+   * The probe takes too long: the next one does not wait for its end.
+   * @returns whether the state has changed
    */
   overdue(nowMs: number): boolean {
     const changed = this.#probe !== undefined;
@@ -109,7 +108,7 @@ export class Health {
     return changed;
   }
 
-  /** It says nothing, e.g. for lack of quota, or nothing more: if it was the probe, another one may be. */
+  /** The launch has ended without a result, e.g. for lack of quota: if it was the probe, another launch may be it. */
   launchEnded(launch: object): void {
     if (this.#probe === launch) this.#probe = undefined;
   }

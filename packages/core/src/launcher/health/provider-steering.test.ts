@@ -110,7 +110,7 @@ describe('what launches show of a provider', () => {
     expect(steering.isWell).toBe(true);
   });
 
-  it('awaits the launches under way, of any label if all fail, as long as they are not late or over', () => {
+  it('awaits the launches in progress, of any label if all fail, unless they are late or have ended', () => {
     const { steering } = setUp();
     const other = begin(steering, 'large');
     for (let i = 0; i < failuresToOpen; i++) fail(steering, 'small', stockOut());

@@ -2,40 +2,40 @@ import type { Clock } from '@nodepool/zk-protocol';
 import type { Launch } from '../events.js';
 import { BootTimes } from './boot-times.js';
 
-/** How many launches may be under way at once, as data. */
+/** The limit on concurrent launches, as data. */
 export interface RampReport {
-  /** Whole launches. */
+  /** A whole number. */
   readonly limit: number;
-  /** Why it was last lowered, for people; `undefined` when it never was, or that is an hour ago. */
+  /** Why it was last lowered, for people; `undefined` if that was never or an hour ago. */
   readonly why: string | undefined;
 }
 
-interface UnderWay {
-  /** The round in which it was begun. */
+interface LaunchInProgress {
+  /** The round in which it started. */
   readonly round: number;
   createdMs: number;
 }
 
 /** Numbers of a {@link Ramp}; docs/steering.md names them. */
 export const RAMP = {
-  /** Launches at once of a provider that nothing is known of. */
+  /** The initial limit. */
   start: 100,
-  /** It never falls below. */
+  /** The lowest limit. */
   least: 5,
-  /** What is left of the limit after a sign that it is too much. */
+  /** The factor by which overload lowers the limit. */
   shrink: 0.7,
-  /** The first rise after that, per round of launches, as a part of the limit; each good round doubles it. */
+  /** The first rise after that, per round of launches, as a part of the limit; each round in time doubles it. */
   firstStep: 0.05,
-  /** A launch is late beyond so many times what is usual... */
+  /** A launch is late if it takes longer than the usual time multiplied by this... */
   lateFactor: 1.5,
-  /** ... and by this much at the least: below it, other things than the cloud take their time. */
+  /** ... and longer than the usual time plus this: smaller delays may have other causes than the cloud. */
   lateMs: 5_000,
-  /** So many late ones among the last {@link RAMP.looked} are a sign. */
+  /** So many late launches among the last {@link RAMP.looked} show overload. */
   lateOnes: 5,
   looked: 8,
-  /** The rate of failures is one when it is so much above its own average. */
+  /** A failure rate that exceeds its own average by this shows overload. */
   failureRise: 0.3,
-  /** Without a sign for this long, the limit is at least what it was at first. */
+  /** After this time without overload, the limit is at least the initial one. */
   forgetMs: 3_600_000,
 } as const;
 
@@ -43,27 +43,27 @@ const FAST = 1 / 8;
 const SLOW = 1 / 200;
 
 /**
- * How many launches of one provider may be under way at once. The limit rises while launches take what is usual for their
- * label, and falls by a part when they take longer, or when more of them fail (additive increase, multiplicative decrease).
- * Of the launches of one round, those begun at the same limit, one sign counts.
+ * Limits the concurrent launches of one provider by additive increase and multiplicative decrease: the limit rises while
+ * launches take the usual time of their label, and falls when they take longer or more of them fail. Launches that started at
+ * the same limit form a round, and lower the limit at most once.
  */
 export class Ramp {
   readonly #clock: Pick<Clock, 'now'>;
-  readonly #launches = new Map<Launch, UnderWay>();
+  readonly #launches = new Map<Launch, LaunchInProgress>();
   readonly #usual = new Map<string, BootTimes>();
   #limit: number = RAMP.start;
-  /** By how much the limit rises with each round. */
+  /** The rise of the limit per round. */
   #step: number = RAMP.start;
-  /** The limit when the step was last raised; after so many launches in time it is raised again. */
+  /** The limit when the step last changed; after so many launches in time the step is raised. */
   #base: number = RAMP.start;
-  /** Launches in time since then. */
+  /** Number of launches in time since then. */
   #inTime = 0;
-  /** Grows each time the limit falls; launches of an earlier round say nothing about the new limit. */
+  /** Increases each time the limit falls; launches of an earlier round do not affect the new limit. */
   #round = 0;
-  /** The most that were under way since then. */
+  /** The highest number of concurrent launches since then. */
   #most = 0;
   #late: boolean[] = [];
-  /** Rates of failures, of the last few and of many launches. */
+  /** Moving averages of the failure rate, over few and over many launches. */
   #failing = { fast: 0, slow: 0 };
   #loweredMs = -Infinity;
   #why: string | undefined;
@@ -72,7 +72,7 @@ export class Ramp {
     this.#clock = clock;
   }
 
-  /** Launches that may be under way at once. */
+  /** The limit on concurrent launches. */
   get limit(): number {
     return Math.floor(this.#isForgotten ? Math.max(this.#limit, RAMP.start) : this.#limit);
   }
@@ -83,13 +83,13 @@ export class Ramp {
     this.#most = Math.max(this.#most, this.#launches.size);
   }
 
-  /** From here the time of this attempt counts. */
+  /** Starts to measure an attempt. */
   instanceCreated(launch: Launch): void {
-    const underWay = this.#launches.get(launch);
-    if (underWay) underWay.createdMs = this.#clock.now();
+    const inProgress = this.#launches.get(launch);
+    if (inProgress) inProgress.createdMs = this.#clock.now();
   }
 
-  /** For a reason of the cloud's. */
+  /** An attempt has failed because of the cloud. */
   attemptFailed(launch: Launch): void {
     if (this.#launches.get(launch)?.round !== this.#round) return;
     this.#countFailure(1);
@@ -98,20 +98,20 @@ export class Ramp {
   }
 
   /**
-   * @param isReady - and there is a node; otherwise it says nothing
-   * @param isUsual - the time it took counts for what is usual. Default true
+   * @param isReady - whether there is a node; otherwise the launch does not count
+   * @param isUsual - whether its duration counts as usual. Default true
    */
   launchEnded(launch: Launch, isReady: boolean, isUsual = true): void {
-    const underWay = this.#launches.get(launch);
-    if (!underWay) return;
+    const inProgress = this.#launches.get(launch);
+    if (!inProgress) return;
     const nowMs = this.#clock.now();
-    const tookMs = nowMs - underWay.createdMs;
-    if (isReady && underWay.round === this.#round) this.#ready(launch.label, tookMs);
+    const tookMs = nowMs - inProgress.createdMs;
+    if (isReady && inProgress.round === this.#round) this.#ready(launch.label, tookMs);
     if (isReady && isUsual) this.#timesOf(launch.label).note(tookMs, nowMs);
     this.#launches.delete(launch);
   }
 
-  /** How long a launch of the label may take before it is late; `undefined` while nothing is known of others. */
+  /** The time after which a launch of the label is late; `undefined` while no usual time is known. */
   lateAfterMs(label: string): number | undefined {
     const usualMs = this.#usual.get(label)?.usualMs;
     return usualMs === undefined ? undefined : lateAfter(usualMs);
@@ -154,7 +154,7 @@ export class Ramp {
     this.#failing = { fast: fast + (value - fast) * FAST, slow: slow + (value - slow) * SLOW };
   }
 
-  /** A limit that is not made use of has not shown that more would do. */
+  /** Raises the limit, unless less than half of it was used: then it is not known whether more would work. */
   #rise(): void {
     if (this.#most * 2 < this.#limit) return;
     this.#limit += this.#step / this.#base;

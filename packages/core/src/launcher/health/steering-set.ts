@@ -3,13 +3,13 @@ import type { Launch } from '../events.js';
 import type { Context } from '../state/context.js';
 import { ProviderSteering, type SteeringReport } from './provider-steering.js';
 
-/** Whether a provider is steered around while it fails. */
+/** Whether steering is on for a provider: requests avoid it while it fails. */
 export function isSteered(config: Config, provider: string): boolean {
   const own = config.providers.get(provider)?.entry['steering'];
   return typeof own === 'boolean' ? own : (config.steering ?? true);
 }
 
-/** What launches have shown of each provider: listens to their events. */
+/** The health of each provider, derived from launch events. */
 export class SteeringSet {
   readonly #context: Pick<Context, 'events' | 'clock' | 'logger' | 'config'>;
   readonly #providers = new Map<string, ProviderSteering>();
@@ -27,7 +27,7 @@ export class SteeringSet {
     ];
   }
 
-  /** @returns `undefined` where steering is off */
+  /** @returns `undefined` if steering is off */
   of(provider: string): ProviderSteering | undefined {
     if (!isSteered(this.#context.config.now, provider)) return undefined;
     let steering = this.#providers.get(provider);
@@ -35,7 +35,7 @@ export class SteeringSet {
     return steering;
   }
 
-  /** How the configured providers do, those that are well left out. */
+  /** The health of the configured providers that are not healthy. */
   reports(): { provider: string; report: SteeringReport }[] {
     return [...this.#providers]
       .filter(([provider]) => this.#context.config.now.providers.has(provider) && this.of(provider))
@@ -58,7 +58,7 @@ export class SteeringSet {
     for (const steering of this.#providers.values()) steering.close();
   }
 
-  /** Also while steering is off: it may have been on when the launch was begun. */
+  /** Also while steering is off, as it may have been on when the launch started. */
   #begunBy({ provider }: Launch): ProviderSteering | undefined {
     return this.#providers.get(provider);
   }

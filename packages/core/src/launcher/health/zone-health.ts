@@ -1,25 +1,25 @@
 import type { Launch } from '../events.js';
 import { Health, type HealthLimits, type HealthReport } from './health.js';
 
-/** How a zone does for one label. */
+/** The health of a zone for one label. */
 export interface ZoneReport {
   readonly zone: string;
   readonly label: string;
   readonly health: HealthReport;
 }
 
-/** Where a provider had no capacity: by zone, and by label, which stands for a resource type. */
+/** Zones without capacity, for each label, which stands for a resource type. */
 export class ZoneHealth {
   readonly #limits: HealthLimits;
   readonly #known = new Map<string, { readonly zone: string; readonly label: string; readonly health: Health }>();
-  /** The zones of launches under way. */
+  /** Zones of launches in progress. */
   readonly #zones = new Map<Launch, string>();
 
   constructor(limits: HealthLimits) {
     this.#limits = limits;
   }
 
-  /** Whether nodes of the label are better made in another zone. */
+  /** Whether to launch nodes of the label in another zone. */
   avoids(zone: string, label: string, nowMs: number): boolean {
     return !(this.#known.get(keyOf(zone, label))?.health.mayLaunch(nowMs) ?? true);
   }
@@ -29,7 +29,7 @@ export class ZoneHealth {
     this.#known.get(keyOf(zone, launch.label))?.health.launchBegun(launch);
   }
 
-  /** For lack of capacity. */
+  /** An attempt has failed for lack of capacity. */
   attemptFailed(launch: Launch, error: Error, nowMs: number): void {
     const zone = this.#zones.get(launch);
     if (zone === undefined) return;
@@ -49,7 +49,7 @@ export class ZoneHealth {
     else this.#known.get(key)?.health.launchEnded(launch);
   }
 
-  /** Those that are avoided, or tried again. */
+  /** Zones that are avoided or probed. */
   reports(nowMs: number): ZoneReport[] {
     return [...this.#known.values()]
       .map(({ zone, label, health }) => ({ zone, label, health: health.report(nowMs) }))

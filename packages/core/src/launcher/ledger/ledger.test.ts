@@ -85,7 +85,7 @@ describe('a launch', () => {
     expect(ledger.usedByTenant('t'), 'it is to be launched again').toEqual(STORED);
   });
 
-  it('is under way until it has ended, also through a reload', async () => {
+  it('is in progress until it has ended, also through a reload', async () => {
     const { rooms, ledger, begin, launch, create, end, used } = await openLedger();
     begin('a');
     const begun = launch();

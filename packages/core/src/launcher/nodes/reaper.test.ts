@@ -71,7 +71,7 @@ describe('a deletion whose connection breaks', () => {
   });
 });
 
-describe('a deletion under way', () => {
+describe('a deletion in progress', () => {
   it('is forgotten when another launcher deletes the node during the attempt', async () => {
     let fail = (_error: Error) => {};
     const { world, id, reaper } = await usedNode({

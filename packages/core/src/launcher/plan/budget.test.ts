@@ -139,7 +139,7 @@ describe('what a request took', () => {
     expect(give(budget, demand(['small', 'small']))).toEqual(['launch', 'wait']);
     expect(budget.fit(demand(['small'])).shortage).toMatchObject({
       rule: 'max-concurrency',
-      text: 'provider "p" has 1 launch under way, 2 more to begin for it and requests ahead, max-concurrency is 3',
+      text: 'provider "p" has 1 launch in progress, 2 more to begin for it and requests ahead, max-concurrency is 3',
     });
   });
 

@@ -51,7 +51,7 @@ export interface Demand {
  */
 export class Budget {
   readonly #view: PoolView;
-  /** As it was when the pass began: the view counts it anew each time. */
+  /** The quota at the start of the pass; the view computes it on each access. */
   readonly #quota: QuotaView;
   readonly #taken = new Set<string>();
   #providerRest: Resources | undefined;
@@ -131,10 +131,7 @@ export class Budget {
     return this.#needOf(parts.filter(({ source }) => source.kind !== 'node').map(({ label }) => label));
   }
 
-  /**
-   * Marks the nodes of an assignment as candidates for {@link findSpare}: the request reserves them, but cannot be served
-   * before one ahead of it that waits for capacity.
-   */
+  /** Marks reserved nodes as candidates for {@link findSpare}: their request is behind one that waits for capacity. */
   holdBack(assignment: Assignment): void {
     for (const { source } of assignment.parts) if (source.kind === 'node') this.#heldBack.add(source.node.id);
   }

@@ -1,7 +1,7 @@
 import type { PoolComponentRecord } from '@nodepool/zk-protocol';
 import type { PlannedRequest, PoolView, Reason, RuleName } from './types.js';
 
-/** Text of the requestor of standby nodes; such requests are declined, not paused, when nothing is free. */
+/** The requestor of standby nodes. Such requests are declined, not paused, if there is no capacity. */
 export const MIN_READY_REQUESTOR = 'NodePool:min-ready';
 
 /** Makes a {@link Reason}. */
@@ -9,7 +9,7 @@ export function reason(rule: RuleName, text: string, remedy: string, details: Re
   return { rule, text, remedy, details };
 }
 
-/** Registered pools that have every wanted label and have not declined the request. */
+/** Registered pools that have all labels of the request and have not declined it. */
 export function findCandidates(request: PlannedRequest, view: PoolView): PoolComponentRecord[] {
   return view.registered.filter(
     (pool) =>
@@ -17,12 +17,12 @@ export function findCandidates(request: PlannedRequest, view: PoolView): PoolCom
   );
 }
 
-/** The pool is of the original, or of a version as old: it knows nothing of steering, and may never take a request. */
+/** Whether the pool belongs to the original Nodepool or a version as old: it does not steer, and may never take a request. */
 export function isOriginal({ firstPoolPauseMs }: PoolComponentRecord): boolean {
   return (firstPoolPauseMs ?? null) === null;
 }
 
-/** The pool has every label that the request wants. */
+/** Whether the pool has all labels of the request. */
 export function coversAll(pool: PoolComponentRecord, request: Pick<PlannedRequest, 'labels'>): boolean {
   return request.labels.every((label) => pool.supportedLabels.includes(label));
 }

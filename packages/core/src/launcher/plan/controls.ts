@@ -3,36 +3,36 @@ import type { PoolConfig } from '../../contract/provider-config.js';
 import { reason } from './candidates.js';
 import type { PlannedRequest, PoolView, Reason, Verdict } from './types.js';
 
-/** Where a pool is, as far as orders of operators concern it. */
+/** A pool, as far as operators' orders concern it. */
 export type ControlledPool = Pick<PoolView, 'provider' | 'controls'> & {
   readonly pool: Pick<PoolConfig, 'name' | 'labels'>;
 };
 
-/** Whether an order is about the pool as a whole: it, or its provider. */
+/** Whether an order names the pool or its provider. */
 export function isAboutPool({ kind, name }: ControlRecord, { provider, pool }: ControlledPool): boolean {
   return (kind === 'provider' && name === provider) || (kind === 'pool' && name === `${provider}/${pool.name}`);
 }
 
-/** Whether an order is about nodes of this label in the pool: it, its image, the pool or the provider. */
+/** Whether an order concerns nodes of this label in the pool: it names the label, its image, the pool or the provider. */
 export function isAboutLabel(control: ControlRecord, label: string, view: ControlledPool): boolean {
   if (isAboutPool(control, view)) return true;
   if (control.kind === 'label') return control.name === label;
   return control.kind === 'image' && view.pool.labels.get(label)?.diskimage === control.name;
 }
 
-/** Nothing is accepted or launched in the pool, whatever the label. */
+/** Whether an order stops the whole pool. */
 export function isPoolPaused(view: ControlledPool): boolean {
   return (view.controls ?? []).some((control) => control.mode !== 'limit' && isAboutPool(control, view));
 }
 
-/** How many nodes operators allow the pool and its provider; `Infinity` without such an order. */
+/** The number of nodes that operators allow the pool and its provider; `Infinity` without such an order. */
 export function ceilingsOf(view: ControlledPool): { readonly provider: number; readonly pool: number } {
   const least = (kind: ControlRecord['kind']) =>
     Math.min(...limitsOf(view).flatMap((control) => (control.kind === kind ? [control.limit ?? 0] : [])), Infinity);
   return { provider: least('provider'), pool: least('pool') };
 }
 
-/** The order that keeps a pool from having more nodes; `undefined` without one. */
+/** The order that limits the nodes of the pool or the provider, in words; `undefined` without one. */
 export function describeCeiling(view: ControlledPool, kind: 'provider' | 'pool'): string | undefined {
   const control = limitsOf(view).find((each) => each.kind === kind);
   return control && describeControl(control);
@@ -42,7 +42,7 @@ function limitsOf(view: ControlledPool): ControlRecord[] {
   return (view.controls ?? []).filter((control) => control.mode === 'limit' && isAboutPool(control, view));
 }
 
-/** Whether an operator keeps the pool from taking the request: for a time, so it is left in the queue, not declined. */
+/** Whether an operator keeps the pool from taking the request. As orders end, the request is deferred, not declined. */
 export function judgeControls(request: Pick<PlannedRequest, 'labels'>, view: PoolView): Verdict | undefined {
   if (view.controls === undefined || view.controls.length === 0) return undefined;
   const found = findPause(request, view) ?? findTooMany(request, view);

@@ -7,26 +7,25 @@ import type { PoolView, Reason, Verdict } from './types.js';
 
 /** What a pool does with a request, and why. */
 export interface PoolFinding {
-  /** `handling`: under way, even if it waits for capacity; the others as in a verdict. */
+  /** `handling`: the pool works on it, even if it waits for capacity; the others as in a verdict. */
   readonly action: Verdict['action'] | 'handling';
   readonly reason: Reason;
-  /** Requests that the pool looks at before this one; `undefined` when it is not in the pool's queue. */
+  /** Number of requests ahead of this one; `undefined` if it is not in the pool's queue. */
   readonly position: number | undefined;
 }
 
-/** What a pool has at hand when it is asked. */
+/** The state of a pool that an explanation is based on. */
 export interface PoolState {
   readonly view: PoolView;
-  /** Put back as it was. */
   readonly queue: RequestQueue;
   /** Accepted requests that wait for capacity. */
   readonly paused: readonly PausedRequest[];
-  /** Whether this pool works on the request. */
+  /** Whether the pool works on the request. */
   readonly handled: 'no' | 'collecting' | 'paused';
 }
 
 /**
- * Judges one request, waiting or hypothetical, the way a planning pass does. Changes nothing; costs a planning pass,
+ * Judges one request, waiting or hypothetical, as a planning pass does. Leaves the queue as it was. Costs one planning pass,
  * however many requests wait.
  */
 export function explainInPool(request: RequestRecord, state: PoolState): PoolFinding {

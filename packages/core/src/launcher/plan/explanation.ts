@@ -13,18 +13,18 @@ export interface PoolExplanation {
   readonly provider: string;
   readonly pool: string;
   readonly launcherId: string;
-  /** `false`: the pool belongs to another launcher, so only what the registry and the request say is known. */
+  /** `false`: the pool belongs to another launcher, so only its registry entry and the request are known. */
   readonly own: boolean;
-  /** `handling` is under way · `foreign` another launcher decides · the others as in a plan's verdict. */
+  /** `handling` the pool works on it · `foreign` another launcher decides · the others as in a plan's verdict. */
   readonly action: 'accept' | 'wait' | 'yield' | 'defer' | 'decline' | 'skip' | 'handling' | 'foreign';
   readonly rule: RuleName | undefined;
   readonly text: string;
   /** What would have to change. */
   readonly remedy: string;
   readonly details: Reason['details'];
-  /** Requests that this pool looks at before this one; `undefined` when it is not in the pool's queue. */
+  /** Number of requests ahead of this one; `undefined` if it is not in the pool's queue. */
   readonly position: number | undefined;
-  /** What keeps the provider from having more nodes of the labels right now, e.g. a host that does not answer. */
+  /** Why the provider cannot have more nodes of the labels at the moment, e.g. a host that does not answer. */
   readonly hindrances: readonly string[];
 }
 
@@ -35,17 +35,17 @@ export interface LaunchExplanation {
   readonly pool: string | null;
   readonly labels: readonly string[];
   readonly state: string;
-  /** Since it is in this state. */
+  /** Time in this state. */
   readonly ageMs: number;
-  /** Why the last attempt failed, and when the next one begins; `null` when none has. */
+  /** Why the last attempt failed, and when the next one starts; `null` if none has failed. */
   readonly error: string | null;
-  /** That it is made from a build of an image that is being tried out; `null`: it is not, or not known. */
+  /** A note if it is made from a build of an image that is on trial; `null` if not, or not known. */
   readonly trial: string | null;
 }
 
 /** Why a request is where it is. */
 export interface RequestExplanation {
-  /** `undefined` for labels that have not been asked for. */
+  /** `undefined` for a hypothetical request. */
   readonly requestId: string | undefined;
   readonly state: string;
   readonly labels: readonly string[];
@@ -64,7 +64,7 @@ function explainOwn(pool: PoolExplanation, nowMs: number): PoolExplanation {
   return { ...pool, text: withTimesFromNow(pool.text, nowMs) };
 }
 
-/** What can be said about a pool of another launcher. */
+/** Explains a pool of another launcher by its registry entry. */
 function explainForeign(pool: PoolComponentRecord, request: RequestRecord): PoolExplanation {
   const base = {
     provider: pool.providerName,
@@ -89,10 +89,10 @@ function explainForeign(pool: PoolComponentRecord, request: RequestRecord): Pool
   return { ...base, action: 'foreign', text, remedy: 'ask its launcher', details: { paused: pool.paused } };
 }
 
-/** A request by id, or labels that no request has asked for yet. */
+/** A request by id, or the labels of a hypothetical request. */
 export type ExplainSubject = { readonly requestId: string } | { readonly labels: readonly string[] };
 
-/** Who can say something about a request. */
+/** The sources of an explanation. */
 export interface ExplainSources {
   readonly requests: { get(id: string): RequestRecord | undefined };
   readonly workers: readonly { readonly launcherId: string; explain(request: RequestRecord): PoolExplanation }[];
@@ -100,7 +100,7 @@ export interface ExplainSources {
   readonly registered: readonly PoolComponentRecord[];
   /** Nodes allocated to a request. */
   nodesOf(requestId: string): readonly NodeRecord[];
-  /** What is being tried out with a node. Missing: nothing is known of images. */
+  /** A note on the trial of a node's image. Optional; omit if images are not known. */
   readonly trialOf?: (node: NodeRecord) => string | undefined;
   readonly nowMs: number;
 }
@@ -118,11 +118,11 @@ function explainLaunch(node: NodeRecord, { nowMs, trialOf }: ExplainSources): La
   return { nodeId: id, provider, pool, labels, state, ageMs: nowMs - node.stateTimeMs, error, trial };
 }
 
-/** Comes after every real request of Zuul's ordinary priority. */
+/** Sorts after every real request of Zuul's ordinary priority. */
 const HYPOTHETICAL_ID = '200-9999999999' as RequestId;
 
 /**
- * Asks the workers about a request; of pools they do not work for is told what the registry shows.
+ * Explains a request by the plans of the workers' pools and the registry entries of other pools.
  * @returns `undefined` for an unknown request id
  */
 export function explainRequest(subject: ExplainSubject, sources: ExplainSources): RequestExplanation | undefined {

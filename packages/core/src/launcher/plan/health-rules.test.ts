@@ -144,7 +144,7 @@ describe('a standby node that is asked for to probe a provider', () => {
     expect(verdict).toMatchObject({ action: 'skip', reason: { rule: 'provider-failing' } });
   });
 
-  it('is left alone while another probe is under way', () => {
+  it('is skipped while another probe is in progress', () => {
     const steering = due();
     begin(steering, 'small');
 

@@ -7,22 +7,22 @@ import type { PlannedRequest, PoolView, Reason, Verdict } from './types.js';
 
 /**
  * A pool of another provider that could serve the request: registered, not paused, not known to fail. Pools of the original
- * are left out: they do not tell when they take nothing, and fail the requests that they decline last.
- * @returns `undefined` when there is none, so that this provider has to try
+ * Nodepool do not count: they do not publish when they take nothing, and they fail a request that they decline last.
+ * @returns `undefined` if there is none, so that this provider has to try
  */
 export function findAlternative(request: PlannedRequest, view: PoolView): PoolComponentRecord | undefined {
   return findOthers(request, view).find((pool) => !pool.health && !isOriginal(pool));
 }
 
 /**
- * The pool that a request goes to after a launch failed here, before all attempts have been made. While a pool of the
- * original is registered there is none: it would write the request without the note that this pool may have it again.
+ * The pool that a request is handed over to after a failed launch, before all attempts have been made. While a pool of the
+ * original Nodepool is registered there is none: it would write the request without the note that this pool may have it back.
  */
 export function findSuccessor(request: PlannedRequest, view: PoolView): PoolComponentRecord | undefined {
   return hasOriginals(view) ? undefined : findAlternative(request, view);
 }
 
-/** One of our pools may have an entry in the old registry as well, which tells nothing of steering. */
+/** Whether pools of the original are registered. Our pools may have an entry in the old registry too, without steering. */
 function hasOriginals({ registered }: PoolView): boolean {
   const ours = new Set(registered.filter((pool) => !isOriginal(pool)).map(({ launcherId }) => launcherId));
   return registered.some(({ launcherId }) => !ours.has(launcherId));
@@ -34,7 +34,7 @@ function findOthers(request: PlannedRequest, view: PoolView): PoolComponentRecor
   );
 }
 
-/** Whether the request is for a node of one provider, to find out whether it works again. It is for no other provider. */
+/** Whether the request is a probe: for a node of one provider, to find out whether it works again. */
 export function isProbe<T extends Pick<PlannedRequest, 'requestor' | 'provider'>>(
   request: T,
 ): request is T & { readonly provider: string } {
@@ -42,9 +42,9 @@ export function isProbe<T extends Pick<PlannedRequest, 'requestor' | 'provider'>
 }
 
 /**
- * Chooses the labels of which a provider launches a probe: each one that fails; of a provider that fails itself one alone,
- * if possible one that is kept on standby; of a slow provider only such a one, as requests find out as well.
- * @param due - labels of the provider for whose nodes it is time, in the order of the configuration
+ * Chooses the labels for which a provider launches probes: each failing label; if the provider itself fails, one label,
+ * preferably one with standby nodes; if it is slow, only a label with standby nodes, as requests show the speed as well.
+ * @param due - labels of the provider for which a probe is due, in the order of the configuration
  */
 export function chooseProbes(
   due: readonly Pick<LabelConfig, 'name' | 'minReady'>[],
@@ -55,7 +55,7 @@ export function chooseProbes(
   return due.filter((label) => label === standby || steering.isFailing(label.name)).map(({ name }) => name);
 }
 
-/** Skips a probe while none is due for this launcher: other launchers of the provider may have asked for it. */
+/** Skips a probe that is not due for this launcher: another launcher of the provider may have requested it. */
 export function judgeProbe(request: PlannedRequest, { steering, provider }: PoolView): Verdict | undefined {
   if (!isProbe(request) || (steering?.isProbeDue(request.labels) ?? false)) return undefined;
   const text = `it is a probe of provider "${provider}", which needs none at the moment`;
@@ -66,9 +66,9 @@ export function judgeProbe(request: PlannedRequest, { steering, provider }: Pool
 }
 
 /**
- * Defers a request while the provider fails and another pool can serve it; probes and requests for its ready nodes pass.
- * A pool of the original gets a short time to take the request. A provider that the request names always tries, as no
- * other pool takes that request. A provider without an alternative tries too, except for standby nodes: no job waits for
+ * Defers a request while the provider fails and another pool can serve it. Probes and requests for its ready nodes pass. A
+ * pool of the original Nodepool gets a short time to take the request. A provider that the request names always tries, as no
+ * other pool takes that request. Without an alternative the provider tries too, except for standby nodes: no job waits for
  * them, and the next probe launches them.
  */
 export function judgeHealth(request: PlannedRequest, view: PoolView): Verdict | undefined {
@@ -106,7 +106,7 @@ function hasReadyNodes({ labels }: PlannedRequest, view: PoolView): boolean {
   });
 }
 
-/** A request is left for a moment to one of the pools that could serve it, so that not all of them try. */
+/** Leaves a request for a moment to the first of the pools that could serve it, so that not all of them try. */
 export function judgeFirst(request: PlannedRequest, view: PoolView): Verdict | undefined {
   const first = view.leftTo?.(request);
   if (!first) return undefined;

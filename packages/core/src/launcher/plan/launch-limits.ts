@@ -62,7 +62,7 @@ export class LaunchLimits {
 
   get #inProgress(): string {
     const { activeLaunches, provider } = this.#view;
-    return `provider "${provider}" has ${activeLaunches} ${activeLaunches === 1 ? 'launch' : 'launches'} under way`;
+    return `provider "${provider}" has ${activeLaunches} ${activeLaunches === 1 ? 'launch' : 'launches'} in progress`;
   }
 
   #tooMany(): Reason {
@@ -82,8 +82,8 @@ export class LaunchLimits {
     const why = steering?.report().ramp.why;
     return reason(
       'launch-ramp',
-      `${this.#inProgress}, and ${this.#rampLimit} at once are thought right${why === undefined ? '' : `: ${why}`}`,
-      'a launch of the provider ends; while launches take their usual time more are begun at once',
+      `${this.#inProgress}, the launch ramp allows ${this.#rampLimit} at once${why === undefined ? '' : `: ${why}`}`,
+      'a launch of the provider ends; the limit rises while launches take their usual time',
       { active: activeLaunches, limit: this.#rampLimit },
     );
   }

@@ -3,21 +3,21 @@ import type { Config } from '../../contract/config.js';
 import type { PoolView } from './types.js';
 
 /**
- * What becomes of a node.
- * - `keep` it stays as it is
- * - `deallocate` it is ready, and the request it was kept for does not want it any more: any request may have it
- * - `hold` its use is over, and an operator has ordered to hold it then
- * - `delete` its use is over: what is behind the record goes, then the record
+ * What to do with a node.
+ * - `keep` nothing
+ * - `deallocate` make a ready node free, as the request that it is allocated to does not need it any more
+ * - `hold` hold it after its use, as an operator has ordered
+ * - `delete` its use is over: delete the resource behind the record, then the record
  */
 export type NodeVerdict = 'keep' | 'deallocate' | 'hold' | 'delete';
 
-/** What is known of an unlocked node besides its record. */
+/** Facts about an unlocked node beside its record. */
 export interface NodeFacts {
-  /** The request that `allocated_to` names; `undefined` when it is gone. */
+  /** The request that `allocated_to` names; `undefined` if it is gone. */
   readonly request: Pick<RequestRecord, 'state'> | undefined;
-  /** How long this process has known that the record is in state `init` and wanted by no request; clocks of others differ. */
+  /** How long this process, by its own clock, has seen the record in state `init` and needed by no request. */
   readonly unwantedForMs: number;
-  /** The pool that made the record has left the registry. */
+  /** The pool that created the record has left the registry. */
   readonly hasLauncherLeft: boolean;
   /** An operator has ordered to hold it after its use. */
   readonly isHoldOrdered: boolean;
@@ -25,32 +25,32 @@ export interface NodeFacts {
   readonly isOurs: boolean;
 }
 
-/** A record in state `init` that no launcher has locked for this long, and no request wants, is garbage. */
+/** A record in state `init` that no launcher has locked for this long, and no request needs, is garbage. */
 export const NEVER_LOCKED_MS = 60_000;
 
-/** States of a node that was used, before it is deleted. */
+/** States of a node after its use. */
 const AFTER_USE: ReadonlySet<string> = new Set(['in-use', 'used']);
 
 /** Decides whether an unlocked node stays, is deallocated, or is deleted. A locked node always stays. */
 export function judgeNode(node: NodeRecord, facts: NodeFacts): NodeVerdict {
-  // a record without a provider has nothing behind it; it is removed once it is marked `deleted`
+  // a record without a provider has no resource; it is removed once it is marked `deleted`
   const isOurs = node.provider === null ? node.state === 'deleted' : facts.isOurs;
   if (!isOurs) return 'keep';
   if (AFTER_USE.has(node.state) && facts.isHoldOrdered) return 'hold';
   if (UNLOCKED_GARBAGE_STATES.has(node.state)) return 'delete';
   if (!isUnwanted(node, facts.request)) return 'keep';
   if (node.state === 'ready') return 'deallocate';
-  // the launcher died before it could lock the record; a living one needs a moment for that, not a minute
+  // its launcher died before it locked the record; a living one needs a moment for that, not a minute
   const wasNeverLocked = facts.hasLauncherLeft || facts.unwantedForMs > NEVER_LOCKED_MS;
   return node.state === 'init' && wasNeverLocked ? 'delete' : 'keep';
 }
 
-/** Whether the node is kept for a request that does not want it. @param request - that `allocated_to` names */
+/** Whether the node is allocated to a request that does not need it. @param request - that `allocated_to` names */
 export function isUnwanted(node: NodeRecord, request: Pick<RequestRecord, 'state'> | undefined): boolean {
   return node.allocatedTo !== null && !holdsNodes(request);
 }
 
-/** Whether nodes allocated to the request belong to it: not once it is gone, back in the queue, or refused by all pools. */
+/** Whether a request keeps its nodes: not once it is gone, back in the queue, or failed. */
 export function holdsNodes(request: Pick<RequestRecord, 'state'> | undefined): boolean {
   return request !== undefined && request.state !== 'requested' && request.state !== 'failed';
 }
@@ -63,7 +63,7 @@ export interface AgeLimit {
 
 /**
  * How long a node may stay in its state: a free one for the shortest `max-ready-age` of its labels, a held one for
- * `max-hold-age` or its own `hold_expiration`, whichever is shorter. `undefined`: as long as it likes.
+ * `max-hold-age` or its own `hold_expiration`, whichever is shorter. `undefined`: no limit.
  */
 export function ageLimitOf(
   node: NodeRecord,
@@ -87,16 +87,16 @@ function shorter(known: AgeLimit | undefined, key: AgeLimit['key'], ms: number |
 export interface StandbyCounts {
   /** Free nodes, also those locked at the moment. */
   readonly free: number;
-  /** Nodes that some launcher has asked for and that are not ready yet. */
+  /** Nodes that a launcher has requested and that are not ready yet. */
   readonly asked: number;
 }
 
-/** How many standby nodes of a label are missing and to be asked for. */
+/** The number of standby nodes of a label to request. */
 export function planStandby(minReady: number, { free, asked }: StandbyCounts): number {
   return Math.max(0, minReady - free - asked);
 }
 
-/** Whether a pool makes standby nodes of a label; its image and its quota may still say no. */
+/** Whether a pool launches standby nodes of a label, regardless of image and quota. */
 export function keepsStandby(
   { launches, maxConcurrency, pool }: Pick<PoolView, 'launches' | 'maxConcurrency' | 'pool'>,
   label: string,

@@ -103,7 +103,7 @@ describe('launches at once, as far as earlier ones have shown', () => {
     expect(waiting[0]?.reason).toMatchObject({ rule: 'launch-ramp', details: { active: 4, limit: 5 } });
   });
 
-  it('let a request that needs more than that begin when none is under way, alone', () => {
+  it('let a request that needs more than that begin when none is in progress, alone', () => {
     const large = request({ labels: Array<string>(8).fill('small') });
 
     expect(plan(cloud({ activeLaunches: 1, launchLimit: 5 }), large, request()).accept).toEqual([]);

@@ -1,6 +1,6 @@
 import { compareRequests, type RequestRecord } from '@nodepool/zk-protocol';
 
-/** Waiting requests that want the same and differ only in their place; when the first cannot be served, none can. */
+/** Waiting requests that ask for the same and differ only in order: if the first cannot be served, none can. */
 export interface RequestGroup {
   readonly key: string;
   /** In handling order. */
@@ -8,14 +8,14 @@ export interface RequestGroup {
 }
 
 /**
- * The requests waiting for one pool, in handling order and grouped by what they want, so that a planning pass looks at
- * one request of each group instead of at all of them.
+ * The waiting requests of one pool, in handling order and grouped by what they ask for, so that a planning pass examines one
+ * request of each group instead of all.
  */
 export class RequestQueue {
   readonly #groups = new Map<string, { key: string; requests: RequestRecord[] }>();
   readonly #groupOf = new Map<string, { group: { key: string; requests: RequestRecord[] }; request: RequestRecord }>();
 
-  /** How many waiting requests ask for each label. */
+  /** Number of waiting requests by label. */
   readonly #byLabel = new Map<string, number>();
 
   get size(): number {
@@ -26,7 +26,7 @@ export class RequestQueue {
     return this.#groupOf.has(id);
   }
 
-  /** Key of the group a waiting request is in. */
+  /** Key of a waiting request's group. */
   groupOf(id: string): string | undefined {
     return this.#groupOf.get(id)?.group.key;
   }
@@ -35,7 +35,7 @@ export class RequestQueue {
     return this.#groups.values();
   }
 
-  /** How many waiting requests ask for the label. */
+  /** Number of waiting requests with the label. */
   countOf(label: string): number {
     return this.#byLabel.get(label) ?? 0;
   }
@@ -44,7 +44,7 @@ export class RequestQueue {
     for (const group of this.#groups.values()) yield* group.requests;
   }
 
-  /** Adds a request or moves it to the place its changed record asks for. @returns true when it heads its group */
+  /** Adds a request, or moves it after its record has changed. @returns whether it is the first of its group */
   put(request: RequestRecord): boolean {
     this.remove(request.id);
     const key = groupKey(request);
@@ -57,7 +57,7 @@ export class RequestQueue {
     return index === 0;
   }
 
-  /** @returns true when the request was waiting here and headed its group */
+  /** @returns whether the request was the first of its group */
   remove(id: string): boolean {
     const entry = this.#groupOf.get(id);
     if (!entry) return false;
@@ -76,7 +76,7 @@ export class RequestQueue {
     this.#byLabel.clear();
   }
 
-  /** How many waiting requests come before this one. Costs a search per group. */
+  /** Number of waiting requests ahead of this one. Costs a search per group. */
   countAhead(request: RequestRecord): number {
     let count = 0;
     for (const group of this.#groups.values()) count += this.#placeOf(group.requests, request);

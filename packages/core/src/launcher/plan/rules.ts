@@ -8,8 +8,8 @@ import type { PlannedRequest, PoolView, Reason, Verdict } from './types.js';
 export { coversAll, findCandidates, MIN_READY_REQUESTOR, reason };
 
 /**
- * Rules that do not depend on what is free at the moment: whether the request is this pool's business at all.
- * @returns `undefined` when the request belongs into this pool's queue
+ * The rules that do not depend on free capacity: whether the pool queues the request at all.
+ * @returns `undefined` if the request belongs in this pool's queue
  */
 export function judgeStanding(request: PlannedRequest, view: PoolView): Verdict | undefined {
   if (view.stopping) {
@@ -37,7 +37,7 @@ export function judgeStanding(request: PlannedRequest, view: PoolView): Verdict 
 
 type Candidates = ReturnType<typeof findCandidates>;
 
-/** Zero is no limit to wait for: another pool may have the request. */
+/** Defers requests while `max-concurrency` is 0, as waiting would not help. */
 function judgeOpen({ maxConcurrency, provider }: PoolView): Verdict | undefined {
   if (maxConcurrency !== 0) return undefined;
   return {
@@ -81,7 +81,7 @@ function judgePreferred(request: PlannedRequest, view: PoolView, candidates: Can
 }
 
 function judgePriority(request: PlannedRequest, view: PoolView, candidates: Candidates): Verdict | undefined {
-  // All others yield to the preferred provider: were it to yield to them in turn, no pool would ever take the request.
+  // all others yield to the preferred provider; if it yielded to them, no pool would take the request
   const isPreferred = request.provider === view.provider;
   const better = candidates.find(
     (pool) => pool.priority < view.priority && !pool.paused && (!isPreferred || pool.providerName === view.provider),
@@ -113,9 +113,8 @@ function judgeLabels(request: PlannedRequest, view: PoolView, candidates: Candid
 }
 
 /**
- * Whether a request for which there is no capacity here is better left in the queue, because another pool may have
- * some: one of the same priority that does not wait for capacity itself. Pools of a lower priority only begin when this
- * one has paused, so where there are any, it has to.
+ * Whether to leave a request without capacity here in the queue, because another pool of the same priority may have some. If
+ * there are pools of lower priority this one has to accept it and pause, as they only start then.
  */
 export function mayHaveCapacityElsewhere(request: PlannedRequest, view: PoolView): boolean {
   const others = findCandidates(request, view).filter((pool) => pool.launcherId !== view.launcherId);
@@ -125,7 +124,7 @@ export function mayHaveCapacityElsewhere(request: PlannedRequest, view: PoolView
   );
 }
 
-/** Why this pool can never serve the request, first reason found; `undefined` when it could. */
+/** The first reason why this pool can never serve the request; `undefined` if it could. */
 export function judgeDecline(request: PlannedRequest, view: PoolView): Verdict | undefined {
   const found =
     findPoolDisabled(view) ??
@@ -171,7 +170,7 @@ function findImagesUnavailable(request: PlannedRequest, view: PoolView): Reason 
   return lacking.length === 0 ? undefined : imagesUnavailable(lacking);
 }
 
-/** Why a request is declined for which there are no images. */
+/** The reason for declining a request whose images are not available. */
 export function imagesUnavailable(labels: readonly string[]): Reason {
   return reason('images-unavailable', 'images are not available', 'build or upload the image of the label', { labels });
 }
@@ -229,7 +228,7 @@ function missingLabels(request: PlannedRequest, view: PoolView): string[] {
   return unique(request.labels.filter((label) => !view.pool.labels.has(label)));
 }
 
-/** How often a label stands in a list. */
+/** Number of occurrences of a label in a list. */
 export function countOf(labels: readonly string[], wanted: string): number {
   let count = 0;
   for (const label of labels) if (label === wanted) count++;

@@ -45,9 +45,9 @@ describe('the next probe', () => {
     );
   });
 
-  it('may be due, or under way', () => {
+  it('may be due, or in progress', () => {
     expect(timeToProbe(60_000, 60_000)).toBe('next probe now');
-    expect(timeToProbe(undefined, 0)).toBe('a probe is under way');
-    expect(withTimesFromNow('a probe is under way: no capacity', 0)).toBe('a probe is under way: no capacity');
+    expect(timeToProbe(undefined, 0)).toBe('a probe is in progress');
+    expect(withTimesFromNow('a probe is in progress: no capacity', 0)).toBe('a probe is in progress: no capacity');
   });
 });

@@ -1,6 +1,6 @@
 import { didYouMean } from '../../text/suggest.js';
 
-/** Lists up to this long are shown as they are. */
+/** Lists of up to this length are shown as they are. */
 const FEW = 4;
 
 /**
@@ -14,12 +14,12 @@ export function labelsToText(labels: readonly string[], separator = ', '): strin
   return [...counts].map(([label, count]) => (count === 1 ? label : `${count} x ${label}`)).join(separator);
 }
 
-/** How many names a text lists. */
+/** Number of names that a text lists. */
 const NAMED = 8;
 
 /**
- * What labels there are instead of those that no pool has: `; no pool has "smal", did you mean "small"? Labels: big, small`.
- * @returns nothing when all of them exist in some pool
+ * Hints for labels that no pool has: `; no pool has "smal", did you mean "small"? Labels: big, small`.
+ * @returns an empty text if a pool has each of them
  */
 export function unknownLabelsText(labels: readonly string[], known: ReadonlySet<string>): string {
   const unknown = labels.filter((label) => !known.has(label));
@@ -38,24 +38,24 @@ export function amountText(amount: number, resource: string): string {
 }
 
 const MS_PER_SECOND = 1_000;
-/** As the launch error of a node has it. */
+/** The wording in the launch error of a node. */
 const NEXT_ATTEMPT = /the next one begins at (\d{4}-\S+Z)/;
 const NEXT_PROBE = /next probe at (\S+Z)/;
 const LAST_FAILURE = /the last at (\S+Z)/;
 
-/** When a provider that fails is tried again; it stays true, so that a verdict may say it. */
+/** When a failing provider is probed next, as an absolute time, for verdicts that are stored. */
 export function probeTime(nextProbeMs: number | undefined): string {
-  return nextProbeMs === undefined ? 'a probe is under way' : `next probe at ${new Date(nextProbeMs).toISOString()}`;
+  return nextProbeMs === undefined ? 'a probe is in progress' : `next probe at ${new Date(nextProbeMs).toISOString()}`;
 }
 
-/** How long it is until a provider that fails is tried again. */
+/** The time until a failing provider is probed next. */
 export function timeToProbe(nextProbeMs: number | undefined, nowMs: number): string {
   if (nextProbeMs === undefined) return probeTime(nextProbeMs);
   const seconds = Math.ceil((nextProbeMs - nowMs) / MS_PER_SECOND);
   return seconds > 0 ? `next probe in ${seconds} s` : 'next probe now';
 }
 
-/** When a launch failed last; it stays true, so that a verdict may say it. */
+/** When a launch failed last, as an absolute time, for verdicts that are stored. */
 export function failureTime(failedMs: number): string {
   return `the last at ${new Date(failedMs).toISOString()}`;
 }

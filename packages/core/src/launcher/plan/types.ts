@@ -9,7 +9,7 @@ import type {
 import type { PoolConfig } from '../../contract/provider-config.js';
 import type { SteeringView } from '../health/provider-steering.js';
 
-/** Names of the rules, in the order they are applied; the first that matches decides. */
+/** Names of the rules in the order of their application; the first that matches decides. */
 export const RULES = [
   'stopping',
   'not-requested',
@@ -37,7 +37,7 @@ export const RULES = [
 /** Name of a rule. */
 export type RuleName = (typeof RULES)[number];
 
-/** Why a rule matched: a sentence for people, the numbers behind it, and who could change it. */
+/** Why a rule matched: a sentence for people, the numbers behind it, and a remedy. */
 export interface Reason {
   readonly rule: RuleName;
   readonly text: string;
@@ -49,9 +49,9 @@ export interface Reason {
 
 /**
  * - `skip` not for this pool, now or ever (not `requested`, already declined, stopping)
- * - `yield` another pool is preferred and may still take it
+ * - `yield` another pool has precedence and may still take it
  * - `defer` ignored without declining: another pool has the label, or a tenant limit is reached
- * - `wait` for this pool, but what it needs is in use; it keeps its place
+ * - `wait` for this pool, but its nodes or capacity are in use; it keeps its place
  * - `decline` this pool can never serve it
  * - `accept` take it now, with these nodes
  */
@@ -60,106 +60,103 @@ export type Verdict =
   | { readonly action: 'wait'; readonly reason: Reason }
   | { readonly action: 'accept'; readonly reason: Reason; readonly assignment: Assignment };
 
-/** How each wanted label is served, in the order of `request.labels`. */
+/** How each label is served, in the order of `request.labels`. */
 export interface Assignment {
   readonly parts: readonly AssignmentPart[];
-  /** True when every part has a node or may be launched now; false: accepted, waits holding what it got. */
+  /** Whether every part has a node or may be launched now. If not, the request holds its nodes and waits. */
   readonly complete: boolean;
-  /** Zone all new nodes of this request share, once one is chosen. */
+  /** The zone that all new nodes of the request share, once chosen. */
   readonly az: string | null;
 }
 
-/** How one wanted label is served. */
+/** How one label is served. */
 export interface AssignmentPart {
   readonly label: string;
-  /** `node`: take this ready one; `launch`: make one; `wait`: nothing free yet. */
+  /** `node`: take this ready node; `launch`: launch one; `wait`: no capacity yet. */
   readonly source: { kind: 'node'; node: NodeRecord } | { kind: 'launch' } | { kind: 'wait' };
 }
 
-/** Resources kept for an accepted request that waits for them elsewhere. */
+/** Resources reserved for a request that waits for them. */
 export interface Reservation {
   readonly request: RequestRecord;
   readonly need: Resources;
-  /** Another launcher serves it from this very pool, so it needs capacity there as well. Default false. */
+  /** Another launcher serves it from the same pool, so it needs capacity of the pool as well. Default false. */
   readonly isInPool?: boolean | undefined;
 }
 
 /** Quota numbers of a pool at one moment. */
 export interface QuotaView {
-  /** Need of one node of the label. */
+  /** Resources of one node of the label. */
   need(label: string): Resources;
-  /** Provider's limits without foreign use; `undefined` while unknown. */
+  /** The provider's limits, net of foreign use; `undefined` while unknown. */
   readonly providerTotal: Resources | undefined;
   readonly providerUsed: Resources;
   readonly poolUsed: Resources;
 }
 
-/** Everything the rules look at for one pool; read-only, cheap to make, no I/O behind it. */
+/** The inputs of the rules for one pool; read-only, without I/O. */
 export interface PoolView {
   readonly launcherId: string;
   readonly provider: string;
   readonly pool: PoolConfig;
   readonly priority: number;
   readonly stopping: boolean;
-  /** The driver makes nodes. */
+  /** The driver launches nodes. */
   readonly launches: boolean;
-  /** The driver's requests are accepted while they wait for capacity. */
+  /** Requests are accepted while they wait for capacity. */
   readonly pausesAtQuota: boolean;
-  /** Provider-wide; `-1` no limit. */
+  /** Of the whole provider; `-1`: no limit. */
   readonly maxConcurrency: number;
   readonly activeLaunches: number;
-  /** Launches of the provider that may be under way at once as far as earlier ones have shown. Missing: no limit. */
+  /** The launch ramp's limit on concurrent launches of the provider. Optional; omit for no limit. */
   readonly launchLimit?: number | undefined;
   readonly errorLabels: ReadonlySet<string>;
-  /** Orders of operators that are in force, about this pool or others. Missing: none. */
+  /** Operators' orders in force, for this pool or others. Optional; omit if there are none. */
   readonly controls?: readonly ControlRecord[];
-  /** Nodes, in all pools, that are there or about to be made and that an order about a label or an image counts. */
+  /** Number of nodes in all pools, including promised ones, that an order about a label or an image counts. */
   countOrdered?(order: ControlSubject): number;
   /** Labels switched off with `min-ready: -1`. */
   readonly disabledLabels: Pick<ReadonlySet<string>, 'has'>;
-  /** Registered pools of all launchers, this one included. */
+  /** Registered pools of all launchers, including this one. */
   readonly registered: readonly PoolComponentRecord[];
-  /** Requests accepted by this pool that wait for capacity, whose place comes first. */
+  /** Whether accepted requests of this pool wait for capacity. */
   readonly paused: boolean;
   labelReady(label: string): boolean;
-  /** Free ready nodes of a label in this pool: first those whose other labels are asked for least, then those idle longest. */
+  /** Free nodes of a label in this pool: first those whose other labels are requested least, then those idle longest. */
   freeNodes(label: string): Iterable<NodeRecord>;
-  /** Whether the driver would have a free node serve the request. Missing: it is not asked. */
+  /** Whether the driver accepts a free node for the request. Optional; omit if it accepts all. */
   acceptsNode?(request: RequestRecord, node: NodeRecord): boolean;
-  /** All free ready nodes of this pool, the one idle longest first. */
+  /** All free nodes of this pool, those idle longest first. */
   idleNodes(): Iterable<NodeRecord>;
   /**
-   * Free nodes of other pools that use the same limits of the provider, idle longest first, at most one for each pool; none
-   * while one of them is being deleted.
+   * Free nodes of other pools that share the limits of the provider, idle longest first, at most one of each pool; none while
+   * a node of these pools is being deleted.
    */
   idleElsewhere?(): Iterable<NodeRecord>;
-  /** A node of this pool is on its way out and will soon free capacity. */
+  /** Whether a node of this pool is being deleted and will soon free capacity. */
   readonly capacityIsComing: boolean;
-  /** What accepted requests of other pools of this provider wait for. */
+  /** Reservations for accepted requests of the provider's other pools and of other launchers. */
   readonly foreignReservations: readonly Reservation[];
-  /**
-   * The first request of each other pool of the provider that waits for capacity of the provider; it gets the capacity
-   * before all behind it.
-   */
+  /** Reservations for the first waiting request of each of the provider's other pools. */
   readonly waitingElsewhere?: readonly Reservation[];
-  /** How many nodes of the label can exist at the most, e.g. configured slots; `undefined`: not limited by label. */
+  /** The maximum number of nodes of the label, e.g. configured slots; `undefined`: not limited by label. */
   labelCapacity(label: string): number | undefined;
-  /** How many nodes of the label the pool has now, free or in use; missing: not known. For pools that launch nothing. */
+  /** Number of nodes of the label in the pool, free or in use. Optional; for pools that launch nothing. */
   presentNodes?(label: string): number;
-  /** Whether the pool can ever have a node for each of the labels at once; missing: not limited in this way. */
+  /** Whether the pool can ever have a node for each of the labels at once. Optional; omit if it always can. */
   canHold?(labels: readonly string[]): boolean;
   readonly quota: QuotaView;
-  /** What launches have shown of the provider; missing: it is not steered around. */
+  /** The health of the provider. Optional; omit if steering is off. */
   readonly steering?: SteeringView | undefined;
-  /** The request has just come, and is left to others for a moment. Missing: none is. */
+  /** Whether the request is new and left to other pools for a moment. Optional; omit if none is. */
   isPausing?(id: RequestRecord['id']): boolean;
-  /** The pool that a waiting request is left to for a moment; missing: none. */
+  /** The pool that a waiting request is left to for a moment. Optional; omit if none is. */
   leftTo?(request: PlannedRequest): PoolComponentRecord | undefined;
   tenantLimit(tenant: string): Resources | undefined;
   tenantUsed(tenant: string): Resources;
 }
 
-/** A waiting request as the plan sees it. */
+/** A waiting request, as far as the plan needs it. */
 export type PlannedRequest = Pick<
   RequestRecord,
   | 'id'

@@ -6,7 +6,7 @@ import { findServingPools, whyHopeless, type Offer } from './servable.js';
 import { planStandbyChanges } from './standby-changes.js';
 import type { ConfigChange, ConfigChangeInput, PartChange, RequestChange } from './types.js';
 
-/** Says what a new configuration would do to the live system. Decides only; nothing is done. */
+/** Computes the effects of a new configuration on the live system. Changes nothing. */
 export function planConfigChange(input: ConfigChangeInput): ConfigChange {
   const { before, after, requests, offerBefore, offerAfter } = input;
   const [labelsBefore, labelsAfter] = [labelsOf(offerBefore.registered), labelsOf(offerAfter.registered)];

@@ -2,7 +2,7 @@ import type { Resources } from '@nodepool/zk-protocol';
 import type { Config } from '../../contract/config.js';
 import type { PoolConfig, ProviderConfig } from '../../contract/provider-config.js';
 
-/** One limit that a new configuration sets differently. */
+/** A limit that a new configuration changes. */
 export interface LimitChange {
   /** E.g. `pool "rack/main" max-servers`. */
   readonly what: string;
@@ -12,7 +12,7 @@ export interface LimitChange {
 
 type Limits = Readonly<Record<string, string>>;
 
-/** Limits of providers, pools, labels and tenants that both configurations have and set differently. */
+/** Changed limits of providers, pools, labels and tenants that both configurations have. */
 export function describeLimitChanges(before: Config, after: Config): LimitChange[] {
   return [
     ...compareAll('provider', before.providers, after.providers, providerLimits),

@@ -7,7 +7,7 @@ import { planExpiry } from './standby-changes.js';
 type NodeChanges = Pick<ConfigChange, 'register' | 'delete' | 'kept'>;
 type Kept = ConfigChange['kept'][number];
 
-/** Nodes a new configuration would make or take away, and those it would leave although nothing makes them any more. */
+/** Nodes that a new configuration would create or delete, and those it would keep although nothing creates them any more. */
 export function planNodeChanges(input: ConfigChangeInput): NodeChanges {
   const { after, nodes } = input;
   const byProvider = groupBy(nodes, (node) => node.provider ?? '');
@@ -60,7 +60,7 @@ const FATE =
   ': those in use are deleted when they are given back; free ones, which serve no request any more, stay until ' +
   'max-ready-age or "nodepool delete"';
 
-/** Nodes of pools that a configuration no longer has, and of labels that its pools no longer have. */
+/** Nodes of pools and labels that a configuration no longer has. */
 function strayNodes(config: ProviderConfig, nodes: readonly NodeRecord[]): Kept[] {
   const ofPool = nodes.filter((node) => node.pool !== null && !config.pools.has(node.pool));
   const ofLabel = nodes.filter((node) => {

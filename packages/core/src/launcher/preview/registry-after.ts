@@ -3,16 +3,16 @@ import type { Config } from '../../contract/config.js';
 
 const DEFAULT_PRIORITY = 100;
 
-/** Stands for a pool that no launcher has registered. */
+/** The id of a pool that no launcher has registered. */
 export function unregisteredId(provider: string, pool: string): LauncherId {
   return `unregistered-PoolWorker.${provider}-${pool}` as LauncherId;
 }
 
 /**
- * The registered pools as they would be once the launchers of a configuration have another one. Pools of launchers with
- * other providers stay as they are.
- * @param before - the configuration in force; `undefined` when not known: then the pools of providers that the new one
- *   names, and all pools when a single host has registered them, are taken to be its own
+ * The registered pools after the launchers of a configuration have got another one. Pools of launchers with other providers
+ * remain unchanged.
+ * @param before - the configuration in force; `undefined` if not known: then pools of providers that the new one names, and
+ *   all pools if only one host has registered any, are considered to be its own
  */
 export function registryAfter(
   before: Config | undefined,

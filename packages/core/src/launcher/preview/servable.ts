@@ -2,7 +2,7 @@ import type { PoolComponentRecord } from '@nodepool/zk-protocol';
 import { judgeDecline, judgeStanding } from '../plan/rules.js';
 import type { PlannedRequest, PoolView } from '../plan/types.js';
 
-/** The pools of a system: views where the configuration is known, registry entries for all. */
+/** The pools of a system: registry entries of all, and views of those whose configuration is known. */
 export interface Offer {
   readonly views: readonly PoolView[];
   readonly registered: readonly PoolComponentRecord[];
@@ -31,14 +31,14 @@ export function whyHopeless(request: PlannedRequest, { views }: Offer): string[]
   return given.length > 0 ? given : ['no pool has its labels'];
 }
 
-/** A pool that yields or defers may still get the request: it can serve it if nothing would make it decline. */
+/** Whether the pool can serve the request sooner or later: it may get a request that it yields or defers now. */
 function canServe(request: PlannedRequest, view: PoolView): boolean {
   const verdict = judgeStanding(request, view);
   if (verdict?.action === 'skip' || verdict?.action === 'decline' || launchesNothing(view)) return false;
   return judgeDecline(request, view) === undefined;
 }
 
-/** A request that waits now found no node: it would wait until a node of the provider is returned. */
+/** Whether the pool launches no nodes, so that a request would wait for a returned node. */
 function launchesNothing({ launches, maxConcurrency }: PoolView): boolean {
   return launches && maxConcurrency === 0;
 }

@@ -2,7 +2,7 @@ import { isFree } from '@nodepool/zk-protocol';
 import { ageLimitOf, keepsStandby, planStandby } from '../plan/nodes.js';
 import type { ConfigChange, ConfigChangeInput } from './types.js';
 
-/** Standby nodes that labels would lack under the new configuration and did not have to have under the old one. */
+/** Standby nodes that would be launched because the new configuration requires more of them. */
 export function planStandbyChanges({
   before,
   after,

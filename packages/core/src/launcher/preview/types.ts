@@ -5,30 +5,30 @@ import type { ProviderConfig } from '../../contract/provider-config.js';
 import type { LimitChange } from './limit-changes.js';
 import type { Offer } from './servable.js';
 
-/** What planConfigChange looks at. */
+/** The input of `planConfigChange`. */
 export interface ConfigChangeInput {
-  /** The configuration in force; `undefined` when not known. */
+  /** The configuration in force; `undefined` if not known. */
   readonly before: Config | undefined;
   readonly after: Config;
   readonly nodes: readonly NodeRecord[];
   readonly requests: readonly RequestRecord[];
   /** Registered pools now. */
   readonly offerBefore: Offer;
-  /** Registered pools as they would be. */
+  /** Registered pools after the change. */
   readonly offerAfter: Offer;
   readonly nowMs: number;
-  /** What the driver says of a provider's nodes; `undefined` when it says nothing. See `Driver.previewChange`. */
+  /** The driver's preview for a provider's nodes; `undefined` if it has none. See `Driver.previewChange`. */
   preview(config: ProviderConfig, nodes: readonly NodeRecord[], all: readonly NodeRecord[]): ChangePreview | undefined;
 }
 
-/** A provider or pool that comes, goes or changes. */
+/** A provider or pool that is added, removed or changed. */
 export interface PartChange {
   /** `provider` or `provider/pool`. */
   readonly name: string;
   readonly change: 'added' | 'removed' | 'changed';
 }
 
-/** What becomes of a waiting request. */
+/** The effect on a waiting request. */
 export interface RequestChange {
   readonly request: string;
   readonly labels: readonly string[];
@@ -36,11 +36,11 @@ export interface RequestChange {
   readonly why: readonly string[];
 }
 
-/** What a new configuration would do to the live system. */
+/** The effects of a new configuration on the live system. */
 export interface ConfigChange {
-  /** Labels that registered pools would offer or would offer no more. */
+  /** Labels that registered pools would gain or lose. */
   readonly labels: { readonly gained: readonly string[]; readonly lost: readonly string[] };
-  /** A changed provider is replaced: the new one starts beside the old one, which ends what it has begun. */
+  /** A changed provider is replaced: the new one starts while the old one finishes its work. */
   readonly providers: readonly PartChange[];
   readonly pools: readonly PartChange[];
   readonly limits: readonly LimitChange[];
@@ -48,7 +48,7 @@ export interface ConfigChange {
   readonly delete: readonly (ChangePreview['delete'][number] & { readonly provider: string })[];
   /** Standby nodes that would be launched because of a new or raised `min-ready`. */
   readonly standby: readonly { readonly label: string; readonly count: number }[];
-  /** Nodes that would be left as they are, although nothing in the new configuration makes such nodes. */
+  /** Nodes that would be kept although nothing in the new configuration creates such nodes. */
   readonly kept: readonly { readonly name: string; readonly count: number; readonly text: string }[];
   readonly waiting: number;
   readonly servable: readonly RequestChange[];

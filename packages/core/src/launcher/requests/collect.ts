@@ -11,10 +11,10 @@ import { releaseNodes } from './release.js';
 import type { RequestWork } from './request.js';
 import type { GivenUp, StepTo } from './stage.js';
 
-/** A node that another launcher was quicker to take, or that did not answer, is left out this long. */
+/** How long a node is avoided that another launcher took first, or that did not answer. */
 const BUSY_NODE_PAUSE_MS = 50;
 
-/** Takes and launches what the request has been given, until it can be brought to an end or waits for capacity. */
+/** Takes and launches the assigned nodes, until the request is complete, cannot be served, or waits for capacity. */
 export async function collect(
   work: RequestWork,
 ): Promise<StepTo<'collecting' | 'paused' | 'fulfilling' | 'giving-up' | 'ended'>> {
@@ -37,7 +37,7 @@ export async function collect(
   return { name: 'collecting' };
 }
 
-/** Nothing is under way. @returns how the work ends now; `undefined`: the request waits for capacity */
+/** Decides how the work ends, once no part is being worked on. @returns `undefined` if the request waits for capacity */
 function chooseEnd(work: RequestWork): GivenUp | 'fulfil' | undefined {
   const { heard, parts, view } = work;
   if (heard.has('gone')) return { kind: 'let-go' };
@@ -59,7 +59,7 @@ function declineAfterFailure(work: RequestWork, { label, error }: Part): GivenUp
   return { kind: 'decline', reason: reason('label-unavailable', text, 'see the launch error', { label }), launchError };
 }
 
-/** Why a request goes to another pool after a launch that failed here; `undefined`: there is none that could serve it. */
+/** Why a request is handed over to another pool after a failed launch; `undefined` if no pool could serve it. */
 function handOverReason({ request, view }: RequestWork, label: string, error: Error): Reason | undefined {
   if (!view.steering || failureKindOf(error) === 'own') return undefined;
   const other = findSuccessor(request, view);
@@ -73,7 +73,7 @@ function handOverReason({ request, view }: RequestWork, label: string, error: Er
   );
 }
 
-/** Takes and launches what has been given to the request since it was accepted. */
+/** Takes and launches nodes that were assigned since the request was accepted. */
 async function takeResumed(work: RequestWork): Promise<void> {
   for (let next = work.resumed.shift(); next; next = work.resumed.shift()) {
     launch(work, next.toLaunch);
@@ -83,7 +83,7 @@ async function takeResumed(work: RequestWork): Promise<void> {
 
 // --- ready nodes ----------------------------------------------------------------------------------------------------
 
-/** Locks and allocates further ready nodes of an accepted request; those that others took are missing again. */
+/** Locks and allocates further ready nodes of an accepted request. Parts whose node another launcher took are missing again. */
 export async function takeNodes(work: RequestWork, parts: readonly Part[]): Promise<void> {
   let rest = [...parts];
   while (rest.length > 0) {
@@ -99,7 +99,7 @@ export async function takeNodes(work: RequestWork, parts: readonly Part[]): Prom
   }
 }
 
-/** Nodes have been locked: the driver checks them. */
+/** Lets the driver check nodes that have been locked. */
 export function holdNodes(work: RequestWork, parts: readonly Part[], entries: ReadonlyMap<NodeId, string>): void {
   const { context, driver } = work;
   for (const part of parts) {
@@ -136,7 +136,7 @@ async function awaitCheck(work: RequestWork, part: Part, answer: boolean | Promi
   work.wake();
 }
 
-/** A node that is of no use goes back. */
+/** Releases a node that cannot serve the request. */
 async function reject(work: RequestWork, part: Part, why: string): Promise<void> {
   const { node, entry } = part;
   if (!node || entry === undefined) return;
@@ -151,7 +151,7 @@ async function reject(work: RequestWork, part: Part, why: string): Promise<void>
   unclaimLater(work, node.id);
 }
 
-/** A node that was to be ours is locked or changed: it is left out for a moment. */
+/** Gives up an assigned node that is locked or has changed, and avoids it for a moment. */
 export function keepAway(work: RequestWork, subject: Subject): void {
   if (subject.kind !== 'node') return;
   const part = work.parts.ofNode(subject.id);

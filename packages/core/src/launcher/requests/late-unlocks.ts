@@ -1,18 +1,18 @@
 import { isZooKeeperError, MultiError, type CancelTimer, type Operation } from '@nodepool/zk-protocol';
 import type { Context } from '../state/context.js';
 
-/** How often locks are given up: each is kept for at least this long, and at most for twice as long. */
+/** The interval between releases: each lock is kept for at least this long, and at most twice as long. */
 const PERIOD_MS = 500;
 const UNLOCKS_PER_TRANSACTION = 100;
 
 /**
  * Keeps the locks of fulfilled requests for a moment. A requestor that changes priorities locks every request that it
- * still takes for unfinished; one that has just been fulfilled would be written by it with a version that is no more. As
- * long as the lock is held, it leaves the request alone. Locks are given up together, so that this costs next to nothing.
+ * considers unfinished, and would write one that has just been fulfilled with an outdated version. While the lock is held it
+ * skips the request. Locks are released in batches, so the cost is negligible.
  */
 export class LateUnlocks {
   readonly #context: Context;
-  /** Lock entries kept since the last time, and those kept since the time before. */
+  /** Lock entries added since the last release; those in `#due` are older. */
   #young: string[] = [];
   #due: string[] = [];
   #epoch = -1;
@@ -22,7 +22,7 @@ export class LateUnlocks {
     this.#context = context;
   }
 
-  /** Gives the lock up in a moment. @param entry - path of our entry in it */
+  /** Releases the lock in a moment. @param entry - path of our entry in it */
   keep(entry: string): void {
     const { zk } = this.#context;
     if (this.#epoch !== zk.sessionEpoch) this.#forget();
@@ -31,7 +31,7 @@ export class LateUnlocks {
     this.#cancel ??= this.#schedule();
   }
 
-  /** Gives all of them up now. Resolves when they are gone. */
+  /** Releases all locks now. Resolves when they are released. */
   async flush(): Promise<void> {
     this.#cancel?.();
     this.#cancel = undefined;
@@ -40,7 +40,7 @@ export class LateUnlocks {
     await this.#unlock(entries, this.#epoch);
   }
 
-  /** The locks go with the session. */
+  /** Forgets all locks: they expire with the session. */
   stop(): void {
     this.#cancel?.();
     this.#forget();
@@ -73,7 +73,7 @@ export class LateUnlocks {
         rest = rest.slice(batch.length);
       } catch (error) {
         if (!isZooKeeperError(error) || error.code === 'ZK_CLOSED') throw error;
-        // it is gone: another process has removed it, or an attempt whose answer was lost
+        // the entry is gone: removed by another process, or by an attempt that was not acknowledged
         if (error instanceof MultiError) rest = rest.filter((_entry, index) => index !== error.failedIndex);
         else await zk.whenConnected();
       }

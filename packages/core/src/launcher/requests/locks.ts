@@ -14,28 +14,28 @@ import {
 import type { Context } from '../state/context.js';
 import { createdPath, isRefusal, nodeIdOf, setNode, Transaction, type RefusalKind } from '../state/transaction.js';
 
-/** What a step of an allocation is about: the request or one of its nodes. */
+/** The subject of an operation in an allocation: the request or one of its nodes. */
 export type Subject = { kind: 'request' } | { kind: 'node'; id: NodeId };
 
 /** Lock entries obtained. */
 export interface Allocation {
-  /** Entry of the request's lock; missing when the request was locked before. */
+  /** Entry of the request's lock; `undefined` if the request was locked before. */
   readonly requestEntry: string | undefined;
   readonly nodeEntries: ReadonlyMap<NodeId, string>;
-  /** The records made, in the order of their drafts. */
+  /** The created records, in the order of their drafts. */
   readonly made: readonly NodeId[];
 }
 
-/** Another launcher was quicker, or a record is not what the mirror showed. Nothing was changed. */
+/** Another launcher was faster, or a record differs from the mirror. Nothing was changed. */
 export interface AllocationConflict {
   readonly conflict: RefusalKind;
   readonly subject: Subject;
 }
 
-/** How many nodes are locked in one transaction; keeps it far below ZooKeeper's size limit. */
+/** The number of nodes locked in one transaction, which keeps it far below ZooKeeper's size limit. */
 export const NODES_PER_TRANSACTION = 100;
 
-/** A transaction, and where in its results the lock entries will be. */
+/** A transaction, and the positions of the lock entries in its results. */
 interface AllocationPlan {
   readonly transaction: Transaction<Subject>;
   readonly requestIndex: number | undefined;
@@ -43,11 +43,11 @@ interface AllocationPlan {
   readonly draftIndexes: readonly number[];
 }
 
-/** What an allocation is to do beside locking nodes. */
+/** What an allocation does beside locking nodes. */
 interface AllocationOptions {
   /** Also lock the request and make it `pending`. */
   readonly acceptRequest: boolean;
-  /** Records to make for it. */
+  /** Node records to create for it. */
   readonly drafts?: readonly NodeRecord[];
 }
 
@@ -58,7 +58,7 @@ const TRIES = 4;
 
 /**
  * Locks nodes and allocates them to a request; with `acceptRequest` also locks the request and makes it `pending`, and with
- * drafts makes these records, all in one transaction.
+ * drafts creates these records, all in one transaction.
  */
 export async function allocate(
   context: Context,
@@ -115,7 +115,7 @@ function buildAllocation(
   return { transaction, requestIndex, nodeIndexes, draftIndexes };
 }
 
-/** Where the lock entries and the new records are, as the results of the transaction say. */
+/** Reads the lock entries and the new records from the results of the transaction. */
 function readAllocation(plan: AllocationPlan, results: CommitResults): Allocation {
   const { requestIndex, nodeIndexes, draftIndexes } = plan;
   const nodeEntries = new Map<NodeId, string>();

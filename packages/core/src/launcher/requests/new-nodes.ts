@@ -9,7 +9,7 @@ import {
 import type { Context } from '../state/context.js';
 import { createdPath, nodeIdOf, setNode, Transaction } from '../state/transaction.js';
 
-/** A node this process has just made and locked, in state `building`. */
+/** A new node that this process has locked, in state `building`. */
 export interface BuildingNode {
   readonly node: NodeRecord;
   readonly entry: string;
@@ -18,8 +18,8 @@ export interface BuildingNode {
 const RECORDS_PER_TRANSACTION = 100;
 
 /**
- * Stores new records (state `init`), then locks each and makes it `building`. `building` without a lock is garbage to
- * every launcher, so it is never visible that way.
+ * Stores new records in state `init`, then locks each and makes it `building`. The lock comes first, because launchers delete
+ * unlocked nodes in state `building`.
  */
 export async function createNodes(context: Context, drafts: readonly NodeRecord[]): Promise<BuildingNode[]> {
   const made: BuildingNode[] = [];

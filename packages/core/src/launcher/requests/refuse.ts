@@ -4,17 +4,16 @@ import type { Context } from '../state/context.js';
 import type { RequestTools } from './request.js';
 import { declinedRequest, refusedRequest, writeUnlockedRequest, type RequestWrite } from './writes.js';
 
-/** Every pool has declined it, and the last one that had not has left the registry: no other launcher will say so. */
+/** Whether every pool has declined the request, because the last one that had not has left the registry. */
 export function isHopeless({ view, registry }: RequestTools, request: RequestRecord): boolean {
   if (request.state !== 'requested' || !request.declinedBy.includes(view.launcherId)) return false;
   return registry.seemsRefusedByAll(request);
 }
 
 /**
- * Declines a request that this process has not accepted; it becomes `failed` when this is the last pool that could have
- * served it.
- * @param why - missing: the pool has declined it before, and so has every other one; it becomes `failed` if that is so
- * @returns `undefined`: it stays as it is after all
+ * Declines a request that this process has not accepted. If no other pool could serve it, it becomes `failed`.
+ * @param why - omit if the pool has declined it before: it becomes `failed` if all other pools have declined it too
+ * @returns `undefined` if nothing was written
  */
 export async function refuse(
   context: Context,

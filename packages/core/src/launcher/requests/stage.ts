@@ -6,20 +6,20 @@ import type { Part } from './request-parts.js';
 export type GivenUp =
   /** @param launchError - stored in the request for its requestor; `null`: nothing is */
   | { readonly kind: 'decline'; readonly reason: Reason; readonly launchError: string | null }
-  /** Nothing to give after all: it is `requested` again. */
+  /** It cannot be served now: it is `requested` again. */
   | { readonly kind: 'put-back'; readonly why: string }
-  /** What it holds frees capacity for another request; it is `requested` again. */
+  /** Its nodes are deleted to free capacity for another request; it is `requested` again. */
   | { readonly kind: 'give-way' }
   /** Its requestor has withdrawn it. */
   | { readonly kind: 'let-go' };
 
 /**
- * Where the work on a request is.
+ * A stage of the work on a request.
  * - `accepting` the request and the first nodes are being locked
  * - `collecting` nodes are being checked and launched
- * - `paused` something is missing, and the request waits for capacity; nodes may be checked and launched meanwhile
- * - `fulfilling` `fulfilled` is being written, together with the last node where its launch waits for that
- * - `giving-up` nothing is under way, and another end is being written
+ * - `paused` the request waits for capacity for missing nodes; others may be checked and launched meanwhile
+ * - `fulfilling` `fulfilled` is being written, together with the last node if its launch waits for that
+ * - `giving-up` another outcome is being written
  */
 export type Stage =
   | { readonly name: 'accepting'; readonly assignment: Assignment }
@@ -28,7 +28,7 @@ export type Stage =
   | { readonly name: 'fulfilling'; readonly last: Part | undefined }
   | { readonly name: 'giving-up'; readonly how: GivenUp };
 
-/** What a stage leads to: another stage, or the end. */
+/** The result of a stage: another stage, or the end. */
 export type Step = Stage | { readonly name: 'ended'; readonly outcome: RequestOutcome };
 
 /** The steps of some names. */

@@ -5,7 +5,7 @@ import { giveUp } from './give-up.js';
 import type { RequestWork } from './request.js';
 import type { Stage, Step, StepTo } from './stage.js';
 
-/** One row of the table: what is done in a stage, and to which steps it may lead. */
+/** One row of the table: the function of a stage, and the steps to which it may lead. */
 interface StageRow<Of extends Stage, Next extends Step['name']> {
   readonly next: readonly Next[];
   run(work: RequestWork, stage: Of): Promise<StepTo<Next>>;
@@ -34,7 +34,7 @@ export const REQUEST_STAGES = {
   'giving-up': row<StepTo<'giving-up'>, 'ended'>(['ended'], giveUp),
 } satisfies Record<Stage['name'], unknown>;
 
-/** Does what a stage asks for. */
+/** Runs a stage. @returns the next step */
 export function runStage(stage: Stage, work: RequestWork): Promise<Step> {
   switch (stage.name) {
     case 'accepting':

@@ -10,13 +10,13 @@ import type { Reason, RuleName } from '../plan/types.js';
 import type { Context } from '../state/context.js';
 import { isRefusal, Transaction } from '../state/transaction.js';
 
-/** The rule of a pool that has left a request to others. */
+/** The rule of a pool that has handed a request over to another one. */
 const HANDED_OVER: RuleName = 'failed-over';
 
-/** How an attempt to write a request under its lock ended. */
+/** The result of writing a request that must not be locked. */
 export type RequestWrite = 'done' | 'busy' | 'changed' | 'gone';
 
-/** The request as declined by one pool: `failed` when that is the last one that could serve it, else `requested` again. */
+/** The request as declined by one pool: `failed` if no other pool could serve it, otherwise `requested`. */
 export function declinedRequest(
   request: RequestRecord,
   launcherId: string,
@@ -41,8 +41,8 @@ export function declinedRequest(
 }
 
 /**
- * A request that every pool has declined: `failed`, unless some only left it to others after a launch that failed. These
- * have it again, with all the attempts they are allowed, because now there are no others.
+ * A request that every pool has declined: `failed`, unless a pool only handed it over after a failed launch. Such pools get it
+ * back, with all their attempts, as there are no others any more.
  */
 export function refusedRequest(request: RequestRecord, nowMs: number): RequestRecord {
   const declinedBy = request.declinedBy.filter((id) => request.declineReasons[id]?.rule !== HANDED_OVER);
@@ -51,8 +51,8 @@ export function refusedRequest(request: RequestRecord, nowMs: number): RequestRe
 }
 
 /**
- * Rewrites a request that this process has not locked: a proof that no other process has, and the write, in one
- * transaction, so that it is never seen locked for nothing.
+ * Writes a request that this process has not locked. The same transaction proves that no other process has locked it, so that
+ * this needs no lock of its own.
  */
 export async function writeUnlockedRequest(context: Context, next: RequestRecord): Promise<RequestWrite> {
   const root = requestLockPath(next.id);
@@ -74,8 +74,8 @@ export async function writeUnlockedRequest(context: Context, next: RequestRecord
 }
 
 /**
- * Operations that are refused while any process holds or waits for a lock, and leave its directory as it was: a process
- * which has made sure that it exists finds it when making the entry in it.
+ * Operations that are refused while any process holds or waits for a lock, and that leave its directory as it was: another
+ * process may be about to create an entry in it.
  */
 export function proveUnlocked(root: string, directoryExists: boolean): Operation[] {
   const remove: Operation = { op: 'delete', path: root };

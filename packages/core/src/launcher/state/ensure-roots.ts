@@ -11,9 +11,9 @@ import {
 const ROOTS = [NODES_ROOT, REQUESTS_ROOT, REQUEST_LOCKS_ROOT, COMPONENTS_ROOT, LEGACY_LAUNCHERS_ROOT];
 
 /**
- * Makes the directories of a launcher, as soon as there is a connection, and again when it breaks meanwhile: a server that is
- * slow for a moment does not end a launcher that starts.
- * @returns the id of the database, which is made with them
+ * Creates the directories of a launcher once there is a connection, and retries after a lost connection, so that a slow server
+ * does not end a launcher that is starting.
+ * @returns the id of the database, which is created with them
  * @throws the reason of the signal
  */
 export function ensureRoots(zk: ZooKeeper, signal: AbortSignal): Promise<string> {

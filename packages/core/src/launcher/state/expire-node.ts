@@ -3,8 +3,8 @@ import type { Context } from './context.js';
 import { isRefusal, removeLockDirectory, setNode, Transaction } from './transaction.js';
 
 /**
- * Marks an unlocked node `deleting`, if it is still as it was seen; the reaper does the rest.
- * @returns false when the node was locked, allocated or changed meanwhile
+ * Marks an unlocked node `deleting` if it has not changed meanwhile; the reaper deletes it.
+ * @returns false if the node was locked, allocated or changed
  */
 export async function expireNode(context: Context, node: NodeRecord, why: string): Promise<boolean> {
   const { committer, mirror, clock, logger } = context;
@@ -18,11 +18,11 @@ export async function expireNode(context: Context, node: NodeRecord, why: string
     logger.debug('Node is in use after all', { nodeId: node.id, change: error.kind });
     return false;
   }
-  logger.info('Node is to be deleted', { nodeId: node.id, provider: node.provider, reason: why });
+  logger.info('Marked node for deletion', { nodeId: node.id, provider: node.provider, reason: why });
   return true;
 }
 
-/** Deletes a node that is in the way, if it still is as it was seen; one that cannot be is named in the log. */
+/** As {@link expireNode}; errors are logged. */
 export async function releaseNode(context: Context, node: NodeRecord, why: string): Promise<void> {
   try {
     await expireNode(context, node, why);
@@ -33,7 +33,7 @@ export async function releaseNode(context: Context, node: NodeRecord, why: strin
 
 /**
  * Deletes a free node of the provider, with the reason as its comment.
- * @returns false when it is not the provider's, or not free
+ * @returns false if it is not the provider's, or not free
  */
 export async function withdrawNode(context: Context, provider: string, id: NodeId, why: string): Promise<boolean> {
   const node = context.mirror.nodes.get(id);

@@ -1,18 +1,18 @@
 import type { NodeId, NodeRecord } from '@nodepool/zk-protocol';
 
-/** A free node, and how many became free before it. */
+/** A free node, with its rank in the order in which nodes became free. */
 interface Entry {
   node: NodeRecord;
   readonly rank: number;
 }
 
-/** Free nodes that have the same labels, the one that became free first in front. */
+/** Free nodes with the same labels, in the order in which they became free. */
 interface LabelSet {
   readonly labels: readonly string[];
   readonly entries: Map<NodeId, Entry>;
 }
 
-/** The free ready nodes of one pool. There may be many nodes, but only few sets of labels. */
+/** The free nodes of one pool. There may be many nodes, but only few sets of labels. */
 export class FreeNodes {
   readonly #sets = new Map<string, LabelSet>();
   readonly #byLabel = new Map<string, Set<LabelSet>>();
@@ -34,9 +34,9 @@ export class FreeNodes {
   }
 
   /**
-   * The nodes of a label. Those come first whose other labels are asked for least, and of those the ones with the fewest
-   * other labels, and then the ones that became free first.
-   * @param asked - how many requests wait for a label
+   * The nodes of a label: first those whose other labels are requested least, then those with the fewest other labels, then
+   * those that became free first.
+   * @param asked - number of requests that wait for a label
    */
   *ofLabel(label: string, asked: (label: string) => number): Generator<NodeRecord> {
     const sets = [...(this.#byLabel.get(label) ?? [])];
@@ -53,14 +53,14 @@ export class FreeNodes {
     }
   }
 
-  /** All nodes, the one that became free first in front. */
+  /** All nodes, in the order in which they became free. */
   all(): Iterable<NodeRecord> {
     return byRank([...this.#sets.values()]);
   }
 
   /**
    * Adds a node or refreshes its record, keeping its place unless its labels changed.
-   * @returns true when it is free for something it was not free for before
+   * @returns whether the node is new, or has other labels than before
    */
   put(node: NodeRecord): boolean {
     const before = this.#all.get(node.id);
@@ -111,7 +111,7 @@ export class FreeNodes {
 
 interface RatedSet {
   readonly set: LabelSet;
-  /** How many requests wait for the other labels of its nodes. */
+  /** Number of requests that wait for the other labels of its nodes. */
   readonly asked: number;
 }
 

@@ -34,12 +34,12 @@ export class ImageMirror implements ImageSource {
     return this.#tree.images;
   }
 
-  /** Changed records that wait to be read (metric `event_queue`). */
+  /** Number of changed records that wait to be read (metric `event_queue`). */
   get eventQueue(): number {
     return this.#tree.eventQueue;
   }
 
-  /** Reads under way (metric `playback_queue`). */
+  /** Number of reads in progress (metric `playback_queue`). */
   get playbackQueue(): number {
     return this.#tree.playbackQueue;
   }

@@ -1,31 +1,31 @@
 import { setMaxListeners } from 'node:events';
 import type { ZooKeeper } from '@nodepool/zk-protocol';
 
-/** How far a launcher is between its start and its end, and whether work may begin. */
+/** The state of a launcher between start and stop, which decides whether work may begin. */
 export class LifeCycle {
   readonly #zk: Pick<ZooKeeper, 'state'>;
   readonly #caches: readonly { readonly ready: boolean }[];
   readonly #stop = new AbortController();
   /** Random id of the database; known once the start has read it. */
   databaseId: string | undefined;
-  /** Every provider that could start has started. */
+  /** The start has ended. */
   isStarted = false;
-  /** Nothing more is accepted. */
+  /** The launcher accepts no more requests. */
   isDraining = false;
 
-  /** @param caches - complete when records can be judged */
+  /** @param caches - must be complete before records can be judged */
   constructor(zk: Pick<ZooKeeper, 'state'>, caches: readonly { readonly ready: boolean }[]) {
     this.#zk = zk;
     this.#caches = caches;
     setMaxListeners(0, this.#stop.signal); // one for each request that is recovered once the connection is back
   }
 
-  /** Work may begin: caches are complete, ZooKeeper answers, and the launcher has not been stopped. */
+  /** Whether work may begin: caches are complete, ZooKeeper is connected, and the launcher has not stopped. */
   get isActive(): boolean {
     return this.#zk.state === 'CONNECTED' && this.#caches.every(({ ready }) => ready) && !this.#stop.signal.aborted;
   }
 
-  /** Standby nodes may be asked for. */
+  /** Whether standby nodes may be requested. */
   get isServing(): boolean {
     return this.isStarted && !this.isDraining && this.isActive;
   }

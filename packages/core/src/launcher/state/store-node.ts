@@ -3,8 +3,8 @@ import { LockLostError } from '../../contract/errors.js';
 import type { Context } from './context.js';
 
 /**
- * Stores changed fields of a node whose lock this process holds. A broken connection is waited out: while the session
- * lives the lock does too, so the write is repeated unless it turns out to have taken effect.
+ * Stores changed fields of a node whose lock this process holds. After a lost connection it repeats the write, unless that has
+ * taken effect: as long as the session lives, so does the lock.
  * @throws {LockLostError} the session ended, the record is gone, or another process wrote it
  */
 export async function storeNode(
@@ -44,7 +44,7 @@ function lockLost(node: NodeRecord, why: string, cause: unknown): LockLostError 
   return new LockLostError(`node ${node.id}: could not store it, ${why}`, { cause });
 }
 
-/** What was written, or what the mirror shows: that may be later, or still be catching up after a lost connection. */
+/** The newer of the written record and the mirror's, which may be behind after a lost connection. */
 export function newerOf(written: NodeRecord, shown: NodeRecord | undefined): NodeRecord {
   return shown && (shown.stat?.mzxid ?? 0n) >= (written.stat?.mzxid ?? 0n) ? shown : written;
 }

@@ -10,8 +10,8 @@ import {
 import { encodeNode, NODE_CREATE_PATH, nodeLockPath, nodePath, type NodeId } from '@nodepool/zk-protocol';
 
 /**
- * Operations that belong together, each with the thing it is about, so that a refusal can be told apart: which node or
- * request was locked, changed or gone.
+ * Operations of one transaction, each with its owner, so that a refusal shows which node or request was locked, changed or
+ * gone.
  */
 export class Transaction<Owner> {
   readonly operations: Operation[] = [];
@@ -28,7 +28,7 @@ export class Transaction<Owner> {
   }
 
   /**
-   * Locks a directory as part of the transaction, without listing it (ADR 0003).
+   * Adds the operations that lock a directory without listing it (ADR 0003).
    * @returns index of the result that names the lock entry
    */
   lock(owner: Owner, root: string, directoryExists: boolean): number {
@@ -36,7 +36,7 @@ export class Transaction<Owner> {
     return this.add(owner, ...ops) + entryIndex;
   }
 
-  /** @throws {Refusal} ZooKeeper refused the transaction as a whole; other errors pass through */
+  /** @throws {Refusal} ZooKeeper refused the transaction; other errors pass through */
   async commit(committer: Committer): Promise<OperationResult[]> {
     try {
       return await committer.commit(this.operations);
@@ -53,7 +53,7 @@ export class Transaction<Owner> {
 /** Why a transaction was refused. */
 export type RefusalKind = 'locked' | 'directory-missing' | 'directory-exists' | 'changed' | 'gone' | 'other';
 
-/** A transaction was refused because of one of its operations; nothing of it took effect. */
+/** Thrown when a transaction was refused because of one of its operations; no operation took effect. */
 export class Refusal<Owner> extends Error {
   readonly kind: RefusalKind;
 
@@ -92,24 +92,24 @@ function isMultiError(error: unknown): error is MultiError {
   return isZooKeeperError(error) && 'failedIndex' in error;
 }
 
-/** Writes a node's body if no other process has written it since it was read. */
+/** Writes a node's record, unless another process has written it since it was read. */
 export function setNode(node: NodeRecord): Operation {
   return { op: 'set', path: nodePath(node.id), data: encodeNode(node), version: node.stat?.version ?? -1 };
 }
 
-/** Removes an empty lock directory; refused while anybody holds or waits for the lock. */
+/** Removes an empty lock directory; refused while a process holds or waits for the lock. */
 export function removeLockDirectory(node: NodeRecord): Operation {
   return { op: 'delete', path: nodeLockPath(node.id) };
 }
 
-/** Path of the lock entry that a transaction made. */
+/** Path of the lock entry that a transaction created. */
 export function createdPath(results: readonly OperationResult[], index: number): string {
   const result = results[index];
   if (result?.op !== 'create') throw new Error(`operation ${index} of the transaction is not a create`);
   return result.path;
 }
 
-/** The node whose record a transaction made. @param path - of the record */
+/** The node whose record a transaction created. @param path - of the record */
 export function nodeIdOf(path: string): NodeId {
   return path.slice(NODE_CREATE_PATH.length) as NodeId;
 }
