@@ -1,3 +1,4 @@
+import { patientClock } from '@nodepool/zk-protocol';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { renameSync } from 'node:fs';
@@ -7,7 +8,6 @@ import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { commandClock } from './command/context.js';
 import { nodepool as runHere, PROGRAM } from '../test/program.js';
 
 /** Each has a line of output: more than a pipe holds, so that the program has to wait for its reader. */
@@ -143,8 +143,8 @@ describe('the program', () => {
   it('waits a moment for a file that is being replaced', async () => {
     const config = await installDriver(DRIVER);
     await rename(config, `${config}.new`);
-    const setTimer = commandClock.setTimer.bind(commandClock);
-    const pause = vi.spyOn(commandClock, 'setTimer').mockImplementationOnce((ms, fn) => {
+    const setTimer = patientClock.setTimer.bind(patientClock);
+    const pause = vi.spyOn(patientClock, 'setTimer').mockImplementationOnce((ms, fn) => {
       renameSync(`${config}.new`, config);
       return setTimer(ms, fn);
     });

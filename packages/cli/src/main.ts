@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import type { Logger } from '@nodepool/core';
-import { commandClock, print, tell } from './command/context.js';
+import { print, tell } from './command/context.js';
 import type { CliContext } from './command/context.js';
 import { watchOutput } from './output-errors.js';
 import { parseCommandLine } from './parser.js';
@@ -42,8 +42,9 @@ async function runCommandLine(line: CommandOf<'command'>): Promise<number> {
   let logger: Logger | undefined;
   try {
     const { createLogger } = await import('./terminal/logging.js');
+    const { patientClock } = await import('@nodepool/zk-protocol');
     logger = await createLogger(line.log);
-    return await execute(line, { options: line.options, logger, clock: commandClock, env: process.env });
+    return await execute(line, { options: line.options, logger, clock: patientClock, env: process.env });
   } catch (error) {
     return reportError(error, logger, line.log.debug);
   }

@@ -27,6 +27,7 @@ import {
   uploadPath,
   uploadsPath,
   ZkLock,
+  patientClock,
 } from '@nodepool/zk-protocol';
 import type {
   BuildFields,
@@ -44,7 +45,7 @@ import type { EmbeddedServer } from '@nodepool/zk-protocol/embedded';
 import { silentLogger } from '@nodepool/core';
 import { CONDITION_TYPES, conditionToJson, type ConditionTypeName } from '@nodepool/core/service';
 import { embeddedDataDir, embeddedSocket, writeEmbeddedServerInfo } from '@nodepool/core/config';
-import { commandClock, type CliContext } from '../src/command/context.js';
+import type { CliContext } from '../src/command/context.js';
 import { globalOptions } from '../src/command/global-options.js';
 import { nodepool, type Outcome } from './program.js';
 
@@ -133,7 +134,7 @@ export class World {
   /** The context of a command, with these options. */
   context(options: Partial<CliContext['options']> = {}): CliContext {
     const defaults = globalOptions({ _: [], c: this.file('nodepool.yaml'), format: 'table' });
-    const context = { logger: silentLogger, clock: commandClock, env: {} };
+    const context = { logger: silentLogger, clock: patientClock, env: {} };
     return { ...context, options: { ...defaults, stateDir: this.file('state'), ...options } };
   }
 

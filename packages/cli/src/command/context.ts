@@ -29,12 +29,3 @@ export function print(text: string, prefix = ''): void {
 export function tell(text: string): void {
   process.stderr.write(`${escapeForTerminal(text)}\n`);
 }
-
-/** The system clock. Its timers keep the process alive while a command waits. */
-export const commandClock: Clock = {
-  now: () => Date.now(),
-  setTimer(ms, fn) {
-    const timer = setTimeout(fn, ms);
-    return () => clearTimeout(timer);
-  },
-};

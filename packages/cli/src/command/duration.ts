@@ -1,5 +1,7 @@
 import { UsageError } from './usage-error.js';
 
+/** Ten years: enough for everything, and the sum with the present is a date. */
+const LONGEST_MS = 3_650 * 86_400_000;
 const UNIT_MS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /**
@@ -7,6 +9,12 @@ const UNIT_MS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600
  * @throws UsageError
  */
 export function parseDuration(text: string, option: string): number {
+  const ms = readDuration(text, option);
+  if (ms > LONGEST_MS) throw new UsageError(`${option} takes at most 3650d, got "${text}"`);
+  return ms;
+}
+
+function readDuration(text: string, option: string): number {
   if (/^\d+(\.\d+)?$/.test(text)) return Number(text) * 1000;
   const parts = [...text.matchAll(/(\d+(?:\.\d+)?)([smhd])/g)];
   if (parts.length === 0 || parts.map(([part]) => part).join('') !== text) {

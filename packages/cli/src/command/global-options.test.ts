@@ -32,6 +32,7 @@ it.each([
   [{ fields: 'id,,state' }, '--fields needs comma-separated names, e.g. id,state'],
   [{ watch: '99' + 'm'.repeat(3) }, '--watch needs a duration such as 90s'],
   [{ watch: '0.05s' }, '--watch needs at least 0.1s'],
+  [{ 'connect-timeout': '25h' }, '--connect-timeout takes at most 1d'],
   [{ 'connect-timeout': 'soon' }, '--connect-timeout needs a duration such as 90s'],
 ])('refuses %j', (values, message) => {
   expect(() => read(values)).toThrow(UsageError);

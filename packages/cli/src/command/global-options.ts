@@ -39,6 +39,8 @@ export interface LogOptions {
 export const DEFAULT_CONFIG = '/etc/nodepool/nodepool.yaml';
 const DEFAULT_CONNECT_TIMEOUT = '10s';
 const DEFAULT_WATCH = '2s';
+/** Commands wait for several times as long, and Node.js limits a time limit to 24 days. */
+const LONGEST_CONNECT_MS = 86_400_000;
 /** A shorter interval would overload ZooKeeper. */
 const SHORTEST_WATCH_MS = 100;
 
@@ -107,7 +109,7 @@ export function globalOptions(values: Values): GlobalOptions {
     headers: values['headers'] !== false,
     watchMs: readWatch(text(values, 'watch')),
     strict: flag(values, 'strict'),
-    connectTimeoutMs: parseDuration(text(values, 'connect-timeout') ?? DEFAULT_CONNECT_TIMEOUT, '--connect-timeout'),
+    connectTimeoutMs: readConnectTimeout(text(values, 'connect-timeout') ?? DEFAULT_CONNECT_TIMEOUT),
   };
 }
 
@@ -116,6 +118,12 @@ function readFields(list: string | undefined): ReadonlySet<string> | undefined {
   const fields = list.split(',').map((field) => field.trim());
   if (fields.some((field) => field === '')) throw new UsageError('--fields needs comma-separated names, e.g. id,state');
   return new Set(fields);
+}
+
+function readConnectTimeout(time: string): number {
+  const ms = parseDuration(time, '--connect-timeout');
+  if (ms > LONGEST_CONNECT_MS) throw new UsageError('--connect-timeout takes at most 1d');
+  return ms;
 }
 
 function readWatch(time: string | undefined): number | undefined {

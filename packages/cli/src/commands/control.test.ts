@@ -100,6 +100,7 @@ describe('nodepool provider, pool, label and image', () => {
     [['pool', 'limit', 'rack/main'], /limit needs a number of nodes/],
     [['provider', 'limit', 'rack', 'many'], /limit needs a number of nodes/],
     [['label', 'limit', 'small'], /limit needs a number of nodes/],
+    [['label', 'limit', 'small', '9'.repeat(400)], /limit needs a number of nodes/],
     [['image', 'halve', 'debian'], /action/],
     [['provider', 'pause', 'rack', '3'], /pause takes no number, got "3"/],
     [['image', 'pause', 'debian', '--for', 'night'], /--for needs a duration/],

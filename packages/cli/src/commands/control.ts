@@ -67,7 +67,8 @@ function readLimit(action: string, nodes: string | undefined): number | null {
     if (nodes !== undefined) throw new UsageError(`${action} takes no number, got "${nodes}"`);
     return null;
   }
-  if (nodes === undefined || !/^\d+$/.test(nodes)) throw new UsageError('limit needs a number of nodes: limit NAME 10');
+  if (nodes === undefined || !/^\d{1,9}$/.test(nodes))
+    throw new UsageError('limit needs a number of nodes: limit NAME 10');
   return Number(nodes);
 }
 

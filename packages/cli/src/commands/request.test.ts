@@ -29,6 +29,10 @@ it('gives programs everything, and says nothing with --quiet', async () => {
   expect(stderr).toBe('');
 });
 
+it('waits for more than the 24 days that Node.js can wait in one go', async () => {
+  expect(await request('--timeout', '30d', '--hold-for', '0.1s')).toMatchObject({ status: 0, state: 'used' });
+});
+
 it('returns the node on Ctrl-C, with status 0', async () => {
   const id = await get().createNode();
   const launcher = new FakeLauncher(get().zk);

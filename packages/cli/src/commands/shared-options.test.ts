@@ -35,3 +35,14 @@ it('repeats the labels as often as asked', async () => {
 it('gives a request without --wait just long enough for ready nodes', async () => {
   expect((await command('request', 'small', '--no-wait')).command).toMatchObject({ timeoutMs: 5000 });
 });
+
+it.each([
+  [['request', 'small', '--count', '1000000000'], 'a request takes at most 10000 nodes'],
+  [['request', 'small', '--count', '-1'], '--count needs a whole number above 0'],
+  [['run', 'small', '--timeout', '9'.repeat(400), '--', 'true'], '--timeout takes at most 3650d'],
+  [['run', 'small', '--hold-on-failure=99999999999999d', '--', 'true'], '--hold-on-failure= takes at most 3650d'],
+  [['ssh', 'small', '--hold-on-failure=0s'], '--hold-on-failure needs a time above 0'],
+  [['top', '--url', 'nl01:8005'], '--url needs a form like http://nl01:8005'],
+])('%.60j is refused', async (argv, message) => {
+  await expect(parseCommandLine(argv, '1.2.3')).rejects.toThrow(message);
+});

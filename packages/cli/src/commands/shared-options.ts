@@ -74,11 +74,15 @@ export function holdOnFailureMs(values: Values): number | undefined {
   return ms;
 }
 
+/** More would not fit into one record of ZooKeeper. */
+const MOST_NODES = 10_000;
+
 /** Reads {@link ACQUIRE_OPTIONS}. @throws UsageError */
 export function acquireArguments(values: Values): AcquireArguments {
   const count = last(values, 'count') as number;
   if (!Number.isInteger(count) || count < 1) throw new UsageError('--count needs a whole number above 0');
   const labels = texts(values, 'labels');
+  if (count * labels.length > MOST_NODES) throw new UsageError(`a request takes at most ${MOST_NODES} nodes`);
   const timeout = text(values, 'timeout');
   const waitMs = values['wait'] === false ? NO_WAIT_MS : undefined;
   return {

@@ -1,7 +1,7 @@
+import { patientClock } from '@nodepool/zk-protocol';
 import { silentLogger } from '@nodepool/core';
 import type { DriverSetup } from '@nodepool/core/config';
 import { expect, it } from 'vitest';
-import { commandClock } from '../command/context.js';
 import type { CliContext } from '../command/context.js';
 import { globalOptions } from '../command/global-options.js';
 import { answerQuestions } from './cloud.js';
@@ -25,7 +25,7 @@ const setup: DriverSetup = {
   options: ['endpoint'],
   getEntry: () => ({}),
 };
-const context: CliContext = { options: globalOptions({ _: [] }), logger: silentLogger, clock: commandClock, env: {} };
+const context: CliContext = { options: globalOptions({ _: [] }), logger: silentLogger, clock: patientClock, env: {} };
 const { signal } = new AbortController();
 const answer = (given: Record<string, string>, own: DriverSetup = setup) =>
   answerQuestions(context, { setup: own, given, prompter: undefined, signal });

@@ -1,16 +1,16 @@
+import { patientClock } from '@nodepool/zk-protocol';
 import { mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { silentLogger } from '@nodepool/core';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { commandClock } from '../command/context.js';
 import type { CliContext } from '../command/context.js';
 import { globalOptions } from '../command/global-options.js';
 import { refuseToOverwrite, writeConfig } from './write-config.js';
 
 const context: CliContext = {
   ...{ options: globalOptions({ _: [], 'state-dir': '/nonexistent' }), logger: silentLogger },
-  ...{ clock: commandClock, env: {} },
+  ...{ clock: patientClock, env: {} },
 };
 const VALID = 'labels:\n  - name: small\n';
 let directory = '';

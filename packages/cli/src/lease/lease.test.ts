@@ -1,9 +1,8 @@
-import { nodeLockPath, REQUESTS_ROOT, ZkLock } from '@nodepool/zk-protocol';
+import { nodeLockPath, REQUESTS_ROOT, ZkLock, patientClock } from '@nodepool/zk-protocol';
 import type { NodeId } from '@nodepool/zk-protocol';
 import { expect, it } from 'vitest';
 import { FakeLauncher } from '../../test/fake-launcher.js';
 import { useWorld } from '../../test/world.js';
-import { commandClock } from '../command/context.js';
 import { fetchNodeRows } from '../connection/fetch-records.js';
 import { Lease } from './lease.js';
 import { submitRequest } from './request.js';
@@ -15,10 +14,10 @@ async function take(labels: string[], nodeIds: NodeId[], foreign: NodeId[] = [])
   const zk = await get().connect();
   const launcher = new FakeLauncher(get().zk);
   const spec = { labels, provider: undefined, priority: 200, requestor: 'test' };
-  const id = await submitRequest(zk, commandClock, spec);
+  const id = await submitRequest(zk, patientClock, spec);
   const request = await launcher.nextRequest();
   for (const nodeId of nodeIds) await launcher.changeNode(nodeId, { allocatedTo: id });
-  const context = { zk, clock: commandClock, owner: 'alice', userData: { purpose: 'test' } };
+  const context = { zk, clock: patientClock, owner: 'alice', userData: { purpose: 'test' } };
   return Lease.take(context, { ...request, nodeIds: [...nodeIds, ...foreign] }, new AbortController().signal);
 }
 

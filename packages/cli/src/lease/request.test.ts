@@ -1,9 +1,8 @@
-import { REQUESTS_ROOT } from '@nodepool/zk-protocol';
+import { REQUESTS_ROOT, patientClock } from '@nodepool/zk-protocol';
 import type { RequestId } from '@nodepool/zk-protocol';
 import { expect, it } from 'vitest';
 import { FakeLauncher } from '../../test/fake-launcher.js';
 import { useWorld } from '../../test/world.js';
-import { commandClock } from '../command/context.js';
 import { deleteRequest, submitRequest, waitForRequest } from './request.js';
 
 const get = useWorld();
@@ -12,16 +11,16 @@ const SPEC = { labels: ['small'], provider: undefined, priority: 200, requestor:
 /** Submits a request, and waits for it. @returns what it saw, and the end */
 async function submit(signal = new AbortController().signal) {
   const zk = await get().connect();
-  const id = await submitRequest(zk, commandClock, SPEC);
+  const id = await submitRequest(zk, patientClock, SPEC);
   const seen: string[] = [];
   const onChange = ({ state }: { state: string }) => void seen.push(state);
-  return { zk, id, seen, end: waitForRequest(id, { zk, clock: commandClock, signal, onChange }) };
+  return { zk, id, seen, end: waitForRequest(id, { zk, clock: patientClock, signal, onChange }) };
 }
 
 it('asks as Zuul does, but with a request that cannot outlive the session', async () => {
   const zk = await get().connect();
 
-  const id = await submitRequest(zk, commandClock, { ...SPEC, labels: ['a', 'b', 'a'], priority: 100 });
+  const id = await submitRequest(zk, patientClock, { ...SPEC, labels: ['a', 'b', 'a'], priority: 100 });
 
   const request = await new FakeLauncher(get().zk).nextRequest();
   expect([id, request.id]).toEqual([request.id, expect.stringMatching(/^100-\d{10}$/)]);

@@ -1,9 +1,9 @@
+import { patientClock } from '@nodepool/zk-protocol';
 import childProcess from 'node:child_process';
 import { syncBuiltinESMExports } from 'node:module';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { commandClock } from '../command/context.js';
 import { Interrupts } from '../terminal/interrupts.js';
 import { expect, it, onTestFinished } from 'vitest';
 import { runChildCommand } from './child-command.js';
@@ -41,7 +41,7 @@ it('leaves no process behind when the one that watches signals cannot be started
   };
   const lease = { lost: new AbortController().signal };
 
-  await expect(runChildCommand(command, { clock: commandClock, lease, interrupts })).rejects.toThrow('EMFILE');
+  await expect(runChildCommand(command, { clock: patientClock, lease, interrupts })).rejects.toThrow('EMFILE');
 
   const [guard] = started;
   if (guard?.exitCode === null) await new Promise((resolve) => guard.once('exit', resolve));
@@ -62,7 +62,7 @@ it('ends a command that ignores signals at the second one, with the status of th
   const command = { program: 'sh', args: ['-c', script, 'sh', file], env: process.env, directory, killedText: '' };
   const lease = { lost: new AbortController().signal };
 
-  const ended = runChildCommand(command, { clock: commandClock, lease, interrupts });
+  const ended = runChildCommand(command, { clock: patientClock, lease, interrupts });
   await expect.poll(() => readFileSync(file, 'utf8')).toBe('up\n');
   process.kill(process.pid, 'SIGINT');
   await expect.poll(() => readFileSync(file, 'utf8')).toBe('up\nINT\n');

@@ -1,9 +1,9 @@
+import { patientClock } from '@nodepool/zk-protocol';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
 import { nodeBehind } from '../../test/fake-ssh.js';
-import { commandClock } from '../command/context.js';
 import { Interrupts } from '../terminal/interrupts.js';
 import { RemoteCommand } from './remote-command.js';
 
@@ -23,7 +23,7 @@ it('names both causes of a refused login: the key of the user, and that of the h
   const command = remote.command({ env: process.env, directory: join(directory, 'files') });
   const lease = { lost: new AbortController().signal };
 
-  expect(await remote.run(command, { clock: commandClock, lease, interrupts })).toBe(255);
+  expect(await remote.run(command, { clock: patientClock, lease, interrupts })).toBe(255);
 
   expect(told.mock.calls.join('')).toMatch(/--identity names another one.*host key has changed/);
 });
