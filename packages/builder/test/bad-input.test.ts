@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { chmod, mkdir, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Driver, Provider } from '@nodepool/core';
@@ -120,45 +120,6 @@ describe('a build', () => {
       expect(await of.mounts()).toEqual([]);
       expect(await processesOf(join(tmpRoot, id))).toEqual([]);
     }, WAIT);
-  });
-});
-
-describe('an upload', () => {
-  it('of a file that differs from the build fails, and leaves nothing in the cloud', async () => {
-    const of = await start({ provider: 'pause: true' });
-    const builder = await of.builder();
-    await vi.waitFor(() => expect(of.states('debian').builds).toEqual(['ready']), WAIT);
-    const [file = ''] = (await of.files()).filter((name) => name.endsWith('.qcow2'));
-    await writeFile(join(of.imagesDir, file), 'damaged');
-
-    await builder.reconfigure(await of.reload({ diskimages: image() }));
-
-    await said(of, /error Upload failed: .*debian-\w+\.qcow2" differs from the build: its md5 is \w+, expected/);
-    await vi.waitFor(async () => expect(await of.cloudImages()).toEqual([]), WAIT);
-    expect(of.states('debian').builds).toEqual(['ready']);
-  });
-
-  it('whose file is gone says so, and what helps', async () => {
-    const of = await start({ provider: 'pause: true' });
-    const builder = await of.builder();
-    await vi.waitFor(() => expect(of.states('debian').builds).toEqual(['ready']), WAIT);
-    for (const name of await of.files()) await rm(join(of.imagesDir, name));
-
-    await builder.reconfigure(await of.reload({ diskimages: image() }));
-
-    await said(of, /^warn Image cannot be uploaded: its file is gone/m);
-    const error = expect.stringMatching(
-      /^the qcow2 file of build \w+ is gone .*run "nodepool image-build debian"/,
-    ) as string;
-    expect(builder.work).toMatchObject([{ image: 'debian', provider: 'sky', phase: 'blocked', error }]);
-  });
-
-  it('that takes longer than image-upload-timeout is ended, and its part of an image removed', async () => {
-    const of = await start({ sky: 'image-upload-timeout: 1', cloud: 'upload-time: 3600' });
-    await of.builder();
-
-    await said(of, /error Upload failed: not uploaded within 1 s \(image-upload-timeout\)/);
-    await vi.waitFor(() => expect(of.cloud.cloud.images()).toEqual([]), WAIT);
   });
 });
 

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { detachLoops, noteLoop } from '../src/tool/loops.js';
+import { detachLoops, noteLoop } from './loops.js';
 
 const run = promisify(execFile);
 const SIZE = 1_048_576;

@@ -9,7 +9,7 @@ import {
   type BuildRecord,
 } from '@nodepool/zk-protocol';
 import { afterEach, expect, it, vi } from 'vitest';
-import { MAKE_IMAGE, World } from './support/world.js';
+import { MAKE_IMAGE, World } from '../../test/support/world.js';
 
 const WAIT = { timeout: 50_000, interval: 20 };
 const [OLD, NEW] = ['a'.repeat(32), 'b'.repeat(32)];

@@ -14,9 +14,9 @@ import {
 import { ConfigError } from '@nodepool/core';
 import { VirtualClock } from '@nodepool/core/testing';
 import { expect, it, vi } from 'vitest';
-import { builderConditions } from '../src/builder-conditions.js';
-import { useWorld } from './support/use-world.js';
-import type { World } from './support/world.js';
+import { builderConditions } from '../builder-conditions.js';
+import { useWorld } from '../../test/support/use-world.js';
+import type { World } from '../../test/support/world.js';
 
 const ID = '6d2c0c2e-5f0e-4c53-9d3e-2f1f6d1e7a10';
 const BUILD = 'b'.repeat(32);

@@ -1,6 +1,6 @@
 import { imageBuildRequestPath, imagePath } from '@nodepool/zk-protocol';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { MAKE_IMAGE, World } from './support/world.js';
+import { MAKE_IMAGE, World } from '../test/support/world.js';
 
 let world: World | undefined;
 

@@ -13,8 +13,8 @@ import {
 } from '@nodepool/zk-protocol';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { failedTests, withoutFailedTests } from '@nodepool/core/service';
-import { kill, Processes } from './support/processes.js';
-import { MAKE_IMAGE, World } from './support/world.js';
+import { kill, Processes } from '../../test/support/processes.js';
+import { MAKE_IMAGE, World } from '../../test/support/world.js';
 
 const WAIT = { timeout: 60_000, interval: 20 };
 const LIMITS = { timeout: 150_000 };

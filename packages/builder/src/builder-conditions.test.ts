@@ -1,8 +1,8 @@
 import { systemClock, ZkLock } from '@nodepool/zk-protocol';
 import { afterEach, expect, it, vi } from 'vitest';
-import { builderConditions } from '../src/builder-conditions.js';
-import type { Builder } from '../src/index.js';
-import { MAKE_IMAGE, World } from './support/world.js';
+import { builderConditions } from './builder-conditions.js';
+import type { Builder } from './index.js';
+import { MAKE_IMAGE, World } from '../test/support/world.js';
 
 let world: World | undefined;
 const WAIT = { timeout: 50_000, interval: 20 };

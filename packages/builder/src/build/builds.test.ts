@@ -1,0 +1,95 @@
+import { chmod, readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { imageBuildRequestPath, type BuildRecord } from '@nodepool/zk-protocol';
+import { describe, expect, it, vi } from 'vitest';
+import { debian, logs, WAIT } from '../../test/support/builds.js';
+import { useWorld } from '../../test/support/use-world.js';
+import { MAKE_IMAGE, type World } from '../../test/support/world.js';
+import { processesOf } from '../tool/processes.js';
+
+const startWorld = useWorld();
+const start = (env: Readonly<Record<string, string>> = {}, more = '') => startWorld({ diskimages: debian(env, more) });
+
+async function failure(of: World): Promise<BuildRecord> {
+  return vi.waitFor(() => {
+    const build = of.lastBuild('debian');
+    if (build?.state !== 'failed') throw new Error(`not failed: ${build?.state ?? 'no build'}`);
+    return build;
+  }, WAIT);
+}
+
+describe('a build that fails', () => {
+  it('stays to be looked at with the reason and the last words of the tool, and waits longer each time', async () => {
+    const of = await start({ FAIL: '3' });
+    const builder = await of.builder();
+
+    const { raw } = await failure(of);
+
+    expect(raw['error']).toMatch(/^root.d\/10-base failed with exit code 3: element x: no such package$/);
+    expect(await of.files()).toEqual([]);
+    expect((await logs(of)).join()).toMatch(/Exit code: 3\n$/);
+    await vi.waitFor(
+      () => expect(builder.status('debian')).toEqual({ waits: expect.stringMatching(/next try in \d+ s/) as string }),
+      WAIT,
+    );
+
+    await of.zk.create(imageBuildRequestPath('debian'));
+    await vi.waitFor(() => expect(of.happened).toEqual(['built debian 3', 'built debian 3']), WAIT);
+    expect(await of.zk.exists(imageBuildRequestPath('debian'))).toBeDefined();
+  });
+
+  it.each([
+    [
+      'no such program',
+      {},
+      '',
+      /no-such-tool: (?:No such file|not found)|could not be run: .*no-such-tool/,
+      '/no-such-tool',
+    ],
+    ['an empty image', { EMPTY: '1' }, '', /its qcow2 file is empty/, undefined],
+    [
+      'too slow and silent',
+      { WAIT_FOR: '/nowhere/at/all' },
+      '  build-timeout: 1\n',
+      /not finished within build-timeout \(1 s\)/,
+      undefined,
+    ],
+  ])('because of %s says so', async (_what, env, more, reason, tool) => {
+    const world = await startWorld({
+      diskimages: debian(env, more).replace(MAKE_IMAGE, tool ?? MAKE_IMAGE),
+      builder: { env: { ...process.env, PATH: '/usr/bin:/bin:/usr/sbin:/sbin' } },
+    });
+    await world.builder();
+
+    expect((await failure(world)).raw['error']).toMatch(reason);
+    expect(await world.files()).toEqual([]);
+    expect((await readdir(world.dir)).filter((name) => name.startsWith('nodepool-builder-'))).toHaveLength(1);
+  });
+
+  it('takes along what has left its process group', async () => {
+    const of = await start({ LEAVE: '1', FAIL: '1' });
+    const builder = await of.builder();
+    await failure(of);
+
+    const tmpRoot = join(of.dir, `nodepool-builder-${builder.id ?? ''}`);
+    await vi.waitFor(async () => expect(await readdir(tmpRoot)).toEqual([]), WAIT);
+    const { id } = await failure(of);
+    expect(await processesOf(join(tmpRoot, id))).toEqual([]);
+  });
+});
+
+describe('a builder that cannot work', () => {
+  it('says which directory it cannot use', async () => {
+    const of = await start();
+    await writeFile(join(of.dir, 'file'), '');
+
+    await expect(of.builder({ imagesDir: join(of.dir, 'file') })).rejects.toThrow(
+      /images-dir ".*\/file" cannot be used/,
+    );
+    await expect(of.builder({ imagesDir: join(of.dir, 'nowhere') })).rejects.toThrow(/images-dir ".*" cannot be used/);
+    await expect(of.builder({ buildLogDir: join(of.dir, 'file', 'logs') })).rejects.toThrow(
+      /build-log-dir ".*\/file\/logs" cannot be made: .*; choose a directory that the builder may write to/,
+    );
+    await chmod(of.dir, 0o755);
+  });
+});
