@@ -3,14 +3,14 @@ import { canaryPercent, withdrawnNote, type ImageActivity } from '@nodepool/core
 import type { ImageEntry, ImageTree } from '@nodepool/zk-protocol';
 import type { Progress } from './context/progress.js';
 
-/** What else is to be told about images. */
+/** Additional input of {@link describeActivity}. */
 export interface ActivityFacts {
   readonly nowMs: number;
-  /** Times that the upload of an image to a provider has failed since one was good. */
+  /** Number of failed uploads of an image to a provider since the last successful one. */
   readonly failuresOf: (image: string, provider: string) => number;
 }
 
-/** What this builder does about each configured image, for metrics. */
+/** Describes the work of this builder on each configured image, for metrics. */
 export function describeActivity(
   config: Config,
   tree: ImageTree,
@@ -52,23 +52,23 @@ function wantingProviders({ providers }: Config, image: string) {
   });
 }
 
-/** Tells of what images are doing, once for all that happens in one turn of the event loop. */
+/** Reports the activity of images once for all changes in one turn of the event loop. */
 export class ActivityReport {
-  readonly #tell: () => void;
+  readonly #report: () => void;
   #isDue = false;
 
-  /** @param tell - called at the end of the turn */
-  constructor(tell: () => void) {
-    this.#tell = tell;
+  /** @param report - called at the end of the turn */
+  constructor(report: () => void) {
+    this.#report = report;
   }
 
-  /** Something changed. */
+  /** Schedules a report after a change. */
   soon(): void {
     if (this.#isDue) return;
     this.#isDue = true;
     queueMicrotask(() => {
       this.#isDue = false;
-      this.#tell();
+      this.#report();
     });
   }
 }

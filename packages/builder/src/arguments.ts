@@ -6,11 +6,11 @@ import {
   type ParsedOptions,
 } from '@nodepool/daemon';
 
-/** What the command line says, paths made absolute. */
+/** Parsed command line with absolute paths. */
 export interface BuilderArguments extends CommonArguments {
-  /** Builds at a time. */
+  /** Maximum number of concurrent builds. */
   readonly buildWorkers: number;
-  /** Uploads at a time. */
+  /** Maximum number of concurrent uploads. */
   readonly uploadWorkers: number;
 }
 

@@ -5,13 +5,13 @@ import type { Builder } from './builder.js';
 import type { IdProblem } from './context/unique-builder.js';
 import type { WaitingWork } from './plan/waiting-records.js';
 
-/** What is wrong with images, and what a builder cannot do. */
+/** Finds the conditions of images and of the builder itself. */
 export function builderConditions(builder: Builder, hostname: string, nowMs: number): FoundCondition[] {
   const { config, tree, waiting, idProblem } = builder;
   const images = imageConditions(config.diskimages.values(), tree.images, nowMs);
   return [
     ...(idProblem ? [idNotHeld(hostname, idProblem)] : []),
-    // A builder that has never built an image builds it now, or says below why it cannot.
+    // an image that was never built is being built now, or reported below as blocked
     ...images.filter(({ reason }) => reason !== 'NeverBuilt'),
     ...waiting.flatMap((work) => blocked(work) ?? []),
     ...removedProviders(builder),
@@ -43,7 +43,7 @@ function blocked({ image, provider, cause, reason: message, sinceMs }: WaitingWo
   });
 }
 
-/** Providers that left the configuration and still have uploads of builds that this builder has on its disk. */
+/** Providers that were removed from the configuration while they have uploads of builds on this builder's disk. */
 function removedProviders({ config, tree, id }: Builder): FoundCondition[] {
   const kept = new Map<string, Set<string>>();
   for (const { name, builds, uploads } of tree.images.values()) {
@@ -62,7 +62,7 @@ function removedProviders({ config, tree, id }: Builder): FoundCondition[] {
   );
 }
 
-/** Uploads and removals of images that fail and are tried again. */
+/** Uploads and removals that failed and will be retried. */
 function failures({ failingUploads, failingDeletions }: Builder): FoundCondition[] {
   return [
     ...failingUploads.map(({ image, provider, attempts, error, failedMs }) =>

@@ -15,7 +15,7 @@ const debian = (more = '') =>
 const WAIT = { timeout: 50_000 };
 
 describe('a builder', () => {
-  it('builds an image that is missing and uploads it, and builds it again when somebody asks', async () => {
+  it('builds an image that is missing and uploads it, and builds it again on request', async () => {
     world = await World.start({ diskimages: debian() });
     const { zk, tree } = world;
     await world.builder();

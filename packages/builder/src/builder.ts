@@ -16,15 +16,15 @@ import { prepareSurroundings } from './prepare-surroundings.js';
 import { failedUploadToWork } from './upload/failed-upload.js';
 import { Uploads } from './upload/uploads.js';
 
-/** How often everything is looked at although no event said so. */
+/** Interval of sweeps, which find changes whose events were missed. */
 const SWEEP_MS = 60_000;
-/** Of the time for a stop, what is kept for ending builds and writing down how they ended. */
+/** Share of the drain timeout reserved for aborting builds and storing their end. */
 const ABORT_MS = 3_000;
 const ENDING_MS = 1_000;
-/** What builds may take to remove their temporary files, and clouds to remove what uploads have begun. */
+/** Time for builds to remove temporary files, and for clouds to remove partial uploads. */
 const CLEANING_MS = 60_000;
 
-/** What does the work of a builder. */
+/** Parts of a started builder. */
 interface BuilderParts {
   readonly builds: Builds;
   readonly uploads: Uploads;
@@ -32,7 +32,7 @@ interface BuilderParts {
   readonly surroundings: Surroundings;
 }
 
-/** Builds disk images, uploads them, and takes away what is no longer needed. */
+/** Builds disk images, uploads them, and removes old ones. */
 export class Builder {
   readonly #options: BuilderOptions;
   readonly #tree: ImageTree;
@@ -60,7 +60,7 @@ export class Builder {
     this.registration = new Registration(zk, newComponent({ ...kind, state: 'initializing' }), logger);
   }
 
-  /** What is not started yet, in an operator's words; empty when ready. */
+  /** Names of parts that are not ready, for operators; empty when ready. */
   get notReady(): readonly string[] {
     const missing: string[] = [];
     if (this.#options.zk.state !== 'CONNECTED') missing.push('no connection to ZooKeeper');
@@ -70,7 +70,7 @@ export class Builder {
     return missing;
   }
 
-  /** Another builder may have its id, after a start at which none had it. */
+  /** Why another builder may have the same id, if that happened after the start. */
   get idProblem(): IdProblem | undefined {
     return this.#parts && this.#id?.problem;
   }
@@ -94,7 +94,7 @@ export class Builder {
     return this.#tree;
   }
 
-  /** Tells when an image, build or upload changed. @returns ends it */
+  /** Calls the listener when an image, build or upload changed. @returns unsubscribes */
   onImageChange(listener: (image: string) => void): () => void {
     this.#imageListeners.add(listener);
     return () => this.#imageListeners.delete(listener);
@@ -105,24 +105,24 @@ export class Builder {
     return { builds: this.#parts?.builds.running ?? [], uploads: this.#parts?.uploads.running ?? [] };
   }
 
-  /** The same as others show it. */
+  /** Work in progress in the form of listings. */
   get work(): ImageWork[] {
     return workOf(this, this.#options.hostname);
   }
 
-  /** What an image's build is doing or waiting for. */
+  /** Status of the build of an image. */
   status(image: string): BuildStatus {
     return this.#parts?.builds.status(image) ?? { waits: 'builder is starting' };
   }
 
-  /** Builds and uploads that cannot begin, and builds that cannot be removed, and why. */
+  /** Builds and uploads that cannot start, and builds that cannot be removed, with reasons. */
   get waiting(): readonly WaitingWork[] {
     const { builds, uploads } = this.#parts ?? {};
     const recorded = waitingRecords(this.#config, this.#tree.images, this.#options.clock.now());
     return [...(builds?.waiting ?? []), ...(uploads?.missing ?? []), ...recorded];
   }
 
-  /** Uploads that have failed and are tried again. */
+  /** Failed uploads that will be retried. */
   get failingUploads(): Uploads['failing'] {
     return this.#parts?.uploads.failing ?? [];
   }
@@ -132,15 +132,15 @@ export class Builder {
     return this.#parts?.janitor.failing ?? [];
   }
 
-  /** Images that carry the name of a provider and are not proven to belong to this database. They are never deleted. */
+  /** Images with the name of a provider that may belong to another database; never deleted. */
   get alienResources(): Janitor['aliens'] {
     return this.#parts?.janitor.aliens ?? [];
   }
 
   /**
-   * Resolves when builds and uploads are looked after.
-   * @param webUrl - where this builder answers the web, for others to find in the registry; default: nowhere
-   * @throws ConfigError without a usable `images-dir`, and beside another builder with the same id
+   * Resolves when builds and uploads are managed.
+   * @param webUrl - URL of its web server, stored in the registry; default: none
+   * @throws ConfigError without a usable `images-dir`, or if another builder with the same id is running
    */
   async start(webUrl?: string): Promise<void> {
     const { zk, logger } = this.#options;
@@ -163,10 +163,10 @@ export class Builder {
     void this.#sweep(true);
   }
 
-  /** Puts another configuration in force. Builds and uploads in progress continue with the old one. */
+  /** Applies a changed configuration. Builds and uploads in progress continue with the old one. */
   async reconfigure(config: Config): Promise<void> {
     if (config.imagesDir !== this.#config.imagesDir || config.buildLogDir !== this.#config.buildLogDir) {
-      this.#options.logger.warn('A change of images-dir or build-log-dir takes effect at the next start');
+      this.#options.logger.warn('Changed images-dir or build-log-dir takes effect after a restart');
     }
     this.#config = config;
     if (!this.#parts) return;
@@ -178,7 +178,7 @@ export class Builder {
   }
 
   /**
-   * Begins nothing more. Builds may end within the deadline; uploads end at once, and leave nothing in the clouds.
+   * Starts no new work. Lets builds finish within the deadline; aborts uploads and removes their images from the clouds.
    * @param limitMs - `Infinity`: builds end by their `build-timeout`
    */
   async drain(limitMs: number): Promise<void> {
@@ -194,7 +194,7 @@ export class Builder {
     cancel();
   }
 
-  /** Ends everything at once. */
+  /** Stops without waiting for work in progress. */
   async stop(): Promise<void> {
     this.#parts?.builds.abort();
     await this.drain(ABORT_MS);
@@ -205,7 +205,7 @@ export class Builder {
     await endWithin(this.#options, ENDING_MS, { providers, 'the registration': registration, 'the id': id });
   }
 
-  /** After `stop`: resolves when all that had begun has ended and nothing more is written, however long that takes. */
+  /** After `stop`: resolves when all work has ended and nothing more is written, without a time limit. */
   async join(): Promise<void> {
     if (!this.#parts) return;
     const { builds, uploads, janitor, surroundings } = this.#parts;
@@ -237,7 +237,7 @@ export class Builder {
     if (what === 'build' || what === 'upload' || what.endsWith('-lock')) janitor.clean();
   }
 
-  /** Tells the metrics what each image is doing. */
+  /** Reports the activity of each image to the metrics. */
   #reportActivity(): void {
     if (this.#stopping) return;
     const { events, buildWorkers, uploadWorkers } = this.#options;
@@ -250,7 +250,7 @@ export class Builder {
     events.imagesChanged(describeActivity(this.#config, this.#tree, this.running, facts), load);
   }
 
-  /** The images directory is this builder's alone, and it does not stop. */
+  /** Whether the builder holds its id and is not stopping. */
   get #mayBegin(): boolean {
     return !this.#stopping && this.#id?.held === true;
   }
@@ -264,7 +264,7 @@ export class Builder {
     janitor.clean();
   }
 
-  /** In case a watch event was missed: then it says so. */
+  /** Finds changes whose watch events were missed, and reports them. */
   async #sweep(isFirst = false): Promise<void> {
     const { clock, events } = this.#options;
     if (!this.#parts || this.#stopping) return;
@@ -272,11 +272,11 @@ export class Builder {
     this.#cancelSweep = clock.setTimer(SWEEP_MS, () => void this.#sweep());
     await this.#id?.lookForOthers(this.#tree, (buildId) => isBuilding(builds, buildId));
     if (!this.#mayBegin) return;
-    const begunBefore = uploads.begun;
+    const startedBefore = uploads.started;
     if (builds.considerAll() > 0 && !isFirst) events.sweepFound('build');
     await uploads.consider();
     if (!this.#mayBegin) return;
-    if (uploads.begun > begunBefore && !isFirst) events.sweepFound('upload');
+    if (uploads.started > startedBefore && !isFirst) events.sweepFound('upload');
     janitor.clean(!isFirst);
     await janitor.findLeaks();
     this.#report.soon();
@@ -298,11 +298,11 @@ function partsOf(
 
 function registerAgain(registration: { register(): Promise<void> }, logger: Logger): void {
   registration.register().catch((error: unknown) => {
-    logger.warn('Builder could not be registered; the next session tries again', { error });
+    logger.warn('Failed to register the builder; retrying in the next session', { error });
   });
 }
 
-/** Waits no longer than that; what had not ended by then is said in the log, and cleaned up after the next start. */
+/** Waits with a time limit. Logs unfinished work, which is cleaned up after the next start. */
 async function endWithin(
   { clock, zk, logger }: Pick<BuilderOptions, 'clock' | 'zk' | 'logger'>,
   limitMs: number,
@@ -311,7 +311,7 @@ async function endWithin(
   const unfinished = await unfinishedAfter(limitMs, clock, new Map(Object.entries(work)));
   if (unfinished.length === 0) return;
   const zookeeper = zk.state === 'CONNECTED' ? 'connected' : 'away';
-  logger.warn('Not everything has ended in time; it is cleaned up after the next start', { unfinished, zookeeper });
+  logger.warn('Timed out waiting for work to end; it is cleaned up after the next start', { unfinished, zookeeper });
 }
 
 function workOf(builder: Builder, hostname: string): ImageWork[] {
@@ -324,7 +324,7 @@ function workOf(builder: Builder, hostname: string): ImageWork[] {
   return [...running, ...failed, ...builder.waiting.map((waiting) => waitingToWork(waiting, hostname))];
 }
 
-/** What a builder is doing, as lines for the log. */
+/** Describes the work of a builder as lines for the log. */
 export function linesOf(builder: Builder): string[] {
   const { builds, uploads } = builder.running;
   const images = [...builder.config.diskimages.keys()];

@@ -17,17 +17,17 @@ export interface BuilderOptions {
   readonly hostname: string;
   /** Release of the program. */
   readonly version: string;
-  /** Builds at a time. */
+  /** Maximum number of concurrent builds. */
   readonly buildWorkers: number;
-  /** Uploads at a time. */
+  /** Maximum number of concurrent uploads. */
   readonly uploadWorkers: number;
-  /** Where directories for temporary files are made. */
+  /** Parent of directories for temporary files. */
   readonly tmpDir: string;
   readonly packageDir: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Words before the commands of builds and hooks. Default: namespaces of their own, where they are to be had. */
+  /** Prefix of the commands of builds and hooks. Default: separate namespaces if available. */
   readonly sandbox?: Sandbox | undefined;
   readonly events: BuilderEvents;
-  /** What drivers are given to make their providers. */
+  /** Creates the context of a provider. */
   readonly contextOf: ContextOf;
 }

@@ -22,7 +22,7 @@ import { Builder, linesOf } from './builder.js';
 import { createBuildRoutes } from './web/build-routes.js';
 import { contextFor } from './providers/provider-context.js';
 
-/** Tells of images; webhooks hear of the builds of this builder. @returns ends it */
+/** Emits changes of images, with webhook events for builds of this builder. @returns unsubscribes */
 function followImages(builder: Builder, clock: Clock, tell: (event: ApiEvent) => void): () => void {
   const known = new Map<string, ImageEntry>();
   const own = (image: ImageEntry | undefined) =>
@@ -37,7 +37,7 @@ function followImages(builder: Builder, clock: Clock, tell: (event: ApiEvent) =>
   });
 }
 
-/** The builder as a service: its lines for the log, and its state in `/healthz`. */
+/** Connects a builder to the log, `/healthz`, listings and API of its process. */
 function builderRuntime(builder: Builder, zk: ZooKeeper, clock: Clock, hostname: string): DaemonRuntime {
   const images = () => builder.tree.images;
   return {
@@ -100,7 +100,7 @@ function overviewOf({ notReady, tree, running, failingDeletions }: Builder, nowM
 }
 
 /**
- * Reads the configuration, connects, and begins to answer the web. Call `start` of the result next.
+ * Reads the configuration, connects to ZooKeeper, and starts the web server. Call `start` of the result next.
  * @throws ConfigError, NODEPOOL_WEB_LISTEN, NODEPOOL_STATSD, and ZK_BAD_ARGUMENTS for unusable TLS files
  */
 export function createService(surroundings: ServiceSurroundings<BuilderArguments>): Promise<DaemonService> {

@@ -103,7 +103,7 @@ describe('a build', () => {
     try {
       await of.builder();
       await ready(of);
-      await said(of, /^warn Permissions of image files cannot be restricted.*: EPERM/m);
+      await said(of, /^warn Failed to restrict permissions of image files.*: EPERM/m);
     } finally {
       for (const name of await of.files()) await run('chattr', ['-i', join(of.imagesDir, name)]);
     }

@@ -195,12 +195,12 @@ describe('the commands', () => {
       const wrong = join(of.dir, 'wrong.yaml');
       await writeFile(wrong, 'api-tokens: [{name: bob, token: some-other-token-of-bob}]\n');
 
-      const nobody = await nodepoolElsewhere(of, 'image-log', 'debian');
+      const refused = await nodepoolElsewhere(of, 'image-log', 'debian');
       const bob = await nodepoolElsewhere(of, '-s', wrong, 'image-log', 'debian');
       const alice = await nodepoolElsewhere(of, '-s', join(of.dir, 'secure.yaml'), 'image-log', 'debian');
 
-      expect(nobody).toMatchObject({ code: 1, stdout: '' });
-      expect(nobody.stderr).toContain('demands a token: name a secure file with api-tokens (-s)');
+      expect(refused).toMatchObject({ code: 1, stdout: '' });
+      expect(refused.stderr).toContain('demands a token: name a secure file with api-tokens (-s)');
       expect(bob).toMatchObject({ code: 1, stdout: '' });
       expect(bob.stderr).toContain('is not among those of the builder');
       expect(alice).toMatchObject({ code: 0, stdout: expect.stringContaining('Exit code: 0') as string });

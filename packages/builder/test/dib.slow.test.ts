@@ -176,7 +176,7 @@ describe('a builder that is killed', () => {
     },
   );
 
-  it('that is told to stop in a build ends it within the time it has', { timeout: 300_000 }, async () => {
+  it('that is stopped during a build ends it within the time limit', { timeout: 300_000 }, async () => {
     const of = await start('');
     const hold = join(of.dir, 'hold');
     await of.reload({ diskimages: debian(`    HOLD_ROOT: ${hold}\n`), top: `elements-dir: ${ELEMENTS}` });

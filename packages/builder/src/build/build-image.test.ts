@@ -5,7 +5,7 @@ import { logs, newGate, useBuilds, WAIT } from '../../test/support/builds.js';
 
 const start = useBuilds();
 
-describe('a build under way', () => {
+describe('a build in progress', () => {
   it('can be read in its log, with secrets masked', async () => {
     const gate = newGate();
     const SAY = 'password is pw12, mirror is http://user@mirror';

@@ -27,7 +27,7 @@ import { SecretMask } from '../tool/secrets.js';
 import { SpaceWatch } from './space-watch.js';
 import { toolCommand, toolEnvironment, type ToolOrder } from './tool-command.js';
 
-/** What a build is made of besides the surroundings. */
+/** Input of a build besides the {@link Surroundings}. */
 export interface BuildOrder extends CompleteOptions {
   readonly image: DiskimageConfig;
   readonly formats: readonly string[];
@@ -40,8 +40,8 @@ export type BuildOutcome =
   | { readonly result: 'failed'; readonly buildId: string; readonly reason: string };
 
 /**
- * Runs the build tool for one image, under the lock of the image that the caller holds. A session that is lost meanwhile
- * costs nothing: what was built is registered again in the next.
+ * Runs the build tool for one image. The caller holds the lock of the image. A lost ZooKeeper session does not end the build:
+ * its record is restored in the next session.
  */
 export async function buildImage(surroundings: Surroundings, order: BuildOrder): Promise<BuildOutcome> {
   const { logger, clock, events, imagesDir } = surroundings;
@@ -118,7 +118,12 @@ async function runLogged(
     if (next !== phase) {
       phase = next;
       progress({ image: image.name, buildId, startedMs, phase });
-      logger.info('Build continues', { image: image.name, build: buildId, phase, elapsedMs: clock.now() - startedMs });
+      logger.info('Build in progress', {
+        image: image.name,
+        build: buildId,
+        phase,
+        elapsedMs: clock.now() - startedMs,
+      });
     }
     await noteLoop(tmpDir, line);
     await log.write(line);
@@ -134,7 +139,7 @@ async function runLogged(
   return result;
 }
 
-/** Checks the files of a build whose tool succeeded. @returns what is wrong with them */
+/** Checks the files of a build whose tool succeeded. @returns the problem, if any */
 async function findProblem(
   { imagesDir, logger }: Surroundings,
   build: BuildRecord,
@@ -154,13 +159,13 @@ async function findProblem(
   }
 }
 
-/** Files that belong to another user, e.g. of a tool run by sudo, keep their permissions: the image is good all the same. */
+/** Restricts permissions. Files of another user, for example of a tool run by sudo, keep theirs; the image is still usable. */
 async function protect(imagesDir: string, files: BuildFiles, logger: Logger): Promise<void> {
   try {
     await applyMask(imagesDir, files);
   } catch (error) {
     const fields = { image: files.image, build: files.buildId, directory: imagesDir, error };
-    logger.warn('Permissions of image files cannot be restricted; other users may read them', fields);
+    logger.warn('Failed to restrict permissions of image files; other users may read them', fields);
   }
 }
 

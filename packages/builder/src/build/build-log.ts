@@ -4,12 +4,12 @@ import type { Logger } from '@nodepool/core';
 import type { SecretMask } from '../tool/secrets.js';
 import { FailureReader, type FailureTrace } from './failure-reader.js';
 
-/** Lines are written together that come within this time, */
+/** Lines are written in batches after this time, */
 const BATCH_MS = 100;
-/** or when they are so many characters. */
+/** or when a batch has this many characters. */
 const BATCH_LENGTH = 65_536;
 
-/** What a log is written with. */
+/** Options of a build log. */
 export interface BuildLogOptions {
   readonly mask: SecretMask;
   readonly logger: Logger;
@@ -17,14 +17,14 @@ export interface BuildLogOptions {
 }
 
 /**
- * The log of one build, written while the tool runs. A log that cannot be written, e.g. on a full disk, is said once and
- * does not end the build.
+ * The log of one build, written while the tool runs. A failure to write it, for example because of a full disk, is reported once
+ * and does not end the build.
  */
 export class BuildLog {
   readonly #failure = new FailureReader();
   #file: FileHandle | undefined;
   /** The end of a line that is still being written: a secret may continue in what follows. */
-  #begun = '';
+  #partial = '';
   /** Lines that are not in the file yet. */
   #batch = '';
   #writing: Promise<void> = Promise.resolve();
@@ -38,34 +38,34 @@ export class BuildLog {
     this.#file = file;
   }
 
-  /** Not for every user: what a tool prints may be confidential. */
+  /** Readable by its owner and group only, as the output may be confidential. */
   static async open(path: string, options: BuildLogOptions): Promise<BuildLog> {
     return new BuildLog(path, await open(path, 'w', 0o640), options);
   }
 
-  /** Where the tool was and what it printed last, for the reason of a failure. */
+  /** Remembers the phase and last output of the tool, to explain a failure. */
   get failure(): FailureTrace {
     return this.#failure.trace;
   }
 
-  /** Adds what the tool has printed: a line, or a part of a long one. Waits only for a full batch. */
+  /** Adds output of the tool: a line, or part of a long one. Waits only for a full batch. */
   async write(part: string): Promise<void> {
     const { mask } = this.options;
-    const text = mask.hide(this.#begun + part);
+    const text = mask.hide(this.#partial + part);
     const end = text.endsWith('\n') ? text.length : Math.max(0, text.length - mask.longest);
-    this.#begun = text.slice(end);
+    this.#partial = text.slice(end);
     await this.#writeMasked(text.slice(0, end));
   }
 
-  /** Writes a line that is not of the tool. */
+  /** Writes a line of the builder. */
   async conclude(text: string): Promise<void> {
-    await this.#writeMasked(this.#begun);
-    this.#begun = '';
+    await this.#writeMasked(this.#partial);
+    this.#partial = '';
     await this.#append(text);
   }
 
   async close(): Promise<void> {
-    if (this.#begun !== '') await this.conclude('');
+    if (this.#partial !== '') await this.conclude('');
     await this.#flush();
     const file = this.#file;
     this.#file = undefined;
@@ -99,7 +99,7 @@ export class BuildLog {
       const file = this.#file;
       this.#file = undefined;
       const fields = { file: this.path, error };
-      this.options.logger.error('Build log cannot be written; the build continues without it', fields);
+      this.options.logger.error('Failed to write the build log; the build continues without it', fields);
       await file?.close();
     }
   }

@@ -14,14 +14,14 @@ import { RETIRED_KEY } from '../plan/plan-cleanup.js';
 import { readyBuilds } from '../plan/newest-builds.js';
 import type { Surroundings } from '../context/surroundings.js';
 
-/** Key of ours in a build record: why it failed. Others keep it. */
+/** Additional key of a build record: why the build failed. Other versions preserve it. */
 const ERROR_KEY = 'error';
 
-/** What the end of a build depends on. */
+/** Conditions for storing the end of a build. */
 export interface CompleteOptions {
   /** Gives up. */
   readonly signal: AbortSignal;
-  /** Whether the lock of the image was lost at any time since it was obtained, and so others may have judged the build dead. */
+  /** Whether the lock of the image was lost since it was acquired, so that other builders may have considered the build dead. */
   readonly wasLockLost: () => boolean;
 }
 
@@ -75,7 +75,7 @@ export class BuildRecords {
       try {
         const { data, stat } = await zk.getData(path);
         const stored = decodeBuild(building, data, stat, this.now());
-        if (stored?.state === 'ready') return ready; // An answer was lost: this is our own write.
+        if (stored?.state === 'ready') return ready; // the answer to the first attempt was lost
         if (stored?.state !== 'building' && !(wasLockLost() && stored?.raw[RETIRED_KEY] === true)) return undefined;
         await zk.setData(path, encodeBuild(ready), stat.version);
         return ready;
@@ -88,7 +88,7 @@ export class BuildRecords {
     }
   }
 
-  /** A build that takes the place of another is tried out first, where that is configured. */
+  /** A build that replaces another one starts as a canary if that is configured. */
   #tried(build: BuildRecord): BuildRecord {
     const { canary, name } = this.#image;
     const hasPrevious = readyBuilds(this.#surroundings.tree.images.get(name)).some(({ id }) => id !== build.id);
@@ -113,8 +113,8 @@ export class BuildRecords {
       await zk.setData(path, body, stat.version);
     } catch (problem) {
       if (!isZooKeeperError(problem)) throw problem;
-      // Gone, or not to be reached: the janitor removes what stayed `building` without a lock.
-      this.#surroundings.logger.debug('The end of a build could not be stored', { build: building.id, error: problem });
+      // deleted or unreachable: the janitor removes a build that stays `building` without a lock
+      this.#surroundings.logger.debug('Failed to store the end of a build', { build: building.id, error: problem });
     }
   }
 

@@ -11,23 +11,23 @@ import { ImageLock } from './image-lock.js';
 import { buildImage } from './build-image.js';
 
 const RETRY = { firstMs: 30_000, longestMs: 3_600_000 };
-/** A clock's timers cannot be longer than this, and a longer one has no use. */
+/** Limit of the timers of a clock; longer ones would be of no use. */
 const LONGEST_TIMER_MS = 6 * 3_600_000;
 
-/** Why an image is not being built, in a person's words, or what its build is doing. */
+/** Why an image is not being built, or the progress of its build, for people. */
 export type BuildStatus = { readonly building: Progress } | { readonly waits: string };
 
-/** A build that should be made now and cannot. */
+/** A build that is due and cannot start. */
 export interface WaitingBuild {
   readonly image: string;
   readonly reason: string;
-  /** Why: all workers are busy, too little space, or an error before it began. */
+  /** All workers are busy, too little space, or an error before the start. */
   readonly cause: 'WorkersBusy' | 'NoSpace' | 'Error';
   /** Since when, in ms since the epoch. */
   readonly sinceMs: number;
 }
 
-/** Builds images: as many at a time as there are workers, one of each image over all builders. */
+/** Builds images: as many at a time as there are workers, and one of each image across all builders. */
 export class Builds {
   readonly #surroundings: Surroundings;
   readonly #workers: number;
@@ -47,13 +47,13 @@ export class Builds {
     setMaxListeners(0, this.#stop.signal); // one for each tool that runs
   }
 
-  /** What each image is doing or waiting for. */
+  /** Status of each image. */
   status(image: string): BuildStatus {
     const progress = this.#running.get(image)?.progress;
     return progress ? { building: progress } : { waits: this.#status.get(image) ?? 'not looked at yet' };
   }
 
-  /** Builds that wait for a worker or for disk space, or that cannot begin for another reason. */
+  /** Builds that are due and cannot start, for example because of disk space. */
   get waiting(): readonly WaitingBuild[] {
     return [...this.#blocked.values()];
   }
@@ -63,7 +63,7 @@ export class Builds {
     return [...this.#running.values()].flatMap(({ progress }) => (progress ? [progress] : []));
   }
 
-  /** How long the builds in progress can take at most until their `build-timeout`. */
+  /** Longest remaining time of the builds in progress until their `build-timeout`. */
   get longestMs(): number {
     const { config, clock } = this.#surroundings;
     const nowMs = clock.now();
@@ -74,13 +74,13 @@ export class Builds {
     return Math.max(0, ...left);
   }
 
-  /** Something about the image changed: looks at it now. */
+  /** Checks an image after a change. */
   consider(image: string): void {
     this.#waiting.add(image);
     this.#begin();
   }
 
-  /** Looks at every configured image. @returns how many builds that began at once */
+  /** Checks every configured image. @returns number of builds started */
   considerAll(): number {
     const before = this.#running.size;
     for (const name of this.#surroundings.config().diskimages.keys()) this.#waiting.add(name);
@@ -88,12 +88,12 @@ export class Builds {
     return this.#running.size - before;
   }
 
-  /** A changed configuration or a request of a person: failures of before count no more. */
+  /** Forgets earlier failures after a changed configuration or a request by a person. */
   forgetFailures(image?: string): void {
     this.#backoffs.clear(image);
   }
 
-  /** Begins no more builds; resolves when those in progress have ended. */
+  /** Starts no more builds; resolves when those in progress have ended. */
   async drain(): Promise<void> {
     this.#draining = true;
     for (const cancel of this.#timers.values()) cancel();
@@ -102,7 +102,7 @@ export class Builds {
     await Promise.all([...this.#running.values()].map(({ ended }) => ended));
   }
 
-  /** Ends builds in progress at once. */
+  /** Aborts builds in progress. */
   abort(): void {
     this.#draining = true;
     this.#stop.abort(new Error('the builder stops'));
@@ -135,7 +135,7 @@ export class Builds {
     return `${busy} with ${[...this.#running.keys()].join(', ')} (see --build-workers)`;
   }
 
-  /** A build is wanted and cannot begin. @param reason - without times, so that it changes only with its cause */
+  /** Notes that a build is due and cannot start. @param reason - without times, so that it changes only with its cause */
   #waitFor(image: string, cause: WaitingBuild['cause'], reason: string): void {
     const known = this.#blocked.get(image);
     if (known?.reason === reason) return;
@@ -172,7 +172,7 @@ export class Builds {
   #start(image: DiskimageConfig, verdict: Extract<BuildVerdict, { build: true }>): void {
     const ended = this.#build(image, verdict)
       .catch((error: unknown) => {
-        this.#surroundings.logger.error('Build could not be made', { image: image.name, error });
+        this.#surroundings.logger.error('Failed to start build', { image: image.name, error });
         const reason = error instanceof Error ? error.message : String(error);
         this.#backoffs.failed(image.name, reason);
         this.#waitFor(image.name, 'Error', reason);
@@ -230,7 +230,7 @@ export class Builds {
     });
   }
 
-  /** Under the lock: what the decision was based on may have changed while it was obtained. */
+  /** Checks the decision again under the lock, as records may have changed while it was acquired. */
   async #isStillWanted(image: DiskimageConfig, verdict: Extract<BuildVerdict, { build: true }>): Promise<boolean> {
     const { zk, tree } = this.#surroundings;
     if (verdict.why === 'requested') return (await zk.exists(imageBuildRequestPath(image.name))) !== undefined;

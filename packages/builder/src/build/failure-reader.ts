@@ -48,8 +48,8 @@ export class FailureReader {
     }
     const { element, script = '' } = COPY.exec(line)?.groups ?? {};
     if (element !== undefined) this.#elements.set(script, element);
-    const begun = BEGIN.exec(line)?.groups?.['script'];
-    if (begun !== undefined || END.test(line)) this.#enter(begun);
+    const started = BEGIN.exec(line)?.groups?.['script'];
+    if (started !== undefined || END.test(line)) this.#enter(started);
     this.#followCall(line);
     this.#command = COMMAND.exec(line)?.groups?.['command'] ?? this.#command;
     if (!NOISE.test(line) && !CALL_FAILED.test(line) && element === undefined) this.#print(line.trim());

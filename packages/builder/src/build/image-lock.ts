@@ -2,8 +2,8 @@ import { imageBuildLockPath, ZkLock, type Clock, type ZooKeeper } from '@nodepoo
 import type { Logger } from '@nodepool/core';
 
 /**
- * The lock under which an image is built. When a session is lost it is taken again in the next one, as long as the build
- * continues: so that no other builder takes the build for dead.
+ * The lock of an image during its build. If the session expires, acquires the lock again in the next one while the build
+ * continues, so that no other builder considers the build dead.
  */
 export class ImageLock {
   #lock: ZkLock;
@@ -17,7 +17,7 @@ export class ImageLock {
     this.#lock = this.#make();
   }
 
-  /** @returns `undefined` when another builder has it */
+  /** @returns `undefined` if another builder holds it */
   static async take(services: ImageLock['services'], image: string): Promise<ImageLock | undefined> {
     const lock = new ImageLock(services, image);
     if (!(await lock.#lock.acquire({ blocking: false }))) return undefined;
@@ -25,7 +25,7 @@ export class ImageLock {
     return lock;
   }
 
-  /** Whether it was lost at any time, and others may have had it. */
+  /** Whether it was ever lost, so that another builder may have held it. */
   get wasLost(): boolean {
     return this.#wasLost;
   }
@@ -44,7 +44,7 @@ export class ImageLock {
     const onLost = () => {
       this.#wasLost = true;
       if (this.#done.signal.aborted) return;
-      this.services.logger.warn('Lock of the image is lost; the build continues', { image: this.image });
+      this.services.logger.warn('Lost the lock of the image; the build continues', { image: this.image });
       void this.#takeAgain();
     };
     lost.addEventListener('abort', onLost, { once: true });
@@ -57,10 +57,10 @@ export class ImageLock {
       await this.#lock.release();
       this.#lock = this.#make();
       await this.#lock.acquire({ signal: this.#done.signal });
-      logger.info('Lock of the image is held again', { image: this.image });
+      logger.info('Acquired the lock of the image again', { image: this.image });
       this.#follow();
     } catch (error) {
-      if (!this.#done.signal.aborted) logger.warn('Lock of the image is not obtained again', { error });
+      if (!this.#done.signal.aborted) logger.warn('Failed to acquire the lock of the image again', { error });
     }
   }
 }

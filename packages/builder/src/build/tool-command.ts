@@ -3,7 +3,7 @@ import type { DiskimageConfig } from '@nodepool/core/config';
 import { toolVariables, type Variables } from '../tool/secrets.js';
 import { splitWords } from './split-words.js';
 
-/** What one run of the build tool is given. */
+/** Parameters of one run of the build tool. */
 export interface ToolOrder {
   readonly image: DiskimageConfig;
   /** Sorted, at least one. */
@@ -15,15 +15,15 @@ export interface ToolOrder {
   readonly tmpDir: string;
 }
 
-/** Images of this compatibility level start on the oldest clouds. */
+/** Compatibility level that the oldest clouds support. */
 const QCOW2_OPTIONS = 'compat=0.10';
 
-/** Files of an image are made for its own users; the builder's mask is for files of this machine. */
+/** The umask of the builder protects files on this machine; files inside an image need the default. */
 const WITH_USUAL_MASK = ['sh', '-c', 'umask 022; exec "$@"', 'sh'];
 
 /**
- * The command line of one build. `dib-cmd` is split into words as a shell would, but no shell runs it: `$`, `*`, `#` and `|`
- * are characters like others.
+ * The command line of one build. Splits `dib-cmd` into words like a shell, but runs no shell: `$`, `*`, `#` and `|` have no
+ * special meaning.
  * @param packageDir - replaces `%p` in `dib-cmd`
  * @throws ConfigError
  */
@@ -52,7 +52,7 @@ function splitDibCommand({ name, dibCmd }: DiskimageConfig, packageDir: string):
   );
 }
 
-/** The environment of one build: the builder's without secrets, what the tool expects, then the image's own, which wins. */
+/** The environment of one build: that of the builder without secrets, variables for the tool, and those of the image, which win. */
 export function toolEnvironment({ image, base, elementsDir, tmpDir }: ToolOrder, own: Variables): Variables {
   return {
     ...toolVariables(own),

@@ -1,14 +1,14 @@
 import { backoffMs, type BackoffOptions, type Clock } from '@nodepool/zk-protocol';
 
-/** What {@link Backoffs} work with. */
+/** Options of {@link Backoffs}. */
 export interface BackoffSurroundings {
   readonly clock: Clock;
   readonly random: () => number;
 }
 
-/** Why and until when something is left for later. Times in ms since the epoch. */
+/** A pause before the next attempt. Times in ms since the epoch. */
 export interface Pause {
-  /** Failures so far; 0: another process does the work. */
+  /** Number of failures; 0: another process does the work. */
   readonly attempts: number;
   readonly sinceMs: number;
   readonly untilMs: number;
@@ -29,7 +29,7 @@ export class Backoffs {
     private readonly limits: BackoffOptions,
   ) {}
 
-  /** One more failure: the pause doubles, with some chance in it. */
+  /** Notes a failure: doubles the pause, with jitter. */
   failed(name: string, reason: string): void {
     const { clock, random } = this.surroundings;
     const attempts = (this.#pauses.get(name)?.attempts ?? 0) + 1;
@@ -44,7 +44,7 @@ export class Backoffs {
     this.#pauses.set(name, { attempts, reason, isHold: true, sinceMs, untilMs: sinceMs + HOLD_MS });
   }
 
-  /** Another process has ended: what waits for that waits no longer. Failures of before keep counting. */
+  /** Ends pauses that wait for another process, after that process has ended. Earlier failures keep counting. */
   endHold(name: string): void {
     const pause = this.#pauses.get(name);
     if (pause?.isHold === true) this.#pauses.set(name, { ...pause, untilMs: 0 });

@@ -8,7 +8,7 @@ import {
 } from '@nodepool/zk-protocol';
 import type { Logger } from '@nodepool/core';
 
-/** What {@link findForeignBuilds} and {@link waitForForeignBuilds} work with. */
+/** Context of {@link findForeignBuilds} and {@link waitForForeignBuilds}. */
 export interface ForeignBuildSurroundings {
   readonly zk: ZooKeeper;
   readonly clock: Clock;
@@ -17,9 +17,9 @@ export interface ForeignBuildSurroundings {
 }
 
 /**
- * Builds in progress with the id of this builder that another process makes, such as a builder of the original on the same
- * images-dir. A build of a former process of this builder is none: one session had its lock and the lock on the id.
- * @param isOwn - this process makes the build with this id
+ * Finds builds in progress by another process with the id of this builder, such as an original Nodepool builder on the same
+ * images-dir. Builds of an earlier process of this builder do not count: their lock expired with the lock of the id.
+ * @param isOwn - whether this process makes the build
  */
 export async function findForeignBuilds(
   { zk, builderId }: Pick<ForeignBuildSurroundings, 'zk' | 'builderId'>,
@@ -36,7 +36,7 @@ export async function findForeignBuilds(
   return found;
 }
 
-/** Whoever builds locks the image first: a record that is older than the lock is of a build that has died. */
+/** A builder locks the image before it creates the record, so a record older than the lock belongs to a dead build. */
 async function isMadeElsewhere(zk: ZooKeeper, { image, stat }: BuildRecord): Promise<boolean> {
   const holder = await ZkLock.lockHolder(zk, imageBuildLockPath(image));
   const lock = holder && (await zk.exists(holder.entryPath));
@@ -44,8 +44,8 @@ async function isMadeElsewhere(zk: ZooKeeper, { image, stat }: BuildRecord): Pro
 }
 
 /**
- * Waits until the locks of these builds are free: that of a process that has died is so when its session is over.
- * @throws NODEPOOL_LOCK_TIMEOUT for one that is held longer
+ * Waits until the locks of these builds are free. The lock of a dead process is freed when its session expires.
+ * @throws NODEPOOL_LOCK_TIMEOUT if a lock is still held after the time limit
  */
 export async function waitForForeignBuilds(
   { zk, clock, logger }: ForeignBuildSurroundings,

@@ -1,7 +1,7 @@
 import type { ImageWork } from '@nodepool/core/service';
 import type { WaitingWork } from '../plan/waiting-records.js';
 
-/** Where a piece of work is. */
+/** Progress of a build or upload. */
 export interface Progress {
   readonly image: string;
   readonly buildId: string;

@@ -1,8 +1,8 @@
 import type { ImageTree, UploadRecord } from '@nodepool/zk-protocol';
 
 /**
- * Whether another upload uses the same image in the cloud. Names without a timestamp make two uploads of the same data one
- * image: it stays until the last of them goes.
+ * Whether another upload refers to the same image in the cloud. With names without a timestamp, two uploads of the same data
+ * share an image, which stays until the last of them is deleted.
  */
 export function isOfAnotherUpload(
   { images }: Pick<ImageTree, 'images'>,

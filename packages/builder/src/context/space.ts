@@ -2,16 +2,16 @@ import { readFile, rename, statfs, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { JsonObject } from '@nodepool/zk-protocol';
 
-/** The most bytes that a build of an image took, on the file systems of its images and of its temporary files. */
+/** Peak disk usage of a build on the file systems of its images and of its temporary files, bytes. */
 export interface SpaceNeed {
   readonly imagesBytes: number;
   readonly tmpBytes: number;
 }
 
 const FILE = 'build_space.json';
-/** What the last build took may be a bit less than what the next one takes. */
+/** The next build may need a bit more than the last one. */
 const MARGIN = 1.1;
-/** Less than this is too little for any image. */
+/** Minimum for any image. */
 const LEAST_BYTES = 64 * 1024 * 1024;
 
 /** Bytes that can be written to the file system of a directory. */
@@ -20,7 +20,7 @@ export async function freeBytes(directory: string): Promise<number> {
   return bavail * bsize;
 }
 
-/** What builds of each image have taken, kept beside the images, so that a build that cannot fit is not begun. */
+/** Records the disk usage of the last build of each image beside the images, to avoid starting a build that cannot fit. */
 export class SpaceBook {
   readonly #imagesDir: string;
   readonly #tmpDir: string;
@@ -30,7 +30,7 @@ export class SpaceBook {
     this.#tmpDir = tmpDir;
   }
 
-  /** Why the next build of the image would not fit; `undefined`: it would. */
+  /** Why the next build of the image would not fit; `undefined` if it would. */
   async shortage(image: string): Promise<string | undefined> {
     const need = (await this.#read())[image];
     for (const [what, directory] of [
@@ -48,7 +48,7 @@ export class SpaceBook {
     return undefined;
   }
 
-  /** Remembers what a good build took. */
+  /** Records the disk usage of a successful build. */
   async learn(image: string, need: SpaceNeed): Promise<void> {
     const all: JsonObject = { ...(await this.#read()), [image]: { ...need } };
     const file = join(this.#imagesDir, FILE);

@@ -5,7 +5,7 @@ import type { SpaceBook } from './space.js';
 import type { BuilderEvents } from '@nodepool/core/service';
 import type { ImageProviders } from '../providers/image-providers.js';
 
-/** What all parts of a builder share. */
+/** Context shared by all parts of a builder. */
 export interface Surroundings {
   readonly zk: ZooKeeper;
   readonly clock: Clock;
@@ -19,7 +19,7 @@ export interface Surroundings {
   readonly hostname: string;
   /** Id of the database, which images carry as a tag. */
   readonly databaseId: () => string | undefined;
-  /** False while another builder may have this one's id, and with it the images directory: nothing may begin. */
+  /** False while another builder may have the same id and images directory; then no work may start. */
   readonly holdsId: () => boolean;
   /** Lasting id of this builder. */
   readonly builderId: string;
@@ -35,8 +35,8 @@ export interface Surroundings {
   readonly space: SpaceBook;
   readonly providers: ImageProviders;
   readonly events: BuilderEvents;
-  /** A build or an upload has begun or made progress. */
+  /** Called when a build or an upload started or made progress. */
   readonly activityChanged: () => void;
-  /** A build or an upload has ended: what it used may be removed. */
+  /** Called when a build or an upload ended and its files may be removed. */
   readonly workEnded: () => void;
 }

@@ -9,7 +9,7 @@ import {
 import { ConfigError } from '@nodepool/core';
 import { findForeignBuilds, waitForForeignBuilds, type ForeignBuildSurroundings } from './foreign-builds.js';
 
-/** Where builders of this program say which ids are in use; others do not look here. */
+/** Root of the locks on builder ids. The original Nodepool does not use it. */
 const ROOT = '/nodepool/builder-ids';
 /** A builder that was killed holds its id until its session ends. */
 const PATIENCE_MS = 40_000;
@@ -22,15 +22,15 @@ export interface BuilderIdSurroundings extends ForeignBuildSurroundings {
   readonly imagesDir: string;
 }
 
-/** Why another builder may have the id. */
+/** Why another builder may have the same id. */
 export interface IdProblem {
   readonly reason: 'LockLost' | 'BuildOfAnother';
   readonly message: string;
 }
 
 /**
- * Makes sure, from `take` to `release`, that no other builder has this id: two on one directory would delete each other's files.
- * Builders of the original take no such lock: their builds tell of them.
+ * Ensures from `take` to `release` that no other builder has this id: two builders on one directory would delete each other's
+ * files. Builders of the original Nodepool take no such lock and are detected by their builds.
  */
 export class BuilderIdLock {
   readonly #surroundings: BuilderIdSurroundings;
@@ -39,7 +39,7 @@ export class BuilderIdLock {
   readonly #stop = new AbortController();
   #foreignBuilds: readonly BuildRecord[] = [];
 
-  /** @param regained - the id was lost, with its session or otherwise, and is held again */
+  /** @param regained - called when the lock was lost and is held again */
   constructor(surroundings: BuilderIdSurroundings, regained: () => void) {
     const { zk, clock, hostname } = surroundings;
     this.#surroundings = surroundings;
@@ -47,7 +47,7 @@ export class BuilderIdLock {
     this.#lock = new ZkLock(zk, rootOf(surroundings), { clock, identifier: `${hostname} (process ${process.pid})` });
   }
 
-  /** False while another builder may have the id. */
+  /** False while another builder may have the same id. */
   get held(): boolean {
     return this.problem === undefined;
   }
@@ -59,7 +59,7 @@ export class BuilderIdLock {
     return { reason: 'BuildOfAnother', message: `another builder has its id, ${nothing}: it ${this.#whatOthersDo()}` };
   }
 
-  /** @throws ConfigError naming the other builder, when it is still there after a while; an error after `release` */
+  /** @throws ConfigError naming the other builder if it still holds the id after a timeout; an error after `release` */
   async take(): Promise<void> {
     const { zk, logger, builderId: builder } = this.#surroundings;
     if (!(await this.#lock.acquire({ blocking: false, signal: this.#stop.signal }))) {
@@ -73,8 +73,8 @@ export class BuilderIdLock {
   }
 
   /**
-   * Looks, at the start, for a builder that takes no lock on its id.
-   * @throws ConfigError naming its builds, when it is still there after a while
+   * Checks at the start for a builder that takes no lock on its id.
+   * @throws ConfigError naming its builds if they are still in progress after a timeout
    */
   async refuseOthers({ images }: Pick<ImageTree, 'images'>): Promise<void> {
     this.#foreignBuilds = await findForeignBuilds(this.#surroundings, images.values());
@@ -91,8 +91,8 @@ export class BuilderIdLock {
   }
 
   /**
-   * Looks, while it runs, for a builder that takes no lock on its id.
-   * @param isOwn - this process makes the build with this id
+   * Checks periodically for a builder that takes no lock on its id.
+   * @param isOwn - whether this process makes the build
    */
   async lookForOthers(
     { ready, images }: Pick<ImageTree, 'ready' | 'images'>,
@@ -104,11 +104,11 @@ export class BuilderIdLock {
       this.#foreignBuilds = await findForeignBuilds(this.#surroundings, images.values(), isOwn);
     } catch (error) {
       if (!isZooKeeperError(error)) throw error;
-      return; // the next look is in the next session
+      return; // checked again in the next session
     }
     const { logger, builderId: builder } = this.#surroundings;
     if (!wereThere && this.#foreignBuilds.length > 0)
-      logger.error(`Another builder with this id ${this.#whatOthersDo()}; nothing is begun beside it`, { builder });
+      logger.error(`Another builder with this id ${this.#whatOthersDo()}; starting no work until it ends`, { builder });
     else if (wereThere && this.held) this.#regained();
   }
 
@@ -144,17 +144,17 @@ export class BuilderIdLock {
   async #takeAgain(): Promise<void> {
     const { clock, logger, builderId: builder } = this.#surroundings;
     const { signal } = this.#stop;
-    logger.warn('The lock on the id of the builder was lost; nothing is begun until it is held again', { builder });
+    logger.warn('Lost the lock on the id of the builder; starting no work until it is held again', { builder });
     while (!signal.aborted) {
       try {
         await this.#lock.release();
         await this.take();
-        logger.info('The lock on the id of the builder is held again', { builder });
+        logger.info('Acquired the lock on the id of the builder again', { builder });
         this.#regained();
         return;
       } catch (error) {
         if (signal.aborted) return;
-        logger.error('The id of the builder cannot be locked; trying again', { builder, error });
+        logger.error('Failed to lock the id of the builder; retrying', { builder, error });
         await delay(clock, RETRY_MS, signal).catch(() => undefined); // an abort ends the loop
       }
     }

@@ -2,8 +2,8 @@ import { isZooKeeperError, ZkLock, type ZooKeeper } from '@nodepool/zk-protocol'
 import type { Logger } from '@nodepool/core';
 
 /**
- * Calls `gone` once, when the present holder of a lock has released it or is gone; at once when it is free. After a
- * broken connection it may never be called.
+ * Calls `gone` once when the current holder has released a lock or its session expired, or immediately if the lock is free.
+ * After a broken connection it may never be called.
  * @param root - the lock directory
  */
 export async function whenReleased(
@@ -17,6 +17,6 @@ export async function whenReleased(
     if (!stat) gone();
   } catch (error) {
     if (!isZooKeeperError(error)) throw error;
-    logger.debug('The holder of a lock cannot be watched', { path: root, error });
+    logger.debug('Failed to watch the holder of a lock', { path: root, error });
   }
 }

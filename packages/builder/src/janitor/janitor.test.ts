@@ -93,7 +93,7 @@ describe('what is no longer needed', () => {
     expect(of.happened.filter((text) => text.startsWith('sweep'))).toEqual([]);
   });
 
-  it('that cannot be deleted does not keep the others', async () => {
+  it('that cannot be deleted does not delay other deletions', async () => {
     const fake = createFakeDriver();
     let stubborn = '';
     const picky: Driver = {

@@ -8,9 +8,9 @@ import { cleanLocalFiles } from './local-files.js';
 
 const RETRY = { firstMs: 10_000, longestMs: 1_800_000 };
 
-/** What the janitor asks the rest of the builder. */
+/** Questions of the janitor to the rest of the builder. */
 export interface JanitorHost {
-  /** This builder builds it now, or uploads from its files. */
+  /** Whether this builder is making the build or uploading its files. */
   isInUse(buildId: string): boolean;
 }
 
@@ -18,8 +18,8 @@ export interface JanitorHost {
 const HERE = '';
 
 /**
- * Takes away what is no longer needed: in the clouds, in ZooKeeper, and this builder's own files. Each provider is
- * worked on by itself, so that a slow one delays no other.
+ * Removes old images in clouds, old records in ZooKeeper, and old files of this builder. Works on each provider separately, so
+ * that a slow one delays no other.
  */
 export class Janitor {
   readonly #surroundings: Surroundings;
@@ -42,19 +42,19 @@ export class Janitor {
     setMaxListeners(0, this.#stop.signal); // one for each call to a provider: all are looked at for leaks at once
   }
 
-  /** Images in the clouds that are not proven to belong to this database. */
+  /** Images in the clouds that may belong to another database. */
   get aliens(): LeakedUploads['aliens'] {
     return this.#leaks.aliens;
   }
 
-  /** Deletions that keep failing, and why. */
+  /** Deletions that keep failing, with the errors. */
   get failing(): readonly { readonly name: string; readonly attempts: number; readonly error: string }[] {
     return [...this.#failing].map(([name, failure]) => ({ name, ...failure }));
   }
 
   /**
-   * Looks through everything after a change. A provider that is still being cleaned is looked at once more afterwards.
-   * @param isSweep - nothing is known to have changed: what there is to do should have been announced, and counts as found
+   * Removes everything that is no longer needed. A provider that is still being cleaned is checked again afterwards.
+   * @param isSweep - no change is known: work found now was missed by an event and is counted
    */
   clean(isSweep = false): void {
     this.#enter(HERE, isSweep);
@@ -62,7 +62,7 @@ export class Janitor {
       if (images) this.#enter(name, isSweep);
   }
 
-  /** Looks for images in the clouds that no record speaks of; what is seen twice is removed. Never rejects. */
+  /** Searches the clouds for images without a record and removes those seen twice. Never rejects. */
   async findLeaks(): Promise<void> {
     if (this.#stop.signal.aborted || !this.#surroundings.tree.ready) return;
     const look = this.#leaks.look().finally(() => this.#looks.delete(look));
@@ -99,7 +99,7 @@ export class Janitor {
     }
   }
 
-  /** Nothing announces it: a failed build has been shown long enough, or a failed deletion is tried again. */
+  /** Whether the step became due with time: a failed build is old enough, or a failed deletion is retried. */
   #isDueByTime(step: CleanupStep): boolean {
     return ('build' in step && step.build.state === 'failed') || this.#backoffs.get(nameOf(step)) !== undefined;
   }
@@ -117,11 +117,11 @@ export class Janitor {
     try {
       await cleanLocalFiles(this.#surroundings, (buildId) => this.#host.isInUse(buildId));
     } catch (error) {
-      logger.error('Cannot clean the images directory', { directory: imagesDir, error });
+      logger.error('Failed to clean the images directory', { directory: imagesDir, error });
     }
   }
 
-  /** @returns whether something was taken away */
+  /** @returns whether something was removed */
   async #try(step: CleanupStep): Promise<boolean> {
     const name = nameOf(step);
     if (this.#stop.signal.aborted || this.#backoffs.until(name) !== undefined) return false;
@@ -133,7 +133,7 @@ export class Janitor {
     } catch (error) {
       if (this.#stop.signal.aborted) return false;
       const message = error instanceof Error ? error.message : String(error);
-      this.#surroundings.logger.error('Cannot take away what is no longer needed', { what: name, error });
+      this.#surroundings.logger.error('Failed to remove an old build or upload', { what: name, error });
       this.#backoffs.failed(name, message);
       this.#failing.set(name, { attempts: (this.#failing.get(name)?.attempts ?? 0) + 1, error: message });
       return false;

@@ -4,8 +4,8 @@ import { imageResource, LeakFinder, uploadEvidence } from '@nodepool/core/servic
 import type { Surroundings } from '../context/surroundings.js';
 
 /**
- * Finds images in the clouds that carry a provider's tags and that no record speaks of: their builder was killed. Only those
- * with the id of this database are removed; the others are reported.
+ * Finds images in the clouds that have a provider's tags but no record, because their builder was killed. Removes those with the
+ * id of this database, and reports the others.
  */
 export class LeakedUploads {
   readonly #finders = new Map<string, LeakFinder>();
@@ -16,7 +16,7 @@ export class LeakedUploads {
     private readonly signal: AbortSignal,
   ) {}
 
-  /** Images that carry the name of a provider and are not proven to belong to this database. */
+  /** Images with the name of a provider that may belong to another database. */
   get aliens(): readonly (AlienResource & { readonly provider: string })[] {
     const { providers } = this.surroundings.config();
     return [...this.#finders].flatMap(([provider, { aliens }]) =>
@@ -24,7 +24,7 @@ export class LeakedUploads {
     );
   }
 
-  /** Removes what the look before has seen too. A provider that has not answered yet is left out. Never rejects. */
+  /** Searches all providers and removes images seen in two searches. Skips a provider whose search is still running. Never rejects. */
   async look(): Promise<void> {
     const names = [...this.surroundings.config().providers.values()].flatMap(({ name, images }) =>
       images ? [name] : [],
@@ -41,7 +41,7 @@ export class LeakedUploads {
       await finder.run(this.signal);
     } catch (error) {
       const { logger } = this.surroundings;
-      if (!this.signal.aborted) logger.warn('Cannot look for leaked images', { provider: name, error });
+      if (!this.signal.aborted) logger.warn('Failed to search for leaked images', { provider: name, error });
     } finally {
       this.#looking.delete(name);
     }

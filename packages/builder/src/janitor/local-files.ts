@@ -4,8 +4,8 @@ import type { Config } from '@nodepool/core';
 import type { Surroundings } from '../context/surroundings.js';
 
 /**
- * Removes this builder's files of builds that are gone or going, and with `delete-after-upload` the formats that every
- * provider has. Files of a build in use stay.
+ * Removes files of deleted builds, and with `delete-after-upload` the formats that every provider has. Keeps the files of a
+ * build in use.
  */
 export async function cleanLocalFiles(
   surroundings: Surroundings,
@@ -18,7 +18,7 @@ export async function cleanLocalFiles(
     const build = entry?.builds.get(files.buildId);
     if (!build && (await isRecorded(surroundings, files))) continue;
     if (!build || build.state === 'deleting' || build.state === 'failed') {
-      logger.info('Files of a build that is gone are removed', { image: files.image, build: files.buildId });
+      logger.info('Removing files of a deleted build', { image: files.image, build: files.buildId });
       await removeBuildFiles(imagesDir, files);
     } else if (entry && build.state === 'ready') {
       for (const format of superfluousFormats(surroundings.config(), entry, files))
@@ -27,7 +27,7 @@ export async function cleanLocalFiles(
   }
 }
 
-/** Whether there is a record after all, which is not known yet or cannot be read: then the files stay. */
+/** Whether there is a record that is not cached yet or cannot be decoded; then the files stay. */
 async function isRecorded({ zk }: Surroundings, { image, buildId }: BuildFiles): Promise<boolean> {
   return (await zk.exists(buildPath(image, buildId))) !== undefined;
 }

@@ -3,7 +3,7 @@ import { isInService } from '@nodepool/core/service';
 import type { BuildRecord, ImageEntry, UploadRecord } from '@nodepool/zk-protocol';
 import { readyBuilds, readyUploads } from './newest-builds.js';
 
-/** One step of taking away what is no longer needed. Each is safe to repeat, and done under the locks of the data model. */
+/** One step of a cleanup. Each is idempotent and runs under the locks of the data model. */
 export type CleanupStep =
   /** An upload whose builder has gone: the record is removed if the upload lock is free. */
   | { readonly step: 'forget-upload'; readonly upload: UploadRecord }
@@ -13,18 +13,18 @@ export type CleanupStep =
   | { readonly step: 'retire-interrupted-build'; readonly build: BuildRecord }
   /** The build becomes `deleting`. */
   | { readonly step: 'retire-build'; readonly build: BuildRecord }
-  /** No upload is left: the record goes. */
+  /** Delete the record of a build without uploads. */
   | { readonly step: 'delete-build'; readonly build: BuildRecord };
 
-/** Builds of an image that stay on their own account: current and previous one. */
+/** Number of builds of an image that are kept: current and previous one. */
 const KEPT_BUILDS = 2;
-/** Uploads of an image that stay in each provider: current and previous one. */
+/** Number of uploads of an image that are kept in each provider: current and previous one. */
 const KEPT_UPLOADS = 2;
 
-/** How long the last failed build of an image can be looked at. */
+/** How long the last failed build of an image is kept for inspection. */
 const FAILED_STAYS_MS = 3_600_000;
 
-/** Key of ours in a build record: it went `deleting` because its builder seemed to be gone. */
+/** Additional key of a build record: it became `deleting` because its builder seemed dead. */
 export const RETIRED_KEY = 'retired';
 
 /** A build that would be removed if the providers of its uploads were configured. */
@@ -50,7 +50,7 @@ const whyPinned = (provider: string): string =>
   `provider "${provider}" has an upload of it and is not in the configuration: configure the provider with "diskimages: []" ` +
   `until its uploads are gone, or run "nodepool erase ${provider}"`;
 
-/** Says what to take away of one image, in the order of the data model: uploads first, then their build. */
+/** Plans the cleanup of one image in the order of the data model: uploads first, then their build. */
 export function planCleanup(config: Config, entry: ImageEntry, nowMs: number): CleanupStep[] {
   const isConfigured = config.diskimages.get(entry.name)?.abstract === false;
   const keep = new Set(isConfigured ? keptBuilds(entry, nowMs).map(({ id }) => id) : []);
@@ -116,8 +116,7 @@ function stepsFor(
 }
 
 /**
- * What goes of a build that stays: uploads that are not wanted, failed ones, and those that no builder is making any
- * more.
+ * Plans the cleanup of uploads of a build that is kept: unwanted and failed ones, and those of dead builders.
  */
 function cruftStep(upload: UploadRecord, config: Config, image: string): CleanupStep[] {
   const isWanted = config.providers.get(upload.provider)?.images?.diskimages.has(image) === true;

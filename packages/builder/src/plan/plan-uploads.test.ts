@@ -60,7 +60,7 @@ describe('a provider that is added later', () => {
     expect(judge(settings)).toMatchObject({ build: false });
   });
 
-  it('has no image while its configuration pauses it, which is told', () => {
+  it('has no image while its configuration pauses it, which is reported', () => {
     const settings = config('qcow2', {}, true);
 
     expect(planUploads(settings, IMAGES, new Map([[BASE, new Set(['qcow2'])]]))).toEqual([]);
@@ -85,7 +85,7 @@ describe('a provider that is added later', () => {
     expect(judge(settings)).toMatchObject({ build: true, why: 'lacks a format' });
   });
 
-  it('is told why it has no image and what helps, where the file of the build is gone', () => {
+  it('gets the reason and the remedy if the file of the build is gone', () => {
     const missing = (settings: Config, builderId = 'here') => missingFiles(settings, IMAGES, new Map(), builderId);
     const help = 'run "nodepool image-build debian"';
 

@@ -1,7 +1,7 @@
 import type { Config, Logger, Provider, ProviderConfig, ProviderContext } from '@nodepool/core';
 import { sameProviderConfig, type DriverRegistry } from '@nodepool/core/config';
 
-/** Makes what a driver is given to run a provider; a builder has no nodes and takes no requests. */
+/** Creates the context of a provider. */
 export type ContextOf = (config: ProviderConfig) => ProviderContext;
 
 interface Running {
@@ -11,7 +11,7 @@ interface Running {
   started: Promise<void> | undefined;
 }
 
-/** The providers that manage images, as their drivers make them. Only images are asked of them. */
+/** The providers that manage images. */
 export class ImageProviders {
   readonly #running = new Map<string, Running>();
   readonly #ending = new Set<Promise<void>>();
@@ -22,7 +22,7 @@ export class ImageProviders {
     private readonly logger: Logger,
   ) {}
 
-  /** Follows a configuration: replaces changed providers, and ends removed ones after their calls have ended. */
+  /** Applies a configuration: replaces changed providers, and ends removed ones after their calls have ended. */
   async reconfigure(config: Config): Promise<void> {
     for (const [name, { config: old, provider }] of this.#running) {
       const next = config.providers.get(name);
@@ -42,9 +42,9 @@ export class ImageProviders {
   }
 
   /**
-   * Makes the provider ready for calls about images.
+   * Starts the provider on its first use.
    * @returns `undefined` for a provider that does not exist or manages no images
-   * @throws why it cannot be used now; the next use tries again
+   * @throws the error of the start; the next use tries again
    */
   async use(name: string, signal: AbortSignal): Promise<Provider | undefined> {
     const running = this.#running.get(name);
@@ -58,7 +58,7 @@ export class ImageProviders {
   }
 
   /**
-   * Makes another object for the provider, one that launches nodes. The caller starts, stops and joins it.
+   * Creates another instance of the provider for launching nodes. The caller starts, stops and joins it.
    * @returns `undefined` for a provider that does not exist or manages no images
    */
   async makeForNodes(
@@ -71,7 +71,7 @@ export class ImageProviders {
     return driver.getProvider(config, { ...this.contextOf(config), ...services });
   }
 
-  /** Ends all, those included that a changed configuration has replaced. Safe to repeat. */
+  /** Ends all providers, including replaced ones. Idempotent. */
   async stop(): Promise<void> {
     for (const [name, { provider }] of this.#running) this.#end(name, provider);
     this.#running.clear();
@@ -83,7 +83,7 @@ export class ImageProviders {
     const ended = provider
       .join()
       .catch((error: unknown) => {
-        this.logger.warn('Provider did not end in good order', { provider: name, error });
+        this.logger.warn('Failed to stop provider cleanly', { provider: name, error });
       })
       .finally(() => this.#ending.delete(ended));
     this.#ending.add(ended);

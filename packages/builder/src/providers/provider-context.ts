@@ -7,7 +7,7 @@ import {
 } from '@nodepool/zk-protocol';
 import type { Config, Logger, ProviderConfig, ProviderContext } from '@nodepool/core';
 
-/** What {@link contextFor} builds on. */
+/** Input of {@link contextFor}. */
 export interface ContextSurroundings {
   readonly zk: ZooKeeper;
   readonly clock: Clock;
@@ -20,7 +20,7 @@ export interface ContextSurroundings {
   readonly databaseId: () => string | undefined;
 }
 
-/** What a driver is given to run a provider for a builder: it serves no requests, so its caches stay empty. */
+/** Creates the context of a provider in a builder. Its caches stay empty, as a builder serves no requests. */
 export function contextFor(surroundings: ContextSurroundings, { name }: ProviderConfig): ProviderContext {
   const { zk, clock, logger, hostname, random, config, env } = surroundings;
   const nodes = createNodeCache({ zk, clock, logger });

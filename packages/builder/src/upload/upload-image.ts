@@ -36,13 +36,13 @@ export interface UploadOrder {
 }
 
 const HOOK_LIMIT_MS = 600_000;
-/** Key of ours in an upload record: why it failed. */
+/** Additional key of an upload record: why the upload failed. */
 const ERROR_KEY = 'error';
 
 /**
- * Brings one build into one provider: record, data, hook, `ready`. The cloud's id is stored before the data is sent, so
- * that whatever happens the image can be found and removed.
- * @throws what went wrong; the record is `failed` and nothing is left in the cloud, or the record says what is
+ * Uploads one build to one provider: record, data, hook, `ready`. Stores the cloud's id before sending data, so that the image
+ * can be found and removed after any failure.
+ * @throws the error; the record is `failed` and the image was removed, or the record has its id
  */
 export async function uploadImage(surroundings: Surroundings, order: UploadOrder): Promise<UploadRecord> {
   const { clock, logger, events, imagesDir } = surroundings;
@@ -185,7 +185,7 @@ const at = ({ image, buildId, provider, id: uploadId }: UploadRecord, startedMs:
   ...{ image, buildId, startedMs, provider, uploadId },
 });
 
-/** What the image carries in the cloud: what is configured, and whose it is. */
+/** Metadata of the image in the cloud: configured properties and tags of the owner. */
 function metadataOf(
   { config, databaseId }: Surroundings,
   settings: ProviderImages,
@@ -226,7 +226,7 @@ async function runHook(
   });
 }
 
-/** Takes a failed upload away. What cannot be removed now keeps its id in a record that the janitor works on. */
+/** Removes a failed upload. If that fails, the record keeps the id for the janitor. */
 async function undo(
   { tree }: Pick<Surroundings, 'tree'>,
   provider: Provider,
@@ -246,7 +246,7 @@ async function undo(
     }
     await record.update({ state: 'failed', externalId: null, externalName: null, format: null }, reason);
   } catch (problem) {
-    // The record stands as it was stored last, and the janitor continues from there.
+    // the record stays as last stored, and the janitor continues from there
     if (!isZooKeeperError(problem) && externalId === null) throw problem;
   }
 }

@@ -37,7 +37,7 @@ describe('several builders on one ZooKeeper', () => {
     const builders = await Promise.all([of.builder(), of.builder(other)]);
     await settled(of, READY);
 
-    // Both have seen what there is, and what they may have begun upon it has ended.
+    // both have seen all records, and any work they started has ended
     for (const builder of builders) {
       await vi.waitFor(() => expect(builder.status('debian')).toEqual({ waits: 'the newest build is recent' }), WAIT);
       await builder.drain(10_000);

@@ -20,7 +20,7 @@ const RETRY = { firstMs: 10_000, longestMs: 1_800_000 };
 const keyOf = ({ provider, build }: PlannedUpload): string => keyFor(provider, build.image);
 const keyFor = (provider: string, image: string): string => JSON.stringify([provider, image]);
 
-/** Uploads builds: as many at a time as there are workers, providers in turn, each with pauses of its own after failures. */
+/** Uploads builds: as many at a time as there are workers, providers in turn, with separate pauses after failures. */
 export class Uploads {
   readonly #surroundings: Surroundings;
   readonly #workers: number;
@@ -34,7 +34,7 @@ export class Uploads {
   readonly #stop = new AbortController();
   #looking: Promise<void> | undefined;
   #again = false;
-  #begun = 0;
+  #started = 0;
   #cancelRetry: (() => void) | undefined;
 
   constructor(surroundings: Surroundings, workers: number) {
@@ -70,7 +70,7 @@ export class Uploads {
     return this.#missing;
   }
 
-  /** Times that the upload of an image to a provider has failed since one was good, the one in progress not counted. */
+  /** Number of failed uploads of an image to a provider since the last successful one. */
   failuresOf(image: string, provider: string): number {
     const key = keyFor(provider, image);
     return this.#failed.has(key) ? (this.#backoffs.get(key)?.attempts ?? 0) : 0;
@@ -81,12 +81,12 @@ export class Uploads {
     return [...this.#running.values()].some((running) => running.buildId === buildId);
   }
 
-  /** How many uploads have begun since the start. */
-  get begun(): number {
-    return this.#begun;
+  /** Number of uploads started since the start of the process. */
+  get started(): number {
+    return this.#started;
   }
 
-  /** Something changed: looks at what is to be uploaded. Never rejects. */
+  /** Checks for due uploads after a change. Never rejects. */
   consider(): Promise<void> {
     this.#again = true;
     this.#looking ??= this.#look().finally(() => {
@@ -95,13 +95,13 @@ export class Uploads {
     return this.#looking;
   }
 
-  /** A changed configuration: failures of before count no more. */
+  /** Forgets earlier failures after a changed configuration. */
   forgetFailures(): void {
     this.#backoffs.clear();
     this.#failed.clear();
   }
 
-  /** Ends uploads in progress, and removes their images from the cloud. */
+  /** Aborts uploads in progress and removes their images from the cloud. */
   async stop(): Promise<void> {
     this.#stop.abort(new Error('the builder stops'));
     this.#cancelRetry?.();
@@ -115,7 +115,7 @@ export class Uploads {
       try {
         await this.#begin();
       } catch (error) {
-        this.#surroundings.logger.error('Cannot look for images to upload', { error });
+        this.#surroundings.logger.error('Failed to search for images to upload', { error });
       }
     }
   }
@@ -169,7 +169,7 @@ export class Uploads {
 
   #start(planned: PlannedUpload): void {
     const key = keyOf(planned);
-    this.#begun += 1;
+    this.#started += 1;
     const ended = this.#upload(planned)
       .then(
         (uploaded) => {
@@ -181,7 +181,7 @@ export class Uploads {
           const { logger } = this.#surroundings;
           const { provider, build } = planned;
           const fields = { provider, image: build.image, build: build.id };
-          if (this.#stop.signal.aborted) return logger.info('Upload is ended with the builder', fields);
+          if (this.#stop.signal.aborted) return logger.info('Aborted upload: the builder stops', fields);
           logger.error('Upload failed', { ...fields, error });
           this.#failed.set(key, planned);
           this.#backoffs.failed(key, error instanceof Error ? error.message : String(error));

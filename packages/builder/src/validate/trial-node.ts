@@ -17,9 +17,9 @@ import type { Surroundings } from '../context/surroundings.js';
 type TrialSurroundings = Pick<Surroundings, 'zk' | 'clock' | 'logger' | 'hostname'>;
 
 /**
- * A node that a builder makes for itself. It is locked and `building` as long as the builder works with it, and to every
- * launcher, old ones too, garbage as soon as it is not: so whatever becomes of the builder, launchers remove the node and
- * what is behind it. It is never `ready`: no launcher may hand it out.
+ * A node that a builder launches to test an image. It is locked and `building` while the builder uses it. When the lock is
+ * released or expires, every launcher, also older versions, removes the node and its instance. It is never `ready`, so that no
+ * launcher allocates it.
  */
 export class TrialNode {
   #node: NodeRecord;

@@ -38,7 +38,7 @@ export async function withTrialProvider<T>(
     cancel();
     provider.stop();
     await provider.join().catch((error: unknown) => {
-      logger.warn('Provider did not end in good order', { provider: name, error });
+      logger.warn('Failed to stop provider cleanly', { provider: name, error });
     });
   }
 }

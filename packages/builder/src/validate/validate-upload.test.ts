@@ -99,7 +99,7 @@ describe('a new upload', () => {
     await nothingLeft(of);
   });
 
-  /** One good image is in service; a new build of it follows, whose number in the cloud is told. */
+  /** Starts with one good image in service and builds it again. @returns the id of the new image in the cloud */
   async function replaceGood(sky: string, before: (of: World) => void): Promise<{ of: World; good: string }> {
     const of = await start('pool: main', SSH);
     await of.launcher();
@@ -202,7 +202,7 @@ describe('a new upload', () => {
 });
 
 describe('a builder that is killed while it tests an image', () => {
-  it('leaves neither node, instance nor image; the next one begins anew', LIMITS, async () => {
+  it('leaves neither node, instance nor image; the next one starts over', LIMITS, async () => {
     const of = await start('command: ./none');
     const check = await script(of, `until [ -e ${of.dir}/good ]; do sleep 0.05; done`);
     of.config = await of.reload({ diskimages: debian(`command: ${check}`), cloud: SSH });

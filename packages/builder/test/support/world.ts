@@ -29,7 +29,7 @@ import { contextFor } from '../../src/providers/provider-context.js';
 import type { BuilderEvents } from '@nodepool/core/service';
 import { Builder, type BuilderOptions } from '../../src/index.js';
 
-/** Stands in for disk-image-create. */
+/** Replaces disk-image-create. */
 export const MAKE_IMAGE = fileURLToPath(new URL('../fixtures/make-image.sh', import.meta.url));
 
 /** What a test world is made with. */
