@@ -1,4 +1,4 @@
-/** What was thrown, as an error: whatever is none becomes the message of one. */
+/** A thrown value as an error; a value of another type becomes its message. */
 export function asError(error: unknown): Error {
   return error instanceof Error ? error : new Error(String(error));
 }

@@ -1,24 +1,24 @@
 import { setMaxListeners } from 'node:events';
 import type { Clock } from '@nodepool/zk-protocol';
 
-/** A signal that fires with the caller's, or by itself when the time is over. Always {@link Deadline.end} it. */
+/** A signal that is aborted with the caller's, or when the time is over. Always {@link Deadline.end} it. */
 export interface Deadline {
   readonly signal: AbortSignal;
-  /** True once the time was over before the caller aborted. */
+  /** The time was over before the caller aborted. */
   readonly expired: boolean;
   /** Milliseconds left, never negative. */
   remainingMs(): number;
-  /** Stops the timer and fires the signal, so that whatever still waits on it lets go. */
+  /** Stops the timer and aborts the signal, which releases its listeners. */
   end(): void;
 }
 
-/** Made once: an error for each deadline would have its stack recorded for no reader. */
+/** Shared by all deadlines: recording a stack each time would cost time for nothing. */
 const ENDED = new Error('the work under this deadline has ended');
 
-/** Starts a deadline `timeoutMs` milliseconds from now; without any time it is over at once. */
+/** Starts a deadline `timeoutMs` milliseconds from now; with no time left it expires at once. */
 export function startDeadline(clock: Clock, timeoutMs: number, signal: AbortSignal | undefined): Deadline {
   const controller = new AbortController();
-  // Every connection of a scan listens.
+  // every connection of a key scan listens
   setMaxListeners(0, controller.signal);
   const endsAt = clock.now() + timeoutMs;
   let expired = false;

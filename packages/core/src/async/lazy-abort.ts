@@ -1,16 +1,16 @@
 import { setMaxListeners } from 'node:events';
 
-/** An abort controller whose signal is made when it is first asked for: most work ends before anybody does. */
+/** An abort controller that makes its signal on first use, as most work ends without one. */
 export class LazyAbort {
   #controller: AbortController | undefined;
   #cause: Error | undefined;
 
-  /** Why it was aborted; `undefined`: it was not. */
+  /** Reason of the abort; `undefined`: not aborted. */
   get cause(): Error | undefined {
     return this.#cause;
   }
 
-  /** Any number may listen to it. */
+  /** Has no limit of listeners. */
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController();

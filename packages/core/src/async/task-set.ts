@@ -1,8 +1,8 @@
-/** Work under way that will be waited for. */
+/** A set of running tasks that can be awaited. */
 export class TaskSet {
   readonly #running = new Set<Promise<unknown>>();
 
-  /** Counts the work until it has ended. */
+  /** Adds a task until it ends. */
   track<T>(work: Promise<T>): Promise<T> {
     const run = work.finally(() => this.#running.delete(run));
     this.#running.add(run);
@@ -13,7 +13,7 @@ export class TaskSet {
     return this.#running.size;
   }
 
-  /** Resolves when nothing is under way, also of what began meanwhile. Rejects as the first that fails. */
+  /** Resolves when no task runs, including tasks that start meanwhile. Rejects with the first failure. */
   async ended(): Promise<void> {
     while (this.#running.size > 0) await Promise.all(this.#running);
   }

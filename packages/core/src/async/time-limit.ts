@@ -2,9 +2,9 @@ import type { Clock } from '@nodepool/zk-protocol';
 import { TimeoutError } from '../contract/errors.js';
 
 /**
- * What the promise gives, or a rejection once the time is over: whoever ignores its signal cannot be stopped, but need
- * not be waited for.
- * @param what - e.g. `startNodeCleanup of provider "x"`
+ * The result of the promise, or a rejection after the time limit. Work that ignores its signal cannot be stopped, but callers
+ * need not wait for it.
+ * @param what - for the message, e.g. `startNodeCleanup of provider "x"`
  */
 export function withTimeLimit<T>(clock: Clock, limitMs: number, what: string, promise: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
@@ -16,10 +16,10 @@ export function withTimeLimit<T>(clock: Clock, limitMs: number, what: string, pr
 }
 
 /**
- * Waits until all tasks have ended, or until the time is over.
- * @param tasks - by what they are, in an operator's words
- * @returns the names of those that had not ended by then
- * @throws what the first task that failed was rejected with, unless the time was over before
+ * Waits until all tasks have ended, or until the time limit.
+ * @param tasks - by name, in an operator's words
+ * @returns names of unfinished tasks
+ * @throws the error of the first task that failed within the limit
  */
 export async function unfinishedAfter(
   limitMs: number,
@@ -32,7 +32,7 @@ export async function unfinishedAfter(
     cancel = clock.setTimer(limitMs, resolve);
   });
   const all = Promise.all([...tasks].map(([name, task]) => task.then(() => unfinished.delete(name))));
-  all.catch(() => {}); // a failure after the time is over is of no interest any more
+  all.catch(() => {}); // failures after the limit are ignored
   try {
     await Promise.race([all, late]);
   } finally {

@@ -3,53 +3,53 @@ import type { DiskimageCanary } from '../contract/config.js';
 import { added, chanceOf, NONE, type Comparison, type LaunchCounts } from './rates.js';
 
 /**
- * How a new build of an image is tried out: with single launches until one of its nodes is ready, in each provider, and
- * with a growing share of them. Kept in the build's record, where all launchers find it.
+ * The trial of a new build of an image: single launches in each provider until one of its nodes is ready, then a growing share of
+ * the launches. Stored in the record of the build, where all launchers read it.
  */
 export interface Canary {
-  /** Percent of launches that get the new build where it has proved itself. 0: nowhere yet. 100: it is in service. */
+  /** Percentage of launches with the new build in providers where a node became ready. 0: none yet; 100: in service. */
   readonly share: number;
-  /** Since when there is this share, in ms since the epoch. */
+  /** Start of the present share, ms since the epoch. */
   readonly sinceMs: number;
   /** Nodes of the new build that became ready at this share. */
   readonly readyAtShare: number;
-  /** Launches of the new build, by provider; failures in which the previous build failed as well are not counted. */
+  /** Launches of the new build by provider, without failures at which the previous build failed as well. */
   readonly now: CountsByProvider;
-  /** Launches of the previous build meanwhile, by provider. */
+  /** Launches of the previous build during the trial, by provider. */
   readonly before: CountsByProvider;
-  /** Uses of their nodes meanwhile. */
+  /** Uses of nodes of both builds during the trial. */
   readonly uses: Uses;
-  /** Failures of the new build, by provider, since which the previous build has not been launched there. */
+  /** Failures of the new build by provider since the last launch of the previous build there. */
   readonly doubts: Readonly<Record<string, number>>;
-  /** The launch that tries it where it has not proved itself, by the node. */
+  /** The single launch in a provider without a ready node yet, by its node. */
   readonly probe: { readonly node: string; readonly sinceMs: number } | undefined;
-  /** Of the last failure; `null`: there was none. */
+  /** Message of the last failure; `null`: none. */
   readonly error: string | null;
-  /** Why it gets no launches any more although it could not be removed; `null`: it gets them. */
+  /** Why the build gets no launches although it could not be removed; `null`: it gets launches. */
   readonly refused: string | null;
-  /** Nodes that must become ready at a share before the next one. */
+  /** Nodes that must become ready at one share before the next share. */
   readonly launches: number;
-  /** After this time a share ends with less. */
+  /** After this time one ready node is enough. */
   readonly stepMs: number;
 }
 
-/** Counts by the name of the provider. */
+/** Counts by provider. */
 export type CountsByProvider = Readonly<Record<string, LaunchCounts>>;
 
-/** Nodes that were in use, of the new and of the previous build; `failed` are those that were given back at once. */
+/** Used nodes of the new and of the previous build; `failed` counts nodes that were returned at once. */
 export interface Uses {
   readonly now: LaunchCounts;
   readonly before: LaunchCounts;
 }
 
-/** Key of ours in a build record. Builders and tools of the original drop it when they change the build's state, as they should. */
+/** Additional key in a build record. Builders and tools of the original drop it when they change the state, which is intended. */
 export const CANARY_KEY = 'canary';
 
 /** Shares after the first success, in percent. */
 const SHARES = [5, 25, 100] as const;
 const IN_SERVICE = 100;
 
-/** As many failures may be an accident. */
+/** So few failures may be an accident. */
 const ACCIDENTS = 2;
 /**
  * The new build is withdrawn when chance explains its failures with less probability. The test is repeated after each launch:
@@ -58,7 +58,7 @@ const ACCIDENTS = 2;
  */
 const CHANCE = 0.005;
 
-/** The beginning. */
+/** Starts a trial. */
 export function newCanary({ launches, stepMs }: DiskimageCanary, nowMs: number): Canary {
   return {
     ...{ share: 0, sinceMs: nowMs, readyAtShare: 0, now: {}, before: {}, doubts: {}, probe: undefined },
@@ -66,30 +66,30 @@ export function newCanary({ launches, stepMs }: DiskimageCanary, nowMs: number):
   };
 }
 
-/** What is being tried out about a build, with what time has changed. `undefined`: nothing ever was. */
+/** The trial of a build at the given time. `undefined`: the build never had one. */
 export function canaryOf({ raw }: Pick<BuildRecord, 'raw'>, nowMs: number): Canary | undefined {
   const stored = raw[CANARY_KEY];
   if (!isObject(stored)) return undefined;
   return afterTime(read(stored), nowMs);
 }
 
-/** Whether a build is not, or no longer, tried out; a provider that has not launched it yet still tries it once. */
+/** Whether a build is not on trial, or no longer. A provider that has not launched it yet still tries it once. */
 export function isInService(build: Pick<BuildRecord, 'raw'>, nowMs: number): boolean {
   return (canaryOf(build, nowMs)?.share ?? IN_SERVICE) >= IN_SERVICE;
 }
 
-/** The build with what is being tried out about it. */
+/** The build with a trial. */
 export function withCanary(build: BuildRecord, canary: Canary): BuildRecord {
   return { ...build, raw: { ...build.raw, [CANARY_KEY]: write(canary) } };
 }
 
-/** The build as one that was never tried out: all launches get it, also those of launchers that know of no trials. */
+/** The build without a trial: all launches use it, also those of launchers that do not know trials. */
 export function withoutCanary(build: BuildRecord): BuildRecord {
   const { [CANARY_KEY]: _, ...raw } = build.raw;
   return { ...build, raw };
 }
 
-/** Percent of launches in a provider that get the new build now; `probe`: one, and no other before it has ended. */
+/** Present percentage of launches with the new build in a provider; `probe`: one launch at a time. */
 export function shareOf(canary: Canary, provider: string): number | 'probe' {
   const isProven = (canary.now[provider]?.ready ?? 0) > 0;
   if (isProven && canary.share >= IN_SERVICE) return IN_SERVICE;
@@ -102,17 +102,17 @@ export function countsOfAll(counts: CountsByProvider): LaunchCounts {
   return Object.values(counts).reduce(added, NONE);
 }
 
-/** Whether a failure waits for what the previous build does there. */
+/** Whether a failure is undecided until the previous build is launched there. */
 export function isInDoubt({ doubts }: Canary): boolean {
   return Object.keys(doubts).length > 0;
 }
 
-/** A node has begun to try the new build. */
+/** Records that a node started to probe the new build. */
 export function withProbe(canary: Canary, node: string, nowMs: number): Canary {
   return { ...canary, probe: { node, sinceMs: nowMs } };
 }
 
-/** A launch of the new build has ended. @param error - `undefined`: its node is ready */
+/** Records the end of a launch of the new build. @param error - `undefined`: its node is ready */
 export function afterLaunch(
   canary: Canary,
   { node, provider, error }: { readonly node: string; readonly provider: string; readonly error: string | undefined },
@@ -131,14 +131,14 @@ export function afterLaunch(
     : { ...canary, probe, now, readyAtShare };
 }
 
-/** A launch that says nothing about the image has ended, for example for lack of quota. */
+/** Records the end of a launch that failed for another reason than the image, for example lack of quota. */
 export function withoutProbe(canary: Canary, node: string): Canary {
   return canary.probe?.node === node ? { ...canary, probe: undefined } : canary;
 }
 
 /**
- * Launches of the previous build have ended in a provider. Where one succeeded, failures of the new build before it count;
- * where all failed neither counts: an outage in which the new build happens to be tried must not weigh against it later.
+ * Records ended launches of the previous build in a provider. If one succeeded, earlier failures of the new build count. If all
+ * failed, no failure counts: an outage during the trial must not weigh against the new build.
  */
 export function afterPrevious(canary: Canary, provider: string, counts: LaunchCounts, nowMs: number): Canary {
   if (counts.ready + counts.failed === 0) return canary;
@@ -150,12 +150,12 @@ export function afterPrevious(canary: Canary, provider: string, counts: LaunchCo
   return { ...canary, before, doubts, now, sinceMs: nowMs };
 }
 
-/** Nodes of both builds were given back. */
+/** Records returned nodes of both builds. */
 export function afterUses(canary: Canary, { now, before }: Uses): Canary {
   return { ...canary, uses: { now: added(canary.uses.now, now), before: added(canary.uses.before, before) } };
 }
 
-/** Why the new build is to be withdrawn; `undefined`: it is not, or not yet. */
+/** Reason to withdraw the new build; `undefined`: none so far. */
 export function fault({ now, before, uses, error }: Canary): string | undefined {
   const providers = Object.keys(now);
   const launches = providers.map((name) => ({ now: now[name] ?? NONE, before: before[name] ?? NONE }));
@@ -165,8 +165,8 @@ export function fault({ now, before, uses, error }: Canary): string | undefined 
 }
 
 /**
- * Says how much worse a new build is than the one before it, and how likely chance explains that; `undefined`: chance may.
- * @param compared - under the same conditions each
+ * Describes how much worse a new build is than the previous one, with the probability of chance; `undefined`: it may be chance.
+ * @param compared - launches of both builds under the same conditions
  */
 export function worseThanBefore(compared: readonly Comparison[], what: string): string | undefined {
   const now = compared.map((one) => one.now).reduce(added, NONE);
@@ -190,7 +190,7 @@ function shareAfter(share: number): number {
   return SHARES.find((next) => next > share) ?? IN_SERVICE;
 }
 
-/** Where images are launched rarely, time does what launches do elsewhere, once a node has become ready. */
+/** For rarely launched images: after a time, one ready node is enough to reach the next share. */
 function afterTime(canary: Canary, nowMs: number): Canary {
   let { share, sinceMs, readyAtShare, doubts } = canary;
   const stepMs = Math.max(1_000, canary.stepMs);
@@ -198,7 +198,7 @@ function afterTime(canary: Canary, nowMs: number): Canary {
   if (isInDoubt(canary)) {
     if (nowMs < sinceMs + stepMs) return canary;
     sinceMs += stepMs;
-    doubts = {}; // the previous build has not been launched there since: there is nothing to compare with
+    doubts = {}; // without a launch of the previous build there is no comparison
   }
   while (share > 0 && share < IN_SERVICE && nowMs >= sinceMs + stepMs) {
     share = shareAfter(share);
@@ -224,7 +224,7 @@ function write({ now, before, probe, sinceMs, stepMs, readyAtShare, ...rest }: C
   };
 }
 
-/** What is missing or of another form reads as nothing: then the trial begins again. */
+/** Missing or malformed values read as nothing; then the trial starts again. */
 function read(json: JsonObject): Canary {
   const probe = json['probe'];
   return {

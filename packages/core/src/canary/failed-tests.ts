@@ -1,9 +1,9 @@
 import type { BuildRecord, JsonObject } from '@nodepool/zk-protocol';
 
-/** Key of ours in a build record: the providers in which the build failed its test (`validate`), with the reasons. */
+/** Additional key in a build record: reasons of failed tests (`validate`) by provider. */
 const FAILED_TESTS_KEY = 'failed_tests';
 
-/** Why the build failed its test, by provider: it is not uploaded there again. */
+/** Reasons of failed tests by provider. The build is not uploaded there again. */
 export function failedTests({ raw }: Pick<BuildRecord, 'raw'>): ReadonlyMap<string, string> {
   const stored = raw[FAILED_TESTS_KEY];
   if (typeof stored !== 'object' || stored === null || Array.isArray(stored)) return new Map();
@@ -18,7 +18,7 @@ export function withFailedTest(build: BuildRecord, provider: string, reason: str
   return { ...build, raw: { ...build.raw, [FAILED_TESTS_KEY]: failed } };
 }
 
-/** The build as one that was never tested: it is uploaded and tested again. */
+/** The build without failed tests: it is uploaded and tested again. */
 export function withoutFailedTests(build: BuildRecord): BuildRecord {
   const { [FAILED_TESTS_KEY]: _, ...raw } = build.raw;
   return { ...build, raw };

@@ -1,6 +1,6 @@
 import { isNodepoolError } from '@nodepool/zk-protocol';
 
-/** What a bad image can cause: it does not boot in time, its network or SSH server does not work, or its flavor is too small. */
+/** Errors that a bad image can cause: it does not boot in time, its network or SSH fails, or it does not fit its flavor. */
 const CAUSES = [
   'NODEPOOL_LAUNCH_STATUS',
   'NODEPOOL_CREATE_TIMEOUT',
@@ -12,8 +12,8 @@ const CAUSES = [
 ] as const;
 
 /**
- * Whether a failed launch may be the fault of the image. Lack of quota or capacity, and calls that the cloud refuses or does not
- * answer, are not. An error without a code of ours, from a driver that names no cause, may be.
+ * Whether the image may have caused a failed launch. Lack of quota or capacity, and refused or unanswered calls, are other causes.
+ * An error without a known code may be caused by the image, as its driver names no cause.
  */
 export function mayBeFaultOfImage(error: Error): boolean {
   if (error.name === 'AbortError') return false;

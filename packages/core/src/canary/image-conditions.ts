@@ -8,7 +8,7 @@ import { failureNote, withdrawnNote } from './notes.js';
 /** The parts of an image's configuration that its conditions depend on. */
 export type JudgedImage = Pick<DiskimageConfig, 'name' | 'abstract' | 'rebuildAgeMs'>;
 
-/** Images without a ready build, with one that is too old, whose newest build failed, and with one that does not serve. */
+/** Conditions of images: no ready build, a build that is too old, a failed newest build, a withdrawn build. */
 export function imageConditions(
   configured: Iterable<JudgedImage>,
   images: ReadonlyMap<string, ImageEntry>,
@@ -33,7 +33,7 @@ function testConditions(entry: ImageEntry): FoundCondition[] {
   );
 }
 
-/** Too old: two builds in a row have not come. */
+/** Too old: two rebuilds in a row are missing. */
 function builtCondition({ name, rebuildAgeMs }: JudgedImage, entry: ImageEntry | undefined, nowMs: number) {
   const newest = entry && newestReady(entry);
   const failure = entry && failureNote(entry);

@@ -2,10 +2,10 @@ import type { BuildRecord, ImageEntry, NodeRecord } from '@nodepool/zk-protocol'
 import { canaryOf, countsOfAll, isInDoubt, isInService, type Canary } from './canary.js';
 import { failedTests } from './failed-tests.js';
 
-/** Key of ours in a record: why it failed. */
+/** Additional key in a record: the reason of its failure. */
 const ERROR_KEY = 'error';
 
-/** The state of an image in sentences: builds that are tried out, why it cannot be built, and why it is paused. */
+/** Describes the state of an image: builds on trial, why it cannot be built, and why it is paused. */
 export function imageNotes(entry: ImageEntry, nowMs: number): string[] {
   const { builds, pauseReason } = entry;
   const failure = failureNote(entry);
@@ -30,7 +30,7 @@ export function imageNotes(entry: ImageEntry, nowMs: number): string[] {
   ];
 }
 
-/** That the newest build has failed, and why; `undefined`: it has not. */
+/** Describes the failure of the newest build; `undefined`: it has not failed. */
 export function failureNote({ builds }: ImageEntry): string | undefined {
   const [newest] = [...builds.values()]
     .filter(({ state }) => state === 'ready' || state === 'failed')
@@ -40,7 +40,7 @@ export function failureNote({ builds }: ImageEntry): string | undefined {
   return `build ${newest.id} has failed${typeof error === 'string' ? `: ${error}` : ''}`;
 }
 
-/** Why the newest build of an image does not serve: it was withdrawn, or would be if there were another; `undefined`: it does. */
+/** Why the newest build is out of service: it was withdrawn, or would be if there were another; `undefined`: in service. */
 export function withdrawnNote({ builds, pauseReason }: ImageEntry, nowMs: number): string | undefined {
   if (pauseReason !== undefined) return pauseReason;
   for (const build of builds.values()) {
@@ -50,7 +50,7 @@ export function withdrawnNote({ builds, pauseReason }: ImageEntry, nowMs: number
   return undefined;
 }
 
-/** Percent of launches that the newest build gets; 100: it is in service, or there is none. */
+/** Percentage of launches with the newest build; 100: in service, or there is no build. */
 export function canaryPercent({ builds }: ImageEntry, nowMs: number): number {
   const ready = [...builds.values()].filter(({ state }) => state === 'ready');
   const [newest] = ready.sort((a, b) => b.stateTimeMs - a.stateTimeMs);
@@ -59,7 +59,7 @@ export function canaryPercent({ builds }: ImageEntry, nowMs: number): number {
   return canary.refused !== null || isInDoubt(canary) ? 0 : canary.share;
 }
 
-/** What launchers do with a build that is tried out; `undefined`: it is not. */
+/** Describes the trial of a build; `undefined`: it is not on trial. */
 export function buildNote(build: BuildRecord, nowMs: number): string | undefined {
   const canary = build.state === 'ready' ? canaryOf(build, nowMs) : undefined;
   if (!canary || (canary.refused === null && isInService(build, nowMs))) return undefined;
@@ -78,7 +78,7 @@ function standing(canary: Canary): string {
   return share === 0 ? 'is tried out with one launch at a time' : `is tried out with ${share} % of the launches`;
 }
 
-/** That a node is made from a build that is tried out; `undefined`: it is not. */
+/** Notes that a node is made from a build on trial; `undefined`: it is not. */
 export function nodeNote(
   images: ReadonlyMap<string, ImageEntry>,
   { imageId }: NodeRecord,

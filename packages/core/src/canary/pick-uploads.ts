@@ -3,15 +3,15 @@ import { canaryOf, isInService, shareOf, type Canary } from './canary.js';
 
 /** Uploads of an image in one provider between which launches choose. */
 export interface UploadPick {
-  /** The one that serves. */
+  /** The upload in service. */
   readonly upload: UploadRecord;
-  /** A newer one that is tried out, with its build. */
+  /** A newer upload on trial, with its build. */
   readonly canary?: { readonly upload: UploadRecord; readonly build: BuildRecord; readonly state: Canary };
 }
 
 /**
- * The uploads of an image that launches in a provider use: the newest, and while its build is tried out the newest of
- * another build, best of one in service. A new build without any other serves at once.
+ * Picks the uploads of an image for launches in a provider: the newest, and, while its build is on trial, the newest upload of
+ * another build, preferably one in service. A new build without an alternative is in service at once.
  */
 export function pickUploads(entry: ImageEntry | undefined, provider: string, nowMs: number): UploadPick | undefined {
   const ready = [...(entry?.uploads.values() ?? [])]
@@ -27,7 +27,7 @@ export function pickUploads(entry: ImageEntry | undefined, provider: string, now
   return upload ? { upload, canary: { upload: newest, build, state } } : { upload: newest };
 }
 
-/** An upload whose build is not known is as old as records without the key. */
+/** A build without a record predates trials, and counts as good. */
 function isKnownGood(build: BuildRecord | undefined, nowMs: number): boolean {
   return build === undefined || isInService(build, nowMs);
 }

@@ -1,13 +1,13 @@
-/** How launches of an image have ended. */
+/** Results of launches of an image. */
 export interface LaunchCounts {
   readonly ready: number;
   readonly failed: number;
 }
 
-/** Of nothing. */
+/** No launches. */
 export const NONE: LaunchCounts = { ready: 0, failed: 0 };
 
-/** Both together. */
+/** Sum of two counts. */
 export function added(a: LaunchCounts, b: LaunchCounts): LaunchCounts {
   return { ready: a.ready + b.ready, failed: a.failed + b.failed };
 }
@@ -19,9 +19,9 @@ export interface Comparison {
 }
 
 /**
- * How likely chance alone gives the new build as many failures or more, if it is as good as the one before it: Fisher's exact
- * test, one-sided. It makes no assumption about how often launches fail, and is right for small numbers. Several comparisons
- * are tested together: providers that fail more often than others do not count against the build.
+ * Probability of at least as many failures of the new build if it is as good as the previous one: Fisher's exact test, one-sided.
+ * It needs no assumption about the failure rate, and is exact for small numbers. Comparisons are combined by provider, so a
+ * provider with more failures does not count against the build.
  */
 export function chanceOf(comparisons: readonly Comparison[]): number {
   const observed = comparisons.reduce((sum, { now }) => sum + now.failed, 0);
@@ -32,7 +32,7 @@ export function chanceOf(comparisons: readonly Comparison[]): number {
   );
 }
 
-/** Chances that 0, 1, ... of all failures are those of the new build. */
+/** Probabilities that 0, 1, ... of all failures are those of the new build. */
 function failureChances({ now, before }: Comparison): number[] {
   const launches = now.ready + now.failed;
   const failed = now.failed + before.failed;
@@ -42,14 +42,14 @@ function failureChances({ now, before }: Comparison): number[] {
   );
 }
 
-/** Chances of the sum of two independent numbers. */
+/** Distribution of the sum of two independent numbers. */
 function sumOf(a: readonly number[], b: readonly number[]): number[] {
   const sum = Array<number>(a.length + b.length - 1).fill(0);
   a.forEach((one, i) => b.forEach((other, j) => (sum[i + j] = (sum[i + j] ?? 0) + one * other)));
   return sum;
 }
 
-/** Logarithm of in how many ways so many can be chosen of so many; `-Infinity`: in none. */
+/** Logarithm of the binomial coefficient; `-Infinity` if it is zero. */
 function logWays(of: number, chosen: number): number {
   if (chosen < 0 || chosen > of) return -Infinity;
   let sum = 0;

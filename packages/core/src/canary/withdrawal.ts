@@ -14,13 +14,13 @@ import {
 } from '@nodepool/zk-protocol';
 
 /**
- * Takes a build and its uploads out of service and pauses the image, in one transaction: launchers, old ones too, use the
- * previous build from that moment, and no builder builds the bad one again. The pause says why.
+ * Takes a build and its uploads out of service and pauses the image, in one transaction. From then on all launchers, old versions
+ * too, use the previous build, and no builder rebuilds the bad one. The pause has the reason.
  */
 export function withdrawal(entry: ImageEntry, bad: BuildRecord, reason: string, nowMs: number): Operation[] {
   const data = encodePauseReason(reason);
   const path = imagePausePath(bad.image);
-  // The pause stands first: then no builder finds the newest build gone and none paused.
+  // The pause comes first, so that no builder sees the newest build gone and the image not paused.
   return [
     entry.paused ? { op: 'set', path, data, version: -1 } : { op: 'create', path, data },
     ...readyUploads(entry, bad).map((upload): Operation => {

@@ -1,7 +1,7 @@
 import type { Condition, FoundCondition } from '../contract/condition.js';
 import { newCondition } from './condition-types.js';
 
-/** A registry entry has one megabyte at most; what is cut is told. */
+/** A registry entry is limited to one megabyte; the condition `ConditionsLeftOut` reports omissions. */
 const MOST_CONDITIONS = 100;
 const LONGEST_MESSAGE = 500;
 

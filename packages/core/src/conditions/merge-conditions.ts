@@ -44,12 +44,12 @@ function join(known: SharedCondition, other: Condition, service: string): Shared
   return { ...known, ...(isNewer && other), sinceMs: Math.min(known.sinceMs, other.sinceMs), services };
 }
 
-/** The same when the service cannot be asked: it was so, and may be over. */
+/** Conditions of a service that does not answer: last known, status `unknown`. */
 export function asUnknown({ service, conditions }: ServiceConditions): ServiceConditions {
   return { service, conditions: conditions.map((condition) => ({ ...condition, status: 'unknown' })) };
 }
 
-/** What somebody looks at; a condition concerns him when it is about one of them. */
+/** Subjects of interest; a condition is relevant if it is about one of them. */
 export interface ConditionSubjects {
   readonly providers?: readonly string[];
   /** As `PROVIDER/POOL`. */

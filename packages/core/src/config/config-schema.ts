@@ -21,7 +21,7 @@ export function composeConfigSchema(drivers: readonly Driver[]): JsonSchema {
   return rewritten(schema, forEditors);
 }
 
-/** An entry is told by its driver, so that an editor offers the keys of that one alone. */
+/** Selects the schema of an entry by its driver, so that an editor offers only the keys of that driver. */
 function providerItems(drivers: readonly Driver[]): JsonObject {
   const { name, driver: anyName } = COMMON_PROVIDER_PROPERTIES;
   const names = drivers.map((driver) => driver.name);

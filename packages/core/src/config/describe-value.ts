@@ -22,7 +22,7 @@ export function joinAlternatives(names: readonly string[]): string {
 
 /**
  * A value as a person would name it; `reveal: false` tells only its kind.
- * @param written - a single value as it stands in the file
+ * @param written - a single value as written in the file
  */
 export function describeValue(value: unknown, reveal: boolean, written?: string): string {
   if (value === null || value === undefined) return 'nothing';

@@ -25,8 +25,8 @@ export function embeddedDataDir(stateDir: string): string {
 }
 
 /**
- * How a client reaches the embedded server of one of these state directories: through its Unix socket, which nobody else can
- * replace. The permissions of the socket are the login.
+ * The connection to the embedded server of one of these state directories: its Unix socket, which no other user can replace. The
+ * permissions of the socket are the login.
  * @returns `undefined` when none of them has a running server
  * @throws NODEPOOL_STATE_DIR when there is one, and this user may not use it; when there is none and a database was moved to an
  * ensemble; NODEPOOL_UNSAFE_DIRECTORY

@@ -137,7 +137,7 @@ function isProviderConfig(value: unknown): value is ProviderConfig {
 
 type EntryReporter = (path: YamlPath, message: string, severity: ConfigProblem['severity']) => void;
 
-/** Puts what a driver says about an entry where it stands in the file. */
+/** Reports problems that a driver found at the position of the entry in the file. */
 function reportAbout(reading: ProviderReading, index: number, repaired: RepairedEntry | undefined): EntryReporter {
   return (path, message, severity) => {
     if (repaired?.isAboutRepair(message) === true) return;

@@ -1,6 +1,6 @@
 /**
  * A number as Python writes it: a number that was written with a point keeps it, so that `22.0` is not `22`.
- * @param written - as it stands in the file
+ * @param written - as written in the file
  */
 export function pythonNumber(value: number, written: string | undefined): string {
   if (Number.isNaN(value)) return 'nan';

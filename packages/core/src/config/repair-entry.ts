@@ -12,7 +12,7 @@ export const PLACEHOLDER = '<missing>';
 /** An entry that fits its schema, made of one that does not, so that the rest of it can be checked all the same. */
 export interface RepairedEntry {
   readonly entry: JsonObject;
-  /** Where a value of the repaired entry stands in the original. */
+  /** Path in the original entry of a value of the repaired one. */
   originalPath(path: YamlPath): YamlPath;
   /** Whether a problem follows from the repair alone. */
   isAboutRepair(message: string): boolean;

@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '@nodepool/zk-protocol';
 import type { JsonSchema } from '../contract/driver.js';
 
-/** What a reader is told of a key besides its kind. */
+/** Documentation of a key in addition to its type. */
 interface Notes {
   /** The value in force without the key. */
   readonly default?: Json;

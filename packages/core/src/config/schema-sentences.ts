@@ -20,7 +20,7 @@ type SchemaNode = Readonly<Record<string, unknown>>;
 export interface JudgedValue {
   /** Whether it may be quoted. */
   readonly reveal: boolean;
-  /** As it stands in the file; `undefined` for maps and lists. */
+  /** As written in the file; `undefined` for maps and lists. */
   readonly written: WrittenScalar | undefined;
 }
 

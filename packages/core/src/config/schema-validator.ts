@@ -109,8 +109,8 @@ export function assertCompiles(driver: string, schema: JsonSchema): void {
 }
 
 /**
- * Which rule of JSON Schema a schema breaks, from the one error that names what was expected. Compiling finds most faults
- * itself; the schema of schemas, whose loading takes a tenth of a second, only says more clearly where they are.
+ * The rule of JSON Schema that a schema breaks, from the error that names the expected values. Compiling finds most faults; the
+ * meta-schema, which takes a tenth of a second to load, describes their place better.
  */
 function schemaFault(schema: JsonSchema): string | undefined {
   const describing = createAjv({});

@@ -8,7 +8,7 @@ import { lineStarts, withKnownLineEnds } from './line-ends.js';
 import { describeSyntaxError } from './syntax-problems.js';
 import { isMergePair, nameOfScalar, type NodeReporter, YamlConverter } from './yaml-values.js';
 
-/** A text, number or other single value as it stands in the file, after substitution. */
+/** A text, number or other single value as written in the file, after substitution. */
 export interface WrittenScalar {
   /** Without quotes: `0755` where the value is 493. */
   readonly text: string;

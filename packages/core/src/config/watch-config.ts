@@ -16,7 +16,7 @@ export interface WatchConfigOptions {
   logger: Logger;
   /** How long files must have been quiet before a change counts. Default 100 ms. */
   quietMs?: number;
-  /** How often to look without being told, as a net under the file system's events. Default 10,000 ms. */
+  /** Polling interval, in case a file system event is missed. Default 10,000 ms. */
   pollMs?: number;
 }
 

@@ -11,7 +11,7 @@ export interface ConfiguredConnection {
   readonly serverPauseMs?: number;
 }
 
-/** All permissions for whoever is logged in as the creator was. */
+/** All permissions for the login of the creator. */
 const OWN_LOGIN_ONLY: readonly Acl[] = [{ permissions: 31, scheme: 'auth', id: '' }];
 
 /** The ZooKeeper part of a configuration as options of the client; `servers` is empty when none are configured. */

@@ -27,7 +27,7 @@ export interface LoggingOptions {
   configFile?: string | undefined;
   /** Least severity. Default `info`. */
   level?: LogLevel | undefined;
-  /** Default `stdout`. A file is opened anew after another program rotated it. */
+  /** Default `stdout`. A file is reopened after another program has rotated it. */
   destination?: 'stdout' | 'stderr' | { readonly file: string } | undefined;
   /** Default `text`. */
   format?: 'text' | 'json' | undefined;
@@ -35,11 +35,11 @@ export interface LoggingOptions {
   levels?: Readonly<Record<string, LogLevel>> | undefined;
   /** Further winston transports that get every line the loggers let through. */
   transports?: readonly Transport[] | undefined;
-  /** Called after a log file was opened anew. */
+  /** Called after a log file was reopened. */
   onReopen?: (() => void) | undefined;
   /** Called when a log file cannot be written, once until it can be again. Default: a line on standard error. */
   onError?: ((error: unknown) => void) | undefined;
-  /** Gives the lines their times and says when a file is to be rotated. Default: the machine's clock. */
+  /** Clock of log lines and rotation. Default: the system clock. */
   clock?: Clock | undefined;
   /** Default: those of the process. */
   streams?: { stdout: NodeJS.WritableStream; stderr: NodeJS.WritableStream } | undefined;

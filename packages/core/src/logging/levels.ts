@@ -7,7 +7,7 @@ export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 /** Least severity that a logger or a handler takes. */
 export type Threshold = keyof typeof LEVELS;
 
-/** How a severity stands in a line of text, and its number in logging configurations, where larger is more severe. */
+/** Name of a severity in a line of text, and its number in logging configurations; larger is more severe. */
 export const PYTHON_LEVELS: Readonly<Record<LogLevel, { readonly name: string; readonly number: number }>> = {
   debug: { name: 'DEBUG', number: 10 },
   info: { name: 'INFO', number: 20 },

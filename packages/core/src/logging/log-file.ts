@@ -13,11 +13,11 @@ const GATHER_LENGTH = 1 << 16;
 /** How long lines may still go to a file after another program moved it; a look at each write would cost more than the write. */
 const LOOK_MS = 100;
 
-/** What a {@link LogFile} may be told. */
+/** Options of a {@link LogFile}. */
 export interface LogFileOptions {
   clock: Pick<Clock, 'now' | 'setTimer'>;
   rotation?: Rotation | undefined;
-  /** Called after the file was opened anew because another program had moved or removed it. */
+  /** Called after the file was reopened because another program had moved or removed it. */
   onReopen?: (() => void) | undefined;
   /** Called when text cannot be written, once until it can be again. */
   onError?: ((error: unknown) => void) | undefined;

@@ -3,14 +3,14 @@ import type { LogFields, Logger } from '../contract/logger.js';
 import type { LogLevel } from './levels.js';
 import type { LoggerTree, TreeEntry } from './logger-tree.js';
 
-/** Keys that mean something to winston or stand in every line: a field of such a name gets a `_` at its end. */
+/** Keys that winston uses or that every line has: a field of such a name gets a `_` at its end. */
 const RESERVED: ReadonlySet<string> = new Set([
   ...['level', 'message', 'logger', 'timestamp', 'exception', 'rejection', 'splat'],
 ]);
 
 /**
- * The face that winston's loggers show to the rest of the code: constant messages, fields, children. A line that no
- * transport takes costs one comparison.
+ * Adapts winston's loggers to the interface of this code: constant messages, fields, children. A line that no transport takes costs
+ * one comparison.
  */
 export class NamedLogger implements Logger {
   readonly #tree: LoggerTree;

@@ -3,7 +3,7 @@ import { format, type Logform } from 'winston';
 const SECRET_KEY =
   /pass(?:word|wd|phrase)|(?:^|[_-])pass$|token$|secret|key[_-]?data|private[_-]?key|authorization|credential/i;
 
-/** What stands in for a secret. */
+/** Replacement of secrets. */
 const REDACTED = '[redacted]';
 
 /** An error as plain data. */
@@ -15,9 +15,9 @@ export interface ErrorFacts {
 }
 
 /**
- * The format of every logger: fields without a value are left out, secrets redacted at any depth, errors and other objects
- * turned into plain data. Whatever a transport does with a line, it never sees more.
- * @param withStacks - whether errors keep their stacks, as they do at debug level
+ * The format of every logger: omits fields without a value, redacts secrets at any depth, turns errors and other objects into plain
+ * data. Transports never see more.
+ * @param withStacks - whether errors keep their stacks, as at debug level
  */
 export function plainFields(withStacks: boolean): Logform.Format {
   return format((info) => {

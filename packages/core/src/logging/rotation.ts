@@ -5,7 +5,7 @@ import { basename, dirname, join } from 'node:path';
 export interface Rotation {
   /** @param size - bytes in the file now */
   isDue(size: number, timeMs: number): boolean;
-  /** Moves the file away; it is opened anew afterwards. */
+  /** Moves the file away; it is reopened afterwards. */
   rotate(file: string, timeMs: number): void;
 }
 

@@ -6,18 +6,18 @@ import { LogFile, type LogFileOptions } from './log-file.js';
 /** Where winston's formats leave the text of a line. */
 const MESSAGE = Symbol.for('message');
 
-/** What transports write to, and who looks after them. */
+/** Targets of transports, and their callbacks. */
 export interface TransportResources extends Pick<LogFileOptions, 'clock' | 'onReopen' | 'onError'> {
   readonly stdout: NodeJS.WritableStream;
   readonly stderr: NodeJS.WritableStream;
-  /** Told of every file opened, so that it can be closed. */
+  /** Called with every opened file, so that it can be closed. */
   onFile(file: LogFile): void;
 }
 
-/** Where the lines of a transport go. */
+/** Target of the lines of a transport. */
 export type LineTarget = NodeJS.WritableStream | LogFile;
 
-/** Hands a file the lines. Warnings and errors are in it when the call returns, as a crash may follow. */
+/** Writes lines to a file. Warnings and errors are written before the call returns, as a crash may follow. */
 class FileTransport extends Transport {
   constructor(
     private readonly file: LogFile,

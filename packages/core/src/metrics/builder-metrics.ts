@@ -3,21 +3,21 @@ import type { Exposition, Sample } from './exposition.js';
 import type { Statsd } from './statsd/statsd.js';
 import type { PrometheusKey, StatsdKey } from './table/table.js';
 
-/** What a builder reports while it works. Every method is cheap and none throws. */
+/** Events of a builder. Methods are cheap and do not throw. */
 export interface BuilderEvents {
   /** A build ended. @param result - `exitCode` is 1 when the tool timed out or could not be run */
   buildEnded(image: string, result: { readonly exitCode: number; readonly durationMs: number }): void;
-  /** An image file of a good build. @param bytes - that it takes on disk */
+  /** An image file of a successful build. @param bytes - on disk */
   imageBuilt(image: string, format: string, bytes: number): void;
   /** An upload is ready, its hook included. */
   uploaded(image: string, provider: string, durationMs: number): void;
-  /** Something may have changed in what the images do. */
+  /** The activity of images may have changed. */
   imagesChanged(images: readonly ImageActivity[], load: BuilderLoad): void;
-  /** A sweep found something to do that no event had announced: a defect worth a look. */
+  /** A sweep found work that no event had announced, which is a defect. */
   sweepFound(work: 'build' | 'upload' | 'cleanup'): void;
 }
 
-/** How busy a builder is, and how busy it may be. */
+/** Running work of a builder, and its limits. */
 export interface BuilderLoad {
   readonly builds: number;
   readonly uploads: number;
@@ -25,18 +25,18 @@ export interface BuilderLoad {
   readonly uploadWorkers: number;
 }
 
-/** What one builder does about one image. */
+/** Activity of one builder for one image. */
 export interface ImageActivity {
   readonly image: string;
   readonly isBuildRequested: boolean;
   readonly build: 'idle' | 'building' | 'paused';
-  /** Percent of launches that the newest build gets. */
+  /** Percentage of launches with the newest build. */
   readonly canaryPercent: number;
   /** Whether the newest build was withdrawn. */
   readonly isWithdrawn: boolean;
   /** By provider. */
   readonly uploads: ReadonlyMap<string, 'idle' | 'uploading' | 'paused'>;
-  /** Times that the upload to a provider has failed since one was good. */
+  /** Failed uploads by provider since the last successful one. */
   readonly failures: ReadonlyMap<string, number>;
 }
 
@@ -55,7 +55,7 @@ export class BuilderMetrics implements BuilderEvents {
     private readonly exposition: () => Exposition,
   ) {}
 
-  /** What is read when somebody asks. */
+  /** Readers of the metrics that are collected on demand. */
   readers(): Partial<Record<PrometheusKey, () => Iterable<Sample>>> {
     const load = (read: (load: BuilderLoad) => number) => (): Sample[] => (this.#load ? [[{}, read(this.#load)]] : []);
     return {

@@ -8,7 +8,7 @@ import type { Statsd } from './statsd/statsd.js';
 import { CACHES, type CacheName } from './table/table.js';
 import type { CacheQueues, MetricsAttachment, ObservedLauncher } from './types.js';
 
-/** Time between two reports of the launcher's own figures. */
+/** Interval between reports of the launcher's own metrics. */
 const REPORT_MS = 10_000;
 /** Gauges of the installation, which one launcher sends. */
 const INSTALLATION = ['nodes', 'labelNodes', 'providerNodes', 'addressableRequests'] as const;
@@ -16,7 +16,7 @@ const LIMITS = ['maxServers', 'tenantLimit'] as const;
 /** Gauges that each launcher sends. */
 const OWN = ['connectionQueue', 'eventQueue', 'playbackQueue', ...LIMITS] as const;
 
-/** What a follower works with. */
+/** Options of a follower. */
 export interface FollowerOptions {
   readonly clock: Clock;
   readonly logger: Logger;
@@ -28,7 +28,7 @@ export interface FollowerOptions {
   readonly readers: Readers;
 }
 
-/** Follows one launcher: counts what its caches show, and sends statsd what is not a happening. */
+/** Follows one launcher: counts the content of its caches, and sends gauges to statsd. */
 export class Follower implements MetricsAttachment {
   readonly launcher: ObservedLauncher;
   readonly installation: Installation;
@@ -97,7 +97,7 @@ export class Follower implements MetricsAttachment {
     });
   }
 
-  /** Sends the launcher's own figures, and again what a lost datagram may have failed to bring. */
+  /** Sends the launcher's own metrics, and repeats gauges in case a datagram was lost. */
   #report(): void {
     if (this.#stopped) return;
     this.#cancelReport = this.#options.clock.setTimer(REPORT_MS, () => this.#report());

@@ -68,13 +68,13 @@ export class Metrics implements LauncherMetrics {
     return this.#exposition.render();
   }
 
-  /** Sends what is left. Nothing can be reported afterwards. */
+  /** Sends the remaining lines. Nothing can be reported afterwards. */
   async close(): Promise<void> {
     this.#follower?.stop();
     await this.#statsd?.close();
   }
 
-  /** Shows what is in the list, as it is when somebody asks. */
+  /** Exposes the conditions of a list, read on demand. */
   showConditions(list: ConditionList): void {
     this.#conditions = list;
   }
@@ -91,7 +91,7 @@ export class Metrics implements LauncherMetrics {
     if (outcome !== 'fulfilled') return;
     const createdMs = request.createdTimeMs ?? request.stat?.ctime;
     if (createdMs === undefined) return;
-    // the requestor's clock may be ahead of ours
+    // the clock of the requestor may be ahead
     const waitMs = Math.max(0, this.#options.clock.now() - createdMs);
     this.#exposition.observe('requestWait', { provider, pool }, waitMs);
   }

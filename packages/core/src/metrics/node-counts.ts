@@ -47,7 +47,7 @@ class Groups {
   }
 }
 
-/** Nodes by state, label and provider, kept up to date change by change; nothing is ever counted anew. */
+/** Nodes by state, label and provider, updated with each change and never recounted. */
 export class NodeCounts {
   readonly all = new StateCounts();
   readonly labels = new Groups();

@@ -5,7 +5,7 @@ import type { Column, Listing } from './listing.js';
 /** A build or an upload that a builder is making, or has failed to make and tries again. */
 export interface ImageWork {
   readonly image: string;
-  /** Empty for a build that has not begun. */
+  /** Empty for a build that has not started. */
   readonly buildId: string;
   /** Full name of the builder's host. */
   readonly builder: string;
@@ -15,7 +15,7 @@ export interface ImageWork {
   readonly phase: string;
   /** In ms since the epoch. */
   readonly startedMs: number;
-  /** Of an upload that has begun to send; `null` otherwise. */
+  /** Progress of an upload that is sending; `null` otherwise. */
   readonly sent: SentBytes | null;
   /** How long the last good build of the image took, ms; `null`: an upload, or not known. */
   readonly expectedMs: number | null;

@@ -11,7 +11,7 @@ export interface BuildRow {
 
 const MS_PER_SECOND = 1000;
 
-/** Where a record of ours says why it failed. */
+/** Additional key in a record: the reason of its failure. */
 const ERROR_KEY = 'error';
 
 function errorOf({ raw }: BuildRecord | UploadRecord): string | null {
@@ -114,7 +114,7 @@ export const alienImageListing: Listing<{ provider: string; name: string; extern
   column('image_id', 'Image ID', ({ externalId }) => externalId),
 ];
 
-/** Key of ours in a build record: how long the build took, in seconds. */
+/** Additional key in a build record: duration of the build in seconds. */
 export const BUILD_DURATION_KEY = 'duration';
 
 /** How long the newest good build took that says so, ms; `undefined`: none does. */

@@ -2,7 +2,7 @@ import type { NodeRecord, PoolComponentRecord, RequestRecord } from '@nodepool/z
 import type { SharedCondition } from '../conditions/merge-conditions.js';
 import type { Listing } from './listing.js';
 
-/** What there is of one label, and who wants it. */
+/** Supply and demand of one label. */
 export interface LabelSupply {
   readonly label: string;
   /** Pools that offer it, as `provider/pool`; none: a request for it would fail. */

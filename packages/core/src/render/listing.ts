@@ -74,7 +74,7 @@ export function listingToTable<Row>(
 }
 
 /**
- * As {@link listingToTable}, piece by piece, so that whoever writes a long table can do other work between two pieces. The rows are
+ * As {@link listingToTable}, in parts, so that a writer of a long table can do other work between two parts. The rows are
  * taken at the first piece; some pieces are empty.
  */
 export function* listingTableParts<Row>(
@@ -148,9 +148,9 @@ export function listingToJson<Row>(
 }
 
 /**
- * Writes rows as {@link listingToJson} does, piece by piece, so that whoever writes a long listing can do other work between
+ * Writes rows as {@link listingToJson} does, in parts, so that a writer of a long listing can do other work between
  * two pieces. What it has written of a record it keeps for as long as there is that record: of a listing that is asked for
- * again and again only what changes is written anew.
+ * repeatedly only changes are written again.
  */
 export class ListingJsonWriter<Row> {
   readonly #steady: readonly (readonly KeyedColumn<Row>[])[];

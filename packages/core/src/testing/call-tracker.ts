@@ -14,7 +14,7 @@ export class CallTracker {
     }
   }
 
-  /** Waits until no call is under way. @returns whether there was one */
+  /** Waits until no call is running. @returns whether there was one */
   async idle(): Promise<boolean> {
     const isBusy = this.#pending > 0;
     if (isBusy) await new Promise<void>((resolve) => this.#waiting.push(resolve));

@@ -27,7 +27,7 @@ const PARTS: readonly ContractPart[] = [
  */
 export function driverContract<Cloud extends ContractCloud>(options: DriverContractOptions<Cloud>): ContractTest[] {
   const { capabilities } = options.driver;
-  // Whoever runs a test gets its clouds from these very options.
+  // each test gets its clouds from these same options
   const any = options as unknown as DriverContractOptions;
   return chosenParts(options).flatMap((part) =>
     part

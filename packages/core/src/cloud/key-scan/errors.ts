@@ -1,15 +1,15 @@
 import { NodepoolError } from '@nodepool/zk-protocol';
 
 /**
- * Why a scan ended without keys although there was time left:
+ * Why a scan ended without keys before its time limit:
  * - `unresolved` the host name has no address
  * - `no-common-key-type` the server answers, but has no host key of a type this client knows
- * - `protocol` what answers on the port does not complete an SSH handshake
+ * - `protocol` the server does not complete an SSH handshake
  * - `key-mismatch` the host does not have a key that is configured for it
  */
 export type KeyScanFailure = 'unresolved' | 'no-common-key-type' | 'protocol' | 'key-mismatch';
 
-/** The host keys of a host cannot be read; trying again at once would fail again. */
+/** The host keys of a host cannot be read, and an immediate retry would fail too. */
 export class KeyScanError extends NodepoolError {
   readonly host: string;
   readonly port: number;
@@ -27,7 +27,7 @@ export class KeyScanError extends NodepoolError {
   }
 }
 
-/** The text of whatever was thrown; for errors of system calls it names the call and the address. */
+/** The message of a thrown value; for system calls it names the call and the address. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message || error.name : String(error);
 }

@@ -3,7 +3,7 @@ import type { CipherAlgorithm, ClientErrorExtensions, ConnectConfig, KexAlgorith
 import type { KeyType } from './key-types.js';
 import { KexInitReader } from './kexinit.js';
 
-/** Allowed besides the usual ones, for old devices: nothing secret is sent over these connections. */
+/** Also accepted, for old devices: nothing secret is sent over these connections. */
 const OLD_KEY_EXCHANGES: KexAlgorithm[] = [
   'diffie-hellman-group-exchange-sha1',
   'diffie-hellman-group14-sha1',
@@ -11,23 +11,23 @@ const OLD_KEY_EXCHANGES: KexAlgorithm[] = [
 ];
 const OLD_CIPHERS: CipherAlgorithm[] = ['aes256-cbc', 'aes192-cbc', 'aes128-cbc', '3des-cbc'];
 
-/** How far an SSH handshake came. */
+/** Result of an SSH handshake. */
 export interface HandshakeResult {
   /** `<type> <base64>`; `undefined` when the handshake failed. The server has proved that it owns the key. */
   key: string | undefined;
-  /** Types of host key the server has; `undefined` when the connection ended before it said so. */
+  /** Host key types that the server offers; `undefined` if the connection ended before its offer. */
   offered: readonly string[] | undefined;
   /** Why there is no key. */
   error: Error | undefined;
 }
 
-/** Key exchange only: the socket is destroyed before anybody tries to log in. Never rejects. */
+/** Runs the key exchange only; the socket is destroyed before a login. Never rejects. */
 export async function readHostKey(
   socket: Socket,
   keyTypes: readonly KeyType[],
   onOffer: (offered: readonly string[]) => void,
 ): Promise<HandshakeResult> {
-  // Loaded on first use: it is the slowest part of starting the process, and not every process scans.
+  // loaded on first use: it is the slowest import, and not every process scans
   const { default: ssh2 } = await import('ssh2');
   return new Promise((resolve) => {
     const client = new ssh2.Client();
@@ -45,7 +45,7 @@ export async function readHostKey(
       offered = types;
       onOffer(types);
     });
-    // The first of several errors tells the reason; the others are consequences, and resolving again does nothing.
+    // The first error is the cause; later ones are consequences, and resolving again has no effect.
     client.on('error', (error: Error & ClientErrorExtensions) => end(error));
     client.once('close', () => end(new Error('the connection was closed during the handshake')));
     client.once('handshake', () => end(key === undefined ? new Error('the server sent no host key') : undefined));
@@ -61,7 +61,7 @@ export async function readHostKey(
   });
 }
 
-/** A connection that accepts every host key, and tells it. */
+/** A connection that accepts every host key and reports it. */
 function keyExchange(socket: Socket, keyTypes: readonly KeyType[], onKey: (blob: Buffer) => void): ConnectConfig {
   return {
     sock: socket,

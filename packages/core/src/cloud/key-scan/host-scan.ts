@@ -8,15 +8,15 @@ import type { KeyType } from './key-types.js';
 import { ScanQueue } from './scan-queue.js';
 import { openSocket } from './socket.js';
 
-/** Connections of one scan at the same time, of which the first runs outside the queue. */
+/** Concurrent connections of one scan; the first runs outside the queue. */
 const PARALLEL_HANDSHAKES = 4;
 /** Handshakes of one type that may fail after the server has answered, before the type is left out. */
 const FAILED_HANDSHAKES = 3;
 
-/** Short, growing slowly: a computer that boots is about to answer. */
+/** Short and slowly growing, as a booting machine will answer soon. */
 const PAUSE = { firstMs: 100, longestMs: 2_000, factor: 1.6 };
 
-/** What a scan of one host needs, the name being resolved already. */
+/** Options of a scan of one host with a resolved name. */
 export interface HostScanTarget {
   host: string;
   address: string;
@@ -29,22 +29,22 @@ export interface HostScanTarget {
   onFailure: (error: unknown) => void;
 }
 
-/** What the first handshake has shown, and the handshakes that run since. */
+/** Result of the first handshake, and the handshakes that it started. */
 export interface FirstAnswer {
   readonly first: HandshakeResult;
-  /** Wanted types that the server has, the one of the first handshake first. */
+  /** Requested types that the server has, starting with that of the first handshake. */
   readonly types: readonly KeyType[];
-  /** Keys of the further types; `undefined`: left out. */
+  /** Keys of the other types; `undefined`: skipped. */
   readonly others: Promise<string | undefined>[];
 }
 
 /**
- * Reads all host keys of one server. The first connection shows that the server is up and, in its first packet, which
- * types of key it has; from then on one connection per further type runs beside it. So there are never more connections
- * than keys, which matters to servers that count and punish connections without a login.
+ * Reads all host keys of one server. The first connection shows that the server is up and which key types it has; then one
+ * connection per further type follows. There are never more connections than keys, as some servers penalize connections without
+ * a login.
  */
 export class HostScan {
-  /** What went wrong last, for the message of a timeout. */
+  /** Last error, for the message of a timeout. */
   lastError: unknown;
   readonly #target: HostScanTarget;
   readonly #queue = new ScanQueue(PARALLEL_HANDSHAKES - 1);
@@ -66,7 +66,7 @@ export class HostScan {
     }
   }
 
-  /** Resolves when the server has named its types of key; from then on the handshakes for the others run. */
+  /** Resolves when the server has sent its key types; then the handshakes of the other types start. */
   async firstAnswer(signal: AbortSignal): Promise<FirstAnswer> {
     const others: Promise<string | undefined>[] = [];
     let types: KeyType[] = [];
@@ -79,7 +79,7 @@ export class HostScan {
   }
 
   /**
-   * @param answer - what the server answered first
+   * @param answer - from the first handshake
    * @returns the keys as `<type> <base64>`, in the order of the key types
    */
   async readKeys({ first, types, others }: FirstAnswer, signal: AbortSignal): Promise<string[]> {
@@ -91,7 +91,7 @@ export class HostScan {
     return inOrder(keys);
   }
 
-  /** Tries until the server has told its types of key. */
+  /** Retries until the server has sent its key types. */
   async #firstHandshake(onOffer: (offered: readonly string[]) => void, signal: AbortSignal): Promise<HandshakeResult> {
     for (let failures = 0; ; failures++) {
       const result = await this.#handshake(this.#target.keyTypes, onOffer, signal);
@@ -102,7 +102,7 @@ export class HostScan {
 
   #queueType(type: KeyType, signal: AbortSignal): Promise<string | undefined> {
     const key = this.#queue.run(() => this.#readType(type, signal), signal);
-    // It may fail, by an abort, before anybody awaits it; whoever awaits it still sees that.
+    // An abort may reject it before it is awaited; the await reports it then.
     key.catch(() => {});
     return key;
   }
@@ -113,11 +113,11 @@ export class HostScan {
     for (let pauses = 0; ; pauses++) {
       const result = await this.#handshake([type], () => {}, signal);
       if (result.key !== undefined) return result.key;
-      // A server that drops the connection unheard has too many just now; that counts as no answer.
+      // A server that drops the connection at once has too many; that counts as no answer.
       if (result.offered !== undefined) failures += 1;
       if (failures === FAILED_HANDSHAKES) {
         const { host, port, logger } = this.#target;
-        logger.warn('Host key left out: the handshake fails', { host, port, type, error: result.error });
+        logger.warn('Skipping host key: handshake failed', { host, port, type, error: result.error });
         return undefined;
       }
       await this.#pauseAfter(result.error, pauses, signal);

@@ -1,6 +1,6 @@
 const SSH_MSG_KEXINIT = 20;
 const COOKIE_LENGTH = 16;
-/** Identification line plus first packet; the longest packet a server may send before keys are exchanged. */
+/** Identification line plus the longest packet that a server may send before the key exchange. */
 const LONGEST_GREETING = 64 * 1024;
 
 /**
@@ -13,7 +13,7 @@ export class KexInitReader {
 
   /**
    * Takes the next bytes.
-   * @returns the types once they are known, and only once; `undefined` while more is needed or if this is not SSH
+   * @returns the types, once; `undefined` if more bytes are needed or if this is not SSH
    */
   push(chunk: Buffer): string[] | undefined {
     if (this.#done) return undefined;

@@ -9,7 +9,7 @@ export type KeyType =
   | 'ssh-rsa'
   | 'ssh-dss';
 
-/** Every type that is asked for, in the order in which keys are returned. */
+/** All requested types, in the order of the returned keys. */
 export const KEY_TYPES: readonly KeyType[] = [
   'ssh-ed25519',
   'ecdsa-sha2-nistp256',
@@ -24,8 +24,8 @@ export const KEY_TYPES: readonly KeyType[] = [
 const RSA_TYPES: ReadonlySet<string> = new Set(['rsa-sha2-512', 'rsa-sha2-256', 'ssh-rsa']);
 
 /**
- * The types worth a connection: those wanted that the server has, in the order wanted. The RSA types are signatures
- * with one and the same key, so only the first of them is kept.
+ * The types to connect for: the requested types that the server has, in the requested order. The RSA types are signatures of the
+ * same key, so only the first is kept.
  */
 export function typesToScan(wanted: readonly KeyType[], offered: readonly string[]): KeyType[] {
   let hasRsa = false;

@@ -7,10 +7,10 @@ export interface ResolvedAddress {
   family: 4 | 6;
 }
 
-/** Resolves a host name to its first address; rejects when there is none. */
+/** Resolves a host name to its first address; rejects if it has none. */
 export type HostLookup = (host: string) => Promise<ResolvedAddress>;
 
-/** Asks the machine's resolver, in the order it gives. IPv4 and IPv6 literals are returned as they are. */
+/** Uses the system's resolver, and its order. IPv4 and IPv6 literals are returned unchanged. */
 export const systemLookup: HostLookup = async (host) => {
   const literal = host.replace(/^\[(.*)\]$/, '$1');
   const family = isIP(literal);
@@ -19,12 +19,12 @@ export const systemLookup: HostLookup = async (host) => {
   return { address: found.address, family: found.family === 6 ? 6 : 4 };
 };
 
-/** Hosts whose name contains `fake` stand for a host in tests: they are never contacted nor resolved. */
+/** Hosts whose name contains `fake` are for tests: they are never contacted or resolved. */
 export function isFakeHost(host: string): boolean {
   return host.includes('fake');
 }
 
-/** True for connection types whose nodes are reached over SSH, so that host keys are wanted. */
+/** Whether nodes of the connection type are reached over SSH and have host keys. */
 export function hasHostKeys(connectionType: string | null | undefined): boolean {
   return connectionType === 'ssh' || connectionType === 'network_cli';
 }

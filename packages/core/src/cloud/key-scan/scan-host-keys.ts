@@ -15,7 +15,7 @@ import { openSocket } from './socket.js';
 
 const DEFAULT_CONNECT_TIMEOUT_MS = 10_000;
 
-/** Which host to reach, and how long that may take. */
+/** Options of a check of a port. */
 export interface CheckPortOptions {
   /** Name or address. */
   host: string;
@@ -23,33 +23,32 @@ export interface CheckPortOptions {
   timeoutMs: number;
   /** Default: the machine's clock. */
   clock?: Clock | undefined;
-  /** An abort ends all connections at once and rejects with the signal's reason. */
+  /** An abort ends all connections and rejects with the signal's reason. */
   signal?: AbortSignal | undefined;
   /** Default: the machine's resolver. */
   lookup?: HostLookup | undefined;
 }
 
-/** Which keys to read, besides what {@link CheckPortOptions} says. */
+/** Options of a key scan. */
 export interface ScanHostKeysOptions extends CheckPortOptions {
   /** Only `ssh` and `network_cli` have keys; for others an open port is enough. */
   connectionType: string | null;
-  /** Limit of one connection with its handshake; after that a new one is made. Default 10,000. */
+  /** Time limit of one connection with its handshake; then a new one is made. Default 10,000. */
   connectTimeoutMs?: number | undefined;
   logger?: Logger | undefined;
-  /** Default: all types known, in the order in which they are returned. */
+  /** Default: all known types. Also the order of the returned keys. */
   keyTypes?: readonly KeyType[] | undefined;
-  /** Told of each connection that failed, while the scan continues. */
+  /** Logs each failed connection, while the scan continues. */
   onFailure?: ((error: unknown) => void) | undefined;
   /** Spreads the pauses; a number in [0, 1). */
   random?: (() => number) | undefined;
 }
 
 /**
- * Waits until a host answers on its port and reads its SSH host keys. Each key is returned only after the server has
- * proved in a handshake that it owns it; nothing is sent that could be secret. A refused connection is tried again
- * quietly, after 100 ms first and two seconds at most.
+ * Waits until a host answers on its port and reads its SSH host keys. A key is returned only after the server has proved in a
+ * handshake that it owns it; nothing secret is sent. Refused connections are retried after 100 ms to two seconds.
  * @returns each key once as `<type> <base64>`, in the order of the key types; none for connection types without keys
- * @throws {TimeoutError} the time was over; the message tells what happened last
+ * @throws {TimeoutError} the time limit passed; the message has the last error
  * @throws {KeyScanError} the host has no address, no key of a known type, or does not speak SSH properly
  */
 export async function scanHostKeys(options: ScanHostKeysOptions): Promise<string[]> {
@@ -85,8 +84,8 @@ export async function scanHostKeys(options: ScanHostKeysOptions): Promise<string
 }
 
 /**
- * Tells whether a host accepts a TCP connection within the time, with a single attempt. Hosts whose name contains
- * `fake` always do. Rejects only for an abort, with the signal's reason.
+ * Whether a host accepts a TCP connection within the time limit, with a single attempt. Always true for hosts whose name contains
+ * `fake`. Rejects only for an abort, with the signal's reason.
  */
 export async function checkPort(options: CheckPortOptions): Promise<boolean> {
   if (isFakeHost(options.host)) return true;
@@ -98,7 +97,7 @@ export async function checkPort(options: CheckPortOptions): Promise<boolean> {
     socket.destroy();
     return true;
   } catch {
-    // Whatever kept the connection from being made, the answer is no; only the caller's own abort is not an answer.
+    // any failure means no, except an abort of the caller
     options.signal?.throwIfAborted();
     return false;
   } finally {

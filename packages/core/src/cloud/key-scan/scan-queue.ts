@@ -1,10 +1,10 @@
-/** Runs tasks first come, first served, at most so many at a time. */
+/** Runs tasks in order, with limited concurrency. */
 export class ScanQueue {
   readonly #limit: number;
   readonly #waiting: (() => void)[] = [];
   #active = 0;
 
-  /** @param limit - tasks running at the same time, default 100 */
+  /** @param limit - number of concurrent tasks, default 100 */
   constructor(limit = 100) {
     this.#limit = limit;
   }
@@ -14,14 +14,14 @@ export class ScanQueue {
     return this.#active;
   }
 
-  /** Tasks that have not begun. */
+  /** Waiting tasks. */
   get waiting(): number {
     return this.#waiting.length;
   }
 
   /**
-   * Runs the task when its turn comes; resolves and rejects as the task does.
-   * @param signal - an abort before the turn takes the task out of the queue and rejects with the signal's reason
+   * Queues a task; resolves and rejects as the task does.
+   * @param signal - an abort removes a waiting task and rejects with the signal's reason
    */
   async run<T>(task: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     if (this.#active >= this.#limit) await this.#turn(signal);
@@ -31,7 +31,7 @@ export class ScanQueue {
       return await task();
     } finally {
       const next = this.#waiting.shift();
-      // The place is handed over, not freed, so that no other task can slip in between.
+      // The slot is handed over, not freed, so that no other task can take it in between.
       if (next) next();
       else this.#active -= 1;
     }

@@ -3,20 +3,20 @@ import { KeyScanError, messageOf } from './errors.js';
 import type { FirstAnswer, HostScan } from './host-scan.js';
 import { systemLookup, type HostLookup } from './resolve.js';
 
-/** What the stages of a scan work with. */
+/** Input of the stages of a scan. */
 export interface ScanWork {
   readonly host: string;
   readonly port: number;
   readonly lookup: HostLookup | undefined;
-  /** Host keys are wanted; otherwise an open port is enough. */
+  /** Read host keys; otherwise an open port is enough. */
   readonly wantsKeys: boolean;
-  /** Fires when the time is over, or with the caller's own signal. */
+  /** Aborted at the time limit, or with the caller's signal. */
   readonly signal: AbortSignal;
-  /** Begins to scan the host at this address. */
+  /** Starts a scan of the host at this address. */
   readonly begin: (address: string) => HostScan;
 }
 
-/** Where a scan stands. */
+/** Stage of a scan. */
 export type ScanStage =
   | { readonly name: 'resolving-name' }
   | { readonly name: 'reaching-port'; readonly scan: HostScan }
@@ -26,7 +26,7 @@ export type ScanStage =
 /** The next stage, or the keys that were read. */
 export type ScanStep = ScanStage | { readonly name: 'done'; readonly keys: string[] };
 
-/** To which steps a stage may lead. A stage that fails throws, and the scan with it. */
+/** Allowed next steps of each stage. A stage that throws fails the scan. */
 interface Next {
   readonly 'resolving-name': 'reaching-port' | 'first-handshake';
   readonly 'reaching-port': 'done';
@@ -73,7 +73,7 @@ export const SCAN_STAGES = {
   },
 } satisfies Stages;
 
-/** Does what a stage asks for. @throws the scan has failed */
+/** Runs one stage. @throws the scan has failed */
 export function runScanStage(stage: ScanStage, work: ScanWork): Promise<ScanStep> {
   switch (stage.name) {
     case 'resolving-name':

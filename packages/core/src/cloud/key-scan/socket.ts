@@ -2,7 +2,7 @@ import { createConnection } from 'node:net';
 import type { Socket } from 'node:net';
 import type { Clock } from '@nodepool/zk-protocol';
 
-/** Where to connect, and how long one attempt may take. */
+/** Options of a connection. */
 export interface SocketTarget {
   address: string;
   port: number;
@@ -11,8 +11,8 @@ export interface SocketTarget {
 }
 
 /**
- * Opens a TCP connection. The socket ignores errors that come after this, so that none of them can end the process;
- * whoever uses it adds a listener of its own. An abort, now or later, destroys the socket.
+ * Opens a TCP connection. The socket ignores later errors, so that they cannot end the process; add a listener to see them. An
+ * abort destroys the socket at any time.
  */
 export function openSocket(target: SocketTarget, signal: AbortSignal): Promise<Socket> {
   return new Promise((resolve, reject) => {

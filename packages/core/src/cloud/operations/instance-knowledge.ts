@@ -3,16 +3,16 @@ import type { Instance } from '../../contract/instance.js';
 interface Fact<I> {
   readonly tick: number;
   readonly instance: I | undefined;
-  /** It has changed since, in an unknown way. */
+  /** The instance has changed since; its state is unknown. */
   readonly outdated: boolean;
 }
 
-/** Facts about single instances kept besides the last list. The oldest give way; they are then looked up again. */
+/** Maximum number of facts about single instances. The oldest are dropped and looked up again when needed. */
 const MAX_FACTS = 2_000;
 
 /**
- * What is known of the instances, and since when. Time is counted in ticks, so that two things that happen in the same
- * millisecond keep their order.
+ * Known states of instances, with their age. Time is counted in ticks, so that two events within the same millisecond keep their
+ * order.
  */
 export class InstanceKnowledge<I extends Instance = Instance> {
   readonly #facts = new Map<string, Fact<I>>();
@@ -20,24 +20,24 @@ export class InstanceKnowledge<I extends Instance = Instance> {
   #listedAt = 0;
   #tick = 0;
 
-  /** The next moment. */
+  /** Advances the tick counter. */
   tick(): number {
     return ++this.#tick;
   }
 
-  /** When the last list was begun; `0` while there is none. */
+  /** Start of the last list; `0`: there is none yet. */
   get listedAt(): number {
     return this.#listedAt;
   }
 
-  /** When the present knowledge of this instance was gathered. */
+  /** Age of the known state of this instance; `0`: outdated. */
   knownAt(externalId: string): number {
     const fact = this.#facts.get(externalId);
     if (!fact || fact.tick < this.#listedAt) return this.#listedAt;
     return fact.outdated ? 0 : fact.tick;
   }
 
-  /** Whether something is known of this very instance that still stood when it was last heard of. */
+  /** Whether the state of this single instance is known and not outdated. */
   hasFact(externalId: string): boolean {
     return this.#facts.get(externalId)?.outdated === false;
   }
@@ -54,29 +54,29 @@ export class InstanceKnowledge<I extends Instance = Instance> {
     return all;
   }
 
-  /** A list came in. What was learned of single instances since it was begun stands. */
+  /** Stores a list. Newer facts about single instances stay. */
   listed(began: number, instances: readonly I[]): void {
     this.#listed = new Map(instances.map((instance) => [instance.externalId, instance]));
     this.#listedAt = began;
     for (const [externalId, { tick }] of this.#facts) if (tick < began) this.#facts.delete(externalId);
   }
 
-  /** An instance was read by itself; a report that came meanwhile stands. */
+  /** Stores the result of reading one instance. A newer report stays. */
   read(externalId: string, began: number, instance: I | undefined): void {
     const fact = this.#facts.get(externalId);
     if (!fact || fact.tick < began) this.#learn(externalId, { tick: began, instance, outdated: false });
   }
 
-  /** The cloud said how an instance is now. */
+  /** Stores a state that the cloud pushed. */
   report(externalId: string, instance: I | undefined): void {
     this.#learn(externalId, { tick: this.tick(), instance, outdated: false });
-    // Should the fact give way, the list must not bring back an older one.
+    // If the fact is dropped later, the list must not bring back an older state.
     if (instance) {
       if (this.#listed.has(externalId)) this.#listed.set(externalId, instance);
     } else this.#listed.delete(externalId);
   }
 
-  /** The cloud said that an instance has changed, but not how. */
+  /** Marks an instance as changed in an unknown way. */
   outdate(externalId: string): void {
     this.#learn(externalId, { tick: this.tick(), instance: this.get(externalId), outdated: true });
   }

@@ -7,7 +7,7 @@ import type { Instance, InstanceChange, InstanceView } from '../../contract/inst
 import { InstanceWaits, type Question } from './instance-waits.js';
 import { ReadPace, type PollingLimits } from './read-pace.js';
 
-/** Where the instances come from. */
+/** Source of instances. */
 export interface InstanceSource<I extends Instance = Instance> {
   listInstances(signal: AbortSignal): Promise<readonly I[]>;
   getInstance?(externalId: string, signal: AbortSignal): Promise<I | undefined>;
@@ -15,25 +15,24 @@ export interface InstanceSource<I extends Instance = Instance> {
   readonly polling?: PollingLimits | undefined;
 }
 
-/** What the shared list works with. */
+/** Options of the shared list. */
 export interface InstanceListOptions<I extends Instance = Instance> {
   readonly source: InstanceSource<I>;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Number in [0, 1). */
   readonly random: () => number;
-  /** Told after each read. @param ageMs - how old what is known is now @param error - with which it failed */
+  /** Called after each read. @param ageMs - age of the known state @param error - why the read failed */
   readonly onRead?: ((ageMs: number, error: Error | undefined) => void) | undefined;
 }
 
-/** While no more instances than this are waited for, each of them is read by itself. */
+/** Up to this number of awaited instances, each is read individually. */
 export const MOST_READ_SINGLY = 3;
 const LIST_TIMEOUT_MS = 120_000;
 
 /**
- * The instances of one provider, shared by all its machines: one list serves everybody who waits. Lists are taken only
- * while a caller waits, the more often the younger the youngest wait; a cloud that reports changes by itself is hardly
- * ever asked.
+ * The instances of one provider, shared by all its machines: one list serves all waiting callers. Lists are only read while a
+ * caller waits, more often for young waits. A cloud that pushes changes is rarely polled.
  */
 export class InstanceList<I extends Instance = Instance> {
   readonly #source: InstanceSource<I>;
@@ -63,17 +62,17 @@ export class InstanceList<I extends Instance = Instance> {
     this.#unsubscribe = source.onInstanceChange?.((change) => this.#reported(change));
   }
 
-  /** How old what is known is, ms, while reading it fails; `0` otherwise. */
+  /** Age of the known state in ms while reading fails; `0` otherwise. */
   get overdueMs(): number {
     return this.#pace.overdueMs;
   }
 
-  /** A moment, for `since`: what is read from now on is newer. */
+  /** The present moment, for `since`: later reads are newer. */
   mark(): number {
     return this.#known.tick();
   }
 
-  /** What a machine sees. @param since - called at each use, as the machine moves on */
+  /** The view of a machine. @param since - called at each use, as it changes with the state of the machine */
   view(since: () => number, signal: AbortSignal): InstanceView<I> {
     return {
       find: (externalId) => this.find(externalId, since(), signal),
@@ -81,13 +80,13 @@ export class InstanceList<I extends Instance = Instance> {
     };
   }
 
-  /** The instance as it was at some time after `since`; `undefined`: the cloud does not have it. */
+  /** The instance at some time after `since`; `undefined`: it does not exist. */
   async find(externalId: string, since: number, signal: AbortSignal): Promise<I | undefined> {
     if (!this.#isCurrent(externalId, since)) await this.#ask(externalId, since, signal);
     return this.#known.get(externalId);
   }
 
-  /** All instances as they were at some time after `since`. */
+  /** All instances at some time after `since`. */
   async list(since: number, signal: AbortSignal): Promise<readonly I[]> {
     if (this.#known.listedAt <= since) await this.#ask(undefined, since, signal);
     return this.#known.all();
@@ -95,34 +94,33 @@ export class InstanceList<I extends Instance = Instance> {
 
   /**
    * Resolves when the instance may have changed.
-   * @param sinceMs - since when it has been waited for: the longer, the slower it is looked up
+   * @param sinceMs - start of the wait; the longer it lasts, the less often the instance is read
    */
   news(externalId: string, sinceMs: number, signal: AbortSignal): Promise<void> {
     return this.#waits.watch(externalId, sinceMs, signal);
   }
 
-  /** The instance as it was last seen, however long ago; `undefined`: it was not there. */
+  /** The last known state of the instance, of any age; `undefined`: it did not exist. */
   lastSeen(externalId: string): I | undefined {
     return this.#known.get(externalId);
   }
 
   /**
-   * Reports that something was learned, by whomever it was asked for: of one instance, or of all (`undefined`). Nothing
-   * is read for it.
-   * @returns how to end it
+   * Calls the listener after each read by any caller, for one instance or for all (`undefined`). Causes no reads.
+   * @returns a function that removes the listener
    */
   onLearned(listener: (externalId: string | undefined) => void): () => void {
     this.#learners.add(listener);
     return () => this.#learners.delete(listener);
   }
 
-  /** Tells when reading begins to fail, and when it succeeds again. @returns how to end it */
+  /** Calls the listener when reading starts to fail, and when it succeeds again. @returns a function that removes it */
   onOutage(listener: (isAway: boolean) => void): () => void {
     this.#outageListeners.add(listener);
     return () => this.#outageListeners.delete(listener);
   }
 
-  /** Ends all reading; whoever still asks is refused. */
+  /** Ends all reads; later calls are rejected. */
   stop(): void {
     this.#unsubscribe?.();
     this.#stop.abort(new ProviderUnavailableError('the provider has been stopped'));
@@ -131,7 +129,7 @@ export class InstanceList<I extends Instance = Instance> {
     this.#waits.refuseAll(this.#stop.signal.reason as Error);
   }
 
-  /** In a cloud that reports changes, what is known stays true until it reports another. */
+  /** In a cloud that pushes changes, a known state holds until the next push. */
   #isCurrent(externalId: string, since: number): boolean {
     if (this.#unsubscribe && this.#known.hasFact(externalId)) return true;
     return this.#known.knownAt(externalId) > since;
@@ -167,7 +165,7 @@ export class InstanceList<I extends Instance = Instance> {
     if (current) question.answer();
   }
 
-  /** Sets the timer for the next read, or reads at once, or does nothing when no call waits. */
+  /** Schedules the next read, or reads at once; does nothing if no caller waits. */
   #schedule(): void {
     if (this.#reading || this.#stop.signal.aborted) return;
     const dueMs = this.#pace.dueMs(this.#waits, this.#waits.questions.size > 0 && this.#readsSingly() !== false);
@@ -187,7 +185,7 @@ export class InstanceList<I extends Instance = Instance> {
     this.#timer = { atMs: dueMs, cancel };
   }
 
-  /** Ids to read one by one, or `false` when a list is better. */
+  /** Ids to read individually, or `false` if a list is better. */
   #readsSingly(): Set<string> | false {
     if (!this.#source.getInstance) return false;
     const ids = new Set<string>();

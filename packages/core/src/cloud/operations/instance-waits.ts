@@ -1,4 +1,4 @@
-/** A caller that wants an answer not older than `since`. */
+/** A caller that needs a state not older than `since`. */
 export interface Question {
   /** `undefined`: all instances. */
   readonly externalId: string | undefined;
@@ -7,25 +7,25 @@ export interface Question {
   readonly refuse: (error: Error) => void;
 }
 
-/** A caller that has looked at an instance and waits for a change of it. */
+/** A caller that waits for a change of an instance. */
 interface Watcher {
   readonly externalId: string;
   readonly sinceMs: number;
   readonly wake: () => void;
 }
 
-/** Who waits for something to be known of instances: questions to be answered, and watchers of single instances. */
+/** Callers that wait for instances: open queries, and watchers of single instances. */
 export class InstanceWaits {
   readonly #changed: () => void;
   readonly #questions = new Set<Question>();
   readonly #watchers = new Map<string, Set<Watcher>>();
 
-  /** @param changed - called when somebody began to wait or gave up waiting */
+  /** @param changed - called when a caller starts or stops waiting */
   constructor(changed: () => void) {
     this.#changed = changed;
   }
 
-  /** Questions that are not answered yet. */
+  /** Open queries. */
   get questions(): ReadonlySet<Question> {
     return this.#questions;
   }
@@ -39,7 +39,7 @@ export class InstanceWaits {
     return this.#watchers.size > 0;
   }
 
-  /** Since when the longest of the present watches has lasted. */
+  /** Start of the oldest present watch. */
   get oldestMs(): number {
     let oldest = Infinity;
     for (const watchers of this.#watchers.values()) {
@@ -48,7 +48,7 @@ export class InstanceWaits {
     return oldest;
   }
 
-  /** Since when the shortest of the present watches has lasted. */
+  /** Start of the youngest present watch. */
   get youngestMs(): number {
     let youngest = -Infinity;
     for (const watchers of this.#watchers.values()) {
@@ -57,7 +57,7 @@ export class InstanceWaits {
     return youngest;
   }
 
-  /** Resolves when the question is answered. @throws what `refuse` was given, or the reason of the signal */
+  /** Resolves when the query is answered. @throws the error of `refuse`, or the reason of the signal */
   ask(externalId: string | undefined, since: number, signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       const leave = () => {
@@ -85,7 +85,7 @@ export class InstanceWaits {
     });
   }
 
-  /** Resolves when the instance may have changed. @param sinceMs - since when the caller has waited for the instance */
+  /** Resolves when the instance may have changed. @param sinceMs - start of the caller's wait */
   watch(externalId: string, sinceMs: number, signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       const leave = () => {
@@ -124,7 +124,7 @@ export class InstanceWaits {
     for (const externalId of [...this.#watchers.keys()]) if (!ids || ids.has(externalId)) this.wake(externalId);
   }
 
-  /** Refuses every question. */
+  /** Rejects all open queries. */
   refuseAll(error: Error): void {
     for (const { refuse } of [...this.#questions]) refuse(error);
   }

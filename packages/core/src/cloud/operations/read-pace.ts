@@ -1,31 +1,30 @@
 import { backoffMs, type Clock } from '@nodepool/zk-protocol';
 import type { InstanceWaits } from './instance-waits.js';
 
-/** Bounds of the pause between two lists; within them it is a quarter of how long the youngest operation has waited. */
+/** Bounds of the pause between two lists, which is a quarter of the age of the youngest wait. */
 export interface PollingLimits {
   readonly minMs: number;
   readonly maxMs: number;
 }
 
-/** What decides how often instances are read. */
+/** Options of the pace of reads. */
 export interface ReadPaceOptions {
   readonly clock: Pick<Clock, 'now'>;
   /** Number in [0, 1). */
   readonly random: () => number;
   /** @default between 500 ms and 10 s */
   readonly polling: PollingLimits | undefined;
-  /** The cloud reports changes by itself. */
+  /** The cloud pushes changes. */
   readonly isReporting: boolean;
 }
 
 const DEFAULT_POLLING = { minMs: 500, maxMs: 10_000 };
-/** A cloud that reports changes is still asked this often, in case one got lost. */
+/** Polling interval of a cloud that pushes changes, in case one was lost. */
 const SWEEP_MS = 30_000;
 const AGE_SHARE = 0.25;
 
 /**
- * When instances are read next: the sooner the younger the youngest wait, less often after failures, and hardly ever in
- * a cloud that reports changes by itself.
+ * Decides when instances are read next: soon for young waits, later after failures, and rarely in a cloud that pushes changes.
  */
 export class ReadPace {
   readonly #options: ReadPaceOptions;
@@ -34,9 +33,9 @@ export class ReadPace {
   #lastBeganMs = -Infinity;
   #lastEndedMs = -Infinity;
   #failures = 0;
-  /** When something was last read. */
+  /** Start of the last successful read. */
   #lastReadMs = -Infinity;
-  /** When the first of the present failures began. */
+  /** Start of the first of the present failures. */
   #failingSinceMs = -Infinity;
 
   constructor(options: ReadPaceOptions) {
@@ -46,17 +45,17 @@ export class ReadPace {
     this.#maxMs = Math.max(minMs, maxMs);
   }
 
-  /** How old what is known is, ms, while reading it fails; `0` otherwise. */
+  /** Age of the known state in ms while reading fails; `0` otherwise. */
   get overdueMs(): number {
     return this.#failures === 0 ? 0 : this.#ageMs(this.#options.clock.now());
   }
 
-  /** A read begins. */
+  /** Notes the start of a read. */
   began(): void {
     this.#lastBeganMs = this.#options.clock.now();
   }
 
-  /** The read that began last has brought something. */
+  /** Notes that the last read succeeded. */
   succeeded(): void {
     this.#failures = 0;
     this.#lastReadMs = this.#lastBeganMs;
@@ -66,14 +65,14 @@ export class ReadPace {
     if (this.#failures++ === 0) this.#failingSinceMs = this.#lastBeganMs;
   }
 
-  /** A read ended, however. @returns how old what is known is now, ms */
+  /** Notes the end of a read. @returns age of the known state, ms */
   ended(): number {
     this.#lastEndedMs = this.#options.clock.now();
     return this.#ageMs(this.#lastEndedMs);
   }
 
   /**
-   * When to read next. @param readsSingly - only single instances would be read @returns `undefined`: no caller waits
+   * Time of the next read. @param readsSingly - reads single instances only @returns `undefined`: no caller waits
    */
   dueMs(waits: InstanceWaits, readsSingly: boolean): number | undefined {
     if (waits.questions.size > 0) return readsSingly ? this.#afterFailure() : this.#lastBeganMs + this.#pauseMs();

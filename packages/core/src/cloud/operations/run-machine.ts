@@ -6,26 +6,26 @@ import type { InstanceList } from './instance-list.js';
 import type { Instance, InstanceView } from '../../contract/instance.js';
 import type { MachineRun, MachineState, StateMachine, Step, Transition, Wait } from '../../contract/state-machine.js';
 
-/** How to run a machine. */
+/** Options of a run of a machine. */
 export interface RunMachineOptions<I extends Instance = Instance> {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly instances: InstanceList<I>;
-  /** An abort ends the run at once by rejecting with the signal's reason. */
+  /** An abort rejects the run with the signal's reason. */
   readonly signal: AbortSignal;
   /** Default: no limit. */
   readonly timeoutMs?: number | undefined;
-  /** What to throw when the time is over. @param state - the name of the state it is over in */
+  /** Makes the error for a timeout. @param state - name of the present state */
   timeoutError?(state: string): Error;
   /**
-   * How often in a row a call may be repeated because the cloud does not answer. Default: until the time is over. Only
-   * in states with an external id: elsewhere the call may have taken effect.
+   * Maximum number of consecutive retries while the cloud does not answer. Default: until the timeout. Calls are retried only in
+   * states with an external id; in others they may have taken effect.
    */
   readonly maxRepeats?: number | undefined;
-  /** Called, and waited for, before the machine continues with an external id it has just learned. */
+  /** Stores a new external id; awaited before the machine continues. */
   saveExternalId?(externalId: string): Promise<void>;
   onTransition?(transition: Transition): void;
-  /** The cloud does not answer, and is asked until it does; or it answers again. */
+  /** Called when the cloud stops answering, and when it answers again. */
   onOutage?(isAway: boolean): void;
   /** Number in [0, 1). */
   readonly random: () => number;
@@ -33,14 +33,14 @@ export interface RunMachineOptions<I extends Instance = Instance> {
 
 const PAUSE = { firstMs: 100, longestMs: 5_000 };
 const REPEAT = { firstMs: 500, longestMs: 30_000 };
-/** More steps than this without a wait are a machine that runs in circles. */
+/** A machine with more steps without a wait is in a loop. */
 const MAX_STEPS_AT_ONCE = 1_000;
 
 /**
- * Runs a machine to its end: calls its handlers, waits where they ask for it, stores the external id before continuing.
- * Nothing else in a machine waits.
- * @returns what the machine was made for
- * @throws what the machine failed with; `timeoutError` when the time is over; the signal's reason on abort
+ * Runs a machine to its end: calls its handlers, waits between them, and stores the external id before continuing. Handlers
+ * themselves do not wait.
+ * @returns the result of the machine
+ * @throws the error of the machine; `timeoutError` after the timeout; the signal's reason on abort
  */
 export async function runMachine<Result, I extends Instance = Instance>(
   machine: StateMachine<Result, I>,
@@ -108,7 +108,7 @@ class Runner<Result, I extends Instance> implements MachineRun<I> {
     }
   }
 
-  /** One call of a handler. @returns `undefined` when it is to be called again */
+  /** Calls a handler once. @returns `undefined`: retry */
   async #advance(from: MachineState): Promise<Step<MachineState, Result> | undefined> {
     this.signal.throwIfAborted();
     if (++this.#stepsAtOnce > MAX_STEPS_AT_ONCE) {
@@ -167,7 +167,7 @@ class Runner<Result, I extends Instance> implements MachineRun<I> {
     }
   }
 
-  /** Until the time is over or the promise is settled; whatever still waits then is told to let go. */
+  /** Waits until the timeout or until the promise settles; then aborts its signal. */
   async #first(until: (signal: AbortSignal) => Promise<unknown>, ms: number | undefined): Promise<void> {
     const over = new AbortController();
     const onAbort = () => over.abort(this.signal.reason);
@@ -179,7 +179,7 @@ class Runner<Result, I extends Instance> implements MachineRun<I> {
     } finally {
       this.signal.removeEventListener('abort', onAbort);
       over.abort(new Error('the wait is over'));
-      event.catch(() => undefined); // it was told to let go
+      event.catch(() => undefined); // aborted above
     }
   }
 

@@ -5,10 +5,10 @@ import { describeAlien } from './aliens.js';
 import { imageResource, judgeAll, type Evidence } from './judge.js';
 import { databaseTag } from './ownership.js';
 
-/** A list of the cloud's resources serves no longer than this: what is tagged must have been read a moment ago. */
+/** Maximum age of a list of resources, as only recently read resources may be tagged. */
 const FRESH_MS = 5_000;
 
-/** What an adoption works with. */
+/** Options of an adoption. */
 export interface AdoptionOptions {
   /** Prepared by `startImages` or `start`. */
   readonly provider: Provider;
@@ -24,13 +24,13 @@ export interface AdoptionOptions {
 /**
  * - `adopted`: it carries the id of this database now, and the clean-up deletes it
  * - `gone`: the cloud does not have it any more
- * - `recorded`: it has a record meanwhile, or the id of this database
+ * - `recorded`: it has got a record, or the id of this database
  * - `unreadable`: a record that could name it cannot be read
- * - `other-database`: it carries the id of another database, and nothing was forced
+ * - `other-database`: it carries the id of another database, and `force` was not given
  */
 export type Adoption = 'adopted' | 'gone' | 'recorded' | 'unreadable' | 'other-database';
 
-/** Hands resources over to this database that carry the provider's name and have no record: for `nodepool adopt`. */
+/** Assigns alien resources of a provider to this database, for `nodepool adopt`. */
 export class AlienAdoption {
   readonly #options: AdoptionOptions;
   #listed: { readonly resources: readonly Resource[]; readonly atMs: number } | undefined;
@@ -39,7 +39,7 @@ export class AlienAdoption {
     this.#options = options;
   }
 
-  /** The alien resources of the provider as they are now. */
+  /** The present alien resources of the provider. */
   async find(signal: AbortSignal): Promise<AlienResource[]> {
     const { evidence, clock } = this.#options;
     this.#listed = undefined;

@@ -3,7 +3,7 @@ import type { AlienResource } from '../../contract/driver.js';
 import { BUILD_ID_TAG, DATABASE_ID_TAG, NODE_ID_TAG, type Resource } from '../../contract/instance.js';
 import type { Logger } from '../../contract/logger.js';
 
-/** Ids in one line of the log. */
+/** Maximum number of ids in a log line. */
 const MOST_NAMED = 20;
 
 /** Options of {@link Aliens}. */
@@ -13,10 +13,10 @@ export interface AliensOptions {
   readonly logger: Logger;
 }
 
-/** The alien resources of one provider, from look to look. */
+/** Tracks the alien resources of one provider. */
 export class Aliens {
   readonly #options: AliensOptions;
-  /** At the last look; `undefined` before the first one. */
+  /** Found by the last search; `undefined` before the first one. */
   #seen: ReadonlyMap<string, AlienResource> | undefined;
   #reported: ReadonlyMap<string, AlienResource> = new Map();
 
@@ -24,14 +24,14 @@ export class Aliens {
     this.#options = options;
   }
 
-  /** Those that are reported. */
+  /** Reported resources. */
   get all(): readonly AlienResource[] {
     return [...this.#reported.values()];
   }
 
   /**
-   * Notes what a look found. After the first look, a resource is reported once two looks in a row have seen it: its record may
-   * have gone together with the resource itself. Logs when the set changes.
+   * Stores the result of a search. After the first search, a resource is reported when found twice in a row: it may be going
+   * together with its record. Logs changes.
    */
   saw(resources: readonly Resource[]): void {
     const before = this.#seen;
@@ -52,7 +52,7 @@ export class Aliens {
   #log(reported: ReadonlyMap<string, AlienResource>): void {
     const { logger, provider } = this.#options;
     if (reported.size === 0) {
-      logger.info('No alien resources are left in the cloud');
+      logger.info('All alien resources are gone');
       return;
     }
     const ofOtherDatabases = [...reported.values()].filter(({ databaseId }) => databaseId !== undefined).length;
@@ -66,7 +66,7 @@ export class Aliens {
   }
 }
 
-/** What people see of an alien resource. @param firstMs - when it was found first */
+/** An alien resource for people. @param firstMs - when it was first found */
 export function describeAlien({ type, id, name, metadata, createdMs }: Resource, firstMs: number): AlienResource {
   return {
     ...{ type, id, name },

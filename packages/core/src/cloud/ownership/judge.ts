@@ -11,7 +11,7 @@ import {
 import { isOurs } from './ownership.js';
 import type { UploadEvidence } from '../../contract/images.js';
 
-/** What resources are judged by. */
+/** Evidence for the judgement of resources. */
 export interface Evidence {
   readonly provider: string;
   readonly databaseId: string | undefined;
@@ -21,7 +21,7 @@ export interface Evidence {
 
 /**
  * - `other`: not of this provider, or without the tags of a node or an image
- * - `kept`: has a record, or may be just about to get one
+ * - `kept`: has a record, or may get one soon
  * - `recorded`: has a record that proves it, but no database id yet: it should be tagged
  * - `leaked`: carries our database id and has no record
  * - `twin`: carries our database id, but is not the instance of its node
@@ -29,15 +29,15 @@ export interface Evidence {
  */
 export type Verdict = 'other' | 'kept' | 'recorded' | 'leaked' | 'twin' | 'alien';
 
-/** Nodes in these states make no more instances: their external id is that of what they have. */
+/** Nodes in these states make no more instances: their external id is final. */
 const SETTLED: ReadonlySet<string> = new Set(['ready', 'in-use', 'hold', 'used']);
 
-/** An image in the form in which it is judged. */
+/** An image as a resource. */
 export const imageResource = ({ externalId: id, name, metadata }: ProviderImage): Resource => ({
   ...{ type: 'image', id, name, metadata },
 });
 
-/** Judges everything that a cloud shows. Pure: what the records say now decides. */
+/** Judges all resources of a cloud by the present records. Pure. */
 export function judgeAll(resources: readonly Resource[], evidence: Evidence): Map<Resource, Verdict> {
   const shown = new Set(resources.filter((resource) => isOwnInstance(resource, evidence)).map(nodeIdOf));
   return new Map(resources.map((resource) => [resource, judge(resource, evidence, shown)]));
@@ -81,7 +81,7 @@ function isOwnInstance({ type, id, metadata }: Resource, { nodes }: Evidence): b
   return type === 'instance' && nodes.get(metadata[NODE_ID_TAG] ?? '')?.externalId === id;
 }
 
-/** It is the instance of the node, or is attached to it. */
+/** Whether it is the instance of the node, or attached to it. */
 function isPartOf({ type, id, instanceId }: Resource, { externalId }: NodeRecord): boolean {
   return externalId !== null && externalId === (type === 'instance' ? id : instanceId);
 }

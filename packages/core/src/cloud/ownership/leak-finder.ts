@@ -17,14 +17,14 @@ import { databaseTag } from './ownership.js';
 
 /** The part of a cloud adapter that lists, tags and deletes resources. */
 export interface LeakAdapter {
-  /** How long after a change lists may still show what was before. Default: 0. */
+  /** How long lists may be outdated after a change. Default: 0. */
   readonly listLagMs?: number | undefined;
   listResources(signal: AbortSignal): Promise<readonly Resource[]>;
   deleteResource(resource: Resource, signal: AbortSignal): Promise<void>;
   tagResource?(resource: Resource, tags: Readonly<Record<string, string>>, signal: AbortSignal): Promise<void>;
 }
 
-/** What leaks are found with. */
+/** Options of the search for leaks. */
 export interface LeakFinderOptions {
   readonly provider: string;
   /** Id of the database; nothing is deleted without it. */
@@ -44,17 +44,17 @@ export interface LeakFinderOptions {
 const NODE_ID = /^\d{10}$/;
 
 /**
- * Finds resources of this database that no record knows, and second instances of one node, and deletes those that it has found
- * twice in a row, for longer than lists lag. What carries the provider's name without proof is reported and never deleted.
- * Resources of records that were made without the id of the database get it.
+ * Finds resources of this database without a record, and second instances of one node. Deletes those found twice in a row, for
+ * longer than lists lag. Resources with the provider's name and without proof are reported and never deleted. Tags resources of
+ * existing records that lack the id of the database.
  */
 export class LeakFinder {
   readonly #options: LeakFinderOptions;
   readonly #evidence: Evidence;
   readonly #aliens: Aliens;
-  /** Could not be tagged; said once. */
+  /** Could not be tagged; logged once. */
   readonly #untaggable = new Set<string>();
-  /** Resources of our records that carry another database's id; said once. */
+  /** Resources of our records with the id of another database; logged once. */
   readonly #claimed = new Set<string>();
   #suspects = new Map<string, LeakedResource>();
 
@@ -64,20 +64,20 @@ export class LeakFinder {
     this.#aliens = new Aliens(options);
   }
 
-  /** What the last look found. */
+  /** Leaks found by the last search. */
   get found(): readonly LeakedResource[] {
     return [...this.#suspects.values()];
   }
 
-  /** What carries the provider's name and is not proven to belong to this database. */
+  /** Resources with the provider's name and without proof that they belong to this database. */
   get aliens(): readonly AlienResource[] {
     return this.#aliens.all;
   }
 
-  /** One look. Rejects when the resources cannot be listed. */
+  /** Searches once. Rejects if the resources cannot be listed. */
   async run(signal: AbortSignal): Promise<void> {
     const { adapter, nodes } = this.#options;
-    if (!nodes.ready) return; // without the records everything would look leaked
+    if (!nodes.ready) return; // without records everything would look leaked
     const verdicts = [...judgeAll(await adapter.listResources(signal), this.#evidence)];
     const those = (...wanted: Verdict[]) =>
       verdicts.flatMap(([resource, verdict]) => (wanted.includes(verdict) ? [resource] : []));
@@ -101,7 +101,7 @@ export class LeakFinder {
     }
   }
 
-  /** Lists that lag show instances that went with their records. */
+  /** Lagging lists show instances that were deleted with their records. */
   #hasLasted({ sinceMs }: LeakedResource): boolean {
     const { adapter, clock } = this.#options;
     return clock.now() - sinceMs >= (adapter.listLagMs ?? 0);
@@ -111,7 +111,7 @@ export class LeakFinder {
     return { type, id, nodeId: metadata[NODE_ID_TAG], sinceMs: this.#options.clock.now(), error: undefined };
   }
 
-  /** Resources of our records that carry the id of another database: its launchers may delete them. Says so once. */
+  /** Logs resources of our records with the id of another database, once: its launchers may delete them. */
   #warnOfClaims(kept: readonly Resource[]): void {
     const { databaseId, logger } = this.#options;
     for (const resource of kept) {
@@ -166,7 +166,7 @@ export class LeakFinder {
     return undefined;
   }
 
-  /** What is deleted is lost, so the last word is ZooKeeper's own and not that of its copy here. */
+  /** A deletion is final, so it is checked with ZooKeeper and not with the mirror. */
   async #isKnownAfterAll(resource: Resource): Promise<boolean> {
     const { nodes, zk } = this.#options;
     const nodeId = resource.metadata[NODE_ID_TAG];
@@ -180,7 +180,7 @@ export class LeakFinder {
     return verdict !== 'leaked' && verdict !== 'twin';
   }
 
-  /** A database that was emptied or replaced under a running service knows nothing of what the service has made. */
+  /** A database that was emptied or replaced under a running service has no records of its resources. */
   async #whyNotDeleted(): Promise<string | undefined> {
     const { databaseId, zk } = this.#options;
     const stored = await readDatabaseId(zk);

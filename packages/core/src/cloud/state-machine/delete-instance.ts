@@ -4,13 +4,12 @@ import type { Logger } from '../../contract/logger.js';
 import { runMachine } from '../operations/run-machine.js';
 import type { LaunchServices } from './launch-services.js';
 
-/** Limit of one run; who deletes nodes starts another later. */
+/** Time limit of one run; the caller starts another one later. */
 const DELETE_TIMEOUT_MS = 600_000;
 const MAX_REPEATS = 3;
 
 /**
- * Deletes the instance behind a node. Safe to repeat: an instance that is already gone counts as deleted.
- * @returns once the cloud confirms it is gone, never earlier
+ * Deletes the instance of a node. Idempotent: a missing instance counts as deleted. Resolves when the cloud no longer has it.
  * @throws {TimeoutError} it is still there after ten minutes
  */
 export async function deleteInstance(

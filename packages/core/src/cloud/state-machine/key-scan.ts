@@ -5,7 +5,7 @@ import type { Logger } from '../../contract/logger.js';
 import type { LaunchServices } from './launch-services.js';
 import type { StateMachineLabelConfig } from './types.js';
 
-/** Where a new node is to be reached. */
+/** Address of a new node. */
 export interface ScanTarget {
   readonly host: string;
   readonly port: number;
@@ -15,7 +15,7 @@ export interface ScanTarget {
 const REPORT_TIMEOUT_MS = 30_000;
 
 /**
- * Reads the host keys of a new node within the provider's limit, counted from now although the scan may have to queue.
+ * Reads the host keys of a new node within the provider's time limit, which includes waiting in the queue.
  */
 export async function readKeys(
   services: LaunchServices,

@@ -78,7 +78,7 @@ async function findUnknown(work: LaunchWork, signal: AbortSignal): Promise<void>
   work.unknownSinceMs = undefined;
 }
 
-/** After the last attempt: what may be left is to be deleted with the node, and not only found as leaked. */
+/** Notes possible leftovers of the last attempt, so that they are deleted with the node and not only found as leaked. */
 export async function noteLeftovers(work: LaunchWork): Promise<void> {
   const deadline = startDeadline(work.services.clock, RETRY.longestMs, work.signal);
   try {

@@ -76,7 +76,7 @@ export class Launch {
     await delay(clock, pauseMs, this.#work.signal).catch(() => undefined); // an abort is seen by the next attempt
   }
 
-  /** Those who wait for the node can read in its record why it takes longer. */
+  /** Stores the failure in the record of the node, where `explain` finds it. */
   async #tellFailure(error: Error, attempt: number, retries: number, pauseMs: number): Promise<void> {
     const { clock } = this.#work.services;
     const next = pauseMs === 0 ? 'the next one has begun' : `the next one begins at ${isoTime(clock.now() + pauseMs)}`;

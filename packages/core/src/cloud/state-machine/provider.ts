@@ -31,12 +31,12 @@ import { imageOfLabel } from './node-fields.js';
 import type { Adapter, AdapterContext, StateMachinePoolConfig, StateMachineProviderConfig } from './types.js';
 
 const DEFAULT_PARALLEL_CALLS = 10;
-/** A launch that fails with one of these may lack something that the cloud had before. */
+/** Errors after which cached facts about the cloud are read again. */
 const FACT_ERRORS = ['NODEPOOL_CONFIG', 'NODEPOOL_NOT_FOUND', 'NODEPOOL_CAPACITY'];
 
 /**
- * A running provider of any state-machine driver: makes and deletes nodes with the machines of its adapter, knows the
- * quota, finds leaks. Launches and deletions that have begun are finished after `stop`; `join` waits for them.
+ * The provider of a state-machine driver: makes and deletes nodes with the machines of its adapter, tracks the quota, finds leaks.
+ * Running launches and deletions finish after `stop`; `join` waits for them.
  */
 export class StateMachineProvider implements Provider {
   readonly config: StateMachineProviderConfig;

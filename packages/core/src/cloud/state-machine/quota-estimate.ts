@@ -13,7 +13,7 @@ export class QuotaEstimate {
     this.#unmanaged = unmanaged;
   }
 
-  /** What is left for our nodes. */
+  /** Remaining quota for our nodes. */
   get left(): Resources {
     return (this.#left ??= subtractFromLimit(this.#limits, this.#used()));
   }

@@ -39,24 +39,23 @@ const RELEASE_TIMEOUT_MS = 600_000;
 const BLIND_AFTER_MS = 120_000;
 
 /**
- * What is left of a cloud's limits for our nodes: the limits minus the use by instances that are not ours. Refreshed in
- * the background, and whenever one of those instances is seen to be gone; while a launch has just proved it wrong it is
- * unknown, so that requests wait.
+ * Remaining quota for our nodes: the limits of the cloud minus the usage by foreign instances. Refreshed in the background, and
+ * when a foreign instance disappears. Unknown after a launch has proved it wrong, so that requests wait.
  */
 export class ProviderQuota implements QuotaSupport {
   readonly #options: ProviderQuotaOptions;
   readonly #estimate: Refreshed<QuotaEstimate>;
   readonly #unsubscribe: () => void;
   readonly #stop = new AbortController();
-  /** The last one fetched; the same as the value of `#estimate` as soon as that has noticed. */
+  /** Last fetched estimate; `#estimate` has it a moment later. */
   #latest: QuotaEstimate | undefined;
   #cancelPause: CancelTimer | undefined;
   /** Limits were proved wrong and are being fetched again. */
   #invalid = false;
   #refusals = 0;
-  /** A look whether the cloud shows its instances again is under way. */
+  /** A check whether the cloud lists its instances again is running. */
   #isProbing = false;
-  /** Counts invalidations: limits read before one do not end it. */
+  /** Counts invalidations: limits read before an invalidation do not end it. */
   #generation = 0;
   #fetchedGeneration = 0;
 
@@ -168,8 +167,8 @@ export class ProviderQuota implements QuotaSupport {
     try {
       while (!isGone(instances.lastSeen(externalId))) await instances.news(externalId, sinceMs, deadline.signal);
     } catch (error) {
-      // else the provider stops, and its successor reads the quota anew
-      if (deadline.expired) logger.warn('A leaked instance was deleted but is still there', { externalId, error });
+      // otherwise the provider stops, and its successor reads the quota
+      if (deadline.expired) logger.warn('Leaked instance still exists after its deletion', { externalId, error });
     } finally {
       deadline.end();
     }

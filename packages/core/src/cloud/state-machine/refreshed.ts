@@ -15,8 +15,8 @@ export interface RefreshedOptions<T> {
 }
 
 /**
- * A value that is slow to get, at hand at once: it is fetched in the background, again when it is old and somebody has
- * asked for it, and with growing pauses after failures. The old value serves until there is a new one.
+ * A cached value that is fetched in the background: again when it is old and has been used, and with back-off after failures. The
+ * old value stays until there is a new one.
  */
 export class Refreshed<T> {
   readonly #options: RefreshedOptions<T>;
@@ -27,7 +27,7 @@ export class Refreshed<T> {
   #again = false;
   #cancel: CancelTimer | undefined;
   #asked = false;
-  /** The value is old, and was not asked for lately. */
+  /** The value is old, and has not been used lately. */
   #old = false;
   #settled = false;
 
@@ -35,21 +35,21 @@ export class Refreshed<T> {
     this.#options = options;
   }
 
-  /** The last value, or `undefined` when there never was one. */
+  /** The last value; `undefined`: none yet. */
   get value(): T | undefined {
     this.#asked = true;
     if (this.#old) this.refresh();
     return this.#value;
   }
 
-  /** True once a fetch has ended, even badly. */
+  /** True after the first fetch, successful or not. */
   get settled(): boolean {
     return this.#settled;
   }
 
   /**
-   * Fetches now; one that is under way is repeated.
-   * @param afterMs - not before this time has passed
+   * Fetches the value; a running fetch is repeated.
+   * @param afterMs - delay
    */
   refresh(afterMs = 0): void {
     if (this.#stop.signal.aborted) return;

@@ -97,9 +97,9 @@ export interface DeleteOrder {
 }
 
 /**
- * One cloud, as state-machine drivers see it. All calls heed their signal. Errors tell what to do next: `QuotaError` (no
- * room, the request waits), `CapacityError`, `NotFoundError`, `ProviderUnavailableError` and its kind
- * `RateLimitedError` (back off), `ConfigError` (the label can never work); everything else is a failed attempt.
+ * The calls to one cloud. All calls must honor their signal. Errors decide what core does next: `QuotaError` (the request waits),
+ * `CapacityError`, `NotFoundError`, `ProviderUnavailableError` and its subclass `RateLimitedError` (back off), `ConfigError` (the
+ * label cannot work); any other error is a failed attempt.
  */
 export interface Adapter<
   I extends Instance = Instance,

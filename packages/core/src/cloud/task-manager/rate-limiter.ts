@@ -1,11 +1,11 @@
 import { delay, type Clock } from '@nodepool/zk-protocol';
 
-/** How fast calls may be made. */
+/** Options of a rate limiter. */
 export interface RateLimiterOptions {
   readonly clock: Clock;
-  /** `undefined` or `0`: no limit, until the cloud refuses calls. */
+  /** `undefined` or `0`: no limit until the cloud refuses calls. */
   readonly requestsPerSecond?: number | undefined;
-  /** What the distance between two calls is measured from. Default: the start of the one before. */
+  /** Whether the interval starts with the start or the end of the previous call. Default: start. */
   readonly measuredFrom?: 'start' | 'end' | undefined;
   /** Number in [0, 1) that spreads pauses. */
   readonly random?: (() => number) | undefined;
@@ -14,12 +14,12 @@ export interface RateLimiterOptions {
 const FIRST_SPACING_MS = 50;
 const LONGEST_SPACING_MS = 10_000;
 const NO_RETRY_AFTER_MS = 1_000;
-/** After a refusal the distance shrinks by this much with each call that succeeds. */
+/** Factor by which each successful call shortens the interval after a refusal. */
 const RECOVERY = 0.9;
 
 /**
- * Spaces calls, in the order in which they were asked for. When the cloud refuses some the distance doubles, at most
- * once for all that were under way; each success brings it back towards what is configured.
+ * Spaces calls in their order. A refusal by the cloud doubles the interval, once for all calls running at the time; each success
+ * reduces it towards the configured one.
  */
 export class RateLimiter {
   readonly #clock: Clock;
@@ -39,7 +39,7 @@ export class RateLimiter {
     this.#fromEnd = options.measuredFrom === 'end';
   }
 
-  /** Present distance between calls in milliseconds. */
+  /** Present interval between calls in milliseconds. */
   get spacingMs(): number {
     return this.#spacingMs;
   }
@@ -52,7 +52,7 @@ export class RateLimiter {
     }
     const turn = (this.#tail ?? Promise.resolve()).then(() => this.#wait(signal));
     const tail = turn
-      .catch(() => undefined) // who gave up does not hold up the others; they learn it from `turn`
+      .catch(() => undefined) // an aborted call does not block the next ones; `turn` reports it
       .then(() => {
         if (this.#tail === tail) this.#tail = undefined;
       });
@@ -60,7 +60,7 @@ export class RateLimiter {
     await turn;
   }
 
-  /** Makes one call when its turn has come. */
+  /** Makes a call in its turn. */
   async run<T>(call: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     await this.acquire(signal);
     try {
@@ -70,19 +70,19 @@ export class RateLimiter {
     }
   }
 
-  /** A call that was acquired has ended. */
+  /** Notes the end of an acquired call. */
   ended(): void {
     if (this.#fromEnd) this.#nextMs = Math.max(this.#nextMs, this.#clock.now() + this.#spacingMs);
   }
 
-  /** A call was answered properly. */
+  /** Notes a successful call. */
   succeeded(): void {
     if (this.#spacingMs === this.#baseMs) return;
     this.#spacingMs = Math.max(this.#baseMs, this.#spacingMs * RECOVERY);
     if (this.#spacingMs < 1 && this.#baseMs === 0) this.#spacingMs = 0;
   }
 
-  /** The cloud refused a call for being one too many. */
+  /** Notes a call that the cloud refused because of its rate limit. */
   refused(retryAfterMs?: number): void {
     const now = this.#clock.now();
     const alreadyPaused = this.#nextMs - now > Math.max(this.#spacingMs, FIRST_SPACING_MS);

@@ -5,16 +5,16 @@ interface SharedCall {
 }
 
 /**
- * Lets callers share a call that has not begun. Of each name one call is under way at most, and one waits. A call is
- * given up when no caller waits for it any more.
+ * Lets callers share a call that has not started. For each name at most one call runs and one waits. A call without callers is
+ * aborted.
  */
 export class SharedCalls {
   readonly #waiting = new Map<string, SharedCall>();
   readonly #last = new Map<string, Promise<unknown>>();
 
   /**
-   * Joins the waiting call of this name, or starts one.
-   * @param start - makes the call; has to call `begin` when it is too late to join
+   * Joins the waiting call of this name, or queues one.
+   * @param start - makes the call; must call `begin` when callers can no longer join
    */
   async join<T>(
     name: string,
@@ -40,7 +40,7 @@ export class SharedCalls {
         begin();
         if (this.#last.get(name) === result) this.#last.delete(name);
       });
-    result.catch(() => undefined); // callers learn it from their own wait
+    result.catch(() => undefined); // reported to each caller
     const call: SharedCall = { callers: 0, abort, result };
     this.#waiting.set(name, call);
     this.#last.set(name, result);

@@ -67,13 +67,13 @@ export class TaskManager {
     this.#tasks = new TaskQueue({ clock: this.#clock, taskTimeoutMs, manager: this });
   }
 
-  /** Calls under way or waiting. */
+  /** Running and waiting calls. */
   get pending(): number {
     return this.#running.size;
   }
 
   /**
-   * Makes a call when its turn comes.
+   * Queues a call.
    * @param call - its name for metrics
    * @throws what the call throws; `ProviderUnavailableError` after `stop`
    */
@@ -82,9 +82,8 @@ export class TaskManager {
   }
 
   /**
-   * As `call`, but everybody who asks under the same name before the call has begun gets the same answer. Meant for
-   * lists: ten machines that look at their instances cost one call, and no caller gets an answer older than its
-   * question.
+   * Like `call`, but shares the result among all callers with the same name before the call starts. For lists: ten machines that
+   * wait for instances cost one call, and no caller gets a result older than its request.
    */
   list<T>(call: string, fn: (signal: AbortSignal) => Promise<T>, options: CallOptions = {}): Promise<T> {
     return this.#track(() =>

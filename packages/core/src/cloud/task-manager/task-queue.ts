@@ -2,22 +2,22 @@ import { orAbort, type CancelTimer, type Clock } from '@nodepool/zk-protocol';
 import { ProviderUnavailableError } from '../../contract/errors.js';
 import { NEVER_ABORTED } from '../../async/never-aborted.js';
 
-/** Longer than any single call of a cloud is meant to take. */
+/** Longer than any call to a cloud should take. */
 export const DEFAULT_TASK_TIMEOUT_MS = 300_000;
-/** What is left when a task manager is stopped has this long to end. */
+/** Time that remaining tasks get after a stop. */
 const STOP_PATIENCE_MS = 60_000;
 
-/** What a queue needs of a task. `Manager` is what the task is run with. */
+/** A task in a queue. `Manager` is its argument. */
 export interface QueuedTask<Manager> {
   /** For messages. */
   readonly name?: string | undefined;
-  /** The signal says that no caller waits for the task any more. */
+  /** The signal is aborted when no caller waits for the task any more. */
   run(manager: Manager, signal: AbortSignal): Promise<void>;
-  /** It is not run, or not waited for any longer. */
+  /** Called if the task is not run, or no longer awaited. */
   refuse(error: Error): void;
 }
 
-/** What tasks are run with. */
+/** Options of a task queue. */
 export interface TaskQueueOptions<Manager> {
   readonly clock: Clock;
   readonly taskTimeoutMs: number;
@@ -25,7 +25,7 @@ export interface TaskQueueOptions<Manager> {
 }
 
 /**
- * Runs tasks one after another. One that hangs is told so by its signal, fails, and is left to itself: the next one runs.
+ * Runs tasks one after another. A task that exceeds its time limit is aborted through its signal and fails; the next one runs.
  */
 export class TaskQueue<Manager extends { readonly name: string }> {
   readonly #options: TaskQueueOptions<Manager>;
@@ -38,7 +38,7 @@ export class TaskQueue<Manager extends { readonly name: string }> {
     this.#options = options;
   }
 
-  /** Resolves when the task has ended, one way or the other. Never rejects. */
+  /** Resolves when the task has ended or failed. Never rejects. */
   add(task: QueuedTask<Manager>, signal: AbortSignal = NEVER_ABORTED): Promise<void> {
     this.#waiting++;
     const run = this.#tail.then(() => this.#run(task, signal));
@@ -46,7 +46,7 @@ export class TaskQueue<Manager extends { readonly name: string }> {
     return run;
   }
 
-  /** What is here may end within a while; then it fails. */
+  /** Lets remaining tasks finish for a limited time; then they fail. */
   stop(): void {
     if (this.#waiting === 0 || this.#cancelEnd) return;
     const { clock, manager } = this.#options;
@@ -77,7 +77,7 @@ export class TaskQueue<Manager extends { readonly name: string }> {
   }
 }
 
-/** Aborts when the other one does. @returns how to end that */
+/** Aborts with another signal. @returns a function that ends the link */
 function follow(abort: AbortController, other: AbortSignal): () => void {
   const onAbort = () => abort.abort(other.reason);
   if (other.aborted) onAbort();

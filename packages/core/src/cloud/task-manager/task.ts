@@ -21,7 +21,7 @@ export abstract class Task<Args extends object = object, Result = unknown> imple
       this.#resolve = resolve;
       this.#reject = reject;
     });
-    this.#settled.catch(() => undefined); // whoever cares calls `wait`
+    this.#settled.catch(() => undefined); // `wait` reports it
   }
 
   /**

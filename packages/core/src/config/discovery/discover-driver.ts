@@ -52,7 +52,7 @@ function checkVersion(name: string, found: DriverPackage, version: number | unde
   throw new DriverError(name, message);
 }
 
-/** A name without a scope may be somebody else's in the registry: where the package came from is not known. */
+/** An unscoped name may belong to another author in the registry, and the origin of the package is unknown. */
 function howToUpdate(packageName: string): string {
   if (packageName.startsWith('@')) return `update it with: npm install ${packageName}@latest`;
   return 'install a newer version of it, from where this one came';

@@ -35,7 +35,7 @@ export function adviseMissingDriver(name: string, installed: readonly string[], 
   if (ORIGINAL_DRIVERS.includes(name)) {
     return (
       `driver "${name}" is one of the original Nodepool's that this one has no package for: keep this provider on a launcher ` +
-      'of the original, or install a package by somebody you trust and name it in full: driver: "@scope/nodepool-driver-..."'
+      'of the original, or install a package from a trusted author and name it in full: driver: "@scope/nodepool-driver-..."'
     );
   }
   const known = [...new Set([...installed, ...OWN_DRIVERS, ...ORIGINAL_DRIVERS])];

@@ -35,7 +35,7 @@ export async function listInstalledDrivers(places: DriverPlaces): Promise<Instal
   return drivers.sort((a, b) => a.name.localeCompare(b.name) || a.packageName.localeCompare(b.packageName));
 }
 
-/** Packages with the usual name of a driver whose `package.json` does not say that they are one, with what is to be done. */
+/** Packages with the usual name of a driver and no declaration in `package.json`, each with its remedy. */
 export async function listUndeclared(
   places: DriverPlaces,
 ): Promise<(InstalledDriver & { readonly problem: string })[]> {
@@ -56,7 +56,7 @@ export async function listUndeclared(
   return [...found.values()];
 }
 
-/** What is said of a package without `nodepool.driver`. @param name - of the driver, as far as it is known */
+/** Message for a package without `nodepool.driver`. @param name - of the driver, as far as it is known */
 export function notDeclared(name: string, folder: string, short = name): string {
   const lacks = 'has no `nodepool.driver` in its package.json, so that it is not loaded';
   const wanted = `"nodepool": {"driver": "${short}", "apiVersion": ${DRIVER_API_VERSION}}`;

@@ -51,7 +51,7 @@ describe('login of the embedded server', () => {
 
     await expect(ensureEmbeddedLogin(dir, 'owner')).rejects.toMatchObject({
       code: 'NODEPOOL_STATE_DIR',
-      message: expect.stringMatching(/embedded-zookeeper\.login.*remove it and start the launcher anew/) as string,
+      message: expect.stringMatching(/embedded-zookeeper\.login.*remove it and restart the launcher/) as string,
     });
   });
 });

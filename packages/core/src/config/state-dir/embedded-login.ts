@@ -54,11 +54,7 @@ async function createLogin(file: string): Promise<void> {
 function checked(file: string, content: string): string {
   const login = content.trim();
   if (LOGIN.test(login)) return login;
-  throw unusable(
-    file,
-    'it does not hold "user:password"',
-    'remove it and start the launcher anew, which makes another',
-  );
+  throw unusable(file, 'it does not hold "user:password"', 'remove it and restart the launcher, which makes another');
 }
 
 function unusable(file: string, problem: string, remedy: string, cause?: unknown): NodepoolError {

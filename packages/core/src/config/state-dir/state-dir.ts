@@ -117,7 +117,7 @@ export function readEmbeddedServerInfo(stateDir: string): EmbeddedServerInfo | u
   }
 }
 
-/** Whether a process of this id runs, whoever owns it. */
+/** Whether a process of this id runs, under any user. */
 export function isProcessRunning(pid: number): boolean {
   try {
     process.kill(pid, 0);

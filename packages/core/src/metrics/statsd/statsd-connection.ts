@@ -24,8 +24,8 @@ const RETRY_MS = 30_000;
 const CLOSE_PATIENCE_MS = 500;
 
 /**
- * A statsd-client and what it leaves open. It would resolve the name for every datagram and never say that it cannot: here the
- * name is resolved once a minute at most, and a name that does not resolve is logged. Nothing is reported to the caller.
+ * Wraps a statsd-client, which would resolve the name for every datagram and ignore failures. Here the name is resolved at most
+ * once a minute, and failures are logged. Callers get no errors.
  */
 export class StatsdConnection {
   readonly #options: StatsdConnectionOptions;
@@ -57,7 +57,7 @@ export class StatsdConnection {
     else this.#waiting.push(line);
   }
 
-  /** Resolves when everything is on its way, or soon after if that is not to be. Twice is safe. */
+  /** Resolves when all lines are sent, or after a short time limit. Idempotent. */
   async close(): Promise<void> {
     if (this.#closed) return;
     const finished = new AbortController();
@@ -79,8 +79,8 @@ export class StatsdConnection {
   }
 
   /**
-   * What the client is told in the moment between its decision to close an idle socket and the deed, it keeps until it is
-   * told something else. So it is told nothing after the last line: an empty line, which no daemon counts.
+   * The client keeps a line that arrives between its decision to close an idle socket and the close, until the next line. So send
+   * an empty line after the last one, which no daemon counts.
    */
   #settleLater(): void {
     const { clock } = this.#options;

@@ -61,7 +61,7 @@ export class Statsd {
     }
   }
 
-  /** Sends what is left and lets go of the socket. */
+  /** Sends the remaining lines and closes the socket. */
   async close(): Promise<void> {
     await this.#connection.close();
   }

@@ -104,7 +104,7 @@ export class Harness {
     return launcher;
   }
 
-  /** Ends a launcher as a signal does: what is under way is finished. */
+  /** Ends a launcher as a signal does: running work finishes. */
   async stopLauncher({ launcher, zk }: TestLauncher, deadlineMs = 600_000): Promise<void> {
     await this.during(launcher.drain(deadlineMs), 'the launcher stops');
     await this.during(launcher.stop(), 'the launcher stops');

@@ -1,7 +1,7 @@
 import { createHook, type AsyncHook } from 'node:async_hooks';
 import { currentDriverScope } from '../../launcher/providers/guard/driver-scope.js';
 
-/** Frames of the stack that show who set a timer: the first one is this file's. */
+/** Stack frames that show the origin of a timer; the first one is this file. */
 const FRAMES = /\n\s+at .*/g;
 
 interface RealTimer {

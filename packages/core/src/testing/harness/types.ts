@@ -14,7 +14,7 @@ import type { Driver } from '../../contract/driver.js';
 export type CloudFailureKind =
   'quota' | 'capacity' | 'unavailable' | 'error-state' | 'never-ready' | 'lost-reply' | 'late-listing';
 
-/** One thing that exists in a cloud, whoever made it. */
+/** A resource in a cloud, of any origin. */
 export interface CloudResource {
   /** The cloud's own id; for an instance what the driver stores as external id. */
   readonly id: string;

@@ -37,7 +37,7 @@ export interface DriverWatch {
 /** With every member named, the optional ones too: one that is forgotten would be kept from the launcher. */
 type Whole<T> = { [Member in keyof Required<T>]: T[Member] };
 
-/** The driver, with everything it is told and does seen on the way. */
+/** Wraps the driver and observes its calls and results. */
 export function watchDriver(driver: Driver, watch: DriverWatch): Whole<Driver> {
   return {
     name: driver.name,
