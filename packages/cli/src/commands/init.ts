@@ -80,7 +80,7 @@ interface Dialogue {
   readonly context: CliContext;
   readonly options: InitOptions;
   readonly file: string;
-  /** `undefined`: nobody is there to ask. */
+  /** `undefined`: there is no terminal. */
   readonly prompter: Prompter | undefined;
   readonly signal: AbortSignal;
 }

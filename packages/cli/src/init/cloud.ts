@@ -11,7 +11,7 @@ export interface CloudDialogue {
   readonly setup: DriverSetup;
   /** Of the command line. */
   readonly given: Readonly<Record<string, string>>;
-  /** `undefined`: nobody is there to ask. */
+  /** `undefined`: there is no terminal. */
   readonly prompter: Prompter | undefined;
   readonly signal: AbortSignal;
 }
