@@ -101,7 +101,7 @@ describe('an embedded server on a Unix socket', () => {
 
   it.each([
     ['its group may write to its directory', () => chmodSync(dirname(path), 0o770), 'other users may write'],
-    ['its directory is a link', () => exchange(dirname(path)), 'is no directory'],
+    ['its directory is a link', () => exchange(dirname(path)), 'is not a directory'],
   ])('is not used when %s', async (_, spoil, reason) => {
     mkdirSync(dirname(path), { mode: 0o700 });
     const heard = await impersonate();

@@ -2,7 +2,7 @@ import { type ChildProcess, execFile, spawn, type StdioOptions } from 'node:chil
 import { existsSync } from 'node:fs';
 import { promisify } from 'node:util';
 
-/** Runs a short-lived program to its end; rejects with its error output when it fails. */
+/** Runs a short-lived program; rejects with its error output if it fails. */
 export const run = promisify(execFile);
 
 const running = new Set<ChildProcess>();
@@ -20,7 +20,7 @@ function installHooks(): void {
     const onSignal = (): void => {
       killAll();
       process.removeListener(signal, onSignal);
-      // a listener turns off the signal's default effect: without another listener, have it after all
+      // A listener disables the default effect of a signal; restore it if there is no other listener.
       if (process.listenerCount(signal) === 0) process.kill(process.pid, signal);
     };
     process.on(signal, onSignal);
@@ -29,11 +29,11 @@ function installHooks(): void {
 
 const setpriv = ['/usr/bin/setpriv', '/bin/setpriv'].find((path) => existsSync(path));
 
-/** A server process that never outlives the test process, whichever way that ends. */
+/** A server process that ends with the test process, even if that is killed. */
 export class ServerProcess {
-  /** Everything it wrote to stdout and stderr. */
+  /** Its stdout and stderr. */
   output = '';
-  /** Resolves once the process is gone. */
+  /** Resolves when the process has ended. */
   readonly exited: Promise<void>;
 
   private constructor(readonly child: ChildProcess) {
@@ -55,8 +55,8 @@ export class ServerProcess {
   }
 
   /**
-   * Starts a program; with `ipc` it can talk back by `process.send`.
-   * On Linux the kernel ends it when this process dies, even by SIGKILL.
+   * Starts a program; with `ipc` it can use `process.send`. On Linux the kernel kills it when this process ends, even by
+   * SIGKILL.
    */
   static start(program: string, args: readonly string[], options: { ipc?: boolean; cwd?: string } = {}): ServerProcess {
     installHooks();
@@ -78,12 +78,12 @@ export class ServerProcess {
     return this.child.pid;
   }
 
-  /** Sends a signal; nothing happens when the process is gone. */
+  /** Sends a signal, unless the process has ended. */
   signal(name: NodeJS.Signals): void {
     if (this.isRunning) this.child.kill(name);
   }
 
-  /** Ends it and waits until it is gone; safe to repeat. */
+  /** Kills the process and waits for its end. Safe to repeat. */
   async kill(name: NodeJS.Signals = 'SIGKILL'): Promise<void> {
     this.signal(name);
     await this.exited;

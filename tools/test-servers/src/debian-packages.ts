@@ -18,7 +18,7 @@ async function isInstalled(name: string): Promise<boolean> {
   }
 }
 
-/** apt-get, one at a time on this machine: its list lock has no waiting option of its own. */
+/** Runs apt-get, one at a time on this machine, as it cannot wait for the lock of its package lists. */
 async function aptGet(...args: string[]): Promise<void> {
   const lockFile = join(tmpdir(), 'nodepool-test-packages.lock');
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
@@ -35,9 +35,8 @@ async function hasCandidate(name: string): Promise<boolean> {
 }
 
 /**
- * Makes sure Debian packages are there, installing what is missing when we are root. Safe to call often and from
- * several processes.
- * @throws {Error} they are missing and cannot be installed from here; the message has the command that does it
+ * Installs missing Debian packages, if this process runs as root. Safe to call repeatedly and from several processes.
+ * @throws {Error} packages are missing and cannot be installed; the message has the command to install them
  */
 export async function ensureDebianPackages(names: readonly string[]): Promise<void> {
   const installed = await Promise.all(names.map(isInstalled));

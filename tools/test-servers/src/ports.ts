@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
-// above 10080, where fetch connects to nothing, and below the range the kernel takes for outgoing connections, which would
-// otherwise steal a port between check and use
+// Above 10080, a port that fetch blocks, and below the kernel's range for outgoing connections, which could take a port
+// between check and use.
 const FIRST_PORT = 10_081;
 const LAST_PORT = 31_999;
 
@@ -17,7 +17,7 @@ function isFree(port: number, host: string): Promise<boolean> {
   });
 }
 
-/** A file for each port that a test process on this machine has picked. */
+/** Has a file for each port picked by a test process of this machine. */
 const CLAIMS_DIR = join(tmpdir(), 'nodepool-test-ports');
 const claims = new Set<number>();
 const claimFile = (port: number | string) => join(CLAIMS_DIR, String(port));
@@ -34,7 +34,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Removes what processes that were killed have left behind; once a process. */
+/** Removes claims of dead processes; runs once per process. */
 function dropStaleClaims(): void {
   mkdirSync(CLAIMS_DIR, { recursive: true });
   for (const port of readdirSync(CLAIMS_DIR)) {
@@ -42,12 +42,12 @@ function dropStaleClaims(): void {
       const owner = readFileSync(claimFile(port), 'utf8');
       if (owner !== '' && !isAlive(Number(owner))) rmSync(claimFile(port), { force: true });
     } catch {
-      // removed by its owner in between
+      // Its owner has removed it.
     }
   }
 }
 
-/** Takes a port for this process until it ends. @returns false when another test process has it */
+/** Claims a port until this process ends. @returns false if another test process has it */
 function claim(port: number): boolean {
   if (claims.size === 0) dropStaleClaims();
   try {
@@ -63,8 +63,8 @@ function claim(port: number): boolean {
 }
 
 /**
- * Picks random ports on which nothing listens, and which no other test process has picked: between the choice and the
- * start of a server pass seconds on a busy machine.
+ * Picks random ports that are free and not claimed by another test process, as a server may start seconds later on a busy
+ * machine.
  */
 export async function freePorts(count: number, host = '127.0.0.1'): Promise<number[]> {
   const ports: number[] = [];
@@ -75,7 +75,7 @@ export async function freePorts(count: number, host = '127.0.0.1'): Promise<numb
   return ports;
 }
 
-/** True when something accepts TCP connections there. */
+/** Whether a server accepts TCP connections on a port. */
 export function accepts(port: number, host: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ port, host });
@@ -88,8 +88,8 @@ export function accepts(port: number, host: string): Promise<boolean> {
 }
 
 /**
- * Asks again and again until a server answers. The servers here are other programs without an event to wait for.
- * @throws {Error} `describe()` as its message, after `timeoutMs`
+ * Polls a server until it responds, as these programs have no event to wait for.
+ * @throws {Error} with `describe()` as its message, after `timeoutMs`
  */
 export async function until(
   probe: () => Promise<boolean>,

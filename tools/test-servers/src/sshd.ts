@@ -8,15 +8,15 @@ import { accepts, freePorts, until } from './ports.js';
 /** Kinds of host keys. */
 export type SshKeyType = 'ed25519' | 'ecdsa' | 'rsa';
 
-/** What the SSH servers of a test may be asked to be. */
+/** Settings of SSH servers. */
 export interface SshdOptions {
-  /** How many hosts, each with an address of its own. Default: 3. */
+  /** Number of hosts, each with its own address. @default 3 */
   count?: number;
-  /** One port for all of them. Default: a free one. */
+  /** Port of all hosts. @default a free one */
   port?: number;
-  /** Default: all three. RSA keys take up to a second to make. */
+  /** @default all three; an RSA key takes up to a second */
   keyTypes?: SshKeyType[];
-  /** More lines for sshd_config, such as `MaxStartups 2`. */
+  /** Additional lines of sshd_config, such as `MaxStartups 2`. */
   options?: string[];
 }
 
@@ -24,22 +24,22 @@ export interface SshdOptions {
 export interface SshHost {
   readonly address: string;
   readonly port: number;
-  /** Public host keys as a scan shows them: `ssh-ed25519 AAAA...`, in the order of the key types. */
+  /** Public host keys as in a key scan: `ssh-ed25519 AAAA...`, in the order of the key types. */
   readonly hostKeys: readonly string[];
-  /** What the server logged since its last start. */
+  /** Log since its last start. */
   readonly log: string;
-  /** Stops listening: when it resolves, connections are refused. Safe to repeat. */
+  /** Stops listening; afterwards connections are refused. Safe to repeat. */
   stop(): Promise<void>;
   /** Listens again with the same keys. */
   start(): Promise<void>;
-  /** Makes new host keys and starts anew, as after a reinstallation. */
+  /** Restarts with new host keys, as after a reinstallation. */
   replaceKeys(): Promise<void>;
 }
 
 /** Running SSH servers. */
 export interface SshdHandle {
   readonly hosts: readonly SshHost[];
-  /** Private key that may log in on each of them, as the user running the test. */
+  /** Private key for logins on all hosts, as the user of the test. */
   readonly clientKeyFile: string;
   stop(): Promise<void>;
 }
@@ -91,7 +91,7 @@ class Host implements SshHost {
       'PasswordAuthentication no',
       'PermitRootLogin prohibit-password',
       'UseDNS no',
-      // the default drops connections at random when one host is scanned in parallel
+      // The default drops random connections of a parallel scan.
       ...(this.options.some((line) => line.startsWith('MaxStartups')) ? [] : ['MaxStartups 100']),
       ...this.options,
     ];
@@ -114,7 +114,7 @@ class Host implements SshHost {
   async stop(): Promise<void> {
     if (!this.#process?.isRunning) return;
     await this.#process.kill('SIGKILL');
-    // a child that was forked for a connection may hold the listening socket for a moment longer
+    // A child process of a connection may keep the listening socket open for a moment.
     const failure = (): string => `${this.address}:${this.port} still accepts connections after sshd was killed`;
     await until(async () => !(await accepts(this.port, this.address)), failure);
   }
@@ -129,9 +129,8 @@ class Host implements SshHost {
 const byte = (from: number, to: number): number => from + Math.floor(Math.random() * (to - from));
 
 /**
- * Starts real OpenSSH servers, one for each of some neighbouring random addresses in 127.0.0.0/8, all on one port.
- * They end with the test process at the latest.
- * @throws {Error} sshd is not installed and cannot be, or does not start; with the end of its log
+ * Starts OpenSSH servers on consecutive random addresses in 127.0.0.0/8, all on one port. They end with the test process.
+ * @throws {Error} sshd cannot be installed or does not start; with the end of its log
  */
 export async function startSshd(options: SshdOptions = {}): Promise<SshdHandle> {
   await ensureDebianPackages(['openssh-server', 'openssh-client']);

@@ -6,13 +6,13 @@ import { fileURLToPath } from 'node:url';
 import { ServerProcess } from './child-process.js';
 import { accepts, freePorts, until } from './ports.js';
 
-/** Everything a statsd server received so far. */
+/** All metrics received by a statsd server. */
 export interface StatsdMetrics {
-  /** Sum of what was counted, by name. */
+  /** Sums by name. */
   counters: Record<string, number>;
-  /** Last value, by name. */
+  /** Last values by name. */
   gauges: Record<string, number>;
-  /** All samples in milliseconds in the order received, by name. */
+  /** Samples by name, in milliseconds and in the order received. */
   timers: Record<string, number[]>;
 }
 
@@ -21,11 +21,11 @@ export interface StatsdHandle {
   readonly host: string;
   /** UDP and TCP. */
   readonly port: number;
-  /** What arrived before the call, and all earlier. */
+  /** All metrics that arrived before the call. */
   metrics(): Promise<StatsdMetrics>;
-  /** Waits until what was received satisfies a condition. */
+  /** Waits until the received metrics satisfy a condition. */
   waitFor(condition: (metrics: StatsdMetrics) => boolean, timeoutMs?: number): Promise<StatsdMetrics>;
-  /** How many lines it could not read: 0 for a correct client. */
+  /** Number of malformed lines. */
   badLines(): Promise<number>;
   stop(): Promise<void>;
 }
@@ -88,8 +88,8 @@ class Handle implements StatsdHandle {
 }
 
 /**
- * Starts the original statsd daemon on a free port. It ends with the test process at the latest.
- * @throws {Error} it does not start; with what it wrote
+ * Starts the original statsd daemon on a free port. It ends with the test process.
+ * @throws {Error} it does not start; with its output
  */
 export async function startStatsd(): Promise<StatsdHandle> {
   const dir = await mkdtemp(join(tmpdir(), 'nodepool-statsd-'));

@@ -2,14 +2,14 @@ import { appendFile, copyFile, mkdir, readFile, writeFile } from 'node:fs/promis
 import { join } from 'node:path';
 import { run } from './child-process.js';
 
-/** Paths of PEM files for a TLS server that asks for client certificates. */
+/** Paths of PEM files for a TLS server with client certificates. */
 export interface TlsFiles {
-  /** Authority that signed the server's and the good client's certificate. */
+  /** CA of the server's and the accepted client's certificate. */
   ca: string;
-  /** Client certificate the server accepts (`CN=client`), and its key. */
+  /** Client certificate that the server accepts (`CN=client`); `key` is its key. */
   cert: string;
   key: string;
-  /** Client certificate of another authority, which the server refuses, and its key. */
+  /** Client certificate of another CA, which the server rejects; `otherKey` is its key. */
   otherCert: string;
   otherKey: string;
   /** Server's key and certificate chain in one file. */
@@ -47,7 +47,7 @@ async function makeCertificate(dir: string, ca: string, name: string, subject: s
   ]);
 }
 
-/** Makes the keys and certificates with openssl. */
+/** Creates the keys and certificates with openssl. */
 export async function makeTlsFiles(dir: string): Promise<TlsFiles> {
   await mkdir(dir, { recursive: true, mode: 0o700 });
   await Promise.all([makeAuthority(dir, 'ca', 'Test CA'), makeAuthority(dir, 'other-ca', 'Another test CA')]);

@@ -1,6 +1,6 @@
 import type { TlsFiles } from './tls-files.js';
 
-/** What a ZooKeeper for tests may be asked to be; everything has a default. */
+/** Settings of a ZooKeeper for tests; all optional. */
 export interface ZooKeeperOptions {
   /** Sessions over TLS with client certificates; a plain port stays open for four-letter words. Default: false. */
   tls?: boolean;
@@ -8,15 +8,15 @@ export interface ZooKeeperOptions {
   ensemble?: boolean;
   /** Granularity of session expiry. Default: 500. */
   tickMs?: number;
-  /** Smallest session timeout a client can get. Default: 1000. */
+  /** Shortest session timeout. Default: 1000. */
   minSessionTimeoutMs?: number;
-  /** Largest session timeout a client can get. Default: 60000. */
+  /** Longest session timeout. Default: 60000. */
   maxSessionTimeoutMs?: number;
   /** Sync each group of transactions to disk, as in production. Default: false. */
   forceSync?: boolean;
-  /** More options for java, such as `-Djute.maxbuffer=4194304`. */
+  /** Additional options of java, such as `-Djute.maxbuffer=4194304`. */
   javaOptions?: string[];
-  /** More lines for zoo.cfg. */
+  /** Additional lines of zoo.cfg. */
   config?: Record<string, string | number>;
 }
 
@@ -44,7 +44,7 @@ function tlsSettings(port: number, files: TlsFiles): Record<string, string | num
     'authProvider.x509': 'org.apache.zookeeper.server.auth.X509AuthenticationProvider',
     'ssl.protocol': 'TLSv1.3',
     'ssl.enabledProtocols': 'TLSv1.3,TLSv1.2',
-    // TLS 1.3 is only spoken when its suites are named
+    // TLS 1.3 is only enabled if its suites are listed.
     'ssl.ciphersuites': CIPHER_SUITES.join(','),
     'ssl.clientAuth': 'need',
     'ssl.keyStore.location': files.serverPem,
@@ -55,7 +55,7 @@ function tlsSettings(port: number, files: TlsFiles): Record<string, string | num
   };
 }
 
-/** Text of the zoo.cfg of server `index` of an installation whose servers use `ports`. */
+/** The zoo.cfg of server `index` of an ensemble with these ports. */
 export function zooCfg(
   options: ZooKeeperOptions,
   dataDir: string,

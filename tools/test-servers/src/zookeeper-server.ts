@@ -8,7 +8,7 @@ import { until } from './ports.js';
 const JAVA_DIR = '/usr/share/java';
 const NETTY = ['buffer', 'codec', 'common', 'handler', 'resolver', 'transport', 'transport-native-epoll'];
 
-// Debian's zookeeper.jar names most of its jars, but neither a logging back end nor all the Netty parts TLS needs.
+// Debian's zookeeper.jar references most of its jars, but no logging back end and not all parts of Netty for TLS.
 const CLASS_PATH = [
   'zookeeper',
   'slf4j-simple',
@@ -18,7 +18,7 @@ const CLASS_PATH = [
   .map((jar) => `${JAVA_DIR}/${jar}.jar`)
   .join(':');
 
-/** Whether somebody accepts connections there. */
+/** Whether a server accepts connections on a port. */
 async function listens(port: number): Promise<boolean> {
   const socket = connect({ port, host: '127.0.0.1' });
   try {
@@ -31,7 +31,7 @@ async function listens(port: number): Promise<boolean> {
   }
 }
 
-/** Sends a four-letter word and returns the answer; empty when nothing listens or the server is not serving yet. */
+/** Sends a four-letter word. @returns the reply; empty if the server is not serving */
 export async function fourLetterWord(port: number, word: string, host = '127.0.0.1'): Promise<string> {
   const socket = connect({ port, host });
   socket.setTimeout(3000, () => socket.destroy());
@@ -50,8 +50,8 @@ export class ZooKeeperServer {
   #process: ServerProcess | undefined;
 
   /**
-   * @param port - where sessions are made
-   * @param plainPort - where four-letter words are answered; the same as `port` without TLS
+   * @param port - port of sessions
+   * @param plainPort - port of four-letter words; the same as `port` without TLS
    */
   constructor(
     readonly dir: string,
@@ -60,12 +60,12 @@ export class ZooKeeperServer {
     private readonly javaOptions: readonly string[],
   ) {}
 
-  /** Id of the running process; 0 while there is none. */
+  /** Id of the process; 0 if it is not running. */
   get pid(): number {
     return this.#process?.isRunning ? this.#process.pid : 0;
   }
 
-  /** What the server logged since its last start. */
+  /** Log since its last start. */
   get log(): string {
     return this.#process?.output ?? '';
   }
@@ -76,7 +76,7 @@ export class ZooKeeperServer {
     await writeFile(join(this.dir, 'data', 'myid'), `${myId}\n`);
   }
 
-  /** Starts the process, unless it runs; does not wait until it serves. */
+  /** Starts the process, unless it is running. Does not wait until it serves. */
   launch(): void {
     if (this.#process?.isRunning) return;
     this.#process = ServerProcess.start('java', [
@@ -90,7 +90,7 @@ export class ZooKeeperServer {
   }
 
   /**
-   * Waits until this server serves. Its answer must name its own data: another program may hold the port.
+   * Waits until this server serves. Checks its data directory, as another program may hold the port.
    * @throws {Error} it ended or did not serve in time; with the end of its log
    */
   async waitUntilServing(): Promise<void> {

@@ -7,22 +7,22 @@ import { makeTlsFiles, type TlsFiles } from './tls-files.js';
 import { type ServerPorts, zooCfg, type ZooKeeperOptions } from './zookeeper-config.js';
 import { ZooKeeperServer } from './zookeeper-server.js';
 
-/** One server as a test sees it. */
+/** One running server. */
 export interface ZooKeeperServerInfo {
   readonly host: string;
-  /** Where sessions are made; TLS when the servers speak TLS. */
+  /** Port of sessions, with TLS if it is enabled. */
   readonly port: number;
-  /** Where four-letter words are answered, always without TLS. */
+  /** Port of four-letter words, always without TLS. */
   readonly plainPort: number;
-  /** 0 while it is not running. */
+  /** 0 if it is not running. */
   readonly pid: number;
-  /** What it logged since its last start. */
+  /** Log since its last start. */
   readonly log: string;
 }
 
-/** Running ZooKeeper servers. Servers are counted from 0; where no number is given, 0 is meant unless said otherwise. */
+/** Running ZooKeeper servers, numbered from 0. The default number is 0 unless stated otherwise. */
 export interface ZooKeeperHandle {
-  /** `host:port` of each server, with commas between. */
+  /** `host:port` of all servers, separated by commas. */
   readonly connectString: string;
   readonly servers: readonly ZooKeeperServerInfo[];
   /** First server's port without TLS. */

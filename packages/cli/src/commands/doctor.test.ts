@@ -181,7 +181,7 @@ describe('nodepool doctor without ZooKeeper', () => {
     const stateDir = get().file('full');
     await mkdir(embeddedDataDir(stateDir), { recursive: true, mode: 0o700 });
     const why =
-      'it cannot write in /full/zookeeper: ENOSPC: no space left; free space on that disk, it then serves by itself';
+      'it cannot write in /full/zookeeper: ENOSPC: no space left; free space on that disk, and the server resumes';
     const server = createSocketServer((socket) =>
       socket.once('data', (chunk) => {
         const isAsked = chunk.toString() === 'srvr';
@@ -198,7 +198,7 @@ describe('nodepool doctor without ZooKeeper', () => {
 
     const finding =
       'The embedded ZooKeeper server does not serve: it cannot write in /full/zookeeper: ENOSPC: no space left.';
-    const remedy = 'free space on that disk, it then serves by itself';
+    const remedy = 'free space on that disk, and the server resumes';
     expect(status).toEqual([1, 1]);
     expect(found).toMatchObject([{ reason: 'CannotWrite', text: `zookeeper "ensemble": ${finding}`, remedy }]);
     expect(list).toMatchObject({

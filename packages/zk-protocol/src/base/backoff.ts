@@ -1,19 +1,19 @@
-/** How pauses between attempts grow. */
+/** Settings of an exponential back-off. */
 export interface BackoffOptions {
-  /** Length of the first pause. */
+  /** First delay. */
   readonly firstMs: number;
-  /** No pause is longer. */
+  /** Longest delay. */
   readonly longestMs: number;
-  /** How many times as long as the one before each pause is. @default 2 */
+  /** Ratio of successive delays. @default 2 */
   readonly factor?: number;
-  /** Share of each pause that is left to chance: at 0.5 a pause lasts between half of its length and all of it. @default 1/3 */
+  /** Random share of each delay: with 0.5 a delay lasts between half and all of its length. @default 1/3 */
   readonly jitter?: number;
 }
 
 /**
- * How long to wait before the next attempt, in milliseconds.
- * @param failures - how many pauses there were before, 0 for the first
- * @param random - number in [0, 1); without it nothing is left to chance
+ * Delay before the next attempt, in milliseconds.
+ * @param failures - number of earlier delays, 0 for the first
+ * @param random - number in [0, 1); without it the delay is not random
  */
 export function backoffMs(failures: number, options: BackoffOptions, random: () => number = () => 0): number {
   const { firstMs, longestMs, factor = 2, jitter = 1 / 3 } = options;

@@ -1,33 +1,33 @@
-/** Cancels a timer; harmless when it already fired. */
+/** Cancels a timer; does nothing if it has fired. */
 export type CancelTimer = () => void;
 
-/** Source of time. Handed in everywhere, so that tests and the simulator can own it. */
+/** Source of time, injected so that tests and the simulator control it. */
 export interface Clock {
   /** Milliseconds since the UNIX epoch. */
   now(): number;
   /**
-   * Milliseconds since some moment, which never jump when somebody sets the machine's time: for measuring how long
-   * something takes. A clock whose {@link Clock.now} never jumps needs none.
+   * Monotonic milliseconds, for measuring durations: they do not jump when the system time is set. Optional if
+   * {@link Clock.now} never jumps.
    */
   steadyNow?(): number;
   /** Calls `fn` once after `ms` milliseconds. Timers never keep the process alive by themselves. */
   setTimer(ms: number, fn: () => void): CancelTimer;
 }
 
-/** The machine's clock. */
+/** The system clock. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   steadyNow: () => performance.now(),
   setTimer: (ms, fn) => startTimer(ms, fn, (timer) => timer.unref()),
 };
 
-/** The machine's clock, with timers that keep the process alive: for waits that something depends on. */
+/** The system clock with timers that keep the process alive. */
 export const patientClock: Clock = {
   ...systemClock,
   setTimer: (ms, fn) => startTimer(ms, fn, (timer) => timer.ref()),
 };
 
-/** The longest time that Node.js can wait in one go, 24.8 days; a longer one would end at once. */
+/** Longest timer of Node.js, 24.8 days; a longer one would fire at once. */
 const LONGEST_MS = 2 ** 31 - 1;
 
 function startTimer(ms: number, fn: () => void, prepare: (timer: NodeJS.Timeout) => void): CancelTimer {
@@ -41,13 +41,13 @@ function startTimer(ms: number, fn: () => void, prepare: (timer: NodeJS.Timeout)
   return () => clearTimeout(timer);
 }
 
-/** A timer that fires this much too late tells of a pause: the process was stopped, or its event loop was blocked. */
+/** A timer that is this late indicates a pause: the process was stopped, or its event loop was blocked. */
 export const PAUSE_MS = 1_000;
 
 /**
- * As {@link Clock.setTimer}, but lets the event loop read first what has arrived: after a pause timers run before the data
- * that arrived meanwhile.
- * @param fn - receives how late the timer fired, in milliseconds; see {@link PAUSE_MS}
+ * As {@link Clock.setTimer}, but lets the event loop read pending data first: after a pause, timers run before data that
+ * arrived in between.
+ * @param fn - receives the delay of the timer, in milliseconds; see {@link PAUSE_MS}
  */
 export function setPatientTimer(clock: Clock, ms: number, fn: (lateMs: number) => void): CancelTimer {
   const dueMs = steadyNow(clock) + ms;
@@ -65,9 +65,8 @@ export function setPatientTimer(clock: Clock, ms: number, fn: (lateMs: number) =
 }
 
 /**
- * A deadline for something that this process has to hear or to finish. After a pause of the process there was no chance for
- * that: it gets one more.
- * @param chanceMs - how long that chance is
+ * A deadline for data to arrive or work to finish. After a pause of the process, extends it once.
+ * @param chanceMs - length of the extension
  */
 export function setDeadline(clock: Clock, ms: number, chanceMs: number, expire: () => void): CancelTimer {
   let cancel = setPatientTimer(clock, ms, (lateMs) => {
@@ -77,12 +76,12 @@ export function setDeadline(clock: Clock, ms: number, chanceMs: number, expire: 
   return () => cancel();
 }
 
-/** Time for measuring durations: {@link Clock.steadyNow} where there is one, else {@link Clock.now}. */
+/** Time for measuring durations: {@link Clock.steadyNow}, or {@link Clock.now} without it. */
 export function steadyNow(clock: Clock): number {
   return clock.steadyNow?.() ?? clock.now();
 }
 
-/** Waits `ms` milliseconds of the given clock; an abort ends the wait early by rejecting with the signal's reason. */
+/** Waits `ms` milliseconds of the given clock; an abort rejects with the signal's reason. */
 export function delay(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) {

@@ -3,9 +3,9 @@ import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 /**
- * Makes a directory with those above it; one that exists is fine. Node's own recursive `mkdir` tries without end where a
- * file system says that there is no such directory as the one to be made, as `/proc` does.
- * @param mode - of each directory that is made
+ * Creates a directory and its parents, if they do not exist. Node's recursive `mkdir` loops forever on a file system that
+ * reports ENOENT for the new directory, such as `/proc`.
+ * @param mode - mode of each created directory
  * @throws the operating system's error, with its `code`
  */
 export async function makeDirectory(path: string, mode?: number): Promise<void> {
@@ -18,7 +18,7 @@ export async function makeDirectory(path: string, mode?: number): Promise<void> 
   }
 }
 
-/** {@link makeDirectory} for those who cannot wait. */
+/** Synchronous {@link makeDirectory}. */
 export function makeDirectorySync(path: string, mode?: number): void {
   try {
     mkdirSync(path, { mode });
@@ -33,14 +33,14 @@ export function makeDirectorySync(path: string, mode?: number): void {
   }
 }
 
-/** `false` when the directory exists. @throws the error, when making those above it cannot help */
+/** @returns false if the directory exists. @throws the error, if creating parents cannot help */
 function mayLackParent(path: string, error: unknown): boolean {
   if (isDirectory(path)) return false;
   if (isNoEntry(error) && dirname(path) !== path) return true;
   throw error;
 }
 
-/** A try with all directories above in place. @throws the error, unless the directory exists */
+/** Handles an error after all parents exist. @throws the error, unless the directory exists */
 function judgeSecond(path: string, error: unknown): void {
   if (isDirectory(path)) return;
   if (!isNoEntry(error)) throw error;

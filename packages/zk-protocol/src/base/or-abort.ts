@@ -1,6 +1,5 @@
 /**
- * The promise's outcome, or a rejection with the signal's reason, whichever is first: a call that ignores its signal
- * cannot be stopped, but need not be waited for.
+ * Settles with the promise, or rejects with the signal's reason, whichever comes first. For calls that ignore signals.
  */
 export function orAbort<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {

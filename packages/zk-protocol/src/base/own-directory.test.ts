@@ -6,8 +6,8 @@ import { checkOwnDirectory, checkPlaceOfService, checkSharedPlace, makePrivateDi
 
 const OWN = process.geteuid?.() ?? 0;
 /** For whom everything that this process makes belongs to another user. */
-const SOMEBODY = OWN + 4_711;
-const OTHER = SOMEBODY + 1;
+const OTHER_USER = OWN + 4_711;
+const OTHER = OTHER_USER + 1;
 const REMEDY = 'choose another';
 
 let base: string;
@@ -36,14 +36,14 @@ const modeOf = (path: string) => lstatSync(path).mode & 0o777;
 
 /** @returns the user for whom the directory belongs to another one: root's belong to everybody */
 function giveAway(path: string): number {
-  if (OWN !== 0) return SOMEBODY;
-  chownSync(path, SOMEBODY, -1);
+  if (OWN !== 0) return OTHER_USER;
+  chownSync(path, OTHER_USER, -1);
   return OWN;
 }
 
 /** As {@link giveAway}, for a user who is not root. */
 function strangerTo(path: string): number {
-  return giveAway(path) === SOMEBODY ? SOMEBODY : OTHER;
+  return giveAway(path) === OTHER_USER ? OTHER_USER : OTHER;
 }
 
 /** What the call throws; `undefined` when it does not. */
@@ -89,7 +89,7 @@ describe('makePrivateDirectory', () => {
   it.each([
     ['a link', () => symlinkSync(base, join(shared, 'x')), 'is a link in a directory that every user may write to'],
     ['a dangling link', () => symlinkSync('/gone', join(shared, 'x')), 'is a link in a directory'],
-    ['a file', () => writeFileSync(join(shared, 'x'), ''), 'is no directory'],
+    ['a file', () => writeFileSync(join(shared, 'x'), ''), 'is not a directory'],
     ['what others may write to', () => directory(0o777, 'shared', 'x'), 'other users may write to'],
     ['what its group may write to', () => directory(0o770, 'shared', 'x'), 'other users may write to'],
     ['what others may write to, sticky', () => directory(0o1777, 'shared', 'x'), 'other users may write to'],
@@ -159,12 +159,12 @@ describe('checkSharedPlace', () => {
 
     expect(check(join(theirs, 'x'), uid)?.message).toContain('belongs to another user');
     if (OWN !== 0) return; // Only root can show the other half: the base is another user's already.
-    expect(check(join(theirs, 'x'), SOMEBODY)).toBeUndefined();
+    expect(check(join(theirs, 'x'), OTHER_USER)).toBeUndefined();
     expect(check(join(theirs, 'x'), OWN)).toBeUndefined();
     expect(refusal(() => checkPlaceOfService(join(theirs, 'x'), REMEDY, uid))).toBeUndefined();
     chmodSync(theirs, 0o775);
     expect(check(join(theirs, 'x'), uid)).toBeUndefined();
-    chownSync(theirs, SOMEBODY, SOMEBODY);
+    chownSync(theirs, OTHER_USER, OTHER_USER);
     expect(check(join(theirs, 'x'), uid)?.message).toContain('belongs to another user');
   });
 
@@ -183,7 +183,7 @@ describe('checkSharedPlace', () => {
 describe('checkOwnDirectory', () => {
   const check = (path: string) => refusal(() => checkOwnDirectory(path, REMEDY, OWN));
 
-  it('refuses a directory that every user may write to, but not one in it that nobody else can exchange', () => {
+  it('rejects a world-writable directory, but not one in it that no other user can replace', () => {
     expect(check(open)?.message).toContain(`other users may write to "${open}" (mode 777)`);
     expect(check(shared)?.message).toContain('(mode 1777)');
     expect(check(join(shared, 'mine'))).toBeUndefined();

@@ -18,34 +18,34 @@ interface Entry {
   readonly stats: Stats;
 }
 
-/** An entry that is passed on the way to a path. */
+/** An entry on the way to a path. */
 interface Step extends Entry {
   /** Of the directory that holds the entry; `undefined` for the root. */
   readonly parent: Stats | undefined;
-  /** Whether the path ends here. */
+  /** Whether it is the last entry of the path. */
   readonly isLast: boolean;
 }
 
 /**
- * Makes a directory for files that a privileged process trusts, mode 0700. One that exists is used only if it is a
- * directory of this user's, not a link, and no other user can write to it or replace it or a parent directory.
- * @param remedy - what the user can do instead, for the error
- * @throws NODEPOOL_UNSAFE_DIRECTORY with the reason, before anything in it is touched; the operating system's error
+ * Creates a directory with mode 0700 for files that a privileged process trusts. Uses an existing one only if it is a
+ * directory of this user, not a link, and no other user can write to it or replace it or a parent directory.
+ * @param remedy - advice for the user, for the error
+ * @throws NODEPOOL_UNSAFE_DIRECTORY with the reason, before any change; the operating system's error
  */
 export function makePrivateDirectory(path: string, remedy: string, uid = process.geteuid?.()): void {
   if (uid === undefined) return makeDirectorySync(path, PRIVATE);
   checkSteps(path, remedy, uid, privateReason);
   makeDirectorySync(path, PRIVATE);
-  checkSteps(path, remedy, uid, privateReason); // Another user may have been quicker.
+  checkSteps(path, remedy, uid, privateReason); // Another user may have created it first.
   if ((lstatSync(path).mode & PERMISSIONS) !== PRIVATE) chmodSync(path, PRIVATE);
 }
 
 /**
- * Checks a place that an operator has chosen for files of a service. Below a directory that every user may write to, such as
- * `/tmp`, it must belong to this user or to root, and must not be reached through a link; without the sticky bit no place
- * below it is taken. The directories above belong to this user, to root, or to a user who lets an own group write to them;
- * root takes those of any user. What is missing is fine.
- * @param remedy - what the user can do instead, for the error
+ * Checks a place that an operator has chosen for files of a service. Below a world-writable directory such as `/tmp`, it must
+ * belong to this user or to root, and must not be reached through a link; without the sticky bit no place below is accepted.
+ * Parent directories must belong to this user, to root, or to a user who lets a group of this user write to them; root
+ * accepts those of any user. Missing entries are accepted.
+ * @param remedy - advice for the user, for the error
  * @throws NODEPOOL_UNSAFE_DIRECTORY with the reason
  */
 export function checkSharedPlace(path: string, remedy: string, uid = process.geteuid?.()): void {
@@ -53,8 +53,8 @@ export function checkSharedPlace(path: string, remedy: string, uid = process.get
 }
 
 /**
- * Checks a place in which a client looks for a service, as {@link checkSharedPlace} does. Any user may run the service and own
- * the directories above.
+ * Checks a place where a client looks for a service, as {@link checkSharedPlace}. Any user may run the service and own the
+ * parent directories.
  * @throws NODEPOOL_UNSAFE_DIRECTORY with the reason
  */
 export function checkPlaceOfService(path: string, remedy: string, uid = process.geteuid?.()): void {
@@ -62,32 +62,32 @@ export function checkPlaceOfService(path: string, remedy: string, uid = process.
 }
 
 /**
- * Checks a directory that an operator has chosen for files of ours, as {@link checkSharedPlace} does. Moreover, not every
- * user may write to it.
+ * Checks a directory that an operator has chosen for our files, as {@link checkSharedPlace}. In addition, it must not be
+ * world-writable.
  * @throws NODEPOOL_UNSAFE_DIRECTORY with the reason
  */
 export function checkOwnDirectory(path: string, remedy: string, uid = process.geteuid?.()): void {
   checkSteps(path, remedy, uid, ownReason);
 }
 
-type Judge = (step: Step, uid: number) => string | undefined;
+type Check = (step: Step, uid: number) => string | undefined;
 
-function checkSteps(path: string, remedy: string, uid: number | undefined, judge: Judge): void {
+function checkSteps(path: string, remedy: string, uid: number | undefined, check: Check): void {
   if (uid === undefined) return;
   for (const step of stepsTo(path)) {
-    const reason = judge(step, uid);
+    const reason = check(step, uid);
     if (reason !== undefined) throw unsafePath(path, reason, remedy);
   }
 }
 
-/** The error for a path that another user could have prepared. */
+/** The error for a path that another user may have prepared. */
 export function unsafePath(path: string, reason: string, remedy: string): NodepoolError {
   return new NodepoolError('NODEPOOL_UNSAFE_DIRECTORY', `"${path}" is not used: ${reason}; ${remedy}`);
 }
 
 function privateReason(step: Step, uid: number): string | undefined {
   const { stats, isLast } = step;
-  if (isLast && !stats.isDirectory()) return sharedReason(step, uid) ?? `${quote(step)} is no directory`;
+  if (isLast && !stats.isDirectory()) return sharedReason(step, uid) ?? `${quote(step)} is not a directory`;
   if (isLast ? stats.uid !== uid : !isTrusted(stats, uid)) return owned(step);
   const isFenced = !isLast && (stats.mode & STICKY) !== 0;
   if (!stats.isSymbolicLink() && !isFenced && (stats.mode & GROUP_OR_OTHERS_WRITE) !== 0) return openTo(step);
@@ -114,24 +114,24 @@ function sharedReason(step: Step, uid: number): string | undefined {
   }
   if (!stats.isDirectory() || (stats.mode & OTHERS_WRITE) === 0) return undefined;
   if ((stats.mode & STICKY) === 0) return openTo(step);
-  return isTrusted(stats, uid) ? undefined : owned(step); // The sticky bit does not keep the directory's owner off.
+  return isTrusted(stats, uid) ? undefined : owned(step); // The sticky bit does not stop the directory's owner.
 }
 
 function isForOwnGroup({ gid, mode }: Stats): boolean {
   return (mode & GROUP_WRITE) !== 0 && [process.getegid?.(), ...(process.getgroups?.() ?? [])].includes(gid);
 }
 
-/** In a user namespace without root, the system's files belong to the user whom the root directory shows. */
+/** In a user namespace without root, system files belong to the owner of the root directory. */
 const isTrusted = ({ uid: owner }: Stats, uid: number): boolean =>
   owner === uid || owner === ROOT || owner === lstatSync(parse(resolve()).root).uid;
 const quote = ({ path }: Entry): string => JSON.stringify(path);
-/** Says that an entry belongs to another user. */
+/** Message that an entry belongs to another user. */
 export const owned = (step: Entry): string => `${quote(step)} belongs to another user (uid ${step.stats.uid})`;
-/** Says that other users may write to a directory. */
+/** Message that other users may write to a directory. */
 export const openTo = (step: Entry): string =>
   `other users may write to ${quote(step)} (mode ${(step.stats.mode & 0o7777).toString(8)})`;
 
-/** Every entry on the way to a path, links followed; ends at the first that does not exist. */
+/** All entries on the way to a path, following links, up to the first that does not exist. */
 function* stepsTo(path: string): Generator<Step> {
   const { root } = parse(resolve(path));
   let rest = partsOf(path);

@@ -1,9 +1,9 @@
 import { isIPv6 } from 'node:net';
 
-/** Begins the address of a server on a Unix socket. */
+/** Prefix of the address of a server on a Unix socket. */
 export const UNIX = 'unix:';
 
-/** Whether the name of a server is the path of a Unix socket. */
+/** Whether a host is the path of a Unix socket. */
 export function isSocketPath(host: string): boolean {
   return host.startsWith('/');
 }

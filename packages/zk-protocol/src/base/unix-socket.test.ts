@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { checkUnixSocket, makeSocketDirectory } from './unix-socket.js';
 
 const OWN = process.geteuid?.() ?? 0;
-const SOMEBODY = OWN + 4_711;
+const OTHER_USER = OWN + 4_711;
 
 describe('a Unix socket', () => {
   let directory: string;
@@ -26,8 +26,8 @@ describe('a Unix socket', () => {
 
   /** @returns the user for whom the directory belongs to another one: root's belong to everybody */
   function giveAway(): number {
-    if (OWN !== 0) return SOMEBODY;
-    chownSync(directory, SOMEBODY, -1);
+    if (OWN !== 0) return OTHER_USER;
+    chownSync(directory, OTHER_USER, -1);
     return OWN;
   }
 
@@ -46,7 +46,7 @@ describe('a Unix socket', () => {
     symlinkSync(path, link);
     writeFileSync(file, '');
 
-    for (const each of [link, file]) expect(() => checkUnixSocket(each)).toThrow(/it is no socket/);
+    for (const each of [link, file]) expect(() => checkUnixSocket(each)).toThrow(/it is not a socket/);
   });
 
   it('gets a directory with exactly the permissions wanted, and none through a link', () => {
@@ -56,6 +56,6 @@ describe('a Unix socket', () => {
     makeSocketDirectory(inside, 0o700);
 
     expect(lstatSync(join(directory, 'made')).mode & 0o777).toBe(0o700);
-    expect(() => makeSocketDirectory(join(link, 'socket'), 0o700)).toThrow(/it is no directory/);
+    expect(() => makeSocketDirectory(join(link, 'socket'), 0o700)).toThrow(/it is not a directory/);
   });
 });

@@ -6,13 +6,13 @@ import { openTo, owned, unsafePath } from './own-directory.js';
 const GROUP_OR_OTHERS_WRITE = 0o022;
 const ROOT = 0;
 const REMEDY = 'remove it and restart the server, or choose another directory';
-/** Bytes of a path that fit into the socket addresses of the operating system. */
+/** Longest path in a socket address of the operating system, in bytes. */
 export const MAX_SOCKET_PATH_BYTES = process.platform === 'linux' ? 107 : 103;
 
 /**
- * Checks a Unix socket before a client connects to it. It and its directory must belong to one user: the owner of the
- * directory above, this user, or root. No other user may have write permission on the directory.
- * @throws NODEPOOL_UNSAFE_DIRECTORY when another user could have put the socket there; the operating system's error
+ * Checks a Unix socket before a client connects to it. The socket and its directory must belong to one user: the owner of the
+ * parent directory, this user, or root. Other users must not have write permission on the directory.
+ * @throws NODEPOOL_UNSAFE_DIRECTORY if another user could have created the socket; the operating system's error
  */
 export function checkUnixSocket(path: string, uid = process.geteuid?.()): void {
   if (uid === undefined) return;
@@ -23,15 +23,15 @@ export function checkUnixSocket(path: string, uid = process.geteuid?.()): void {
     throw unsafePath(directory, openTo({ path: directory, stats }), REMEDY);
   }
   const socket = lstatSync(path);
-  if (!socket.isSocket()) throw unsafePath(path, 'it is no socket', REMEDY);
+  if (!socket.isSocket()) throw unsafePath(path, 'it is not a socket', REMEDY);
   if (socket.uid !== stats.uid && socket.uid !== ROOT) {
     throw unsafePath(path, owned({ path, stats: socket }), REMEDY);
   }
 }
 
 /**
- * Makes the directory of a Unix socket that a server is going to listen on, with exactly these permissions.
- * @throws NODEPOOL_UNSAFE_DIRECTORY when it exists and belongs to another user or is a link; the operating system's error
+ * Creates the directory of a server's Unix socket with exactly these permissions.
+ * @throws NODEPOOL_UNSAFE_DIRECTORY if it exists and belongs to another user or is a link; the operating system's error
  */
 export function makeSocketDirectory(path: string, mode: number): void {
   const directory = dirname(path);
@@ -42,6 +42,6 @@ export function makeSocketDirectory(path: string, mode: number): void {
 }
 
 function checkDirectory(directory: string, stats: Stats, owners: readonly number[]): void {
-  if (!stats.isDirectory()) throw unsafePath(directory, 'it is no directory', REMEDY);
+  if (!stats.isDirectory()) throw unsafePath(directory, 'it is not a directory', REMEDY);
   if (!owners.includes(stats.uid)) throw unsafePath(directory, owned({ path: directory, stats }), REMEDY);
 }

@@ -1,22 +1,22 @@
-/** What Python's `repr()` escapes and could drive a terminal: controls, format marks, separators. */
+/** Characters that Python's `repr()` escapes and that may control a terminal. */
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\u00a0]/gu;
 const NAMED_ESCAPES: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 
-/** Nearly all texts: they need no look at each character's kind. */
+/** Fast path: nearly all texts match. */
 const PLAIN = /^[ -~]*$/;
 const LINES = /[^\n\t]+/g;
 
-/** Whether a text is of printable ASCII alone: as many columns wide as it is long, with nothing to escape on a terminal. */
+/** Whether a text is printable ASCII: its width equals its length, and nothing has to be escaped. */
 export function isPlain(text: string): boolean {
   return PLAIN.test(text);
 }
 
-/** The text with control characters made visible, so that stored text can never move a terminal's cursor. */
+/** The text with visible control characters, so that stored text cannot control a terminal. */
 export function escapeControlCharacters(text: string): string {
   return isPlain(text) ? text : text.replace(UNPRINTABLE, escapeCharacter);
 }
 
-/** As {@link escapeControlCharacters}, for text of several lines: line ends and tabs stay. */
+/** As {@link escapeControlCharacters}, but keeps line ends and tabs. */
 export function escapeForTerminal(text: string): string {
   return text.replaceAll('\r\n', '\n').replace(LINES, escapeControlCharacters);
 }

@@ -26,7 +26,7 @@ it.each([
   );
 });
 
-it('logs the error of a state listener and calls the others', async () => {
+it('continues after a state listener threw, and logs its error', async () => {
   const { lines, logger } = recordingLogger();
   const { zk } = connectInMemory(new MemoryServer(systemClock), { logger });
   const states: string[] = [];

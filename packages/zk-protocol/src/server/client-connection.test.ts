@@ -216,7 +216,7 @@ describe('one client', () => {
     await other.call(exists('/'));
 
     expect(other.takeMessages()).toMatchObject([{ error: 0 }]);
-    expect(lines).toMatchObject([[expect.stringContaining('cut off'), { error: { name: 'RangeError' } }]]);
+    expect(lines).toMatchObject([[expect.stringContaining('Disconnected client'), { error: { name: 'RangeError' } }]]);
   });
 
   it('is not read while it does not read its replies', async () => {

@@ -13,68 +13,68 @@ import { JuteReader, MalformedPacketError } from './wire/jute-reader.js';
 import type { Request } from './model/requests.js';
 import { Outbox } from './outbox.js';
 
-/** What a client says first. */
+/** The first packet of a client. */
 export interface ConnectRequest {
   lastZxidSeen: number;
   timeoutMs: number;
-  /** `0n` asks for a new session. */
+  /** `0n` requests a new session. */
   sessionId: bigint;
   password: Buffer;
-  /** Newer clients send, and expect back, a flag that tells whether a read-only server will do. */
+  /** Newer clients send a flag for read-only servers, and expect one in the reply. */
   hasReadOnlyFlag: boolean;
 }
 
-/** What a connection hands to the server. */
+/** Handler of the events of a connection: the server. */
 export interface ConnectionHandler {
-  /** An administrator's four letters instead of a ConnectRequest. */
+  /** A four-letter word instead of a ConnectRequest. */
   onCommand(connection: ClientConnection, command: string): void;
   onConnect(connection: ClientConnection, request: ConnectRequest): void;
   onAuth(connection: ClientConnection, scheme: string, credentials: Buffer): void;
-  /** A step of SASL authentication, which this server does not do. */
+  /** A SASL request, which this server does not support. */
   onSasl(connection: ClientConnection, xid: number): void;
   onRequest(connection: ClientConnection, xid: number, request: Request): void;
-  /** An unknown type of request. */
+  /** A request of unknown type. */
   onUnknown(connection: ClientConnection, xid: number): void;
-  /** All packets of a chunk have been handed over. */
+  /** Called after all packets of a chunk. */
   onChunkEnd(connection: ClientConnection): void;
-  /** Only what was sent is still to go out. */
+  /** The connection closes after its queued data. */
   onClosing(connection: ClientConnection): void;
   onClose(connection: ClientConnection, reason: string): void;
-  /** Something of ours failed while this connection was served. It is closed. */
+  /** The server failed on this connection, which is closed. */
   onError(connection: ClientConnection, error: unknown): void;
-  /** That many bytes more wait for this, or another, client to take them. */
+  /** More bytes are queued for this client. */
   onQueued(bytes: number): void;
   readonly clock: Clock;
-  /** Latest log batch: what is sent now depends on it. */
+  /** Latest log batch; data sent now depends on it. */
   readonly lastBatch: number;
-  /** True while the disk is far behind, or long work under way: nothing more should be read from clients. */
+  /** True while the disk is far behind or long work is running: read no requests. */
   readonly isBusy: boolean;
 }
 
-/** A client that keeps the server busy for this long lets others have their turn. */
+/** After this time on one client, others get a turn. */
 const TURN_MS = 20;
 
-/** A client that lets this much pile up on the server is not served further until it reads. */
+/** Queued bytes for one client beyond which its requests are not read. */
 const PAUSE_AT_BYTES = 1024 * 1024;
 
-/** Events cannot be held back, so a client that never reads is cut off in the end. */
+/** Queued bytes beyond which a client is disconnected, as events cannot be held back. */
 const CUT_OFF_AT_BYTES = 64 * 1024 * 1024;
 
-/** Before the login: what one packet may hold, and what may wait for the client. */
-const STRANGER_BYTES = 16 * 1024;
+/** Before the login: limit of a packet, and of queued data. */
+const UNTRUSTED_BYTES = 16 * 1024;
 
 const COMMAND = /^[a-z]{4}$/;
 
-/** A connection as it is taken; one that comes over no network has no address. */
+/** Stream of a connection; without a network it has no address. */
 export type ClientStream = Duplex & Partial<Pick<Socket, 'remoteAddress' | 'remotePort'>>;
 
-/** One client: cuts what it says into packets, reads them, and sends replies and events. */
+/** One client: splits its data into packets, decodes them, and sends replies and events. */
 export class ClientConnection implements ModelConnection {
   sessionId = 0n;
   readonly auth: AuthId[];
   readonly ip: string;
   readonly address: string;
-  /** A session that begins with the login. */
+  /** A session that begins after the login. */
   offered: OfferedSession | undefined;
   received = 0;
   sent = 0;
@@ -90,7 +90,7 @@ export class ClientConnection implements ModelConnection {
     private readonly handler: ConnectionHandler,
     private trusted: boolean,
   ) {
-    this.frames = new FrameSplitter(trusted ? MAX_PACKET_BYTES : STRANGER_BYTES);
+    this.frames = new FrameSplitter(trusted ? MAX_PACKET_BYTES : UNTRUSTED_BYTES);
     const { remoteAddress, remotePort } = stream;
     const ip = (remoteAddress ?? '127.0.0.1').replace(/^::ffff:/, '');
     this.ip = ip;
@@ -106,12 +106,12 @@ export class ClientConnection implements ModelConnection {
     stream.on('close', () => this.close('the connection ended'));
   }
 
-  /** Whether it may do anything: it proved the server's login, or there is none. */
+  /** Whether the client proved the login, or needs none. */
   get isTrusted(): boolean {
     return this.trusted;
   }
 
-  /** It proved the login. */
+  /** Called when the client proved the login. */
   trust(): void {
     this.trusted = true;
     this.frames.maxPacketBytes = MAX_PACKET_BYTES;
@@ -122,7 +122,7 @@ export class ClientConnection implements ModelConnection {
     return this.phase === 'closed';
   }
 
-  /** True while something waits for the log, be it to be sent or to be read. */
+  /** True while sending or reading waits for the log. */
   get isWaiting(): boolean {
     return this.isPaused || !this.outbox.isEmpty;
   }
@@ -147,27 +147,27 @@ export class ClientConnection implements ModelConnection {
     try {
       this.queue((writer) => encodeEvent(writer, event));
     } catch (error) {
-      // It is another client's request that caused the event, and that one is not to suffer.
+      // Another client caused the event, and must not fail because of this one.
       this.fail(error);
     }
     if (this.outbox.bytes > CUT_OFF_AT_BYTES) this.close('the client does not read its events');
   }
 
-  /** Answers with plain text and hangs up. */
+  /** Sends plain text and disconnects. */
   sendText(text: string): void {
     this.phase = 'closing';
     this.stream.end(text);
     this.handler.onClosing(this);
   }
 
-  /** Sends what no longer waits for the log. */
+  /** Sends the data that depends on batches up to this. */
   release(durableBatch: number): void {
     if (this.phase === 'closed') return;
     this.outbox.release(durableBatch);
     this.resumeIfPossible();
   }
 
-  /** Closes once everything sent so far is out; takes no more requests. */
+  /** Closes after the queued data was sent; accepts no more requests. */
   endWhenSent(): void {
     if (this.phase === 'closed') return;
     this.phase = 'closing';
@@ -175,7 +175,7 @@ export class ClientConnection implements ModelConnection {
     this.handler.onClosing(this);
   }
 
-  /** Closes at once; what is not sent yet never is. */
+  /** Closes at once and drops queued data. */
   close(reason: string): void {
     if (this.phase === 'closed') return;
     this.phase = 'closed';
@@ -192,7 +192,7 @@ export class ClientConnection implements ModelConnection {
     this.handler.onQueued(writer.length - before);
   }
 
-  /** Closes because of an error of ours. */
+  /** Closes because of an error of the server. */
   fail(error: unknown): void {
     if (this.isClosed) return;
     this.handler.onError(this, error);
@@ -200,7 +200,7 @@ export class ClientConnection implements ModelConnection {
   }
 
   private get isBackedUp(): boolean {
-    return this.handler.isBusy || this.outbox.bytes > (this.trusted ? PAUSE_AT_BYTES : STRANGER_BYTES);
+    return this.handler.isBusy || this.outbox.bytes > (this.trusted ? PAUSE_AT_BYTES : UNTRUSTED_BYTES);
   }
 
   private pause(): void {
@@ -211,7 +211,7 @@ export class ClientConnection implements ModelConnection {
   private resumeIfPossible(): void {
     if (!this.isPaused || this.isBackedUp) return;
     this.isPaused = false;
-    // Others that waited get their turn before what is left of this client's last chunk.
+    // Other waiting clients come before the rest of this client's chunk.
     setImmediate(() => {
       if (this.isClosed) return;
       this.readPackets();
@@ -230,7 +230,7 @@ export class ClientConnection implements ModelConnection {
     this.readPackets();
   }
 
-  /** Handles what has arrived, until the client has more answers to take than is good. */
+  /** Handles received packets until too many replies are queued. */
   private readPackets(): void {
     const { clock } = this.handler;
     const beganMs = steadyNow(clock);
@@ -243,7 +243,7 @@ export class ClientConnection implements ModelConnection {
         const packet = this.frames.next();
         if (packet === undefined) break;
         this.onPacket(packet);
-        if (steadyNow(clock) - beganMs > TURN_MS) this.letOthersGoFirst();
+        if (steadyNow(clock) - beganMs > TURN_MS) this.yieldToOthers();
       }
       if (!this.isClosed) this.handler.onChunkEnd(this);
     } catch (error) {
@@ -252,7 +252,7 @@ export class ClientConnection implements ModelConnection {
     }
   }
 
-  private letOthersGoFirst(): void {
+  private yieldToOthers(): void {
     this.pause();
     setImmediate(() => this.resumeIfPossible());
   }

@@ -2,31 +2,31 @@ import type { Clock } from '../base/clock.js';
 import type { ZooKeeperLogger } from '../base/logger.js';
 import type { ClientConnection } from './client-connection.js';
 
-/** What all clients together may have waiting for them before those with the most are cut off. */
+/** Queued bytes of all clients beyond which those with the most are disconnected. */
 const MAX_HELD_BYTES = 128 * 1024 * 1024;
-/** Counting what every client holds is dear; it is done once for so many bytes queued. */
-const LOOK_EVERY_BYTES = 8 * 1024 * 1024;
+/** Queued bytes between two counts, as counting visits all clients. */
+const COUNT_EVERY_BYTES = 8 * 1024 * 1024;
 
-/** Connections that have not logged in; each holds some kilobytes. */
-const MAX_STRANGERS = 100;
+/** Limit of connections without login, which use some kilobytes each. */
+const MAX_UNTRUSTED = 100;
 
-/** A connection that says nothing is closed after this time. */
+/** Time for a ConnectRequest, after which the connection is closed. */
 const HANDSHAKE_MS = 30_000;
-/** Where there is a login, a connection that has not logged in after this time is closed. */
+/** Time for the login, if there is one, after which the connection is closed. */
 const LOGIN_MS = 5_000;
 
-/** How many connections there may be. */
+/** Limits of the number of connections. */
 export interface ConnectionLimits {
   total: number;
-  /** From one address. */
+  /** Limit per client address. */
   perAddress: number;
 }
 
-/** Decides who is let in, and who has to go so that the server stays well. */
+/** Admits connections, and disconnects clients that exceed the server's limits. */
 export class ConnectionGate {
   readonly connections = new Set<ClientConnection>();
   private readonly byAddress = new Map<string, number>();
-  private queuedSinceLook = 0;
+  private queuedSinceCount = 0;
 
   constructor(
     private readonly limits: ConnectionLimits,
@@ -34,43 +34,43 @@ export class ConnectionGate {
     private readonly logger: ZooKeeperLogger,
   ) {}
 
-  /** Accepts or closes a connection, and gives an accepted one a deadline for its handshake. @returns whether it was accepted */
+  /** Accepts or closes a connection, with a deadline for its handshake. @returns whether it was accepted */
   admit(connection: ClientConnection): boolean {
     if (!this.enter(connection)) {
-      this.logger.warn('Refused a client connection: too many connections', { client: connection.address });
+      this.logger.warn('Rejected client: too many connections', { client: connection.address });
       connection.close('too many connections');
       return false;
     }
     connection.cancelDeadline = this.clock.setTimer(connection.isTrusted ? HANDSHAKE_MS : LOGIN_MS, () => {
-      connection.close(connection.isTrusted ? 'the client did not introduce itself' : 'the client did not log in');
+      connection.close(connection.isTrusted ? 'the client sent no ConnectRequest' : 'the client did not log in');
     });
     return true;
   }
 
-  /** Accepts a connection. At a limit, closes one that has not logged in. @returns whether it was accepted */
+  /** Accepts a connection; at a limit, closes one without login. @returns whether it was accepted */
   private enter(connection: ClientConnection): boolean {
     const { ip } = connection;
-    if (!connection.isTrusted) this.limitStrangers();
+    if (!connection.isTrusted) this.limitUntrusted();
     const isFull = () =>
       this.connections.size >= this.limits.total || (this.byAddress.get(ip) ?? 0) >= this.limits.perAddress;
     while (isFull()) {
       const fromHere = this.connections.size < this.limits.total;
-      const stranger = [...this.connections].find((other) => !other.isTrusted && (!fromHere || other.ip === ip));
-      if (stranger === undefined) return false;
-      stranger.close('closed before its login: too many connections');
+      const victim = [...this.connections].find((other) => !other.isTrusted && (!fromHere || other.ip === ip));
+      if (victim === undefined) return false;
+      victim.close('closed before its login: too many connections');
     }
     this.connections.add(connection);
     this.byAddress.set(ip, (this.byAddress.get(ip) ?? 0) + 1);
     return true;
   }
 
-  /** A new one takes the place of the oldest, which should have logged in by now. */
-  private limitStrangers(): void {
-    const strangers = [...this.connections].filter(({ isTrusted }) => !isTrusted);
-    if (strangers.length >= MAX_STRANGERS) strangers[0]?.close('too many clients have not logged in');
+  /** At the limit, closes the oldest connection without login. */
+  private limitUntrusted(): void {
+    const untrusted = [...this.connections].filter(({ isTrusted }) => !isTrusted);
+    if (untrusted.length >= MAX_UNTRUSTED) untrusted[0]?.close('too many clients have not logged in');
   }
 
-  /** The connection is closed. Safe to repeat. */
+  /** Removes a closed connection. Safe to repeat. */
   remove(connection: ClientConnection): void {
     if (!this.connections.delete(connection)) return;
     const left = (this.byAddress.get(connection.ip) ?? 1) - 1;
@@ -78,21 +78,21 @@ export class ConnectionGate {
     else this.byAddress.delete(connection.ip);
   }
 
-  /** That much more waits for clients. Whoever has the most waiting is cut off when it is too much in all. */
+  /** Counts queued bytes; if they exceed the limit, disconnects the clients with the most. */
   onQueued(bytes: number): void {
-    this.queuedSinceLook += bytes;
-    if (this.queuedSinceLook < LOOK_EVERY_BYTES) return;
-    this.queuedSinceLook = 0;
+    this.queuedSinceCount += bytes;
+    if (this.queuedSinceCount < COUNT_EVERY_BYTES) return;
+    this.queuedSinceCount = 0;
     const held = [...this.connections].map((connection) => ({ connection, bytes: connection.queuedBytes }));
     let total = held.reduce((sum, each) => sum + each.bytes, 0);
     for (const each of held.sort((a, b) => b.bytes - a.bytes)) {
       if (total <= MAX_HELD_BYTES) return;
       total -= each.bytes;
-      this.logger.warn('A client that does not read is cut off', {
+      this.logger.warn('Disconnected client: it does not read its replies', {
         client: each.connection.address,
         bytes: each.bytes,
       });
-      each.connection.close('it does not read, and clients that do not read hold too much');
+      each.connection.close('it does not read, and queued data exceeds the limit');
     }
   }
 }

@@ -1,30 +1,30 @@
 import { type CancelTimer, type Clock, PAUSE_MS, setPatientTimer, steadyNow } from '../base/clock.js';
 
-/** Longest wait. Later deadlines are checked again then, so a pause of the process is noticed with this precision. */
+/** Longest timer; longer waits take several. A pause of the process is measured with this precision. */
 const MAX_WAIT_MS = 1_000;
 
 /**
- * Calls back at the earliest deadline, in steady time. The event loop reads first what clients have sent until then: after a
- * pause of the process timers run before the data that arrived meanwhile.
+ * Calls back at the earliest deadline, in steady time, after the event loop has read pending data: after a pause of the
+ * process, timers would run before data that arrived in between.
  */
 export class DeadlineTimer {
   private cancel: CancelTimer | undefined;
   private deadlineMs = Infinity;
-  /** When the timer fires; in the past while the callback waits for the data that has arrived. */
+  /** Time of the timer; in the past while the callback waits for pending data. */
   private dueMs = Infinity;
 
   constructor(
     private readonly clock: Clock,
-    /** Receives for how long the process may have been paused, in milliseconds; 0 when it was not. */
+    /** Receives how long the process may have been paused, in milliseconds; 0 if it was not. */
     private readonly onDeadline: (pauseMs: number) => void,
   ) {}
 
-  /** Makes sure the callback runs at that time or earlier; `Infinity` and later times than known are ignored. */
+  /** Sets an earlier deadline; ignores a later one. */
   notLaterThan(timeMs: number): void {
     if (timeMs >= this.deadlineMs) return;
     this.deadlineMs = timeMs;
     const nowMs = steadyNow(this.clock);
-    // A timer that is overdue tells how long the process was paused.
+    // Keep an overdue timer: it measures how long the process was paused.
     if (this.dueMs > Math.max(timeMs, nowMs)) this.setTimer(nowMs);
   }
 

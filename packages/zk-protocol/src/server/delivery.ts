@@ -4,9 +4,9 @@ import type { Sliced } from './model/sliced.js';
 import type { ServedStore } from './served-store.js';
 import type { ClientConnection } from './client-connection.js';
 
-/** Brings replies and events to the connections, which send them once the log is durable. */
+/** Passes replies and events to connections, which send them once the log is durable. */
 export class Delivery {
-  /** Replies and events so far. */
+  /** Number of replies and events. */
   sent = 0;
   private readonly byModel = new Map<ModelConnection, ClientConnection>();
   private readonly waiting = new Set<ClientConnection>();
@@ -20,7 +20,7 @@ export class Delivery {
     this.waiting.delete(connection);
   }
 
-  /** Nothing that waits will be sent. */
+  /** Drops all queued data. */
   clear(): void {
     this.waiting.clear();
   }
@@ -29,12 +29,12 @@ export class Delivery {
     return this.byModel.get(connection);
   }
 
-  /** The connection has something to send, or wants to go on reading. */
+  /** Adds a connection with queued data, or with paused reading. */
   wait(connection: ClientConnection): void {
     this.waiting.add(connection);
   }
 
-  /** The log made progress: sends what waited for it. */
+  /** Sends the data that depends on batches up to this. */
   release(durableBatch: number): void {
     for (const connection of this.waiting) {
       connection.release(durableBatch);
@@ -47,7 +47,7 @@ export class Delivery {
     connection.sendReply(xid, reply);
   }
 
-  /** Logs what an outcome changed and queues its events. @param sessionId - whose request it was; `0n`: nobody's */
+  /** Appends the changes of an outcome to the log and queues its events. @param sessionId - session of the request, or `0n` */
   *record(store: ServedStore, { transaction, events }: Outcome, sessionId: bigint): Sliced<void> {
     if (transaction !== undefined) store.append(transaction, sessionId);
     for (const event of events) {

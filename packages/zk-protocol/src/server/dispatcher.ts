@@ -12,32 +12,32 @@ import { SlicedWork } from './sliced-work.js';
 import { Delivery } from './delivery.js';
 import type { ServedStore } from './served-store.js';
 import { DeadlineTimer } from './deadline-timer.js';
-import { answerCommand, tellsNoSecrets } from './four-letter-words.js';
+import { answerCommand, isPublic } from './four-letter-words.js';
 import type { Login } from './login.js';
 
 const PASSWORD_BYTES = 16;
-/** One that has been told everything and does not hang up is closed after this time. */
+/** Time for a client to disconnect after its last reply. */
 const CLOSING_MS = 5_000;
-/** With more than this waiting for the disk, clients that send are not read until it has caught up. */
+/** Bytes waiting for the disk beyond which no requests are read. */
 const MAX_PENDING_BYTES = 16 * 1024 * 1024;
 const NO_SESSION = { timeoutMs: 0, id: 0n, password: Buffer.alloc(PASSWORD_BYTES) };
-/** Requests that may take long. */
+/** Requests that run in slices, as they may take long. */
 const LONG = new Set<Request['op']>(['multi', 'setWatches', 'closeSession']);
 const NEEDS_NO_LOGIN = new Set<Request['op']>(['ping', 'closeSession']);
 const NOT_LOGGED_IN: Request = { op: 'refused', error: ErrorCode.noAuth, isWrite: false };
 const NOT_SERVING = 'This ZooKeeper instance is not currently serving requests\n';
 
-/** Carries requests to the model, changes to the log, and answers back once the log is durable. */
+/** Passes requests to the model, changes to the log, and replies to clients once the log is durable. */
 export class Dispatcher implements ConnectionHandler {
   private readonly delivery = new Delivery();
   private readonly timer: DeadlineTimer;
   private received = 0;
-  /** What clients have to prove; `undefined` serves everybody. */
+  /** Required login; `undefined` serves all clients. */
   login: Login | undefined;
   private readonly startedAtMs: number;
   private readonly work: SlicedWork;
   private store: ServedStore | undefined;
-  private suspendedFor = 'it is starting';
+  private suspendedFor = 'the server is starting';
 
   constructor(
     readonly clock: Clock,
@@ -58,17 +58,17 @@ export class Dispatcher implements ConnectionHandler {
     return this.work.isBusy || (this.store !== undefined && this.store.pendingBytes > MAX_PENDING_BYTES);
   }
 
-  /** Begins to serve a store's data. */
+  /** Starts serving a store. */
   serve(store: ServedStore): void {
     this.store = store;
     store.model.resume(momentOf(this.clock));
     this.arm();
   }
 
-  /** Drops every connection, and whatever was to be sent, and turns clients away until {@link serve}. @param details - for clients of this machine */
+  /** Drops all connections and queued data, and rejects clients until {@link serve}. @param details - shown to local clients */
   suspend(reason: string, details = reason): void {
     this.suspendedFor = details;
-    // Half a transaction must not be in what is kept of the model.
+    // The model must not keep half a transaction.
     this.work.finishNow();
     this.timer.stop();
     this.store = undefined;
@@ -80,7 +80,7 @@ export class Dispatcher implements ConnectionHandler {
     if (this.gate.admit(connection)) this.delivery.add(connection);
   }
 
-  /** The log made progress: sends what waited for it. */
+  /** Sends the data that waited for the log. */
   onDurable(): void {
     this.delivery.release(this.store?.durableBatch ?? 0);
   }
@@ -92,8 +92,7 @@ export class Dispatcher implements ConnectionHandler {
   private answerTo(command: string, isTrusted: boolean): string {
     const { store, received, startedAtMs, configuration } = this;
     if (store === undefined) return isTrusted ? `${NOT_SERVING}${this.suspendedFor}\n` : NOT_SERVING;
-    if (!isTrusted && !tellsNoSecrets(command))
-      return `${command} is not answered: this server serves only clients that have logged in\n`;
+    if (!isTrusted && !isPublic(command)) return `${command} is not answered: this server requires a login\n`;
     const status = {
       ...{ model: store.model, connections: this.gate.connections, received, startedAtMs, configuration },
       ...{ sent: this.delivery.sent, nowMs: steadyNow(this.clock) },
@@ -110,9 +109,9 @@ export class Dispatcher implements ConnectionHandler {
     const now = momentOf(this.clock);
     this.received++;
     if (request.lastZxidSeen > store.model.lastZxid) {
-      // Its session saw data that this server does not have: a lost or exchanged data directory.
+      // The client saw data that this server lacks: the data directory was lost or replaced.
       const zxids = { clientZxid: request.lastZxidSeen, serverZxid: store.model.lastZxid };
-      this.logger.warn('Refused client: it has seen a later state', { client: connection.address, ...zxids });
+      this.logger.warn('Rejected client: it has seen a later state', { client: connection.address, ...zxids });
       connection.close('the client is ahead of this server');
       return;
     }
@@ -128,7 +127,7 @@ export class Dispatcher implements ConnectionHandler {
     this.delivery.wait(connection);
   }
 
-  /** Begins the session that the connection was offered, if any. @returns whether the connection goes on */
+  /** Opens the offered session, if any. @returns false if the connection was closed */
   private openOffered(store: ServedStore, connection: ClientConnection): boolean {
     const { offered } = connection;
     if (offered === undefined) return true;
@@ -157,7 +156,7 @@ export class Dispatcher implements ConnectionHandler {
     if (!isKnown) connection.endWhenSent();
   }
 
-  /** Clients that want SASL hear a plain no; whether they continue without it is up to them. */
+  /** Rejects SASL; clients may continue without it. */
   onSasl(connection: ClientConnection, xid: number): void {
     this.received++;
     this.delivery.reply(connection, xid, { zxid: 0, error: ErrorCode.authFailed });
@@ -169,7 +168,7 @@ export class Dispatcher implements ConnectionHandler {
     this.received++;
     const isAllowed = connection.isTrusted || NEEDS_NO_LOGIN.has(request.op);
     if (connection.offered === undefined) {
-      const work = this.carryOut(store, connection, xid, isAllowed ? request : NOT_LOGGED_IN);
+      const work = this.execute(store, connection, xid, isAllowed ? request : NOT_LOGGED_IN);
       if (LONG.has(request.op)) this.work.begin(work);
       else finish(work);
     } else {
@@ -179,7 +178,7 @@ export class Dispatcher implements ConnectionHandler {
     if (request.op === 'closeSession' && connection.offered !== undefined) connection.endWhenSent();
   }
 
-  private *carryOut(store: ServedStore, connection: ClientConnection, xid: number, request: Request): Sliced<void> {
+  private *execute(store: ServedStore, connection: ClientConnection, xid: number, request: Request): Sliced<void> {
     try {
       const now = momentOf(this.clock);
       const outcome = LONG.has(request.op)
@@ -195,7 +194,7 @@ export class Dispatcher implements ConnectionHandler {
     }
   }
 
-  /** Everything that waited for long work continues. */
+  /** Resumes everything that waited for long work. */
   private onWorkDone(): void {
     if (this.store === undefined) return;
     this.onDurable();
@@ -220,11 +219,13 @@ export class Dispatcher implements ConnectionHandler {
 
   onClosing(connection: ClientConnection): void {
     connection.cancelDeadline?.();
-    connection.cancelDeadline = this.clock.setTimer(CLOSING_MS, () => connection.close('the client did not hang up'));
+    connection.cancelDeadline = this.clock.setTimer(CLOSING_MS, () =>
+      connection.close('the client did not disconnect'),
+    );
   }
 
   onError(connection: ClientConnection, error: unknown): void {
-    this.logger.error('A client could not be served and is cut off', { client: connection.address, error });
+    this.logger.error('Disconnected client: the server failed on its request', { client: connection.address, error });
   }
 
   onQueued(bytes: number): void {
@@ -246,7 +247,7 @@ export class Dispatcher implements ConnectionHandler {
       return;
     }
     const { session, replaced } = attached;
-    if (replaced !== undefined) this.delivery.find(replaced)?.close('the client came back on another connection');
+    if (replaced !== undefined) this.delivery.find(replaced)?.close('the client reconnected on another connection');
     connection.sendConnectResponse(session, request);
   }
 
@@ -259,7 +260,7 @@ export class Dispatcher implements ConnectionHandler {
   private *passTime(store: ServedStore, pauseMs: number): Sliced<void> {
     const now = momentOf(this.clock);
     if (pauseMs > 0) {
-      this.logger.warn('This process was paused; sessions get that much more time', { pauseMs: Math.round(pauseMs) });
+      this.logger.warn('This process was paused; extended all sessions', { pauseMs: Math.round(pauseMs) });
       store.model.sessions.prolong(pauseMs, now.steadyMs);
     }
     const { outcomes, expired } = yield* store.model.passTimeSliced(now);

@@ -1,7 +1,7 @@
 import type { ServerModel } from './model/server-model.js';
 import type { ClientConnection } from './client-connection.js';
 
-/** What the administrator's commands report on. */
+/** Data for the replies to four-letter words. */
 export interface ServerStatus {
   model: ServerModel;
   connections: ReadonlySet<ClientConnection>;
@@ -15,7 +15,7 @@ export interface ServerStatus {
 type Command = (status: ServerStatus) => string;
 
 const NAME = 'Nodepool embedded ZooKeeper';
-/** Protocol level; tools read it from the first line to see what they may use. */
+/** Protocol version; tools read it from the first line. */
 const VERSION = `3.8.0-${NAME.replaceAll(' ', '-').toLowerCase()}`;
 
 const commands = new Map<string, Command>([
@@ -41,15 +41,15 @@ const commands = new Map<string, Command>([
   ],
 ]);
 
-/** Words whose answers name neither paths nor sessions nor other clients. */
-const HARMLESS = new Set(['ruok', 'isro', 'srvr', 'mntr', 'wchs', 'envi']);
+/** Words whose replies contain no paths, sessions or clients. */
+const PUBLIC = new Set(['ruok', 'isro', 'srvr', 'mntr', 'wchs', 'envi']);
 
-/** Whether anybody may have the answer to this word, also where clients have to log in. */
-export function tellsNoSecrets(word: string): boolean {
-  return HARMLESS.has(word) || !commands.has(word);
+/** Whether the reply to a word needs no login. */
+export function isPublic(word: string): boolean {
+  return PUBLIC.has(word) || !commands.has(word);
 }
 
-/** Answer to a four-letter word; `undefined` for an unknown one. */
+/** Reply to a four-letter word; `undefined` for an unknown one. */
 export function answerCommand(word: string, status: ServerStatus): string | undefined {
   return commands.get(word)?.(status);
 }

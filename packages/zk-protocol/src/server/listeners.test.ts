@@ -4,11 +4,10 @@ import { connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
+import { silentZooKeeperLogger } from '../base/logger.js';
 import { Listeners } from './listeners.js';
 import type { EmbeddedServerOptions } from './types.js';
 
-const nothing = () => undefined;
-const silentLogger = { debug: nothing, info: nothing, warn: nothing, error: nothing };
 type Where = Pick<EmbeddedServerOptions, 'host' | 'port' | 'socket'>;
 
 function newDirectory(): string {
@@ -18,12 +17,12 @@ function newDirectory(): string {
 }
 
 function listeners(where: Where, onSocket: (socket: Socket, isLocal: boolean) => void = (socket) => socket.destroy()) {
-  const made = new Listeners({ dataDir: '/data', ...where }, silentLogger, onSocket);
+  const made = new Listeners({ dataDir: '/data', ...where }, silentZooKeeperLogger, onSocket);
   onTestFinished(() => made.close());
   return made;
 }
 
-it('listens on a socket with its permissions, and on a port, and tells which of them a connection came through', async () => {
+it('listens on a socket with its permissions and on a port, and reports which one a connection used', async () => {
   const path = join(newDirectory(), 'own', 'socket');
   const local: boolean[] = [];
   const made = listeners({ socket: { path, mode: 0o660 }, port: 0 }, (socket, isLocal) => {
@@ -41,7 +40,7 @@ it('listens on a socket with its permissions, and on a port, and tells which of 
   expect(made.connectString).toBe(`unix:${path}`);
 });
 
-it('replaces what a killed server left, and removes its own socket when it closes', async () => {
+it('replaces files left over from a killed server, and removes its own socket when it closes', async () => {
   const path = join(newDirectory(), 'own', 'socket');
   mkdirSync(join(path, '..'), { mode: 0o700 });
   writeFileSync(path, 'left');
@@ -57,7 +56,7 @@ it('replaces what a killed server left, and removes its own socket when it close
   expect(existsSync(path)).toBe(false);
 });
 
-it('leaves the socket of a server that has taken the directory over', async () => {
+it('keeps the socket of a server that has taken over the directory', async () => {
   const path = join(newDirectory(), 'own', 'socket');
   const made = listeners({ socket: { path, mode: 0o600 } });
   await made.listen();
@@ -69,7 +68,7 @@ it('leaves the socket of a server that has taken the directory over', async () =
   expect(existsSync(path)).toBe(true);
 });
 
-it('says what to choose instead of an address that it cannot listen on', async () => {
+it('names an alternative to an address on which it cannot listen', async () => {
   const taken = createServer().listen(0, '127.0.0.1');
   await once(taken, 'listening');
   onTestFinished(() => void taken.close());
@@ -87,7 +86,7 @@ it('says what to choose instead of an address that it cannot listen on', async (
   });
 });
 
-it('does not put its socket behind a link', async () => {
+it('rejects a directory behind a symbolic link', async () => {
   const directory = newDirectory();
   symlinkSync(directory, join(directory, 'link'));
 

@@ -6,13 +6,13 @@ import { EmbeddedServerError } from './errors.js';
 import type { ZooKeeperLogger } from '../base/logger.js';
 import type { EmbeddedServerOptions } from './types.js';
 
-/** The directory of a socket has the permissions of the socket, to be searched instead of written to. */
+/** Mode of a socket's directory: search permission for those who may write to the socket. */
 const directoryMode = (mode: number): number => 0o700 | (mode & 0o060 ? 0o050 : 0) | (mode & 0o006 ? 0o005 : 0);
 
-/** Where clients come in: a TCP port, a Unix socket, or both. */
+/** Listens on a TCP port, a Unix socket, or both. */
 export class Listeners {
   readonly host: string;
-  /** 0 while there is no TCP port. */
+  /** 0 without a TCP port. */
   port = 0;
   private readonly servers: Server[] = [];
   private ownSocket: number | undefined;
@@ -20,7 +20,7 @@ export class Listeners {
   constructor(
     private readonly options: Pick<EmbeddedServerOptions, 'dataDir' | 'host' | 'port' | 'socket'>,
     private readonly logger: ZooKeeperLogger,
-    /** Receives every connection; `isLocal`: it came through the Unix socket. */
+    /** Receives each connection; `isLocal` for those of the Unix socket. */
     private readonly onSocket: (socket: Socket, isLocal: boolean) => void,
   ) {
     this.host = options.host ?? '127.0.0.1';
@@ -44,13 +44,13 @@ export class Listeners {
     }
   }
 
-  /** Takes no more connections. Resolves once all that were taken are closed. */
+  /** Accepts no more connections. Resolves when all accepted ones are closed. */
   async close(): Promise<void> {
     this.removeSocket();
     await Promise.all(this.servers.map((server) => new Promise<void>((resolve) => server.close(() => resolve()))));
   }
 
-  /** Listens under another name first: closing removes that one, and clients see the socket with its permissions only. */
+  /** Listens under a temporary name first, so that clients only see the socket with its final permissions. */
   private async listenOnSocket({ path, mode }: { path: string; mode: number }): Promise<void> {
     const temporary = `${path}.new`;
     const name = formatServer({ host: path, port: 0 });
@@ -60,12 +60,12 @@ export class Listeners {
     rmSync(temporary, { force: true });
     await this.listenOn({ path: temporary }, name, true);
     chmodSync(temporary, mode);
-    // Only the server that has the data directory comes here: what is there was left by one that was killed.
+    // This server holds the data directory, so an existing socket is left over from a killed one.
     renameSync(temporary, path);
     this.ownSocket = lstatSync(path).ino;
   }
 
-  /** Not the socket of a server that has taken the directory over. */
+  /** Removes the socket, unless another server has replaced it. */
   private removeSocket(): void {
     const { socket } = this.options;
     if (socket === undefined || this.ownSocket === undefined) return;

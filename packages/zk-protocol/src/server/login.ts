@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 
-/** What every client has to prove before it may do anything. Not an identity: no znode's ACL knows it. */
+/** The login that all clients on TCP must prove. It is not an identity for ACLs. */
 export class Login {
   readonly #digest: Buffer;
 
@@ -9,7 +9,7 @@ export class Login {
     this.#digest = digest(Buffer.from(login));
   }
 
-  /** Whether digest credentials are this login. Takes the same time for each wrong one. */
+  /** Whether digest credentials match, in constant time. */
   isProvedBy(scheme: string, credentials: Buffer): boolean {
     return scheme === 'digest' && timingSafeEqual(digest(credentials), this.#digest);
   }

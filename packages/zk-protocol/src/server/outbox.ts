@@ -8,14 +8,14 @@ interface Segment {
 
 const SEGMENT_BYTES = 2048;
 
-/** Bytes for one client, each held back until the log batch it depends on is durable. */
+/** Queued data of one client, held back until the log batch on which it depends is durable. */
 export class Outbox {
   private readonly segments: Segment[] = [];
   private isEnding = false;
 
   constructor(private readonly stream: Duplex) {}
 
-  /** Bytes that the client has not taken yet. */
+  /** Bytes not yet received by the client. */
   get bytes(): number {
     let held = this.stream.writableLength;
     for (const { writer } of this.segments) held += writer.length;
@@ -26,7 +26,7 @@ export class Outbox {
     return this.segments.length === 0;
   }
 
-  /** Where to write what depends on `batch`; batches never go down. */
+  /** Writer for data that depends on `batch`; batches never decrease. */
   writerFor(batch: number): JuteWriter {
     const last = this.segments.at(-1);
     if (last?.batch === batch) return last.writer;
@@ -35,13 +35,13 @@ export class Outbox {
     return writer;
   }
 
-  /** Closes the connection once everything written so far is out. */
+  /** Closes the connection after all data written so far. */
   endWhenSent(): void {
     this.isEnding = true;
     if (this.isEmpty) this.stream.end();
   }
 
-  /** Sends what depends on no later batch than this. */
+  /** Sends data that depends on batches up to this. */
   release(durableBatch: number): void {
     for (let first = this.segments[0]; first !== undefined && first.batch <= durableBatch; first = this.segments[0]) {
       this.segments.shift();

@@ -1,16 +1,16 @@
 import type { ServerModel } from './model/server-model.js';
 import type { Transaction } from './model/transactions.js';
 
-/** The data that are served, and what makes changes of them last. */
+/** The served data and their durable storage. */
 export interface ServedStore {
   readonly model: ServerModel;
-  /** What was answered up to this batch may be sent once {@link durableBatch} is as large. */
+  /** Batch of the latest change. Replies may be sent once {@link durableBatch} has reached it. */
   readonly lastBatch: number;
   readonly durableBatch: number;
-  /** Bytes appended that do not last yet. */
+  /** Appended bytes that are not durable yet. */
   readonly pendingBytes: number;
-  /** @param sessionId - whose request it was; `0n`: nobody's */
+  /** @param sessionId - session of the request, or `0n` */
   append(transaction: Transaction, sessionId: bigint): void;
-  /** To be called when all the model did has been appended. */
+  /** Call after all changes of the model have been appended. */
   snapshotIfDue(): void;
 }

@@ -1,17 +1,17 @@
 import { type Clock, steadyNow } from '../base/clock.js';
 import type { Sliced } from './model/sliced.js';
 
-/** The event loop turns after so much work. */
+/** Length of a slice. */
 const SLICE_MS = 20;
-/** Looking at the clock is done once for so many steps. */
-const STEPS_PER_LOOK = 64;
+/** Steps between two reads of the clock. */
+const STEPS_PER_CHECK = 64;
 
-/** Does one piece of long work at a time, in slices between which the event loop turns. */
+/** Runs long work in slices, so that the event loop can turn in between. One piece of work at a time. */
 export class SlicedWork {
   private work: Sliced<void> | undefined;
   private readonly afterwards: (() => void)[] = [];
 
-  /** @param onDone - called when work has ended that took more than one slice */
+  /** @param onDone - called after work that took more than one slice */
   constructor(
     private readonly clock: Clock,
     private readonly onDone: () => void,
@@ -21,7 +21,7 @@ export class SlicedWork {
     return this.work !== undefined;
   }
 
-  /** Begins work, and ends it at once if one slice is enough. To be called when it is not busy. */
+  /** Starts work, and completes it if one slice is enough. Call only when not busy. */
   begin(work: Sliced<void>): void {
     if (!this.runFor(SLICE_MS, work)) {
       this.work = work;
@@ -29,13 +29,13 @@ export class SlicedWork {
     }
   }
 
-  /** Calls a function that must not run in the middle of work: now, or when it has ended. */
+  /** Calls a function now, or after the current work. */
   whenIdle(fn: () => void): void {
     if (this.isBusy) this.afterwards.push(fn);
     else fn();
   }
 
-  /** Ends the work in progress, and all that waited for it, without another turn of the event loop. */
+  /** Completes the current work and everything that waits for it, synchronously. */
   finishNow(): void {
     while (this.work !== undefined) {
       this.runFor(Infinity, this.work);
@@ -61,11 +61,11 @@ export class SlicedWork {
     this.onDone();
   }
 
-  /** @returns whether the work has ended */
+  /** @returns whether the work is complete */
   private runFor(ms: number, work: Sliced<void>): boolean {
     const endMs = steadyNow(this.clock) + ms;
     do {
-      for (let step = 0; step < STEPS_PER_LOOK; step++) if (work.next().done === true) return true;
+      for (let step = 0; step < STEPS_PER_CHECK; step++) if (work.next().done === true) return true;
     } while (steadyNow(this.clock) < endMs);
     return false;
   }

@@ -175,7 +175,7 @@ describe('startEmbeddedServer', () => {
     expect(client.takeMessages()).toMatchObject([{ error: -115 }, { error: 0 }]);
   });
 
-  it('lets no client do anything that has not proved the login, on each connection anew', async () => {
+  it('rejects all requests of a client until it proved the login on its connection', async () => {
     const server = await start({ login: 'nodepool:secret' });
     const [stranger, guesser, member] = [await open(server), await open(server), await open(server)];
     await guesser.addAuth('digest', 'nodepool:guess');

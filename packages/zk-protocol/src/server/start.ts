@@ -17,14 +17,14 @@ import { Login } from './login.js';
 
 const DEFAULT_SNAPSHOT_EVERY = 100_000;
 const DEFAULT_MAX_CONNECTIONS = 1000;
-/** Part of all connections that one address may have. */
+/** Share of all connections allowed per address. */
 const ONE_ADDRESS_SHARE = 0.8;
 const RETRY = { firstMs: 200, longestMs: 5_000 };
 
 /**
- * Starts a ZooKeeper server in this process. What it acknowledges is on disk; a later start on the same folder continues
- * where this one ended, with the same sessions.
- * @throws {EmbeddedServerError} the folder is in use, damaged or cannot be read, or the address cannot be listened on
+ * Starts a ZooKeeper server in this process. Acknowledged writes are on disk; a later start on the same directory continues
+ * with the same data and sessions.
+ * @throws {EmbeddedServerError} the directory is in use, damaged or unreadable, or the address cannot be used
  */
 export async function startEmbeddedServer(options: EmbeddedServerOptions): Promise<EmbeddedServer> {
   const server = new RunningServer(options);
@@ -32,7 +32,7 @@ export async function startEmbeddedServer(options: EmbeddedServerOptions): Promi
   return server;
 }
 
-/** The server behind {@link startEmbeddedServer}. Tests of this package look at its model. */
+/** The server of {@link startEmbeddedServer}; exported for tests, which read its model. */
 export class RunningServer implements EmbeddedServer {
   private readonly clock: Clock;
   private readonly logger: ZooKeeperLogger;
@@ -110,7 +110,7 @@ export class RunningServer implements EmbeddedServer {
       await this.close();
       throw error;
     }
-    this.logger.info('Embedded ZooKeeper serves', {
+    this.logger.info('Embedded ZooKeeper started', {
       address: this.connectString,
       dataDir: this.options.dataDir,
       znodes: this.model.tree.size,
@@ -174,29 +174,29 @@ export class RunningServer implements EmbeddedServer {
     const { dataDir } = this.options;
     const lost = asLost(error, dataDir);
     if (lost === undefined) {
-      this.logger.error('Embedded ZooKeeper cannot write its data; clients are turned away until it can', {
+      this.logger.error('Embedded ZooKeeper failed to write its data; rejecting clients until it succeeds', {
         dataDir,
         error,
       });
     }
-    const remedy = isOutOfSpace(error) ? 'free space on that disk' : 'correct what the error names';
-    const details = `it cannot write in ${dataDir}: ${messageOf(error)}; ${remedy}, it then serves by itself`;
+    const remedy = isOutOfSpace(error) ? 'free space on that disk' : 'correct the cause of the error';
+    const details = `it cannot write in ${dataDir}: ${messageOf(error)}; ${remedy}, and the server resumes`;
     this.dispatcher.suspend('the server cannot write its data', details);
     if (lost !== undefined) this.giveUp(failed, lost);
     else if (this.closed === undefined) this.recovery = this.recover(lock, failed, error);
     else this.recovery = closeQuietly(failed, this.logger);
   }
 
-  /** Never serves again: what it would read from the directory now is not what it acknowledged. */
+  /** Stops for good: the directory no longer holds what was acknowledged. */
   private giveUp(failed: Store | undefined, error: EmbeddedServerError): void {
-    this.logger.error('Embedded ZooKeeper stops: its data directory is lost', { dataDir: error.path, error });
+    this.logger.error('Embedded ZooKeeper stopped: its data directory was lost', { dataDir: error.path, error });
     this.recovery = closeQuietly(failed, this.logger);
     if (this.closed === undefined) this.options.onLost?.(error);
   }
 
   /**
-   * Goes back to what is on disk. After a full disk serves again as soon as there is some space, after any other failure
-   * when the disk takes a fresh snapshot: what it says about the files it has is then not to be believed.
+   * Recovers from a failed write with the data on disk. After a full disk, resumes when there is some space; after any other
+   * failure, when a new snapshot was written, as the state of the existing files is uncertain.
    */
   private async recover(lock: DirectoryLock, failed: Store, cause: unknown): Promise<void> {
     await closeQuietly(failed, this.logger);
@@ -207,7 +207,7 @@ export class RunningServer implements EmbeddedServer {
           ? await Store.reopen(this.optionsWith(lock), failed)
           : await Store.open(this.optionsWith(lock), { fresh: true });
         this.useStore(store);
-        this.logger.info('Embedded ZooKeeper can write again and serves', { dataDir: this.options.dataDir });
+        this.logger.info('Embedded ZooKeeper resumed after a failed write', { dataDir: this.options.dataDir });
         return;
       } catch (error) {
         if (this.stopping.signal.aborted) return;
@@ -216,13 +216,13 @@ export class RunningServer implements EmbeddedServer {
           this.giveUp(undefined, lost);
           return;
         }
-        this.logger.warn('Embedded ZooKeeper still cannot write its data', { dataDir: this.options.dataDir, error });
+        this.logger.warn('Embedded ZooKeeper still fails to write its data', { dataDir: this.options.dataDir, error });
       }
     }
   }
 }
 
-/** The error of a directory, or of a file in it, that is gone; `undefined` for others. */
+/** The error of a removed directory or file; `undefined` for other errors. */
 function asLost(error: unknown, path: string): EmbeddedServerError | undefined {
   if (error instanceof EmbeddedServerError) return error.code === 'ZK_EMBEDDED_LOST' ? error : undefined;
   if ((error as NodeJS.ErrnoException).code !== 'ENOENT') return undefined;
@@ -232,7 +232,7 @@ function asLost(error: unknown, path: string): EmbeddedServerError | undefined {
   return new EmbeddedServerError('ZK_EMBEDDED_LOST', message, { path, cause: error });
 }
 
-/** Only what the operating system refused can be put right by an operator. */
+/** An operator can only correct errors of the operating system. */
 function remedyFor(error: unknown): string {
   const isRefusal = error instanceof Error && 'syscall' in error;
   return isRefusal ? 'Check that it exists, is writable and has space' : 'Its files are unchanged; report this error';
@@ -247,7 +247,7 @@ async function closeQuietly(store: Store | undefined, logger: ZooKeeperLogger): 
   try {
     await store?.close();
   } catch (error) {
-    logger.warn('A failed log file could not be closed', { error });
+    logger.warn('Failed to close the log file after a failed write', { error });
   }
 }
 

@@ -129,7 +129,7 @@ describe('embedded server on a disk that is full', () => {
     expect(why).toMatch(
       /^This ZooKeeper instance is not currently serving requests\nit cannot write in \/.*\/data: ENOSPC/,
     );
-    expect(why).toContain('; free space on that disk, it then serves by itself\n');
+    expect(why).toContain('; free space on that disk, and the server resumes\n');
     expect(acknowledged).toBeLessThan(5);
     expect(replies.map(({ error }) => error)).toEqual([...paths, 'set'].map(() => 0));
     expect(replies[0]).toMatchObject({ body: { stat: { version: acknowledged } } });

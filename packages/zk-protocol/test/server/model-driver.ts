@@ -7,7 +7,7 @@ import type { Transaction } from '../../src/server/model/transactions.js';
 import { statOf } from '../../src/server/model/znode.js';
 import type { Random } from './random.js';
 
-/** Everybody may do everything. */
+/** All permissions for everyone. */
 export const OPEN: Acl[] = [{ permissions: 31, scheme: 'world', id: 'anyone' }];
 
 /** A request to create a znode. */
@@ -15,10 +15,10 @@ export function createRequest(path: string, flags = 0, data = ''): Request {
   return { op: 'create2', path, data: Buffer.from(data), acl: OPEN, flags };
 }
 
-/** Drives a model directly, on a time of its own, and keeps the transactions. */
+/** Drives a model with its own time, and keeps the transactions. */
 export class ModelDriver {
   nowMs = 1_000_000;
-  /** How far somebody has set the machine's time forward. */
+  /** Offset of the time of day, as after setting the clock. */
   stepMs = 0;
   readonly transactions: Transaction[] = [];
 
@@ -37,7 +37,7 @@ export class ModelDriver {
     return connection;
   }
 
-  /** Carries out requests and returns what the last one did. */
+  /** Executes requests. @returns the outcome of the last one */
   apply(connection: ModelConnection, ...requests: Request[]): Outcome {
     let outcome: Outcome | undefined;
     for (const request of requests) outcome = this.keep(this.model.apply(connection, request, this.now));
@@ -45,7 +45,7 @@ export class ModelDriver {
     return outcome;
   }
 
-  /** Lets time pass. */
+  /** Advances the time. */
   advance(ms: number): Outcome[] {
     this.nowMs += ms;
     return this.model.passTime(this.now).outcomes.map((outcome) => this.keep(outcome));
@@ -57,7 +57,7 @@ export class ModelDriver {
   }
 }
 
-/** Everything a model must have again after a restart, in a form that can be compared. */
+/** The durable content of a model, for comparisons. */
 export function contentOf(model: ServerModel): unknown {
   const znodes: [string, NodeStat, string | null, unknown][] = [...model.tree.entries()].map(([path, node]) => [
     path,

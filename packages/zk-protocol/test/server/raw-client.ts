@@ -23,7 +23,7 @@ export interface RawRequest {
 const EVENT_XID = -1;
 const PING_TYPE = 11;
 
-/** A bare ZooKeeper connection: sends what it is told and keeps everything that arrives, in order. */
+/** A plain ZooKeeper connection: sends any packet and keeps all received ones in order. */
 export class RawClient {
   session: SessionCredentials = { id: 0n, password: Buffer.alloc(16), timeoutMs: 0 };
   /** Replies and events since the last {@link takeMessages}. */

@@ -5,12 +5,12 @@ interface Timer {
   fn: () => void;
 }
 
-/** A clock that moves when it is told to. */
+/** A clock that tests advance. */
 export class ManualClock implements Clock {
   private nowMs: number;
   private readonly timers = new Set<Timer>();
 
-  /** How far somebody has set the time forward, without any passing. */
+  /** Offset of the time of day, as after setting the clock. */
   stepMs = 0;
 
   constructor(beginMs = 1_700_000_000_000) {
@@ -46,7 +46,7 @@ export class ManualClock implements Clock {
     this.nowMs = endMs;
   }
 
-  /** The process is stopped for so long: what is due meanwhile fires at its end. */
+  /** Simulates a pause of the process: due timers fire at its end. */
   pause(ms: number): void {
     this.nowMs += ms;
     this.advance(0);

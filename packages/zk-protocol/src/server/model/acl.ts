@@ -7,13 +7,13 @@ import { MAX_ACL_ENTRIES, MAX_IDENTITIES } from './limits.js';
 /** Bits of {@link Acl.permissions}. */
 export const Permission = { read: 1, write: 2, create: 4, delete: 8, admin: 16, all: 31 } as const;
 
-/** Everybody may do everything. Shared by all znodes that have it. */
+/** All permissions for everyone. Shared by all znodes that have it. */
 export const OPEN_ACL: readonly Acl[] = [{ permissions: Permission.all, scheme: 'world', id: 'anyone' }];
 
-/** Everybody may read. */
+/** Read permission for everyone. */
 export const READ_ACL: readonly Acl[] = [{ permissions: Permission.read, scheme: 'world', id: 'anyone' }];
 
-/** True when one of the identities has the permission (any of the bits). */
+/** Whether one of the identities has any of the permission bits. */
 export function isAllowed(acl: readonly Acl[], permission: number, auth: readonly AuthId[]): boolean {
   if (acl === OPEN_ACL || acl.length === 0) return true;
   return acl.some((entry) => {
@@ -24,8 +24,8 @@ export function isAllowed(acl: readonly Acl[], permission: number, auth: readonl
 }
 
 /**
- * The list as it is stored: duplicates dropped, `auth` replaced by the identities the caller has proved.
- * @returns `undefined` when the list is empty or too long, or holds an unknown scheme or a malformed id
+ * The list to store: without duplicates, and with the caller's proven identities in place of `auth`.
+ * @returns `undefined` if the list is empty or too long, or has an unknown scheme or a malformed id
  */
 export function storedAcl(acl: readonly Acl[], auth: readonly AuthId[]): readonly Acl[] | undefined {
   if (acl.length === 1 && acl[0] !== undefined && isOpen(acl[0])) return OPEN_ACL;
@@ -39,12 +39,12 @@ export function storedAcl(acl: readonly Acl[], auth: readonly AuthId[]): readonl
   return stored.length === 0 || stored.length > MAX_ACL_ENTRIES ? undefined : stored;
 }
 
-/** What a caller without admin permission sees: digests of passwords are masked. */
+/** The list for a caller without admin permission, with masked digests. */
 export function maskedAcl(acl: readonly Acl[]): readonly Acl[] {
   return acl.map((entry) => (entry.scheme === 'digest' ? { ...entry, id: entry.id.replace(/:.*/s, ':x') } : entry));
 }
 
-/** The id that ACLs hold for `user:password`. */
+/** The ACL id of `user:password`. */
 export function digestId(userAndPassword: string): string {
   const user = userAndPassword.split(':', 1)[0] ?? '';
   return `${user}:${createHash('sha1').update(userAndPassword).digest('base64')}`;
@@ -76,7 +76,7 @@ function matches(entry: Acl, id: string): boolean {
   return network.check(id, isIP(id) === 6 ? 'ipv6' : 'ipv4');
 }
 
-/** Made once for each entry: one request may ask thousands of times. */
+/** Parsed once per entry, as one request may check it thousands of times. */
 const networks = new WeakMap<Acl, BlockList>();
 
 function networkOf(id: string): BlockList {
@@ -103,8 +103,8 @@ function parseNetwork(id: string): Network | undefined {
 }
 
 /**
- * Proves an identity.
- * @returns false for a scheme this server does not know and for one identity too many; the connection is then to be closed
+ * Adds a proven identity.
+ * @returns false for an unknown scheme or beyond the limit; close the connection then
  */
 export function addIdentity({ auth }: ModelConnection, scheme: string, credentials: Buffer): boolean {
   if (scheme === 'ip') return true;

@@ -1,7 +1,7 @@
 import type { Acl } from '../../client/contract/types.js';
 import type { TreeChange } from './data-tree.js';
 
-/** Bytes that a change takes in the log, at most. */
+/** Upper bound of a change's bytes in the log. */
 export function sizeOfChange(change: TreeChange): number {
   const data = 'data' in change ? (change.data?.length ?? 0) : 0;
   const acl = 'acl' in change ? sizeOfAcl(change.acl) : 0;

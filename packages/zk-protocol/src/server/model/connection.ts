@@ -1,13 +1,13 @@
-/** An identity a connection has proved, or has by its address. */
+/** A proven identity of a connection, or its address. */
 export interface AuthId {
   scheme: string;
   id: string;
 }
 
-/** A client's connection as the model sees it: the owner of watches and identities. */
+/** A client's connection: the owner of watches and identities. */
 export interface ModelConnection {
-  /** Session it is attached to; `0n` before that. */
+  /** Attached session; `0n` if there is none. */
   sessionId: bigint;
-  /** Starts with the peer's address. */
+  /** The first is the client's address. */
   readonly auth: AuthId[];
 }

@@ -1,4 +1,4 @@
-/** Request types of the ZooKeeper protocol that this server knows. */
+/** Request types of the ZooKeeper protocol that this server supports. */
 export const OpCode = {
   create: 1,
   delete: 2,
@@ -59,11 +59,11 @@ export const ErrorCode = {
 /** Numbers of watch events. */
 export const EventType = { created: 1, deleted: 2, changed: 3, children: 4 } as const;
 
-/** Which watch event: a znode was created (1), deleted (2) or changed (3), or got or lost a child (4). */
+/** Type of a watch event: created (1), deleted (2), changed (3), children changed (4). */
 export type EventTypeNumber = 1 | 2 | 3 | 4;
 
 /** `state` field of every watch event: connected. */
 export const EVENT_STATE_CONNECTED = 3;
 
-/** Largest packet accepted, in bytes; what ZooKeeper calls `jute.maxbuffer`. */
+/** Largest accepted packet, in bytes; `jute.maxbuffer` in ZooKeeper. */
 export const MAX_PACKET_BYTES = 0xfffff;

@@ -7,34 +7,34 @@ import { createZnode, type Znode } from './znode.js';
 /** Reverts one applied change. */
 export type Undo = () => void;
 
-/** The znode a change was about and the one above it, as they are after it; both objects outlive a deletion. */
+/** The changed znode and its parent after the change; both objects remain valid after a deletion. */
 export interface Touched {
   node: Znode;
   parent: Znode;
 }
 
-/** Changes of the tree alone. */
+/** A change of the tree. */
 export type TreeChange = Exclude<Change, { change: 'createSession' | 'closeSession' }>;
 
 const SPECIAL_PATHS = new Set(['/', '/zookeeper', '/zookeeper/quota', '/zookeeper/config']);
 
-/** True for znodes that always exist and cannot be deleted. */
+/** Whether a znode always exists and cannot be deleted. */
 export function isSpecialPath(path: string): boolean {
   return SPECIAL_PATHS.has(path);
 }
 
-/** The znodes. Applies decided changes and checks nothing; it knows neither sessions, watches nor permissions. */
+/** The znodes. Applies planned changes without checks; independent of sessions, watches and permissions. */
 export class DataTree {
   private readonly nodes = new Map<string, Znode>();
   private readonly ephemerals = new Map<bigint, Set<string>>();
-  /** Characters of those paths. */
+  /** Total length of these paths. */
   private readonly ephemeralLengths = new Map<bigint, number>();
   private readonly ttlPaths = new Set<string>();
   private readonly containerPaths = new Set<string>();
   private readonly root: Znode;
-  /** Called before a znode changes or goes; set while a snapshot is being taken. */
+  /** Called before a znode is changed or deleted; set while a snapshot is taken. */
   beforeChange: ((path: string, node: Znode) => void) | undefined;
-  /** Mark that new znodes get: those made while a snapshot is taken are not part of it. */
+  /** Snapshot mark of new znodes, which are not part of a running snapshot. */
   newNodeMark = 0;
 
   constructor() {
@@ -47,7 +47,7 @@ export class DataTree {
     if (config !== undefined) Object.assign(config, { acl: READ_ACL, aversion: -1 });
   }
 
-  /** Number of znodes, the root among them. */
+  /** Number of znodes, including the root. */
   get size(): number {
     return this.nodes.size;
   }
@@ -59,7 +59,7 @@ export class DataTree {
     return total;
   }
 
-  /** The empty path is another name of the root, as in ZooKeeper. */
+  /** The znode at a path; the empty path is the root, as in ZooKeeper. */
   get(path: string): Znode | undefined {
     return path === '' ? this.root : this.nodes.get(path);
   }
@@ -73,7 +73,7 @@ export class DataTree {
     return this.ephemerals.get(sessionId) ?? new Set();
   }
 
-  /** Characters of the paths of a session's ephemerals. */
+  /** Total length of the paths of a session's ephemerals. */
   ephemeralLengthOf(sessionId: bigint): number {
     return this.ephemeralLengths.get(sessionId) ?? 0;
   }
@@ -91,7 +91,7 @@ export class DataTree {
     return this.containerPaths;
   }
 
-  /** Applies a change. With `undo`, what reverts it is appended there. */
+  /** Applies a change, and appends a function that reverts it to `undo`. */
   apply(change: TreeChange, zxid: number, timeMs: number, undo?: Undo[]): Touched {
     switch (change.change) {
       case 'create':
@@ -119,7 +119,7 @@ export class DataTree {
     }
   }
 
-  /** Puts a znode of a snapshot in place; call {@link linkRestored} after the last. */
+  /** Adds a znode of a snapshot; call {@link linkRestored} after the last one. */
   restore(path: string, node: Znode): void {
     if (path === '/') {
       Object.assign(this.root, node, { children: this.root.children });
@@ -130,7 +130,7 @@ export class DataTree {
     else Object.assign(present, node, { children: present.children });
   }
 
-  /** Rebuilds what is derived from the znodes: children and the indexes of ephemerals, containers and TTL znodes. */
+  /** Rebuilds the lists of children and the indexes of ephemerals, containers and TTL znodes. */
   linkRestored(): void {
     for (const [path, node] of this.nodes) {
       if (path !== '/') this.attach(path, node);

@@ -4,12 +4,12 @@ import { ttlOf } from './owners.js';
 import { parentOf } from './paths.js';
 import type { Change } from './transactions.js';
 
-/** Finds TTL znodes that are too old and containers that have been empty for a while. All its times are steady. */
+/** Finds expired TTL znodes, and containers that have been empty for the grace time. Uses steady time. */
 export class Expiry {
   private readonly emptyContainers = new Map<string, number>();
-  /** When each TTL znode would be too old. */
+  /** Expiry time of each TTL znode. */
   private readonly ttlEnds = new Map<string, number>();
-  /** Nothing is due before this time. */
+  /** Lower bound of the next deadline. */
   earliestMs = Infinity;
 
   constructor(
@@ -17,7 +17,7 @@ export class Expiry {
     private readonly containerGraceMs: number,
   ) {}
 
-  /** Remembers since when a container is empty, and when a TTL znode was changed last. */
+  /** Updates the deadlines of containers and TTL znodes after a change. */
   noteChange(change: Change, nowMs: number): void {
     if (change.change === 'create' && change.owner !== 0n) this.noteTtl(change.path, ttlOf(change.owner), nowMs);
     if (change.change === 'setData' && this.ttlEnds.has(change.path)) this.noteSetData(change.path, nowMs);
@@ -42,11 +42,11 @@ export class Expiry {
       this.emptyContainers.set(parent, nowMs + this.containerGraceMs);
       this.earliestMs = Math.min(this.earliestMs, nowMs + this.containerGraceMs);
     }
-    // A TTL znode that lost its last child may be overdue already.
+    // A TTL znode that lost its last child may have expired before.
     if (this.ttlEnds.has(parent)) this.earliestMs = Math.min(this.earliestMs, nowMs);
   }
 
-  /** After a restart: containers found empty begin their grace time now, TTL znodes have what is left of their time. */
+  /** After a restart: empty containers get their full grace time, TTL znodes their remaining time. */
   restart({ wallMs, steadyMs }: Moment): void {
     for (const path of this.tree.containers()) {
       if (this.isAbandoned(path)) this.emptyContainers.set(path, steadyMs + this.containerGraceMs);
@@ -55,7 +55,7 @@ export class Expiry {
       const node = this.tree.get(path);
       const ttlMs = node && ttlOf(node.owner);
       if (node === undefined || ttlMs === undefined) continue;
-      // A time set back meanwhile must not make it live longer than it would have, were it new.
+      // If the clock was set back, it must not live longer than a new znode.
       const ageMs = Math.max(0, wallMs - node.mtime);
       this.ttlEnds.set(path, steadyMs + ttlMs - ageMs);
     }
@@ -75,7 +75,7 @@ export class Expiry {
     return paths;
   }
 
-  /** When {@link due} may find something; `undefined` when never. */
+  /** Time of the next deadline; `undefined` if there is none. */
   nextDueMs(): number | undefined {
     let next: number | undefined;
     for (const dueMs of this.emptyContainers.values()) next = Math.min(next ?? dueMs, dueMs);
@@ -91,7 +91,7 @@ export class Expiry {
     return node !== undefined && this.tree.containers().has(path) && node.childrenCreated > 0 && !node.children?.size;
   }
 
-  /** A TTL znode with children is not due. */
+  /** TTL znodes with children do not expire. */
   private isChildless(path: string): boolean {
     const node = this.tree.get(path);
     return node !== undefined && (node.children?.size ?? 0) === 0;

@@ -1,14 +1,14 @@
 const MIB = 1024 * 1024;
 
-/** Entries of one ACL, as it is stored. */
+/** Entries of a stored ACL. */
 export const MAX_ACL_ENTRIES = 100;
-/** Identities that one connection can prove. */
+/** Identities of one connection. */
 export const MAX_IDENTITIES = 16;
-/** Sessions that live at the same time. */
+/** Concurrent sessions. */
 export const MAX_SESSIONS = 100_000;
-/** A reply: more is answered with an error. Many clients take no more than 1 MiB. */
+/** Size of a reply; beyond it the request fails. Many clients accept only 1 MiB. */
 export const MAX_REPLY_BYTES = 32 * MIB;
-/** What one multi may write. ACLs that stand for all identities of the caller make it larger than its packet. */
+/** Size of the changes of a multi, which may exceed its packet: `auth` entries of ACLs are expanded. */
 export const MAX_TRANSACTION_BYTES = 64 * MIB;
-/** Characters of the paths of all ephemerals of one session: ending it is one record of the log. */
+/** Total length of the ephemeral paths of one session, whose end is one record of the log. */
 export const MAX_EPHEMERAL_PATHS = 16 * MIB;

@@ -1,10 +1,10 @@
 import { type Clock, steadyNow } from '../../base/clock.js';
 
-/** A time in its two roles. Both in whole milliseconds. */
+/** Time of day and steady time, in whole milliseconds. */
 export interface Moment {
-  /** Since the UNIX epoch: what is written into znodes. Jumps when somebody sets the machine's time. */
+  /** Time since the UNIX epoch, stored in znodes. Jumps when the clock is set. */
   readonly wallMs: number;
-  /** Never jumps: what ends sessions, empty containers and TTL znodes. */
+  /** Monotonic time, for deadlines. */
   readonly steadyMs: number;
 }
 

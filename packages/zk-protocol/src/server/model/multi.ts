@@ -9,15 +9,15 @@ import type { MultiPart } from './requests.js';
 import type { Sliced } from './sliced.js';
 import { statOf } from './znode.js';
 
-/** What a multi did. One that failed changed nothing. */
+/** Outcome of a multi. A failed one changed nothing. */
 export interface MultiOutcome {
   results: MultiResult[];
   changes: TreeChange[];
-  /** The znodes of each change. */
+  /** The affected znodes of each change. */
   touched: Touched[];
 }
 
-/** Applies the parts in order, or none of them: the first that fails takes back those before it. */
+/** Applies all operations in order, or none: a failed one reverts the earlier ones. */
 export function* applyMulti(
   tree: DataTree,
   parts: readonly MultiPart[],
@@ -58,7 +58,7 @@ function resultOf(tree: DataTree, part: MultiPart, path: string): MultiResult {
     : { result: 'create2', path, stat: statOf(node) };
 }
 
-/** Results of a multi whose part `failedAt` failed: those before it say 0, those after it say -2. */
+/** Results of a multi whose operation `failedAt` failed: 0 before it, -2 after it. */
 function failedResults(count: number, failedAt: number, error: number): MultiResult[] {
   return Array.from({ length: count }, (_, index): MultiResult => {
     if (index < failedAt) return { result: 'error', error: ErrorCode.ok };

@@ -1,4 +1,4 @@
-/** Path of the parent; the root's children have `''`, which the tree knows as a name of the root. */
+/** Path of the parent; `''` for the children of the root, which the tree accepts as the root. */
 export function parentOf(path: string): string {
   return path.slice(0, path.lastIndexOf('/'));
 }
@@ -8,12 +8,12 @@ export function nameOf(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1);
 }
 
-/** True when there is a slash and no NUL: the first, coarse check ZooKeeper makes of a path in a create or delete. */
+/** ZooKeeper's first check of the path of a create or delete: it has a slash and no NUL. */
 export function hasParent(path: string): boolean {
   return path.includes('/') && !path.includes('\0');
 }
 
-/** True for a path that a znode can have, by the rules of ZooKeeper's path grammar. */
+/** Whether a path is valid by ZooKeeper's rules. */
 export function isValidPath(path: string): boolean {
   if (path === '/') return true;
   if (!path.startsWith('/') || path.endsWith('/')) return false;

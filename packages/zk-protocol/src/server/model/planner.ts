@@ -7,10 +7,10 @@ import { CONTAINER_OWNER, isEphemeral, ttlOwner } from './owners.js';
 import { hasParent, isValidPath, parentOf } from './paths.js';
 import type { CreateRequest, MultiPart, Request } from './requests.js';
 
-/** A single request that may write, or that is checked like one. */
+/** A request that may write, or is checked like a write. */
 export type WriteRequest = MultiPart | Extract<Request, { op: 'setAcl' }>;
 
-/** The change to make; `undefined` when there is nothing to change; a number is the error to answer with. */
+/** The planned change, `undefined` if there is none, or the error number of the reply. */
 export type Plan = TreeChange | undefined | number;
 
 const EPHEMERAL_FLAGS = new Set([1, 3]);
@@ -18,7 +18,7 @@ const SEQUENTIAL_FLAGS = new Set([2, 3, 6]);
 const TTL_FLAGS = new Set([5, 6]);
 const MAX_CREATE_FLAG = 6;
 
-/** Checks a write against the tree, in the order in which ZooKeeper checks, and decides what it changes. */
+/** Checks a write in the same order as ZooKeeper, and plans its change. */
 export function planWrite(tree: DataTree, request: WriteRequest, connection: ModelConnection): Plan {
   switch (request.op) {
     case 'create':
@@ -63,7 +63,7 @@ function planCreate(tree: DataTree, request: CreateRequest, connection: ModelCon
   return { change: 'create', path, data: request.data, acl, owner };
 }
 
-/** What the new znode's `ephemeralOwner` is; `undefined` when flags and TTL do not fit. The operation wins over flags. */
+/** `ephemeralOwner` of a new znode; `undefined` for invalid flags or TTL. The operation takes precedence over flags. */
 function ownerFor({ op, flags, ttlMs = -1 }: CreateRequest, connection: ModelConnection): bigint | undefined {
   if (flags < 0 || flags > MAX_CREATE_FLAG) return undefined;
   if (op === 'createTtl') return TTL_FLAGS.has(flags) ? ttlOwner(ttlMs) : undefined;
@@ -101,7 +101,7 @@ function planSetAcl(tree: DataTree, request: Extract<Request, { op: 'setAcl' }>,
   return { change: 'setAcl', path, acl, version: node.aversion + 1 };
 }
 
-/** The znode's next data version, or the error that stands in the way. */
+/** The next data version of a znode, or an error number. */
 function checked(
   tree: DataTree,
   { path, version }: { path: string; version: number },

@@ -9,7 +9,7 @@ import type { ReadPart, Request } from './requests.js';
 import type { Watches } from './watches.js';
 import { statOf, type Znode } from './znode.js';
 
-/** Requests that change nothing but watches. */
+/** Requests that change at most watches. */
 export type ReadRequest = Exclude<Request, WriteRequest | { op: 'multi' | 'closeSession' | 'refused' | 'setWatches' }>;
 type GetChildren2 = Extract<Request, { op: 'getChildren2' }>;
 type Exists = Extract<Request, { op: 'exists' }>;
@@ -20,23 +20,23 @@ function readResult(body: ReplyBody | number): ReadResult {
   return { result: 'getChildren', children: body.kind === 'strings' ? body.strings : [] };
 }
 
-/** Bytes of a list in a reply, at most; short lists are not worth counting exactly. */
+/** Upper bound of a list's bytes in a reply, which is cheaper than the exact number. */
 function sizeOf(strings: readonly string[]): number {
   let size = strings.length * 4;
   for (const text of strings) size += text.length * 3;
   return size;
 }
 
-/** Answers of calls that change nothing: the body, or the number of an error. */
+/** Executes reads. Results are the body of the reply, or an error number. */
 export class Reads {
   constructor(
     private readonly tree: DataTree,
     private readonly watches: Watches,
-    /** Puts children into the order in which they are listed; which one that is means nothing. */
+    /** Sorts a list of children; clients must not rely on the order. */
     private readonly arrange: (names: string[]) => string[],
   ) {}
 
-  /** The answer to any request that changes nothing but watches. */
+  /** Executes any read. */
   answer(request: ReadRequest, connection: ModelConnection): ReplyBody | number | undefined {
     switch (request.op) {
       case 'exists':
@@ -90,7 +90,7 @@ export class Reads {
     return { kind: 'strings-stat', strings, stat: statOf(node) };
   }
 
-  /** The results, or the number of an error when they are more than one reply may hold. */
+  /** The results, or an error number if they exceed the size of a reply. */
   many(parts: readonly ReadPart[], connection: ModelConnection): ReplyBody | number {
     const results: ReadResult[] = [];
     let size = 0;

@@ -3,7 +3,7 @@ import type { EventTypeNumber } from './constants.js';
 import type { ModelConnection } from './connection.js';
 import type { Transaction } from './transactions.js';
 
-/** Metadata of a znode as clients see it. Transaction ids are numbers here: a single server never reaches 2^53. */
+/** Metadata of a znode for clients. Transaction ids are numbers, as a single server never reaches 2^53. */
 export interface NodeStat {
   czxid: number;
   mzxid: number;
@@ -18,13 +18,13 @@ export interface NodeStat {
   pzxid: number;
 }
 
-/** Who a connection is: scheme and user name. */
+/** An identity of a connection. */
 export interface ClientInfo {
   scheme: string;
   user: string;
 }
 
-/** Result of one part of a multi. */
+/** Result of an operation of a multi. */
 export type MultiResult =
   | { result: 'create'; path: string }
   | { result: 'create2'; path: string; stat: NodeStat }
@@ -33,13 +33,13 @@ export type MultiResult =
   | { result: 'check' }
   | { result: 'error'; error: number };
 
-/** Result of one part of a multiRead. */
+/** Result of a read of a multiRead. */
 export type ReadResult =
   | { result: 'getData'; data: Buffer | null; stat: NodeStat }
   | { result: 'getChildren'; children: string[] }
   | { result: 'error'; error: number };
 
-/** What a successful reply carries. */
+/** Body of a successful reply. */
 export type ReplyBody =
   | { kind: 'path'; path: string }
   | { kind: 'path-stat'; path: string; stat: NodeStat }
@@ -52,13 +52,13 @@ export type ReplyBody =
   | { kind: 'count'; count: number }
   | { kind: 'clients'; clients: ClientInfo[] };
 
-/** Answer to one request. */
+/** Reply to one request. */
 export interface Reply {
-  /** Last transaction the answer includes. */
+  /** Last transaction that the reply includes. */
   zxid: number;
   /** 0, or one of the protocol's error numbers. */
   error: number;
-  /** Absent when the call failed, or has nothing to say. */
+  /** Missing if the request failed or has no result. */
   body?: ReplyBody | undefined;
 }
 
@@ -69,11 +69,11 @@ export interface Notification {
   path: string;
 }
 
-/** What one request, or one expired session, did. */
+/** Outcome of one request, or of one expired session. */
 export interface Outcome {
   reply: Reply;
-  /** In order; they reach their connections before the reply does. */
+  /** Events in order, sent before the reply. */
   events: Notification[];
-  /** What must be durable before the reply or any of the events is sent; absent when nothing was written. */
+  /** Must be durable before the reply and the events are sent; missing if nothing was written. */
   transaction?: Transaction | undefined;
 }

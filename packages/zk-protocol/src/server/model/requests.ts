@@ -1,13 +1,13 @@
 import type { Acl } from '../../client/contract/types.js';
 
-/** How {@link CreateRequest.op} differ: what the reply holds, and what kind of znode is made. */
+/** Operations that create a znode; they differ in the reply and in the kind of znode. */
 export type CreateOp = 'create' | 'create2' | 'createContainer' | 'createTtl';
 
-/** Makes a znode. */
+/** Creates a znode. */
 export interface CreateRequest {
   op: CreateOp;
   path: string;
-  /** `null` is stored as such: reading it gives `null` again. */
+  /** `null` is stored as such. */
   data: Buffer | null;
   acl: readonly Acl[];
   /** ZooKeeper's create mode: 0 plain, 1 ephemeral, 2 sequential, 3 both, 4 container, 5 TTL, 6 sequential TTL. */
@@ -16,21 +16,21 @@ export interface CreateRequest {
   ttlMs?: number;
 }
 
-/** Requests that may stand in a multi. `version` -1 means any. */
+/** Operations of a multi. A `version` of -1 matches any. */
 export type MultiPart =
   | CreateRequest
   | { op: 'delete'; path: string; version: number }
   | { op: 'setData'; path: string; data: Buffer | null; version: number }
   | { op: 'check'; path: string; version: number };
 
-/** Requests that may stand in a multiRead. */
+/** Reads of a multiRead. */
 export type ReadPart =
   { op: 'getData'; path: string; watch: boolean } | { op: 'getChildren'; path: string; watch: boolean };
 
-/** Which watches to remove or look for. */
+/** Type of watches to remove or check. */
 export type WatcherType = 'children' | 'data' | 'any';
 
-/** Watches that a client sets again after a reconnect, with the last zxid it has seen. */
+/** Watches that a client sets after a reconnect, with the last transaction that it has seen. */
 export interface SetWatchesRequest {
   op: 'setWatches';
   relativeZxid: number;
@@ -41,7 +41,7 @@ export interface SetWatchesRequest {
   persistentRecursive: readonly string[];
 }
 
-/** Everything a client can ask of the model on an established session. */
+/** Any request of an established session. */
 export type Request =
   | MultiPart
   | ReadPart
@@ -60,5 +60,5 @@ export type Request =
   | { op: 'getAllChildrenNumber'; path: string }
   | { op: 'whoAmI' }
   | { op: 'closeSession' }
-  /** A request that cannot be carried out: a write still uses up a zxid, as it does in ZooKeeper. */
+  /** An invalid request. A write still consumes a transaction id, as in ZooKeeper. */
   | { op: 'refused'; error: number; isWrite: boolean };

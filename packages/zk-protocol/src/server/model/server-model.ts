@@ -15,10 +15,10 @@ import type { Change, Transaction } from './transactions.js';
 import { Watches } from './watches.js';
 import { statOf } from './znode.js';
 
-/** What happened by the passing of time alone. */
+/** Effects of the passing of time. */
 export interface TimePassed {
   outcomes: Outcome[];
-  /** Connections whose session ended; they are to be closed. */
+  /** Connections to close, as their session ended. */
   expired: ModelConnection[];
 }
 
@@ -29,21 +29,21 @@ interface Committed {
   transaction: Transaction;
 }
 
-/** Limits of a {@link ServerModel}, in milliseconds, and what a server is free to choose. */
+/** Settings of a {@link ServerModel}; times in milliseconds. */
 export interface ModelOptions {
   /** @default 1000 */
   minSessionTimeoutMs?: number;
   /** @default 60000 */
   maxSessionTimeoutMs?: number;
-  /** How long an emptied container may stay. @default 60000 */
+  /** Time until an empty container is deleted. @default 60000 */
   containerGraceMs?: number;
-  /** The order in which children are listed. @default that of their creation */
+  /** Sorts lists of children. @default the order of creation */
   arrange?: (names: string[]) => string[];
 }
 
 /**
- * A ZooKeeper server without network, disk and clock: feed it requests and the time, and it says what to answer, whom
- * to notify and what to make durable first. The same input gives the same output.
+ * A ZooKeeper server without network, disk and clock: maps requests and times to replies, events and transactions. It is
+ * deterministic.
  */
 export class ServerModel {
   readonly tree = new DataTree();
@@ -62,7 +62,7 @@ export class ServerModel {
     this.expiry = new Expiry(this.tree, options.containerGraceMs ?? 60_000);
   }
 
-  /** Last transaction. */
+  /** Id of the last transaction. */
   get lastZxid(): number {
     return this.zxid;
   }
@@ -78,8 +78,8 @@ export class ServerModel {
   }
 
   /**
-   * Makes up a session that does not exist until {@link openSession}. The timeout is held to the limits.
-   * @param password - 16 bytes that cannot be guessed
+   * Prepares a session that begins with {@link openSession}. Clamps the timeout to the limits.
+   * @param wanted - the password must be 16 random bytes
    */
   offerSession(wanted: WantedSession, at: Moment): OfferedSession {
     const timeoutMs = Math.min(Math.max(wanted.timeoutMs, this.minSessionTimeoutMs), this.maxSessionTimeoutMs);
@@ -95,8 +95,8 @@ export class ServerModel {
   }
 
   /**
-   * Attaches the connection to a session that exists. A connection attached to it before loses it and is to be closed.
-   * @returns `undefined` when there is no such session or the password is wrong
+   * Attaches the connection to an existing session. Close the connection that was attached before.
+   * @returns `undefined` if the session does not exist or the password is wrong
    */
   attach(
     connection: ModelConnection,
@@ -111,14 +111,14 @@ export class ServerModel {
     return { session, replaced };
   }
 
-  /** The connection is gone: its watches go, its session waits for it until the timeout. Safe to repeat. */
+  /** Removes a closed connection and its watches; its session waits until its timeout. Safe to repeat. */
   detach(connection: ModelConnection): void {
     this.watches.removeAll(connection);
     const session = this.sessions.get(connection.sessionId);
     if (session?.connection === connection) session.connection = undefined;
   }
 
-  /** Carries out one request of an attached connection. */
+  /** Executes a request of an attached connection. */
   apply(connection: ModelConnection, request: Request, at: Moment): Outcome {
     return finish(this.applySliced(connection, request, at));
   }
@@ -159,7 +159,7 @@ export class ServerModel {
     }
   }
 
-  /** Ends what is due: sessions that were not heard of, TTL znodes, empty containers. */
+  /** Ends silent sessions, and deletes expired TTL znodes and empty containers. */
   passTime(at: Moment): TimePassed {
     return finish(this.passTimeSliced(at));
   }
@@ -178,7 +178,7 @@ export class ServerModel {
     return passed;
   }
 
-  /** Steady time at which {@link passTime} should be called next; `undefined` for never. May be early, is never late. */
+  /** Steady time of the next call of {@link passTime}; `undefined` if there is none. May be early, never late. */
   nextDeadlineMs(): number | undefined {
     const session = this.sessions.nextExpiryMs();
     const node = this.expiry.nextDueMs();
@@ -186,26 +186,26 @@ export class ServerModel {
     return Math.min(session, node);
   }
 
-  /** Cheap lower bound of {@link nextDeadlineMs}; falls when something with an earlier deadline comes into being. */
+  /** Cheap lower bound of {@link nextDeadlineMs}. */
   get earliestDeadlineMs(): number {
     return Math.min(this.sessions.earliestMs, this.expiry.earliestMs);
   }
 
-  /** After a restart: everybody gets a full session timeout to come back, containers their grace time. */
+  /** After a restart: sessions get their full timeout, containers their grace time. */
   resume(at: Moment): void {
     this.sessions.restart(at.steadyMs);
     this.expiry.restart(at);
   }
 
-  /** Applies a transaction read back from disk. */
+  /** Applies a transaction read from disk. */
   replay(transaction: Transaction): void {
-    // The steady time of then means nothing now; resume() sets what depends on it.
+    // Steady times of an earlier process are meaningless; resume() sets the deadlines.
     const at = { wallMs: transaction.timeMs, steadyMs: 0 };
     for (const change of transaction.changes) this.applyChange(change, transaction.zxid, at, []);
     this.zxid = transaction.zxid;
   }
 
-  /** Takes over counters read back from a snapshot. */
+  /** Sets the counters read from a snapshot. */
   restoreCounters(zxid: number, lastSessionId: bigint): void {
     this.zxid = zxid;
     this.sessions.lastId = lastSessionId;

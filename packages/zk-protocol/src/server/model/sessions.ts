@@ -1,24 +1,24 @@
 import type { ModelConnection } from './connection.js';
 
-/** What a client knows of its session. */
+/** A session as its client knows it. */
 export interface OfferedSession {
   readonly id: bigint;
   readonly timeoutMs: number;
-  /** 16 bytes that prove a re-attaching client is the same. */
+  /** 16 bytes by which a reconnecting client proves its session. */
   readonly password: Buffer;
 }
 
 /** A client's session. */
 export interface Session extends OfferedSession {
-  /** When it ends, in steady time, unless its client is heard of. */
+  /** Steady time of its end if the client stays silent. */
   expiresAtMs: number;
   connection: ModelConnection | undefined;
 }
 
-/** The live sessions and when the next of them ends. */
+/** The open sessions and their deadlines. */
 export class SessionTable {
   private readonly sessions = new Map<bigint, Session>();
-  /** Largest id ever given out. */
+  /** Largest id given out. */
   lastId = 0n;
   /** No session ends before this time. */
   earliestMs = Infinity;
@@ -42,7 +42,7 @@ export class SessionTable {
     return session;
   }
 
-  /** An id that was never given out. */
+  /** A new id. */
   takeId(wallMs: number): bigint {
     const byTime = BigInt(wallMs) << 12n;
     this.lastId = byTime > this.lastId ? byTime : this.lastId + 1n;
@@ -59,7 +59,7 @@ export class SessionTable {
     this.sessions.delete(id);
   }
 
-  /** Time at which the next session ends if no session is heard of until then; `undefined` without sessions. */
+  /** Earliest deadline of a session; `undefined` without sessions. */
   nextExpiryMs(): number | undefined {
     let next: number | undefined;
     for (const { expiresAtMs } of this.sessions.values()) {
@@ -69,21 +69,21 @@ export class SessionTable {
     return next;
   }
 
-  /** Sessions whose time is over, the longest overdue first. */
+  /** Expired sessions, the longest overdue first. */
   expired(nowMs: number): Session[] {
     return [...this.sessions.values()]
       .filter((session) => session.expiresAtMs <= nowMs)
       .sort((a, b) => a.expiresAtMs - b.expiresAtMs || (a.id < b.id ? -1 : 1));
   }
 
-  /** Gives every session time in which no session could be heard, but no more than its full timeout from now. */
+  /** Extends all sessions by a pause of the process, at most to their full timeout from now. */
   prolong(ms: number, nowMs: number): void {
     for (const session of this.sessions.values()) {
       session.expiresAtMs = Math.min(session.expiresAtMs + Math.ceil(ms), nowMs + session.timeoutMs);
     }
   }
 
-  /** Gives every session its full timeout from now: no session could be heard while the server was down. */
+  /** Gives all sessions their full timeout from now, after the server was down. */
   restart(nowMs: number): void {
     for (const session of this.sessions.values()) session.expiresAtMs = nowMs + session.timeoutMs;
   }

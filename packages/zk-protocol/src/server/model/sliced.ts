@@ -1,7 +1,7 @@
-/** Work that may be interrupted wherever it yields. Nothing else may use the model until it has ended. */
+/** Work that may be interrupted where it yields. Nothing else may use the model before it is complete. */
 export type Sliced<T> = Generator<undefined, T>;
 
-/** Does all of the work at once. */
+/** Completes the work at once. */
 export function finish<T>(work: Sliced<T>): T {
   for (;;) {
     const step = work.next();

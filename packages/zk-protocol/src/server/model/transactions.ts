@@ -1,6 +1,6 @@
 import type { Acl } from '../../client/contract/types.js';
 
-/** One change of the tree or of the sessions, with everything decided: applying it checks nothing. */
+/** A planned change of the tree or of the sessions, which is applied without checks. */
 export type Change =
   | { change: 'create'; path: string; data: Buffer | null; acl: readonly Acl[]; owner: bigint }
   | { change: 'delete'; path: string }
@@ -9,7 +9,7 @@ export type Change =
   | { change: 'createSession'; sessionId: bigint; timeoutMs: number; password: Buffer }
   | { change: 'closeSession'; sessionId: bigint };
 
-/** Changes that happen together or not at all. A refused write is a transaction without changes. */
+/** Changes that are applied together or not at all. A rejected write is a transaction without changes. */
 export interface Transaction {
   zxid: number;
   timeMs: number;

@@ -1,13 +1,12 @@
 import { EventType, type EventTypeNumber } from './constants.js';
 import type { ModelConnection } from './connection.js';
 
-/** How long a watch lives and how far it reaches. */
+/** Lifetime and scope of a watch. */
 export type WatchMode = 'one-shot' | 'persistent' | 'persistent-recursive';
 
 /**
- * Watches of one kind (data or children). A connection has at most one watch per path: a later one replaces the mode
- * of an earlier one, so a one-shot watch on the path of a persistent one ends the persistent one. ZooKeeper 3.8 does
- * the same, and clients rely on servers agreeing.
+ * Watches of one kind (data or children). A connection has at most one watch per path, and a later one replaces its mode: a
+ * one-shot watch ends a persistent one on the same path. So does ZooKeeper 3.8, and clients rely on it.
  */
 export class WatchTable {
   private readonly byPath = new Map<string, Map<ModelConnection, WatchMode>>();
@@ -21,12 +20,12 @@ export class WatchTable {
     return total;
   }
 
-  /** Paths that are watched. */
+  /** Number of watched paths. */
   get pathCount(): number {
     return this.byPath.size;
   }
 
-  /** Paths watched, by connection. */
+  /** Watched paths by connection. */
   entries(): IterableIterator<[ModelConnection, ReadonlySet<string>]> {
     return this.byConnection.entries();
   }
@@ -45,7 +44,7 @@ export class WatchTable {
     paths.add(path);
   }
 
-  /** @returns false when the connection has no watch on exactly this path */
+  /** @returns false if the connection has no watch on this path */
   remove(path: string, connection: ModelConnection): boolean {
     const paths = this.byConnection.get(connection);
     if (paths?.delete(path) !== true) return false;
@@ -61,12 +60,12 @@ export class WatchTable {
     for (const path of paths) this.unlink(path, connection);
   }
 
-  /** True when any connection watches exactly this path; it is how ZooKeeper 3.8 answers "do I watch this?". */
+  /** Whether any connection watches this path; ZooKeeper 3.8 checks no more for a checkWatches. */
   isWatched(path: string): boolean {
     return this.byPath.has(path);
   }
 
-  /** Finds who must hear of a change and forgets their one-shot watches. `undefined` when there are none. */
+  /** Connections to notify of a change; removes their one-shot watches. `undefined` if there are none. */
   trigger(path: string, type: EventTypeNumber): Set<ModelConnection> | undefined {
     if (this.byPath.size === 0) return undefined;
     const found = new Set<ModelConnection>();

@@ -10,7 +10,7 @@ import type { Sliced } from './sliced.js';
 import { WatchTable } from './watch-table.js';
 import type { Znode } from './znode.js';
 
-/** All watches: which change tells whom. */
+/** All watches. */
 export class Watches {
   readonly data = new WatchTable();
   readonly child = new WatchTable();
@@ -20,7 +20,7 @@ export class Watches {
     this.child.add(path, connection, mode);
   }
 
-  /** @returns false when there was none of that type on exactly this path */
+  /** @returns false if there was none of that type on this path */
   remove(path: string, connection: ModelConnection, type: WatcherType): boolean {
     const child = type !== 'data' && this.child.remove(path, connection);
     const data = type !== 'children' && this.data.remove(path, connection);
@@ -36,7 +36,7 @@ export class Watches {
     this.child.removeAll(connection);
   }
 
-  /** Appends the events of an applied change. Only who may read a znode hears of it; the watch is used up all the same. */
+  /** Appends the events of an applied change. Clients that may not read the znode get no event, but lose their one-shot watch. */
   trigger({ change, path }: TreeChange, { node, parent }: Touched, events: Notification[]): void {
     switch (change) {
       case 'create':
@@ -45,8 +45,8 @@ export class Watches {
         return;
       case 'delete': {
         const event = { type: EventType.deleted, path };
-        const told = this.notify(this.data, event, node.acl, events);
-        this.notify(this.child, event, node.acl, events, told);
+        const notified = this.notify(this.data, event, node.acl, events);
+        this.notify(this.child, event, node.acl, events, notified);
         this.notifyParent(path, parent, events);
         return;
       }
@@ -57,7 +57,7 @@ export class Watches {
     }
   }
 
-  /** Sets watches again after a reconnect; for what changed in between the event is appended instead. */
+  /** Sets watches after a reconnect; appends events for changes in between instead. */
   *setAgain(tree: DataTree, request: SetWatchesRequest, to: ModelConnection, events: Notification[]): Sliced<void> {
     const since = request.relativeZxid;
     for (const path of request.data) {

@@ -2,7 +2,7 @@ import type { Acl } from '../../client/contract/types.js';
 import { isEphemeral } from './owners.js';
 import type { NodeStat } from './replies.js';
 
-/** A znode as it is kept in memory. */
+/** A znode in memory. */
 export interface Znode {
   data: Buffer | null;
   acl: readonly Acl[];
@@ -12,17 +12,17 @@ export interface Znode {
   ctime: number;
   mtime: number;
   version: number;
-  /** Children ever created; sequence numbers come from it. Clients see a number derived from it, see {@link statOf}. */
+  /** Number of children ever created, the source of sequence numbers. Clients see a derived number, see {@link statOf}. */
   childrenCreated: number;
   aversion: number;
   owner: bigint;
-  /** Names; absent while it never had any. */
+  /** Names of the children; `undefined` if it never had any. */
   children: Set<string> | undefined;
-  /** Number of the snapshot that has it already, see `SnapshotCursor`. */
+  /** Mark of the last snapshot that contains it, see `SnapshotSource`. */
   snapshotMark: number;
 }
 
-/** A znode of transaction `zxid`. */
+/** A znode created by transaction `zxid`. */
 export function createZnode(
   data: Buffer | null,
   acl: readonly Acl[],
@@ -47,7 +47,7 @@ export function createZnode(
   };
 }
 
-/** Its metadata now. */
+/** Metadata of a znode for clients. */
 export function statOf(node: Znode): NodeStat {
   const numChildren = node.children?.size ?? 0;
   return {
@@ -56,10 +56,10 @@ export function statOf(node: Znode): NodeStat {
     ctime: node.ctime,
     mtime: node.mtime,
     version: node.version,
-    // Every child created counts once, every child deleted once more.
+    // Each created child counts once, each deleted child once more.
     cversion: (node.childrenCreated * 2 - numChildren) | 0,
     aversion: node.aversion,
-    // Containers and TTL znodes use the same field inside, which clients do not see.
+    // Clients do not see the internal owners of containers and TTL znodes.
     ephemeralOwner: isEphemeral(node.owner) ? node.owner : 0n,
     dataLength: node.data?.length ?? 0,
     numChildren,

@@ -7,16 +7,16 @@ const NAME = 'acknowledged';
 const SLOT_BYTES = 64;
 const CHECKED_BYTES = 40;
 const MAGIC = Buffer.from('NPZKACK1');
-/** How long the file may lag behind on disk, should the machine lose power. A killed process leaves it up to date. */
+/** How far the file may lag behind after a power failure. It is current after a killed process. */
 const SYNC_EVERY_MS = 500;
 
-/** How far clients were told that their writes are safe. */
+/** Position up to which writes were acknowledged. */
 export interface Acknowledged {
-  /** Last transaction. */
+  /** Last acknowledged transaction. */
   zxid: number;
-  /** First transaction of the log file that holds it: the number in the file's name. */
+  /** First transaction of its log file, which is in the file name. */
   logZxid: number;
-  /** Where the log file ended. */
+  /** End of its record in the log file. */
   offset: number;
 }
 
@@ -26,8 +26,8 @@ export function acknowledgedPath(directory: string): string {
 }
 
 /**
- * Remembers beside the log how far it was acknowledged, so that a later start can tell a write that a crash interrupted
- * from one that was safe once and is lost. Two places are written in turn, each with a checksum.
+ * Stores how far the log was acknowledged, so that a later start can distinguish a torn write from a lost acknowledged one.
+ * Writes two slots in turn, each with a checksum.
  */
 export class AcknowledgedFile {
   private readonly slot = Buffer.alloc(SLOT_BYTES);
@@ -39,12 +39,12 @@ export class AcknowledgedFile {
     private sequence: number,
   ) {}
 
-  /** Opens the file, or makes it, and brings `now` to disk. */
+  /** Opens or creates the file, and stores `now` durably. */
   static async open(fs: FileSystem, directory: string, now: Acknowledged): Promise<AcknowledgedFile> {
     const path = acknowledgedPath(directory);
     const before = await readSlots(fs, directory);
     const file = await fs.open(path, before === undefined ? 'create' : 'existing');
-    // Both places exist from the beginning: noting an acknowledgement takes no space that could be missing then.
+    // Write both slots now, so that later notes need no disk space.
     if (before === undefined) await file.write(Buffer.alloc(2 * SLOT_BYTES), 0);
     const opened = new AcknowledgedFile(file, (before?.sequence ?? 0) + 1);
     opened.note(now);
@@ -53,7 +53,7 @@ export class AcknowledgedFile {
     return opened;
   }
 
-  /** To be called when a batch is durable, before anybody is told. */
+  /** Call when a batch is durable, before it is acknowledged to clients. */
   note({ zxid, logZxid, offset }: Acknowledged): void {
     const { slot } = this;
     MAGIC.copy(slot);
@@ -79,18 +79,18 @@ export class AcknowledgedFile {
 
   private sync(): void {
     this.cancelSync = undefined;
-    // A failure here loses no data: the log has its own syncs, and their failures are dealt with.
+    // A failure loses no data: the log has its own syncs, whose failures are handled.
     this.syncing = this.file.sync().catch(() => undefined);
   }
 }
 
-/** Without going through a BigInt: this runs once for each batch. */
+/** Avoids a BigInt, as it runs for each batch. */
 function writeLong(slot: Buffer, value: number, at: number): void {
   slot.writeUInt32BE(Math.floor(value / 0x1_0000_0000), at);
   slot.writeUInt32BE(value >>> 0, at + 4);
 }
 
-/** What was noted last; `undefined` when nothing is, or it is unreadable. */
+/** The stored position; `undefined` if there is none or it is unreadable. */
 export async function readAcknowledged(fs: FileSystem, directory: string): Promise<Acknowledged | undefined> {
   return readSlots(fs, directory);
 }

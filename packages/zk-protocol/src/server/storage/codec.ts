@@ -7,12 +7,12 @@ import { writeAcl } from '../wire/acl.js';
 import { type JuteReader, MalformedPacketError } from '../wire/jute-reader.js';
 import type { JuteWriter } from '../wire/jute-writer.js';
 
-/** First byte of every payload: what it is. Numbers are part of the file format. */
+/** Kind of a payload, its first byte. The numbers are part of the file format. */
 export const Kind = { transaction: 1, snapshotHeader: 2, sessions: 3, znodes: 4, snapshotEnd: 5 } as const;
 
 const ChangeKind = { create: 1, delete: 2, setData: 3, setAcl: 4, createSession: 5, closeSession: 6 } as const;
 
-/** Number of ACL entries that stands for "everybody may do everything". */
+/** Number of ACL entries that denotes the open ACL. */
 const OPEN_ACL_MARK = -1;
 
 /** Appends a transaction's payload. */
@@ -25,15 +25,15 @@ export function encodeTransaction(writer: JuteWriter, { zxid, timeMs, changes }:
 }
 
 /**
- * Reads a transaction's payload.
- * @throws {MalformedPacketError} it is none
+ * Decodes a transaction's payload.
+ * @throws {MalformedPacketError} the payload is malformed
  */
 export function decodeTransaction(reader: JuteReader): Transaction {
   expectKind(reader, Kind.transaction);
   return { zxid: reader.long(), timeMs: reader.long(), changes: reader.vector(() => decodeChange(reader)) };
 }
 
-/** Fails unless the payload is of the given kind. */
+/** Rejects a payload of another kind. */
 export function expectKind(reader: JuteReader, kind: number): void {
   const found = reader.byte();
   if (found !== kind) throw new MalformedPacketError(`a record of kind ${kind} was expected, found ${found}`);
@@ -55,7 +55,7 @@ export function encodeZnode(writer: JuteWriter, path: string, node: Znode): void
   writer.bigLong(node.owner);
 }
 
-/** Reads one znode of a snapshot. */
+/** Decodes one znode of a snapshot. */
 export function decodeZnode(reader: JuteReader): { path: string; node: Znode } {
   const path = reader.string();
   const node = createZnode(reader.bytes(), decodeAcl(reader), 0n, 0, 0);
@@ -78,7 +78,7 @@ export function encodeSession(writer: JuteWriter, { id, timeoutMs, password }: S
   writer.bytes(password);
 }
 
-/** Reads one session of a snapshot; it has no time left until its table is restarted. */
+/** Decodes one session of a snapshot; its deadline is set when the table is restarted. */
 export function decodeSession(reader: JuteReader): Session {
   return {
     id: reader.bigLong(),

@@ -14,16 +14,16 @@ const NAME = /^(log|snapshot)\.([0-9a-f]{16})$/;
 
 interface NumberedFile {
   path: string;
-  /** Of a log: its first transaction. Of a snapshot: its last. */
+  /** First transaction of a log, last transaction of a snapshot. */
   zxid: number;
 }
 
-/** What a data directory holds. */
+/** Content of a data directory. */
 interface Loaded {
   model: ServerModel;
-  /** Where the log continues. */
+  /** Position at which the log continues. */
   position: LogPosition;
-  /** Transactions in the logs that the snapshot lacks. */
+  /** Transactions in the logs after the snapshot. */
   transactions: number;
   /** Their size in the logs. */
   bytes: number;
@@ -46,8 +46,8 @@ export class DataDirectory {
   }
 
   /**
-   * Restores a model from the newest snapshot and the logs behind it.
-   * @throws {EmbeddedServerError} `ZK_EMBEDDED_CORRUPT`: something that was durable once is damaged or missing
+   * Restores a model from the newest snapshot and the logs after it.
+   * @throws {EmbeddedServerError} `ZK_EMBEDDED_CORRUPT`: durable data is damaged or missing
    */
   async load(createModel: () => ServerModel): Promise<Loaded> {
     await this.removeUnfinished();
@@ -77,7 +77,7 @@ export class DataDirectory {
     return { ...this.logFile(model.lastZxid + 1), offset: undefined, fileBatch: 0 };
   }
 
-  /** Takes away what was written behind the end of what is durable, after a write that failed. Needs no space. */
+  /** Removes everything after the durable end of the log, after a failed write. Needs no disk space. */
   async cutTo(end: LogEnd): Promise<void> {
     await this.removeUnfinished();
     for (const { path, zxid } of await this.numbered('log')) {
@@ -120,7 +120,7 @@ export class DataDirectory {
         return model;
       } catch (error) {
         if (!(error instanceof MalformedPacketError)) throw error;
-        this.logger.error('Snapshot is damaged, an older one is tried', { path, error });
+        this.logger.error('Snapshot is damaged; trying an older one', { path, error });
         damage = { path, error };
       }
     }
@@ -136,11 +136,11 @@ export class DataDirectory {
   ): Promise<{ position: LogPosition; bytes: number }> {
     return RecordFile.use(this.fs, path, async (file) => {
       if (!(await file.beginsWith(LOG_MAGIC))) {
-        // A crash while the file was being made leaves it short; it cannot hold anything yet.
+        // A crash during the creation of the file leaves it short, without records.
         if (isLast && (await file.findLaterBatch(-1, undefined)) === undefined) {
           return { position: { path, firstZxid, offset: undefined, fileBatch: 0 }, bytes: 0 };
         }
-        throw corrupt(path, 'it does not begin as a log does');
+        throw corrupt(path, 'it is not a log file');
       }
       let bytes = 0;
       const end = await file.readRecords(LOG_MAGIC.length, ({ payload }, at) => {
@@ -155,26 +155,27 @@ export class DataDirectory {
     });
   }
 
-  /** What follows the last intact record may only be the torn end of the very last write. */
+  /** Only a torn last write may follow the last intact record. */
   private async checkTail(path: string, file: RecordFile, { at, mark }: RecordsEnd, isLast: boolean): Promise<void> {
     const later = await file.findLaterBatch(at, mark);
     if (!isLast || later !== undefined) {
       const proof = later === undefined ? 'a later log exists' : `intact data follows at byte ${later}`;
       throw corrupt(path, `the record at byte ${at} is damaged, but ${proof}`);
     }
-    this.logger.warn(
-      'Log ends in a write that a crash interrupted, of which nothing is known to be acknowledged: it is cut off',
-      { path, offset: at, cutBytes: file.size - at },
-    );
+    this.logger.warn('Truncated the log after a write that a crash interrupted and that was not acknowledged', {
+      path,
+      offset: at,
+      cutBytes: file.size - at,
+    });
   }
 
-  /** What clients were told is safe is not there any more. */
+  /** The error for lost acknowledged writes. */
   private lost(acknowledged: Acknowledged, lastZxid: number, end: LogPosition | undefined): EmbeddedServerError {
     const { path } = this.logFile(acknowledged.logZxid);
     const found =
       end?.firstZxid === acknowledged.logZxid
         ? `it is damaged or cut off at byte ${end.offset ?? 0}`
-        : 'it is missing, or what belongs before it';
+        : 'it or an earlier file is missing';
     return new EmbeddedServerError(
       'ZK_EMBEDDED_CORRUPT',
       `embedded ZooKeeper: cannot use ${path}: ${found}, but clients were told that everything up to byte ` +
@@ -202,13 +203,13 @@ export class DataDirectory {
   }
 }
 
-/** @returns false for what the model has already */
+/** @returns false if the model already has the transaction */
 function replayRecord(path: string, at: number, payload: Buffer, model: ServerModel): boolean {
   let transaction;
   try {
     transaction = decodeTransaction(new JuteReader(payload));
   } catch (error) {
-    throw corrupt(path, `the record at byte ${at} is intact, but not understood`, error);
+    throw corrupt(path, `the record at byte ${at} is intact, but cannot be decoded`, error);
   }
   if (transaction.zxid <= model.lastZxid) return false;
   if (transaction.zxid !== model.lastZxid + 1) {

@@ -10,7 +10,7 @@ import { compileServer } from '../../../test/server/compiled-server.js';
 const CONTAINER = ['unshare', '--user', '--map-root-user', '--pid', '--fork', '--mount-proc', '--kill-child=KILL'];
 const NETWORK = [...CONTAINER, '--net'];
 
-/** For which the holder of a lock must be silent before it counts as gone, where nothing else tells. */
+/** Silence after which a claim that cannot be queried expires. */
 const SILENCE_MS = 5000;
 
 interface Outcome {
@@ -82,7 +82,7 @@ describe('lock of a data directory', () => {
     },
   );
 
-  it('counts a server that is stopped as one that serves, from another network too', async () => {
+  it('respects the lock of a stopped process, also from another network', async () => {
     const holder = await start();
     holder.child.kill('SIGSTOP');
 
@@ -91,7 +91,7 @@ describe('lock of a data directory', () => {
     expect(refused.said).toContain(`in use by the server in process ${holder.child.pid ?? 0}`);
   });
 
-  it('lets at most one of many in that start at once, again and again', async () => {
+  it('grants the lock to at most one of many that start at once, repeatedly', async () => {
     for (let round = 0; round < 5; round++) {
       const attempts = await Promise.allSettled(Array.from({ length: 8 }, () => DirectoryLock.take(dataDir)));
       const locked = attempts.flatMap((attempt) => (attempt.status === 'fulfilled' ? [attempt.value] : []));
@@ -103,7 +103,7 @@ describe('lock of a data directory', () => {
     await (await DirectoryLock.take(dataDir)).release();
   });
 
-  it('takes over a claim of another boot that no process touches, and respects one that is touched', async () => {
+  it('removes a claim of another boot unless a process touches it', async () => {
     const token = '00000000-0000-4000-8000-000000000000';
     const path = join(dataDir, `server.${token}.lock`);
     await writeFile(path, JSON.stringify({ pid: 1, host: 'other', bootId: 'another' }));
@@ -118,7 +118,7 @@ describe('lock of a data directory', () => {
     await expect(readFile(path)).rejects.toMatchObject({ code: 'ENOENT' });
   });
 
-  it('takes over many claims that say nothing in the time of one', async () => {
+  it('checks many unreadable claims at the same time', async () => {
     const tokens = Array.from({ length: 5 }, (_, index) => `${index}0000000-0000-4000-8000-000000000000`);
     await Promise.all(tokens.map((token) => writeFile(join(dataDir, `server.${token}.lock`), '')));
 
@@ -131,7 +131,7 @@ describe('lock of a data directory', () => {
     expect(await readdir(dataDir)).toEqual([]);
   });
 
-  it('holds in a directory whose path is too long for a socket', async () => {
+  it('locks a directory whose path is too long for a socket', async () => {
     const deep = join(dataDir, 'd'.repeat(100), 'e'.repeat(100));
     await mkdir(deep, { recursive: true });
     const lock = await DirectoryLock.take(deep);

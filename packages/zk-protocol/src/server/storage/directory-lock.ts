@@ -9,13 +9,13 @@ import { askLifeSign, bootId, LifeSign } from './life-sign.js';
 
 const CLAIM = /^server\.([0-9a-f-]{36})\.lock$/;
 const HEARTBEAT_MS = 1000;
-/** A claim that cannot be asked is given up when its file is not touched for this long. */
+/** A claim that cannot be queried expires when its file was not touched for this long. */
 const SILENCE_MS = 5 * HEARTBEAT_MS;
-/** How long one that came at the same time has to step back. */
-const STEP_BACK_MS = 2000;
-const LOOK_EVERY_MS = 100;
+/** Time for a server that started at the same time to give way. */
+const GIVE_WAY_MS = 2000;
+const POLL_MS = 100;
 
-/** What a claim's file says about who made it. */
+/** Content of a claim's file. */
 interface Claim {
   readonly token: string;
   readonly pid?: number;
@@ -23,19 +23,19 @@ interface Claim {
   readonly bootId?: string;
 }
 
-/** How long a proof that the directory is ours is good for. Others take over only after {@link SILENCE_MS}. */
+/** Validity of a proof that this process holds the directory. Others take over only after {@link SILENCE_MS}. */
 const PROOF_MS = 2 * HEARTBEAT_MS;
 
 /**
- * Keeps a second server off a data directory, also one of another container. Each server that wants it puts a claim of its
- * own there, a file and a socket that answers while the process lives, and then looks for others: of two that come at the
- * same time at least one sees the other. The claim of a server that died is removed; its name is never used again.
+ * Keeps a second server, also one in another container, from using a data directory. Each server first creates its own
+ * claim, a file and a socket that accepts connections while the process is alive, and then looks for others: of two that
+ * start at the same time, at least one sees the other. Claims of dead servers are removed; their names are never reused.
  *
- * A claim of another machine (or of before a reboot) cannot be asked: its holder touches the file each second. A holder
- * that was stopped for longer finds its claim gone, and has to stop serving.
+ * A claim of another machine, or from before a reboot, cannot be queried; its holder touches the file each second. A holder
+ * that was stopped for longer finds its claim removed, and must stop serving.
  */
 export class DirectoryLock {
-  /** Called once, when the lock is found to be lost. */
+  /** Called once when the lock was lost. */
   onLost: ((error: EmbeddedServerError) => void) | undefined;
   #proof = timesNow();
   #asking: Promise<void> | undefined;
@@ -50,8 +50,8 @@ export class DirectoryLock {
   }
 
   /**
-   * Takes the directory, and makes it where it is missing.
-   * @throws {EmbeddedServerError} `ZK_EMBEDDED_LOCKED`, or `ZK_EMBEDDED_IO` when the directory cannot be written
+   * Locks the directory; creates it if it is missing.
+   * @throws {EmbeddedServerError} `ZK_EMBEDDED_LOCKED`, or `ZK_EMBEDDED_IO` if the directory is not writable
    */
   static async take(directory: string): Promise<DirectoryLock> {
     const token = randomUUID();
@@ -66,22 +66,22 @@ export class DirectoryLock {
     }
   }
 
-  /** Whether no other server can have taken the directory since the last look. */
+  /** Whether no other server can have taken over the directory since the last check. */
   get isCertain(): boolean {
     const { steadyMs, wallMs } = timesNow();
-    // Steady time stands still while the machine sleeps, and wall time jumps.
+    // Steady time stops while the machine sleeps, and the time of day may jump.
     return steadyMs - this.#proof.steadyMs < PROOF_MS && Math.abs(wallMs - this.#proof.wallMs) < PROOF_MS;
   }
 
   /**
-   * Resolves when the directory is certainly ours.
-   * @throws {EmbeddedServerError} `ZK_EMBEDDED_LOST`; the operating system's error when it cannot be told
+   * Resolves if this process still holds the directory.
+   * @throws {EmbeddedServerError} `ZK_EMBEDDED_LOST`; the operating system's error if the check failed
    */
   async confirm(): Promise<void> {
     if (!this.isCertain) await this.#ask();
   }
 
-  /** Frees the directory. */
+  /** Releases the directory. */
   async release(): Promise<void> {
     this.#cancelBeat();
     this.onLost = undefined;
@@ -91,13 +91,13 @@ export class DirectoryLock {
 
   #beat(): void {
     this.#cancelBeat = systemClock.setTimer(HEARTBEAT_MS, () => {
-      // A beat that fails leaves the lock uncertain: the next write or answer asks again.
+      // After a failed beat the next write or reply checks again.
       this.#ask().catch(() => undefined);
       this.#beat();
     });
   }
 
-  /** Touches the claim, which only works while it is there. */
+  /** Touches the claim, which fails if it was removed. */
   #ask(): Promise<void> {
     this.#asking ??= this.#touch().finally(() => {
       this.#asking = undefined;
@@ -125,7 +125,7 @@ export class DirectoryLock {
     const { directory } = this;
     const [other] = await readClaims(directory).catch(() => []);
     const reason = other
-      ? `${describe(other)} took it over while this process did not run`
+      ? `${describe(other)} took it over while this process was stopped`
       : 'its files were removed while this server ran';
     const message =
       `embedded ZooKeeper: cannot continue to use ${directory}: ${reason}. ` +
@@ -138,7 +138,7 @@ function timesNow() {
   return { steadyMs: steadyNow(systemClock), wallMs: systemClock.now() };
 }
 
-/** Puts a claim into the directory. */
+/** Creates a claim in the directory. */
 async function claim(directory: string, token: string): Promise<LifeSign | undefined> {
   let sign: LifeSign | undefined;
   try {
@@ -157,11 +157,11 @@ async function claim(directory: string, token: string): Promise<LifeSign | undef
   }
 }
 
-/** Returns once the other claim is void. @throws when it is not, and ours has to give way */
+/** Returns once the other claim is invalid. @throws if this process has to give way */
 async function waitUntilGone(directory: string, other: Claim, token: string): Promise<void> {
-  const deadline = steadyNow(patientClock) + STEP_BACK_MS;
+  const deadline = steadyNow(patientClock) + GIVE_WAY_MS;
   while (await isAlive(directory, other)) {
-    // Of two that started together the one with the smaller token may stay.
+    // Of two that start together, the smaller token wins.
     if (other.token < token || steadyNow(patientClock) > deadline) {
       throw new EmbeddedServerError(
         'ZK_EMBEDDED_LOCKED',
@@ -169,7 +169,7 @@ async function waitUntilGone(directory: string, other: Claim, token: string): Pr
         { path: directory },
       );
     }
-    await delay(patientClock, LOOK_EVERY_MS);
+    await delay(patientClock, POLL_MS);
   }
   await rm(claimPath(directory, other.token), { force: true });
   await rm(join(directory, signName(other.token)), { force: true });
@@ -183,11 +183,11 @@ async function isAlive(directory: string, claim: Claim): Promise<boolean> {
   return isTouched(claimPath(directory, claim.token));
 }
 
-/** Whether somebody touches the file while we look. */
+/** Whether the file is touched while this process watches it. */
 async function isTouched(path: string): Promise<boolean> {
   const before = await touchedMs(path);
-  for (let waitedMs = 0; before !== undefined && waitedMs < SILENCE_MS; waitedMs += LOOK_EVERY_MS) {
-    await delay(patientClock, LOOK_EVERY_MS);
+  for (let waitedMs = 0; before !== undefined && waitedMs < SILENCE_MS; waitedMs += POLL_MS) {
+    await delay(patientClock, POLL_MS);
     const now = await touchedMs(path);
     if (now === undefined) return false;
     if (now !== before) return true;
@@ -209,7 +209,7 @@ async function readClaims(directory: string): Promise<Claim[]> {
   return Promise.all(tokens.map((token) => readClaim(directory, token)));
 }
 
-/** A claim that cannot be read, e.g. because it is just being written, says nothing but that it is there. */
+/** Reads a claim; only its token if the file is unreadable, e.g. because it is being written. */
 async function readClaim(directory: string, token: string): Promise<Claim> {
   try {
     const value = JSON.parse(await readFile(claimPath(directory, token), 'utf8')) as Record<string, unknown>;

@@ -10,28 +10,28 @@ export interface StorageFile {
   read(length: number, position: number): Promise<Buffer>;
   /** Writes all bytes at the position. */
   write(bytes: Buffer, position: number): Promise<void>;
-  /** Writes a few bytes at the position before it returns. A process that is killed afterwards does not lose them. */
+  /** Writes a few bytes synchronously, so that a killed process does not lose them. */
   writeNow(bytes: Buffer, position: number): void;
-  /** Returns once everything written is on stable storage. Rejects when the file was removed meanwhile. */
+  /** Resolves when all written data is on stable storage. Rejects if the file was removed. */
   sync(): Promise<void>;
   truncate(length: number): Promise<void>;
   close(): Promise<void>;
 }
 
-/** What storage needs of a file system; tests put one in between that runs full or fails. */
+/** The file system of a data directory; tests use one that runs full or fails. */
 export interface FileSystem {
   makeDirectory(path: string): Promise<void>;
   list(path: string): Promise<string[]>;
-  /** Opens for reading and writing; `create` empties a file that exists. */
+  /** Opens for reading and writing; `create` truncates an existing file. */
   open(path: string, mode: 'create' | 'existing'): Promise<StorageFile>;
   rename(from: string, to: string): Promise<void>;
-  /** A file that is gone already is fine. */
+  /** Removes a file, if it exists. */
   remove(path: string): Promise<void>;
   /** Makes creations, renames and removals in a directory durable. */
   syncDirectory(path: string): Promise<void>;
 }
 
-/** The machine's file system. */
+/** The file system of the operating system. */
 export const nodeFileSystem: FileSystem = {
   makeDirectory: (path) => makeDirectory(path, 0o700),
   list: (path) => fs.readdir(path),

@@ -2,15 +2,15 @@ import { closeSync, openSync, readFileSync } from 'node:fs';
 import { connect, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 
-/** Longest path that the address of a socket takes, in bytes. */
+/** Longest path in a socket address, in bytes. */
 const MAX_SOCKET_PATH = 107;
 
-/** What asking after a life sign says: `unknown` when there is nothing to ask. */
+/** Result of {@link askLifeSign}; `unknown` if there is no socket. */
 export type LifeSignAnswer = 'alive' | 'dead' | 'unknown';
 
 /**
- * A socket file that answers as long as this process lives, also one that is stopped or busy, and that is dead the moment it
- * ends, however it ends: the kernel sees to both, across PID and network namespaces.
+ * A socket file that accepts connections as long as this process is alive, even stopped or busy, and no longer once it has
+ * ended in any way. The kernel guarantees both across PID and network namespaces.
  */
 export class LifeSign {
   readonly #server: Server;
@@ -21,7 +21,7 @@ export class LifeSign {
     this.#address = address;
   }
 
-  /** @returns `undefined` where the file system takes no sockets */
+  /** @returns `undefined` if the file system does not support sockets */
   static async open(directory: string, name: string): Promise<LifeSign | undefined> {
     const address = addressOf(directory, name);
     if (address === undefined) return undefined;
@@ -34,20 +34,20 @@ export class LifeSign {
       address.release();
       return undefined;
     }
-    // A connection that breaks while it is being refused is no matter.
+    // Errors of single connections do not matter.
     server.on('error', () => undefined);
     server.unref();
     return new LifeSign(server, address);
   }
 
-  /** Ends it and removes the file. */
+  /** Closes the socket and removes its file. */
   async close(): Promise<void> {
     await new Promise((resolve) => this.#server.close(resolve));
     this.#address.release();
   }
 }
 
-/** Asks the life sign of another process. Of a process of another boot, or machine, it says nothing. */
+/** Checks the life sign of another process; only valid for the same boot of the same machine. */
 export async function askLifeSign(directory: string, name: string): Promise<LifeSignAnswer> {
   const address = addressOf(directory, name);
   if (address === undefined) return 'unknown';
@@ -65,13 +65,13 @@ export async function askLifeSign(directory: string, name: string): Promise<Life
   }
 }
 
-/** Only a refusal proves that no process listens; what another user protects, or is too busy to answer, lives. */
+/** Only ECONNREFUSED proves that no process listens; a protected or busy socket belongs to a live one. */
 function verdictOn(code: string | undefined): LifeSignAnswer {
   if (code === 'ECONNREFUSED') return 'dead';
   return code === 'ENOENT' ? 'unknown' : 'alive';
 }
 
-/** Name of this boot of this machine's kernel; containers on one machine share it. `undefined` where there is none. */
+/** Id of this boot of the machine, shared by its containers; `undefined` if the system has none. */
 export function bootId(): string | undefined {
   try {
     return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
@@ -85,7 +85,7 @@ interface SocketAddress {
   release(): void;
 }
 
-/** Long paths are shortened by way of an open directory; `undefined` where that is not possible. */
+/** Socket address of a path; a long one goes through an open directory. `undefined` if that is impossible. */
 function addressOf(directory: string, name: string): SocketAddress | undefined {
   const path = join(directory, name);
   if (Buffer.byteLength(path) <= MAX_SOCKET_PATH) return { path, release: () => undefined };

@@ -2,9 +2,9 @@ import { open, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { EmbeddedServerError } from '../errors.js';
 
-/** Says in a data directory that its content belongs to an ensemble now. No server serves such a directory. */
+/** Marks a data directory whose content was moved to an ensemble; no server uses it. */
 export interface MoveNote {
-  /** Random; names the move at its target too. */
+  /** Random id of the move, also stored at its target. */
   readonly id: string;
   /** Connection string of the ensemble. */
   readonly to: string;
@@ -16,7 +16,7 @@ function notePath(dataDir: string): string {
   return join(dataDir, 'moved.json');
 }
 
-/** The note in a data directory; `undefined` when its content was not moved. */
+/** The note in a data directory; `undefined` if its content was not moved. */
 export async function readMoveNote(dataDir: string): Promise<MoveNote | undefined> {
   let text: string;
   try {
@@ -28,7 +28,7 @@ export async function readMoveNote(dataDir: string): Promise<MoveNote | undefine
   return JSON.parse(text) as MoveNote;
 }
 
-/** Puts a note into a data directory, or takes it away. It has reached the disk when this resolves. */
+/** Writes or removes the note of a data directory, durably. */
 export async function writeMoveNote(dataDir: string, note: MoveNote | undefined): Promise<void> {
   const path = notePath(dataDir);
   if (note === undefined) await rm(path, { force: true });

@@ -8,18 +8,18 @@ import {
   type RecordView,
 } from './record.js';
 
-/** Read at a time: files may be larger than memory, and than what one call of Node reads. */
+/** Bytes per read: files may be larger than memory, or than the limit of one read in Node. */
 const PIECE_BYTES = 4 * 1024 * 1024;
 
-/** Where the intact records of a file end. */
+/** End of the intact records of a file. */
 export interface RecordsEnd {
   /** Offset of the byte after the last one. */
   at: number;
-  /** Of the last one; `undefined` when there is none. */
+  /** Mark of the last one; `undefined` if there is none. */
   mark: BatchMark | undefined;
 }
 
-/** A log or a snapshot that is read in pieces. */
+/** Reads a log or a snapshot in pieces. */
 export class RecordFile {
   private piece: Buffer = Buffer.alloc(0);
   private pieceStart = 0;
@@ -31,7 +31,7 @@ export class RecordFile {
     private readonly pieceBytes: number,
   ) {}
 
-  /** Opens a file for the time that `use` takes. */
+  /** Opens a file, calls `use`, and closes the file. */
   static async use<T>(
     fs: FileSystem,
     path: string,
@@ -52,8 +52,8 @@ export class RecordFile {
   }
 
   /**
-   * Reads intact records, one after the other, up to the first damaged one.
-   * @param take - gets each record with its offset; the payload is valid only during the call
+   * Reads records in order, up to the first damaged one.
+   * @param take - receives each record with its offset; the payload is valid only during the call
    */
   async readRecords(from: number, take: (record: RecordView, at: number) => void): Promise<RecordsEnd> {
     let at = from;
@@ -69,9 +69,9 @@ export class RecordFile {
   }
 
   /**
-   * Looks behind a damaged record for the beginning of a later batch. A batch is written only after the one before it is
-   * durable, so finding one proves that the damage hit data that was durable once, and is no torn end of the last write.
-   * @param lastIntact - the record before the damage; `undefined` when the damage is at the beginning of the file
+   * Searches for the start of a later batch after a damaged record. A batch is written only after the previous one is durable,
+   * so a later one proves that the damaged data was durable, and is not a torn last write.
+   * @param lastIntact - the record before the damage; `undefined` if there is none
    * @returns its offset, or `undefined`
    */
   async findLaterBatch(from: number, lastIntact: BatchMark | undefined): Promise<number | undefined> {
@@ -88,7 +88,7 @@ export class RecordFile {
     return readRecord(this.piece, at - this.pieceStart);
   }
 
-  /** Reads on where the record at an offset is not in the piece as a whole. @returns false when there is no more to read */
+  /** Loads the record at an offset, unless the current piece contains it. @returns false if there is nothing to load */
   private async loadRecord(at: number): Promise<boolean> {
     if (this.missingAt(at, RECORD_HEADER_BYTES)) return this.load(at, RECORD_HEADER_BYTES);
     const bytes = recordBytes(this.piece, at - this.pieceStart);
@@ -99,7 +99,7 @@ export class RecordFile {
     return at + bytes > this.pieceStart + this.piece.length;
   }
 
-  /** @returns false when the file does not have so much */
+  /** @returns false beyond the end of the file */
   private async load(at: number, bytes: number): Promise<boolean> {
     if (at + bytes > this.size) return false;
     this.piece = await this.file.read(Math.max(this.pieceBytes, bytes), at);

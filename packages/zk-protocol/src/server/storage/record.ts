@@ -4,15 +4,15 @@ import type { JuteWriter } from '../wire/jute-writer.js';
 /** Length, checksum and batch, four bytes each. */
 export const RECORD_HEADER_BYTES = 12;
 
-/** Larger than any record can become: a packet, or the ephemerals of one session. */
+/** Beyond the size of any record: a packet, or the ephemerals of one session. */
 const MAX_RECORD_BYTES = 0x1000_0000;
 
-/** How far behind a damaged place a batch number is still believed. */
+/** Largest plausible distance of a batch number after damaged data. */
 const FARTHEST_BATCH = 1_000_000;
 
-/** Which write to the file a record was part of. */
+/** The write of which a record is part. */
 export interface BatchMark {
-  /** Counts the writes to one file. */
+  /** Number of the write to its file. */
   batch: number;
   /** True for the first record of a batch. */
   isFirst: boolean;
@@ -36,7 +36,7 @@ export interface RecordView extends BatchMark {
   end: number;
 }
 
-/** Reads the record at an offset; `undefined` when there is none that is whole and intact. */
+/** Reads the record at an offset; `undefined` if there is no complete and intact one. */
 export function readRecord(bytes: Buffer, at: number): RecordView | undefined {
   const end = at + recordBytes(bytes, at);
   if (Number.isNaN(end) || end > bytes.length) return undefined;
@@ -45,14 +45,14 @@ export function readRecord(bytes: Buffer, at: number): RecordView | undefined {
   return { batch, isFirst, payload: bytes.subarray(at + RECORD_HEADER_BYTES, end), end };
 }
 
-/** Size of the record that begins at an offset, by its header; `NaN` when no record begins there. */
+/** Size of the record at an offset, by its header; `NaN` if the header is invalid. */
 export function recordBytes(bytes: Buffer, at: number): number {
   if (bytes.length - at < RECORD_HEADER_BYTES) return NaN;
   const length = bytes.readUInt32BE(at);
   return length === 0 || length > MAX_RECORD_BYTES ? NaN : RECORD_HEADER_BYTES + length;
 }
 
-/** Whether the header at an offset may be of a record that was written after `lastIntact`, and not in the same batch. */
+/** Whether the header at an offset may start a record of a later batch than `lastIntact`. */
 export function mayBeginLaterBatch(bytes: Buffer, at: number, lastIntact: BatchMark | undefined): boolean {
   const last = lastIntact?.batch ?? 0;
   const { batch, isFirst } = readMark(bytes, at);

@@ -12,7 +12,7 @@ const MAGIC = Buffer.from('NPZKSNP1');
 
 const PART_BYTES = 256 * 1024;
 
-/** Writes a whole snapshot and makes it durable. Other work of the process continues between the parts. */
+/** Writes a snapshot durably. Other work of the process continues between its parts. */
 export async function writeSnapshot(fs: FileSystem, path: string, source: SnapshotSource): Promise<void> {
   const file = await fs.open(path, 'create');
   try {
@@ -37,7 +37,7 @@ export async function writeSnapshot(fs: FileSystem, path: string, source: Snapsh
  */
 export async function readSnapshot(fs: FileSystem, path: string, model: ServerModel): Promise<void> {
   await RecordFile.use(fs, path, async (file) => {
-    if (!(await file.beginsWith(MAGIC))) throw new MalformedPacketError('it is no snapshot');
+    if (!(await file.beginsWith(MAGIC))) throw new MalformedPacketError('it is not a snapshot');
     const loader = new SnapshotLoader(model);
     const { at } = await file.readRecords(MAGIC.length, ({ payload }) => loader.take(payload));
     if (!loader.isComplete) throw new MalformedPacketError(`it is damaged at byte ${at}`);
@@ -45,7 +45,7 @@ export async function readSnapshot(fs: FileSystem, path: string, model: ServerMo
   model.tree.linkRestored();
 }
 
-/** Puts the records of a snapshot into an empty model, in their order. */
+/** Loads the records of a snapshot, in order, into an empty model. */
 class SnapshotLoader {
   isComplete = false;
   private expected: number = Kind.snapshotHeader;

@@ -5,22 +5,22 @@ import { encodeSession, encodeZnode, Kind } from './codec.js';
 
 let lastMark = 0;
 
-/** One request can change thousands of znodes while a part waits to be written: none may outgrow a record. */
+/** Limit of a part: one request may change thousands of znodes while a part waits to be written. */
 const MAX_PART_BYTES = 8 * 1024 * 1024;
 
 /**
- * The state of a model at the moment of construction, handed out in pieces while the model continues changing: a znode
- * about to change is written down first, new ones are left out. {@link close} must be called in the end.
+ * The state of a model at the moment of construction, in parts. The model may change meanwhile: a znode is encoded before it
+ * changes, and new znodes are omitted. Call {@link close} in the end.
  */
 export class SnapshotSource {
-  /** Last transaction it contains. */
+  /** Last transaction of the snapshot. */
   readonly zxid: number;
   private readonly mark = ++lastMark;
   private readonly sessions: Buffer;
   private readonly lastSessionId: bigint;
   private readonly nodes: Iterator<[string, Znode]>;
   private part = new JuteWriter(1024);
-  /** Parts that grew so large between two calls that they had to be closed. */
+  /** Parts that reached their limit between two calls. */
   private readonly full: Buffer[] = [];
   private step: 'header' | 'sessions' | 'znodes' | 'end' | 'done' = 'header';
   private count = 0;
@@ -34,7 +34,7 @@ export class SnapshotSource {
     model.tree.beforeChange = (path, node) => this.take(path, node);
   }
 
-  /** The next record's payload, at least `wantedBytes` large where there is that much; `undefined` after the last. */
+  /** Payload of the next record, with at least `wantedBytes` if available; `undefined` after the last. */
   next(wantedBytes: number): Buffer | undefined {
     switch (this.step) {
       case 'header':

@@ -10,19 +10,19 @@ import { writeSnapshot } from './snapshot-file.js';
 import { SnapshotSource } from './snapshot-source.js';
 import { type LogPosition, TransactionLog } from './transaction-log.js';
 
-/** A log file is closed, and a snapshot made, when it is about this large. */
+/** Size of the log at which a snapshot and a new log file are started. */
 const SNAPSHOT_LOG_BYTES = 64 * 1024 * 1024;
 
-/** With less in the log, a snapshot at a stop would save the next start too little time. */
+/** Size of the log from which a snapshot at a stop is worthwhile. */
 const STOP_LOG_BYTES = 1024 * 1024;
 
-/** The newest snapshot may be unreadable one day, so the one before stays too. */
+/** Kept snapshots: the previous one too, in case the newest is damaged. */
 const KEPT_SNAPSHOTS = 2;
 
-/** So much has to be free before a server whose disk was full serves again. */
+/** Free space required to resume after a full disk. */
 const PROBE_BYTES = 256 * 1024;
 
-/** What a {@link Store} works with. */
+/** Settings of a {@link Store}. */
 export interface StoreOptions {
   directory: string;
   fs: FileSystem;
@@ -35,7 +35,7 @@ export interface StoreOptions {
   onFailure: (error: unknown) => void;
 }
 
-/** A model and its durable form on disk. */
+/** A model and its files on disk. */
 export class Store {
   private snapshot: Promise<void> | undefined;
   private isClosing = false;
@@ -46,14 +46,14 @@ export class Store {
     private readonly log: TransactionLog,
     private readonly directory: DataDirectory,
     private readonly options: StoreOptions,
-    /** What the log has that the newest snapshot lacks. */
+    /** Content of the log since the newest snapshot. */
     private logged: { transactions: number; bytes: number },
   ) {}
 
   /**
    * Reads the directory and opens it for writing.
-   * @param fresh - write everything anew: a snapshot and an empty log. For a start after a failed write, when what the
-   *   operating system says about the files can no longer be believed
+   * @param fresh - writes a new snapshot and an empty log; after a failed write, when the state of the existing files is
+   *   uncertain
    */
   static async open(options: StoreOptions, { fresh = false } = {}): Promise<Store> {
     const store = await Store.load(options, fresh);
@@ -62,9 +62,9 @@ export class Store {
   }
 
   /**
-   * Opens the directory again after the disk of a closed store ran full: what was not durable is taken away, and nothing
-   * is written that grows with the data.
-   * @throws while there is no space for a while of writing
+   * Opens the directory again after its disk was full: removes everything that was not durable, and writes nothing that grows
+   * with the data.
+   * @throws while there is too little free space
    */
   static async reopen(options: StoreOptions, failed: Store): Promise<Store> {
     const { fs, directory: path, logger } = options;
@@ -89,19 +89,19 @@ export class Store {
       { fs, directory: directory.path, fsync, confirm, onDurable, onFailure },
       position,
     );
-    // Only now: what was read may have been in the machine's memory alone.
+    // Only now: the data that was read may not have been on disk before.
     log.acknowledged = await openAcknowledged(options, loaded.model, position);
     if (fresh) await directory.prune(1);
     const { transactions, bytes } = fresh ? { transactions: 0, bytes: 0 } : loaded;
     return new Store(loaded.model, log, directory, options, { transactions, bytes });
   }
 
-  /** What was answered up to this batch may be sent once {@link durableBatch} is as large. */
+  /** Batch of the latest change. Replies may be sent once {@link durableBatch} has reached it. */
   get lastBatch(): number {
     return this.log.lastBatch;
   }
 
-  /** Less than any batch while another server may have taken the directory over: then nothing may be answered. */
+  /** Less than any batch while another server may hold the directory: no replies may be sent then. */
   get durableBatch(): number {
     if (this.options.lock.isCertain) return this.log.durableBatch;
     void this.confirm();
@@ -119,7 +119,7 @@ export class Store {
     this.logged.bytes += this.log.pendingBytes - before;
   }
 
-  /** Begins a snapshot when enough was logged since the last. To be called when all the model did has been appended. */
+  /** Starts a snapshot if enough was logged since the last one. Call after all changes of the model have been appended. */
   snapshotIfDue(): void {
     if (this.snapshot !== undefined || this.isClosing) return;
     const { transactions, bytes } = this.logged;

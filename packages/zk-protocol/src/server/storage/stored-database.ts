@@ -12,11 +12,11 @@ export interface StoredZnode {
   readonly path: string;
   readonly data: Buffer;
   readonly acl: readonly Acl[];
-  /** Children it has ever had; the server numbers the next one with it. */
+  /** Number of children ever created, from which the server numbers the next one. */
   readonly childrenCreated: number;
 }
 
-/** The database of an embedded server that does not run. No server can use it until it is closed. */
+/** The database of a stopped embedded server. No server can use it until it is closed. */
 export class StoredDatabase {
   private constructor(
     private readonly lock: DirectoryLock,
@@ -42,12 +42,12 @@ export class StoredDatabase {
     return readMoveNote(this.lock.directory);
   }
 
-  /** Notes that the content belongs to an ensemble now, or that it belongs here again. */
+  /** Marks the content as moved to an ensemble; `undefined` removes the mark. */
   setMoveNote(note: MoveNote | undefined): Promise<void> {
     return writeMoveNote(this.lock.directory, note);
   }
 
-  /** The znodes that outlive sessions, parents before children. */
+  /** All znodes except ephemerals, parents before children. */
   znodes(): StoredZnode[] {
     const znodes: StoredZnode[] = [];
     for (const [path, { data, acl, owner, childrenCreated }] of this.model.tree.entries()) {
@@ -56,7 +56,7 @@ export class StoredDatabase {
     return znodes.sort((a, b) => depthOf(a.path) - depthOf(b.path));
   }
 
-  /** Paths of the znodes of sessions that were not closed: their clients run, or ended without a word. */
+  /** Paths of ephemerals, whose sessions were not closed. */
   ephemerals(): string[] {
     return [...this.model.tree.entries()].filter(([, { owner }]) => isEphemeral(owner)).map(([path]) => path);
   }

@@ -8,23 +8,23 @@ import { writeRecord } from './record.js';
 /** First bytes of a log file. */
 export const LOG_MAGIC = Buffer.from('NPZKLOG1');
 
-/** Where to continue writing: behind the last intact record, or in a file that is to be created. */
+/** Position to continue at: after the last intact record, or in a new file. */
 export interface LogPosition extends LogEnd {
   /** Number of the last batch in the file. */
   fileBatch: number;
 }
 
-/** What a {@link TransactionLog} works with. */
+/** Settings of a {@link TransactionLog}. */
 export interface TransactionLogOptions {
   fs: FileSystem;
   directory: string;
-  /** False trades durability against a power cut for speed; a killed process still loses nothing. */
+  /** False is faster, but may lose data in a power failure; a killed process still loses nothing. */
   fsync: boolean;
-  /** Resolves while the directory is ours; a batch is neither written nor acknowledged otherwise. */
+  /** Resolves while this process holds the directory; otherwise no batch is written or acknowledged. */
   confirm: () => Promise<void>;
-  /** Called after each batch that became durable. */
+  /** Called when a batch is durable. */
   onDurable: () => void;
-  /** Called once, when a write failed; the log is unusable from then on. */
+  /** Called once when a write failed; the log is unusable afterwards. */
   onFailure: (error: unknown) => void;
 }
 
@@ -34,7 +34,7 @@ export interface LogFile {
   firstZxid: number;
 }
 
-/** Where the durable part of the newest log file ends; without offset the file does not count yet. */
+/** Durable end of the newest log file; without offset the file does not exist yet. */
 export interface LogEnd extends LogFile {
   offset: number | undefined;
 }
@@ -44,20 +44,20 @@ interface Batch {
   fileBatch: number;
   records: JuteWriter;
   lastZxid: number;
-  /** The batch begins this file. */
+  /** File that starts with this batch. */
   newFile: LogFile | undefined;
 }
 
 const BATCH_BUFFER_BYTES = 16 * 1024;
 
-/** The write-ahead log. Records appended while one batch is being written form the next: one sync serves them all. */
+/** The write-ahead log. Records appended during a write form the next batch, so that one sync serves all of them. */
 export class TransactionLog {
-  /** Batch of the newest record: what depends on it waits until {@link durableBatch} is as large. */
+  /** Batch of the latest record, which is durable once {@link durableBatch} has reached it. */
   lastBatch = 0;
   durableBatch = 0;
-  /** Bytes appended that are not durable yet. */
+  /** Appended bytes that are not durable yet. */
   pendingBytes = 0;
-  /** Where acknowledgements are noted; `undefined` where a power cut may lose them anyway. */
+  /** Stores acknowledgements; `undefined` without fsync. */
   acknowledged: AcknowledgedFile | undefined;
   private readonly closed: Batch[] = [];
   private open: Batch;
@@ -77,7 +77,7 @@ export class TransactionLog {
     this.end = { path, firstZxid, offset };
   }
 
-  /** Opens the log for writing behind what was read from it. */
+  /** Opens the log for writing at a position. */
   static async open(options: TransactionLogOptions, position: LogPosition): Promise<TransactionLog> {
     const log = new TransactionLog(options, position);
     if (position.offset !== undefined) {
@@ -88,7 +88,7 @@ export class TransactionLog {
     return log;
   }
 
-  /** Where everything durable ends. */
+  /** End of the durable data. */
   get durableEnd(): LogEnd {
     return this.end;
   }
@@ -105,13 +105,13 @@ export class TransactionLog {
     this.schedule();
   }
 
-  /** Everything appended from now on goes to a new file. */
+  /** Writes all later records to a new file. */
   startFile(file: LogFile): void {
     if (this.open.records.length > 0) this.closed.push(this.open);
     this.open = this.newBatch(1, file);
   }
 
-  /** Makes the file that {@link startFile} named at once. To be called when no more will be appended. */
+  /** Creates the file of {@link startFile} now. Call when nothing more will be appended. */
   async createFile(): Promise<void> {
     await this.settled();
     await this.running;
@@ -122,7 +122,7 @@ export class TransactionLog {
     this.end = { ...newFile, offset: LOG_MAGIC.length };
   }
 
-  /** Resolves with true once everything appended so far is durable, with false when that can never be. */
+  /** Resolves with true when all appended records are durable, with false if the log failed. */
   settled(): Promise<boolean> {
     const batch = this.lastBatch;
     if (this.durableBatch >= batch) return Promise.resolve(true);
@@ -130,7 +130,7 @@ export class TransactionLog {
     return new Promise((resolve) => this.waiters.push({ batch, resolve }));
   }
 
-  /** Writes what is left and closes the file. */
+  /** Writes pending records and closes the file. */
   async close(): Promise<void> {
     await this.settled();
     this.hasFailed = true;
@@ -147,7 +147,7 @@ export class TransactionLog {
   private schedule(): void {
     if (this.isScheduled || this.running !== undefined) return;
     this.isScheduled = true;
-    // After the other sockets that have data in this round of the loop.
+    // After the other sockets with data in this turn of the event loop.
     setImmediate(() => {
       this.isScheduled = false;
       this.running = this.run().finally(() => {

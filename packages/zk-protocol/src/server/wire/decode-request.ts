@@ -19,9 +19,9 @@ const WRITES = new Set<number>([
 ]);
 
 /**
- * Reads the body of a request. One that cannot be read becomes a `refused` request, so that its sender gets the error
- * in its place among the replies.
- * @returns `undefined` for a type of request this server does not know
+ * Decodes the body of a request. A malformed one becomes a `refused` request, so that the error has its place among the
+ * replies.
+ * @returns `undefined` for an unknown type
  */
 export function decodeRequest(type: number, body: JuteReader): Request | undefined {
   try {
@@ -122,8 +122,7 @@ function decodeMultiPart(type: number, body: JuteReader): MultiPart {
 }
 
 /**
- * Inside a multi, ZooKeeper 3.8 goes by the flags of a create and forgets which operation asked for it, so that a create2
- * is answered as a create, without a stat.
+ * In a multi, ZooKeeper 3.8 treats all creates by their flags, whatever the operation: the result of a create2 has no stat.
  */
 function asInMulti(part: MultiPart): MultiPart {
   if (part.op !== 'create2' && part.op !== 'create' && part.op !== 'createContainer') return part;
@@ -136,12 +135,12 @@ function decodeReadPart(type: number, body: JuteReader): ReadPart {
   throw new MalformedPacketError(`operation ${type} cannot be part of a multiRead`);
 }
 
-/** Inside a multiRead, ZooKeeper 3.8 takes no notice of a wish to watch. */
+/** In a multiRead, ZooKeeper 3.8 ignores watches. */
 function withoutWatch(type: number, body: JuteReader): ReadPart {
   return { ...decodeReadPart(type, body), watch: false };
 }
 
-/** Reads header and body of each part up to the header that says "done". */
+/** Decodes header and body of each operation, up to the final header. */
 function decodeParts<T>(body: JuteReader, decodePart: (type: number, body: JuteReader) => T): T[] {
   const parts: T[] = [];
   for (;;) {
@@ -160,7 +159,7 @@ function decodeCreate(body: JuteReader): { path: string; data: Buffer | null; ac
 function decodeAcl(body: JuteReader): Acl[] {
   return body.vector(() => ({
     permissions: body.int(),
-    // A scheme or id that is missing fails the check of the whole list, as an empty one does.
+    // A missing scheme or id is rejected later, as an empty one is.
     scheme: body.stringOrNull() ?? '',
     id: body.stringOrNull() ?? '',
   }));
@@ -169,12 +168,12 @@ function decodeAcl(body: JuteReader): Acl[] {
 function decodeWatchMode(mode: number): 'persistent' | 'persistent-recursive' {
   if (mode === 0) return 'persistent';
   if (mode === 1) return 'persistent-recursive';
-  throw new MalformedPacketError(`no watch mode has the number ${mode}`);
+  throw new MalformedPacketError(`unknown watch mode: ${mode}`);
 }
 
 function decodeWatcherType(type: number): WatcherType {
   if (type === 1) return 'children';
   if (type === 2) return 'data';
   if (type === 3) return 'any';
-  throw new MalformedPacketError(`no watcher type has the number ${type}`);
+  throw new MalformedPacketError(`unknown watcher type: ${type}`);
 }

@@ -19,7 +19,7 @@ export function encodeEvent(writer: JuteWriter, { type, path }: Notification): v
   endPacket(writer, start);
 }
 
-/** Appends the answer to a ConnectRequest; a timeout of 0 means "no such session". */
+/** Appends the reply to a ConnectRequest; a timeout of 0 means that the session does not exist. */
 export function encodeConnectResponse(
   writer: JuteWriter,
   session: { timeoutMs: number; id: bigint; password: Buffer },
@@ -48,7 +48,6 @@ function endPacket(writer: JuteWriter, start: number): void {
 
 type BodyOf<Kind extends ReplyBody['kind']> = Extract<ReplyBody, { kind: Kind }>;
 
-/** A case for each kind of body, to be compared with the protocol. */
 function encodeBody(writer: JuteWriter, body: ReplyBody): void {
   switch (body.kind) {
     case 'path':

@@ -3,7 +3,7 @@ import { MalformedPacketError } from './jute-reader.js';
 
 const LENGTH_BYTES = 4;
 
-/** Cuts a byte stream into length-prefixed packets. Bytes are copied only when a packet spans several chunks. */
+/** Splits a byte stream into length-prefixed packets. Copies only packets that span several chunks. */
 export class FrameSplitter {
   private chunks: Buffer[] = [];
   private bytes = 0;
@@ -11,24 +11,25 @@ export class FrameSplitter {
   private at = 0;
   private needed = LENGTH_BYTES;
 
-  /** @param maxPacketBytes - may be changed at any time */
+  /** @param maxPacketBytes - can be changed at any time */
   constructor(public maxPacketBytes = MAX_PACKET_BYTES) {}
 
-  /** Takes the next bytes of the stream. */
+  /** Adds the next bytes of the stream. */
   push(chunk: Buffer): void {
     this.chunks.push(chunk);
     this.bytes += chunk.length;
   }
 
   /**
-   * The next packet, without its length; `undefined` until more bytes come.
-   * @throws {MalformedPacketError} a length is negative or beyond the limit
+   * The next packet, without its length; `undefined` if it is not complete.
+   * @throws {MalformedPacketError} the length is negative or beyond the limit
    */
   next(): Buffer | undefined {
     if (this.bytes < this.needed) return undefined;
     const data = this.joined();
     const length = data.readInt32BE(this.at);
-    if (length < 0 || length > this.maxPacketBytes) throw new MalformedPacketError(`a packet claims ${length} bytes`);
+    if (length < 0 || length > this.maxPacketBytes)
+      throw new MalformedPacketError(`a packet claims to have ${length} bytes`);
     const start = this.at + LENGTH_BYTES;
     if (data.length < start + length) {
       this.needed = LENGTH_BYTES + length;

@@ -1,4 +1,4 @@
-/** A packet or record does not have the form it should have. */
+/** A packet or record is malformed. */
 export class MalformedPacketError extends Error {
   override readonly name = 'MalformedPacketError';
 }
@@ -41,7 +41,7 @@ export class JuteReader {
     return this.buffer.readBigInt64BE(this.take(8));
   }
 
-  /** `null` when the sender wrote none (length -1). */
+  /** `null` for a missing string (length -1). */
   stringOrNull(): string | null {
     const length = this.int();
     if (length === -1) return null;
@@ -55,7 +55,7 @@ export class JuteReader {
     return value;
   }
 
-  /** A copy, so that it does not keep the packet it came in alive; `null` when the sender wrote none. */
+  /** A copy, as a slice would keep the packet in memory; `null` for missing data. */
   bytes(): Buffer | null {
     const length = this.int();
     if (length === -1) return null;
@@ -69,7 +69,7 @@ export class JuteReader {
     return this.vector(() => this.string());
   }
 
-  /** A list; one that was not sent reads as empty. */
+  /** A list; empty if it is missing. */
   vector<T>(read: () => T): T[] {
     const count = this.int();
     const values: T[] = [];
@@ -80,7 +80,7 @@ export class JuteReader {
   private take(bytes: number): number {
     const at = this.at;
     if (bytes < 0 || bytes > this.end - at) {
-      throw new MalformedPacketError(`${bytes} bytes wanted, ${this.end - at} left`);
+      throw new MalformedPacketError(`${bytes} bytes expected, ${this.end - at} available`);
     }
     this.at = at + bytes;
     return at;

@@ -1,4 +1,4 @@
-/** Counting the bytes of longer texts costs less than room for the most they could have. */
+/** Longer strings are measured instead of reserving their maximum size. */
 const LONG_TEXT = 1024;
 
 /** Appends values in ZooKeeper's wire format (jute) to a buffer that grows as needed. */
@@ -15,7 +15,7 @@ export class JuteWriter {
     return this.used;
   }
 
-  /** What was written; shares memory with the writer, which must not be used any more. */
+  /** The written bytes. They share memory with the writer, which must not be used afterwards. */
   finish(): Buffer {
     return this.buffer.subarray(0, this.used);
   }
@@ -34,7 +34,7 @@ export class JuteWriter {
     this.used = this.buffer.writeInt32BE(value, this.used);
   }
 
-  /** A 64-bit integer held in a number: exact up to 2^53. */
+  /** A 64-bit integer from a number: exact up to 2^53. */
   long(value: number): void {
     this.reserve(8);
     this.used = this.buffer.writeInt32BE(Math.floor(value / 0x1_0000_0000), this.used);
@@ -53,7 +53,7 @@ export class JuteWriter {
     this.used += 4 + written;
   }
 
-  /** A byte array; `null` and empty are different things on the wire. */
+  /** Bytes with a length prefix; `null` differs from empty. */
   bytes(value: Buffer | null): void {
     if (value === null) {
       this.int(-1);
@@ -63,7 +63,7 @@ export class JuteWriter {
     this.raw(value);
   }
 
-  /** Bytes without a length before them. */
+  /** Bytes without a length prefix. */
   raw(value: Buffer): void {
     this.reserve(value.length);
     this.used += value.copy(this.buffer, this.used);
@@ -74,7 +74,7 @@ export class JuteWriter {
     for (const value of values) this.string(value);
   }
 
-  /** Leaves room for an integer that is known later; see {@link patchInt}. */
+  /** Reserves an integer for {@link patchInt}. */
   placeholder(): number {
     const at = this.used;
     this.int(0);
@@ -89,7 +89,7 @@ export class JuteWriter {
     this.buffer.writeUInt32BE(value, at);
   }
 
-  /** A view of bytes already written, valid until the next write. */
+  /** A view of written bytes, valid until the next write. */
   view(from: number, to: number): Buffer {
     return this.buffer.subarray(from, to);
   }
