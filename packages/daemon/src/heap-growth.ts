@@ -5,7 +5,7 @@ const GROWTH_PERCENT = 100;
 
 /**
  * Limits garbage. By default V8 lets the heap grow to four times its live size before a full collection, especially on a busy
- * machine, which looks like a leak. docs/performance.md has the costs and savings.
+ * machine, which looks like a leak. docs/measurements.md has the costs and savings.
  * @param execArgv - flags of this process; `--heap-growing-percent` set by an operator stays in force
  * @returns whether the growth is limited now
  */

@@ -16,7 +16,7 @@ interface LaunchInProgress {
   createdMs: number;
 }
 
-/** Numbers of a {@link Ramp}; docs/steering.md names them. */
+/** Numbers of a {@link Ramp}; docs/steering-rules.md explains them. */
 export const RAMP = {
   /** The initial limit. */
   start: 100,
