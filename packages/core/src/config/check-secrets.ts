@@ -31,7 +31,7 @@ export function checkSecrets(top: JsonObject, check: FileCheck): void {
 /** A value that comes from the environment does not stand in the file. */
 function report(path: YamlPath, advice: string, { document, problems }: FileCheck): void {
   if (document.isFromEnvironment(path)) return;
-  problems.add(document, path, `this secret stands in the main file: ${advice}`, { severity: 'warning' });
+  problems.add(document, path, `this secret is in the main file: ${advice}`, { severity: 'warning' });
 }
 
 function redactedPaths(value: Json, path: YamlPath): YamlPath[] {

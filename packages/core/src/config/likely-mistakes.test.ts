@@ -129,15 +129,15 @@ providers: [{name: p, driver: cloud, token: hunter2, user-data: "#!/bin/sh", poo
     expect(warnings.map((line) => line.split(': warning: '))).toEqual([
       [
         'nodepool.yaml:1:39: zookeeper-digest.password',
-        'this secret stands in the main file: put it into the secure file (-s)',
+        'this secret is in the main file: put it into the secure file (-s)',
       ],
       [
         'nodepool.yaml:2:85: diskimages[0].env-vars.ROOT_PASSWORD',
-        'this secret stands in the main file: put it into the secure file (-s)',
+        'this secret is in the main file: put it into the secure file (-s)',
       ],
       [
         'nodepool.yaml:3:45: providers[0].token',
-        'this secret stands in the main file: write %(NODEPOOL_...) and set that environment variable',
+        'this secret is in the main file: write %(NODEPOOL_...) and set that environment variable',
       ],
     ]);
     expect(warnings.join()).not.toContain('hunter2');

@@ -300,7 +300,7 @@ describe('a file that is missing', () => {
   });
 });
 
-it('gives up waiting for a driver as soon as it is told to', async () => {
+it('stops waiting for a driver on abort', async () => {
   const abort = new AbortController();
   const drivers = registryOf();
   const asked = new Promise<void>((resolve) => {

@@ -27,7 +27,7 @@ describe('a file of a version before 3', () => {
       'cron: {cleanup: "*/1 * * * *"}\ntargets: [{name: zuul}]\nlabels: []\n',
       [[1, 'this is a file for Nodepool before version 3 (it has "cron", "targets")']],
     ],
-  ])('is told by %s', (_name, yaml, errors) => {
+  ])('is recognized by %s', (_name, yaml, errors) => {
     expect(report(yaml)).toEqual(errors);
   });
 
@@ -44,7 +44,7 @@ describe('a file of a version before 3', () => {
     ['a stray key of its labels', 'labels: [{name: a, providers: [{name: p}]}]\n'],
     ["a driver's own key of an old name", 'providers: [{name: p, driver: rack, images: []}]\n'],
     ['nothing', '{}'],
-  ])('is not told by %s', (_name, yaml) => {
+  ])('is not recognized by %s', (_name, yaml) => {
     expect(report(yaml)).toEqual([]);
   });
 });

@@ -6,7 +6,7 @@ import { silentLogger } from '../contract/logger.js';
 import { tempDir } from '../../test/support/temp-dir.js';
 import { watchConfig, type WatchConfigOptions } from './watch-config.js';
 
-/** A watcher that is told by the file system alone, and the number of changes it has reported. */
+/** A watcher that relies on file system events, and the number of changes it has reported. */
 async function watching(files: string[], options: Partial<WatchConfigOptions> = {}) {
   const onChange = vi.fn();
   const watcher = await watchConfig({

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import winston from 'winston';
 import { memoryLogging } from '../../test/support/memory-logging.js';
 
-/** A transport as somebody may bring along: it gets the lines as objects. */
+/** A transport of another package, which gets the lines as objects. */
 function recordingTransport() {
   const stream = new PassThrough({ objectMode: true });
   const seen = () => Array.from({ length: stream.readableLength }, () => withoutSymbols(stream.read() as object));

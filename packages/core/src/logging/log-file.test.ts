@@ -42,7 +42,7 @@ describe('a log file', () => {
     expect(readFileSync(victim, 'utf8')).toBe('');
   });
 
-  it('is opened anew when another program has moved it', () => {
+  it('is reopened when another program has moved it', () => {
     const file = join(tempDir(), 'log', 'nodepool.log');
     let reopened = 0;
     const { logger, close } = createLogging({ destination: { file }, onReopen: () => reopened++ });

@@ -15,7 +15,7 @@ it('takes the pools of one name in several launchers for one, with the labels of
   expect(installation.pools()).toEqual([{ provider: 'sky', pool: 'main', labels: new Set(['a', 'b']) }]);
 });
 
-it('sees pools that come and go once it is told', () => {
+it('sees pools that come and go after a change', () => {
   let registered = [poolOf('sky', 'main', 'a')];
   const installation = new Installation(() => registered);
   installation.pools();

@@ -26,7 +26,7 @@ export interface LeadershipOptions {
 }
 
 /**
- * Has one launcher of the installation send its figures. Stands in the election that Nodepool's launchers use, and
+ * Elects one launcher to send the metrics of the installation. Takes part in the election that Nodepool's launchers use, and
  * while elected sends after changes. No timer runs while nothing changes.
  */
 export class Leadership {

@@ -11,7 +11,7 @@ afterEach(() => harness?.close());
 
 type Started = (context: ProviderContext) => void;
 
-/** A launcher with an honest provider `test` and one, `bad`, of which each new provider is told that it has started. */
+/** A launcher with an honest provider `test` and one, `bad`, with a callback for each new provider. */
 async function setUp(started: Started): Promise<{ harness: Harness; launcher: TestLauncher; made: () => number }> {
   let cloud = new TestCloud();
   let made = 0;
@@ -73,7 +73,7 @@ describe('a driver with an error that nothing catches', () => {
     const [error] = launcher.launcher.providerErrors;
     const taken = await harness.take(['small']);
     await harness.giveBack(taken);
-    await harness.until(() => made() === 2 && launcher.launcher.providerErrors.length === 0, 'it is made anew', 5_000);
+    await harness.until(() => made() === 2 && launcher.launcher.providerErrors.length === 0, 'it is made again', 5_000);
     const odd = await harness.take(['odd']);
 
     expect(error).toEqual({ provider: 'bad', error: 'unhandled rejection of driver "bad": forgotten' });
@@ -88,7 +88,7 @@ describe('a driver with an error that nothing catches', () => {
     for (let round = 1; round <= 5; round++) {
       const beganMs = harness.cloud.clock.now();
       for (let i = 0; i < 3; i++) scopes.at(-1)?.fault('uncaught exception', new Error('again'));
-      await harness.until(() => made() === round + 1, 'it is made anew', 120_000);
+      await harness.until(() => made() === round + 1, 'it is made again', 120_000);
       pauses.push(harness.cloud.clock.now() - beganMs);
     }
 
@@ -101,7 +101,7 @@ describe('a driver with an error that nothing catches', () => {
     const scopes: DriverScope[] = [];
     const { harness, made } = await setUp(() => void scopes.push(currentDriverScope() as DriverScope));
     scopes[0]?.fault('uncaught exception', new Error('once'));
-    await harness.until(() => made() === 2, 'it is made anew', 5_000);
+    await harness.until(() => made() === 2, 'it is made again', 5_000);
 
     scopes[0]?.fault('uncaught exception', new Error('the old one again'));
     await harness.pass(120_000);

@@ -32,7 +32,7 @@ export function provePart(part: string, broken: readonly BrokenDriver[]): void {
   });
 }
 
-/** The rules that the driver breaks, in the parts in which it should break any, with what the author is told. */
+/** Rules that the driver breaks, in the parts that it should break, with the messages for its author. */
 async function failuresOf(broken: BrokenDriver): Promise<Map<string, string>> {
   const { make, packageFile: manifest, driverName = 'honest', breaks, also = [] } = broken;
   const parts = new Set([breaks, ...also].map((rule) => rule.slice(0, rule.indexOf(':'))));

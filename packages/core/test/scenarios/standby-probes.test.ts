@@ -66,7 +66,7 @@ describe('a provider that fails', () => {
       ({ state, allocatedTo }) => state === 'building' && allocatedTo !== null && isProbing(allocatedTo),
     );
 
-  it('is probed though nobody asks for a node and none is missing, and works again', async () => {
+  it('is probed without any demand, and works again', async () => {
     const { state, isOpen } = await start(['second']);
     for (let i = 0; i < 3; i++) await harness.fulfilled(await harness.submit(['large']));
     await harness.until(() => freeIn('second') === 1, 'the other provider has made the standby node', 600_000);

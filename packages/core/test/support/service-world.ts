@@ -30,7 +30,7 @@ export class ServiceWorld {
   readonly clock = new VirtualClock();
   readonly zk: ZooKeeper;
   readonly link: MemoryLink;
-  /** Somebody else. */
+  /** Another client. */
   readonly other: ZooKeeper;
   readonly context: Context;
   /** How often the connection has broken. */

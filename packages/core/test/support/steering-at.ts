@@ -9,7 +9,7 @@ export function steeringAt(now: () => number, events = new LauncherEvents()): Pr
   return new ProviderSteering('cloud', { clock, events, logger: silentLogger });
 }
 
-/** A launch that nobody knows of yet. */
+/** A launch that has not been reported yet. */
 export function newLaunch(label: string): Launch {
   return { provider: 'cloud', pool: 'main', label, request: '200-0000000001' as RequestId, need: { instances: 1 } };
 }

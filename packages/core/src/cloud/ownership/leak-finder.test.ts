@@ -108,7 +108,7 @@ describe('where lists lag', () => {
 });
 
 describe('what has been found', () => {
-  it('is told since when, and why it is still there, until it is gone', async () => {
+  it('is reported with its age and the reason, until it is gone', async () => {
     const cloud = look('in-use', ['own', 'late', 'stubborn']);
 
     await cloud.run();
@@ -150,7 +150,7 @@ describe('what is not proven to be ours', () => {
     expect(cloud.finder.aliens).toEqual([shown]);
   });
 
-  it('is told of once when another database has claimed what a record of this one uses', async () => {
+  it('is logged once when another database has claimed what a record of this one uses', async () => {
     const cloud = look('in-use', ['own'], tagsOf({ [DATABASE_ID_TAG]: OTHER_DATABASE }));
 
     for (let i = 0; i < 3; i++) await cloud.run();

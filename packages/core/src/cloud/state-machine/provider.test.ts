@@ -397,7 +397,7 @@ describe('the deletion of a node', () => {
 });
 
 describe('the end of a provider', () => {
-  it('waits for what is under way, and then stops the adapter', async () => {
+  it('waits for running work, and then stops the adapter', async () => {
     let stoppedMs: number | undefined;
     const { bench, clock, provider } = await setUp({
       cloud: { createMs: 5_000 },
@@ -431,7 +431,7 @@ describe('a cloud that does not show its instances', () => {
     });
     const before = provider.quota.estimatedNodepoolQuota();
     isDown = true;
-    provider.quota.invalidateQuotaCache(); // somebody has to look, for it to be noticed
+    provider.quota.invalidateQuotaCache(); // noticed at the next look
     await clock.advance(400_000);
 
     const blind = provider.quota.estimatedNodepoolQuota();

@@ -168,7 +168,7 @@ class Hung extends Task<{ signals: AbortSignal[] }, void> {
 }
 
 describe('a task that hangs', () => {
-  it('fails after five minutes, is told so, and the next one runs', async () => {
+  it('fails after five minutes, is aborted, and the next one runs', async () => {
     const tasks = manager();
     const signals: AbortSignal[] = [];
     const hung = tasks.submitTask(new Hung({ signals }));

@@ -197,7 +197,7 @@ describe('a package that has no key "nodepool"', () => {
     ['nodepool-driver-x', 'node_modules/nodepool-driver-x'],
     ['x', 'node_modules/@acme/nodepool-driver-x'],
     ['@acme/cloud', 'node_modules/@acme/cloud'],
-  ])('as driver %s in %s is told from one that is not installed', async (name, folder) => {
+  ])('as driver %s in %s is distinguished from one that is not installed', async (name, folder) => {
     const message = await failure(name, { [`${folder}/package.json`]: manifest });
 
     expect(message).toContain(`the package in <dir>/${folder} has no \`nodepool.driver\` in its package.json`);

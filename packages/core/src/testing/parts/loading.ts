@@ -47,7 +47,7 @@ const always: readonly PartTest[] = [
     },
   },
   {
-    name: 'drops global state whenever it is told to',
+    name: 'drops global state at each reset',
     run: async ({ harness }) => {
       await harness.during(Promise.resolve(harness.driver.reset?.()), 'reset ends', 60_000);
       await harness.during(Promise.resolve(harness.driver.reset?.()), 'reset ends again', 60_000);

@@ -109,7 +109,7 @@ const whileLaunching: readonly PartTest[] = [
     },
   },
   {
-    name: 'finishes what is under way when it is stopped in peace',
+    name: 'finishes running work when it is stopped',
     applies: launches,
     run: async ({ harness }) => {
       const launcher = await harness.startLauncher();

@@ -30,7 +30,7 @@ export const LOADING: readonly BrokenDriver[] = [
   },
   {
     flaw: 'cannot be reset twice',
-    breaks: 'loading: drops global state whenever it is told to',
+    breaks: 'loading: drops global state at each reset',
     make: (current) => {
       const driver = honestDriver(current);
       let isFresh = false;

@@ -42,7 +42,7 @@ export const QUOTA: readonly BrokenDriver[] = [
     also: [
       'quota: reads its limits again when they proved wrong',
       'quota: calls no label unusable that it can make',
-      'shutdown: finishes what is under way when it is stopped in peace',
+      'shutdown: finishes running work when it is stopped',
       'quota: knows the limits of the cloud',
     ],
     make: providerWith((provider, cloud) => {

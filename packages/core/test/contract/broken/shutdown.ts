@@ -10,7 +10,7 @@ export const SHUTDOWN: readonly BrokenDriver[] = [
     also: [
       'shutdown: gives up its start when that is aborted',
       'shutdown: ends a launch soon after it is aborted',
-      'shutdown: finishes what is under way when it is stopped in peace',
+      'shutdown: finishes running work when it is stopped',
     ],
     make: differing({
       adapter: (_honest, cloud, { clock }) => ({
