@@ -8,7 +8,7 @@ let directory: string;
 let manager: ServiceManager;
 let errors: Error[];
 
-/** A program of that name that writes down what it is told. */
+/** A program of that name that records its arguments. */
 beforeEach(async () => {
   errors = [];
   directory = await mkdtemp(join(tmpdir(), 'nodepool-notify-'));

@@ -14,7 +14,7 @@ async function run(code: string, stdout: number | 'pipe') {
   const child = spawn(process.execPath, ['--input-type=module', '-e', `${imports} ${code}`], {
     stdio: ['pipe', stdout, 'pipe'],
   });
-  child.stdout?.destroy(); // nobody reads it
+  child.stdout?.destroy(); // no reader
   child.stdin?.end();
   const [stderr] = await Promise.all([text(child.stderr as Readable), once(child, 'exit')]);
   return { status: child.exitCode, stderr };

@@ -176,17 +176,16 @@ export class World {
           return read('failingDeletions');
         },
         explain: (subject) => ('requestId' in subject ? this.explanations.get(subject.requestId) : undefined),
-        onImageChange: (listener) => {
-          this.#imageListeners.add(listener);
-          return () => this.#imageListeners.delete(listener);
-        },
-        onControlsChange: (listener) => {
-          this.#controlListeners.add(listener);
-          return () => this.#controlListeners.delete(listener);
-        },
+        onImageChange: (listener) => subscribe(this.#imageListeners, listener),
+        onControlsChange: (listener) => subscribe(this.#controlListeners, listener),
       },
     };
   }
+}
+
+function subscribe<T>(listeners: Set<T>, listener: T): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
 }
 
 /** Calls an operation by its id, as the API does after checking the call against the schemas. */
