@@ -170,8 +170,8 @@ describe('docs/state-machines.md', () => {
   });
 });
 
-describe('docs/writing-a-driver.md', () => {
-  const page = read('docs/writing-a-driver.md');
+describe('docs/driver-reference.md', () => {
+  const page = read('docs/driver-reference.md');
   const types = read('packages/core/src/contract/driver.ts');
 
   /** Members of an interface of the driver contract. */

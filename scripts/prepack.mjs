@@ -15,15 +15,18 @@ function build(dir) {
   runOrExit(process.execPath, [bin('typescript/bin/tsc'), '-b', dir]);
 }
 
-/** The guide for authors of drivers, with its links as addresses. */
+/** The guide and the reference for authors of drivers, with links to other pages as addresses. */
 function copyGuide() {
-  const guide = readFileSync(`${root}docs/writing-a-driver.md`, 'utf8');
   const base = `${webAddress()}/blob/main/docs/`;
+  const otherPage = /\]\((?!https?:|#|writing-a-driver\.md|driver-reference\.md)([^)]+)\)/g;
   mkdirSync('docs', { recursive: true });
-  writeFileSync(
-    'docs/writing-a-driver.md',
-    guide.replace(/\]\((?!https?:|#)([^)]+)\)/g, (_link, path) => `](${new URL(path, base).href})`),
-  );
+  for (const page of ['docs/writing-a-driver.md', 'docs/driver-reference.md']) {
+    const text = readFileSync(`${root}${page}`, 'utf8');
+    writeFileSync(
+      page,
+      text.replace(otherPage, (_link, path) => `](${new URL(path, base).href})`),
+    );
+  }
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

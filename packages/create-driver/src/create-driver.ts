@@ -11,7 +11,7 @@ const LEFT_OUT: ReadonlySet<string> = new Set(['node_modules', 'build', 'dist', 
 /** The name that configurations use: also the end of the package's name. */
 const NAME = /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/;
 
-/** What somebody asks for who wants a driver. */
+/** Options of a new driver. */
 export interface NewDriver {
   /** Folder to make, relative to the working directory or absolute. It may exist when it is empty. */
   readonly folder: string;

@@ -54,7 +54,7 @@ it('renews a token before it expires', async () => {
   expect(renewed).not.toBe(first);
 });
 
-it('reads the file anew when its token is not taken', async () => {
+it('reads the file again when its token is refused', async () => {
   const path = await file(tokens.serviceAccount);
   const credentials = createCredentials(path, systemClock);
   await credentials.headers();

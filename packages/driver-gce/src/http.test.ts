@@ -171,7 +171,7 @@ it('gives up on a call that is not answered, and on one that is not wanted any m
 });
 
 describe('a proxy of the environment', () => {
-  /** A proxy that only tunnels to where it is told. */
+  /** A proxy that only tunnels to the given address. */
   async function startProxy(to?: string) {
     const asked: string[] = [];
     const server = createServer();

@@ -4,7 +4,7 @@ import { Stock } from './stock.js';
 
 const place = { zone: 'us-central1-a', machineType: 'n2-standard-8', spot: false };
 
-it('lets one launch try again when the pause is over, and doubles the pause when it is told the same', async () => {
+it('lets one launch probe after the pause, and doubles the pause if the placement is still exhausted', async () => {
   const clock = new VirtualClock();
   const stock = new Stock(clock);
   stock.exhausted(place);

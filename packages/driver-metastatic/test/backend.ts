@@ -16,7 +16,7 @@ export interface Backend {
   readonly clock: Clock;
   /** @param random - makes the way to the server slow and unreliable */
   session(random?: () => number): Promise<ZooKeeper>;
-  /** Breaks every connection in the middle of what is under way. Sessions live on. */
+  /** Breaks every connection during its operations. Sessions survive. */
   breakConnections(): Promise<void>;
   /** Ends a session as the death of its process does. */
   kill(zk: ZooKeeper): Promise<void>;

@@ -26,7 +26,7 @@ import {
 
 const WAIT_MS = 50_000;
 
-/** Somebody who uses nodes as Zuul does. */
+/** A client that uses nodes as Zuul does. */
 export class TestClient {
   readonly zk: ZooKeeper;
   readonly nodes: NodeCache;

@@ -98,7 +98,7 @@ describe('failures of a launch', () => {
     expect(node.az).toBe('north');
   });
 
-  it('a flavor, image or network that is gone has everything read anew, and the order made once more', async () => {
+  it('reads everything again after a flavor, image or network disappeared, and repeats the order once', async () => {
     await setUp();
     await world.launchReady();
     const [image] = [...world.cloud.state.images.values()];

@@ -69,7 +69,7 @@ describe('an upload', () => {
     expect(cloud.count('PUT', /image/)).toBe(1);
   });
 
-  it('marks an image that was there already as its own, before it is told of', async () => {
+  it('marks an existing image as its own, before it reports it', async () => {
     await images.upload(upload, NEVER);
     const told: unknown[] = [];
     const onCreated = () => {

@@ -19,6 +19,6 @@ export function tagsIn(description: string): Readonly<Record<string, string>> {
       Object.entries(mark).filter((one): one is [string, string] => typeof one[1] === 'string'),
     );
   } catch {
-    return {}; // somebody else's text that begins alike
+    return {}; // text of another program with the same beginning
   }
 }

@@ -130,7 +130,7 @@ export const schema: JsonSchema = {
     ),
     'clean-floating-ips': key(
       flag,
-      'Whether every floating IP that is attached to nothing is deleted, whoever made it',
+      'Whether every unattached floating IP of the project is deleted, of any owner',
       false,
     ),
     'port-cleanup-interval': key(

@@ -138,7 +138,7 @@ export class OpenStack {
     await setQuota(this.site, Object.keys(wanted).length > 0 ? wanted : all);
   }
 
-  /** Lets tokens live so long from now on; Keystone starts anew for it. */
+  /** Changes the lifetime of tokens; restarts Keystone. */
   async setTokenSeconds(seconds: number): Promise<void> {
     const file = 'etc/keystone/keystone.conf';
     await writeFile(at(this.site, file), configFiles({ ...this.site, tokenSeconds: seconds })[file] ?? '');

@@ -327,7 +327,7 @@ export interface ProviderNotifications {
   successorOf?(node: NodeRecord): NodeRecord | undefined;
 }
 
-/** The driver's part in serving one request. Core does the rest; see docs/writing-a-driver.md. */
+/** The driver's part in serving one request. Core does the rest; see docs/driver-reference.md. */
 export interface NodeRequestHandler extends NodeRequestHandlerNotifications {
   /** Images for all requested labels exist. */
   imagesAvailable(): boolean;

@@ -36,7 +36,7 @@ cloud-images:
   - name: debian
 `;
 
-it('has its cloud below the state directory of the launcher, unless it is told of another', async () => {
+it('has its cloud below the state directory of the launcher, unless another directory is configured', async () => {
   const { cloudDir: usual } = await loadFake(`cloud: east\n${pools}`);
   const { cloudDir: moved } = await loadFake(`cloud: east\n${pools}`, '/srv/np');
   const { cloudDir: own } = await loadFake(`cloud: east\ncloud-settings: {state-dir: /srv/c}\n${pools}`, '/srv/np');

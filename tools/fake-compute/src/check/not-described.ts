@@ -1,4 +1,4 @@
-// What stands in prose only, and applies to all methods.
+// Rules for all methods that Google documents only in prose.
 import type { JsonObject } from '@nodepool/zk-protocol';
 
 /** https://cloud.google.com/apis/docs/system-parameters */

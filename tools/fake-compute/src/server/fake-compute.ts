@@ -70,7 +70,7 @@ export class FakeCompute {
     return fake;
   }
 
-  /** Base of the API, as a driver is told it. */
+  /** Base URL of the API. */
   get endpoint(): string {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/compute/v1`;
   }

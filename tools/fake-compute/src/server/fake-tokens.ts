@@ -104,7 +104,7 @@ export class FakeTokens {
     >;
     if (aud !== `http://${this.host}/token`) return `it is made out to ${String(aud)}`;
     if (scope !== SCOPE) return `scope ${String(scope)}`;
-    if (typeof iss !== 'string' || !iss.includes('@')) return 'nobody says it';
+    if (typeof iss !== 'string' || !iss.includes('@')) return 'the assertion has no issuer';
     return Number(exp) - Number(iat) <= 3_600 ? undefined : 'it lives for more than an hour';
   }
 

@@ -1,4 +1,4 @@
-// What an insert has to keep to, where it stands in prose only; each rule with its source.
+// Rules for inserts that Google documents only in prose, each with its source.
 import type { JsonObject } from '@nodepool/zk-protocol';
 import { invalid } from './api-error.js';
 

@@ -26,7 +26,7 @@ export interface FakeComputeOptions {
   readonly deleteMs?: number | undefined;
   /** Of each call. Default 0. */
   readonly callMs?: number | undefined;
-  /** How long `wait` waits at the most. Default 120,000, as documented; the service may also answer at once. */
+  /** Time limit of `wait`, ms. Default 120,000, as documented; the service may also answer at once. */
   readonly waitMs?: number | undefined;
   /** Most entries in one answer of a list. Default 500, as documented. */
   readonly pageSize?: number | undefined;
