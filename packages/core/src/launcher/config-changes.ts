@@ -2,7 +2,7 @@ import { asError } from '../async/as-error.js';
 import type { Config } from '../contract/config.js';
 import { DriverError } from '../contract/errors.js';
 import type { MetricsAttachment } from '../metrics/types.js';
-import type { LauncherEventMap } from './events.js';
+import type { LauncherEventMap } from './state/events.js';
 import type { AgeLimits } from './nodes/age-limits.js';
 import type { Reaper } from './nodes/reaper.js';
 import type { Standby } from './nodes/standby.js';

@@ -15,7 +15,7 @@ import type { AlienResource, HostStatus, LeakedResource } from '../contract/driv
 import type { PoolLoad } from '../contract/pool-load.js';
 import { nodeNote } from '../canary/notes.js';
 import { drain } from './drain.js';
-import type { LauncherEvents, PoolChange } from './events.js';
+import type { LauncherEvents, PoolChange } from './state/events.js';
 import type { SteeringReport } from './health/provider-steering.js';
 import { checkModelApi } from './model-api.js';
 import { deleteDrainedNodes, followDrainOrders } from './nodes/drained-nodes.js';

@@ -11,7 +11,7 @@ import {
 import { LOGGER_NAMES } from '../contract/logger-names.js';
 import { ConfigChanges, type ConfiguredParts } from './config-changes.js';
 import type { DrainedParts } from './drain.js';
-import { LauncherEvents } from './events.js';
+import { LauncherEvents } from './state/events.js';
 import { LauncherConditions, type ObservedParts } from './find-conditions.js';
 import { SteeringSet } from './health/steering-set.js';
 import { Ledger } from './ledger/ledger.js';

@@ -9,7 +9,7 @@ import {
   type RequestId,
 } from '@nodepool/zk-protocol';
 import type { QuotaSupport } from '../../src/contract/driver.js';
-import type { Launch } from '../../src/launcher/events.js';
+import type { Launch } from '../../src/launcher/state/events.js';
 import { launchingDrivers, LauncherRooms } from './launcher-rooms.js';
 import { configOf } from './serving-config.js';
 import { poolConfig } from './pool-config.js';

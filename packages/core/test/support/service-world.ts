@@ -14,7 +14,7 @@ import {
 } from '@nodepool/zk-protocol';
 import { connectInMemory, MemoryServer, type LinkConditions, type MemoryLink } from '@nodepool/zk-protocol/memory';
 import type { Context } from '../../src/launcher/state/context.js';
-import { LauncherEvents } from '../../src/launcher/events.js';
+import { LauncherEvents } from '../../src/launcher/state/events.js';
 import { ControlMirror } from '../../src/launcher/state/controls.js';
 import { LifeCycle } from '../../src/launcher/state/life-cycle.js';
 import { rackConfig } from './rack-world.js';

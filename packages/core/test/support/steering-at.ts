@@ -1,6 +1,6 @@
 import type { RequestId } from '@nodepool/zk-protocol';
 import { silentLogger } from '../../src/contract/logger.js';
-import { LauncherEvents, type Launch } from '../../src/launcher/events.js';
+import { LauncherEvents, type Launch } from '../../src/launcher/state/events.js';
 import { ProviderSteering } from '../../src/launcher/health/provider-steering.js';
 
 /** The steering of a provider whose launches are never late: no timer of it ends. */

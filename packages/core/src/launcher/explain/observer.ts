@@ -30,7 +30,7 @@ import {
   type PoolExplanation,
   type RequestExplanation,
 } from '../plan/explanation.js';
-import { LauncherEvents } from '../events.js';
+import { LauncherEvents } from '../state/events.js';
 import type { PoolView } from '../plan/types.js';
 import { ObservedPool } from './observed-pool.js';
 import { Ledger } from '../ledger/ledger.js';

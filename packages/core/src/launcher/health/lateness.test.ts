@@ -5,7 +5,7 @@ import { DEFAULT_HEALTH_LIMITS } from './health.js';
 import { ProviderSteering } from './provider-steering.js';
 import { begin as beginLaunch } from '../../../test/support/steering-at.js';
 import { silentLogger } from '../../contract/logger.js';
-import { LauncherEvents } from '../events.js';
+import { LauncherEvents } from '../state/events.js';
 
 const { failuresToOpen, firstPauseMs, longestPauseMs } = DEFAULT_HEALTH_LIMITS;
 const USUAL_MS = 40_000;

@@ -1,5 +1,5 @@
 import type { CancelTimer, Clock } from '@nodepool/zk-protocol';
-import type { Launch } from '../events.js';
+import type { Launch } from '../state/events.js';
 import { Health, type HealthLimits, type HealthReport } from './health.js';
 import type { Ramp } from './ramp.js';
 

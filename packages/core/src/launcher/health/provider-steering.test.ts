@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { CapacityError, ProviderUnavailableError, QuotaError, TimeoutError } from '../../contract/errors.js';
 import { begin, fail, steeringAt } from '../../../test/support/steering-at.js';
-import { LauncherEvents } from '../events.js';
+import { LauncherEvents } from '../state/events.js';
 import { DEFAULT_HEALTH_LIMITS } from './health.js';
 
 const { failuresToOpen, firstPauseMs } = DEFAULT_HEALTH_LIMITS;

@@ -1,5 +1,5 @@
 import type { CancelTimer } from '@nodepool/zk-protocol';
-import type { Launch, LauncherEventMap } from '../events.js';
+import type { Launch, LauncherEventMap } from '../state/events.js';
 import type { Context } from '../state/context.js';
 import { logHealth } from './health-log.js';
 import { DEFAULT_HEALTH_LIMITS, Health, type HealthLimits, type HealthReport } from './health.js';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { newLaunch } from '../../../test/support/steering-at.js';
-import type { Launch } from '../events.js';
+import type { Launch } from '../state/events.js';
 import { Ramp, RAMP } from './ramp.js';
 import '../../../test/support/same-examples.js';
 

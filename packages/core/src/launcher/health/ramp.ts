@@ -1,5 +1,5 @@
 import type { Clock } from '@nodepool/zk-protocol';
-import type { Launch } from '../events.js';
+import type { Launch } from '../state/events.js';
 import { BootTimes } from './boot-times.js';
 
 /** The limit on concurrent launches, as data. */

@@ -4,7 +4,7 @@ import { newLaunch } from '../../../test/support/steering-at.js';
 import { CapacityError, ProviderUnavailableError } from '../../contract/errors.js';
 import { silentLogger, type LogFields } from '../../contract/logger.js';
 import { VirtualClock } from '../../testing/virtual-clock.js';
-import { LauncherEvents, type Launch } from '../events.js';
+import { LauncherEvents, type Launch } from '../state/events.js';
 import { DEFAULT_HEALTH_LIMITS } from './health.js';
 import { SteeringSet } from './steering-set.js';
 

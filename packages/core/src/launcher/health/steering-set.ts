@@ -1,5 +1,5 @@
 import type { Config } from '../../contract/config.js';
-import type { Launch } from '../events.js';
+import type { Launch } from '../state/events.js';
 import type { Context } from '../state/context.js';
 import { ProviderSteering, type SteeringReport } from './provider-steering.js';
 

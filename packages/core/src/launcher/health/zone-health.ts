@@ -1,4 +1,4 @@
-import type { Launch } from '../events.js';
+import type { Launch } from '../state/events.js';
 import { Health, type HealthLimits, type HealthReport } from './health.js';
 
 /** The health of a zone for one label. */

@@ -1,6 +1,6 @@
 import type { NodeId, NodeRecord, NodeState, RequestId, RequestRecord, Resources } from '@nodepool/zk-protocol';
 import { accumulate, storedPart, unstoredPart } from '../../contract/resources.js';
-import type { Launch } from '../events.js';
+import type { Launch } from '../state/events.js';
 import type { ProviderRunner } from '../providers/provider-runner.js';
 import type { ProviderSet } from '../providers/provider-set.js';
 import type { Context } from '../state/context.js';

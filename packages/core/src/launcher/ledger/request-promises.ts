@@ -1,6 +1,6 @@
 import type { NodeId, NodeRecord, Resources } from '@nodepool/zk-protocol';
 import { storedPart } from '../../contract/resources.js';
-import type { Launch } from '../events.js';
+import type { Launch } from '../state/events.js';
 import type { Totals } from './totals.js';
 
 /** A node promised to an accepted request. */

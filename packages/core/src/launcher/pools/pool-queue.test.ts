@@ -4,7 +4,7 @@ import { LostRequests } from '../requests/lost-requests.js';
 import { LauncherRooms } from '../../../test/support/launcher-rooms.js';
 import { configOf, servingDrivers } from '../../../test/support/serving-config.js';
 import { poolConfig } from '../../../test/support/pool-config.js';
-import type { Launch } from '../events.js';
+import type { Launch } from '../state/events.js';
 import { SLOW_POOL_PAUSE_MS } from '../health/first-pool.js';
 import { RAMP } from '../health/ramp.js';
 

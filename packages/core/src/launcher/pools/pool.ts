@@ -3,7 +3,7 @@ import type { Logger } from '../../contract/logger.js';
 import { LOGGER_NAMES } from '../../contract/logger-names.js';
 import type { PoolConfig } from '../../contract/provider-config.js';
 import type { PoolExplanation } from '../plan/explanation.js';
-import type { Launch, PoolChange } from '../events.js';
+import type { Launch, PoolChange } from '../state/events.js';
 import type { ProviderRunner } from '../providers/provider-runner.js';
 import type { Context } from '../state/context.js';
 import { explainPool } from '../view/explain-pool.js';

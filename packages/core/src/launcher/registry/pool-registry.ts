@@ -11,7 +11,7 @@ import {
 } from '@nodepool/zk-protocol';
 import type { Config } from '../../contract/config.js';
 import type { PoolConfig, ProviderConfig } from '../../contract/provider-config.js';
-import type { PoolChange } from '../events.js';
+import type { PoolChange } from '../state/events.js';
 import { coversAll } from '../plan/rules.js';
 import type { Context } from '../state/context.js';
 import { poolKey } from '../state/pool-key.js';

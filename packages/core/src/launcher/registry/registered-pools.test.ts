@@ -14,7 +14,7 @@ import {
 } from '@nodepool/zk-protocol';
 import { describe, expect, it } from 'vitest';
 import { ServiceWorld } from '../../../test/support/service-world.js';
-import { LauncherEvents, type PoolChange } from '../events.js';
+import { LauncherEvents, type PoolChange } from '../state/events.js';
 import { FIRST_POOL_PAUSE_MS } from '../health/first-pool.js';
 import { RegisteredPools } from './registered-pools.js';
 

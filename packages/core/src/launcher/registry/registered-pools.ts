@@ -6,7 +6,7 @@ import {
   type PoolComponentRecord,
   type RecordCache,
 } from '@nodepool/zk-protocol';
-import type { LauncherEvents } from '../events.js';
+import type { LauncherEvents } from '../state/events.js';
 import { firstPoolFor } from '../health/first-pool.js';
 import { poolKey } from '../state/pool-key.js';
 

@@ -3,7 +3,7 @@ import { asError } from '../../async/as-error.js';
 import type { LaunchOrder, LaunchResult } from '../../contract/driver.js';
 import { LockLostError } from '../../contract/errors.js';
 import { storedPart } from '../../contract/resources.js';
-import type { Launch } from '../events.js';
+import type { Launch } from '../state/events.js';
 import { failureKindOf } from '../health/failure.js';
 import { findSuccessor, isProbe } from '../plan/health-rules.js';
 import { storeNode } from '../state/store-node.js';

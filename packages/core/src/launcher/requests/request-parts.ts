@@ -1,6 +1,6 @@
 import type { NodeId, NodeRecord } from '@nodepool/zk-protocol';
 import type { Assignment } from '../plan/types.js';
-import type { Launch } from '../events.js';
+import type { Launch } from '../state/events.js';
 import type { HeldNode } from './release.js';
 
 /** One label of a request, with the node that serves it. */

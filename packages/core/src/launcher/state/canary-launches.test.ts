@@ -26,7 +26,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { QuotaError } from '../../contract/errors.js';
 import { silentLogger } from '../../contract/logger.js';
 import { canaryOf, newCanary, withCanary } from '../../canary/canary.js';
-import { LauncherEvents } from '../events.js';
+import { LauncherEvents } from './events.js';
 import { ImageMirror } from './image-mirror.js';
 
 const OLD = 'a'.repeat(32);

@@ -3,7 +3,7 @@ import type { Logger } from '../../contract/logger.js';
 import type { LauncherMetrics } from '../../metrics/types.js';
 import type { Config } from '../../contract/config.js';
 import type { ControlMirror } from './controls.js';
-import type { LauncherEvents } from '../events.js';
+import type { LauncherEvents } from './events.js';
 import type { LifeCycle } from './life-cycle.js';
 import type { Mirror } from './mirror.js';
 

@@ -1,5 +1,5 @@
 import { isInForce, type CancelTimer, type Clock, type ControlCache, type ControlRecord } from '@nodepool/zk-protocol';
-import type { LauncherEvents } from '../events.js';
+import type { LauncherEvents } from './events.js';
 
 /** The longest time a timer can wait; an order that ends later is checked again then. */
 const LONGEST_WAIT_MS = 2 ** 30;

@@ -2,7 +2,7 @@ import { encodeUpload, IMAGES_ROOT, newUpload, systemClock, uploadsPath } from '
 import { connectInMemory, MemoryServer } from '@nodepool/zk-protocol/memory';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { silentLogger } from '../../contract/logger.js';
-import { LauncherEvents } from '../events.js';
+import { LauncherEvents } from './events.js';
 import { ImageMirror } from './image-mirror.js';
 
 const { zk } = connectInMemory(new MemoryServer(systemClock));

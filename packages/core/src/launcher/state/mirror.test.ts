@@ -11,7 +11,7 @@ import { connectInMemory, MemoryServer } from '@nodepool/zk-protocol/memory';
 import { expect, it } from 'vitest';
 import { silentLogger } from '../../contract/logger.js';
 import { VirtualClock } from '../../testing/virtual-clock.js';
-import { LauncherEvents } from '../events.js';
+import { LauncherEvents } from './events.js';
 import { Mirror } from './mirror.js';
 
 /** A mirror that shows one free node. */

@@ -8,7 +8,7 @@ import type {
   RequestId,
   RequestRecord,
 } from '@nodepool/zk-protocol';
-import type { LauncherEvents } from '../events.js';
+import type { LauncherEvents } from './events.js';
 import { FreeNodes } from './free-nodes.js';
 import { poolKey } from './pool-key.js';
 

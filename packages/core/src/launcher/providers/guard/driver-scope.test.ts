@@ -3,7 +3,7 @@ import { idleProvider } from '../../../../test/support/idle-provider.js';
 import { memoryLogging } from '../../../../test/support/memory-logging.js';
 import { rackProvider } from '../../../../test/support/rack-world.js';
 import { VirtualClock } from '../../../testing/virtual-clock.js';
-import { LauncherEvents } from '../../events.js';
+import { LauncherEvents } from '../../state/events.js';
 import { currentDriverScope, DriverScope, outOfDriverScope } from './driver-scope.js';
 
 function setUp() {

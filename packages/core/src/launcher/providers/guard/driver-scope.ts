@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Clock } from '@nodepool/zk-protocol';
 import type { Provider } from '../../../contract/driver.js';
 import type { Logger } from '../../../contract/logger.js';
-import type { FaultKind, LauncherEvents } from '../../events.js';
+import type { FaultKind, LauncherEvents } from '../../state/events.js';
 
 /** Each method's contract violations are logged once in this time, as a driver may be called many times a second. */
 const LOG_INTERVAL_MS = 60_000;

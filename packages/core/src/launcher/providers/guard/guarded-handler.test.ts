@@ -7,7 +7,7 @@ import type { LaunchOrder } from '../../../contract/driver.js';
 import type { PoolLabelConfig } from '../../../contract/provider-config.js';
 import { silentLogger } from '../../../contract/logger.js';
 import { VirtualClock } from '../../../testing/virtual-clock.js';
-import { LauncherEvents } from '../../events.js';
+import { LauncherEvents } from '../../state/events.js';
 import { DriverScope } from './driver-scope.js';
 import { guardHandler } from './guarded-handler.js';
 

@@ -13,7 +13,7 @@ import type {
 } from '../../../contract/driver.js';
 import type { PoolConfig, ProviderConfig } from '../../../contract/provider-config.js';
 import type { Logger } from '../../../contract/logger.js';
-import type { LauncherEvents } from '../../events.js';
+import type { LauncherEvents } from '../../state/events.js';
 import { DriverScope } from './driver-scope.js';
 import { failingHandler, guardHandler } from './guarded-handler.js';
 import { guardQuota } from './guarded-quota.js';

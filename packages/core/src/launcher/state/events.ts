@@ -7,8 +7,8 @@ import type {
   RequestRecord,
   Resources,
 } from '@nodepool/zk-protocol';
-import type { Provider } from '../contract/driver.js';
-import type { EndedWork } from '../contract/request-outcome.js';
+import type { Provider } from '../../contract/driver.js';
+import type { EndedWork } from '../../contract/request-outcome.js';
 
 /** The pool that decides; the same object in all its events. */
 export interface DecidingPool {
