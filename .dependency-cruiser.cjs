@@ -23,7 +23,7 @@ module.exports = {
     ...dependencyRules(TESTS),
     {
       name: 'no-cycles',
-      comment: 'Not of types either: a type that two files need stands in a third.',
+      comment: 'Not of types either: put a type that two files need into a third.',
       severity: 'error',
       from: {},
       to: { circular: true },

@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config';
 
 /**
- * How long a test or a hook may take at the most, ms. They compute and start programs, on machines that do other things as
+ * How long a test or a hook may take, ms. They compute and start programs, on machines that do other things as
  * well: what takes so long hangs.
  */
 const LIMITS = { testTimeout: 120_000, hookTimeout: 120_000, expect: { poll: { timeout: 50_000 } } };

@@ -24,7 +24,7 @@ describe('metrics', () => {
 
   it('that grafana/nodepool-graphite.json reads are sent to statsd', () => {
     const targets = read('grafana/nodepool-graphite.json').match(/stats\.\w+\.(nodepool[\w.*-]+)/g) ?? [];
-    const sent = [...metrics.matchAll(/^\| `(nodepool\.[^`]+)`/gm)].map(
+    const sent = [...metrics.matchAll(/^- `(nodepool\.[^`]+)`/gm)].map(
       ([, name = '']) => new RegExp(`^${name.replaceAll('.', '\\.').replace(/<\w+>/g, '[^.]+')}(\\.mean|\\.count)?$`),
     );
     const names = targets.map((target) => target.replace(/^stats\.\w+\./, '').replace('error.*', 'error'));

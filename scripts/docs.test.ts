@@ -53,10 +53,10 @@ describe('docs/architecture.md', () => {
   });
 });
 
-describe('the table of rooms in docs/architecture.md', () => {
+describe('the list of rooms in docs/architecture.md', () => {
   const page = read('docs/architecture.md');
-  const table = page.slice(page.indexOf('| Rooms, lowest first'), page.indexOf('## One loop'));
-  const rowOf = (name: string) => table.split('\n').find((line) => line.startsWith(`| \`${name}\` `)) ?? '';
+  const items = page.split(/\n(?=- |\n)/).map((item) => item.replaceAll(/\s+/g, ' ').trim());
+  const rowOf = (name: string) => items.find((item) => item.startsWith(`- \`${name}\`: `)) ?? '';
   const { ROOMS } = createRequire(import.meta.url)('./rooms.cjs') as { ROOMS: Record<string, Record<string, unknown>> };
   // tools are not drawn
   const drawn = Object.entries(ROOMS).filter(([folder]) => !folder.startsWith('tools/'));
@@ -195,7 +195,7 @@ describe('docs/driver-reference.md', () => {
     const names = parts.map((file) => /^ {2}name: '(.*)',$/m.exec(read(file))?.[1] ?? file);
     const [, kinds = ''] = /CloudFailureKind =([^;]*);/.exec(read('packages/core/src/testing/harness/types.ts')) ?? [];
 
-    expect(names.filter((name) => !page.includes(`| ${name.padEnd(16)} |`))).toEqual([]);
+    expect(names.filter((name) => !page.includes(`\n- ${name}: `))).toEqual([]);
     expect(
       [...kinds.matchAll(/'([a-z-]+)'/g)].map(([, kind = '']) => kind).filter((kind) => !page.includes(kind)),
     ).toEqual([]);

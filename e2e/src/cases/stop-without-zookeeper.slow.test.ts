@@ -94,5 +94,5 @@ it('TERM ends a launcher in the middle of a launch whose ZooKeeper goes away whi
 
   expect(await stopping).toBeLessThan(DRAIN_SECONDS * 1_000 + SLACK_MS);
   expect(launcher.exitCode).toBe(0);
-  expect(launcher.log).toMatch(/Not everything could be finished in time.*requests under way/);
+  expect(launcher.log).toMatch(/Not everything could be finished in time.*requests in progress/);
 });

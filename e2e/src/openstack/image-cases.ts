@@ -37,7 +37,7 @@ export function imageCases(get: () => OpenStackHarness): void {
         return id;
       };
       const tags = { nodepool_provider_name: 'real', nodepool_build_id: '0123', nodepool_upload_id: '0000000001' };
-      const [alien, other] = await Promise.all([make('built-1', tags), make('somebody', {})]);
+      const [alien, other] = await Promise.all([make('built-1', tags), make('another-user', {})]);
       const { providers } = OpenStackHarness.setup({ entry: { diskimages: [{ name: 'built' }] } });
       const config = { labels: [{ name: 'small' }], diskimages: [{ name: 'built' }], providers };
       const text = JSON.stringify(config).replaceAll('"connection-port":"ssh"', '"connection-port":22');

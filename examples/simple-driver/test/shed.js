@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 
-/** Starts a shed with room for so many machines. */
+/** Starts a shed for a number of machines. */
 export async function startShed({ machines = 10 } = {}) {
   const shed = new Shed(machines);
   await shed.listen();

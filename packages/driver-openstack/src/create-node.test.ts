@@ -76,7 +76,7 @@ describe('failures of a launch', () => {
     expect([state, node.az]).toEqual(['ready', 'north']);
   });
 
-  it('a cloud that had no room is asked again by each further attempt, and by none of another launch', async () => {
+  it('a cloud without capacity is asked again by each further attempt, and by none of another launch', async () => {
     await setUp({ entry: { 'launch-retries': 2 } });
     world.cloud.state.fates.push('No valid host was found.', 'No valid host was found.');
     const orders = () => world.cloud.count('POST', /compute\/servers$/);

@@ -11,18 +11,18 @@ describe('pauses', () => {
   it('double with each failure up to the longest, and are forgotten when cleared', () => {
     const { time, backoffs } = setUp();
     const pauses = Array.from({ length: 5 }, () => {
-      backoffs.failed('a', 'no room');
+      backoffs.failed('a', 'disk full');
       return (backoffs.until('a') ?? 0) - time.now;
     });
     expect(pauses).toEqual([10_000, 20_000, 40_000, 60_000, 60_000]);
-    expect(backoffs.get('a')).toMatchObject({ attempts: 5, reason: 'no room' });
+    expect(backoffs.get('a')).toMatchObject({ attempts: 5, reason: 'disk full' });
     backoffs.clear('a');
     expect(backoffs.until('a')).toBeUndefined();
   });
 
   it('for others end when these have ended, without forgetting failures', () => {
     const { backoffs } = setUp();
-    backoffs.failed('a', 'no room');
+    backoffs.failed('a', 'disk full');
     backoffs.hold('a', 'another builder builds it');
     expect(backoffs.until('a')).toBeDefined();
 
@@ -34,7 +34,7 @@ describe('pauses', () => {
 
   it('after a failure last although others have ended', () => {
     const { backoffs } = setUp();
-    backoffs.failed('a', 'no room');
+    backoffs.failed('a', 'disk full');
     backoffs.endHold('a');
     expect(backoffs.until('a')).toBeDefined();
   });

@@ -152,7 +152,7 @@ export class World {
       ...{ zk, config, registry, logger: silentLogger, clock: systemClock, hostname: 'nl01.example.com', version: '1' },
     });
     this.#ends.push(async () => {
-      // Its providers are to have ended before their cloud: one that finds it gone would start another.
+      // Providers end before their cloud: a provider that finds it gone would start another.
       await launcher.drain(30_000);
       await launcher.stop();
     });

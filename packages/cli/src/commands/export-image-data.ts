@@ -9,7 +9,7 @@ import { withImages } from '../images/with-images.js';
 
 /** `nodepool export-image-data`. */
 export const command = defineCommand({
-  positionals: { path: { type: 'string', demandOption: true, describe: 'the file; one that exists is replaced' } },
+  positionals: { path: { type: 'string', demandOption: true, describe: 'the file; an existing file is replaced' } },
   parse: (values) => ({ file: text(values, 'path') ?? '' }),
   run: exportImages,
 });

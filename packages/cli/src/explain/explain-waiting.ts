@@ -9,7 +9,7 @@ const AT_ONCE = 8;
 
 /**
  * What the next requests in line wait for, by id, as far as launchers answer. Never rejects.
- * @param urls - of the launchers' web servers; one that does not answer is asked once
+ * @param urls - of the launchers' web servers; a server that does not answer is asked once
  */
 export async function explainWaiting(
   urls: readonly string[],

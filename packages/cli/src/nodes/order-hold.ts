@@ -45,7 +45,7 @@ export async function orderHold(
   await warnOfOthers(context, zk, node);
 }
 
-/** Launchers of the original Nodepool ignore orders: one that sees the node first deletes it. */
+/** Launchers of the original Nodepool ignore orders: the first of them that sees the node deletes it. */
 async function warnOfOthers(context: CliContext, zk: ZooKeeper, { provider, id }: NodeRecord): Promise<void> {
   const pools = (await fetchComponents({ ...context, zk }, 'pool')).filter(isPoolComponent);
   const own = pools.filter(({ providerName }) => providerName === provider);
@@ -53,7 +53,7 @@ async function warnOfOthers(context: CliContext, zk: ZooKeeper, { provider, id }
   const hosts = [...new Set(others.map(({ hostname }) => hostname))].sort().join(', ');
   if (own.length === 0)
     tell(
-      `nodepool: no registered launcher has the provider ${provider} now; one that has must run when the node is unlocked`,
+      `nodepool: no registered launcher has the provider ${provider} now; such a launcher must run when the node is unlocked`,
     );
   else if (hosts !== '')
     tell(

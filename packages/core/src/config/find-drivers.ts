@@ -23,7 +23,7 @@ export function driverNameOf(entry: JsonObject): string | undefined {
   return 'driver' in entry ? textOf(entry['driver']) : DEFAULT_DRIVER;
 }
 
-/** Loads the drivers that entries name. One that cannot be used is one problem, with the places that name it. */
+/** Loads the drivers that entries name. A driver that cannot be used is one problem, with all positions that name it. */
 export async function findDrivers(
   options: FindDriversOptions,
   entries: readonly JsonObject[],

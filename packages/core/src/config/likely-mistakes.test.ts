@@ -42,7 +42,7 @@ describe('the driver of these tests', () => {
 });
 
 describe('standby nodes', () => {
-  it('of a label that have no room in all its pools', async () => {
+  it('of a label that exceed all its pools', async () => {
     const yaml = `labels: [{name: a, min-ready: 4}, {name: b, min-ready: 3}]
 providers:
 - {name: p, driver: cloud, pools: [{name: m, max-servers: 1, labels: [{name: a}, {name: b}]}]}

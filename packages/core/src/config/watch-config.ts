@@ -8,7 +8,7 @@ import type { Logger } from '../contract/logger.js';
 export interface WatchConfigOptions {
   /** Main and secure file. A file need not exist. */
   files: readonly string[];
-  /** Files that the configuration in force was read from besides. Asked for at each look: one that comes in is no change. */
+  /** Files that the configuration in force was read from besides. Read at each check: an added file is no change. */
   moreFiles?: () => readonly string[];
   clock: Clock;
   /** Called after any of the files changed, not more often than the quiet time allows, never while closed. */

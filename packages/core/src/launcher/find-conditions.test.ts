@@ -218,7 +218,7 @@ it('a node of an instance that failed is looked at in the cloud, not at its imag
 });
 
 describe('a provider', () => {
-  it('is drained while it has nodes, and nobody is told to erase it', async () => {
+  it('is drained while it has nodes, and no condition says to erase it', async () => {
     await world.createNodes([{ state: 'hold' }, { state: 'ready', allocatedTo: '200-1' as never }]);
     const launcher = await world.startLauncher();
 
@@ -233,7 +233,7 @@ describe('a provider', () => {
     expect(others).toEqual([]);
   });
 
-  it('that no launcher has and that has nodes is told with them', async () => {
+  it('that no launcher has is reported with its nodes', async () => {
     await world.createNodes([{ provider: 'gone', state: 'in-use' }]);
     const launcher = await world.startLauncher();
 

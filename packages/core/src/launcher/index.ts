@@ -18,7 +18,14 @@ export type { LimitChange } from './preview/limit-changes.js';
 export { registryAfter } from './preview/registry-after.js';
 export type { Offer } from './preview/servable.js';
 export type { ExplainSubject, LaunchExplanation, PoolExplanation, RequestExplanation } from './plan/explanation.js';
-export type { DecidingPool, DecisionReason, Launch, LauncherEventMap, PlannedWaits, PoolChange } from './state/events.js';
+export type {
+  DecidingPool,
+  DecisionReason,
+  Launch,
+  LauncherEventMap,
+  PlannedWaits,
+  PoolChange,
+} from './state/events.js';
 export { LauncherEvents } from './state/events.js';
 export type { PoolLoad } from '../contract/pool-load.js';
 export type { DrainingStatus } from './providers/draining-providers.js';

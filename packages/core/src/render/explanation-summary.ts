@@ -76,7 +76,7 @@ function openText(
   return `${isHypothetical ? 'would be' : 'is'} left to a pool that has not answered yet`;
 }
 
-/** A provider whose launches fail serves from the nodes that it has; one that is not started serves nothing. */
+/** A provider whose launches fail serves from its existing nodes; a provider that has not started serves nothing. */
 function acceptText(accept: PoolExplanation, isHypothetical: boolean, broken: Condition | undefined): string {
   const name = nameOf(accept);
   if (broken?.type === 'NotStarted') {

@@ -14,7 +14,7 @@ const upload: ImageWork = {
   sent: { bytes: 52_428_800, totalBytes: 104_857_600, bytesPerSecond: 10_485_760, secondsLeft: 5 },
 };
 
-const failed = { ...upload, sent: null, phase: 'waiting', error: 'no room' };
+const failed = { ...upload, sent: null, phase: 'waiting', error: 'disk full' };
 
 describe('work on images', () => {
   it('is a line for people', () => {
@@ -24,8 +24,8 @@ describe('work on images', () => {
     );
     expect(imageWorkToText(expected, NOW)).toMatch(/, phase root, about 50 % by the time the last build took$/);
     expect(imageWorkToText({ ...expected, expectedMs: 10_000 }, NOW)).toMatch(/about 99 %/);
-    expect(imageWorkToText({ ...upload, sent: null, error: 'no room' }, NOW)).toBe(
-      'upload to sky from nb01.example.com failed and is tried again: no room',
+    expect(imageWorkToText({ ...upload, sent: null, error: 'disk full' }, NOW)).toBe(
+      'upload to sky from nb01.example.com failed and is tried again: disk full',
     );
     expect(imageWorkToText({ ...upload, sent: null, phase: 'hook' }, NOW)).toMatch(/, phase hook$/);
     expect(imageWorkToText({ ...build, buildId: '', phase: 'blocked', error: 'no worker is free' }, NOW)).toBe(
@@ -44,7 +44,7 @@ describe('work on images', () => {
       { work: 'build', percent: null },
       { work: 'upload', percent: 50 },
       { work: 'build', percent: 50, expected: 130 },
-      { work: 'upload', percent: null, error: 'no room' },
+      { work: 'upload', percent: null, error: 'disk full' },
     ]);
   });
 

@@ -92,7 +92,7 @@ describe('the driver contract, where the driver cannot see why something fails',
   it('wants requests to be served all the same', async () => {
     const hopeless = { create: { start: translate('NODEPOOL_CAPACITY', () => new ConfigError('hopeless')) } };
 
-    expect(await failuresOf(['errors'], hopeless)).toEqual(['tries again when the cloud has no room']);
+    expect(await failuresOf(['errors'], hopeless)).toEqual(['tries again when the cloud has no capacity']);
   });
 });
 

@@ -57,7 +57,7 @@ export class TestCloud implements ContractCloud {
     await this.#call();
     const failure = this.#creations.shift();
     if (failure === 'quota') throw new QuotaError('the quota is used up');
-    if (failure === 'capacity') throw new CapacityError('there is no room');
+    if (failure === 'capacity') throw new CapacityError('there is no capacity');
     const id = `m-${this.#next++}`;
     const listedMs = this.clock.now() + (failure === 'late-listing' ? LIST_LAG_MS : 0);
     this.machines.set(id, { id, name, tags, az, status: 'making', listedMs });

@@ -24,7 +24,7 @@ describe('what an operator orders', () => {
   let harness: Harness;
   afterEach(() => harness.close());
 
-  /** A launcher with the first provider and others, each with room for so many machines. */
+  /** A launcher with the first provider and others, each with a limit of machines. */
   async function start(providers: (typeof second)[], instances = 2) {
     const cloud = new TestCloud();
     const driver = honestDriver(() => cloud, {
@@ -152,7 +152,7 @@ describe('what an operator orders', () => {
     await harness.until(() => harness.history.nodes.size === 0, 'the free node is deleted', 120_000);
   });
 
-  it('limits a provider to fewer nodes than there is room for, and says so', async () => {
+  it('limits a provider to fewer nodes than it could have, and says so', async () => {
     const launcher = await start([]);
     await give(launcher, { kind: 'provider', name: 'test', mode: 'limit', limit: 1 });
     await inForce(launcher, 1);
@@ -168,7 +168,7 @@ describe('what an operator orders', () => {
     expect(harness.history.nodes.size).toBe(1);
 
     await harness.giveBack(taken);
-    await harness.until(() => stateOf(next) === 'fulfilled', 'there is room again', 120_000);
+    await harness.until(() => stateOf(next) === 'fulfilled', 'there is capacity again', 120_000);
   });
 
   it('limits a label over all providers; other labels do not wait for it, and no request is overtaken', async () => {
@@ -190,7 +190,7 @@ describe('what an operator orders', () => {
     expect(explained?.text).toBe('label "small" is limited to 2 by alice: power works; 1 are there or about to be');
 
     await harness.giveBack(taken);
-    await harness.until(() => stateOf(two) === 'fulfilled', 'there is room for both', 120_000);
+    await harness.until(() => stateOf(two) === 'fulfilled', 'there is capacity for both', 120_000);
     expect([...harness.history.nodes.values()].filter(({ labels }) => labels.includes('small'))).toHaveLength(2);
     expect(stateOf(one)).toBe('requested');
   });

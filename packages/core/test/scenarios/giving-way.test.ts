@@ -12,7 +12,7 @@ import type { TestLauncher } from '../../src/testing/harness/launcher.js';
 import { honestDriver, invalidConfigs, validConfig } from '../contract/honest-driver.js';
 import { TestCloud } from '../contract/test-cloud.js';
 
-/** Room for one request, beside a node that stays in use. */
+/** Capacity for one request, beside a node that stays in use. */
 const QUOTA = 3;
 const PAIR = ['small', 'small'];
 

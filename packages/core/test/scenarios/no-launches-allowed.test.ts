@@ -14,7 +14,7 @@ describe('a provider with max-concurrency 0', () => {
   let harness: Harness;
   afterEach(() => harness.close());
 
-  /** A launcher with the first provider and others, each with room for one machine. */
+  /** A launcher with the first provider and others, each with a limit of one machine. */
   async function start(entry: typeof first & { 'max-concurrency'?: number }, providers: (typeof second)[]) {
     const cloud = new TestCloud();
     const driver = honestDriver(() => cloud, {

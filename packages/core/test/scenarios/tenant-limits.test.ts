@@ -76,7 +76,7 @@ describe('the limit of a tenant', () => {
 
   it('has in it what an accepted request still waits for', async () => {
     const others = await ask(['large', 'large'], 'another');
-    await harness.until(() => stateOf(others) === 'fulfilled', 'pool "one" has room for one more node');
+    await harness.until(() => stateOf(others) === 'fulfilled', 'pool "one" has capacity for one more node');
     const waiting = await ask(['large', 'large']);
     await harness.until(() => countNodes() === 1, 'it has the first of its nodes');
 

@@ -79,7 +79,7 @@ export class FakeCloud {
   #create({ size, tags }: MachineOrder): Answer | undefined {
     const failure = this.#creations.shift();
     if (failure === 'quota' || this.#machines.size >= MAX_MACHINES) return { status: 403, body: 'quota used up' };
-    if (failure === 'capacity') return { status: 507, body: 'no room' };
+    if (failure === 'capacity') return { status: 507, body: 'no capacity' };
     const machine: Machine = { id: `m${this.#next++}`, status: 'starting', address: null, size, tags };
     this.#machines.set(machine.id, machine);
     const outcome = failure === 'error-state' ? { status: 'broken' as const } : running(machine.id);

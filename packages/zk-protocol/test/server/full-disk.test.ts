@@ -108,7 +108,7 @@ describe('embedded server on a disk that is full', () => {
     }
   }
 
-  it('serves again when there is room for writing, though not for all its data once more', async () => {
+  it('serves again when there is space for writing, though not for all its data once more', async () => {
     const port = await start();
     const client = await RawClient.open(port, { timeoutMs: 30_000 });
     const paths = Array.from({ length: 30 }, (_, index) => `/kept-${index}`);

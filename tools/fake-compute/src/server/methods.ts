@@ -235,7 +235,7 @@ function page(kind: string, all: readonly JsonObject[], request: CheckedRequest,
 }
 
 /**
- * A page of all zones together: each zone has what the page holds of it, or says that this is nothing. One that does not answer
+ * A page of all zones together: each zone has what the page holds of it, or says that this is nothing. A zone that does not answer
  * fails the call, unless a partial answer is asked for: then it is among the `unreachables`, and says `UNREACHABLE` itself.
  * https://cloud.google.com/compute/docs/reference/rest/v1/instances/aggregatedList
  */

@@ -29,7 +29,7 @@ interface CreateContext extends CreateOptions {
   readonly presence: Presence;
 }
 
-/** Some clouds list a new instance late; one that is not listed after this long will never be. */
+/** Some clouds list a new instance late; an instance that is not listed after this time never will be. */
 const LATE_LISTING_MS = 30_000;
 /** One list may miss an instance that exists, two in a row do not. */
 const MISSES = 2;

@@ -206,7 +206,7 @@ describe('a launch', () => {
   });
 
   it.each([
-    ['no room', new CapacityError('no valid host'), 'error.capacity'],
+    ['no capacity', new CapacityError('no valid host'), 'error.capacity'],
     ['an instance in error', new LaunchError('status', 'status ERROR'), 'error.status'],
     ['whatever a driver throws', new TypeError('x is undefined'), 'error.unknown'],
   ])('tries again after %s, counting the attempt', async (_name, error, counted) => {

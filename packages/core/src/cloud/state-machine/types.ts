@@ -135,7 +135,7 @@ export interface Adapter<
   readonly listLagMs?: number | undefined;
   /** All taggable resources. */
   listResources(signal: AbortSignal): Promise<readonly Resource[]>;
-  /** Deletes a leaked resource. One that is gone counts as deleted. */
+  /** Deletes a leaked resource. A missing resource counts as deleted. */
   deleteResource(resource: Resource, signal: AbortSignal): Promise<void>;
   /**
    * Adds tags to a resource and keeps its others. Missing: resources keep the tags they were made with, so that those of

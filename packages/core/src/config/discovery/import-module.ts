@@ -14,7 +14,7 @@ export interface ImportLimit {
 const DEFAULT_LIMIT_MS = 15_000;
 
 /**
- * Imports a file. An import cannot be stopped: one that never ends is left to itself, and the next attempt joins it. After a
+ * Imports a file. An import cannot be stopped: an import that never ends stays pending, and the next attempt joins it. After a
  * pause of this process, e.g. of a busy machine, the import has its time once more.
  * @throws {TimeoutError} it has not ended in time
  */

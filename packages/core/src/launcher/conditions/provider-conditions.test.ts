@@ -22,7 +22,7 @@ function conditionsOf(steering: ProviderSteering, offers: Record<string, LabelOf
 }
 
 describe('a provider whose launches fail', () => {
-  it('is told with the class of the error, the labels that nobody else serves, and what helps', () => {
+  it('names the class of the error, the labels that no other provider serves, and the next step', () => {
     const [found, ...others] = conditionsOf(failing(refused), { big: [served('sky')] });
 
     expect(others).toEqual([]);
@@ -34,13 +34,13 @@ describe('a provider whose launches fail', () => {
     expect(found?.nextStep).toContain('correct the credentials of provider "sky"');
   });
 
-  it('is told to be replaced where others serve its labels', () => {
+  it('says that other providers serve its labels', () => {
     const [found] = conditionsOf(failing(refused), { big: [served('sky'), served('rain')] });
 
     expect(found?.message).toContain('other providers serve its labels');
   });
 
-  it('is told with the next step that its driver knows', () => {
+  it('names the next step that its driver knows', () => {
     const nextStep = 'correct password in /etc/openstack/clouds.yaml';
     const cause = newCondition('LoginRefused', { name: 'sky', reason: 'Unauthorized', message: '401', nextStep });
     const report = failing(refused).report();

@@ -88,7 +88,7 @@ describe('health', () => {
     expect(health.mayLaunch(firstPauseMs)).toBe(true);
   });
 
-  it('is healthy with a success, whatever launch it is, and begins anew with the first pause', () => {
+  it('is healthy after any successful launch, and starts again with the first pause', () => {
     const health = failing();
     health.launchBegun({});
     health.failed('timed out', firstPauseMs);

@@ -98,7 +98,7 @@ describe('what launches show of a provider', () => {
     expect(steering.isWell).toBe(true);
   });
 
-  it('is probed by a launch when nobody else calls its API', () => {
+  it('is probed by a launch when nothing else calls its API', () => {
     const { steering, time } = setUp();
     for (let i = 0; i < failuresToOpen; i++) steering.apiAnswered(new ProviderUnavailableError('down'));
     time.now += firstPauseMs;

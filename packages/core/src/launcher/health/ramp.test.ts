@@ -118,7 +118,7 @@ describe('launches at once', () => {
     expect(ramp.limit).toBeGreaterThanOrEqual(RAMP.start);
   });
 
-  it('are never fewer than the least, fall by a part at the most once a round, and rise only when all goes well', () => {
+  it('are never fewer than the least, fall by a part at most once a round, and rise only when all goes well', () => {
     const step = fc.record({
       more: fc.nat(40),
       wait: fc.nat(400_000),

@@ -36,7 +36,7 @@ function setUp() {
 }
 
 describe('the health of providers', () => {
-  it('follows from the events of their launches, and is told by events', async () => {
+  it('follows from the events of their launches, and is reported by events', async () => {
     const { told, clock, set, begin, fail, events } = setUp();
 
     fail(down);

@@ -25,7 +25,7 @@ describe('what a pool and its provider use', () => {
     ]);
   });
 
-  it('has ports in it by labels, as records do not tell them, whoever made the nodes', async () => {
+  it('has ports in it by labels, as records do not hold them, no matter which launcher made the nodes', async () => {
     const { world, used } = await openLedger();
     await world.createNode({ resources: STORED });
     await world.createNode({ resources: { ...STORED, ports: 1 } }); // of an older version

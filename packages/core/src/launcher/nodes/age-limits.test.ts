@@ -36,7 +36,7 @@ async function setUp() {
     limits,
     create: (fields: NodeFields = {}) => world.createNode(fields),
     stateOf: (id: NodeId) => node(id).state,
-    /** Somebody else writes the record. */
+    /** Another launcher writes the record. */
     write: async (id: NodeId, fields: NodeFields) => {
       const next = withNode(node(id), fields, world.clock.now());
       await world.clock.run(world.other.setData(nodePath(id), encodeNode(next)));
@@ -70,7 +70,7 @@ describe('a node that is ready', () => {
     expect(stateOf(second)).toBe('deleting');
   });
 
-  it('has its time anew when it is ready again after a use', async () => {
+  it('has its full time again when it is ready after a use', async () => {
     const { world, create, write, stateOf } = await setUp();
     const id = await create();
     await world.pass(9 * MINUTE_MS);
@@ -86,7 +86,7 @@ describe('a node that is ready', () => {
     expect([inUse, again, stateOf(id)]).toEqual(['in-use', 'ready', 'deleting']);
   });
 
-  it('stays while somebody has its lock, and goes soon after', async () => {
+  it('stays while it is locked, and goes soon after', async () => {
     const { world, create, lock, stateOf } = await setUp();
     const id = await create();
     const entry = await lock(id);

@@ -13,7 +13,7 @@ async function setUp() {
   return { world, expected, gone };
 }
 
-it('counts one node for each request, however often that is told', async () => {
+it('counts one node for each request, however often it is noted', async () => {
   const { expected } = await setUp();
 
   expected.requested('a', ID);

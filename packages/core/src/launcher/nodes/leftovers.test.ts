@@ -22,7 +22,7 @@ async function setUp() {
   return {
     world,
     sweep: () => clock.run(sweepLeftovers(world.context, suspects)),
-    /** Somebody has the lock. */
+    /** Another process has the lock. */
     lock: (directory: string) =>
       clock.run(other.create(`${directory}/${newLockEntryPrefix()}`, '', { sequential: true })),
     make: (path: string, body = '') => clock.run(other.ensurePath(path).then(() => other.setData(path, body))),
@@ -44,7 +44,7 @@ describe('the lock directory of a request', () => {
     expect([first, await children(REQUEST_LOCKS_ROOT)]).toEqual([[id], []]);
   });
 
-  it('stays while somebody has the lock, and others go all the same', async () => {
+  it('stays while it is locked, and others go all the same', async () => {
     const { make, lock, sweep, children } = await setUp();
     await make(requestLockPath(id));
     await make(requestLockPath('200-0000000002' as RequestId));
@@ -81,7 +81,7 @@ describe('a node record without a body', () => {
     expect(await children(NODES_ROOT)).toEqual([]);
   });
 
-  it('stays while somebody has its lock', async () => {
+  it('stays while it is locked', async () => {
     const { make, lock, sweep, children } = await setUp();
     await make(nodeLockPath(id));
     await lock(nodeLockPath(id));

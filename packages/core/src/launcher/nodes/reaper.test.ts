@@ -160,7 +160,7 @@ describe('a deletion that fails', () => {
     return { world, id, reaper };
   }
 
-  it('is told with the class of its error and when that was', async () => {
+  it('is reported with the class and the time of its error', async () => {
     const { id, reaper } = await failing();
 
     expect(reaper.failing()).toMatchObject([

@@ -45,7 +45,7 @@ async function setUp(changes: Partial<Provider> = {}) {
       const path = await world.clock.run(world.other.create(`${REQUESTS_ROOT}/200-`, body, { sequential: true }));
       return path.slice(REQUESTS_ROOT.length + 1) as RequestId;
     },
-    /** Somebody else enters the queue for the lock of the node. */
+    /** Another process enters the queue for the lock of the node. */
     queueForLock: async (id: NodeId) => {
       await world.clock.run(world.other.ensurePath(nodeLockPath(id)));
       const entry = `${nodeLockPath(id)}/${newLockEntryPrefix()}`;
@@ -151,7 +151,7 @@ describe('a node with an instance', () => {
     expect(await read(node.id)).toMatchObject({ state: 'deleting', externalId: 'i-1' });
   });
 
-  it('stays when the session ended while its instance went: the lock is nobody’s', async () => {
+  it('stays when the session ended while its instance went: the lock has no holder', async () => {
     const { world, create, remove, read } = await setUp({
       startNodeCleanup: async () => {
         world.loseSession();

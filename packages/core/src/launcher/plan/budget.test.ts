@@ -268,7 +268,7 @@ describe('a spare node', () => {
   });
 });
 
-it('counts what is left to launch or to wait for, not the nodes that are there', () => {
+it('counts nodes to launch or to wait for, not existing ones', () => {
   const budget = new Budget(cloud(nodes(['small']), { quota: quota({ providerUsed: { instances: 1, cores: 2 } }) }));
   const { assignment } = budget.fit(demand(['small', 'big', 'big']));
 

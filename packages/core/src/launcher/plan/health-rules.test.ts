@@ -138,7 +138,7 @@ describe('a standby node that is asked for to probe a provider', () => {
     ['it is not time', failing()],
     ['the provider is well', steeringAt(() => 0)],
     ['steering is off', undefined],
-  ])('is left alone when %s', (_when, steering) => {
+  ])('changes nothing when %s', (_when, steering) => {
     const verdict = judgeStanding(request(probe('own')), view([pool('other')], { steering }));
 
     expect(verdict).toMatchObject({ action: 'skip', reason: { rule: 'provider-failing' } });

@@ -159,7 +159,7 @@ class Referee {
       const isServed = gain.length === wanted;
       const reason = reasons.get(request.id) ?? ofGroup.get(group);
       if (!isServed) {
-        expect(reason, 'a request that waits is told why').toBeDefined();
+        expect(reason, 'a waiting request has a reason').toBeDefined();
         waitedFor.add(String(reason?.details['resource'] ?? 'instances'));
       }
       if (kind === 'behind' && !isServed) continue;

@@ -125,7 +125,7 @@ describe('an order that limits an image', () => {
   const control = newControl({ kind: 'image', name: 'a', mode: 'limit', limit: 3, owner: 'alice' }, 0);
   const view = cloud({ pool: { ...pool, labels }, controls: [control], countOrdered: () => 1 });
 
-  it('counts all labels that use it, and keeps what is left for the first that waits', () => {
+  it('counts all labels that use it, and reserves the rest for the first that waits', () => {
     const [first, tooMany, behind, other] = [
       request({ labels: ['small'] }),
       request({ labels: ['big', 'big'] }),

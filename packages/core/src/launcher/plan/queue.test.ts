@@ -27,7 +27,7 @@ describe('the requests that wait for one pool', () => {
     expect(waiting.countOf('c')).toBe(0);
   });
 
-  it('are one group as long as they want the same, in their order, and only a new head is told', () => {
+  it('are one group as long as they want the same, in their order, and only a new head is reported', () => {
     const waiting = queue();
     const [first, second, third] = [request(['a', 'b']), request(['b', 'a']), request(['a', 'b'])];
 

@@ -144,7 +144,7 @@ describe('a request that the pool can never serve', () => {
     expect(judge(request(['a', 'a']), view([], fields))).toBe(`decline: ${rule}`);
   });
 
-  it('is told from one for which there is merely no capacity now', () => {
+  it('differs from a request for which there is merely no capacity now', () => {
     const quota = { ...needs, providerTotal: { cores: 8 }, providerUsed: { cores: 8 } };
 
     expect(judge(request(['a', 'a']), view([], { quota }))).toBe('queue');

@@ -34,7 +34,7 @@ describe('amounts', () => {
 });
 
 describe('the next probe', () => {
-  it('is told by its time in a verdict, and by the time until then to who asks', () => {
+  it('is written as a time in a verdict, and as the remaining time in an explanation', () => {
     const text = `3 launches in a row failed, ${failureTime(10_000)}, ${probeTime(60_000)}: no capacity`;
 
     expect(text).toBe(

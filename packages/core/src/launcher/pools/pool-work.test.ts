@@ -17,7 +17,7 @@ async function open(limits: Partial<PoolConfig> = {}, ...options: Parameters<typ
   return { rooms, pools, pool, world: rooms.world };
 }
 
-/** The same; its provider has not started before it is told to. */
+/** The same; its provider starts when the test says so. */
 async function openUnstarted(limits: Partial<PoolConfig> = {}) {
   let start = (): void => undefined;
   const started = new Promise<void>((resolve) => (start = resolve));

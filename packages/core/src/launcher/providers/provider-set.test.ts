@@ -142,7 +142,7 @@ describe('a provider that leaves the configuration', () => {
     expect(set.draining).toEqual([]);
   });
 
-  it('is told, and stays the provider of its nodes until the last is gone', async () => {
+  it('is reported, and stays the provider of its nodes until the last is gone', async () => {
     await apply('one');
     const id = await node('one');
 
@@ -242,7 +242,7 @@ describe('a provider that is restarted', () => {
 });
 
 describe('the end of the launcher', () => {
-  it('is told to all providers before it comes, and stops them all', async () => {
+  it('is announced to all providers, and then stops them all', async () => {
     await apply('one', 'two');
     await world.createNode({ provider: 'two', pool: 'main' });
     await apply('one');

@@ -185,7 +185,7 @@ describe('a request whose connection breaks at the transaction that fulfils it',
     expect(await served.entries()).toEqual([]);
   });
 
-  it('is left alone when the session ends with it', async () => {
+  it('is not changed when the session ends with it', async () => {
     const served = await ServedRequest.begin(['a']);
     const errors: unknown[] = [];
     const launch = (order: LaunchOrder) => {

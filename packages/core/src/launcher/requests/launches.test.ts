@@ -134,7 +134,7 @@ describe('a launch', () => {
 });
 
 describe('a launch whose node is ready', () => {
-  it('goes on when another one of the request is not', async () => {
+  it('continues when another launch of the request fails', async () => {
     const served = await ServedRequest.begin(['a', 'b']);
     const ended: string[] = [];
     const launch = async (order: LaunchOrder) => {

@@ -68,7 +68,7 @@ describe('a request that another launcher has accepted', () => {
     await world.pass(100);
 
     expect(stateOf(id)).toBe('requested');
-    // whoever is about to make an entry in the directory still finds it
+    // a process that is about to create an entry in the directory still finds it
     expect(await world.clock.run(world.other.exists(requestLockPath(id)))).toBeDefined();
   });
 
@@ -233,7 +233,7 @@ async function abandonedRequest() {
 }
 
 describe('an abandoned request', () => {
-  it('is unlocked and put back into the queue, and that is told', async () => {
+  it('is unlocked and put back into the queue, with an event', async () => {
     const { world, id, lost, look, epoch } = await abandonedRequest();
 
     lost.recover(id, epoch);
@@ -256,7 +256,7 @@ describe('an abandoned request', () => {
     expect(await look()).toMatchObject({ entries: 1, isRecovering: false, recovered: 1 });
   });
 
-  it('is left alone as long as another pool of this process works on it', async () => {
+  it('is not changed while another pool of this process works on it', async () => {
     const { world, id, ledger, lost, look, epoch } = await abandonedRequest();
     const request = world.context.mirror.requests.get(id);
     if (request) ledger.begin(request, []);

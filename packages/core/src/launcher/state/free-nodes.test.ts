@@ -5,7 +5,7 @@ import { FreeNodes } from './free-nodes.js';
 const node = (id: string, ...labels: string[]) => ({ ...newNode({ state: 'ready', labels }, 0), id: id as NodeId });
 
 describe('FreeNodes', () => {
-  it('says that a node is news when its labels changed, so that who waits for the new ones is told', () => {
+  it('reports a node as new when its labels changed, so that requests for the new labels are considered', () => {
     const free = new FreeNodes();
 
     expect(free.put(node('1', 'medium'))).toBe(true);
@@ -27,7 +27,7 @@ describe('FreeNodes', () => {
   it.each([
     ['those that became free first', [plain('2'), plain('1'), plain('3')], {}, '213'],
     ['those without other labels', [big('1'), plain('2'), both('3'), plain('4')], {}, '2413'],
-    ['those whose other labels nobody waits for', [big('1'), gpu('2'), big('3'), gpu('4')], { big: 1 }, '2413'],
+    ['those whose other labels no request waits for', [big('1'), gpu('2'), big('3'), gpu('4')], { big: 1 }, '2413'],
     ['those whose other labels are asked for least', [both('1'), gpu('2'), big('3')], { big: 1, gpu: 2 }, '321'],
     [
       'the oldest of equal ones, whatever their labels',

@@ -29,7 +29,7 @@ async function mirrorOfOne() {
   return { mirror, id: path.slice(NODES_ROOT.length + 1) as NodeId, countFree };
 }
 
-it('keeps a node for whoever claimed it, until that one gives it back', async () => {
+it('keeps a node for the request that claimed it, until it is returned', async () => {
   const { mirror, id, countFree } = await mirrorOfOne();
   const [owner, other] = [{}, {}];
 

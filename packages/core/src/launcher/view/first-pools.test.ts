@@ -26,7 +26,7 @@ it('a request is left to its first pool for the pause, and then looked at again'
   expect([first.isPausing(A), looked]).toEqual([false, [A]]);
 });
 
-it('each request has its own pause, which noting it again does not begin anew', async () => {
+it('each request has its own pause, which noting it again does not restart', async () => {
   const { clock, looked, first, note } = setUp();
 
   note(A);

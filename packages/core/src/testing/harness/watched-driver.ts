@@ -34,7 +34,7 @@ export interface DriverWatch {
   moment(what: string): void;
 }
 
-/** With every member named, the optional ones too: one that is forgotten would be kept from the launcher. */
+/** With every member named, the optional ones too: a forgotten member would be hidden from the launcher. */
 type Whole<T> = { [Member in keyof Required<T>]: T[Member] };
 
 /** Wraps the driver and observes its calls and results. */

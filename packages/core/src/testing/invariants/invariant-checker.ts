@@ -269,6 +269,6 @@ export class InvariantChecker {
   }
 
   #name(sessionId: bigint | undefined): string {
-    return sessionId === undefined ? 'nobody' : this.nameOf(sessionId);
+    return sessionId === undefined ? 'no session' : this.nameOf(sessionId);
   }
 }

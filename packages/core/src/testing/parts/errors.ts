@@ -27,7 +27,7 @@ export const errors: ContractPart = {
       },
     },
     classified('capacity', 'NODEPOOL_CAPACITY', 'reports a cloud without room as a lack of capacity'),
-    recovered('capacity', 'tries again when the cloud has no room'),
+    recovered('capacity', 'tries again when the cloud has no capacity'),
     recovered('unavailable', 'waits out a cloud that does not answer for a while', { times: 8 }),
     recovered('error-state', 'replaces an instance that breaks while it is made', {
       also: ({ attemptErrors }) => {

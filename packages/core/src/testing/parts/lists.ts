@@ -44,7 +44,7 @@ async function takeMany(harness: Harness): Promise<TakenNodes> {
     return await harness.take(new Array<string>(count).fill(label));
   } catch (error) {
     const message =
-      `${count} nodes at once are not made, and validConfig and the cloud must have room for them. While more than ` +
+      `${count} nodes at once are not made, and validConfig and the cloud must allow them. While more than ` +
       `${MOST_READ_SINGLY} instances are awaited, getInstance is not asked: listInstances must show every instance as ` +
       `it is now, on however many pages the cloud lists it; ${error instanceof Error ? error.message : String(error)}`;
     throw new Error(message, { cause: error });

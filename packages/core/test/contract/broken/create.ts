@@ -23,7 +23,7 @@ export const CREATE: readonly BrokenDriver[] = [
       'errors: replaces an instance that is not ready in time',
       'errors: waits out a cloud that does not answer for a while',
       LOST_REPLY,
-      'errors: tries again when the cloud has no room',
+      'errors: tries again when the cloud has no capacity',
       LATE_LISTING,
       MANY,
     ],

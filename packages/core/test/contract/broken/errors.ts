@@ -15,7 +15,7 @@ export const ERRORS: readonly BrokenDriver[] = [
   {
     flaw: 'takes a used-up quota for a lack of room',
     breaks: QUOTA_USED_UP,
-    make: differing({ create: { start: translate('NODEPOOL_QUOTA', () => new CapacityError('no room')) } }),
+    make: differing({ create: { start: translate('NODEPOOL_QUOTA', () => new CapacityError('no capacity')) } }),
   },
   {
     flaw: 'has one error for everything',
@@ -35,8 +35,8 @@ export const ERRORS: readonly BrokenDriver[] = [
     })),
   },
   {
-    flaw: 'gives up when there is no room',
-    breaks: 'errors: tries again when the cloud has no room',
+    flaw: 'gives up when there is no capacity',
+    breaks: 'errors: tries again when the cloud has no capacity',
     also: [CAPACITY],
     make: differing({ create: { start: translate('NODEPOOL_CAPACITY', () => new ConfigError('hopeless')) } }),
   },

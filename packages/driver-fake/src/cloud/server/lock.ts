@@ -25,7 +25,7 @@ export function lockCloudDir(dir: string): (() => void) | undefined {
   };
 }
 
-/** Several processes may find the same dead owner. One that moved the lock of a new owner away puts it back. */
+/** Several processes may find the same dead owner. A process that moved the lock of a new owner away puts it back. */
 function removeStale(lock: string, owner: number | undefined): boolean {
   const aside = `${lock}.${process.pid}.stale`;
   try {

@@ -107,7 +107,7 @@ describe('Store', () => {
     expect(isDurable).toBe(false);
     expect(failures).toMatchObject([{ code: 'ENOSPC' }]);
     await expect(reopenStore(fs, store)).rejects.toMatchObject({ code: 'ENOSPC' });
-    // Room for writing, and far too little for all the data once more.
+    // Space for writing, and far too little for all the data once more.
     fs.capacityBytes += 300_000;
     const again = await reopenStore(fs, store);
     expect(again.model.lastZxid).toBe(durable);

@@ -37,7 +37,7 @@ async function launch(stored: NodeRecord['state'], shown: NodeRecord['state']) {
 }
 
 describe('a launch that says the node is ready', () => {
-  it('is believed when it has stored that, also when whoever has the node has changed it since', async () => {
+  it('is believed when it has stored that, also when the holder of the node has changed it since', async () => {
     expect(await launch('ready', 'in-use')).toMatchObject({ state: 'ready' });
   });
 

@@ -119,7 +119,7 @@ describe('a driver that makes no provider', () => {
     expect([runner.running, provider.labelReady('main', 'a')]).toEqual([true, false]);
   });
 
-  it('but something else is told what it lacks', async () => {
+  it('but something else is refused with what it lacks', async () => {
     const { providers } = await guarded(
       {},
       driverThat(() => ({ idle() {}, stop() {} }) as never),
