@@ -5,9 +5,13 @@ import type { CachedPath } from './tree-layout.js';
 /** A change of a lock, queued until its record has been read. */
 type LockChange = { readonly path: CachedPath; readonly exists: boolean };
 
+/** Shared by all lock directories without contenders, which are nearly all of them. */
+const NO_ENTRIES: readonly string[] = Object.freeze([]);
+
 /** The locks of a cache's records. A lock change becomes visible after all earlier changes of its record. */
 export class LockMirror {
-  readonly #states = new LockStates();
+  /** Entry names of each lock directory, by record id. */
+  readonly #entries = new Map<string, readonly string[]>();
   readonly #queues = new Map<string, LockChange[]>();
   readonly #listeners: Listeners<[string, number]>;
 
@@ -21,15 +25,15 @@ export class LockMirror {
   }
 
   contenders(id: string): number {
-    return this.#states.contenders(id);
+    return this.#entries.get(id)?.length ?? 0;
   }
 
   hasDirectory(id: string): boolean {
-    return this.#states.hasDirectory(id);
+    return this.#entries.has(id);
   }
 
   ids(): Iterable<string> {
-    return this.#states.ids();
+    return this.#entries.keys();
   }
 
   onChange(listener: (id: string, contenders: number) => void): () => void {
@@ -52,12 +56,14 @@ export class LockMirror {
 
   /** Applies a change without reporting it. */
   apply(path: CachedPath, exists: boolean): void {
+    const { id } = path;
+    const before = this.#entries.get(id);
     if (path.kind === 'lock') {
-      if (exists) this.#states.addDirectory(path.id);
-      else this.#states.removeDirectory(path.id);
-    } else if (path.kind === 'lock-entry') {
-      if (exists) this.#states.addEntry(path.id, path.entry);
-      else this.#states.removeEntry(path.id, path.entry);
+      if (!exists) this.#entries.delete(id);
+      else if (before === undefined) this.#entries.set(id, NO_ENTRIES);
+    } else if (path.kind === 'lock-entry' && exists !== (before?.includes(path.entry) ?? false)) {
+      const others = before?.filter((entry) => entry !== path.entry) ?? NO_ENTRIES;
+      this.#set(id, exists ? [...others, path.entry] : others);
     }
   }
 
@@ -80,8 +86,8 @@ export class LockMirror {
   replace(id: string, entries: readonly string[] | undefined): void {
     const before = this.contenders(id);
     this.#queues.delete(id);
-    if (entries === undefined) this.#states.removeDirectory(id);
-    else this.#states.replace(id, entries);
+    if (entries === undefined) this.#entries.delete(id);
+    else this.#set(id, entries);
     this.report(id, before);
   }
 
@@ -95,47 +101,8 @@ export class LockMirror {
     const now = this.contenders(id);
     if (now !== before) this.#listeners.call(id, now);
   }
-}
 
-/** Shared by all lock directories without contenders, which are nearly all of them. */
-const NO_ENTRIES: readonly string[] = Object.freeze([]);
-
-/** Entry names of each lock directory, keyed by record id. */
-class LockStates {
-  readonly #entries = new Map<string, readonly string[]>();
-
-  contenders(id: string): number {
-    return this.#entries.get(id)?.length ?? 0;
-  }
-
-  hasDirectory(id: string): boolean {
-    return this.#entries.has(id);
-  }
-
-  ids(): IterableIterator<string> {
-    return this.#entries.keys();
-  }
-
-  addDirectory(id: string): void {
-    if (!this.#entries.has(id)) this.#entries.set(id, NO_ENTRIES);
-  }
-
-  removeDirectory(id: string): void {
-    this.#entries.delete(id);
-  }
-
-  addEntry(id: string, entry: string): void {
-    const before = this.#entries.get(id) ?? NO_ENTRIES;
-    if (!before.includes(entry)) this.#entries.set(id, [...before, entry]);
-  }
-
-  removeEntry(id: string, entry: string): void {
-    const before = this.#entries.get(id);
-    if (!before?.includes(entry)) return;
-    this.#entries.set(id, before.length === 1 ? NO_ENTRIES : before.filter((name) => name !== entry));
-  }
-
-  replace(id: string, entries: readonly string[]): void {
+  #set(id: string, entries: readonly string[]): void {
     this.#entries.set(id, entries.length === 0 ? NO_ENTRIES : entries);
   }
 }

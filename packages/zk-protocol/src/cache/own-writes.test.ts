@@ -18,7 +18,7 @@ describe('OwnWrites', () => {
     read = [];
     foreign = [];
     own = new OwnWrites(
-      () => true,
+      { contains: () => true },
       (path) => read.push(path),
       (path) => foreign.push(path),
     );

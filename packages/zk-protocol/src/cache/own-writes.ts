@@ -1,4 +1,5 @@
 import type { Operation, OperationResult } from '../client/contract/types.js';
+import type { TreeLayout } from './tree-layout.js';
 
 /** Length of the number ZooKeeper appends to sequential znodes. */
 const SEQUENCE_DIGITS = 10;
@@ -49,7 +50,7 @@ export class OwnWrites {
   #lastNumber = 0;
 
   constructor(
-    private readonly isOurs: (path: string) => boolean,
+    private readonly layout: Pick<TreeLayout, 'contains'>,
     private readonly readAgain: (path: string) => void,
     /** Called for a held back path that another process created. */
     private readonly onForeignCreate: (path: string) => void,
@@ -88,12 +89,13 @@ export class OwnWrites {
   begin(operations: readonly Operation[]): PendingWrite | undefined {
     const indexes: number[] = [];
     const number = ++this.#lastNumber;
-    operations.forEach((operation, index) => {
-      if (operation.op === 'check' || !this.isOurs(operation.path)) return;
+    for (let index = 0; index < operations.length; index++) {
+      const operation = operations[index] as Operation;
+      if (operation.op === 'check' || !this.layout.contains(operation.path)) continue;
       indexes.push(index);
       if (operation.op === 'create' && operation.sequential) this.#expectCreate(operation.path, number);
       else this.#expect(operation.path);
-    });
+    }
     return indexes.length === 0 ? undefined : { number, indexes, operations };
   }
 

@@ -76,7 +76,7 @@ export class TreeCache<T extends { readonly stat: Stat | undefined }>
       delivered: () => this.#rebuild.finishIfDone(),
     });
     this.#own = new OwnWrites(
-      (path) => this.#running && this.#layout.contains(path),
+      this.#layout,
       (path) => this.#readAgain(path),
       (path) => this.#recordChanged(this.#layout.classify(path)),
     );
@@ -252,7 +252,7 @@ export class TreeCache<T extends { readonly stat: Stat | undefined }>
   // ---- own writes
 
   beginCommit(operations: readonly Operation[]): PendingCommit | undefined {
-    const write = this.#own.begin(operations);
+    const write = this.#running ? this.#own.begin(operations) : undefined;
     if (write === undefined) return undefined;
     let report = () => {};
     return {

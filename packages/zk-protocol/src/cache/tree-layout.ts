@@ -14,21 +14,38 @@ export type CachedPath =
   | { readonly kind: 'lock'; readonly id: string; readonly path: string }
   | { readonly kind: 'lock-entry'; readonly id: string; readonly path: string; readonly entry: string };
 
+/** The starts of all paths that concern a directory. */
+interface Prefixes {
+  readonly directory: RecordDirectory;
+  readonly records: string;
+  /** Lock directories in a place of their own. */
+  readonly locks: string | undefined;
+}
+
 /** Maps paths to records and locks of a cache, and back. */
 export class TreeLayout {
+  readonly #prefixes: readonly Prefixes[];
+
   constructor(
     readonly directories: readonly RecordDirectory[],
     /** Whether the cache mirrors lock directories. */
     readonly locks: boolean,
-  ) {}
+  ) {
+    this.#prefixes = directories.map((directory) => ({
+      directory,
+      records: `${directory.path}/`,
+      locks: locks && directory.lockRoot !== undefined ? `${directory.lockRoot}/` : undefined,
+    }));
+  }
 
   /** @returns undefined for paths that are neither a record nor part of a lock */
   classify(path: string): CachedPath | undefined {
-    for (const directory of this.directories) {
-      const { path: root, idPrefix, lockRoot } = directory;
-      if (isBelow(path, root)) return this.#classifyBelow(path, root.length + 1, directory);
-      if (this.locks && lockRoot !== undefined && isBelow(path, lockRoot)) {
-        return classifyLock(path, lockRoot.length + 1, idPrefix);
+    for (const { directory, records, locks } of this.#prefixes) {
+      if (path.length > records.length && path.startsWith(records)) {
+        return this.#classifyBelow(path, records.length, directory);
+      }
+      if (locks !== undefined && path.length > locks.length && path.startsWith(locks)) {
+        return classifyLock(path, locks.length, directory.idPrefix);
       }
     }
     return undefined;
@@ -50,10 +67,10 @@ export class TreeLayout {
 
   /** Whether a path is below the cache's directories. Accepts sequential create paths, which end with a slash. */
   contains(path: string): boolean {
-    return this.directories.some(
-      ({ path: root, lockRoot }) =>
-        isUnder(path, root) || (this.locks && lockRoot !== undefined && isUnder(path, lockRoot)),
-    );
+    for (const { records, locks } of this.#prefixes) {
+      if (path.startsWith(records) || (locks !== undefined && path.startsWith(locks))) return true;
+    }
+    return false;
   }
 
   /** Path of a record. */
@@ -76,15 +93,6 @@ export class TreeLayout {
   static lockDirectoryOf(entryPath: string): string {
     return entryPath.slice(0, entryPath.lastIndexOf('/'));
   }
-}
-
-function isUnder(path: string, root: string): boolean {
-  return path.startsWith(root) && path[root.length] === '/';
-}
-
-/** Whether the path names a descendant; `<root>/` does not. */
-function isBelow(path: string, root: string): boolean {
-  return path.length > root.length + 1 && isUnder(path, root);
 }
 
 function classifyLock(path: string, start: number, idPrefix: string): CachedPath | undefined {

@@ -6,13 +6,18 @@ import type { OneShotKind } from './wire/request.js';
 /** `persistent-recursive` also reports descendants, but no `children` events. */
 export type PersistentMode = 'persistent' | 'persistent-recursive';
 
-const SLASH = 47;
 /** Size of one setWatches packet, far below the server's limit of 1 MB. */
 const SET_WATCHES_BYTES = 96 * 1024;
 
 interface PersistentWatch {
   readonly mode: PersistentMode;
   readonly listeners: Set<WatchListener>;
+}
+
+interface RecursiveWatch {
+  /** Start of all paths below the watched one. */
+  readonly prefix: string;
+  readonly listeners: ReadonlySet<WatchListener>;
 }
 
 /**
@@ -26,8 +31,8 @@ export class WatchRegistry {
     children: new Map(),
   };
   readonly #persistent = new Map<string, PersistentWatch>();
-  /** Paths with a recursive watch, longest first; replaced on change, never modified. */
-  #recursiveRoots: readonly string[] = [];
+  /** The recursive watches, those of the longest paths first; replaced on change, never modified. */
+  #recursive: readonly RecursiveWatch[] = [];
 
   /** Adds a one-shot watch that the server has confirmed. */
   addOneShot(kind: OneShotKind, path: string, listener: WatchListener): void {
@@ -81,9 +86,11 @@ export class WatchRegistry {
       watch.listeners.add(listener);
       return false;
     }
-    this.#persistent.set(path, { mode, listeners: new Set([listener]) });
+    const listeners = new Set([listener]);
+    this.#persistent.set(path, { mode, listeners });
     if (mode === 'persistent-recursive') {
-      this.#recursiveRoots = [...this.#recursiveRoots, path].sort((a, b) => b.length - a.length);
+      const prefix = path === '/' ? '/' : `${path}/`;
+      this.#recursive = [...this.#recursive, { prefix, listeners }].sort((a, b) => b.prefix.length - a.prefix.length);
     }
     return true;
   }
@@ -93,23 +100,28 @@ export class WatchRegistry {
     const watch = this.#persistent.get(path);
     if (watch === undefined || !watch.listeners.delete(listener) || watch.listeners.size > 0) return false;
     this.#persistent.delete(path);
-    this.#recursiveRoots = this.#recursiveRoots.filter((root) => root !== path);
+    this.#recursive = this.#recursive.filter(({ listeners }) => listeners !== watch.listeners);
     return true;
   }
 
   /** Passes the event to all its listeners through `call`, which must not throw. Removes one-shot watches. */
   dispatch(event: WatchEvent, call: (listener: WatchListener, event: WatchEvent) => void): void {
     const { type, path } = event;
+    const { data, exists, children } = this.#oneShot;
     if (type !== 'children') {
-      this.#fire('data', event, call);
-      this.#fire('exists', event, call);
+      if (data.size > 0) fire(data, event, call);
+      if (exists.size > 0) fire(exists, event, call);
     }
-    if (type === 'children' || type === 'deleted') this.#fire('children', event, call);
+    if (children.size > 0 && (type === 'children' || type === 'deleted')) fire(children, event, call);
     const own = this.#persistent.get(path);
     if (own !== undefined && !(type === 'children' && own.mode === 'persistent-recursive')) {
       for (const listener of own.listeners) call(listener, event);
     }
-    if (type !== 'children') this.#dispatchToAncestors(event, call);
+    if (type === 'children') return;
+    for (const { prefix, listeners } of this.#recursive) {
+      if (path.length <= prefix.length || !path.startsWith(prefix)) continue;
+      for (const listener of listeners) call(listener, event);
+    }
   }
 
   /** All watches, to set them on a new connection, in packets of limited size; `toServer` adds the chroot. */
@@ -135,28 +147,18 @@ export class WatchRegistry {
     for (const [path, watch] of this.#persistent)
       yield [watch.mode === 'persistent' ? 'persistent' : 'recursive', path];
   }
-
-  #fire(kind: OneShotKind, event: WatchEvent, call: (listener: WatchListener, event: WatchEvent) => void): void {
-    const watches = this.#oneShot[kind];
-    if (watches.size === 0) return;
-    const listeners = watches.get(event.path);
-    if (listeners === undefined) return;
-    watches.delete(event.path);
-    for (const listener of listeners) call(listener, event);
-  }
-
-  #dispatchToAncestors(event: WatchEvent, call: (listener: WatchListener, event: WatchEvent) => void): void {
-    for (const root of this.#recursiveRoots) {
-      if (!isBelow(event.path, root)) continue;
-      const watch = this.#persistent.get(root);
-      if (watch?.mode === 'persistent-recursive') for (const listener of watch.listeners) call(listener, event);
-    }
-  }
 }
 
-/** Checks the separator first: for most other roots that comparison is enough. */
-function isBelow(path: string, root: string): boolean {
-  return root === '/' ? path !== '/' : path.charCodeAt(root.length) === SLASH && path.startsWith(root);
+/** Calls and removes the one-shot watches of a path. */
+function fire(
+  watches: Map<string, Set<WatchListener>>,
+  event: WatchEvent,
+  call: (listener: WatchListener, event: WatchEvent) => void,
+): void {
+  const listeners = watches.get(event.path);
+  if (listeners === undefined) return;
+  watches.delete(event.path);
+  for (const listener of listeners) call(listener, event);
 }
 
 function emptyPaths(): WatchPaths {

@@ -34,19 +34,19 @@ export class WireReader {
   }
 
   bool(): boolean {
-    this.#need(1);
+    if (this.offset + 1 > this.end) this.#tooShort(1);
     return this.buffer[this.offset++] !== 0;
   }
 
   int(): number {
-    this.#need(4);
+    if (this.offset + 4 > this.end) this.#tooShort(4);
     const value = this.buffer.readInt32BE(this.offset);
     this.offset += 4;
     return value;
   }
 
   long(): bigint {
-    this.#need(8);
+    if (this.offset + 8 > this.end) this.#tooShort(8);
     const value = this.buffer.readBigInt64BE(this.offset);
     this.offset += 8;
     return value;
@@ -54,7 +54,7 @@ export class WireReader {
 
   /** A long that fits a number exactly, such as a time in milliseconds. */
   longNumber(): number {
-    this.#need(8);
+    if (this.offset + 8 > this.end) this.#tooShort(8);
     const value = this.buffer.readInt32BE(this.offset) * TWO_POW_32 + this.buffer.readUInt32BE(this.offset + 4);
     this.offset += 8;
     return value;
@@ -83,7 +83,7 @@ export class WireReader {
   }
 
   stat(): Stat {
-    this.#need(68);
+    if (this.offset + 68 > this.end) this.#tooShort(68);
     const buffer = this.buffer;
     const at = this.offset;
     this.offset = at + 68;
@@ -114,13 +114,11 @@ export class WireReader {
   #length(): number {
     const length = this.int();
     if (length <= 0) return 0;
-    this.#need(length);
+    if (this.offset + length > this.end) this.#tooShort(length);
     return length;
   }
 
-  #need(bytes: number): void {
-    if (this.offset + bytes > this.end) {
-      throw new MalformedFrameError(`frame is ${this.offset + bytes - this.end} bytes too short`);
-    }
+  #tooShort(bytes: number): never {
+    throw new MalformedFrameError(`frame is ${this.offset + bytes - this.end} bytes too short`);
   }
 }

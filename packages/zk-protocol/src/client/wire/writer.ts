@@ -17,7 +17,7 @@ export class WireWriter {
 
   /** Starts a length-prefixed frame. @returns a mark for {@link endFrame} or {@link rewind} */
   beginFrame(): number {
-    this.#ensure(4);
+    if (this.#offset + 4 > this.#buffer.length) this.#grow(4);
     const mark = this.#offset - this.#batchStart;
     this.#offset += 4;
     return mark;
@@ -26,9 +26,11 @@ export class WireWriter {
   /** Fills in the length of the frame. @returns its length without the prefix, in bytes */
   endFrame(mark: number): number {
     const at = this.#batchStart + mark;
-    const length = this.#offset - at - 4;
-    this.#putInt(at, length);
-    return length;
+    const end = this.#offset;
+    this.#offset = at;
+    this.int(end - at - 4);
+    this.#offset = end;
+    return end - at - 4;
   }
 
   /** Discards everything after the mark. */
@@ -44,13 +46,18 @@ export class WireWriter {
   }
 
   int(value: number): void {
-    this.#ensure(4);
-    this.#putInt(this.#offset, value);
-    this.#offset += 4;
+    if (this.#offset + 4 > this.#buffer.length) this.#grow(4);
+    const buffer = this.#buffer;
+    const at = this.#offset;
+    buffer[at] = value >>> 24;
+    buffer[at + 1] = value >>> 16;
+    buffer[at + 2] = value >>> 8;
+    buffer[at + 3] = value;
+    this.#offset = at + 4;
   }
 
   long(value: bigint): void {
-    this.#ensure(8);
+    if (this.#offset + 8 > this.#buffer.length) this.#grow(8);
     this.#offset = this.#buffer.writeBigInt64BE(value, this.#offset);
   }
 
@@ -61,7 +68,7 @@ export class WireWriter {
   }
 
   bool(value: boolean): void {
-    this.#ensure(1);
+    if (this.#offset + 1 > this.#buffer.length) this.#grow(1);
     this.#buffer[this.#offset++] = value ? 1 : 0;
   }
 
@@ -71,37 +78,23 @@ export class WireWriter {
       this.string(value);
       return;
     }
-    this.#ensure(4 + value.length);
-    this.#putInt(this.#offset, value.length);
-    this.#buffer.set(value, this.#offset + 4);
-    this.#offset += 4 + value.length;
+    this.int(value.length);
+    this.raw(value);
   }
 
   string(value: string): void {
-    this.#ensure(4 + value.length * 3);
-    const at = this.#offset;
-    const written = this.#buffer.write(value, at + 4, 'utf8');
-    this.#putInt(at, written);
-    this.#offset = at + 4 + written;
+    const most = 4 + value.length * 3;
+    if (this.#offset + most > this.#buffer.length) this.#grow(most);
+    const written = this.#buffer.write(value, this.#offset + 4, 'utf8');
+    this.int(written);
+    this.#offset += written;
   }
 
   /** Bytes without a length prefix. */
   raw(value: Uint8Array): void {
-    this.#ensure(value.length);
+    if (this.#offset + value.length > this.#buffer.length) this.#grow(value.length);
     this.#buffer.set(value, this.#offset);
     this.#offset += value.length;
-  }
-
-  #putInt(at: number, value: number): void {
-    const buffer = this.#buffer;
-    buffer[at] = value >>> 24;
-    buffer[at + 1] = value >>> 16;
-    buffer[at + 2] = value >>> 8;
-    buffer[at + 3] = value;
-  }
-
-  #ensure(bytes: number): void {
-    if (this.#offset + bytes > this.#buffer.length) this.#grow(bytes);
   }
 
   /** Moves the unfinished batch to a new slab with space for `bytes` more. */
