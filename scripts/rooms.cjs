@@ -222,6 +222,7 @@ const ROOMS = {
     move: ['command', 'terminal', 'connection'],
     doctor: ['command', 'terminal', 'connection', 'conditions', 'configuration'],
     replay: ['command', 'terminal', 'connection', 'configuration', 'explain'],
+    init: ['command', 'configuration'],
     commands: [
       'command',
       'terminal',
@@ -232,6 +233,7 @@ const ROOMS = {
       'doctor',
       'explain',
       'images',
+      'init',
       'lease',
       'logs',
       'move',

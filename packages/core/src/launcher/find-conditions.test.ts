@@ -11,7 +11,7 @@ import { pooledConfig, rackConfig, RackWorld } from '../../test/support/rack-wor
 import { ConditionList } from '../conditions/condition-list.js';
 import { newCondition } from '../conditions/condition-types.js';
 import type { Config } from '../contract/config.js';
-import type { Provider } from '../contract/driver.js';
+import type { HostStatus, Provider } from '../contract/driver.js';
 import { ConfigError, LaunchError, ProviderUnavailableError } from '../contract/errors.js';
 import type { Launcher } from './launcher.js';
 
@@ -120,6 +120,24 @@ describe('a label', () => {
     );
     expect(again).toEqual(before);
     expect(launcher.conditions.find()).toEqual([]);
+  });
+
+  it('is in service while its hosts have not been checked yet, and out of service once none answers', async () => {
+    let health: HostStatus['health'] = 'unknown';
+    const launcher = await start({
+      hosts: () => [
+        {
+          ...{ pool: 'main', host: 'h1', port: 22, username: 'zuul', labels: ['a'], slots: 1, nodes: [] },
+          ...{ health, reason: undefined, message: undefined, lastCheckMs: undefined, downSinceMs: undefined },
+        },
+      ],
+    });
+
+    const before = told(launcher);
+    health = 'down';
+
+    expect(before).toEqual([]);
+    expect(told(launcher)).toEqual(['label a NotServed NoNodes']);
   });
 
   it('is out of service when no pool has it, unless it is switched off', async () => {

@@ -79,7 +79,7 @@ export class LauncherConditions implements ConditionSource {
     const ofDrivers = [...providers.configured].flatMap(({ provider }) => provider.conditions?.() ?? []);
     const published = this.ofOthers;
     const offers = findOffers({
-      ...{ config, ofDrivers, published, nowMs },
+      ...{ config, ofDrivers, published, nowMs, hosts: providers.hosts() },
       views: pools.configured.map(({ view }) => view),
       registered: registry.pools,
     });

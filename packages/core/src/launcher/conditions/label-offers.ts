@@ -3,6 +3,7 @@ import { adviceFor, causeOf } from '../../conditions/error-reason.js';
 import { concerns, type ServiceConditions } from '../../conditions/merge-conditions.js';
 import type { Condition, FoundCondition } from '../../contract/condition.js';
 import type { Config } from '../../contract/config.js';
+import type { HostStatus } from '../../contract/driver.js';
 import { isAboutLabel } from '../plan/controls.js';
 import { judgeDecline } from '../plan/rules.js';
 import type { RuleName } from '../plan/types.js';
@@ -34,6 +35,8 @@ export interface OfferSources {
   readonly registered: readonly PoolComponentRecord[];
   /** Conditions of this launcher's drivers. */
   readonly ofDrivers: readonly FoundCondition[];
+  /** Machines that the drivers of this launcher lend. */
+  readonly hosts: readonly (HostStatus & { readonly provider: string })[];
   /** Conditions that other services have published, by host. */
   readonly published: readonly ServiceConditions[];
   readonly nowMs: number;
@@ -118,10 +121,15 @@ function declined(view: LivePoolView, label: string, { ofDrivers, nowMs }: Offer
 /** Hosts named in one message. */
 const MOST_HOSTS = 3;
 
-/** A pool that launches nothing serves from its existing nodes. */
-function withoutNodes(view: LivePoolView, label: string, { ofDrivers }: OfferSources): Obstacle | undefined {
+/** A pool that launches nothing serves from its existing nodes, and has them once its hosts have been checked. */
+function withoutNodes(view: LivePoolView, label: string, { ofDrivers, hosts }: OfferSources): Obstacle | undefined {
   if (view.launches || view.presentNodes(label) > 0) return undefined;
   const { provider, pool } = view;
+  const isUnchecked = hosts.some(
+    (host) =>
+      host.health === 'unknown' && host.provider === provider && host.pool === pool.name && host.labels.includes(label),
+  );
+  if (isUnchecked) return undefined;
   const down = ofDrivers.filter(
     ({ kind, evidence }) =>
       kind === 'host' &&
