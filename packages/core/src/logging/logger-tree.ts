@@ -40,12 +40,10 @@ export class LoggerTree {
 
   /** The logger of the name's nearest configured parent, or of itself. */
   find(name: string): TreeEntry {
-    let configured = name;
-    while (configured !== ROOT && !this.#rules.has(configured)) configured = parentOf(configured);
-    let entry = this.#entries.get(configured);
+    let entry = this.#entries.get(name);
     if (entry === undefined) {
-      entry = this.#create(configured);
-      this.#entries.set(configured, entry);
+      entry = name === ROOT || this.#rules.has(name) ? this.#create(name) : this.find(parentOf(name));
+      this.#entries.set(name, entry);
     }
     return entry;
   }

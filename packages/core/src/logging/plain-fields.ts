@@ -23,7 +23,7 @@ export function plainFields(withStacks: boolean): Logform.Format {
   return format((info) => {
     for (const key in info) {
       const value: unknown = info[key];
-      if (typeof value === 'string' && !isSecretKey(key)) continue;
+      if (typeof value === 'string' && (secrecy.get(key) ?? isSecretKey(key)) === false) continue;
       if (value === undefined || value === null) delete info[key];
       else info[key] = isSecretKey(key) && value !== '' ? REDACTED : plain(key, value, withStacks);
     }

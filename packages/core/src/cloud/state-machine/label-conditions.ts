@@ -18,7 +18,7 @@ export class LabelConditions {
   }
 
   has(pool: string, label: string): boolean {
-    return this.#found.has(this.#nameOf(pool, label));
+    return this.#found.size > 0 && this.#found.has(this.#nameOf(pool, label));
   }
 
   /**

@@ -192,7 +192,8 @@ export class PoolSet {
   }
 
   #each(act: (pool: Pool) => unknown): void {
-    for (const pool of this.#all()) act(pool);
+    for (const pool of this.#pools.values()) act(pool);
+    for (const pool of this.#leaving) act(pool);
   }
 
   /** Plans in all pools, in case a watch event was missed. @returns how many requests they serve */
@@ -215,17 +216,12 @@ export class PoolSet {
   /** Accepts no more requests. Resolves when the work on accepted ones has ended. */
   async drain(): Promise<void> {
     this.#tools.registry.keepOnly(new Set());
-    await Promise.all([...this.#all()].map((pool) => pool.drain()));
+    await Promise.all([...this.#pools.values(), ...this.#leaving].map((pool) => pool.drain()));
   }
 
   /** Ends everything at once. */
   abandon(reason: Error): void {
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
     this.#each((pool) => pool.abandon(reason));
-  }
-
-  *#all(): Generator<Pool> {
-    yield* this.#pools.values();
-    yield* this.#leaving;
   }
 }

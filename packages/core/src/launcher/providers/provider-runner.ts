@@ -12,6 +12,7 @@ const START_PATIENCE_MS = 30_000;
 /** A configured provider while it runs: the driver's object, and the state that all its pools share. */
 export class ProviderRunner {
   readonly provider: Provider;
+  readonly name: string;
   readonly launches: boolean;
   readonly pausesAtQuota: boolean;
   /** The number of concurrent launches is limited by a ramp. */
@@ -28,18 +29,15 @@ export class ProviderRunner {
   constructor(context: Context, { capabilities }: Driver, provider: Provider) {
     this.#context = context;
     this.provider = provider;
+    this.name = provider.config.name;
     this.launches = capabilities.launches;
     this.pausesAtQuota = capabilities.pausesAtQuota;
     this.rampsLaunches = this.launches && (capabilities.rampsLaunches ?? true);
-    this.#logger = context.logger.child({ provider: provider.config.name });
+    this.#logger = context.logger.child({ provider: this.name });
   }
 
   get config(): ProviderConfig {
     return this.provider.config;
-  }
-
-  get name(): string {
-    return this.provider.config.name;
   }
 
   /** True once the driver's `start` has succeeded. */

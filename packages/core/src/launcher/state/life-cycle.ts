@@ -22,7 +22,9 @@ export class LifeCycle {
 
   /** Whether work may begin: caches are complete, ZooKeeper is connected, and the launcher has not stopped. */
   get isActive(): boolean {
-    return this.#zk.state === 'CONNECTED' && this.#caches.every(({ ready }) => ready) && !this.#stop.signal.aborted;
+    if (this.#stop.signal.aborted || this.#zk.state !== 'CONNECTED') return false;
+    for (const cache of this.#caches) if (!cache.ready) return false;
+    return true;
   }
 
   /** Whether standby nodes may be requested. */

@@ -164,11 +164,8 @@ export class Mirror {
   #refreshFree(node: NodeRecord): void {
     if (node.provider === null || node.pool === null) return;
     const free = this.free(node.provider, node.pool);
-    if (!this.#isFree(node)) {
-      this.#dropFree(node);
-      return;
-    }
-    if (free.put(node)) this.#events.emit('nodeFree', { node });
+    if (!this.#isFree(node)) free.delete(node.id);
+    else if (free.put(node)) this.#events.emit('nodeFree', { node });
   }
 
   #dropFree(node: NodeRecord): void {

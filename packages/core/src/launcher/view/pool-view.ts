@@ -46,6 +46,7 @@ const DELETION_GRACE_MS = 300_000;
 /** A pool as the plan sees it: its configuration, its provider, the mirror and the registry at this moment. */
 export class LivePoolView<Work extends RequestAtWork = RequestAtWork> implements PoolView {
   readonly launcherId: LauncherId;
+  readonly provider: string;
   readonly demand: PoolDemand<Work>;
   readonly disabledLabels: Pick<ReadonlySet<string>, 'has'>;
   readonly #context: Context;
@@ -64,6 +65,7 @@ export class LivePoolView<Work extends RequestAtWork = RequestAtWork> implements
     this.#runner = runner;
     this.#pool = pool;
     this.launcherId = launcherId;
+    this.provider = runner.name;
     this.demand = new PoolDemand(context.clock);
     this.disabledLabels = { has: (label) => context.config.now.labels.get(label)?.minReady === -1 };
     this.#free = context.mirror.free(runner.name, pool.name);
@@ -87,10 +89,6 @@ export class LivePoolView<Work extends RequestAtWork = RequestAtWork> implements
 
   get stopping(): boolean {
     return this.#stopping;
-  }
-
-  get provider(): string {
-    return this.#runner.name;
   }
 
   get pool(): PoolConfig {

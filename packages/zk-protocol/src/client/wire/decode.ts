@@ -84,10 +84,8 @@ export const decodeMulti: Decoder<OperationResult[]> = (reader, request) => {
   let failedIndex = -1;
   let failedCode = 0;
   for (let index = 0; ; index += 1) {
-    const type = reader.int();
-    const done = reader.bool();
-    reader.int();
-    if (done) break;
+    const type = reader.resultType();
+    if (type === undefined) break;
     if (type !== OpCode.ERROR) {
       results.push(decodeOperation(reader, type, request, index));
       continue;
@@ -132,10 +130,8 @@ function multiError(request: RequestFields, failedIndex: number, serverCode: num
 export const decodeMultiRead: Decoder<ReadResult[]> = (reader, request) => {
   const results: ReadResult[] = [];
   for (let index = 0; ; index += 1) {
-    const type = reader.int();
-    const done = reader.bool();
-    reader.int();
-    if (done) return results;
+    const type = reader.resultType();
+    if (type === undefined) return results;
     const path = request.reads[index]?.path ?? '';
     if (type === OpCode.GET_DATA) results.push({ read: 'data', path, data: reader.data(), stat: reader.stat() });
     else if (type === OpCode.GET_CHILDREN) results.push({ read: 'children', path, children: reader.strings() });

@@ -82,6 +82,14 @@ export class WireReader {
     return values;
   }
 
+  /** Header of one result of a multi: the type of its operation; `undefined` after the last one. */
+  resultType(): number | undefined {
+    if (this.offset + 9 > this.end) this.#tooShort(9);
+    const at = this.offset;
+    this.offset = at + 9; // type, whether that was all, error
+    return this.buffer[at + 4] === 0 ? this.buffer.readInt32BE(at) : undefined;
+  }
+
   stat(): Stat {
     if (this.offset + 68 > this.end) this.#tooShort(68);
     const buffer = this.buffer;
