@@ -2,7 +2,7 @@ import { chmodSync, lstatSync, renameSync, rmSync } from 'node:fs';
 import { createServer, type ListenOptions, type Server, type Socket } from 'node:net';
 import { formatServer } from '../base/server-address.js';
 import { makeSocketDirectory, MAX_SOCKET_PATH_BYTES } from '../base/unix-socket.js';
-import { EmbeddedServerError } from './errors.js';
+import { EmbeddedServerError } from './storage/server-error.js';
 import type { ZooKeeperLogger } from '../base/logger.js';
 import type { EmbeddedServerOptions } from './types.js';
 

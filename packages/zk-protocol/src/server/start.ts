@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { backoffMs } from '../base/backoff.js';
 import { type Clock, delay, systemClock } from '../base/clock.js';
-import { EmbeddedServerError } from './errors.js';
+import { EmbeddedServerError } from './storage/server-error.js';
 import { ServerModel } from './model/server-model.js';
 import { DirectoryLock } from './storage/directory-lock.js';
 import { nodeFileSystem } from './storage/file-system.js';

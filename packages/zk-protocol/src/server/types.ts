@@ -1,5 +1,5 @@
 import type { ZooKeeperLogger } from '../base/logger.js';
-import type { EmbeddedServerError } from './errors.js';
+import type { EmbeddedServerError } from './storage/server-error.js';
 import type { Clock } from '../base/clock.js';
 import type { FileSystem } from './storage/file-system.js';
 

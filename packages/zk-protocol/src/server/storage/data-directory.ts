@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { EmbeddedServerError } from '../errors.js';
+import { EmbeddedServerError } from './server-error.js';
 import type { ZooKeeperLogger } from '../../base/logger.js';
 import type { ServerModel } from '../model/server-model.js';
 import { JuteReader, MalformedPacketError } from '../wire/jute-reader.js';

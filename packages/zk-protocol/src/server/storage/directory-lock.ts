@@ -4,7 +4,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { type CancelTimer, delay, patientClock, steadyNow, systemClock } from '../../base/clock.js';
 import { makeDirectory } from '../../base/make-directory.js';
-import { EmbeddedServerError } from '../errors.js';
+import { EmbeddedServerError } from './server-error.js';
 import { askLifeSign, bootId, LifeSign } from './life-sign.js';
 
 const CLAIM = /^server\.([0-9a-f-]{36})\.lock$/;

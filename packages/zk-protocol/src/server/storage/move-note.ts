@@ -1,6 +1,6 @@
 import { open, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { EmbeddedServerError } from '../errors.js';
+import { EmbeddedServerError } from './server-error.js';
 
 /** Marks a data directory whose content was moved to an ensemble; no server uses it. */
 export interface MoveNote {

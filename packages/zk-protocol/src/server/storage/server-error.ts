@@ -1,4 +1,4 @@
-import { NodepoolError } from '../base/errors.js';
+import { NodepoolError } from '../../base/errors.js';
 
 /**
  * - `ZK_EMBEDDED_LOCKED` another server uses the data directory
