@@ -12,5 +12,5 @@ it('prints one picture where there is no terminal, and ends with 1 when no launc
   expect(well.status).toBe(0);
   expect(well.stdout).toContain('requests: 2 waiting, 0 accepted  nodes: 3 ready');
   expect(lost.status).toBe(1);
-  expect(lost.stdout).toContain('! http://127.0.0.1:1 does not answer');
+  expect(lost.stdout).toContain('! http://127.0.0.1:1 has not answered for');
 });
