@@ -90,7 +90,7 @@ describe('the configuration of a provider', () => {
 
     expect(read({ pools: [pool([label])] }).problems).toEqual([
       'error pools.0.labels.0.max-age: max-age 5 of label "small" is less than its min-retention-time 6: ' +
-        'raise the one or lower the other',
+        'raise max-age or lower min-retention-time',
     ]);
   });
 
@@ -100,9 +100,9 @@ describe('the configuration of a provider', () => {
 
     expect(read({ pools: [pool([one]), { ...pool([two]), name: 'second' }] }).problems).toEqual([
       'error pools.1.labels.0.grace-time: grace-time is 6 here but 5 in label "small" of pool "main", ' +
-        'which uses the same backing nodes: give both one value',
+        'which uses the same backing nodes: set both to the same value',
       'error pools.1.labels.0.max-age: max-age is 7 here but none in label "small" of pool "main", ' +
-        'which uses the same backing nodes: give both one value',
+        'which uses the same backing nodes: set both to the same value',
     ]);
   });
 

@@ -3,7 +3,13 @@ import { describe, expect, it } from 'vitest';
 import type { MetricDefinition } from './definition.js';
 import { CACHES, METRICS } from './table.js';
 
-const documentation = readFileSync(new URL('../../../../../docs/metrics.md', import.meta.url), 'utf8');
+const page = readFileSync(new URL('../../../../../docs/metrics.md', import.meta.url), 'utf8');
+/** The page without its line breaks, and its list items, one a line. */
+const documentation = page.replaceAll(/\s+/g, ' ');
+const items = page
+  .replaceAll(/\n {2}/g, ' ')
+  .split('\n')
+  .filter((line) => line.startsWith('- '));
 const definitions = Object.entries(METRICS) as [string, MetricDefinition][];
 
 describe('docs/metrics.md', () => {
@@ -18,9 +24,7 @@ describe('docs/metrics.md', () => {
     const known = new Set(
       definitions.flatMap(([, { statsd, prometheus }]) => [...(statsd?.names ?? []), prometheus?.name]),
     );
-    const named = [...documentation.matchAll(/^\|.*?`((?:nodepool|process|nodejs|<prefix>)[._][^`]+)`/gm)].map(
-      ([, name]) => name,
-    );
+    const named = items.flatMap((item) => /^- `((?:nodepool|process|nodejs|<prefix>)[._][^`]+)`/.exec(item)?.[1] ?? []);
 
     expect(named.filter((name) => !known.has(name))).toEqual([]);
   });

@@ -306,7 +306,7 @@ const INTERNALS = {
     ...exposed('counter', 'nodepool_zookeeper_events_total'),
   },
   statsdDropped: {
-    help: 'Lines for statsd that could not be sent    ',
+    help: 'Lines for statsd that could not be sent',
     ...exposed('counter', 'nodepool_statsd_dropped_lines_total'),
   },
   buildInfo: { help: 'Always 1; the label is the release', ...exposed('gauge', 'nodepool_build_info', ['version']) },
