@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import winston from 'winston';
 import { memoryLogging } from '../../test/support/memory-logging.js';
 
-/** A transport of another package, which gets the lines as objects. */
+/** A third-party transport that receives the lines as objects. */
 function recordingTransport() {
   const stream = new PassThrough({ objectMode: true });
   const seen = () => Array.from({ length: stream.readableLength }, () => withoutSymbols(stream.read() as object));
@@ -13,7 +13,7 @@ function recordingTransport() {
 const withoutSymbols = (info: object): Record<string, unknown> => Object.fromEntries(Object.entries(info));
 
 describe('levels', () => {
-  it('drops what is below, by logger name', () => {
+  it('drops lines below the level of their logger', () => {
     const { logger, stdout } = memoryLogging({ levels: { 'nodepool.zk': 'warn' } });
 
     logger.debug('no');
@@ -24,8 +24,8 @@ describe('levels', () => {
   });
 });
 
-describe('further transports', () => {
-  it('see plain fields without secrets', () => {
+describe('additional transports', () => {
+  it('receive plain fields without secrets', () => {
     const { seen, transport } = recordingTransport();
     const { logger } = memoryLogging({ transports: [transport] });
 
@@ -41,7 +41,7 @@ describe('further transports', () => {
     });
   });
 
-  it('get every line', () => {
+  it('receive every line', () => {
     const { seen, transport } = recordingTransport();
     const { logger } = memoryLogging({ transports: [transport] });
 

@@ -18,44 +18,44 @@ import { NamedLogger } from './named-logger.js';
 import { DEFAULT_TEXT_FORMAT, textFormat } from './text-format.js';
 import { type LineTarget, lineTransport, openLogFile, type TransportResources } from './transports.js';
 
-/** What {@link createLogging} makes a logger from. */
+/** Options of {@link createLogging}. */
 export interface LoggingOptions {
   /**
-   * Logging configuration of an installation: Python's dictConfig in `.yaml`, `.yml` or `.json`, else its ini style. The
-   * options from `level` to `levels` then do not count.
+   * Logging configuration file: Python's dictConfig in `.yaml`, `.yml` or `.json`, ini style otherwise. Overrides the
+   * options from `level` to `levels`.
    */
   configFile?: string | undefined;
-  /** Least severity. Default `info`. */
+  /** Minimum severity. Default `info`. */
   level?: LogLevel | undefined;
-  /** Default `stdout`. A file is reopened after another program has rotated it. */
+  /** Default `stdout`. A file is reopened after another program rotates it. */
   destination?: 'stdout' | 'stderr' | { readonly file: string } | undefined;
   /** Default `text`. */
   format?: 'text' | 'json' | undefined;
-  /** Levels of loggers by dotted name where they differ, e.g. `{'nodepool.zk': 'warn'}`. */
+  /** Levels that override `level`, by dotted logger name, e.g. `{'nodepool.zk': 'warn'}`. */
   levels?: Readonly<Record<string, LogLevel>> | undefined;
-  /** Further winston transports that get every line the loggers let through. */
+  /** Additional winston transports. They receive every line that passes the levels of the loggers. */
   transports?: readonly Transport[] | undefined;
-  /** Called after a log file was reopened. */
+  /** Called after a log file is reopened. */
   onReopen?: (() => void) | undefined;
-  /** Called when a log file cannot be written, once until it can be again. Default: a line on standard error. */
+  /** Called once when writing to a log file starts to fail. Default: a line on standard error. */
   onError?: ((error: unknown) => void) | undefined;
   /** Clock of log lines and rotation. Default: the system clock. */
   clock?: Clock | undefined;
-  /** Default: those of the process. */
+  /** Default: standard output and standard error of the process. */
   streams?: { stdout: NodeJS.WritableStream; stderr: NodeJS.WritableStream } | undefined;
 }
 
-/** A logger and what it writes to. */
+/** A logger and its outputs. */
 export interface Logging {
   /** Named `nodepool`. */
   readonly logger: Logger;
-  /** Writes what is waiting and closes files. To be called before the process exits; works at once, more than once. */
+  /** Flushes buffered lines and closes files. Call it before the process exits. Synchronous and idempotent. */
   readonly close: () => void;
 }
 
 /**
- * Sets logging up.
- * @throws {LoggingError} the configuration cannot be read or is wrong, or a file cannot be written
+ * Sets up logging.
+ * @throws {LoggingError} the configuration cannot be read or is invalid, or a log file cannot be written
  */
 export function createLogging(options: LoggingOptions): Logging {
   const files: LogFile[] = [];
@@ -105,9 +105,9 @@ function targetOf({ destination = 'stdout' }: LoggingOptions, resources: Transpo
   });
 }
 
-/** Transports that get every line: those of names whose lines stop before the root included. */
+/** Adds transports to the root logger and to every logger that does not propagate, so that they receive every line. */
 function withTransports({ root, rules }: LoggerRules, transports: readonly Transport[] = []): LoggerRules {
-  for (const transport of transports) transport.level ??= 'debug'; // else it takes the level of one of its loggers
+  for (const transport of transports) transport.level ??= 'debug'; // else winston uses the level of a logger
   const add = (rule: LoggerRule) => ({ ...rule, transports: [...rule.transports, ...transports] });
   const all = [...rules].map(([name, rule]) => [name, rule.propagate ? rule : add(rule)] as const);
   return { root: add(root), rules: new Map(all) };

@@ -1,4 +1,4 @@
-/** What winston's timestamps write for each directive of strftime. */
+/** Tokens of winston's timestamp format for each strftime directive. */
 const MASKS: Readonly<Record<string, string>> = {
   Y: 'YYYY',
   y: 'YY',
@@ -24,10 +24,10 @@ const MASKS: Readonly<Record<string, string>> = {
   '%': '%',
 };
 
-/** The mask of times such as `2026-11-21 09:00:00,123`. */
+/** Default timestamp mask, such as `2026-11-21 09:00:00,123`. */
 export const DEFAULT_DATE_MASK = 'YYYY-MM-DD HH:mm:ss,SSS';
 
-/** Translates a `datefmt` such as `%Y-%m-%d %H:%M` for winston's timestamps. Directives that are not known stay as they are. */
+/** Translates a `datefmt` such as `%Y-%m-%d %H:%M` for winston's timestamps. Unknown directives are kept. */
 export function dateMask(dateFormat: string): string {
   return dateFormat.replace(/%([a-zA-Z%])|[a-zA-Z]+/g, (text: string, directive: string | undefined) =>
     directive === undefined ? `[${text}]` : (MASKS[directive] ?? `[${text}]`),

@@ -23,7 +23,7 @@ describe('a logging configuration', () => {
     expect(readFileSync(join(dir, 'c.log'), 'utf8')).toBe('quiet\nloud\n');
   });
 
-  it('puts a file aside when it has reached its size, and keeps so many', () => {
+  it('rotates a file at its maximum size and keeps `backupCount` old files', () => {
     const dir = tempDir({ 'b.log': 'long enough to be put aside\n' });
     const configFile = join(tempDir({ 'logging.yml': dictConfig(dir) }), 'logging.yml');
     for (let round = 0; round < 4; round++) {

@@ -11,7 +11,7 @@ import { rotateBySize, rotateByTime } from './rotation.js';
 import { textFormat } from './text-format.js';
 import { type LineTarget, lineTransport, openLogFile, type TransportResources } from './transports.js';
 
-/** The rules for all names. */
+/** Rules for all logger names. */
 export interface LoggerRules {
   readonly root: LoggerRule;
   readonly rules: ReadonlyMap<string, LoggerRule>;
@@ -24,9 +24,9 @@ type Fail = (place: string, message: string) => never;
 const BARE_FORMAT = '%(message)s';
 
 /**
- * Reads the rules for loggers from the schema of Python's `logging.config.dictConfig`, version 1, as far as installations use it.
- * @param origin - the file's name for messages
- * @throws {LoggingError} something in it is wrong or not supported
+ * Reads logger rules from a subset of Python's `logging.config.dictConfig` schema, version 1.
+ * @param origin - file name for error messages
+ * @throws {LoggingError} an entry is invalid or not supported
  */
 export function rulesFromDict(config: JsonObject, origin: string, resources: TransportResources): LoggerRules {
   const fail: Fail = (place, message) => {
@@ -49,7 +49,7 @@ export function rulesFromDict(config: JsonObject, origin: string, resources: Tra
   return { root: rules.get('') ?? rules.get('root') ?? root, rules };
 }
 
-/** JSON formatters are known by their class or factory; of other classes only the format counts. */
+/** Recognizes JSON formatters by class or factory. Of all other classes, only the format is used. */
 function formatOf(spec: JsonObject, place: string, { clock }: TransportResources, fail: Fail): Logform.Format {
   const factory = `${textOf(spec['class']) ?? ''} ${textOf(spec['()']) ?? ''}`;
   if (/json/i.test(factory)) return jsonFormat(clock);

@@ -53,7 +53,7 @@ format=%(levelname)s %(message)s
     expect(stdout()).toBe('');
   });
 
-  it('names positional arguments by the class of the handler', () => {
+  it('maps positional arguments to parameters of the handler class', () => {
     const handler = `[handler_out]\nclass=handlers.TimedRotatingFileHandler\nargs=('/var/log/it\\'s', "midnight", 1)\n`;
 
     expect(dictFromIni(SECTIONS + handler, 'a.conf')).toMatchObject({
@@ -63,7 +63,7 @@ format=%(levelname)s %(message)s
     });
   });
 
-  it('names a section that is missing', () => {
+  it('reports the name of a missing section', () => {
     expect(() => dictFromIni(SECTIONS, 'a.conf')).toThrow(
       'logging configuration a.conf: the section [handler_out] is missing',
     );

@@ -4,7 +4,7 @@ import { LoggingError } from '../contract/errors.js';
 
 type Section = Readonly<Record<string, unknown>>;
 
-/** Names of positional `args`, by the last part of the class. */
+/** Parameter names of positional `args`, by the last part of the handler class. */
 const ARGUMENTS: Readonly<Record<string, readonly string[]>> = {
   StreamHandler: ['stream'],
   FileHandler: ['filename', 'mode'],
@@ -56,7 +56,7 @@ function loggerOf(section: Section): JsonObject {
   return { ...pick(section, ['level']), handlers: wordsOf(section['handlers']), propagate };
 }
 
-/** Literals of a Python tuple such as `('/var/log/x', 'a', 100)`; names such as `sys.stdout` stay text. */
+/** Literals of a Python tuple such as `('/var/log/x', 'a', 100)`; names such as `sys.stdout` remain text. */
 function parseTuple(text: string): Json[] {
   const literals = text.matchAll(/'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|(-?\d+)|([A-Za-z_][\w.]*)/g);
   return [...literals].map(([, single, double, digits, name]) =>
@@ -64,7 +64,7 @@ function parseTuple(text: string): Json[] {
   );
 }
 
-/** The keys that are there and not empty. */
+/** Copies the keys that are present and not empty. */
 function pick(section: Section, keys: readonly string[]): JsonObject {
   const found = keys.flatMap((key) => {
     const text = textOf(section[key]);
@@ -82,6 +82,6 @@ function wordsOf(value: unknown): string[] {
 
 function textOf(value: unknown): string | undefined {
   if (typeof value === 'string') return value;
-  // The reader turns `true` and `null` into values.
+  // The ini parser converts `true` and `null`.
   return typeof value === 'boolean' || value === null ? String(value) : undefined;
 }

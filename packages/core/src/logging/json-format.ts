@@ -1,7 +1,7 @@
 import { format, type Logform } from 'winston';
 import type { Clock } from '@nodepool/zk-protocol';
 
-/** Names of the fields every reader of the log knows. */
+/** Output names of the standard fields. */
 const WIRE_NAMES: Readonly<Record<string, string>> = {
   eventId: 'event_id',
   requestId: 'node_request',

@@ -4,10 +4,10 @@ export const LEVELS = { critical: 0, error: 1, warn: 2, info: 3, debug: 4 } as c
 /** Severity of a line. */
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
-/** Least severity that a logger or a handler takes. */
+/** Minimum severity of a logger or handler. */
 export type Threshold = keyof typeof LEVELS;
 
-/** Name of a severity in a line of text, and its number in logging configurations; larger is more severe. */
+/** Name of a severity in text output and its number in logging configurations. A larger number is more severe. */
 export const PYTHON_LEVELS: Readonly<Record<LogLevel, { readonly name: string; readonly number: number }>> = {
   debug: { name: 'DEBUG', number: 10 },
   info: { name: 'INFO', number: 20 },
@@ -27,9 +27,9 @@ const NAMES: Readonly<Record<string, Threshold | 'notset'>> = {
 };
 
 /**
- * Reads a level of a logging configuration: `WARNING`, `warn`, `30`, or a number between two levels, which takes what is
- * at least as severe.
- * @returns `notset` for `NOTSET` and 0: as the parent; `undefined` when it is no level
+ * Reads a level of a logging configuration: `WARNING`, `warn`, `30`, or a number between two levels, which is rounded up
+ * to the more severe level.
+ * @returns `notset` for `NOTSET` and 0, which inherit the level of the parent; `undefined` if the value is not a level
  */
 export function parseLevel(value: unknown): Threshold | 'notset' | undefined {
   if (typeof value === 'string') {

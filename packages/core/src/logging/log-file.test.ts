@@ -17,7 +17,7 @@ import { createLogging } from './create-logging.js';
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
 afterEach(() => void vi.useRealTimers());
 
-/** The time that lines wait for others. */
+/** Time for which lines are buffered. */
 const passMoment = () => vi.advanceTimersByTime(50);
 
 /** Messages of a file in the default format. */
@@ -28,7 +28,7 @@ const messages = (file: string) =>
     .map((line) => line.replace(/^.* INFO nodepool: /, ''));
 
 describe('a log file', () => {
-  it('is not written through a link that every user could have made', () => {
+  it('is not written through a symbolic link in a world-writable directory', () => {
     const [shared, victim] = [tempDir(), join(tempDir(), 'victim')];
     chmodSync(shared, 0o1777);
     writeFileSync(victim, '');
@@ -42,7 +42,7 @@ describe('a log file', () => {
     expect(readFileSync(victim, 'utf8')).toBe('');
   });
 
-  it('is reopened when another program has moved it', () => {
+  it('is reopened after another program moves it', () => {
     const file = join(tempDir(), 'log', 'nodepool.log');
     let reopened = 0;
     const { logger, close } = createLogging({ destination: { file }, onReopen: () => reopened++ });
@@ -59,7 +59,7 @@ describe('a log file', () => {
     expect(reopened).toBe(1);
   });
 
-  it('is found moved a moment later in the middle of a stream of lines', () => {
+  it('is reopened within a moment while lines are being written', () => {
     const file = join(tempDir(), 'nodepool.log');
     const { logger, close } = createLogging({ destination: { file } });
     logger.info('one');
@@ -76,7 +76,7 @@ describe('a log file', () => {
     expect(messages(file)).toContain('more');
   });
 
-  it('that cannot be written is a clear error', () => {
+  it('that cannot be written causes a clear error', () => {
     const dir = tempDir({ file: '' });
 
     expect(() => createLogging({ destination: { file: join(dir, 'file', 'x.log') } })).toThrow(
@@ -86,7 +86,7 @@ describe('a log file', () => {
 });
 
 describe('a log file on a full disk', () => {
-  it('is written again when there is room, with what was logged meanwhile', () => {
+  it('is written again once space is available, including the lines logged meanwhile', () => {
     const dir = tempDir();
     const file = join(dir, 'nodepool.log');
     symlinkSync('/dev/full', file); // each write ends with ENOSPC
@@ -106,7 +106,7 @@ describe('a log file on a full disk', () => {
     close();
   });
 
-  it('does not fill the memory: the oldest lines are dropped, whole', () => {
+  it('bounds the buffer: drops whole lines, oldest first', () => {
     const dir = tempDir();
     const file = join(dir, 'nodepool.log');
     symlinkSync('/dev/full', file);
@@ -126,14 +126,14 @@ describe('a log file on a full disk', () => {
   });
 });
 
-describe('lines that follow each other', () => {
+describe('consecutive lines', () => {
   const open = () => {
     const file = join(tempDir(), 'nodepool.log');
     return { file, ...createLogging({ destination: { file } }) };
   };
   const count = (file: string) => readFileSync(file, 'utf8').split('\n').length - 1;
 
-  it('are gathered for a moment', () => {
+  it('are buffered for a moment', () => {
     const { file, logger, close } = open();
 
     logger.info('one');
@@ -145,7 +145,7 @@ describe('lines that follow each other', () => {
     close();
   });
 
-  it('are written at once with a warning or an error', () => {
+  it('are written immediately with a warning or an error', () => {
     const { file, logger, close } = open();
 
     logger.info('one');
@@ -158,7 +158,7 @@ describe('lines that follow each other', () => {
     close();
   });
 
-  it('are written at once when they are many', () => {
+  it('are written immediately when the buffer is large', () => {
     const { file, logger, close } = open();
 
     for (let number = 0; number < 100; number++) logger.info('x'.repeat(1_000));
@@ -167,7 +167,7 @@ describe('lines that follow each other', () => {
     close();
   });
 
-  it('follow each other in the file after what others appended', () => {
+  it('are appended after lines written by another process', () => {
     const file = join(tempDir(), 'nodepool.log');
     const { logger, close } = createLogging({ destination: { file } });
     appendFileSync(file, 'other\n');

@@ -3,30 +3,30 @@ import { dirname } from 'node:path';
 import { type CancelTimer, checkSharedPlace, type Clock, makeDirectorySync } from '@nodepool/zk-protocol';
 import type { Rotation } from './rotation.js';
 
-/** Most text kept back while the file cannot be written, e.g. on a full disk. Older lines are dropped first. */
+/** Maximum buffered text while the file cannot be written, e.g. on a full disk. The oldest lines are dropped first. */
 const KEPT_BYTES = 1 << 20;
 const LINE_END = 10;
-/** How long lines wait for others, so that one write takes them all. */
+/** How long lines are buffered, to combine them in one write. */
 const GATHER_MS = 50;
-/** So much text waits for nothing. */
+/** Buffered text of this length is written immediately. */
 const GATHER_LENGTH = 1 << 16;
-/** How long lines may still go to a file after another program moved it; a look at each write would cost more than the write. */
+/** Interval of checks whether another program moved the file. A check on each write would cost more than the write. */
 const LOOK_MS = 100;
 
 /** Options of a {@link LogFile}. */
 export interface LogFileOptions {
   clock: Pick<Clock, 'now' | 'setTimer'>;
   rotation?: Rotation | undefined;
-  /** Called after the file was reopened because another program had moved or removed it. */
+  /** Called after the file is reopened because another program moved or removed it. */
   onReopen?: (() => void) | undefined;
-  /** Called when text cannot be written, once until it can be again. */
+  /** Called once when writing starts to fail. */
   onError?: ((error: unknown) => void) | undefined;
 }
 
 /**
- * What a winston transport writes to when lines go to a file. It does what winston's file transports do not: it notices
- * that logrotate or a person moved the file, continues after a full disk, and can be flushed before an exit. Lines are
- * gathered for a moment and go out in one write; urgent ones take those before them along at once. Throws nothing later.
+ * Log file behind a winston transport. Unlike winston's file transports, it reopens the file after logrotate or an operator
+ * moved it, continues after a full disk, and can be flushed before exit. Lines are buffered briefly and combined in one
+ * write; an urgent line flushes the buffer. Only the constructor throws.
  */
 export class LogFile {
   readonly #file: string;
@@ -55,7 +55,7 @@ export class LogFile {
     else this.#cancelTimer ??= this.#options.clock.setTimer(GATHER_MS, () => this.flush());
   }
 
-  /** Writes at once what is waiting. */
+  /** Writes buffered lines immediately. */
   flush(): void {
     this.#cancelTimer?.();
     this.#cancelTimer = undefined;
@@ -73,7 +73,7 @@ export class LogFile {
     }
   }
 
-  /** Writes what is waiting and closes. Later lines are lost. */
+  /** Flushes buffered lines and closes the file. Later lines are lost. */
   close(): void {
     this.#lookedAtMs = -Infinity;
     this.flush();
@@ -118,7 +118,7 @@ export class LogFile {
     this.#openAnew();
   }
 
-  /** What was written of a batch before the disk was full is not written again. */
+  /** Writes the batch. After a partial write, e.g. on a full disk, only the rest is retried. */
   #writeAll(): void {
     while (this.#unwritten.length > 0) {
       const written = writeSync(this.#descriptor, this.#unwritten);
@@ -127,7 +127,7 @@ export class LogFile {
     }
   }
 
-  /** Puts the waiting lines behind those that could not be written, as far as there is room. */
+  /** Appends buffered lines to the text that could not be written, up to the size limit. */
   #gather(): void {
     const fresh = Buffer.from(this.#pending.join(''));
     this.#pending = [];

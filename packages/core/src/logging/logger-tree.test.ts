@@ -5,7 +5,7 @@ import { memoryLogging } from '../../test/support/memory-logging.js';
 
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 
-describe('loggers of many names', () => {
+describe('loggers of different names', () => {
   const MANY = (loggers: string) => `
 version: 1
 formatters: {f: {format: '%(levelno)s %(name)s %(message)s'}}
@@ -16,7 +16,7 @@ loggers: ${loggers}
 root: {level: NOTSET, handlers: [out]}
 `;
 
-  it('share a handler without complaints', async () => {
+  it('share a handler without listener warnings', async () => {
     const names = Array.from({ length: 40 }, (_, i) => `n${i}`);
     const rules = names.map((name) => `nodepool.${name}: {level: DEBUG}`).join(', ');
     const configFile = join(tempDir({ 'logging.yaml': MANY(`{${rules}}`) }), 'logging.yaml');
@@ -33,7 +33,7 @@ root: {level: NOTSET, handlers: [out]}
     expect(warnings).toEqual([]);
   });
 
-  it('obey the levels of their handlers, also those between two names', () => {
+  it('apply the levels of their handlers, including numeric levels between two names', () => {
     const configFile = join(tempDir({ 'logging.yaml': MANY('{nodepool: {level: 15}}') }), 'logging.yaml');
     const { logger, stdout } = memoryLogging({ configFile });
 
@@ -43,7 +43,7 @@ root: {level: NOTSET, handlers: [out]}
     expect(stdout()).toBe('30 nodepool above\n');
   });
 
-  it('write nothing when no handler takes their lines, and nothing after the end', () => {
+  it('write nothing if no handler accepts their lines, and nothing after close', () => {
     const rules = '{nodepool.quiet: {handlers: [none], propagate: false}, nodepool.off: {level: CRITICAL}}';
     const configFile = join(tempDir({ 'logging.yaml': MANY(rules) }), 'logging.yaml');
     const complaints: string[] = [];

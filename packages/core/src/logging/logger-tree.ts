@@ -2,17 +2,17 @@ import winston from 'winston';
 import { LEVELS, type LogLevel, type Threshold } from './levels.js';
 import { plainFields } from './plain-fields.js';
 
-/** What is configured for one dotted name. */
+/** Configuration of one dotted logger name. */
 export interface LoggerRule {
-  /** `undefined`: as the parent. */
+  /** `undefined`: inherited from the parent. */
   readonly level: Threshold | undefined;
-  /** Where its lines go. Each has a level of its own. */
+  /** Outputs of the logger, each with its own level. */
   readonly transports: readonly winston.transport[];
-  /** Whether the parents' transports get the lines as well. */
+  /** Whether the transports of the parents also receive the lines. */
   readonly propagate: boolean;
 }
 
-/** The winston logger behind a name, and which severities reach any transport of it. */
+/** The winston logger of a name, and the severities that reach any of its transports. */
 export interface TreeEntry {
   readonly winston: winston.Logger;
   readonly takes: Readonly<Record<LogLevel, boolean>>;
@@ -21,15 +21,15 @@ export interface TreeEntry {
 const ROOT = '';
 
 /**
- * What winston's container of named loggers has not: names are a tree, as in Python's logging. A name without a rule is
- * logged as its nearest configured parent, with that one's winston logger.
+ * Hierarchy of named loggers, as in Python's logging; winston's container has no hierarchy. A name without a rule uses
+ * the winston logger of its nearest configured parent.
  */
 export class LoggerTree {
   readonly #container = new winston.Container();
   readonly #entries = new Map<string, TreeEntry>();
   readonly #rules: ReadonlyMap<string, LoggerRule>;
 
-  /** @param onError - called with what a transport reports */
+  /** @param onError - called with errors of transports */
   constructor(
     root: LoggerRule,
     rules: ReadonlyMap<string, LoggerRule>,
@@ -38,7 +38,7 @@ export class LoggerTree {
     this.#rules = new Map([...rules, [ROOT, { ...root, level: root.level ?? 'warn' }]]);
   }
 
-  /** The logger of the name's nearest configured parent, or of itself. */
+  /** Returns the logger of the name, or of its nearest configured parent. */
   find(name: string): TreeEntry {
     let entry = this.#entries.get(name);
     if (entry === undefined) {
@@ -48,10 +48,10 @@ export class LoggerTree {
     return entry;
   }
 
-  /** Hands everything to the transports at once. Later lines are lost. */
+  /** Passes buffered lines to the transports immediately. Later lines are lost. */
   close(): void {
     for (const { winston: logger } of this.#entries.values()) {
-      while (logger.read() !== null); // what winston's stream holds back until the next turn
+      while (logger.read() !== null); // drain lines that winston's stream buffers until the next tick
       logger.silent = true;
     }
     this.#container.close();

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { memoryLogging } from '../../test/support/memory-logging.js';
 
 describe('a logger with a name', () => {
-  it('keeps fields whose names mean something to winston', () => {
+  it('keeps fields whose names are reserved by winston', () => {
     const { logger, stdout } = memoryLogging();
 
     logger.child({ level: 7, timestamp: 't' }).info('Odd', { message: 'm', exception: true, logger: 'l' });
@@ -10,7 +10,7 @@ describe('a logger with a name', () => {
     expect(stdout()).toBe('INFO nodepool: Odd level_=7 timestamp_=t message_=m exception_=true logger_=l\n');
   });
 
-  it('gives its children its fields and its name in front of theirs', () => {
+  it('passes its fields to its children and prefixes their names with its own', () => {
     const { logger, stdout } = memoryLogging();
 
     logger.child({ provider: 'sky' }, 'PoolWorker').child({ attempt: 2 }, 'launch').warn('Retrying');

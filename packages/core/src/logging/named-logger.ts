@@ -3,14 +3,14 @@ import type { LogFields, Logger } from '../contract/logger.js';
 import type { LogLevel } from './levels.js';
 import type { LoggerTree, TreeEntry } from './logger-tree.js';
 
-/** Keys that winston uses or that every line has: a field of such a name gets a `_` at its end. */
+/** Keys used by winston or present in every line. A field with such a name gets a `_` suffix. */
 const RESERVED: ReadonlySet<string> = new Set([
   ...['level', 'message', 'logger', 'timestamp', 'exception', 'rejection', 'splat'],
 ]);
 
 /**
- * Adapts winston's loggers to the interface of this code: constant messages, fields, children. A line that no transport takes costs
- * one comparison.
+ * Adapts a winston logger to the `Logger` interface: constant messages, fields, children. A line that no transport accepts
+ * costs one comparison.
  */
 export class NamedLogger implements Logger {
   readonly #tree: LoggerTree;
@@ -49,7 +49,7 @@ export class NamedLogger implements Logger {
   }
 
   #write(level: LogLevel, message: string, fields: LogFields | undefined): void {
-    // One object a line: a winston child would copy it once more.
+    // One object per line: a winston child logger would copy it again.
     const line = { logger: this.#name, ...this.#fields, ...(fields && unreserved(fields)), level, message };
     this.#winston.log(line);
   }

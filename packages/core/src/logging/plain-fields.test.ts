@@ -14,7 +14,7 @@ describe('the fields of a line', () => {
     expect(debug.stdout()).toContain('ERROR nodepool:   Error: outer\n');
   });
 
-  it('name a cause once that the message quotes, and what is behind it', () => {
+  it('show a cause that the message quotes once, followed by its own causes', () => {
     const { logger, stdout } = memoryLogging();
     const coded = (message: string, code: string, cause?: Error) =>
       Object.assign(new Error(message, { cause }), { code });
@@ -39,7 +39,7 @@ describe('the fields of a line', () => {
     );
   });
 
-  it('survive values that have no JSON', () => {
+  it('accept values that JSON cannot represent', () => {
     const { logger, stdout } = memoryLogging();
     const circle: Record<string, unknown> = {};
     circle['self'] = circle;
@@ -49,7 +49,7 @@ describe('the fields of a line', () => {
     expect(stdout()).toMatch(/^INFO nodepool: Odd circle="\[not shown: .*" big="?1"?\n$/s);
   });
 
-  it('leave out what has no value, and end a chain of causes that closes', () => {
+  it('omit fields without a value, and stop at a cycle of causes', () => {
     const { logger, stdout } = memoryLogging();
     const error = new Error('first');
     error.cause = new Error('second', { cause: error });

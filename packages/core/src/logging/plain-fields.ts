@@ -6,7 +6,7 @@ const SECRET_KEY =
 /** Replacement of secrets. */
 const REDACTED = '[redacted]';
 
-/** An error as plain data. */
+/** Plain-data form of an error. */
 export interface ErrorFacts {
   readonly message: string;
   readonly code?: string;
@@ -15,8 +15,8 @@ export interface ErrorFacts {
 }
 
 /**
- * The format of every logger: omits fields without a value, redacts secrets at any depth, turns errors and other objects into plain
- * data. Transports never see more.
+ * The format of every logger, applied before any transport: omits fields without a value, redacts secrets at any depth, and
+ * converts errors and other objects to plain data.
  * @param withStacks - whether errors keep their stacks, as at debug level
  */
 export function plainFields(withStacks: boolean): Logform.Format {
@@ -44,7 +44,7 @@ function plain(key: string, value: unknown, withStacks: boolean): unknown {
 
 const secrecy = new Map<string, boolean>();
 
-/** Whether a field's name says that its value must not be shown. Names of fields are few, so the answers are kept. */
+/** Whether the field name indicates a secret. Cached, because there are few distinct field names. */
 function isSecretKey(key: string): boolean {
   let secret = secrecy.get(key);
   if (secret === undefined) {
@@ -75,12 +75,12 @@ function errorFacts(error: Error, withStack: boolean, seen: ReadonlySet<unknown>
   return facts;
 }
 
-/** `message (CODE)`, with the causes behind it. */
+/** `message (CODE)`, followed by the causes. */
 function errorSummary(error: Error): string {
   return summarize(errorFacts(error, false));
 }
 
-/** The text of {@link ErrorFacts}: `message (CODE): caused by ...`, without causes that the message quotes. */
+/** The text of {@link ErrorFacts}: `message (CODE): caused by ...`, omitting causes that the message quotes. */
 export function summarize({ message, code, cause }: ErrorFacts): string {
   const own = code === undefined ? message : `${message} (${code})`;
   if (cause === undefined) return own;
@@ -90,7 +90,7 @@ export function summarize({ message, code, cause }: ErrorFacts): string {
   return `${own}: caused by ${typeof cause === 'string' ? cause : JSON.stringify(cause)}`;
 }
 
-/** Whether a field is an error turned into plain data. */
+/** Whether a field is an error converted to plain data. */
 export function isErrorFacts(value: unknown): value is ErrorFacts {
   return typeof value === 'object' && value !== null && 'message' in value && typeof value.message === 'string';
 }

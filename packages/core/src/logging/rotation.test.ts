@@ -6,7 +6,7 @@ import { tempDir } from '../../test/support/temp-dir.js';
 import { memoryLogging } from '../../test/support/memory-logging.js';
 
 describe('a file rotated by time', () => {
-  it('is put aside at midnight under the day it was written', () => {
+  it('is renamed at midnight with the date of its lines', () => {
     const dir = tempDir();
     const configFile = join(tempDir({ 'logging.yaml': dictConfig(dir) }), 'logging.yaml');
     let nowMs = new Date(2026, 10, 21, 23, 59).getTime();

@@ -1,18 +1,18 @@
 import { readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 
-/** Decides before a write whether the current file is put aside, and moves it. */
+/** Decides before each write whether to rotate the current file, and renames it. */
 export interface Rotation {
-  /** @param size - bytes in the file now */
+  /** @param size - current file size in bytes */
   isDue(size: number, timeMs: number): boolean;
-  /** Moves the file away; it is reopened afterwards. */
+  /** Renames the file. The caller reopens it. */
   rotate(file: string, timeMs: number): void;
 }
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** Length of one period, and how much of `2026-11-21_09-00-00` ends the names of files put aside. */
+/** Length of one period, and how many characters of `2026-11-21_09-00-00` form the suffix of rotated files. */
 const PERIODS: Readonly<Record<string, { ms: number; digits: number }>> = {
   S: { ms: 1000, digits: 19 },
   M: { ms: 60_000, digits: 16 },
@@ -23,8 +23,8 @@ const PERIODS: Readonly<Record<string, { ms: number; digits: number }>> = {
 };
 
 /**
- * Puts the file aside as `file.1` when it has grown to a size, keeping so many old ones, named as Python's
- * `RotatingFileHandler` does. `backupCount` 0 keeps none: the file is never put aside.
+ * Rotates the file to `file.1` when it reaches `maxBytes`, and keeps `backupCount` old files, named as Python's
+ * `RotatingFileHandler` does. With `backupCount` 0 the file is never rotated.
  */
 export function rotateBySize(maxBytes: number, backupCount: number): Rotation {
   return {
@@ -38,21 +38,21 @@ export function rotateBySize(maxBytes: number, backupCount: number): Rotation {
   };
 }
 
-/** When a file is put aside by time. */
+/** Settings of rotation by time. */
 export interface TimedRotation {
   readonly file: string;
   /** `S`, `M`, `H`, `D`, `midnight`, or `W0` to `W6` (Monday to Sunday). */
   readonly when: string;
-  /** So many of these units make one period. */
+  /** Number of units per period. */
   readonly interval: number;
-  /** How many old files stay; `0` keeps all. */
+  /** Number of old files to keep; `0` keeps all. */
   readonly backupCount: number;
   readonly nowMs: number;
 }
 
 /**
- * Puts the file aside with a date at its end whenever a period has passed, as Python's `TimedRotatingFileHandler` does.
- * @returns `undefined` when `when` is not known
+ * Rotates the file after each period and appends a date to its name, as Python's `TimedRotatingFileHandler` does.
+ * @returns `undefined` if `when` is unknown
  */
 export function rotateByTime({ file, when, interval, backupCount, nowMs }: TimedRotation): Rotation | undefined {
   const unit = when.toUpperCase();
@@ -77,14 +77,14 @@ function localStamp(timeMs: number): string {
   return new Date(utc).toISOString().slice(0, 19).replace('T', '_').replaceAll(':', '-');
 }
 
-/** Midnights are local; other periods count from the file's last change. */
+/** Midnight and weekday rotations use local time; other periods start at the file's last modification. */
 function nextTime(unit: string, periodMs: number, fromMs: number): number {
   if (unit !== 'MIDNIGHT' && !unit.startsWith('W')) return fromMs + periodMs;
   const next = new Date(fromMs);
   next.setHours(24, 0, 0, 0);
   const weekday = Number(unit.slice(1));
   if (unit.startsWith('W') && Number.isInteger(weekday)) {
-    // getDay() counts from Sunday, configurations from Monday.
+    // getDay() starts the week on Sunday, the configuration on Monday.
     while ((next.getDay() + 6) % 7 !== weekday) next.setDate(next.getDate() + 1);
   }
   return next.getTime();

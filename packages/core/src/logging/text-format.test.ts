@@ -20,7 +20,7 @@ describe('a line of text', () => {
     );
   });
 
-  it('begins with the time as installations know it', () => {
+  it('begins with the time in the default format of Python', () => {
     const stdout = new PassThrough();
     const { logger } = createLogging({ streams: { stdout, stderr: stdout } });
 
@@ -29,7 +29,7 @@ describe('a line of text', () => {
     expect(String(stdout.read())).toMatch(TIME);
   });
 
-  it('repeats the prefix for further lines', () => {
+  it('repeats the prefix on continuation lines', () => {
     const { logger, stdout } = memoryLogging();
 
     logger.child({ nodeId: '1' }).info('one\ntwo');
@@ -37,7 +37,7 @@ describe('a line of text', () => {
     expect(stdout()).toBe('INFO nodepool: [node: 1] one\nINFO nodepool:   two\n');
   });
 
-  it('has no control character of a text by others, which could drive a terminal', () => {
+  it('escapes control characters of external text, which could control a terminal', () => {
     const { logger, stdout } = memoryLogging();
 
     logger

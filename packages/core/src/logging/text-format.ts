@@ -7,21 +7,22 @@ import { DEFAULT_DATE_MASK, dateMask } from './date-mask.js';
 import { type LogLevel, PYTHON_LEVELS } from './levels.js';
 import { isErrorFacts, summarize } from './plain-fields.js';
 
-/** How lines look unless configured otherwise. */
+/** Default line format. */
 export const DEFAULT_TEXT_FORMAT = '%(asctime)s %(levelname)s %(name)s: %(message)s';
 
 type Info = Logform.TransformableInfo;
 type LineClock = Pick<Clock, 'now'>;
 
-/** One `%(name)s` of a format. */
+/** Renders one `%(name)s` of a format. */
 type Part = (info: Info, line: string) => string;
 
 /**
- * A winston format that writes lines as a printf-style format such as {@link DEFAULT_TEXT_FORMAT} says. Further lines of a
- * message get the same prefix and two blanks. Control characters are made visible: clouds and users wrote a part of it.
- * @param clock - gives the lines their times
- * @param dateFormat - as for strftime; default `2026-11-21 09:00:00,123`
- * @throws {LoggingError} the format is in another style or has an unknown name
+ * A winston format that renders lines with a printf-style format such as {@link DEFAULT_TEXT_FORMAT}. Continuation lines of
+ * a message get the same prefix and two spaces. Control characters are escaped, because messages contain text from clouds
+ * and users.
+ * @param clock - source of timestamps
+ * @param dateFormat - strftime format; default `2026-11-21 09:00:00,123`
+ * @throws {LoggingError} the format uses another style or an unknown name
  */
 export function textFormat(template: string, clock: LineClock, dateFormat?: string): Logform.Format {
   const parts = parseTemplate(template, clock);
@@ -40,7 +41,7 @@ export function textFormat(template: string, clock: LineClock, dateFormat?: stri
   return format.combine(timestamps(dateFormat === undefined ? DEFAULT_DATE_MASK : dateMask(dateFormat), clock), lines);
 }
 
-/** winston's timestamps, made once for all lines of a millisecond: they cost more than the rest of a line. */
+/** Timestamps of winston, cached per millisecond because they cost more than the rest of a line. */
 function timestamps(mask: string, clock: LineClock): Logform.Format {
   let madeMs = Number.NaN;
   let text = '';
@@ -86,7 +87,7 @@ function sized(part: Part, flag: string, width: number): Part {
 
 const pid = String(process.pid);
 const levelOf = ({ level }: Info) => PYTHON_LEVELS[level as LogLevel];
-/** What Python code can say about a place in itself has no counterpart here. */
+/** Source locations of Python code (`%(filename)s` and the like) have no counterpart here. */
 const nowhere: Part = () => '-';
 
 const PARTS: Readonly<Record<string, Part>> = {
@@ -106,7 +107,7 @@ const PARTS: Readonly<Record<string, Part>> = {
   lineno: () => '0',
 };
 
-/** What has a place of its own in a line, before or after the other fields. */
+/** Fields with a fixed position in a line, not repeated among the other fields. */
 const PLACED: ReadonlySet<string> = new Set([
   ...['level', 'message', 'logger', 'timestamp'],
   ...['eventId', 'requestId', 'nodeId', 'error'],
@@ -129,13 +130,13 @@ function messageOf(info: Info): string {
   return error.stack === undefined ? text : `${text}\n${error.stack}`;
 }
 
-/** Quoted when it would not read as one word, so that no value can forge a line or a field. */
+/** Quotes a value that is not a single word, so that no value can forge a line or a field. */
 function fieldText(value: unknown): string {
   if (typeof value !== 'string') return JSON.stringify(value) ?? String(value);
   return /^[^\s"=\p{Cc}]+$/u.test(value) ? value : JSON.stringify(value);
 }
 
-/** Ids come from other programs: one with a bracket could end its annotation and begin another. */
+/** Quotes ids, which come from other programs: a bracket could end the annotation and start another. */
 function idText(id: unknown): string {
   const text = fieldText(id);
   return /^[^"[\]]+$/.test(text) || text.startsWith('"') ? text : JSON.stringify(text);

@@ -19,7 +19,7 @@ function open(filename: string): { file: LogFile; opened: LogFile[] } {
   return { file, opened };
 }
 
-it('has warnings in the file when the call returns, with the lines before them', () => {
+it('writes a warning and the lines before it to the file before the call returns', () => {
   const filename = join(tempDir(), 'a.log');
   const { file, opened } = open(filename);
   const logger = winston.createLogger({ level: 'debug', transports: [lineTransport(file, format, 'info')] });
@@ -34,7 +34,7 @@ it('has warnings in the file when the call returns, with the lines before them',
   expect(opened).toEqual([file]);
 });
 
-it('says why a file cannot be written', () => {
+it('reports why a file cannot be written', () => {
   const directory = tempDir();
 
   expect(() => open(directory)).toThrow(`${directory} cannot be written: `);

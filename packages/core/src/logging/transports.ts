@@ -3,18 +3,18 @@ import Transport from 'winston-transport';
 import { LEVELS, type Threshold } from './levels.js';
 import { LogFile, type LogFileOptions } from './log-file.js';
 
-/** Where winston's formats leave the text of a line. */
+/** Key under which winston's formats store the text of a line. */
 const MESSAGE = Symbol.for('message');
 
-/** Targets of transports, and their callbacks. */
+/** Streams and callbacks of transports. */
 export interface TransportResources extends Pick<LogFileOptions, 'clock' | 'onReopen' | 'onError'> {
   readonly stdout: NodeJS.WritableStream;
   readonly stderr: NodeJS.WritableStream;
-  /** Called with every opened file, so that it can be closed. */
+  /** Called with every opened file; the caller closes it. */
   onFile(file: LogFile): void;
 }
 
-/** Target of the lines of a transport. */
+/** Output of a transport. */
 export type LineTarget = NodeJS.WritableStream | LogFile;
 
 /** Writes lines to a file. Warnings and errors are written before the call returns, as a crash may follow. */
@@ -34,7 +34,7 @@ class FileTransport extends Transport {
 
 /**
  * A winston transport that writes lines to a stream or a file.
- * @param level - least severity that it takes
+ * @param level - minimum severity
  */
 export function lineTransport(
   target: LineTarget,
@@ -45,7 +45,7 @@ export function lineTransport(
     target instanceof LogFile
       ? new FileTransport(target, { format, level })
       : new winston.transports.Stream({ stream: target, format, level, eol: '\n' });
-  transport.setMaxListeners(0); // the loggers of several names may share it
+  transport.setMaxListeners(0); // shared by the loggers of several names
   return transport;
 }
 

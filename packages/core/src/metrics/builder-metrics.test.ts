@@ -11,7 +11,7 @@ const IMAGE: ImageActivity = {
   failures: new Map([['sky', 3]]),
 };
 
-/** Readers that find nothing, of all metrics that are not counted by label. */
+/** Readers without samples, for all metrics that are read on demand. */
 const none = Object.fromEntries(
   (Object.entries(METRICS) as [PrometheusKey, MetricDefinition][])
     .filter(([, { prometheus }]) => prometheus?.type === 'gauge' || prometheus?.labels.length === 0)
@@ -26,7 +26,7 @@ function open() {
   return { metrics, samples };
 }
 
-it('says nothing of its load before it knows it', async () => {
+it('exposes no load before the first report', async () => {
   expect(await open().samples()).toEqual([]);
 });
 

@@ -9,11 +9,11 @@ export interface BuilderEvents {
   buildEnded(image: string, result: { readonly exitCode: number; readonly durationMs: number }): void;
   /** An image file of a successful build. @param bytes - on disk */
   imageBuilt(image: string, format: string, bytes: number): void;
-  /** An upload is ready, its hook included. */
+  /** An upload is ready and its hook has finished. */
   uploaded(image: string, provider: string, durationMs: number): void;
-  /** The activity of images may have changed. */
+  /** Called when the activity of images may have changed. */
   imagesChanged(images: readonly ImageActivity[], load: BuilderLoad): void;
-  /** A sweep found work that no event had announced, which is a defect. */
+  /** A sweep found work that no event announced, which is a defect. */
   sweepFound(work: 'build' | 'upload' | 'cleanup'): void;
 }
 
@@ -36,18 +36,18 @@ export interface ImageActivity {
   readonly isWithdrawn: boolean;
   /** By provider. */
   readonly uploads: ReadonlyMap<string, 'idle' | 'uploading' | 'paused'>;
-  /** Failed uploads by provider since the last successful one. */
+  /** Number of failed uploads since the last successful one, by provider. */
   readonly failures: ReadonlyMap<string, number>;
 }
 
 const STATES = { idle: 0, building: 1, uploading: 2, paused: 3 } as const;
 
-/** Counts what a builder does, sends it to statsd and shows it to Prometheus. */
+/** Counts events of a builder for statsd and Prometheus. */
 export class BuilderMetrics implements BuilderEvents {
   #images: readonly ImageActivity[] = [];
   #load: BuilderLoad | undefined;
 
-  /** @param host - of the builder, fully qualified */
+  /** @param host - fully qualified host name of the builder */
   constructor(
     private readonly clock: Clock,
     private readonly host: string,

@@ -3,7 +3,7 @@ import { Exposition, type Readers } from './exposition.js';
 import type { MetricDefinition } from './table/definition.js';
 import { METRICS, type PrometheusKey } from './table/table.js';
 
-/** Readers that find nothing, of all metrics that are not counted by label. */
+/** Readers without samples, for all metrics that are read on demand. */
 const none = Object.fromEntries(
   (Object.entries(METRICS) as [PrometheusKey, MetricDefinition][])
     .filter(([, { prometheus }]) => prometheus?.type === 'gauge' || prometheus?.labels.length === 0)
@@ -12,11 +12,11 @@ const none = Object.fromEntries(
 const samplesOf = async (exposition: Exposition) =>
   (await exposition.render()).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
 
-it('shows no sample of a metric that has none, labels or not', async () => {
+it('exposes no sample for a metric without values, with or without labels', async () => {
   expect(await samplesOf(new Exposition({ ...none, leader: () => [] }))).toEqual([]);
 });
 
-it('reads gauges afresh, and leaves out limits that are none', async () => {
+it('reads gauges at each scrape, and omits infinite limits', async () => {
   let limit = 5;
   const exposition = new Exposition({ ...none, maxServers: () => [[{ provider: 'sky' }, limit]] });
 
@@ -25,7 +25,7 @@ it('reads gauges afresh, and leaves out limits that are none', async () => {
   expect(await samplesOf(exposition)).toEqual([]);
 });
 
-it('counts what happens, and shows milliseconds as seconds', async () => {
+it('counts events, and converts milliseconds to seconds', async () => {
   const exposition = new Exposition(none);
 
   exposition.count('builds', { image: 'debian', rc: '0' });
@@ -37,6 +37,6 @@ it('counts what happens, and shows milliseconds as seconds', async () => {
   expect(samples).toContainEqual(expect.stringMatching(/_seconds_sum\{image="debian"\} 1.5$/));
 });
 
-it('refuses a gauge that nothing reads', () => {
+it('rejects a gauge without a reader', () => {
   expect(() => new Exposition({})).toThrow(/is a gauge that nothing reads/);
 });

@@ -2,22 +2,22 @@ import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { LabelValues, MetricDefinition, PrometheusForm } from './table/definition.js';
 import { METRICS, type PrometheusKey } from './table/table.js';
 
-/** One value of a metric that is read when asked for. */
+/** One value of a metric that is read on demand. */
 export type Sample = readonly [labels: LabelValues, value: number];
 
 /** Reads a metric. */
 export type Reader = () => Iterable<Sample>;
 
-/** Metrics that are read when asked for. */
+/** Readers of the metrics that are read on demand. */
 export type Readers = Readonly<Partial<Record<PrometheusKey, Reader>>>;
 
-/** Metrics in the text format of Prometheus. A registry of its own: several may live in one process. */
+/** Metrics in the Prometheus text format. Uses its own registry, so that a process can have several. */
 export class Exposition {
   readonly #registry = new Registry();
   readonly #counters = new Map<PrometheusKey, Counter>();
   readonly #histograms = new Map<PrometheusKey, Histogram>();
 
-  /** @param readers - metrics that are read when asked for; the others are counted as things happen */
+  /** @param readers - metrics that are read on demand; all other metrics count events */
   constructor(readers: Readers) {
     for (const [key, { help, prometheus }] of Object.entries(METRICS) as [PrometheusKey, MetricDefinition][]) {
       if (prometheus) this.#add(key, prometheus, help, readers[key]);
@@ -33,7 +33,7 @@ export class Exposition {
     this.#counters.get(key)?.inc(known(labels), step);
   }
 
-  /** @param ms - milliseconds; shown in seconds */
+  /** @param ms - duration in milliseconds, exposed in seconds */
   observe(key: PrometheusKey, labels: LabelValues, ms: number): void {
     this.#histograms.get(key)?.observe(known(labels), ms / 1000);
   }
@@ -61,7 +61,7 @@ export class Exposition {
 function collectGauge(read: Reader) {
   return function (this: Gauge): void {
     forget(this);
-    // a limit may be Infinity, which is none
+    // Infinity means no limit
     for (const [labels, value] of read()) if (Number.isFinite(value)) this.set(known(labels), value);
   };
 }
@@ -73,13 +73,13 @@ function collectCounter(read: Reader) {
   };
 }
 
-/** A reset alone leaves a metric without labels at 0, as if that had been read. */
+/** Removes all samples. `reset()` alone would leave a metric without labels at 0. */
 function forget(metric: Gauge | Counter): void {
   metric.reset();
   metric.remove({});
 }
 
-/** Prometheus has no null; an empty label is the same as none. */
+/** Prometheus has no null; an empty label equals a missing one. */
 function known(labels: LabelValues): Record<string, string> {
   const values: Record<string, string> = {};
   for (const name in labels) values[name] = labels[name as keyof LabelValues] ?? '';

@@ -37,7 +37,7 @@ function poolOf(provider: string, ...supportedLabels: string[]): PoolComponentRe
   });
 }
 
-/** Registered pools that are what a test says. */
+/** Registered pools that a test can change. */
 function changingRegistry(pools: PoolComponentRecord[]) {
   let registered = pools;
   let changed: () => void = () => undefined;
@@ -56,7 +56,7 @@ function changingRegistry(pools: PoolComponentRecord[]) {
   };
 }
 
-describe('the figures of the installation', () => {
+describe('installation gauges', () => {
   let directory: string;
   let server: EmbeddedServer;
   let daemon: StatsdHandle;
@@ -76,7 +76,7 @@ describe('the figures of the installation', () => {
   const arrived = (wanted: Record<string, number>) =>
     daemon.waitFor(({ gauges }) => Object.entries(wanted).every(([name, value]) => gauges[name] === value));
 
-  /** The parts of a launcher that metrics follow. */
+  /** The parts of a launcher that metrics observe. */
   async function follow(pid: number, ...pools: PoolComponentRecord[]) {
     const zk = await connect({ servers: server.connectString });
     const shared = { zk, clock: systemClock, logger: silentLogger };
@@ -150,7 +150,7 @@ describe('the figures of the installation', () => {
     expect(await daemon.badLines()).toBe(0);
   });
 
-  it('are zero once for what has vanished', async () => {
+  it('are sent as zero once for a removed label or provider', async () => {
     const launcher = await follow(1, poolOf('rack', 'small'), poolOf('old', 'gone'));
     const path = await launcher.addNode({ state: 'ready', labels: ['gone'], provider: 'old' });
     await launcher.addRequest('gone');
@@ -172,7 +172,7 @@ describe('the figures of the installation', () => {
     expect(await launcher.metrics.render()).not.toMatch(/"(gone|old)"/);
   });
 
-  it('are zero for limits that tenants no longer have', async () => {
+  it('are zero for removed tenant limits', async () => {
     const launcher = await follow(1, poolOf('rack', 'small'));
     launcher.limitTenants(['one', { cores: 8, ram: 1024 }], ['two', { instances: 5 }]);
     await arrived({

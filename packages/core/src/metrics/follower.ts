@@ -10,7 +10,7 @@ import type { CacheQueues, MetricsAttachment, ObservedLauncher } from './types.j
 
 /** Interval between reports of the launcher's own metrics. */
 const REPORT_MS = 10_000;
-/** Gauges of the installation, which one launcher sends. */
+/** Gauges of the installation, sent by the elected launcher only. */
 const INSTALLATION = ['nodes', 'labelNodes', 'providerNodes', 'addressableRequests'] as const;
 const LIMITS = ['maxServers', 'tenantLimit'] as const;
 /** Gauges that each launcher sends. */
@@ -23,12 +23,12 @@ export interface FollowerOptions {
   /** Host name up to the first dot. */
   readonly host: string;
   readonly pid: number;
-  /** Missing: nothing is sent, and no election is held. */
+  /** Optional; without it nothing is sent and no election is held. */
   readonly statsd: Statsd | undefined;
   readonly readers: Readers;
 }
 
-/** Follows one launcher: counts the content of its caches, and sends gauges to statsd. */
+/** Observes one launcher: counts the records in its caches and sends gauges to statsd. */
 export class Follower implements MetricsAttachment {
   readonly launcher: ObservedLauncher;
   readonly installation: Installation;
@@ -79,7 +79,7 @@ export class Follower implements MetricsAttachment {
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
   }
 
-  /** The caches by their names in metrics. */
+  /** Caches with their names in metrics. */
   caches(): readonly (readonly [cache: CacheName, queues: CacheQueues])[] {
     const { nodes, requests, images } = this.launcher;
     const queues: Record<CacheName, CacheQueues> = { node: nodes, request: requests, image: images };

@@ -3,18 +3,18 @@ import type { Statsd } from './statsd/statsd.js';
 import type { LabelValues } from './table/definition.js';
 import type { PrometheusKey, StatsdKey } from './table/table.js';
 
-/** Sends gauges to statsd as the exposition reads them, and a last zero for what has vanished. */
+/** Sends gauges to statsd from the readers of the exposition, and a final zero for each removed series. */
 export class GaugeSender {
   readonly #sent = new Map<string, ReadonlyMap<string, Sample>>();
 
-  /** @param labels - that every name may contain */
+  /** @param labels - labels available to every name */
   constructor(
     private readonly statsd: Statsd,
     private readonly readers: Readers,
     private readonly labels: LabelValues,
   ) {}
 
-  /** @param everything - false: only values that have changed since the last call */
+  /** @param everything - `false` sends only values that changed since the last call */
   send(keys: readonly (PrometheusKey & StatsdKey)[], everything: boolean): void {
     for (const key of keys) {
       const before = this.#sent.get(key);

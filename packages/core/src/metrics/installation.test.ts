@@ -9,13 +9,13 @@ const poolOf = (providerName: string, name: string, ...supportedLabels: string[]
   }),
 });
 
-it('takes the pools of one name in several launchers for one, with the labels of all', () => {
+it('merges pools of the same name from several launchers, with all their labels', () => {
   const installation = new Installation(() => [poolOf('sky', 'main', 'a'), poolOf('sky', 'main', 'b')]);
 
   expect(installation.pools()).toEqual([{ provider: 'sky', pool: 'main', labels: new Set(['a', 'b']) }]);
 });
 
-it('sees pools that come and go after a change', () => {
+it('updates pools after registrations change', () => {
   let registered = [poolOf('sky', 'main', 'a')];
   const installation = new Installation(() => registered);
   installation.pools();
@@ -25,13 +25,13 @@ it('sees pools that come and go after a change', () => {
   expect(installation.pools()).toEqual([]);
 });
 
-it('passes over an entry of an older launcher that names no pool', () => {
+it('ignores an entry of an older launcher without a pool name', () => {
   const installation = new Installation(() => [{ ...poolOf('sky', '', 'a'), legacy: true }]);
 
   expect(installation.pools()).toEqual([]);
 });
 
-it('knows labels and providers of nodes that no pool offers any more', () => {
+it('includes labels and providers of nodes that no pool offers any more', () => {
   const installation = new Installation(() => [poolOf('sky', 'main', 'a')]);
   const after = { ...newNode({ state: 'ready', labels: ['old'], provider: 'sea' }, 0), id: '0000000001' as NodeId };
   installation.nodeChanged({ id: after.id, before: undefined, after });

@@ -2,14 +2,14 @@ import type { NodeRecord, PoolComponentRecord, RecordChange, RequestRecord } fro
 import { NodeCounts } from './node-counts.js';
 import { RequestCounts } from './request-counts.js';
 
-/** A pool as requests see it: the labels all launchers together offer under its name. */
+/** A pool name with the labels that all launchers offer under it. */
 export interface OfferedPool {
   readonly provider: string;
   readonly pool: string;
   readonly labels: ReadonlySet<string>;
 }
 
-/** What there is in the whole installation: nodes, requests, and the pools registered for them. */
+/** Nodes, requests and registered pools of the whole installation. */
 export class Installation {
   readonly nodes = new NodeCounts();
   readonly requests = new RequestCounts();
@@ -43,7 +43,7 @@ export class Installation {
     return new Set([...this.pools().flatMap(({ labels }) => [...labels]), ...this.nodes.labels.names()]);
   }
 
-  /** Providers that are registered or that a node is of. */
+  /** Providers that are registered or have a node. */
   providers(): Set<string> {
     return new Set([...this.pools().map(({ provider }) => provider), ...this.nodes.providers.names()]);
   }
@@ -52,7 +52,7 @@ export class Installation {
 function merge(registered: readonly PoolComponentRecord[]): OfferedPool[] {
   const pools = new Map<string, { provider: string; pool: string; labels: Set<string> }>();
   for (const { providerName: provider, name: pool, supportedLabels, legacy } of registered) {
-    // an older launcher's entry names no pool
+    // entries of older launchers have no pool name
     if (legacy && pool === '') continue;
     const key = `${provider}\0${pool}`;
     let known = pools.get(key);

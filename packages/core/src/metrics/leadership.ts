@@ -9,25 +9,25 @@ import {
 } from '@nodepool/zk-protocol';
 import type { Logger } from '../contract/logger.js';
 
-/** Figures are sent at most this often. */
+/** Minimum interval between sends. */
 const SEND_EVERY_MS = 1_000;
-/** Pause between the end of a leadership and the next candidacy, as Nodepool's launchers have it. */
+/** Pause between the loss of leadership and the next candidacy, as in Nodepool's launchers. */
 const STAND_AGAIN_MS = 5_000;
 
-/** What the leader works with. */
+/** Options of {@link Leadership}. */
 export interface LeadershipOptions {
   readonly zk: ZooKeeper;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Shown to others: `<short host name>-<pid>`. */
+  /** Identifier shown to the other candidates: `<short host name>-<pid>`. */
   readonly identifier: string;
-  /** Sends the figures. @param everything - or only what changed since the last call */
+  /** Sends the metrics. @param everything - `false` sends only values that changed since the last call */
   send(everything: boolean): void;
 }
 
 /**
- * Elects one launcher to send the metrics of the installation. Takes part in the election that Nodepool's launchers use, and
- * while elected sends after changes. No timer runs while nothing changes.
+ * Elects one launcher to send the metrics of the installation. Joins the election of Nodepool's launchers. While elected,
+ * sends after changes; no timer runs while nothing changes.
  */
 export class Leadership {
   readonly #options: LeadershipOptions;
@@ -54,7 +54,7 @@ export class Leadership {
     this.#resign();
   }
 
-  /** Something changed: it is sent at once, or when a second has passed since the last time. */
+  /** Sends a change immediately, or one second after the last send. */
   changed(): void {
     if (!this.#leading || this.#cancel) return;
     const { clock } = this.#options;

@@ -47,7 +47,7 @@ it('shows how requests ended and how long they waited', async () => {
   });
 });
 
-it('counts a request whose requestor has its clock ahead as one that did not wait', async () => {
+it('counts a wait of zero for a request from a requestor whose clock is ahead', async () => {
   const metrics = create();
   const request = newRequest({ labels: ['small'], createdTimeMs: 200_000 }, 200_000);
 

@@ -11,27 +11,27 @@ import { createReaders } from './readers.js';
 import { Statsd, type StatsdTarget } from './statsd/statsd.js';
 import type { LauncherMetrics, MetricsAttachment, ObservedLauncher, ProcessUsage, SweptWork } from './types.js';
 
-/** What {@link Metrics} are made with. */
+/** Options of {@link Metrics}. */
 export interface MetricsOptions {
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Name of this host; metrics carry it up to the first dot. */
+  /** Host name; metrics use the part before the first dot. */
   readonly hostname: string;
   readonly pid: number;
   /** Release of the program. */
   readonly version: string;
-  /** Missing: nothing is sent. */
+  /** Optional; without it nothing is sent. */
   readonly statsd?: StatsdTarget | undefined;
-  /** Missing: the exposition says nothing about the process. */
+  /** Optional; without it the exposition has no process metrics. */
   readonly processUsage?: (() => ProcessUsage) | undefined;
 }
 
 const SLOW_CALL_MS = 1_000;
 const HTTP_STATUS = /^[1-5]\d\d$/;
 
-/** Counts what a launcher or builder does, sends it to statsd and shows it to Prometheus. */
+/** Counts events of a launcher or builder for statsd and Prometheus. */
 export class Metrics implements LauncherMetrics {
-  /** What a builder reports to. */
+  /** Receives the events of a builder. */
   readonly builder: BuilderEvents;
   readonly #options: MetricsOptions;
   readonly #statsd: Statsd | undefined;
@@ -68,7 +68,7 @@ export class Metrics implements LauncherMetrics {
     return this.#exposition.render();
   }
 
-  /** Sends the remaining lines. Nothing can be reported afterwards. */
+  /** Sends the remaining lines. Later reports are lost. */
   async close(): Promise<void> {
     this.#follower?.stop();
     await this.#statsd?.close();
@@ -132,7 +132,7 @@ export class Metrics implements LauncherMetrics {
     this.#exposition.count('apiCalls', { provider, call, outcome });
     this.#exposition.observe('apiCallDuration', { provider, call }, ms);
     if (!this.#statsd) return;
-    // with our own prefix, each call would count twice
+    // with the default prefix, each call would be counted twice
     const labels = { provider, call, prefix: prefix === `nodepool.task.${provider}` ? null : (prefix ?? null) };
     this.#statsd.report('apiCalls', labels, ms);
     this.#statsd.report('apiCallAttempted', labels);

@@ -75,7 +75,7 @@ it('counts requests that a pool can serve as a scan of all would', () => {
   );
 });
 
-it('names states in a fixed order, and foreign ones once they were seen', () => {
+it('lists states in a fixed order, and unknown states once they have occurred', () => {
   const counts = new NodeCounts();
 
   counts.change({ before: undefined, after: { ...newNode({ state: 'init' }, 0), state: 'odd' } });
@@ -86,7 +86,7 @@ it('names states in a fixed order, and foreign ones once they were seen', () => 
   ]);
 });
 
-it('says whether a change matters', () => {
+it('reports whether a change affects a count', () => {
   const counts = new NodeCounts();
   const before = newNode({ labels: ['small'], state: 'ready' }, 0);
 

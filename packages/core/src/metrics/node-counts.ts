@@ -1,6 +1,6 @@
 import { isKnownNodeState, NODE_STATES, type NodeRecord, type RecordChange } from '@nodepool/zk-protocol';
 
-/** How many nodes of a group are in each state. States that no node was ever in are missing. */
+/** Number of nodes of a group in each state. States that never occurred are missing. */
 export class StateCounts {
   readonly #counts = new Map<string, number>();
   #total = 0;
@@ -18,7 +18,7 @@ export class StateCounts {
     return this.#counts.get(state) ?? 0;
   }
 
-  /** The known states, even with 0 nodes, and those of newer or foreign programs that were seen. */
+  /** The known states, including those with 0 nodes, and unknown states that have occurred. */
   *states(): Generator<string> {
     yield* NODE_STATES;
     for (const state of this.#counts.keys()) if (!isKnownNodeState(state)) yield state;
@@ -27,7 +27,7 @@ export class StateCounts {
 
 const NO_NODES = new StateCounts();
 
-/** Groups by name. One without nodes is forgotten. */
+/** Groups by name. A group without nodes is removed. */
 class Groups {
   readonly #groups = new Map<string, StateCounts>();
 
@@ -47,7 +47,7 @@ class Groups {
   }
 }
 
-/** Nodes by state, label and provider, updated with each change and never recounted. */
+/** Number of nodes by state, label and provider, updated incrementally. */
 export class NodeCounts {
   readonly all = new StateCounts();
   readonly labels = new Groups();

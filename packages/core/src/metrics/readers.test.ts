@@ -30,7 +30,7 @@ async function samplesOf(metrics: Metrics): Promise<Record<string, number>> {
   return samples;
 }
 
-it('shows what the process uses, read once for all of it', async () => {
+it('exposes process usage from a single reading', async () => {
   let readings = 0;
   const metrics = create(() => {
     readings++;
@@ -52,7 +52,7 @@ it('shows what the process uses, read once for all of it', async () => {
   expect(readings).toBe(1);
 });
 
-it('says nothing of what it does not know', async () => {
+it('omits unknown values', async () => {
   const samples = await samplesOf(create());
 
   expect(Object.keys(samples)).toEqual(['nodepool_build_info{version="1.2.3"}']);

@@ -5,20 +5,20 @@ import type { Follower } from './follower.js';
 import type { StateCounts } from './node-counts.js';
 import type { CacheQueues, ObservedLauncher, ProcessUsage } from './types.js';
 
-/** What readers look at. */
+/** Data sources of the readers. */
 export interface ReaderSources {
-  /** `undefined` while no launcher is followed. */
+  /** `undefined` while no launcher is attached. */
   readonly follower: () => Follower | undefined;
   readonly version: string;
-  /** Datagrams lost; `undefined` without statsd. */
+  /** Number of lost datagrams; `undefined` without statsd. */
   readonly statsdDropped: () => number | undefined;
-  /** What the process used when this exposition began. */
+  /** Resource usage of the process at the start of this exposition. */
   readonly usage: () => ProcessUsage | undefined;
-  /** What is wrong with the service. */
+  /** Active conditions of the service. */
   readonly conditions: () => readonly Condition[];
 }
 
-/** Readers of all metrics that are not counted as things happen. */
+/** Creates the readers of all metrics that do not count events. */
 export function createReaders(sources: ReaderSources): Readers {
   return { ...installationReaders(sources), ...launcherReaders(sources), ...processReaders(sources) };
 }
@@ -119,7 +119,7 @@ function one(value: number | undefined): Sample[] {
   return value === undefined ? [] : [[{}, value]];
 }
 
-/** Sum over the pools; `Infinity` when one has no limit. Pools that are switched off count nothing. */
+/** Sum over the pools; `Infinity` when one has no limit. Disabled pools count as 0. */
 function maxServersOf(provider: ProviderConfig): number {
   let sum = 0;
   for (const { maxServers } of provider.pools.values()) sum += Math.max(0, maxServers);
@@ -132,7 +132,7 @@ function* tenantLimits(launcher: ObservedLauncher): Generator<Sample> {
   }
 }
 
-/** The pools of a provider share it. */
+/** Launch limits by provider; the pools of a provider share one limit. */
 function launchLimits(launcher: ObservedLauncher): Sample[] {
   const limits = new Map(launcher.pools().map(({ provider, launchLimit }) => [provider, launchLimit] as const));
   return [...limits].flatMap(([provider, limit]) => (limit === undefined ? [] : [[{ provider }, limit] as const]));

@@ -5,9 +5,9 @@ interface LabelSet {
   requests: number;
 }
 
-/** Requests by state and by the set of labels they ask for, kept up to date change by change. */
+/** Number of requests by state and by requested set of labels, updated incrementally. */
 export class RequestCounts {
-  /** Known states are there from the beginning, so that figures show their 0. */
+  /** Starts with all known states, so that metrics report 0 for them. */
   readonly #states = new Map<string, number>(REQUEST_STATES.map((state) => [state, 0]));
   readonly #labelSets = new Map<string, LabelSet>();
 
@@ -23,7 +23,7 @@ export class RequestCounts {
     return this.#states;
   }
 
-  /** Requests in any state of which all labels are among these. Costs as much as there are different sets of labels. */
+  /** Counts requests, in any state, whose labels are all offered. Linear in the number of distinct label sets. */
   addressable(offered: ReadonlySet<string>): number {
     let sum = 0;
     for (const { labels, requests } of this.#labelSets.values()) {

@@ -12,63 +12,63 @@ import type { OperationMetrics } from '../contract/operation-metrics.js';
 import type { PoolLoad } from '../contract/pool-load.js';
 import type { EndedWork } from '../contract/request-outcome.js';
 
-/** What a slow sweep can find left undone although events should have caused it to be done. */
+/** Work that a slow sweep can find although an event should have triggered it. */
 export type SweptWork = 'deletion' | 'lost-request' | 'standby-node' | 'waiting-request';
 
-/** What a launcher reports while it works. Every method is cheap and none throws. */
+/** Events of a launcher. Methods are cheap and do not throw. */
 export interface LauncherMetrics extends OperationMetrics {
-  /** Begins to follow a launcher. Called once, before its caches start. */
+  /** Starts to observe a launcher. Called once, before its caches start. */
   attach(launcher: ObservedLauncher): MetricsAttachment;
-  /** A pool has ended its work on a request. */
+  /** A pool finished its work on a request. */
   requestEnded(event: EndedWork): void;
-  /** A fulfilled request with these labels has waited for one thing. @param cause - a rule of the plan, or `launching` and the like */
+  /** A fulfilled request with these labels waited for one cause. @param cause - rule of the plan, or e.g. `launching` */
   requestWaited?(cause: string, labels: readonly string[], ms: number): void;
   /** A node has been `building` or `deleting` for too long. */
   nodeTooLong?(provider: string, state: string): void;
-  /** A periodic sweep found something to do that no event had announced: a defect worth a look. */
+  /** A periodic sweep found work that no event announced, which indicates a defect. */
   sweepFound(work: SweptWork, count: number): void;
 }
 
-/** What is read of a launcher. Everything is synchronous and in memory. */
+/** Data of a launcher that metrics read. All access is synchronous and in memory. */
 export interface ObservedLauncher {
   readonly zk: ZooKeeper;
   readonly nodes: RecordCache<NodeRecord> & LockAware;
   readonly requests: RecordCache<RequestRecord>;
-  /** What is known of uploads. */
+  /** Cache of images and uploads. */
   readonly images: CacheQueues;
   /** Registered pools of all launchers. */
   readonly registry: { readonly pools: readonly PoolComponentRecord[] };
-  /** Calls the listener when a registered pool changed. @returns unsubscribes */
+  /** Calls the listener when a registered pool changes. @returns unsubscribes */
   onPoolChange(listener: () => void): () => void;
   /** The configuration in force. */
   config(): Config;
   /** Load of each pool of this launcher. */
   pools(): readonly PoolLoad[];
-  /** Orders of operators in force; missing: they are not followed. */
+  /** Operator controls in force; omitted if the launcher does not observe them. */
   controls?(): readonly ControlRecord[];
-  /** How many deletions keep failing. */
+  /** Number of deletions that keep failing. */
   failingDeletions(): number;
   /** Providers whose launches fail. */
   failingProviders(): readonly string[];
 }
 
-/** How much a cache is behind. */
+/** Backlog of a cache. */
 export interface CacheQueues {
   readonly eventQueue: number;
   readonly playbackQueue: number;
 }
 
-/** The following of one launcher. */
+/** Observation of one launcher. */
 export interface MetricsAttachment {
-  /** The caches are complete: figures of the whole installation may be sent. */
+  /** Called when the caches are complete: metrics of the whole installation can be sent. */
   start(): void;
-  /** Another configuration is in force. */
+  /** Called after a new configuration takes effect. */
   configChanged(): void;
-  /** Follows no longer. Safe to repeat. */
+  /** Stops the observation. Idempotent. */
   stop(): void;
 }
 
-/** What the process uses, for the exposition. */
+/** Resource usage of the process. */
 export interface ProcessUsage {
   readonly startTimeSeconds: number;
   readonly cpuUserSeconds: number;
@@ -76,8 +76,8 @@ export interface ProcessUsage {
   readonly residentBytes: number;
   readonly heapUsedBytes: number;
   readonly heapTotalBytes: number;
-  /** Part of the time in which the event loop was busy since the last call, 0 to 1. */
+  /** Fraction of time the event loop was busy since the last call, 0 to 1. */
   readonly eventLoopUtilization: number;
-  /** `undefined` where the system does not tell. */
+  /** `undefined` if the operating system does not provide it. */
   readonly openFiles: number | undefined;
 }

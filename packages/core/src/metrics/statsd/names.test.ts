@@ -10,7 +10,7 @@ it.each([
   expect(escapeLevel(text)).toBe(level);
 });
 
-it('keeps dots elsewhere, but nothing that would end a name', () => {
+it('keeps dots elsewhere, but replaces characters that would end a name', () => {
   expect(protectLine('rack.one:1|c\n')).toBe('rack.one_1_c_');
 });
 
@@ -26,7 +26,7 @@ it('escapes what users choose freely and sends other names as they are', () => {
   );
 });
 
-it('makes one level of every name when asked to, but for results and calls', () => {
+it('makes each name one level with `normalize`, except results and calls', () => {
   const name = new NameTemplate('nodepool.task.<provider>.<call>.<status>', true);
 
   expect(name.fill({ provider: 'cloud.a', call: 'compute.GET.servers', status: '200' })).toBe(
@@ -34,7 +34,7 @@ it('makes one level of every name when asked to, but for results and calls', () 
   );
 });
 
-it('has no name while a value is not known', () => {
+it('produces no name while a value is unknown', () => {
   const name = new NameTemplate('nodepool.launch.provider.<provider>.<az>.<result>');
 
   expect(name.fill({ provider: 'a', az: null, result: 'ready' })).toBeUndefined();

@@ -1,14 +1,14 @@
 import type { LabelName, LabelValues } from '../table/definition.js';
 
-/** Names that users choose freely, which contain dots as a rule: they must not make levels of their own. */
+/** User-chosen names, which often contain dots. A dot must not create a level. */
 const ESCAPED: ReadonlySet<LabelName> = new Set<LabelName>(['requestor', 'tenant', 'resource']);
 
-/** Makes one level of a name: `.` and `:` become `_`. */
+/** Converts a name to a single level: `.` and `:` become `_`. */
 export function escapeLevel(text: string): string {
   return text.replace(/[.:|@#\s]/g, '_');
 }
 
-/** Keeps dots, but nothing that would end the name within a line. */
+/** Keeps dots and replaces characters that would end the name within a line. */
 export function protectLine(text: string): string {
   return text.replace(/[:|@#\s]/g, '_');
 }
@@ -18,7 +18,7 @@ export class NameTemplate {
   readonly #literals: readonly string[];
   readonly #labels: readonly { readonly name: LabelName; readonly escape: (text: string) => string }[];
 
-  /** @param normalize - also names of providers, labels, images and hosts make one level each */
+  /** @param normalize - also convert names of providers, labels, images and hosts to one level each */
   constructor(template: string, normalize = false) {
     const pieces = template.split(/<([a-z]+)>/);
     this.#literals = pieces.filter((_, i) => i % 2 === 0);
@@ -30,7 +30,7 @@ export class NameTemplate {
       });
   }
 
-  /** @returns `undefined` when a value it needs is missing or empty */
+  /** @returns `undefined` if a required value is missing or empty */
   fill(values: LabelValues): string | undefined {
     let name = this.#literals[0] ?? '';
     for (let i = 0; i < this.#labels.length; i++) {
@@ -43,7 +43,7 @@ export class NameTemplate {
   }
 }
 
-/** Names that are dotted on purpose. */
+/** Names whose dots are intended levels. */
 const DOTTED: ReadonlySet<LabelName> = new Set<LabelName>(['result', 'call', 'prefix']);
 
 function isOneLevel(name: LabelName, normalize: boolean): boolean {

@@ -7,7 +7,7 @@ import { Statsd } from './statsd.js';
 
 const services = { clock: systemClock, logger: silentLogger };
 
-it('gets lines together, in datagrams that no network splits', async () => {
+it('combines lines in datagrams that fit the network MTU', async () => {
   const received: string[] = [];
   const daemon = createSocket('udp4');
   await new Promise<void>((resolve) => daemon.bind(0, '127.0.0.1', resolve));
@@ -33,9 +33,9 @@ it('gets lines together, in datagrams that no network splits', async () => {
   expect(received.length).toBeLessThan(8);
 });
 
-it('gets what was reported while the client closed an idle socket', async () => {
+it('sends lines reported while the client closes an idle socket', async () => {
   const daemon = await startStatsd();
-  // the client looks every 200 ms; at the third time it decides to close the socket, and does so 10 ms later
+  // the client checks every 200 ms; at the third check it decides to close the socket, and closes it 10 ms later
   const senders = Array.from({ length: 24 }, async (_, i) => {
     const statsd = new Statsd(daemon, services);
     statsd.report('leaked', { provider: 'a', type: 'first' });
@@ -51,7 +51,7 @@ it('gets what was reported while the client closed an idle socket', async () => 
   expect(counters['nodepool.provider.a.leaked.first']).toBe(24);
 });
 
-it('loses metrics, but nothing else, when the host is unknown', async () => {
+it('only loses metrics if the host is unknown', async () => {
   const warnings: string[] = [];
   const logger = { ...silentLogger, warn: (message: string) => void warnings.push(message) };
   const statsd = new Statsd({ host: `${'x'.repeat(64)}.invalid`, port: 8125 }, { ...services, logger });

@@ -3,7 +3,7 @@ import StatsDClient from 'statsd-client';
 import { type CancelTimer, type Clock, delay } from '@nodepool/zk-protocol';
 import type { Logger } from '../../contract/logger.js';
 
-/** Where metrics go. */
+/** Address of the statsd daemon and connection options. */
 export interface StatsdConnectionOptions {
   readonly host: string;
   readonly port: number;
@@ -13,19 +13,19 @@ export interface StatsdConnectionOptions {
 
 type Send = (client: StatsDClient) => void;
 
-/** How long the client collects lines into a datagram. */
+/** How long the client buffers lines for a datagram. */
 const FLUSH_MS = 200;
-/** Longer than the moment in which the client closes a socket that was idle. */
+/** Longer than the client takes to close an idle socket. */
 const SETTLE_MS = 50;
-/** Lines that may wait for the name to be resolved. */
+/** Maximum number of lines queued while the host name is resolved. */
 const MAX_WAITING = 10_000;
 const RESOLVE_AGAIN_MS = 60_000;
 const RETRY_MS = 30_000;
 const CLOSE_PATIENCE_MS = 500;
 
 /**
- * Wraps a statsd-client, which would resolve the name for every datagram and ignore failures. Here the name is resolved at most
- * once a minute, and failures are logged. Callers get no errors.
+ * Wraps statsd-client, which resolves the host name for every datagram and ignores failures. Resolves the name at most once a
+ * minute and logs failures. Never throws.
  */
 export class StatsdConnection {
   readonly #options: StatsdConnectionOptions;
@@ -43,12 +43,12 @@ export class StatsdConnection {
     this.#options = options;
   }
 
-  /** Lines that were not sent. */
+  /** Number of lines that were not sent. */
   get dropped(): number {
     return this.#dropped;
   }
 
-  /** Sends one line, later if the name is being resolved. */
+  /** Sends one line, or queues it while the name is being resolved. */
   send(line: Send): void {
     const mayResolve = !this.#closed && this.#options.clock.now() >= this.#resolveNotBeforeMs;
     if (mayResolve) this.#resolving ??= this.#resolve();
@@ -57,7 +57,7 @@ export class StatsdConnection {
     else this.#waiting.push(line);
   }
 
-  /** Resolves when all lines are sent, or after a short time limit. Idempotent. */
+  /** Resolves when all lines are sent or a short timeout expires. Idempotent. */
   async close(): Promise<void> {
     if (this.#closed) return;
     const finished = new AbortController();
@@ -79,8 +79,8 @@ export class StatsdConnection {
   }
 
   /**
-   * The client keeps a line that arrives between its decision to close an idle socket and the close, until the next line. So send
-   * an empty line after the last one, which no daemon counts.
+   * If a line arrives while the client closes an idle socket, the client keeps it until the next line. Send an empty line after
+   * the last one to flush it; daemons ignore empty lines.
    */
   #settleLater(): void {
     const { clock } = this.#options;

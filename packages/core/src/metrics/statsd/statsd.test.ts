@@ -19,7 +19,7 @@ describe('statsd', () => {
     await daemon.stop();
   });
 
-  it('gets a launch as timer and counter under each of its names', async () => {
+  it('receives a launch as timer and counter under each of its names', async () => {
     const labels = {
       result: 'error.quota',
       provider: 'cloud.a',
@@ -44,7 +44,7 @@ describe('statsd', () => {
     expect(await daemon.badLines()).toBe(0);
   });
 
-  it('gets gauges below zero as such, and none without an end', async () => {
+  it('receives negative gauges as absolute values, and no infinite ones', async () => {
     statsd.gauge('maxServers', { provider: 'a' }, 5);
     statsd.gauge('maxServers', { provider: 'a' }, -2);
     statsd.gauge('maxServers', { provider: 'b' }, Infinity);
@@ -56,7 +56,7 @@ describe('statsd', () => {
     expect(await daemon.badLines()).toBe(0);
   });
 
-  it('can read every line, whatever names people choose', async () => {
+  it('can parse every line, for any user-chosen name', async () => {
     const names = [
       'a:b',
       'x|y',
@@ -80,7 +80,7 @@ describe('statsd', () => {
     expect(await daemon.badLines()).toBe(0);
   });
 
-  it('gets what was reported last when the launcher ends', async () => {
+  it('receives the last reports when the launcher stops', async () => {
     statsd.report('leaked', { provider: 'a', type: 'instances' });
     await statsd.close();
 

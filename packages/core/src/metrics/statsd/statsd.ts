@@ -5,19 +5,19 @@ import { METRICS, type StatsdKey } from '../table/table.js';
 import { NameTemplate } from './names.js';
 import { StatsdConnection } from './statsd-connection.js';
 
-/** The daemon that metrics are sent to. */
+/** Address of the statsd daemon, and naming options. */
 export interface StatsdTarget {
   readonly host: string;
   /** UDP port. */
   readonly port: number;
   /**
    * Dots in names of providers, pools, labels, images, zones and hosts become `_`, so that each is one level. Default
-   * false: they are sent as they are, as Nodepool does.
+   * false: names are sent unmodified, as Nodepool does.
    */
   readonly normalize?: boolean | undefined;
 }
 
-/** Sends the metrics of the table to statsd. Costs the caller a few microseconds and never fails. */
+/** Sends the metrics of the table to statsd. A call takes a few microseconds and never throws. */
 export class Statsd {
   readonly #connection: StatsdConnection;
   readonly #names = new Map<StatsdKey, readonly NameTemplate[]>();
@@ -33,24 +33,24 @@ export class Statsd {
     }
   }
 
-  /** Lines that could not be sent. */
+  /** Number of lines that could not be sent. */
   get dropped(): number {
     return this.#connection.dropped;
   }
 
-  /** Sets gauges. A value without end is left out: statsd has no word for it. */
+  /** Sets gauges. Skips infinite values, which statsd cannot represent. */
   gauge(key: StatsdKey, labels: LabelValues, value: number): void {
     if (!Number.isFinite(value)) return;
     for (const name of this.#fill(key, labels)) {
       this.#connection.send((client) => {
-        // a leading minus means "less by" to statsd
+        // statsd reads a leading minus as a decrement
         if (value < 0) client.gauge(name, 0);
         client.gauge(name, value);
       });
     }
   }
 
-  /** Reports a happening: a counter goes up by `count`, a timer gets `ms`, as the table says. */
+  /** Reports an event: increments the counters by `count` and records `ms` in the timers of the metric. */
   report(key: StatsdKey, labels: LabelValues, ms = 0, count = 1): void {
     const { types } = METRICS[key].statsd;
     for (const name of this.#fill(key, labels)) {
@@ -74,7 +74,7 @@ export class Statsd {
   }
 }
 
-/** Microseconds are kept; what is less would be written as a power of ten, which statsd cannot read. */
+/** Rounds to microseconds. Smaller numbers would print in exponential notation, which statsd cannot parse. */
 function rounded(ms: number): number {
   return Math.round(ms * 1_000) / 1_000;
 }

@@ -1,4 +1,4 @@
-/** What may vary within a metric: a part of its statsd name, a label in Prometheus. */
+/** Dimension of a metric: a part of its statsd name, a label in Prometheus. */
 export type LabelName =
   | 'az'
   | 'cache'
@@ -29,23 +29,23 @@ export type LabelName =
   | 'version'
   | 'work';
 
-/** Values of labels; `null` is "not known": names that need it are not sent. */
+/** Values of labels. `null` means unknown: names that need it are not sent. */
 export type LabelValues = Readonly<Partial<Record<LabelName, string | null>>>;
 
-/** How statsd keeps a value. Timers are in milliseconds. */
+/** Type of a value in statsd. Timers are in milliseconds. */
 export type StatsdType = 'gauge' | 'counter' | 'timer';
 
-/** A metric as statsd gets it. */
+/** Form of a metric in statsd. */
 export interface StatsdForm {
-  /** Names with `<label>` where a value goes. Each is sent whose values are all known. */
+  /** Names with `<label>` placeholders. A name is sent if all its values are known. */
   readonly names: readonly string[];
-  /** One line is sent for each. */
+  /** One line is sent per type. */
   readonly types: readonly StatsdType[];
   /** When it is sent, in words. */
   readonly when: string;
 }
 
-/** A metric as Prometheus reads it. */
+/** Form of a metric in Prometheus. */
 export interface PrometheusForm {
   readonly name: string;
   readonly type: 'gauge' | 'counter' | 'histogram';
@@ -54,9 +54,9 @@ export interface PrometheusForm {
   readonly buckets?: readonly number[];
 }
 
-/** One metric in both worlds; what it lacks it is not sent to. */
+/** One metric with its forms in statsd and Prometheus. A missing form is not exported. */
 export interface MetricDefinition {
-  /** What it says, for people. */
+  /** Description for operators. */
   readonly help: string;
   readonly statsd?: StatsdForm;
   readonly prometheus?: PrometheusForm;

@@ -4,7 +4,7 @@ import type { MetricDefinition } from './definition.js';
 import { CACHES, METRICS } from './table.js';
 
 const page = readFileSync(new URL('../../../../../docs/metrics.md', import.meta.url), 'utf8');
-/** The page without its line breaks, and its list items, one a line. */
+/** The page without line breaks, and its list items, one per line. */
 const documentation = page.replaceAll(/\s+/g, ' ');
 const items = page
   .replaceAll(/\n {2}/g, ' ')
@@ -30,7 +30,7 @@ describe('docs/metrics.md', () => {
   });
 });
 
-/** What Nodepool's launchers and builders send and dashboards are built on, with the types that are sent. Nothing may go missing. */
+/** Metrics of Nodepool's launchers and builders that dashboards use, with their types. None may be removed. */
 const NODEPOOL_METRICS = {
   'nodepool.nodes.<state>': ['gauge'],
   'nodepool.label.<label>.nodes.<state>': ['gauge'],
@@ -68,7 +68,7 @@ const NODEPOOL_METRICS = {
   'nodepool.provider.<provider>.too_long.<state>': ['counter'],
 };
 
-it('has every metric that Nodepool sends, and none of another name but calls to clouds', () => {
+it('has every metric that Nodepool sends, and no other statsd name except cloud calls', () => {
   const sent = Object.fromEntries(
     definitions
       .flatMap(([, { statsd }]) => (statsd?.names ?? []).map((name) => [name, statsd?.types] as const))

@@ -24,7 +24,7 @@ function exposed(
   return { prometheus: buckets ? { name, type, labels, buckets } : { name, type, labels } };
 }
 
-/** The state of the whole installation: the same on every launcher, sent to statsd by the leader alone. */
+/** State of the whole installation: the same on every launcher, sent to statsd only by the leader. */
 const INSTALLATION = {
   nodes: {
     help: 'Nodes by state',
@@ -57,7 +57,7 @@ const INSTALLATION = {
   },
 } as const satisfies Record<string, MetricDefinition>;
 
-/** What the configuration allows. */
+/** Limits from the configuration. */
 const LIMITS = {
   maxServers: {
     help: 'Sum of max-servers over the pools of a provider; left out while a pool has no limit',
@@ -71,7 +71,7 @@ const LIMITS = {
   },
 } as const satisfies Record<string, MetricDefinition>;
 
-/** What this launcher does. */
+/** Work of this launcher. */
 const WORK = {
   requestWait: {
     help: 'Time from the creation of a request to its fulfilment by this launcher',
@@ -272,7 +272,7 @@ const IMAGES = {
   },
 } as const satisfies Record<string, MetricDefinition>;
 
-/** The launcher itself. */
+/** Internals of the launcher. */
 const INTERNALS = {
   connectionQueue: {
     help: 'Unanswered requests to ZooKeeper',
@@ -312,7 +312,7 @@ const INTERNALS = {
   buildInfo: { help: 'Always 1; the label is the release', ...exposed('gauge', 'nodepool_build_info', ['version']) },
 } as const satisfies Record<string, MetricDefinition>;
 
-/** The process; names as other programs use them. */
+/** The process, with the standard names of Prometheus client libraries. */
 const PROCESS = {
   processStart: {
     help: 'Start of the process, UNIX time in seconds',
@@ -334,10 +334,10 @@ const PROCESS = {
   },
 } as const satisfies Record<string, MetricDefinition>;
 
-/** What `<cache>` stands for. */
+/** Values of `<cache>`. */
 export const CACHES = ['node', 'request', 'image'] as const;
 
-/** One of the caches of which metrics are kept. */
+/** Name of a cache in metrics. */
 export type CacheName = (typeof CACHES)[number];
 
 /** Every metric of launchers and builders, for statsd, for Prometheus and for the documentation. */
