@@ -6,9 +6,9 @@ import { ConfigError } from '@nodepool/core';
 const FILE = 'builder_id.txt';
 
 /**
- * The builder's lasting id, kept beside its images; made at the first start. Its text is used as it is, also
- * when another program wrote it.
- * @throws ConfigError when the directory cannot be used
+ * Reads the builder's permanent id from its images directory; the first start creates it.
+ * An id that another program wrote is used unchanged.
+ * @throws ConfigError if the directory is not usable
  */
 export async function readBuilderId(imagesDir: string): Promise<string> {
   const file = join(imagesDir, FILE);
@@ -28,7 +28,7 @@ export async function readBuilderId(imagesDir: string): Promise<string> {
   }
 }
 
-/** Written beside its place and linked there, so that no reader ever sees half of it. */
+/** Writes a temporary file and links it into place, so that readers never see a partial id. */
 async function createBuilderId(file: string): Promise<string> {
   const id = randomUUID();
   const draft = `${file}.${process.pid}`;

@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 
-/** Checksums of an image file in hexadecimal digits; what the build tool has not written is missing. */
+/** Checksums of an image file in hexadecimal digits. A missing one was not written by the build tool. */
 export interface Checksums {
   readonly md5: string | undefined;
   readonly sha256: string | undefined;
@@ -11,7 +11,7 @@ export interface Checksums {
 
 const LENGTHS = { md5: 32, sha256: 64 } as const;
 
-/** Reads `<file>.md5` and `<file>.sha256` as the build tool writes them: the digits, then the file's name. */
+/** Reads `<file>.md5` and `<file>.sha256` as written by the build tool: digits, then file name. */
 export async function readChecksums(file: string): Promise<Checksums> {
   const [md5, sha256] = await Promise.all([readOne(file, 'md5'), readOne(file, 'sha256')]);
   return { md5, sha256 };
@@ -27,7 +27,7 @@ async function readOne(file: string, kind: keyof typeof LENGTHS): Promise<string
   }
 }
 
-/** Reads the file once and computes both. */
+/** Computes both checksums in one pass over the file. */
 export async function computeChecksums(file: string, signal: AbortSignal): Promise<Required<Checksums>> {
   const [md5, sha256] = [createHash('md5'), createHash('sha256')];
   await pipeline(

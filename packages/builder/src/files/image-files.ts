@@ -6,27 +6,27 @@ const CHECKSUMS = ['md5', 'sha256'];
 /** `<image>-<build id>.<rest>`; build ids are 32 hexadecimal digits, or 10 digits in data of older versions. */
 const FILE_NAME = /^(?<image>.+)-(?<id>[0-9a-f]{32}|\d{10})\.(?<rest>[^/]+)$/;
 
-/** What the images directory holds of one build. Build ids of older versions repeat among images. */
+/** Files of one build in the images directory. Build ids of older versions are not unique across images. */
 export interface BuildFiles {
   readonly image: string;
   readonly buildId: string;
-  /** Formats whose image file is there. */
+  /** Formats whose image file exists. */
   readonly formats: ReadonlySet<string>;
-  /** All names in the directory that belong to the build, its manifest directory included. */
+  /** All names in the directory that belong to the build, including its manifest directory. */
   readonly names: readonly string[];
 }
 
-/** Base of all names of a build; the key of its files. */
+/** Common prefix of all file names of a build, used as a key. */
 export const imageBase = (image: string, buildId: string): string => `${image}-${buildId}`;
 
-/** Image file of one format. */
+/** Path of the image file in one format. */
 export const imageFile = (imagesDir: string, image: string, buildId: string, format: string): string =>
   join(imagesDir, `${imageBase(image, buildId)}.${format}`);
 
 /**
- * Looks through the images directory. Names that are not of a build are left out.
- * @returns by {@link imageBase}
- * @throws the file system's error when the directory cannot be read
+ * Lists the files in the images directory by build, ignoring other names.
+ * @returns builds by {@link imageBase}
+ * @throws the file system error if the directory is not readable
  */
 export async function listBuildFiles(imagesDir: string): Promise<Map<string, BuildFiles>> {
   const found = new Map<string, { image: string; buildId: string; formats: Set<string>; names: string[] }>();
@@ -43,7 +43,7 @@ export async function listBuildFiles(imagesDir: string): Promise<Map<string, Bui
   return found;
 }
 
-/** Removes the file of one format with its checksums. What is gone already is fine. */
+/** Removes the file of one format with its checksums. Missing files are ignored. */
 export async function removeFormat(
   imagesDir: string,
   { image, buildId }: Pick<BuildFiles, 'image' | 'buildId'>,
@@ -53,12 +53,12 @@ export async function removeFormat(
   await Promise.all([file, ...CHECKSUMS.map((kind) => `${file}.${kind}`)].map((path) => rm(path, { force: true })));
 }
 
-/** Removes everything of a build, manifest directory included. */
+/** Removes all files of a build, including its manifest directory. */
 export async function removeBuildFiles(imagesDir: string, files: Pick<BuildFiles, 'names'>): Promise<void> {
   await Promise.all(files.names.map((name) => rm(join(imagesDir, name), { recursive: true, force: true })));
 }
 
-/** Takes away what the builder's mask denies, as build tools make files with the usual mask. */
+/** Applies the builder's umask to files that the build tool created with the default umask. */
 export async function applyMask(
   imagesDir: string,
   { names }: Pick<BuildFiles, 'names'>,
@@ -71,7 +71,7 @@ export async function applyMask(
   }
 }
 
-/** Bytes that a file takes on disk: images have holes. */
+/** Disk space used by a file in bytes. Images are sparse, so this is less than the file size. */
 export async function bytesOnDisk(path: string): Promise<number> {
   return (await stat(path)).blocks * 512;
 }

@@ -2,9 +2,9 @@ import { open } from 'node:fs/promises';
 import { LOG_PART_BYTES } from '@nodepool/core/service';
 
 /**
- * Reads on in a log.
+ * Reads the next part of a log.
  * @param offset - in bytes
- * @returns what follows, up to {@link LOG_PART_BYTES}; empty at the end of what is written so far; `undefined` without such a file
+ * @returns at most {@link LOG_PART_BYTES}; empty at the current end of the log; `undefined` if the file does not exist
  */
 export async function readLogPart(file: string, offset: number): Promise<Buffer | undefined> {
   let handle;

@@ -39,7 +39,7 @@ describe('the contents of a build', () => {
     });
   });
 
-  it('have no lists without manifests, and an empty one of a manifest that was cut off', async () => {
+  it('have no lists without manifests, and an empty list for a truncated manifest', async () => {
     await writeFile(join(dir, `${BASE}.raw`), '');
     expect(await readContents(dir, 'debian', ID)).toEqual({ sizes: { raw: 0 }, packages: null, repositories: null });
 
@@ -47,7 +47,7 @@ describe('the contents of a build', () => {
     expect(await readContents(dir, 'debian', ID)).toMatchObject({ packages: {} });
   });
 
-  it('are not known of a build that is not here', async () => {
+  it('are unknown if the build is on another machine', async () => {
     await writeFile(join(dir, `${BASE}.raw`), '');
     expect(await readContents(dir, 'other', ID)).toBeUndefined();
     expect(await readContents(dir, 'debian', 'b'.repeat(32))).toBeUndefined();

@@ -3,16 +3,16 @@ import { join } from 'node:path';
 import type { BuildContents } from '@nodepool/core/service';
 import { imageBase, imageFile, listBuildFiles } from './image-files.js';
 
-/** Where the build tool keeps its manifests, below the manifest directory of a build. */
+/** Manifest directory of the build tool, relative to the manifest directory of a build. */
 const MANIFESTS = 'dib-manifests';
 const PACKAGES = /^dib-manifest-dpkg-/;
 const REPOSITORIES = /^dib-manifest-git-/;
-/** How dpkg marks a package that is installed. */
+/** Status of an installed package in dpkg output. */
 const INSTALLED = /^[hi]i/;
 
 /**
- * What is known of a build on this builder's disk: sizes of its image files, and what its manifests name.
- * @returns `undefined` when nothing of the build is here
+ * Reads the sizes of a build's image files on this disk and the contents of its manifests.
+ * @returns `undefined` if this builder has no files of the build
  */
 export async function readContents(
   imagesDir: string,
@@ -43,7 +43,7 @@ async function namesIn(directory: string): Promise<string[]> {
   }
 }
 
-/** @returns `null` without a manifest of that kind */
+/** @returns `null` if there is no manifest of that kind */
 async function readAll(
   directory: string,
   names: readonly string[],
@@ -56,7 +56,7 @@ async function readAll(
   return Object.fromEntries(texts.flatMap(read));
 }
 
-/** `{"packages": [{"package": ..., "version": ..., "status": ...}]}`; entries of another form are left out. */
+/** Parses `{"packages": [{"package": ..., "version": ..., "status": ...}]}` and ignores malformed entries. */
 function readPackages(text: string): [string, string][] {
   const entries = (parse(text) as { packages?: unknown } | undefined)?.packages;
   if (!Array.isArray(entries)) return [];
@@ -71,11 +71,11 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return undefined; // a manifest that was cut off names nothing
+    return undefined; // truncated manifest
   }
 }
 
-/** Lines of name, kind, path, location and version. */
+/** Parses lines of name, kind, path, location and version. */
 function readRepositories(text: string): [string, string][] {
   return text.split('\n').flatMap((line): [string, string][] => {
     const [name, , , , version] = line.trim().split(/\s+/);

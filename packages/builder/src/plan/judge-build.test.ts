@@ -61,7 +61,7 @@ describe('an image is not built', () => {
     expect(verdict.why).toMatch(new RegExp(`^${why}`));
   });
 
-  it('before the newest build is too old, with the time when it will be', () => {
+  it('before the newest build has expired, and the expiry time is given', () => {
     expect(judge({ nowMs: BUILT_MS + 999 })).toMatchObject({ build: false, againMs: BUILT_MS + 1_000 });
   });
 });

@@ -4,37 +4,37 @@ import type { ImageEntry } from '@nodepool/zk-protocol';
 import { readyBuilds } from './newest-builds.js';
 import { isMadeByUpload, wantedFormats } from './wanted-formats.js';
 
-/** Whether an image should be built now, and why. */
+/** Decision whether to build an image now, with the reason. */
 export type BuildVerdict =
   | {
       readonly build: true;
       readonly why: 'requested' | 'no ready build' | 'too old' | 'lacks a format';
       /** Sorted. */
       readonly formats: readonly string[];
-      /** The newest ready build that was looked at; the decision holds while that is still the newest. */
+      /** Newest ready build at the time of the decision. The decision is void once there is a newer one. */
       readonly basedOn: string | undefined;
     }
   | {
       readonly build: false;
       readonly why: string;
-      /** When the answer may change by itself, in ms since the epoch; `undefined`: only by an event. */
+      /** Time in ms since the epoch when the decision may change; `undefined` if only an event can change it. */
       readonly againMs?: number;
-      /** A build is wanted, and waits for the time to try again. */
+      /** A build is needed but waits for its retry time. */
       readonly isWanted?: true;
     };
 
-/** What a decision needs besides the configuration. */
+/** Input of the decision, in addition to the configuration. */
 export interface BuildSituation {
-  /** What is stored about the image; `undefined`: nothing. */
+  /** Stored records of the image, if any. */
   readonly entry: ImageEntry | undefined;
   readonly nowMs: number;
-  /** Name of the builder that decides, for `builders` of the image. */
+  /** Name of this builder, compared with `builders` of the image. */
   readonly hostname: string;
 }
 
 const no = (why: string): BuildVerdict => ({ build: false, why });
 
-/** Decides whether an image is built now: asked for by a person, missing, too old, or lacking a format. */
+/** Decides whether to build an image now: on request, without a build, with an expired build, or without a wanted format. */
 export function judgeBuild(config: Config, image: DiskimageConfig, situation: BuildSituation): BuildVerdict {
   const { entry, nowMs, hostname } = situation;
   const formats = wantedFormats(config, image.name);
@@ -59,7 +59,7 @@ export function judgeBuild(config: Config, image: DiskimageConfig, situation: Bu
   return { build: false, why: 'the newest build is recent', againMs: dueMs };
 }
 
-/** `builders` has host names, with domain or without. */
+/** Whether `builders` lists this host, with or without its domain. */
 function isMeant({ builders }: DiskimageConfig, hostname: string): boolean {
   return builders === undefined || builders.includes(hostname) || builders.includes(hostname.split('.')[0] ?? hostname);
 }

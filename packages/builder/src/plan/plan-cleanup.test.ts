@@ -9,7 +9,7 @@ const CONFIG = {
   providers: new Map([['sky', { name: 'sky', images: { diskimages: new Map([['debian', {}]]) } }]]),
 } as unknown as Config;
 
-/** Builds that are ready, each a second newer than the one before, with uploads; those in capitals are tried out. */
+/** Ready builds with uploads, each one second newer than its predecessor. Capital letters mark canary builds. */
 function image(names: string): ImageEntry {
   const builds = [...names].map((id, at): BuildRecord => {
     const build = newBuild({ image: 'debian', id }, { state: 'ready' }, at * 1_000);
@@ -36,7 +36,7 @@ function removed(names: string): string[] {
 }
 
 describe('an old build', () => {
-  it('that only an upload to a provider keeps which left the configuration is named, with the way out', () => {
+  it('kept only by an upload to a removed provider is reported with a remedy', () => {
     const gone = { ...CONFIG, providers: new Map() } as unknown as Config;
     const names = (config: Config) =>
       pinnedBuilds(config, image('abc'), 5_000).map(({ build, provider, reason }) => [build.id, provider, reason]);
@@ -48,11 +48,11 @@ describe('an old build', () => {
 });
 
 describe('the cleanup of an image', () => {
-  it('leaves the current and the previous build', () => {
+  it('keeps the current and the previous build', () => {
     expect(removed('abc')).toEqual(['a']);
   });
 
-  it('leaves the one that serves as long as newer ones are tried out', () => {
+  it('keeps the build in service while newer builds are canaries', () => {
     expect(removed('abCD')).toEqual(['a']);
     expect(removed('abcD')).toEqual(['a', 'b']);
   });

@@ -5,36 +5,36 @@ import { readyBuilds, readyUploads } from './newest-builds.js';
 
 /** One step of a cleanup. Each is idempotent and runs under the locks of the data model. */
 export type CleanupStep =
-  /** An upload whose builder has gone: the record is removed if the upload lock is free. */
+  /** Deletes the record of an upload without a builder if the upload lock is free. */
   | { readonly step: 'forget-upload'; readonly upload: UploadRecord }
-  /** Delete the image in the cloud, then the record. */
+  /** Deletes the image in the cloud, then the record. */
   | { readonly step: 'delete-upload'; readonly upload: UploadRecord }
-  /** A build that may still be in progress: it becomes `deleting` if the build lock is free. */
+  /** Marks a build that may still be in progress as `deleting` if the build lock is free. */
   | { readonly step: 'retire-interrupted-build'; readonly build: BuildRecord }
-  /** The build becomes `deleting`. */
+  /** Marks the build as `deleting`. */
   | { readonly step: 'retire-build'; readonly build: BuildRecord }
-  /** Delete the record of a build without uploads. */
+  /** Deletes the record of a build without uploads. */
   | { readonly step: 'delete-build'; readonly build: BuildRecord };
 
-/** Number of builds of an image that are kept: current and previous one. */
+/** Builds to keep per image: the current and the previous one. */
 const KEPT_BUILDS = 2;
-/** Number of uploads of an image that are kept in each provider: current and previous one. */
+/** Uploads to keep per image and provider: the current and the previous one. */
 const KEPT_UPLOADS = 2;
 
-/** How long the last failed build of an image is kept for inspection. */
+/** Retention of the last failed build of an image, for inspection. */
 const FAILED_STAYS_MS = 3_600_000;
 
-/** Additional key of a build record: it became `deleting` because its builder seemed dead. */
+/** Extra key of a build record that was marked `deleting` because its builder seemed dead. */
 export const RETIRED_KEY = 'retired';
 
-/** A build that would be removed if the providers of its uploads were configured. */
+/** An old build that cannot be deleted because a provider of its uploads is not configured. */
 export interface PinnedBuild {
   readonly build: BuildRecord;
   readonly provider: string;
   readonly reason: string;
 }
 
-/** Builds that only uploads to providers keep which are not configured: nothing removes those, nor the files of the build. */
+/** Finds old builds that are kept only by uploads to providers missing from the configuration. */
 export function pinnedBuilds(config: Config, entry: ImageEntry, nowMs: number): PinnedBuild[] {
   const isConfigured = config.diskimages.get(entry.name)?.abstract === false;
   const keep = new Set(isConfigured ? keptBuilds(entry, nowMs).map(({ id }) => id) : []);
@@ -50,7 +50,7 @@ const whyPinned = (provider: string): string =>
   `provider "${provider}" has an upload of it and is not in the configuration: configure the provider with "diskimages: []" ` +
   `until its uploads are gone, or run "nodepool erase ${provider}"`;
 
-/** Plans the cleanup of one image in the order of the data model: uploads first, then their build. */
+/** Plans the cleanup of one image. Uploads come before their build, as the data model requires. */
 export function planCleanup(config: Config, entry: ImageEntry, nowMs: number): CleanupStep[] {
   const isConfigured = config.diskimages.get(entry.name)?.abstract === false;
   const keep = new Set(isConfigured ? keptBuilds(entry, nowMs).map(({ id }) => id) : []);
@@ -60,14 +60,14 @@ export function planCleanup(config: Config, entry: ImageEntry, nowMs: number): C
   return [...entry.builds.values()].flatMap((build) => stepsFor(build, config, entry, keep, recent));
 }
 
-/** The newest, and while they are tried out the one that serves. */
+/** Newest builds and, while they are canaries, the build in service. */
 function keptBuilds(entry: ImageEntry, nowMs: number): BuildRecord[] {
   const builds = readyBuilds(entry);
   const serving = builds.find((build) => isInService(build, nowMs));
   return [...builds.slice(0, KEPT_BUILDS), ...(serving ? [serving] : [])];
 }
 
-/** A build that failed a short while ago, and after which none was good. */
+/** The last failed build if it failed recently and no newer build is ready. */
 function lastFailure(entry: ImageEntry, nowMs: number): BuildRecord | undefined {
   const [newest] = readyBuilds(entry);
   const sinceMs = Math.max(newest?.stateTimeMs ?? 0, nowMs - FAILED_STAYS_MS);
@@ -77,7 +77,7 @@ function lastFailure(entry: ImageEntry, nowMs: number): BuildRecord | undefined 
   return failed.sort((a, b) => b.stateTimeMs - a.stateTimeMs)[0];
 }
 
-/** Uploads that a provider still depends on as its current or previous image, so that an old build survives. */
+/** Uploads that are the current or previous image of a provider. They keep even an old build. */
 function recentUploads(config: Config, entry: ImageEntry, nowMs: number): ReadonlySet<UploadRecord> {
   const recent = new Set<UploadRecord>();
   for (const { name, images } of config.providers.values()) {
@@ -115,9 +115,7 @@ function stepsFor(
   return steps;
 }
 
-/**
- * Plans the cleanup of uploads of a build that is kept: unwanted and failed ones, and those of dead builders.
- */
+/** Plans the cleanup of an upload whose build is kept: unwanted, failed, or left by a dead builder. */
 function cruftStep(upload: UploadRecord, config: Config, image: string): CleanupStep[] {
   const isWanted = config.providers.get(upload.provider)?.images?.diskimages.has(image) === true;
   if (upload.state === 'uploading') return [{ step: 'forget-upload', upload }];

@@ -20,7 +20,7 @@ const ENTRY: ImageEntry = {
 };
 const IMAGES = new Map([['debian', ENTRY]]);
 
-/** The provider `sky` has the build in its format, `sea` was added later. */
+/** Provider `sky` has the build in its format; provider `sea` was added later. */
 function config(format: string, more: Partial<DiskimageConfig> = {}, pause = false) {
   const image = {
     name: 'debian',
@@ -50,8 +50,8 @@ function judge(settings: Config) {
   return judgeBuild(settings, image, { entry: ENTRY, nowMs: 0, hostname: 'nb01' });
 }
 
-describe('a provider that is added later', () => {
-  it('gets its format by conversion, and the image is not built again for it', () => {
+describe('a provider that was added later', () => {
+  it('gets its format by conversion without a new build', () => {
     const settings = config('raw');
 
     expect(planUploads(settings, IMAGES, new Map([[BASE, new Set(['qcow2'])]]))).toEqual([
@@ -60,7 +60,7 @@ describe('a provider that is added later', () => {
     expect(judge(settings)).toMatchObject({ build: false });
   });
 
-  it('has no image while its configuration pauses it, which is reported', () => {
+  it('has no image while the configuration pauses it, and the pause is reported', () => {
     const settings = config('qcow2', {}, true);
 
     expect(planUploads(settings, IMAGES, new Map([[BASE, new Set(['qcow2'])]]))).toEqual([]);
@@ -69,7 +69,7 @@ describe('a provider that is added later', () => {
     ]);
   });
 
-  it('is left out once the build has failed its test there', () => {
+  it('is skipped once the build has failed its test there', () => {
     const failed = { ...ENTRY, builds: new Map([[ID, withFailedTest(BUILT, 'sea', 'no boot')]]) };
     const local = new Map([[BASE, new Set(['qcow2'])]]);
 
@@ -85,7 +85,7 @@ describe('a provider that is added later', () => {
     expect(judge(settings)).toMatchObject({ build: true, why: 'lacks a format' });
   });
 
-  it('gets the reason and the remedy if the file of the build is gone', () => {
+  it('gets the reason and the remedy if the image file of the build is missing', () => {
     const missing = (settings: Config, builderId = 'here') => missingFiles(settings, IMAGES, new Map(), builderId);
     const help = 'run "nodepool image-build debian"';
 

@@ -5,25 +5,25 @@ import { imageBase } from '../files/image-files.js';
 import { readyBuilds } from './newest-builds.js';
 import { convertibleFrom } from './wanted-formats.js';
 
-/** One build to bring into one provider. */
+/** An upload of one build to one provider. */
 export interface PlannedUpload {
   readonly provider: string;
   readonly build: BuildRecord;
   /** Format of the provider's images. */
   readonly format: string;
-  /** Set when this format has to be made first, from a file of another one. */
+  /** Source format for the conversion, if no file of the provider's format exists. */
   readonly convertFrom?: string;
 }
 
 /** Formats of the image files on this builder's disk, by {@link imageBase}. */
 export type LocalBuilds = ReadonlyMap<string, ReadonlySet<string>>;
 
-/** A build that a provider should have and does not get. */
+/** A build that a provider needs but cannot get. */
 export interface MissingFile {
   readonly provider: string;
   readonly image: string;
   readonly build: BuildRecord;
-  /** What happened and what helps. */
+  /** The cause and the remedy. */
   readonly reason: string;
 }
 
@@ -34,7 +34,7 @@ interface WantedUpload {
   readonly format: string;
 }
 
-/** The newest ready build of each image for each provider that lists the image and does not have that build yet. */
+/** Newest ready build of each image for each provider that lists the image but does not have the build yet. */
 function wantedUploads(config: Config, images: ReadonlyMap<string, ImageEntry>): WantedUpload[] {
   return [...config.providers.values()].flatMap(({ name: provider, images: wanted }) =>
     [...(wanted?.diskimages.values() ?? [])].flatMap(({ name: image, pause }) => {
@@ -47,7 +47,7 @@ function wantedUploads(config: Config, images: ReadonlyMap<string, ImageEntry>):
   );
 }
 
-/** The uploads that this builder should make: those whose files are here. */
+/** Plans the uploads of builds whose files are on this builder's disk. */
 export function planUploads(
   config: Config,
   images: ReadonlyMap<string, ImageEntry>,
@@ -61,7 +61,7 @@ export function planUploads(
   });
 }
 
-/** Newest builds that a provider does not get, as its configuration pauses the image. */
+/** Finds the newest builds that are not uploaded because the provider's configuration pauses the image. */
 export function pausedUploads(config: Config, images: ReadonlyMap<string, ImageEntry>): MissingFile[] {
   const reason = 'paused in the configuration (pause of the image in the provider)';
   return [...config.providers.values()].flatMap(({ name: provider, images: wanted }) =>
@@ -75,7 +75,7 @@ export function pausedUploads(config: Config, images: ReadonlyMap<string, ImageE
   );
 }
 
-/** Uploads that cannot be made before a new build: this builder made the build, and has no file of it that serves. */
+/** Finds uploads that need a new build, because this builder has no usable file of its own build. */
 export function missingFiles(
   config: Config,
   images: ReadonlyMap<string, ImageEntry>,

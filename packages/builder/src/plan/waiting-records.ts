@@ -3,21 +3,21 @@ import type { ImageEntry } from '@nodepool/zk-protocol';
 import { pinnedBuilds } from './plan-cleanup.js';
 import { pausedUploads } from './plan-uploads.js';
 
-/** Work that cannot begin. */
+/** Work that is waiting and the reason. */
 export interface WaitingWork {
   readonly image: string;
-  /** Set for uploads, as the build is. */
+  /** Set for uploads, like the build. */
   readonly provider?: string;
   readonly build?: { readonly id: string };
   readonly reason: string;
-  /** Of a build; an upload waits for a file that is gone. */
+  /** Cause for a waiting build. An upload waits because its file is missing. */
   readonly cause?: 'WorkersBusy' | 'NoSpace' | 'Error';
   readonly sinceMs: number;
-  /** The build should be removed and is kept. */
+  /** The build is due for deletion but must be kept. */
   readonly isKept?: true;
 }
 
-/** What configuration and records alone say: uploads that are paused, and old builds that cannot be removed. */
+/** Finds waiting work that follows from configuration and records alone: paused uploads and pinned old builds. */
 export function waitingRecords(config: Config, images: ReadonlyMap<string, ImageEntry>, nowMs: number): WaitingWork[] {
   const paused = pausedUploads(config, images).map((one) => ({ ...one, sinceMs: one.build.stateTimeMs }));
   const pinned = [...images.values()].flatMap((entry) =>

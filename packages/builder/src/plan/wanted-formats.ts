@@ -1,25 +1,25 @@
 import type { Config } from '@nodepool/core';
 import type { DiskimageConfig } from '@nodepool/core/config';
 
-/** Formats that can be made from each other without building again. */
+/** Formats that can be converted into each other. */
 const CONVERTIBLE = new Set(['qcow2', 'raw', 'vpc', 'vmdk', 'vdi', 'vhdx']);
 
-/** Formats to build of an image: its own and those of all providers that list it, sorted. Empty: it is not built. */
+/** Formats to build for an image: its own and those of all providers that list it, sorted. Empty means no build. */
 export function wantedFormats(config: Config, image: string): string[] {
   const formats = new Set(config.diskimages.get(image)?.formats);
   for (const { images } of config.providers.values()) if (images?.diskimages.has(image)) formats.add(images.format);
   return [...formats].sort();
 }
 
-/** The format from which the wanted one is made; `undefined`: it cannot be made from these. */
+/** Source format for converting to the wanted format; `undefined` if no conversion is possible. */
 export function convertibleFrom(formats: Iterable<string>, wanted: string): string | undefined {
   if (!CONVERTIBLE.has(wanted)) return undefined;
   return [...formats].sort().find((format) => CONVERTIBLE.has(format));
 }
 
 /**
- * Whether a build without the format serves: uploads convert its files to the format of their provider. With
- * `delete-after-upload` only the files of `keep-formats` are certain to be there.
+ * Whether uploads can create the format by conversion, so that the build can omit it. With
+ * `delete-after-upload` only the files of `keep-formats` are guaranteed to exist.
  */
 export function isMadeByUpload(
   config: Config,

@@ -6,17 +6,17 @@ import { unmountAndRemove } from './mounts.js';
 import { killProcessesOf } from './processes.js';
 
 /**
- * Removes what builds of a builder that was killed have left behind.
- * @param tmpRoot - where that builder made its temporary directories
+ * Removes resources left by builds of a killed builder.
+ * @param tmpRoot - parent of that builder's temporary directories
  */
 export async function removeLeftovers(tmpRoot: string, logger: Logger): Promise<void> {
   for (const name of await readdir(tmpRoot)) await removeLeftoversOf(join(tmpRoot, name), logger);
 }
 
 /**
- * Removes what one build has left behind: processes, loop devices, mounts and files. What cannot be removed is tried again when
- * the builder starts.
- * @param directory - of its temporary files
+ * Removes resources left by one build: processes, loop devices, mounts and files. Failures are retried at the next
+ * start of the builder.
+ * @param directory - temporary directory of the build
  */
 export async function removeLeftoversOf(directory: string, logger: Logger): Promise<void> {
   try {

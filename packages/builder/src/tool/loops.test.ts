@@ -1,4 +1,4 @@
-// Loop devices that a build has left, on the kernel of this machine: runs as root.
+// Detaching loop devices of builds, with the kernel of this machine. Needs root.
 import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, rename, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -11,7 +11,7 @@ const run = promisify(execFile);
 const SIZE = 1_048_576;
 
 let dir: string;
-/** Of the build, below that of the builder. */
+/** Directory of the build, inside that of the builder. */
 let own: string;
 const attached: string[] = [];
 
@@ -35,7 +35,7 @@ async function attach(file: string): Promise<string> {
   return stdout.trim();
 }
 
-/** The device has a file of this test. */
+/** Whether the device is backed by a file of this test. */
 async function isAttached(device: string): Promise<boolean> {
   const { stdout } = await run('losetup', ['--list', '--noheadings', '--raw', '--output', 'BACK-FILE', device]).catch(
     () => ({ stdout: '' }),
@@ -48,7 +48,7 @@ const lineOf = (device: string, file: string) =>
   `Created loop  name [image0] device [${device}] image [${file}]\n`;
 
 describe('a loop device', () => {
-  it('that the tool has told of is detached, wherever its file is by then', async () => {
+  it('named in the tool output is detached, even if its file has moved', async () => {
     const [file, moved] = [join(dir, 'image0.raw'), join(dir, 'moved.raw')];
     const device = await attach(file);
     await noteLoop(own, lineOf(device, file));
@@ -60,7 +60,7 @@ describe('a loop device', () => {
     expect((await stat(join(own, 'loop-devices'))).mode & 0o777).toBe(0o600);
   });
 
-  it('is detached without a word of the tool when its file is below the directory', async () => {
+  it('is detached without tool output if its file is below the directory', async () => {
     const device = await attach(join(own, 'image0.raw'));
 
     await detachLoops(own);
@@ -68,7 +68,7 @@ describe('a loop device', () => {
     expect(await isAttached(device)).toBe(false);
   });
 
-  it('that cannot be detached is named', async () => {
+  it('that cannot be detached is reported', async () => {
     const device = await attach(join(own, 'image0.raw'));
     vi.stubEnv('PATH', own); // a machine without losetup
 
@@ -77,7 +77,7 @@ describe('a loop device', () => {
     await expect(detached).rejects.toThrow(`${device} attached`);
   });
 
-  it('stays when the same file was attached again meanwhile: another build has it', async () => {
+  it('is kept if another build has attached the same file since', async () => {
     const file = join(dir, 'image0.raw');
     const device = await attach(file);
     await noteLoop(own, lineOf(device, file));
@@ -88,7 +88,7 @@ describe('a loop device', () => {
     expect(await isAttached(device)).toBe(true);
   });
 
-  it('stays when it had another file already when the line was read', async () => {
+  it('is kept if it had another backing file when the line was read', async () => {
     const device = await attach(join(dir, 'other.raw'));
     await writeFile(join(dir, 'image0.raw'), '');
     await noteLoop(own, lineOf(device, join(dir, 'image0.raw')));

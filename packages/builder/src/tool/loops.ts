@@ -6,46 +6,46 @@ import { NodepoolError } from '@nodepool/zk-protocol';
 
 const run = promisify(execFile);
 
-/** What diskimage-builder prints when it has attached a loop device. */
+/** Output of diskimage-builder after attaching a loop device. */
 const ATTACHED = /Created loop +name \[[^\]]*\] device \[\/dev\/(?<device>loop\d+)\] image \[(?<file>.+)\]/;
-/** In the directory of a build: the loop devices that it has attached, one a line. */
+/** File in the build directory that lists its attached loop devices, one per line. */
 const NOTES = 'loop-devices';
 
-/** A loop device while it has a backing file. */
+/** A loop device with a backing file. */
 interface Loop {
   readonly backingFile: string;
   /**
-   * Names this attachment, and no other before or after it. Paths and inodes are no names: the path of a backing file changes
-   * with the end of the mount namespace, and both are used again. `undefined` on a kernel before 5.15.
+   * Unique id of this attachment; `undefined` on kernels before 5.15. Paths and inodes are not unique: the path of a
+   * backing file changes when the mount namespace ends, and the kernel reuses both.
    */
   readonly attachment: string | undefined;
 }
 
 /**
- * Notes the loop device that a line of the build tool's output tells of, so that a later builder finds it, too.
- * @param directory - of the build
- * @param line - unmasked
+ * Records the loop device named in a line of tool output, so that a later builder can detach it.
+ * @param directory - directory of the build
+ * @param line - without masking
  */
 export async function noteLoop(directory: string, line: string): Promise<void> {
   const { device, file } = ATTACHED.exec(line)?.groups ?? {};
   if (device === undefined || file === undefined) return;
   const [loop, backingFile] = await Promise.all([readLoop(device), realpath(file).catch(() => undefined)]);
-  // The line may be late: the device may be of another by now.
+  // The output may be delayed: another build may have attached the device since.
   if (loop?.attachment === undefined || loop.backingFile !== backingFile) return;
   await appendFile(join(directory, NOTES), `${loop.attachment}\n`, { mode: 0o600 });
 }
 
 /**
- * Detaches the loop devices that a build has left: those that were noted, and those with a backing file below its directory.
- * A device that is still mounted is detached with its last mount.
- * @throws NODEPOOL_ATTACHED with those that could not be detached
+ * Detaches the loop devices of a build: recorded devices, and those with a backing file below its directory.
+ * The kernel detaches a mounted device after its last unmount.
+ * @throws NODEPOOL_ATTACHED with the devices that are still attached
  */
 export async function detachLoops(directory: string): Promise<void> {
   const failures = new Map<string, Error>();
   for (const device of await loopsOf(directory))
     await run('losetup', ['--detach', `/dev/${device}`]).catch((error: Error) => failures.set(device, error));
   if (failures.size === 0) return;
-  // One that is gone was detached by another meanwhile.
+  // Ignore devices that another process has detached since.
   const left = (await loopsOf(directory)).filter((device) => failures.has(device));
   const [first] = left;
   if (first === undefined) return;
@@ -54,7 +54,7 @@ export async function detachLoops(directory: string): Promise<void> {
   throw new NodepoolError('NODEPOOL_ATTACHED', message, { cause: failures.get(first) });
 }
 
-/** Names of the loop devices that a build has left. */
+/** Names of the loop devices that a build has attached. */
 async function loopsOf(directory: string): Promise<string[]> {
   const notes = new Set((await readText(join(directory, NOTES)))?.split('\n'));
   const found: string[] = [];
@@ -66,7 +66,7 @@ async function loopsOf(directory: string): Promise<string[]> {
   return found;
 }
 
-/** @returns `undefined` for a device without a backing file */
+/** @returns `undefined` if the device has no backing file */
 async function readLoop(device: string): Promise<Loop | undefined> {
   const [file, sequence, boot] = await Promise.all([
     readText(`/sys/block/${device}/loop/backing_file`),

@@ -5,12 +5,12 @@ import { NodepoolError } from '@nodepool/zk-protocol';
 
 const run = promisify(execFile);
 
-/** Blanks and other odd characters stand as octal numbers in the kernel's table. */
+/** Decodes octal escapes of blanks and special characters in the kernel's mount table. */
 const unescape = (text: string): string =>
   text.replace(/\\([0-7]{3})/g, (_all, digits: string) => String.fromCharCode(parseInt(digits, 8)));
 
 /**
- * Mount points below a directory, the directory itself included, deepest first: the order in which they can be unmounted.
+ * Mount points in a directory, including the directory itself, deepest first, so that they can be unmounted in this order.
  * @param table - text of `/proc/self/mountinfo`
  */
 export function mountsBelow(directory: string, table: string): string[] {
@@ -24,9 +24,9 @@ export function mountsBelow(directory: string, table: string): string[] {
 const readTable = (): Promise<string> => readFile('/proc/self/mountinfo', 'utf8');
 
 /**
- * Unmounts everything below the directory, deepest first, then deletes it. Deletes nothing while something is still mounted
- * there: builds bind the machine's own `/dev` below their directory.
- * @throws NODEPOOL_MOUNTED with what could not be unmounted
+ * Unmounts everything in the directory, deepest first, then deletes it. Builds bind-mount the host's `/dev` there, so
+ * nothing is deleted while a mount remains.
+ * @throws NODEPOOL_MOUNTED with the remaining mounts
  */
 export async function unmountAndRemove(directory: string): Promise<void> {
   for (const point of mountsBelow(directory, await readTable())) {

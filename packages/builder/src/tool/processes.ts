@@ -2,8 +2,8 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /**
- * Processes that were started with this directory for temporary files, also those that have left their group.
- * @returns their ids
+ * Finds processes that use this directory for temporary files, including those that have left their process group.
+ * @returns process ids
  */
 export async function processesOf(tmpDir: string): Promise<number[]> {
   const ids = (await readdir('/proc').catch(() => [])).filter((name) => /^\d+$/.test(name)).map(Number);
@@ -16,11 +16,11 @@ async function hasTmpDir(id: number, tmpDir: string): Promise<boolean> {
     const environment = await readFile(join('/proc', String(id), 'environ'), 'utf8');
     return environment.split('\0').includes(`TMPDIR=${tmpDir}`);
   } catch {
-    return false; // Ended meanwhile, or of another user: not started by this builder.
+    return false; // Ended, or owned by another user and so not started by this builder.
   }
 }
 
-/** Ends them at once, and those they start meanwhile. */
+/** Kills these processes, and processes that they start in the meantime. */
 export async function killProcessesOf(tmpDir: string): Promise<void> {
   for (let round = 0; round < 10; round += 1) {
     const ids = await processesOf(tmpDir);

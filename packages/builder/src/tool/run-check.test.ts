@@ -9,11 +9,11 @@ const check = (script: string, changes: Partial<Parameters<typeof runCheck>[0]> 
     ...changes,
   });
 
-it('accepts when the program exits with status 0, and keeps its output', async () => {
+it('accepts and keeps the output if the program exits with status 0', async () => {
   expect(await check('echo all is well')).toEqual({ said: 'all is well', refusal: undefined, hasRun: true });
 });
 
-it('refuses with the exit code and the output, without secrets', async () => {
+it('refuses with the exit code and the masked output', async () => {
   const { refusal, said } = await check('echo "password $MY_PASSWORD"; exit 9');
 
   expect(refusal).toMatch(/^post-upload-hook "sh" ended with exit code 9; it said: password \*+$/);
@@ -27,7 +27,7 @@ it('keeps the end of a long output', async () => {
   expect(said).toMatch(/line 499$/);
 });
 
-it('reports a program that cannot run, or was aborted, as not run', async () => {
+it('reports a program that cannot start or was aborted as not run', async () => {
   expect(await check('', { command: ['/no/such/program'] })).toMatchObject({
     hasRun: false,
     refusal: expect.stringContaining('post-upload-hook "/no/such/program" cannot be run: ') as string,

@@ -3,28 +3,28 @@ import { runTool, type ToolResult } from './run-tool.js';
 import type { Sandbox } from './sandbox.js';
 import { SecretMask, type Variables } from './secrets.js';
 
-/** A program of the site that says whether something is good, and how it runs. */
+/** A check program of the operator, and how to run it. */
 export interface CheckOrder {
-  /** What the program is in the configuration, e.g. `post-upload-hook`. */
+  /** Configuration key of the program, e.g. `post-upload-hook`. */
   readonly key: string;
-  /** Program and arguments; no shell is involved. */
+  /** Program and arguments, run without a shell. */
   readonly command: readonly string[];
   readonly env: Variables;
-  /** Nothing that the program has started outlives it, or the builder. */
+  /** Ends all child processes with the program, and the program with the builder. */
   readonly sandbox: Sandbox;
   readonly clock: Clock;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
 }
 
-/** Characters of what the program said last that are kept. */
+/** Number of characters to keep from the end of the output. */
 const MAX_SAID = 2_000;
 
-/** How the check ended. */
+/** Result of a check. */
 export interface CheckResult {
-  /** What the program said last, without secrets. */
+  /** End of the output, with secrets masked. */
   readonly said: string;
-  /** Why it says no; `undefined`: it ended with status 0. */
+  /** Reason for the refusal; `undefined` if the exit status is 0. */
   readonly refusal: string | undefined;
   /** Whether the program ran at all. */
   readonly hasRun: boolean;

@@ -18,14 +18,14 @@ async function run(script: string, changes: Partial<ToolRun> = {}) {
 }
 
 describe('a program', () => {
-  it('hands over each line with its end, also the last one without', async () => {
+  it('passes on each line with its line end, including a last line without one', async () => {
     const { result, lines } = await run('echo one; printf two; exit 3');
 
     expect(result).toEqual({ ended: 'exit', code: 3 });
     expect(lines).toEqual(['one\n', 'two']);
   });
 
-  it('has its environment and no other', async () => {
+  it('has only the given environment', async () => {
     expect((await run('echo "$A-$HOME"', { env: { PATH: process.env['PATH'], A: 'a' } })).lines).toEqual(['a-\n']);
   });
 
@@ -39,7 +39,7 @@ describe('a program', () => {
     expect(result).toMatchObject({ ended: 'not-started', error: { code: 'ENOENT' } });
   });
 
-  it('waits while a line is processed, so that output does not pile up', async () => {
+  it('is blocked while a line is processed, so that output does not pile up', async () => {
     let active = 0;
     const { result } = await run('for i in 1 2 3 4 5; do echo $i; done', {
       async onLine() {
@@ -54,7 +54,7 @@ describe('a program', () => {
 });
 
 describe('a program that hangs', () => {
-  it('is killed at its timeout, with the processes it has started', async () => {
+  it('is killed at its timeout together with its child processes', async () => {
     const clock = new VirtualClock();
     const ended = run('sleep 600 & echo started; wait', {
       ...{ clock, timeoutMs: 5_000 },
@@ -64,7 +64,7 @@ describe('a program that hangs', () => {
     expect((await ended).result).toEqual({ ended: 'timeout' });
   });
 
-  it('is killed by an abort, also by one before its start', async () => {
+  it('is killed by an abort, even by one before its start', async () => {
     const abort = new AbortController();
     const ended = run('echo started; sleep 600', { signal: abort.signal, onLine: () => abort.abort() });
 

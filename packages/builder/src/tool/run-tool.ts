@@ -4,15 +4,15 @@ import { signalOf, type Sandbox } from './sandbox.js';
 
 /** One run of a program. */
 export interface ToolRun {
-  /** Program and arguments; no shell is involved. */
+  /** Program and arguments, run without a shell. */
   readonly command: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly sandbox: Sandbox;
-  /** Called with each line and its end, as the program prints them. The program waits while this is busy. */
+  /** Called with each line, including its line end. The program is blocked while the call is pending. */
   readonly onLine: (line: string) => void | Promise<void>;
   readonly timeoutMs: number;
   readonly clock: Clock;
-  /** Ends the program at once. */
+  /** Kills the program. */
   readonly signal: AbortSignal;
 }
 
@@ -23,12 +23,12 @@ export type ToolResult =
   | { readonly ended: 'timeout' | 'aborted' }
   | { readonly ended: 'not-started'; readonly error: Error };
 
-/** A longer line is handed over in parts. */
+/** Maximum line length. Longer lines are passed on in parts. */
 const MAX_LINE = 65_536;
-/** How long what the program left behind may keep its output open after it has ended. */
+/** Grace period for background processes to keep the output open after the program ends. */
 const LINGER_MS = 2_000;
 
-/** Runs a program to its end, its timeout or the abort; then its whole process group is gone. Never rejects. */
+/** Runs a program until exit, timeout or abort, then kills its process group. Never rejects. */
 export async function runTool(run: ToolRun): Promise<ToolResult> {
   const [program = '', ...args] = [...run.sandbox, ...run.command];
   const child = spawn(program, args, {
@@ -63,7 +63,7 @@ export async function runTool(run: ToolRun): Promise<ToolResult> {
   }
 }
 
-/** Everything the program has started and that did not leave its group. */
+/** Kills all processes in the program's process group. */
 function killGroup({ pid }: ChildProcess): void {
   if (pid === undefined) return;
   try {
@@ -77,7 +77,7 @@ function waitForEnd(child: ChildProcess, sandbox: Sandbox): Promise<ToolResult> 
   return new Promise((resolve) => {
     child.on('error', (error) => resolve({ ended: 'not-started', error }));
     child.on('exit', (code, signal) => {
-      // A process that the program left behind would keep the pipes open.
+      // A background process would keep the pipes open.
       killGroup(child);
       const ending = signal ?? signalOf(sandbox, code ?? 0);
       resolve(ending === undefined ? { ended: 'exit', code: code ?? 1 } : { ended: 'signal', signal: ending });
@@ -85,7 +85,7 @@ function waitForEnd(child: ChildProcess, sandbox: Sandbox): Promise<ToolResult> 
   });
 }
 
-/** Hands over lines with their ends, no faster than they are taken. */
+/** Passes on lines with their line ends, at the speed of the consumer. */
 async function follow(stream: NodeJS.ReadableStream, { onLine }: ToolRun): Promise<void> {
   stream.setEncoding('utf8');
   let rest = '';

@@ -11,7 +11,7 @@ const KEY = [
   '',
 ].join('\n');
 
-/** What bash prints. */
+/** Output of bash. */
 const bash = (script: string, secret: string, locale = 'C') =>
   execFileSync('bash', ['--norc', '-c', `exec 2>&1; ${script}`], {
     encoding: 'utf8',
@@ -58,12 +58,12 @@ describe('a secret in the output of a shell', () => {
     },
   );
 
-  /** Runs of letters and digits that no quotation changes. */
+  /** Sequences of letters and digits that are unaffected by quoting. */
   const piecesOf = (secret: string) => (secret.match(/[A-Za-z0-9]{4,}/g) ?? []).filter((piece) => piece !== 'SECRET');
 });
 
-describe('what is hidden', () => {
-  it('are values of an image that are not short, and short ones with names of secrets', () => {
+describe('masked values', () => {
+  it('are long values of an image, and short ones with names of secrets', () => {
     const mask = new SecretMask(
       {},
       { DIB_A: 'abcdefgh', DIB_B: 'short', DIB_PASSWORD: 'pass', PATH: '/usr/local/bin' },
@@ -72,7 +72,7 @@ describe('what is hidden', () => {
     expect(mask.hide('abcdefgh short pass /usr/local/bin')).toBe('******** short ******** /usr/local/bin');
   });
 
-  it("are secrets of the builder's environment, and no other values of it", () => {
+  it("are secrets of the builder's environment, and none of its other values", () => {
     const own = {
       OS_PASSWORD: 'os-secret',
       OS_AUTH_TYPE: 'v3',
@@ -85,11 +85,11 @@ describe('what is hidden', () => {
     );
   });
 
-  it('is nothing without secrets', () => {
+  it('are none without secrets', () => {
     expect(new SecretMask({}).hide('text')).toBe('text');
   });
 
-  it('takes no longer for a line of nothing but backslashes', () => {
+  it('do not slow down a line that consists of backslashes', () => {
     const mask = new SecretMask({}, { SECRET: "\\\\\\'\\\\ \\\\x\\" });
     const line = '\\'.repeat(65_536);
     const before = performance.now();
@@ -101,7 +101,7 @@ describe('what is hidden', () => {
 });
 
 describe('the environment of the build tool', () => {
-  it('has everything but secrets and variables of clouds', () => {
+  it('has everything except secrets and variables of clouds', () => {
     const passed = {
       ...{ PATH: '/bin', HOME: '/root', LANG: 'C', LC_ALL: 'C', TMPDIR: '/tmp', http_proxy: 'http://p', MIRROR: 'm' },
       ...{ DIB_DEV_USER_PASSWORD: 'x', ELEMENTS_PATH: '/e', NODEPOOL_SCRIPTDIR: '/s', SSH_AUTH_SOCK: '/run/agent' },

@@ -1,41 +1,41 @@
-/** Names of variables whose values are secrets even when they are short. */
+/** Names of variables whose values are secret even if they are short. */
 const SECRET_NAME = /pass|secret|token|credential|auth|(?:^|_)key/i;
-/** Variables of clouds' clients and of systemd: build tools need none of them. */
+/** Variables of cloud clients and systemd, which no build tool needs. */
 const FOREIGN = /^(?:OS|AWS|AZURE|ARM|GOOGLE|IBMCLOUD)_|^(?:NOTIFY_SOCKET|WATCHDOG_\w+|LISTEN_\w+)$/;
-/** Variables that diskimage-builder and its elements document, and the path of a socket. */
+/** Documented variables of diskimage-builder and its elements, and the path of the SSH agent socket. */
 const TOOL = /^(?:DIB_\w+|ELEMENTS_PATH|SSH_AUTH_SOCK)$/;
-/** Whose values stand in every second line of a log, and are no secret. */
+/** Public values that occur throughout a log. */
 const OPEN = /^(?:PATH|ELEMENTS_PATH|DIB_RELEASE|SSH_AUTH_SOCK)$/;
 const PRIVATE_KEY = /-----BEGIN [A-Z ]*PRIVATE KEY-----/;
-/** A login within a URL, such as that of a proxy. */
+/** Password in a URL, such as a proxy's. */
 const LOGIN = /:\/\/[^/@\s:]*:([^/@\s]+)@/g;
 const LEAST_SECRET = 4;
-/** Shorter values are words, numbers and switches: without them the log would say nothing. */
+/** Minimum length of a secret. Masking shorter values, such as numbers and switches, would make logs unreadable. */
 const LEAST_VALUE = 8;
 const MASK = '********';
-/** Quotations within quotations double the backslashes before a character. */
+/** Nested quoting doubles the backslashes before a character. */
 const MOST_BACKSLASHES = 4;
 
-/** Variables of a process or an image. */
+/** Environment variables of a process or an image. */
 export type Variables = Readonly<Record<string, string | undefined>>;
 
-/** Whether a variable of the builder is kept from the build tool. */
+/** Whether a variable of the builder is hidden from the build tool. */
 export const isWithheld = (name: string): boolean => !TOOL.test(name) && (FOREIGN.test(name) || SECRET_NAME.test(name));
 
-/** The builder's environment without secrets and without what only clients of clouds use. */
+/** The builder's environment without secrets and variables of cloud clients. */
 export function toolVariables(own: Variables): Variables {
   return Object.fromEntries(Object.entries(own).filter(([name]) => !isWithheld(name)));
 }
 
-/** Hides secrets in what programs print, however shells quote them. */
+/** Masks secrets in program output, in any shell quoting. */
 export class SecretMask {
   readonly #pattern: RegExp | undefined;
-  /** Characters that the longest match may have. */
+  /** Maximum length of a match. */
   readonly longest: number;
 
   /**
-   * @param own - the builder's environment: values of variables with names of secrets, and passwords in URLs
-   * @param given - `env-vars` of an image: all values but short ones
+   * @param own - the builder's environment: secret are variables with names of secrets, and passwords in URLs
+   * @param given - `env-vars` of an image: all values are secret, except short ones
    */
   constructor(own: Variables, given: Variables = {}) {
     const secrets = [
@@ -47,13 +47,13 @@ export class SecretMask {
     if (longestFirst.length > 0) this.#pattern = new RegExp(longestFirst.map(anyQuotation).join('|'), 'gu');
   }
 
-  /** The text with its secrets replaced. */
+  /** Replaces the secrets in the text. */
   hide(text: string): string {
     return this.#pattern === undefined ? text : text.replace(this.#pattern, MASK);
   }
 }
 
-/** Each line of a value: tools print lines one by one, and quotations of a line break differ. */
+/** Lines of a value: tools print line by line, and the quoting of line breaks varies. */
 function secretsOf(name: string, value: string, leastOther: number): string[] {
   if (OPEN.test(name)) return [];
   const isSecret = SECRET_NAME.test(name) || PRIVATE_KEY.test(value);
@@ -67,8 +67,8 @@ function secretsOf(name: string, value: string, leastOther: number): string[] {
 }
 
 /**
- * A pattern for the text itself and for all forms in which shells and other languages quote it: `'it'\''s'`, `$'a\tb'`,
- * `a\ b`, `"\$x"`, with octal, hexadecimal or Unicode escapes.
+ * Pattern for the text in all quotings of shells and other languages: `'it'\''s'`, `$'a\tb'`, `a\ b`, `"\$x"`, octal,
+ * hexadecimal and Unicode escapes.
  */
 function anyQuotation(text: string): string {
   return [...text.matchAll(/\\+|[^\\]/gu)]
@@ -90,7 +90,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
   '\x1b': '[eE]',
 };
 
-/** @param backslashes - pattern for those that may come before a character without a meaning of its own */
+/** @param backslashes - pattern for backslashes before a character that has no special meaning */
 function anyQuotationOfOne(character: string, backslashes: string): string {
   if (/^[A-Za-z0-9]$/.test(character)) return character;
   const literal = `${backslashes}${character.replace(/[\^$\\.*+?()[\]{}|/]/, '\\$&')}`;

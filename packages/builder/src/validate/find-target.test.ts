@@ -28,7 +28,7 @@ describe('an image is tested with', () => {
     expect(named(wanted)).toBe(expected);
   });
 
-  it('nothing when no label is made of it', () => {
+  it('no node if no label uses it', () => {
     expect(named({}, 'other')).toBeUndefined();
   });
 });

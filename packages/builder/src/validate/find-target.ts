@@ -1,13 +1,13 @@
 import type { PoolConfig, PoolLabelConfig, ProviderConfig } from '@nodepool/core';
 import type { DiskimageValidation } from '@nodepool/core/config';
 
-/** What a node is launched as to test an image. */
+/** Label and pool of a node that tests an image. */
 export interface TrialTarget {
   readonly pool: PoolConfig;
   readonly label: PoolLabelConfig;
 }
 
-/** @returns the first label of the provider that fits; `undefined`: it has none that is made of the image */
+/** @returns the provider's first suitable label; `undefined` if no label uses the image */
 export function findTarget(
   { pools }: Pick<ProviderConfig, 'pools'>,
   image: string,

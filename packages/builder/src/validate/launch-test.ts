@@ -14,14 +14,14 @@ import type { TrialTarget } from './find-target.js';
 import { TrialNode } from './trial-node.js';
 import { withTrialProvider } from './trial-provider.js';
 
-/** Shown as the requestor of nodes that test images. */
+/** Requestor shown for nodes that test images. */
 const REQUESTOR = 'NodePool:validate';
 
-/** What is launched, and what must be true of it. */
+/** The node to launch and its check. */
 export interface TestOrder {
   readonly upload: UploadRecord;
   readonly target: TrialTarget;
-  /** Default: it must boot, and nothing more. */
+  /** Default: the node only has to boot. */
   readonly check?: Pick<DiskimageValidation, 'command' | 'timeoutMs'>;
   readonly signal: AbortSignal;
 }
@@ -32,8 +32,8 @@ interface Trial extends TestOrder {
 }
 
 /**
- * Launches a node of an upload, as a launcher would, and runs the command of the test with it.
- * @throws NODEPOOL_IMAGE_TEST when the command says no; why the node could not be launched, or the command not be run
+ * Launches a node from an upload, as a launcher would, and runs the test command with it.
+ * @throws NODEPOOL_IMAGE_TEST if the command fails, or the error of the launch or of starting the command
  */
 export function launchTest(surroundings: Surroundings, order: TestOrder): Promise<void> {
   return withTrialProvider(surroundings, order.upload, order.target, order.signal, (running) =>
@@ -104,7 +104,7 @@ async function runCommand(
   logger.info('Test command of the image succeeded', { image, build, provider, output: said });
 }
 
-/** The upload may not be used. */
+/** Error for an upload that failed its test. */
 export function refused({ upload, target }: Omit<TestOrder, 'signal'>, reason: string, cause?: Error): NodepoolError {
   const where = `provider "${upload.provider}", pool "${target.pool.name}", label "${target.label.name}"`;
   const text = `image ${upload.image}, build ${upload.buildId}, has failed its test (${where}): ${reason}`;

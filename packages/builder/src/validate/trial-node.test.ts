@@ -31,7 +31,7 @@ async function stored(id: NodeId) {
 }
 
 describe('a node that tests an image', () => {
-  it('is building and locked whatever its launch says, and garbage once it is given away', async () => {
+  it('stays building and locked whatever the launch reports, and is garbage after its release', async () => {
     const node = await TrialNode.create(surroundings(), draft());
     const { id } = node.current;
     expect(await ZkLock.lockHolder(zk, nodeLockPath(id))).toMatchObject({ identifier: 'nb01.example.com' });
@@ -45,7 +45,7 @@ describe('a node that tests an image', () => {
     expect(await ZkLock.lockHolder(zk, nodeLockPath(id))).toBeUndefined();
   });
 
-  it('is not written any more once its lock is gone', async () => {
+  it('is not written after its lock is lost', async () => {
     const node = await TrialNode.create(surroundings(), draft());
     const { id } = node.current;
     await ZkLock.forceUnlock(zk, nodeLockPath(id));
@@ -56,7 +56,7 @@ describe('a node that tests an image', () => {
     expect(await stored(id)).toMatchObject({ state: 'building', externalId: null });
   });
 
-  it('is given away although another process has written it meanwhile', async () => {
+  it('is released although another process has written it in the meantime', async () => {
     const node = await TrialNode.create(surroundings(), draft());
     const path = nodePath(node.current.id);
     const { data } = await zk.getData(path);
@@ -67,7 +67,7 @@ describe('a node that tests an image', () => {
     expect(await stored(node.current.id)).toMatchObject({ state: 'deleting' });
   });
 
-  it('leaves no record when the answer to its creation is lost', async () => {
+  it('leaves no record if the answer to its creation is lost', async () => {
     const before = await zk.getChildren(NODES_ROOT);
     const lossy = new Proxy(zk, {
       get(target, key) {

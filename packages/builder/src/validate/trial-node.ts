@@ -17,9 +17,9 @@ import type { Surroundings } from '../context/surroundings.js';
 type TrialSurroundings = Pick<Surroundings, 'zk' | 'clock' | 'logger' | 'hostname'>;
 
 /**
- * A node that a builder launches to test an image. It is locked and `building` while the builder uses it. When the lock is
- * released or expires, every launcher, also older versions, removes the node and its instance. It is never `ready`, so that no
- * launcher allocates it.
+ * A node that a builder launches to test an image. The builder keeps it locked and `building`. When the lock is
+ * released or expires, any launcher, including older versions, removes the node and its instance. The node is
+ * never `ready`, so no launcher allocates it.
  */
 export class TrialNode {
   #node: NodeRecord;
@@ -32,13 +32,13 @@ export class TrialNode {
     this.#node = made;
   }
 
-  /** The node as last stored. */
+  /** Node record as last stored. */
   get current(): NodeRecord {
     return this.#node;
   }
 
   /**
-   * Makes the record and locks it. In between it has no body, and as such is removed by launchers if the builder ends.
+   * Creates the record and locks it. Until then the record is empty, so that launchers remove it if the builder ends.
    * @param draft - in state `init`, without an id
    */
   static async create(surroundings: TrialSurroundings, draft: NodeRecord): Promise<TrialNode> {
@@ -48,7 +48,7 @@ export class TrialNode {
     try {
       return await TrialNode.#lock(surroundings, path, draft);
     } catch (error) {
-      // It may be locked all the same, if an answer was lost; nothing is behind it yet.
+      // The lock may exist if its answer was lost. The node has no instance yet.
       await zk
         .whenConnected()
         .then(() => zk.deleteRecursive(path))
@@ -71,9 +71,9 @@ export class TrialNode {
   }
 
   /**
-   * Stores changed fields, all but the state.
-   * @returns the record with the state that was asked for
-   * @throws LockLostError when the lock is not held any more
+   * Stores changed fields except the state.
+   * @returns the record with the requested state
+   * @throws LockLostError if the lock is lost
    */
   async store({ state, ...changes }: Partial<NodeRecord>): Promise<NodeRecord> {
     const { zk, clock } = this.surroundings;
@@ -92,7 +92,7 @@ export class TrialNode {
     return state === undefined ? this.#node : { ...this.#node, state };
   }
 
-  /** Leaves it to launchers, who remove it. Waits for the connection if need be; never rejects. */
+  /** Releases the node for removal by launchers. Waits for the connection if necessary; never rejects. */
   async giveAway(): Promise<void> {
     const { zk, logger } = this.surroundings;
     for (;;) {
@@ -108,7 +108,7 @@ export class TrialNode {
           );
           if (isBack) continue;
         }
-        // The lock ends with the session, and then the node is garbage.
+        // The lock expires with the session; then launchers remove the node.
         logger.debug('Node that tested an image is not locked any more', { nodeId: this.#node.id, error });
         return;
       }

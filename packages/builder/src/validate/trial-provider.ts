@@ -4,12 +4,12 @@ import type { ImageSource } from '@nodepool/core/service';
 import type { Surroundings } from '../context/surroundings.js';
 import type { TrialTarget } from './find-target.js';
 
-/** How long a provider may take until it can launch. */
+/** Time limit for a provider to become ready to launch. */
 const START_LIMIT_MS = 120_000;
 
 /**
- * Runs `use` with a provider object of its own that knows the one upload as its image and can launch nodes.
- * @throws {ProviderUnavailableError} when the provider does not get ready to launch
+ * Runs `use` with a separate provider object that knows this upload as its only image.
+ * @throws {ProviderUnavailableError} if the provider does not become ready to launch
  */
 export async function withTrialProvider<T>(
   { providers, clock, logger }: Pick<Surroundings, 'providers' | 'clock' | 'logger'>,
@@ -52,7 +52,7 @@ function onlyThis(upload: UploadRecord): ImageSource {
   return {
     ready: true,
     newestUpload: (image, provider) => (image === upload.image && provider === upload.provider ? upload : undefined),
-    // Nothing in the cloud may be taken for leaked by one who knows so little.
+    // This provider knows only one upload and must not classify others as leaked.
     hasUpload: () => true,
     hasImage: () => true,
   };

@@ -1,4 +1,4 @@
-// Images that are tested with a node before launchers may use them.
+// Testing images with a node before launchers use them.
 import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
@@ -60,14 +60,14 @@ async function nodes(of: World): Promise<NodeRecord[]> {
   return found.flatMap((node) => node ?? []);
 }
 
-/** Launchers have taken everything away. */
+/** Whether launchers have removed everything. */
 const nothingLeft = (of: World) =>
   vi.waitFor(async () => {
     expect(await of.zk.getChildren(NODES_ROOT)).toEqual([]);
     expect([...of.cloud.cloud.list()]).toEqual([]);
   }, WAIT);
 
-/** Waits until the node of the test is in the cloud. */
+/** Waits until the cloud has the test node. */
 const testing = (of: World) =>
   vi.waitFor(async () => {
     const [node] = await nodes(of);
@@ -76,7 +76,7 @@ const testing = (of: World) =>
   }, WAIT);
 
 describe('a new upload', () => {
-  it('is not ready before a node of it has booted, shown its keys and satisfied the command', LIMITS, async () => {
+  it('is not ready before a node has booted, shown its host keys and passed the command', LIMITS, async () => {
     const of = await start('pool: main, command: ./none');
     const check = await script(of, `echo "$@" > ${of.dir}/seen; until [ -e ${of.dir}/good ]; do sleep 0.05; done`);
     of.config = await of.reload({ diskimages: debian(`pool: main, command: ${check}`), cloud: SSH });
@@ -99,7 +99,7 @@ describe('a new upload', () => {
     await nothingLeft(of);
   });
 
-  /** Starts with one good image in service and builds it again. @returns the id of the new image in the cloud */
+  /** Starts with one good image in service and rebuilds it. @returns the cloud id of the new image */
   async function replaceGood(sky: string, before: (of: World) => void): Promise<{ of: World; good: string }> {
     const of = await start('pool: main', SSH);
     await of.launcher();
@@ -112,7 +112,7 @@ describe('a new upload', () => {
     return { of, good };
   }
 
-  it('that does not boot where the one before it does is refused, and not uploaded again', LIMITS, async () => {
+  it('that does not boot where its predecessor does is refused and not uploaded again', LIMITS, async () => {
     const { of, good } = await replaceGood('launch-retries: 1', () => undefined);
     await vi.waitFor(
       () => {
@@ -142,7 +142,7 @@ describe('a new upload', () => {
     await states(of, { builds: ['ready', 'ready'], uploads: ['sky ready', 'sky ready'] });
   });
 
-  it('is not at fault where the cloud boots nothing, and is tested again without another upload', LIMITS, async () => {
+  it('is tested again without a new upload if the cloud boots no image', LIMITS, async () => {
     const { of } = await replaceGood('boot-timeout: 2\nlaunch-retries: 1', (it) =>
       it.cloud.cloud.set('failures.no-ssh', 1),
     );
@@ -160,7 +160,7 @@ describe('a new upload', () => {
     await nothingLeft(of);
   });
 
-  it('is not at fault for lack of capacity', LIMITS, async () => {
+  it('is not refused for lack of capacity', LIMITS, async () => {
     const { of } = await replaceGood('launch-retries: 1', (it) => it.cloud.cloud.set('failures.capacity', 1));
     await vi.waitFor(
       () => expect(of.said.join('\n')).toContain('warn Image test is repeated: the launch failed'),
@@ -173,7 +173,7 @@ describe('a new upload', () => {
     expect(of.said.filter((text) => text === 'info Upload started')).toHaveLength(2);
   });
 
-  it('is refused by the command, with what the command said', LIMITS, async () => {
+  it('is refused by the command, and its output is reported', LIMITS, async () => {
     const of = await start('command: ./none');
     const check = await script(of, 'echo "python is missing"; exit 3');
     of.config = await of.reload({ diskimages: debian(`command: ${check}`), cloud: SSH });

@@ -6,24 +6,24 @@ import { readyUploads } from '../plan/newest-builds.js';
 import { findTarget } from './find-target.js';
 import { launchTest, refused, type TestOrder } from './launch-test.js';
 
-/** Pauses after launches that say nothing about the image. */
+/** Backoff after launches that prove nothing about the image. */
 const RETRY = { firstMs: 10_000, longestMs: 600_000 };
 
-/** Told about a test. */
+/** Receives the progress of a test. */
 export interface TestProgress {
-  /** A node is launched. */
+  /** A node is being launched. */
   testing(): void;
-  /** The last launch said nothing about the image. @param reason - why it failed */
+  /** The last launch was inconclusive. @param reason - cause of the failure */
   waiting(reason: string): void;
 }
 
 /**
- * Launches nodes of an upload that is not `ready` yet: one must boot, show its host keys where the pool asks for them, and
- * satisfy the command of the image. A launch that fails says something about the image only if an image can be the cause, and
- * if the build before it boots in the same provider; the upload is refused when chance does not explain the difference.
- * Otherwise it is tested again later. Images without `validate`, and providers without a label that fits, need no test.
- * @param upload - in the cloud whole, with its external id
- * @throws NODEPOOL_IMAGE_TEST why the image may not be used
+ * Tests an upload before it becomes `ready`: a node must boot, show its host keys if the pool checks them, and pass the
+ * image's command. A failed launch counts against the image only if an image can cause the failure and the previous
+ * build boots in the same provider. The upload is refused when chance does not explain the difference; otherwise the test
+ * is repeated later. Images without `validate`, and providers without a suitable label, need no test.
+ * @param upload - complete, with its external id
+ * @throws NODEPOOL_IMAGE_TEST with the reason for the refusal
  */
 export async function validateUpload(
   surroundings: Surroundings,
@@ -53,7 +53,7 @@ export async function validateUpload(
   }
 }
 
-/** @returns `undefined` when the image needs no test here */
+/** @returns `undefined` if the image needs no test here */
 function orderOf({ config, logger }: Surroundings, upload: UploadRecord, signal: AbortSignal): TestOrder | undefined {
   const { image, buildId: build, provider } = upload;
   const check = config().diskimages.get(image)?.validate;
@@ -65,7 +65,7 @@ function orderOf({ config, logger }: Surroundings, upload: UploadRecord, signal:
   return undefined;
 }
 
-/** @returns `undefined` when the test has passed */
+/** @returns `undefined` if the test passed */
 async function failureOf(surroundings: Surroundings, order: TestOrder): Promise<Error | undefined> {
   try {
     await launchTest(surroundings, order);
@@ -77,9 +77,9 @@ async function failureOf(surroundings: Surroundings, order: TestOrder): Promise<
 }
 
 /**
- * Launches the build before it under the same conditions. Where that fails too, neither launch counts.
- * @returns what is known now
- * @throws NODEPOOL_IMAGE_TEST when chance does not explain the failures, or there is nothing to compare with
+ * Launches the previous build under the same conditions. If that fails too, neither launch counts.
+ * @returns the updated evidence
+ * @throws NODEPOOL_IMAGE_TEST when chance does not explain the failures, or there is no build to compare with
  */
 async function compare(
   surroundings: Surroundings,
