@@ -15,7 +15,7 @@ import type { LaunchOrder, LaunchResult, NodeRequestHandler, QuotaSupport } from
 import type { RequestOutcome } from '../../src/contract/request-outcome.js';
 import type { Assignment, AssignmentPart } from '../../src/launcher/plan/types.js';
 import { RequestWork } from '../../src/launcher/requests/request.js';
-import { serve } from '../../src/launcher/requests/serve.js';
+import { serve } from '../../src/launcher/requests/stages.js';
 import type { Context } from '../../src/launcher/state/context.js';
 import { LauncherRooms, launchingDrivers, standbyConfig } from './launcher-rooms.js';
 import { ServiceWorld } from './service-world.js';

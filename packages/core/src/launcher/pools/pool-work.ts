@@ -9,7 +9,7 @@ import { planPool, type PausedRequest, type PoolPlan } from '../plan/plan-pool.j
 import { imagesUnavailable, judgeDecline } from '../plan/rules.js';
 import type { Assignment, Reason, Reservation } from '../plan/types.js';
 import { RequestWork } from '../requests/request.js';
-import { serve } from '../requests/serve.js';
+import { serve } from '../requests/stages.js';
 import type { Context } from '../state/context.js';
 import { releaseNode } from '../state/expire-node.js';
 import type { PoolDemand } from '../view/pool-demand.js';

@@ -41,7 +41,7 @@ export interface AssignedParts {
  */
 export type RequestNews = 'gone' | 'draining' | 'hopeless';
 
-/** The state of the work on one request by one pool, shared by its stages; see `serve.ts`. */
+/** The state of the work on one request by one pool, shared by its stages; see `stages.ts`. */
 export class RequestWork implements RequestAtWork {
   readonly context: Context;
   readonly tools: RequestTools;
