@@ -120,7 +120,7 @@ describe('pictures of stages', () => {
   });
 
   it('show an attempt to launch a node', async () => {
-    const file = 'packages/core/src/cloud/state-machine/launch-stages.ts';
+    const file = 'packages/core/src/cloud/state-machine/launch.ts';
 
     expect(picture('Launch')).toEqual(await stageTable(file, 'LAUNCH_STAGES', 'delete-leftovers', 'ready'));
   });

@@ -2,8 +2,7 @@ import { isNodepoolError } from '@nodepool/zk-protocol';
 import type { Deadline } from '../../async/deadline.js';
 import type { Instance } from '../../contract/instance.js';
 import { runMachine } from '../operations/run-machine.js';
-import type { LaunchStepTo } from './launch-stage.js';
-import type { LaunchWork } from './launch-work.js';
+import type { LaunchStepTo, LaunchWork } from './launch-work.js';
 import { fieldsOfInstance, type NodeImage } from './node-fields.js';
 
 /** Errors that say that the cloud made nothing. */

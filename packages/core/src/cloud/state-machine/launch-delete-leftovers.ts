@@ -4,8 +4,7 @@ import { CapacityError } from '../../contract/errors.js';
 import { NODE_ID_TAG } from '../../contract/instance.js';
 import { isOurs } from '../ownership/ownership.js';
 import { runMachine } from '../operations/run-machine.js';
-import type { LaunchStepTo } from './launch-stage.js';
-import type { LaunchWork } from './launch-work.js';
+import type { LaunchStepTo, LaunchWork } from './launch-work.js';
 import { imageOfLabel } from './node-fields.js';
 
 const RETRY = { firstMs: 1_000, longestMs: 30_000 };

@@ -3,8 +3,7 @@ import type { Deadline } from '../../async/deadline.js';
 import { LaunchError } from '../../contract/errors.js';
 import type { Instance } from '../../contract/instance.js';
 import { readKeys, reportScanFailure } from './key-scan.js';
-import type { LaunchStepTo } from './launch-stage.js';
-import type { LaunchWork } from './launch-work.js';
+import type { LaunchStepTo, LaunchWork } from './launch-work.js';
 
 /** Stores the instance and reads its host keys at the same time; the end of both is waited for whatever happens. */
 export async function scanInstance(

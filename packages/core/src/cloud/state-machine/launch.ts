@@ -5,12 +5,11 @@ import type { LaunchOrder, LaunchResult } from '../../contract/driver.js';
 import { statsdKeyOf, TimeoutError } from '../../contract/errors.js';
 import type { Instance } from '../../contract/instance.js';
 import type { Logger } from '../../contract/logger.js';
-import { afterCreation } from './launch-creating.js';
-import { noteLeftovers } from './launch-delete-leftovers.js';
+import { afterCreation, createInstance } from './launch-creating.js';
+import { deleteLeftovers, noteLeftovers } from './launch-delete-leftovers.js';
+import { scanInstance } from './launch-scanning.js';
 import type { LaunchServices } from './launch-services.js';
-import type { LaunchStep } from './launch-stage.js';
-import { runLaunchStage } from './launch-stages.js';
-import { LaunchWork } from './launch-work.js';
+import { LaunchWork, type LaunchStage, type LaunchStep, type LaunchStepTo } from './launch-work.js';
 import type { NodeImage } from './node-fields.js';
 
 const RETRY = { firstMs: 1_000, longestMs: 30_000 };
@@ -166,4 +165,46 @@ export class Launch {
 
 function isoTime(ms: number): string {
   return new Date(ms).toISOString();
+}
+
+/** One row of the table: what is done in a stage, and to which steps it may lead. */
+interface StageRow<Of extends LaunchStage, Next extends LaunchStep['name']> {
+  readonly next: readonly Next[];
+  run(work: LaunchWork, stage: Of, deadline: Deadline): Promise<LaunchStepTo<Next>>;
+}
+
+/** A stage that leads to another step than its row names does not compile. */
+function row<Of extends LaunchStage, const Next extends LaunchStep['name']>(
+  next: readonly Next[],
+  run: StageRow<Of, NoInfer<Next>>['run'],
+): StageRow<Of, Next> {
+  return { next, run };
+}
+
+/** One attempt to launch a node, stage by stage. `docs/state-machines.md` has the picture. */
+export const LAUNCH_STAGES = {
+  'delete-leftovers': row<LaunchStepTo<'delete-leftovers'>, 'creating'>(['creating'], deleteLeftovers),
+  creating: row<LaunchStepTo<'creating'>, 'scanning' | 'storing'>(['scanning', 'storing'], createInstance),
+  scanning: row<LaunchStepTo<'scanning'>, 'storing'>(['storing'], scanInstance),
+  storing: row<LaunchStepTo<'storing'>, 'ready'>(['ready'], storeReady),
+} satisfies Record<LaunchStage['name'], unknown>;
+
+/** Does what a stage asks for. @throws the attempt has failed */
+function runLaunchStage(stage: LaunchStage, work: LaunchWork, deadline: Deadline): Promise<LaunchStep> {
+  switch (stage.name) {
+    case 'delete-leftovers':
+      return LAUNCH_STAGES['delete-leftovers'].run(work, stage, deadline);
+    case 'creating':
+      return LAUNCH_STAGES.creating.run(work, stage, deadline);
+    case 'scanning':
+      return LAUNCH_STAGES.scanning.run(work, stage, deadline);
+    case 'storing':
+      return LAUNCH_STAGES.storing.run(work, stage, deadline);
+  }
+}
+
+/** Stores the node as `ready`. */
+async function storeReady(work: LaunchWork, { fields }: LaunchStepTo<'storing'>): Promise<LaunchStepTo<'ready'>> {
+  await work.store({ ...fields, launchError: null, state: 'ready' });
+  return { name: 'ready' };
 }
