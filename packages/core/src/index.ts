@@ -63,8 +63,7 @@ export { isOurs } from './cloud/ownership/ownership.js';
 
 /* State machines: operations on one instance */
 export type { Handlers, MachineRun, StateMachine, Step, Wait } from './contract/state-machine.js';
-export { done, failed, goto, wait } from './cloud/operations/steps.js';
-export { createStateMachine } from './cloud/operations/state-machine.js';
+export { createStateMachine, done, failed, goto, wait } from './cloud/operations/state-machine.js';
 
 /* Drivers of clouds on state machines */
 export type {

@@ -2,7 +2,9 @@ import type { Logger } from './logger.js';
 import type { Instance, InstanceView } from './instance.js';
 
 /**
- * A state of a machine: its name and its data. When a state has an `externalId`, core stores the id with the node before the next
+ * A state of a machine that a driver writes: its name and its data. `createStateMachine` makes the machine.
+ *
+ * When a state has an `externalId`, core stores the id with the node before the next
  * step. If a later state without the id fails, core assumes that the instance was never made: it removes the id from the node and
  * deletes nothing.
  */

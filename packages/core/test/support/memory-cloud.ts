@@ -1,7 +1,6 @@
 import { NotFoundError } from '../../src/contract/errors.js';
 import type { Instance, InstanceChange, Resource } from '../../src/contract/instance.js';
-import { createStateMachine } from '../../src/cloud/operations/state-machine.js';
-import { done, goto, wait } from '../../src/cloud/operations/steps.js';
+import { createStateMachine, done, goto, wait } from '../../src/cloud/operations/state-machine.js';
 import type { Handlers, MachineRun, Step } from '../../src/contract/state-machine.js';
 import type { Adapter, CreateOrder } from '../../src/cloud/state-machine/types.js';
 import type { VirtualClock } from '../../src/testing/index.js';

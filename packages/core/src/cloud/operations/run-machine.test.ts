@@ -4,8 +4,7 @@ import { silentLogger } from '../../contract/logger.js';
 import { VirtualClock } from '../../testing/virtual-clock.js';
 import { InstanceList } from './instance-list.js';
 import { runMachine, type RunMachineOptions } from './run-machine.js';
-import { createStateMachine } from './state-machine.js';
-import { done, failed, goto, wait } from './steps.js';
+import { createStateMachine, done, failed, goto, wait } from './state-machine.js';
 import type { Handlers, MachineState, Step, Transition } from '../../contract/state-machine.js';
 
 let clock = new VirtualClock();

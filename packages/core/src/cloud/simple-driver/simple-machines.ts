@@ -1,8 +1,7 @@
 import { isNodepoolError } from '@nodepool/zk-protocol';
 import { LaunchError } from '../../contract/errors.js';
 import { DATABASE_ID_TAG, NODE_ID_TAG, PROVIDER_TAG, type Instance } from '../../contract/instance.js';
-import { createStateMachine } from '../operations/state-machine.js';
-import { done, failed, goto, wait } from '../operations/steps.js';
+import { createStateMachine, done, failed, goto, wait } from '../operations/state-machine.js';
 import type { Handlers, MachineRun, StateMachine, Step } from '../../contract/state-machine.js';
 
 /** The calls the machines make. */

@@ -9,8 +9,7 @@ import {
   QuotaError,
 } from '../../contract/errors.js';
 import { NODE_ID_TAG, PROVIDER_TAG, type Instance } from '../../contract/instance.js';
-import { createStateMachine } from '../operations/state-machine.js';
-import { failed, goto } from '../operations/steps.js';
+import { createStateMachine, failed, goto } from '../operations/state-machine.js';
 import type { ImageSource } from '../../contract/images.js';
 import { RateLimitedError } from '../../contract/errors.js';
 import { LaunchWorld, providerConfig } from '../../../test/support/launch-world.js';
