@@ -1,9 +1,9 @@
-/** Counts calls that are answered over a socket, so that a `VirtualClock` can wait for them. */
+/** Counts pending calls over sockets, so that a `VirtualClock` can wait for their answers. */
 export class CallTracker {
   #pending = 0;
   #waiting: (() => void)[] = [];
 
-  /** Passes the call on, and counts it until it has settled. */
+  /** Counts the call as pending until it settles, and returns its result. */
   async track<T>(call: Promise<T>): Promise<T> {
     this.#pending++;
     try {
@@ -14,7 +14,7 @@ export class CallTracker {
     }
   }
 
-  /** Waits until no call is running. @returns whether there was one */
+  /** Waits until no call is pending. @returns whether any call was pending */
   async idle(): Promise<boolean> {
     const isBusy = this.#pending > 0;
     if (isBusy) await new Promise<void>((resolve) => this.#waiting.push(resolve));

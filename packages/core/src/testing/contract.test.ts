@@ -9,7 +9,7 @@ let current = new TestCloud();
 const cloud = () => (current = new TestCloud());
 
 describe('the driver contract', () => {
-  it('can be run part by part, by name', () => {
+  it('runs single parts by name', () => {
     const options = { driver: honestDriver(() => current), cloud, validConfig, invalidConfigs };
 
     const parts = new Set(driverContract({ ...options, part: 'nothing left' }).map(({ part }) => part));

@@ -21,13 +21,13 @@ const PARTS: readonly ContractPart[] = [
   ...[restart, nothingLeft, reuse, images, registered, shutdown],
 ];
 /**
- * The contract as a list of checks, each with a cloud and a ZooKeeper of its own. Which apply follows from what the
- * driver declares it can do.
- * @throws {TypeError} `part` names no part that applies
+ * Returns the contract as a list of checks, each with its own cloud and ZooKeeper. The driver's declared capabilities
+ * determine the checks that apply.
+ * @throws {TypeError} if no applicable part has the name `part`
  */
 export function driverContract<Cloud extends ContractCloud>(options: DriverContractOptions<Cloud>): ContractTest[] {
   const { capabilities } = options.driver;
-  // each test gets its clouds from these same options
+  // all tests create their clouds from these options
   const any = options as unknown as DriverContractOptions;
   return chosenParts(options).flatMap((part) =>
     part

@@ -6,19 +6,19 @@ const crypto = createRequire(import.meta.url)('node:crypto') as { randomUUID: ()
 const real = { setImmediate, clearImmediate, random: Math.random.bind(Math), randomUUID };
 
 /**
- * Makes what product code takes from the process come from the seed: `Math.random`, uuids, and the turns of the event
- * loop, which are counted so that the simulation knows when everything has come to rest.
+ * Makes process-wide sources deterministic: `Math.random` and uuids come from the seed, and event loop turns are
+ * counted so that the simulation can detect when all work has settled.
  */
 export class Environment {
   readonly #pending = new Set<NodeJS.Immediate>();
   readonly #stackTraceLimit = Error.stackTraceLimit;
 
   /**
-   * @param random - everything unpredictable comes from it
-   * @param withStacks - errors have stack traces
+   * @param random - source of all random values
+   * @param withStacks - whether errors have stack traces
    */
   constructor(random: Random, withStacks: boolean) {
-    // Errors are an everyday matter here, and their stacks are half the cost of a run.
+    // Simulations create many errors, and stack traces take half of the run time.
     if (!withStacks) Error.stackTraceLimit = 0;
     Math.random = random.next;
     crypto.randomUUID = () => [8, 4, 4, 4, 12].map((digits) => random.hex(digits)).join('-');
@@ -37,13 +37,13 @@ export class Environment {
     };
   }
 
-  /** Resolves when all that does not wait for a timer has run. */
+  /** Resolves when all work that does not wait for a timer has run. */
   async settle(): Promise<void> {
     do await new Promise<void>((resolve) => real.setImmediate(resolve));
     while (this.#pending.size > 0);
   }
 
-  /** Gives everything back. */
+  /** Restores the original functions and settings. */
   restore(): void {
     Math.random = real.random;
     crypto.randomUUID = real.randomUUID;

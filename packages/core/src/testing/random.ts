@@ -4,7 +4,7 @@ export class Random {
 
   constructor(seed: number) {
     this.#state = seed >>> 0;
-    // seeds close to each other must not begin alike
+    // prevent similar sequences for similar seeds
     for (let i = 0; i < 8; i++) this.next();
   }
 
@@ -21,7 +21,7 @@ export class Random {
     return this.next() < probability;
   }
 
-  /** A whole number, both ends included. */
+  /** Whole number between `low` and `high`, both included. */
   int(low: number, high: number): number {
     return low + Math.floor(this.next() * (high - low + 1));
   }
@@ -30,7 +30,7 @@ export class Random {
     return low + this.next() * (high - low);
   }
 
-  /** Mostly short, sometimes long: a mean with a tail. */
+  /** Exponentially distributed number with this mean: mostly short, sometimes long. */
   exponential(mean: number): number {
     return -Math.log(1 - this.next()) * mean;
   }
@@ -41,7 +41,7 @@ export class Random {
     return item;
   }
 
-  /** In random order; sorts in place. */
+  /** Shuffles the items in place. */
   shuffle<T>(items: T[]): T[] {
     for (let i = items.length - 1; i > 0; i--) {
       const j = this.int(0, i);
@@ -50,7 +50,7 @@ export class Random {
     return items;
   }
 
-  /** A generator of its own, so that what it is used for does not disturb others. */
+  /** Creates an independent generator, whose use does not affect this one. */
   fork(): Random {
     return new Random(Math.floor(this.next() * 4_294_967_296));
   }

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { VirtualClock } from './virtual-clock.js';
 
 describe('VirtualClock', () => {
-  it('fires timers by their time, and then in the order in which they were set', async () => {
+  it('fires timers by due time, then in the order in which they were set', async () => {
     const clock = new VirtualClock(0);
     const fired: string[] = [];
     for (const [name, ms] of [
@@ -20,7 +20,7 @@ describe('VirtualClock', () => {
     expect(clock.now()).toBe(20);
   });
 
-  it('runs everything that is ready between two timers, and timers set on the way', async () => {
+  it('runs all ready work between two timers, and timers set in the meantime', async () => {
     const clock = new VirtualClock(0);
     const seen: number[] = [];
     const work = async () => {
@@ -38,7 +38,7 @@ describe('VirtualClock', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  it('steps from timer to timer, and to the time given when none is due', () => {
+  it('steps from timer to timer, and to the given time if no timer is due', () => {
     const clock = new VirtualClock(0);
     const fired: number[] = [];
     for (const ms of [30, 10]) clock.setTimer(ms, () => fired.push(clock.now()));
@@ -48,7 +48,7 @@ describe('VirtualClock', () => {
     expect(fired).toEqual([10, 30]);
   });
 
-  it('forgets cancelled timers', async () => {
+  it('does not fire cancelled timers', async () => {
     const clock = new VirtualClock(0);
     const cancel = clock.setTimer(5, () => expect.unreachable());
 
@@ -59,7 +59,7 @@ describe('VirtualClock', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  it('says so when nothing can settle a promise', async () => {
+  it('reports a promise that no timer can settle', async () => {
     const clock = new VirtualClock(0);
 
     await expect(clock.run(new Promise(() => undefined))).rejects.toThrow('no timer is set');

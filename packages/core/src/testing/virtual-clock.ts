@@ -5,28 +5,28 @@ interface Timer {
   readonly fn: () => void;
 }
 
-/** How a {@link VirtualClock} begins, and what it waits for. */
+/** Options of a {@link VirtualClock}. */
 export interface VirtualClockOptions {
-  /** Where time begins. Default: 1,000,000. */
+  /** Initial time in ms. Default: 1,000,000. */
   readonly nowMs?: number | undefined;
   /**
-   * Waited for before time moves on: for what takes turns of the event loop, e.g. calls over a socket.
-   * @returns whether there was anything to wait for
+   * Awaited before time advances, for work that takes event loop turns, e.g. calls over a socket.
+   * @returns whether any work was pending
    */
   readonly idle?: (() => Promise<boolean>) | undefined;
 }
 
 /**
- * A clock that moves only when told to. Timers fire one by one, by their time and then in the order in which they were
- * set; between two of them everything that is ready to run runs.
+ * A clock that advances only on request. Timers fire one by one, by due time and then in the order in which they were
+ * set. Between two timers, all ready work runs.
  */
 export class VirtualClock implements Clock {
   readonly #idle: VirtualClockOptions['idle'];
   #nowMs: number;
-  /** Sorted, the next to fire last. */
+  /** Sorted, with the next timer last. */
   readonly #timers: Timer[] = [];
 
-  /** @param begin - where time begins, or more about the clock; default 1,000,000 */
+  /** @param begin - initial time or options; default 1,000,000 */
   constructor(begin: number | VirtualClockOptions = {}) {
     const { nowMs = 1_000_000, idle } = typeof begin === 'number' ? { nowMs: begin } : begin;
     this.#nowMs = nowMs;
@@ -51,7 +51,7 @@ export class VirtualClock implements Clock {
     };
   }
 
-  /** Moves on by `ms`, firing every timer on the way, those set on the way included. */
+  /** Advances time by `ms` and fires all due timers, including timers set in the meantime. */
   async advance(ms: number): Promise<void> {
     const endMs = this.#nowMs + ms;
     await this.settle();
@@ -62,8 +62,8 @@ export class VirtualClock implements Clock {
   }
 
   /**
-   * Fires the next timer if it is due by then, and lets nothing run after it: for those who wait themselves.
-   * @returns false when no timer was due; then it is that time
+   * Fires the next timer if it is due by then, without running other work afterwards. The caller must wait for that work.
+   * @returns false if no timer was due; the time is then `untilMs`
    */
   step(untilMs: number): boolean {
     const next = this.#timers.at(-1);
@@ -77,7 +77,7 @@ export class VirtualClock implements Clock {
     return true;
   }
 
-  /** Moves on from timer to timer until the promise is settled, and returns what it gives. */
+  /** Advances time from timer to timer until the promise settles, and returns its value. */
   async run<T>(promise: Promise<T>, limitMs = 24 * 3_600_000): Promise<T> {
     const endMs = this.#nowMs + limitMs;
     let settled = false;
@@ -93,9 +93,9 @@ export class VirtualClock implements Clock {
     return promise;
   }
 
-  /** Lets everything run that does not wait for time. */
+  /** Runs all work that does not wait for time. */
   async settle(): Promise<void> {
-    // An immediate comes after all promise callbacks, however many follow from each other.
+    // An immediate runs after all pending promise callbacks, including chained ones.
     do await new Promise((resolve) => setImmediate(resolve));
     while (await this.#idle?.());
   }

@@ -1,12 +1,12 @@
 import type { NodeId, NodeRecord } from '@nodepool/zk-protocol';
 import type { CloudResource, ContractCloud } from './types.js';
 
-/** What exists in the cloud of a test. */
+/** Resources in the cloud of a test. */
 export class CloudResources {
   readonly #cloud: Pick<ContractCloud, 'list'>;
   readonly #nodes: ReadonlyMap<NodeId, NodeRecord>;
 
-  /** @param nodes - all node records there are; some clouds are known by them alone */
+  /** @param nodes - all node records; some clouds are defined by them alone */
   constructor(cloud: Pick<ContractCloud, 'list'>, nodes: ReadonlyMap<NodeId, NodeRecord>) {
     this.#cloud = cloud;
     this.#nodes = nodes;
@@ -24,12 +24,12 @@ export class CloudResources {
     return (await this.instances()).length;
   }
 
-  /** Ids of all that exists, whatever its state. */
+  /** Ids of all resources in any state. */
   async ids(): Promise<string[]> {
     return (await this.list()).map(({ id }) => id);
   }
 
-  /** Fails the test when there are instances that cannot be used. */
+  /** Fails the test if an instance is not ready. */
   async assertAllReady(): Promise<void> {
     for (const { id, isReady } of await this.instances()) {
       if (!isReady)

@@ -13,27 +13,27 @@ import { Requestor, REQUESTOR, type HeldNode } from './requestor.js';
 import { TestConfiguration } from './test-configuration.js';
 import { LIMIT_MS, TestTime } from './test-time.js';
 
-/** Nodes in use, and where they came from. */
+/** Nodes in use and their request. */
 export interface TakenNodes {
   readonly request: RequestId;
-  /** The records as they were when the request was fulfilled. */
+  /** Node records at the time of fulfillment. */
   readonly nodes: readonly NodeRecord[];
   readonly held: readonly HeldNode[];
 }
 
-/** A fake cloud, a ZooKeeper, launchers and a requestor, all on the cloud's clock. */
+/** A fake cloud, a ZooKeeper server, launchers and a requestor on the cloud's clock. */
 export class Harness {
   readonly cloud: ContractCloud;
   readonly driver: Driver;
-  /** What the launchers are configured with. */
+  /** Configuration of the launchers. */
   readonly configuration: TestConfiguration;
   readonly history = new RecordHistory();
-  /** What the launchers and the driver did that no process may do, as {@link InvariantChecker} says. */
+  /** Violations of process rules by launchers and driver, as reported by {@link InvariantChecker}. */
   readonly violations: string[];
-  /** What exists in the cloud. */
+  /** Resources in the cloud. */
   readonly resources: CloudResources;
   readonly launchers: TestLauncher[] = [];
-  /** Where launchers made from now on log to. Default: nowhere. */
+  /** Logger of launchers created from now on. Default: silent. */
   logger: Logger = silentLogger;
   readonly #checker: InvariantChecker;
   readonly #server: MemoryServer;
@@ -59,7 +59,7 @@ export class Harness {
     this.resources = new CloudResources(cloud, this.history.nodes);
   }
 
-  /** A new cloud with nothing in it, and a ZooKeeper with nothing in it. */
+  /** Creates an empty cloud and an empty ZooKeeper server. */
   static async open<Cloud extends ContractCloud>(options: DriverContractOptions<Cloud>): Promise<Harness> {
     const cloud = await options.cloud();
     const { driver, validConfig, otherDrivers = [] } = options;
@@ -68,7 +68,7 @@ export class Harness {
     return new Harness(cloud, new TestConfiguration(drivers, toJson(entry), toJson(options.file ?? {}), cloud.clock));
   }
 
-  /** Another installation, with a ZooKeeper of its own, in the same cloud. @param name - of its provider */
+  /** Creates another installation in the same cloud with its own ZooKeeper. @param name - name of its provider */
   neighbour(name: string): Harness {
     const harness = new Harness(this.cloud, this.configuration.renamed(name), this.violations);
     harness.#ownsCloud = false;
@@ -77,7 +77,7 @@ export class Harness {
 
   // --- launchers --------------------------------------------------------------------------------------------------
 
-  /** A launcher that is not started yet. */
+  /** Creates a launcher without starting it. */
   async makeLauncher(): Promise<TestLauncher> {
     const launcher = new TestLauncher({
       server: this.#server,
@@ -91,7 +91,7 @@ export class Harness {
     return launcher;
   }
 
-  /** A launcher whose provider runs. */
+  /** Starts a launcher and waits until its provider runs. */
   async startLauncher(): Promise<TestLauncher> {
     const launcher = await this.makeLauncher();
     await this.during(launcher.launcher.start(), 'the launcher starts');
@@ -104,7 +104,7 @@ export class Harness {
     return launcher;
   }
 
-  /** Ends a launcher as a signal does: running work finishes. */
+  /** Stops a launcher like a signal does: work in progress finishes. */
   async stopLauncher({ launcher, zk }: TestLauncher, deadlineMs = 600_000): Promise<void> {
     await this.during(launcher.drain(deadlineMs), 'the launcher stops');
     await this.during(launcher.stop(), 'the launcher stops');
@@ -123,7 +123,7 @@ export class Harness {
     await this.during(requestor.forget(id), 'a request is withdrawn');
   }
 
-  /** Waits until a request is answered, and returns its nodes. Fails the test when it failed. */
+  /** Waits until a request is fulfilled and returns its nodes. Fails the test if the request failed. */
   async fulfilled(id: RequestId): Promise<readonly NodeRecord[]> {
     const stateOf = () => this.history.requests.get(id)?.state;
     const isEnd = () => stateOf() === 'fulfilled' || stateOf() === 'failed';
@@ -135,7 +135,7 @@ export class Harness {
     return request.nodeIds.map((node) => this.#node(node));
   }
 
-  /** Gets nodes and takes them into use. */
+  /** Requests nodes and marks them as in use. */
   async take(labels: readonly string[]): Promise<TakenNodes> {
     const request = await this.submit(labels);
     const nodes = await this.fulfilled(request);
@@ -144,13 +144,13 @@ export class Harness {
     return { request, nodes, held: await this.during(requestor.take(request, ids), 'the nodes are taken into use') };
   }
 
-  /** Gives nodes back after use. */
+  /** Returns nodes after use. */
   async giveBack({ held }: TakenNodes): Promise<void> {
     const requestor = await this.#getRequestor();
     await this.during(requestor.giveBack(held), 'the nodes are given back');
   }
 
-  /** Deletes unused nodes, as an operator does, until there are none at all. */
+  /** Deletes unused nodes, like an operator, until no nodes remain. */
   async untilNodesDeleted(limitMs = LIMIT_MS): Promise<void> {
     const requestor = await this.#getRequestor();
     const asked = new Set<NodeId>();
@@ -158,14 +158,14 @@ export class Harness {
       for (const { id, state, allocatedTo } of this.ownNodes()) {
         if (state !== 'ready' || allocatedTo !== null || asked.has(id)) continue;
         asked.add(id);
-        requestor.remove(id).catch(() => asked.delete(id)); // another process was quicker: look again
+        requestor.remove(id).catch(() => asked.delete(id)); // another process deleted it first: check again
       }
       return this.ownNodes().length === 0;
     };
     await this.until(deleteFree, () => `all nodes are deleted; ${this.describeNodes()}`, limitMs);
   }
 
-  /** Waits until there are no node records of the provider. */
+  /** Waits until the provider has no node records. */
   async untilNoNodes(limitMs = LIMIT_MS): Promise<void> {
     await this.until(
       () => this.ownNodes().length === 0,
@@ -178,7 +178,7 @@ export class Harness {
     return [...this.history.nodes.values()].filter(({ provider }) => provider === this.configuration.providerName);
   }
 
-  /** Requests of the requestor; a driver may make others. */
+  /** Requests submitted by the requestor. A driver may submit others. */
   ownRequests(): RequestId[] {
     const own = [...this.history.requests.values()].filter(({ requestor }) => requestor === REQUESTOR);
     return own.map(({ id }) => id);
@@ -191,46 +191,46 @@ export class Harness {
 
   // --- the cloud --------------------------------------------------------------------------------------------------
 
-  /** Arranges a failure, unless such a cloud has none of the kind. @returns whether it will happen */
+  /** Arranges a failure unless this cloud does not support it. @returns whether the failure will occur */
   fail(kind: CloudFailureKind, times = 1): boolean {
     if (this.cloud.impossible?.includes(kind)) return false;
     for (let i = 0; i < times; i++) this.cloud.failNext(kind);
     return true;
   }
 
-  /** Whether the driver cannot know that such a failure is what it meets with. */
+  /** Whether the driver cannot detect this kind of failure. */
   isUnseen(kind: CloudFailureKind): boolean {
     return this.cloud.unseen?.includes(kind) ?? false;
   }
 
   // --- time -------------------------------------------------------------------------------------------------------
 
-  /** Called after each step of time. */
+  /** Called after each time step. */
   set onStep(listener: () => void | Promise<void>) {
     this.#time.onStep = listener;
   }
 
-  /** Lets time pass until the promise has settled. */
+  /** Advances time until the promise settles. */
   during<T>(promise: Promise<T>, what: string, limitMs = LIMIT_MS): Promise<T> {
     return this.#time.during(promise, what, limitMs);
   }
 
-  /** The same for work that waits for files or sockets of this machine as well. */
+  /** Like `during`, for work that also waits for local files or sockets. */
   duringIo<T>(promise: Promise<T>, what: string): Promise<T> {
     return this.#time.duringIo(promise, what);
   }
 
-  /** Lets time pass until the condition holds; looks after each step. */
+  /** Advances time until the condition holds, checking it after each step. */
   until(condition: () => boolean | Promise<boolean>, what: string | (() => string), limitMs = LIMIT_MS): Promise<void> {
     return this.#time.until(condition, what, limitMs);
   }
 
-  /** Lets so much time pass. */
+  /** Advances time. */
   pass(ms: number): Promise<void> {
     return this.#time.pass(ms);
   }
 
-  /** Ends everything. Never fails: the test has had its say. */
+  /** Stops everything. Never fails, because the test result is already known. */
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -259,7 +259,7 @@ export class Harness {
     return this.#requestor;
   }
 
-  /** Numbers in [0, 1), the same in every run. */
+  /** Numbers in [0, 1), identical in every run. */
   #random(): () => number {
     let state = this.#seed++ * 0x9e3779b9;
     return () => {

@@ -13,15 +13,15 @@ export interface TestLauncherOptions {
   readonly server: MemoryServer;
   readonly worldClock: Clock;
   readonly config: Config;
-  /** The driver under test comes first. */
+  /** The driver under test, followed by the others. */
   readonly drivers: readonly Driver[];
   readonly random: () => number;
   readonly logger: Logger;
 }
 
-/** A whole launcher with the driver under test, that can be killed. */
+/** A complete launcher with the driver under test. Tests can kill it. */
 export class TestLauncher implements DriverWatch {
-  /** The driver's time; its timers are told apart from the launcher's. */
+  /** Clock of the driver, which keeps its timers separate from those of the launcher. */
   readonly clock: ProcessClock;
   readonly zk: ZooKeeper;
   readonly link: MemoryLink;
@@ -30,9 +30,9 @@ export class TestLauncher implements DriverWatch {
   readonly launches: WatchedLaunch[] = [];
   readonly attemptErrors: Error[] = [];
   zkCalls = 0;
-  /** Called at every moment at which the process could die. */
+  /** Called at every point where the process could die. */
   onMoment: (what: string) => void = () => {};
-  /** Set to hold up the start of providers. */
+  /** Blocks the start of providers until resolved. */
   startGate: Promise<void> | undefined;
   readonly #clock: ProcessClock;
   #isDead = false;
@@ -76,7 +76,7 @@ export class TestLauncher implements DriverWatch {
     if (!this.#isDead) this.onMoment(what);
   }
 
-  /** SIGKILL: no timer fires and no answer arrives any more; what is on its way to the cloud still gets there. */
+  /** Simulates SIGKILL: timers and pending answers are dropped, but calls already sent still reach the cloud. */
   kill(): void {
     if (this.#isDead) return;
     this.#isDead = true;

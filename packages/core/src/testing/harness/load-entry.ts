@@ -9,16 +9,16 @@ import { ConfigError } from '../../contract/errors.js';
 import { registryOf } from './registry-of.js';
 import type { Entry } from './types.js';
 
-/** What came of reading a provider entry. */
+/** Result of loading a provider entry. */
 export interface LoadedEntry {
-  /** `undefined` when there were errors. */
+  /** `undefined` if loading failed. */
   readonly config: Config | undefined;
   readonly problems: readonly ConfigProblem[];
-  /** What `getProviderConfig` threw although it never may. */
+  /** Exceptions of `getProviderConfig`, which must not throw. */
   readonly thrown: readonly unknown[];
 }
 
-/** Reads an entry as a launcher does: out of a file, with everything core checks. */
+/** Loads an entry like a launcher: from a file, with all checks of core. */
 export async function loadEntry(
   entry: JsonObject,
   drivers: readonly Driver[],
@@ -46,7 +46,7 @@ export async function loadEntry(
   }
 }
 
-/** What a YAML file would say: keys without a value are not there. */
+/** Converts an entry as a YAML file would: keys with undefined values are dropped. */
 export function toJson(entry: Entry): JsonObject {
   return JSON.parse(JSON.stringify(entry)) as JsonObject;
 }
@@ -71,7 +71,7 @@ function noteThrown(driver: Driver, thrown: unknown[]): Driver {
   };
 }
 
-/** The file: the entry first, then what it builds on, and every label that is named anywhere. */
+/** Complete file: the entry first, then the configuration it depends on and all labels used. */
 function wholeFile(entry: JsonObject, file: JsonObject): JsonObject {
   const others = Array.isArray(file['providers']) ? file['providers'] : [];
   const providers = [entry, ...others];
@@ -79,7 +79,7 @@ function wholeFile(entry: JsonObject, file: JsonObject): JsonObject {
   return { labels, ...file, providers };
 }
 
-/** Names of labels wherever a `labels` key stands: maps with a name, texts, or one text with blanks. */
+/** Names in all `labels` keys: objects with a name, strings, or one string separated by blanks. */
 function labelsIn(value: Json): string[] {
   if (Array.isArray(value)) return value.flatMap(labelsIn);
   if (value === null || typeof value !== 'object') return [];

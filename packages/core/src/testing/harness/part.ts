@@ -2,20 +2,20 @@ import type { DriverCapabilities } from '../../contract/driver.js';
 import type { Harness } from './harness.js';
 import type { DriverContractOptions } from './types.js';
 
-/** What a test of the kit works with. */
+/** Environment of a contract test. */
 export interface PartContext {
-  /** A new cloud and ZooKeeper for this test. */
+  /** New cloud and ZooKeeper of this test. */
   readonly harness: Harness;
   readonly options: DriverContractOptions;
-  /** Further ones, for tests that begin again and again. Ended with the test. */
+  /** Opens another harness, for tests that repeat an experiment. Closed after the test. */
   open(): Promise<Harness>;
 }
 
 /** One rule of the contract. */
 export interface PartTest {
-  /** A sentence without its subject, which is the driver. */
+  /** Predicate of a sentence; the subject is the driver. */
   readonly name: string;
-  /** Whether it applies to drivers that can do these things. Default: to all. */
+  /** Whether the rule applies to drivers with these capabilities. Default: to all drivers. */
   applies?(capabilities: DriverCapabilities): boolean;
   run(context: PartContext): Promise<void>;
 }
@@ -23,11 +23,11 @@ export interface PartTest {
 /** A part of the contract. */
 export interface ContractPart {
   readonly name: string;
-  /** Whether the part applies to drivers that can do these things. Default: to all. */
+  /** Whether the part applies to drivers with these capabilities. Default: to all drivers. */
   applies?(capabilities: DriverCapabilities): boolean;
-  /** The rules; some follow from what the author gave. */
+  /** Rules of this part. Some depend on the author's options. */
   tests(options: DriverContractOptions): readonly PartTest[];
 }
 
-/** Parts of drivers that make nodes on request. */
+/** Condition for parts that apply to drivers that launch nodes. */
 export const launches = (capabilities: DriverCapabilities): boolean => capabilities.launches;

@@ -1,18 +1,18 @@
 import type { CancelTimer, Clock } from '@nodepool/zk-protocol';
 
 /**
- * Time as one process sees it, or one part of it, on a clock that several share: its timers are counted, wait while the
- * process stalls, and die with it.
+ * Clock of one process, or of a part of one, on a shared clock. It counts the timers of the process, delays them
+ * while the process stalls, and cancels them when the process dies.
  */
 export class ProcessClock implements Clock {
   readonly #world: Clock;
   readonly #timers = new Set<CancelTimer>();
-  /** Due timers that could not run, in the order in which they became due. */
+  /** Timers that became due while the process stalled, in order. */
   readonly #late: (() => void)[] = [];
   #stalledUntilMs = -Infinity;
   #isDead = false;
 
-  /** @param world - the clock that all processes share */
+  /** @param world - clock shared by all processes */
   constructor(world: Clock) {
     this.#world = world;
   }
@@ -22,7 +22,7 @@ export class ProcessClock implements Clock {
     return this.#timers.size;
   }
 
-  /** Whole milliseconds, as a process sees them. */
+  /** Current time in whole milliseconds, like in a real process. */
   now(): number {
     return Math.floor(this.#world.now());
   }
@@ -42,13 +42,13 @@ export class ProcessClock implements Clock {
     };
   }
 
-  /** The process does not run for so many milliseconds: nothing that it waits for reaches it meanwhile. */
+  /** Stalls the process for this time: timers that become due are delayed. */
   stall(ms: number): void {
     this.#stalledUntilMs = Math.max(this.#stalledUntilMs, this.#world.now() + ms);
     this.#world.setTimer(this.#stalledUntilMs - this.#world.now(), () => this.#catchUp());
   }
 
-  /** The process is gone: nothing that it waits for happens any more. */
+  /** Ends the process: cancels all timers and ignores new ones. */
   kill(): void {
     this.#isDead = true;
     for (const cancel of this.#timers) cancel();
@@ -56,7 +56,7 @@ export class ProcessClock implements Clock {
     this.#late.length = 0;
   }
 
-  /** One timer at a time: promise callbacks run between two of them. */
+  /** Fires delayed timers one at a time, so that promise callbacks run in between. */
   #catchUp(): void {
     if (this.#world.now() < this.#stalledUntilMs) return;
     const act = this.#late.shift();

@@ -1,7 +1,7 @@
 import { createHook, type AsyncHook } from 'node:async_hooks';
 import { currentDriverScope } from '../../launcher/providers/guard/driver-scope.js';
 
-/** Stack frames that show the origin of a timer; the first one is this file. */
+/** Stack frames of a timer's origin. The first frame is in this file. */
 const FRAMES = /\n\s+at .*/g;
 
 interface RealTimer {
@@ -9,19 +9,19 @@ interface RealTimer {
   readonly stack: string;
 }
 
-/** Timers of the real clock that a driver sets, by whatever function, though its time is that of the context's clock. */
+/** Finds timers that a driver sets on the real clock instead of the clock in its context. */
 export class RealTimers {
   readonly #driver: string;
   readonly #hook: AsyncHook;
   readonly #timers = new Map<number, RealTimer>();
 
-  /** Watches from now on. */
+  /** Starts watching. */
   constructor(driver: string) {
     this.#driver = driver;
     this.#hook = createHook({
       init: (id, type, _trigger, resource) => {
         if (type !== 'Timeout' || currentDriverScope()?.driver !== this.#driver) return;
-        // The resource of this type is the timer.
+        // For this type, the resource is the timer object.
         this.#timers.set(id, { timer: resource as NodeJS.Timeout, stack: new Error().stack ?? '' });
       },
       destroy: (id) => this.#timers.delete(id),
@@ -29,11 +29,11 @@ export class RealTimers {
   }
 
   /**
-   * Where those were set that are still there: intervals, and timers that keep the process alive. Timers of connections
-   * that may be used again are neither.
+   * Returns the origins of leftover timers: intervals, and timers that keep the process alive. Timers of reusable
+   * connections are neither.
    */
   async left(): Promise<string[]> {
-    await new Promise((resolve) => setImmediate(resolve)); // a timer that was cleared is reported a moment later
+    await new Promise((resolve) => setImmediate(resolve)); // the async hook reports cleared timers with a delay
     const left = [...this.#timers.values()].filter(({ timer }) => (timer._repeat ?? null) !== null || timer.hasRef());
     return left.map(({ stack }) => placeIn(stack));
   }
@@ -43,7 +43,7 @@ export class RealTimers {
   }
 }
 
-/** The first line of a stack that is neither this file nor Node. */
+/** First stack line outside this file and Node.js. */
 function placeIn(stack: string): string {
   const frames = (stack.match(FRAMES) ?? []).map((frame) => frame.trim());
   return frames.find((frame) => !frame.includes('real-timers') && !frame.includes('node:')) ?? 'at an unknown place';

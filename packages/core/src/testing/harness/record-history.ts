@@ -9,7 +9,7 @@ import {
 } from '@nodepool/zk-protocol';
 import type { TransactionListener } from '@nodepool/zk-protocol/memory';
 
-/** What ZooKeeper holds, and held, as the server itself sees it: nothing is missed and nothing is late. */
+/** Current and past contents of ZooKeeper, recorded in the server, so that no change is missed or late. */
 export class RecordHistory {
   readonly nodes = new Map<NodeId, NodeRecord>();
   readonly requests = new Map<RequestId, RequestRecord>();
@@ -18,7 +18,7 @@ export class RecordHistory {
   /** Called after each write, with the session that made it. */
   onWrite: (sessionId: bigint, what: string) => void = () => {};
 
-  /** Give this to the server. */
+  /** Transaction listener for the server. */
   readonly onTransaction: TransactionListener = ({ changes, timeMs }, sessionId) => {
     for (const change of changes) {
       if (change.change === 'create' || change.change === 'setData') this.#put(change.path, change.data, timeMs);
@@ -28,7 +28,7 @@ export class RecordHistory {
     }
   };
 
-  /** Every state a node has been in, in order. */
+  /** All states of a node, in order. */
   statesOf(id: NodeId): string[] {
     const states = this.nodeHistory.filter((node) => node.id === id).map(({ state }) => state);
     return states.filter((state, index) => state !== states[index - 1]);

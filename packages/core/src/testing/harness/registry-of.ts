@@ -2,7 +2,7 @@ import type { DriverRegistry } from '../../config/discovery/registry-types.js';
 import type { Driver } from '../../contract/driver.js';
 import { DriverError } from '../../contract/errors.js';
 
-/** A registry of exactly these drivers, for tests. Its `get` rejects with a {@link DriverError} for any other. */
+/** Registry of the given drivers, for tests. `get` rejects with a {@link DriverError} for any other driver. */
 export function registryOf(...drivers: readonly Driver[]): DriverRegistry {
   return {
     get(name) {

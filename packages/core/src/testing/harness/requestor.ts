@@ -22,10 +22,10 @@ import {
 
 const LOCK_LIMIT_MS = 60_000;
 
-/** What requests and locks say about whose they are. */
+/** Owner name in requests and locks. */
 export const REQUESTOR = 'contract';
 
-/** Asks for nodes and uses them as Zuul does. */
+/** Requests and uses nodes like Zuul. */
 export class Requestor {
   readonly #zk: ZooKeeper;
   readonly #clock: Clock;
@@ -35,7 +35,7 @@ export class Requestor {
     this.#clock = clock;
   }
 
-  /** @param fields - beside the labels @param priority - first part of the id */
+  /** @param fields - in addition to the labels @param priority - first part of the id */
   async submit(labels: readonly string[], fields: RequestFields = {}, priority = 200): Promise<RequestId> {
     await this.#zk.ensurePath(REQUESTS_ROOT);
     const all = { requestor: REQUESTOR, ...fields, labels, createdTimeMs: this.#clock.now() };
@@ -44,14 +44,14 @@ export class Requestor {
     return path.slice(REQUESTS_ROOT.length + 1) as RequestId;
   }
 
-  /** Withdraws a request, or says that its nodes have been taken over. */
+  /** Deletes a request, either to withdraw it or after its nodes have been taken. */
   async forget(id: RequestId): Promise<void> {
     await this.#zk.delete(requestPath(id)).catch((error: unknown) => {
       if (!isZooKeeperError(error, 'ZK_NO_NODE')) throw error;
     });
   }
 
-  /** Takes the nodes of a fulfilled request into use. */
+  /** Locks the nodes of a fulfilled request and marks them as in use. */
   async take(id: RequestId, nodes: readonly NodeId[]): Promise<HeldNode[]> {
     const held: HeldNode[] = [];
     for (const node of nodes) {
@@ -64,7 +64,7 @@ export class Requestor {
     return held;
   }
 
-  /** Gives nodes back after use. */
+  /** Returns nodes after use. */
   async giveBack(held: readonly HeldNode[]): Promise<void> {
     for (const { id, lock } of held) {
       await this.#store(id, { state: 'used' });
@@ -72,7 +72,7 @@ export class Requestor {
     }
   }
 
-  /** Deletes a free node as an operator does. Rejects when it is not free. */
+  /** Deletes a free node like an operator. Rejects if the node is not free. */
   async remove(id: NodeId): Promise<void> {
     const lock = new ZkLock(this.#zk, nodeLockPath(id), { clock: this.#clock, identifier: REQUESTOR });
     if (!(await lock.acquire({ blocking: false }))) throw new Error(`node ${id} is locked`);
@@ -97,6 +97,6 @@ export class Requestor {
 export interface HeldNode {
   readonly id: NodeId;
   readonly lock: ZkLock;
-  /** Removes its record as no process may: what is behind the node stays, and nothing knows of it. */
+  /** Deletes the record, which no process may do: the instance remains without a record. */
   readonly lose: () => Promise<void>;
 }

@@ -6,9 +6,9 @@ import type { Driver } from '../../contract/driver.js';
 import type { ProviderConfig } from '../../contract/provider-config.js';
 import { loadEntry } from './load-entry.js';
 
-/** The configuration of a test: the entry of a provider of the driver, and the file around that entry. */
+/** Configuration of a test: a provider entry of the driver and the rest of the file. */
 export class TestConfiguration {
-  /** The driver under test, and others that it builds on. */
+  /** The driver under test, followed by the drivers it builds on. */
   readonly drivers: readonly [Driver, ...Driver[]];
   readonly entry: JsonObject;
   /** Other top-level keys. */
@@ -23,7 +23,7 @@ export class TestConfiguration {
     this.#clock = clock;
   }
 
-  /** The same with other names for all providers. */
+  /** Copy of this configuration with different provider names. */
   renamed(name: string): TestConfiguration {
     const { providers } = this.file;
     const others = Array.isArray(providers) ? providers.map((entry) => renamed(entry, name)) : [];
@@ -35,30 +35,30 @@ export class TestConfiguration {
     return textOf(this.entry['name']) ?? '';
   }
 
-  /** Whether nodes of the driver need nodes of the file's further providers. */
+  /** Whether nodes of the driver depend on nodes of further providers in the file. */
   get buildsOnOthers(): boolean {
     return this.file['providers'] !== undefined;
   }
 
-  /** Reads the entry as a launcher does; fails the test when there is anything wrong with it. */
+  /** Loads the entry like a launcher. Fails the test if the entry has errors. */
   read(): Promise<Config> {
     this.#config ??= this.readEntry(this.entry);
     return this.#config;
   }
 
-  /** Reads an entry afresh. */
+  /** Loads an entry. */
   async readEntry(entry: JsonObject): Promise<Config> {
     const { config, problems } = await loadEntry(entry, this.drivers, this.file, { clock: this.#clock });
     if (config) return config;
     throw new Error(`validConfig has problems:\n${problems.map(formatProblem).join('\n')}`);
   }
 
-  /** Reads a provider's entry afresh. */
+  /** Loads the configuration of a provider. */
   async readProvider(entry: JsonObject = this.entry): Promise<ProviderConfig> {
     return providerIn(await this.readEntry(entry), textOf(entry['name']) ?? '');
   }
 
-  /** Every label of the driver's pools. */
+  /** All labels of the driver's pools. */
   async labels(): Promise<readonly [string, ...string[]]> {
     const { pools } = providerIn(await this.read(), this.providerName);
     const [first, ...rest] = new Set([...pools.values()].flatMap((pool) => [...pool.labels.keys()]));

@@ -1,24 +1,24 @@
 import { delay, systemClock } from '@nodepool/zk-protocol';
 import type { ContractCloud } from './types.js';
 
-/** Six hours: longer than any time limit a configuration is likely to have. */
+/** Six hours, which exceeds any likely time limit in a configuration. */
 export const LIMIT_MS = 6 * 3_600_000;
 const MANY_STEPS = 20_000;
-/** Real time that work with files or sockets of this machine may take, and virtual time that passes in each millisecond of it. */
+/** Real-time limit for work with local files or sockets, and virtual time that passes per millisecond of it. */
 const IO_LIMIT_MS = 50_000;
 const IO_STEP_MS = 10;
 
-/** Virtual time of a test: passes only while the test waits for something. */
+/** Virtual time of a test, which advances only while the test waits. */
 export class TestTime {
   readonly #cloud: Pick<ContractCloud, 'clock' | 'advance'>;
-  /** Called after each step of time. */
+  /** Called after each time step. */
   onStep: () => void | Promise<void> = () => {};
 
   constructor(cloud: Pick<ContractCloud, 'clock' | 'advance'>) {
     this.#cloud = cloud;
   }
 
-  /** Lets time pass until the promise has settled. */
+  /** Advances time until the promise settles. */
   async during<T>(promise: Promise<T>, what: string, limitMs = LIMIT_MS): Promise<T> {
     let settled = false;
     const settle = () => (settled = true);
@@ -28,8 +28,8 @@ export class TestTime {
   }
 
   /**
-   * Lets time pass until work has ended that also waits for files or sockets of this machine. Those take real time, in which
-   * hours of virtual time would pass.
+   * Advances time until work completes that also waits for local files or sockets. Such work takes real time, during
+   * which unlimited steps would skip hours of virtual time.
    */
   async duringIo<T>(promise: Promise<T>, what: string): Promise<T> {
     let settled = false;
@@ -45,7 +45,7 @@ export class TestTime {
     return promise;
   }
 
-  /** Lets time pass until the condition holds; looks after each step. */
+  /** Advances time until the condition holds, checking it after each step. */
   async until(
     condition: () => boolean | Promise<boolean>,
     what: string | (() => string),
@@ -63,13 +63,13 @@ export class TestTime {
     }
   }
 
-  /** Lets so much time pass. */
+  /** Advances time. */
   async pass(ms: number): Promise<void> {
     await this.#cloud.advance(ms);
   }
 }
 
-/** First what is due now, then ever larger steps: time limits of hours must not take hours. */
+/** First the timers that are due, then growing steps, so that time limits of hours are reached quickly. */
 function stepMs(step: number): number {
   if (step < 20) return 0;
   if (step < 70) return 100;

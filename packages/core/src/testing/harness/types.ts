@@ -2,112 +2,112 @@ import type { Clock, NodeId, NodeRecord, Resources } from '@nodepool/zk-protocol
 import type { Driver } from '../../contract/driver.js';
 
 /**
- * What the next call to a cloud can meet with.
- * - `quota` the next creation is refused: the project's quota is used up
- * - `capacity` the next creation is refused: the cloud has no capacity just now
- * - `unavailable` the next call of any kind is not answered, and has no effect
- * - `error-state` the next creation is accepted, and what it makes breaks
- * - `never-ready` the next creation is accepted, and what it makes never becomes ready
- * - `lost-reply` the next creation takes effect, and its answer never arrives
- * - `late-listing` as `lost-reply`, and lists show what was made as late as they ever do; see `listLagMs` of the adapter
+ * Failure of an upcoming call to a cloud.
+ * - `quota` the next creation is refused because the project's quota is exhausted
+ * - `capacity` the next creation is refused because the cloud has no capacity at the moment
+ * - `unavailable` the next call of any kind is not answered and has no effect
+ * - `error-state` the next creation is accepted, but the resource fails
+ * - `never-ready` the next creation is accepted, but the resource never becomes ready
+ * - `lost-reply` the next creation takes effect, but its answer never arrives
+ * - `late-listing` like `lost-reply`, and lists show the resource after the maximum delay, `listLagMs` of the adapter
  */
 export type CloudFailureKind =
   'quota' | 'capacity' | 'unavailable' | 'error-state' | 'never-ready' | 'lost-reply' | 'late-listing';
 
-/** A resource in a cloud, of any origin. */
+/** A resource in a cloud, regardless of its origin. */
 export interface CloudResource {
-  /** The cloud's own id; for an instance what the driver stores as external id. */
+  /** Id in the cloud; for an instance, the external id stored by the driver. */
   readonly id: string;
   /** E.g. `volume`. Default: `instance`. */
   readonly type?: string | undefined;
-  /** It can be used: it is complete, not broken, and not being deleted. */
+  /** Whether the resource is usable: complete, not failed, and not being deleted. */
   readonly isReady: boolean;
   /**
-   * How long it stays.
-   * - `node` until a deletion of what is behind the node has ended, which is before the record goes (default)
-   * - `record` as long as the node's record: it is nothing but a part of something else, e.g. a slot of a machine
-   * - `shared` longer than each node on it, but not indefinitely, e.g. a machine with slots
+   * Lifetime of the resource.
+   * - `node` until deletion of the node's resources completes, before its record is removed (default)
+   * - `record` as long as the node's record, because it is part of another resource, e.g. a slot of a machine
+   * - `shared` longer than each node on it, but limited, e.g. a machine with slots
    */
   readonly lifetime?: 'node' | 'record' | 'shared' | undefined;
-  /** How to reach it, as the driver is to tell: the record of its node must say the same. Default: not looked at. */
+  /** Connection details that the driver must store in the node record. Default: not checked. */
   readonly login?: CloudLogin | undefined;
 }
 
-/** Fields of a node record that an instance knows better than its image. What is missing is not looked at. */
+/** Fields of a node record that the instance determines rather than its image. Missing fields are not checked. */
 export type CloudLogin = Partial<
   Pick<NodeRecord, 'username' | 'pythonPath' | 'shellType' | 'connectionPort' | 'connectionType' | 'hostKeys'>
 >;
 
-/** A driver author's fake cloud, as the kit sees it. Each test gets a new one. */
+/** The driver author's fake cloud. The kit creates one for each test. */
 export interface ContractCloud {
-  /** Everything runs on this clock; usually a `VirtualClock`. */
+  /** Clock of the driver and all launchers, usually a `VirtualClock`. */
   readonly clock: Clock;
-  /** Lets so many milliseconds pass, and everything happen that happens in them. `0`: what is due now. */
+  /** Advances time and runs everything that becomes due. `0` runs only what is due now. */
   advance(ms: number): Promise<void>;
   /**
-   * All that exists, also what is broken or being deleted.
-   * @param nodes - all node records there are; only of use to drivers whose nodes are parts of other nodes
+   * Lists all resources, including failed ones and those being deleted.
+   * @param nodes - all node records; useful only for drivers whose nodes are parts of other nodes
    */
   list(nodes: ReadonlyMap<NodeId, NodeRecord>): readonly CloudResource[] | Promise<readonly CloudResource[]>;
-  /** Arranges a failure. Several calls queue up, also of one kind. */
+  /** Arranges a failure. Several calls queue up, including calls for the same kind. */
   failNext(kind: CloudFailureKind): void;
-  /** Kinds that cannot happen in a cloud of this kind, e.g. `quota` where there is none. Default: all can. */
+  /** Failures that this cloud cannot have, e.g. `quota` without quotas. Default: none. */
   readonly impossible?: readonly CloudFailureKind[] | undefined;
   /**
-   * Kinds that happen, but to another provider: a driver that builds on one sees that it takes longer, or fails, and
-   * never why. How such a launch ends is not looked at then; that requests are served in the end is. Default: none.
+   * Failures that affect another provider: a driver that builds on it sees a delay or a failure, but not the cause.
+   * The kit does not check how such a launch ends, only that requests are eventually served. Default: none.
    */
   readonly unseen?: readonly CloudFailureKind[] | undefined;
   /**
-   * What it allows while it is empty, by the names that the driver uses, e.g. `{ instances: 20 }`; other names are not
-   * looked at. `{}`: it refuses without saying where its limits are. Needed unless `quota` is impossible or unseen.
+   * Quota of the empty cloud by the names that the driver uses, e.g. `{ instances: 20 }`. The kit ignores other names.
+   * `{}` means that the cloud does not publish its limits. Required unless `quota` is impossible or unseen.
    */
   readonly limits?: Resources | undefined;
-  /** Most entries in one answer of its lists. Keep it small: the kit makes one more. Default: lists are whole. */
+  /** Maximum number of entries in one page of a list. Keep it small: the kit creates one instance more. Default: no pages. */
   readonly pageSize?: number | undefined;
-  /** Ends it, after the test. */
+  /** Stops the cloud after the test. */
   stop?(): void | Promise<void>;
 }
 
-/** A part of a configuration file, of whatever JSON can say. */
+/** Part of a configuration file that can be expressed in JSON. */
 export type Entry = Readonly<Record<string, unknown>>;
 
-/** What the kit needs of a driver's author. */
+/** Options of the contract, provided by the driver's author. */
 export interface DriverContractOptions<Cloud extends ContractCloud = ContractCloud> {
   readonly driver: Driver;
   /**
-   * Makes a new, empty cloud; called for each test, one test after the other. From then on the driver must use it: by
-   * an address in its configuration, or because the author's test tells it.
+   * Creates a new, empty cloud for each test; tests run one after another. From then on the driver must use this cloud:
+   * through an address in its configuration, or because the author's test sets it.
    */
   cloud(): Cloud | Promise<Cloud>;
   /**
-   * A complete provider entry with at least one pool and one label. Its instances must be reachable without a network:
-   * by addresses with `fake` in their names, or without key scan.
+   * A complete provider entry with at least one pool and one label. Instances must be reachable without a network: use
+   * addresses that contain `fake`, or disable the key scan.
    */
   readonly validConfig: Entry | ((cloud: Cloud) => Entry);
-  /** Entries in error, by what is wrong with them, e.g. `a label without a size`. */
+  /** Invalid entries by their error, e.g. `a label without a size`. */
   readonly invalidConfigs: Readonly<Record<string, Entry>>;
-  /** The package's `package.json`; checked when given. */
+  /** The package's `package.json`. Default: not checked. */
   readonly packageFile?: string | URL | undefined;
-  /** Other top-level keys of the file, e.g. `diskimages`, and further `providers` that this one builds on. */
+  /** Other top-level keys of the file, e.g. `diskimages`, and further `providers` that this provider builds on. */
   readonly file?: Entry | undefined;
-  /** Only this part, e.g. `errors`, while you work on it. Default: all of them. */
+  /** Runs only this part, e.g. `errors`, during development. Default: all parts. */
   readonly part?: string | undefined;
-  /** Drivers of those further providers. */
+  /** Drivers of the further providers in `file`. */
   readonly otherDrivers?: readonly Driver[] | undefined;
 }
 
 /** One check of the contract. */
 export interface ContractTest {
-  /** E.g. `errors`. */
+  /** Name of the part, e.g. `errors`. */
   readonly part: string;
-  /** A sentence without its subject: `ends a launch that is aborted`. */
+  /** Predicate of a sentence whose subject is the driver: `ends a launch that is aborted`. */
   readonly name: string;
-  /** Rejects when the driver breaks the rule. */
+  /** Rejects if the driver breaks the rule. */
   readonly run: () => Promise<void>;
 }
 
-/** The two functions every test runner has. */
+/** Functions common to all test runners. */
 export interface TestRunner {
   readonly describe: (name: string, body: () => void) => unknown;
   readonly it: (name: string, body: () => Promise<void>) => unknown;

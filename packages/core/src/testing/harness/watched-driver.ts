@@ -9,32 +9,32 @@ import type {
 } from '../../contract/driver.js';
 import type { PoolConfig, ProviderConfig } from '../../contract/provider-config.js';
 
-/** How the launch of a node ended. */
+/** Result of a node launch. */
 export interface WatchedLaunch {
   readonly node: NodeRecord;
   readonly result: LaunchResult | undefined;
-  /** What it was rejected with although it never may. */
+  /** Reason of a rejection, which is a violation. */
   readonly rejection: unknown;
 }
 
-/** What is seen of a driver while it works. */
+/** Observer of a driver. */
 export interface DriverWatch {
-  /** Time as the driver sees it. */
+  /** Clock of the driver. */
   readonly clock: Clock;
-  /** Providers it has made. */
+  /** Providers created by the driver. */
   readonly providers: Provider[];
   readonly launches: WatchedLaunch[];
-  /** Why attempts failed, as the driver told it, in order. */
+  /** Errors of failed attempts, as reported by the driver, in order. */
   readonly attemptErrors: Error[];
-  /** Calls of the driver to ZooKeeper. */
+  /** Number of ZooKeeper calls by the driver. */
   zkCalls: number;
-  /** Waited for before a provider is started. */
+  /** Awaited before each start of a provider. */
   beforeStart(): Promise<void>;
-  /** Something happened after which a process could die. */
+  /** Called at every point where a process could die. */
   moment(what: string): void;
 }
 
-/** With every member named, the optional ones too: a forgotten member would be hidden from the launcher. */
+/** Makes all members required, so that the wrapper cannot hide an optional member from the launcher. */
 type Whole<T> = { [Member in keyof Required<T>]: T[Member] };
 
 /** Wraps the driver and observes its calls and results. */

@@ -1,17 +1,17 @@
 import type { JsonObject } from '@nodepool/zk-protocol';
 
-/** A node as the {@link InvariantChecker} has it: the stored body, not what our own codecs make of it. */
+/** A node as seen by {@link InvariantChecker}: decoded from the stored body without our codecs. */
 export interface NodeEntry {
   readonly id: string;
   readonly body: JsonObject;
   readonly state: string;
   readonly allocatedTo: string | null;
   readonly labels: readonly string[];
-  /** A person has meddled with it: promises about it no longer hold. */
+  /** Whether an operator has changed the node. Invariants no longer apply to it. */
   readonly touched: boolean;
 }
 
-/** A request as the {@link InvariantChecker} has it. */
+/** A request as seen by {@link InvariantChecker}. */
 export interface RequestEntry {
   readonly id: string;
   readonly body: JsonObject;
@@ -20,19 +20,19 @@ export interface RequestEntry {
   readonly nodes: readonly string[];
 }
 
-/** Whether a metastatic provider has taken a node to cut it into slots. */
+/** Whether a metastatic provider uses the node as a host for slots. */
 export function isBacking({ state, body }: NodeEntry): boolean {
   const userData = body['user_data'];
   return state === 'in-use' && typeof userData === 'string' && userData.includes('NodePool:metastatic:');
 }
 
-/** The slot of a host that a node stands for; `undefined` unless its host has slots. */
+/** Host and slot number of a node; `undefined` if its host has no slots. */
 export function slotKey({ body }: NodeEntry): string | undefined {
   if (typeof body['slot'] !== 'number' || typeof body['hostname'] !== 'string') return undefined;
   return `${body['hostname']}:${JSON.stringify(body['connection_port'])}#${body['slot']}`;
 }
 
-/** A node from its stored body. */
+/** Creates a node entry from its stored body. */
 export function nodeEntry(id: string, body: JsonObject, touched: boolean): NodeEntry {
   const type = body['type'];
   return {
@@ -45,7 +45,7 @@ export function nodeEntry(id: string, body: JsonObject, touched: boolean): NodeE
   };
 }
 
-/** A request from its stored body. */
+/** Creates a request entry from its stored body. */
 export function requestEntry(id: string, body: JsonObject): RequestEntry {
   return {
     id,
@@ -56,7 +56,7 @@ export function requestEntry(id: string, body: JsonObject): RequestEntry {
   };
 }
 
-/** The body of a znode; `undefined`: it has none. */
+/** Parses the body of a znode; `undefined` if it is empty. */
 export function parseBody(data: Buffer | null): JsonObject | undefined {
   if (data === null || data.length === 0) return undefined;
   return JSON.parse(data.toString('utf8')) as JsonObject;

@@ -47,7 +47,7 @@ async function lock(path: string): Promise<void> {
   await clock.run(launcher.create(`${path}/0123-lock-0000000000`, Buffer.alloc(0), { ephemeral: true }));
 }
 
-describe('nothing is said about', () => {
+describe('the checker accepts', () => {
   it('a request that gets its nodes, and nodes that are used and deleted', async () => {
     await create(REQUEST, { state: 'requested', node_types: ['small'] });
     await lock('/nodepool/requests-lock/200-0000000001');
@@ -83,7 +83,7 @@ describe('it is a violation', () => {
     expect(violations).toEqual([`another takes the lock entry ${NODE}/lock/0123-lock-0000000000 of launcher 1 away`]);
   });
 
-  it('to make a znode that is not of the data model', async () => {
+  it('to create a znode that is not part of the data model', async () => {
     await create('/nodepool/scratch');
 
     expect(violations).toEqual(['launcher 1 creates a znode that does not belong there: /nodepool/scratch']);

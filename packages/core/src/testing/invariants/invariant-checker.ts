@@ -2,17 +2,17 @@ import { classifyPath, DATABASE_ID_PATH, type JsonObject, type ZooKeeper } from 
 import type { TransactionListener } from '@nodepool/zk-protocol/memory';
 import { nodeEntry, parseBody, requestEntry, slotKey, type NodeEntry, type RequestEntry } from './entries.js';
 
-/** Told about every node that is made or changed. */
+/** Called for every node that is created or changed. */
 export type NodeWatcher = (before: NodeEntry | undefined, after: NodeEntry, who: string) => void;
-/** Told about every component that registers, changes or (without a body) leaves. */
+/** Called for every component that registers, changes, or leaves (without a body). */
 export type ComponentWatcher = (path: string, body: JsonObject | undefined, who: string) => void;
-/** Told about every request that becomes `failed`. */
+/** Called for every request that becomes `failed`. */
 export type FailureWatcher = (request: RequestEntry, who: string) => void;
 
 type Change = Parameters<TransactionListener>[0]['changes'][number];
 type TreeChange = Extract<Change, { path: string }>;
 
-/** Owner of a lock that outlives sessions, as metastatic providers keep on their backing nodes. */
+/** Owner of persistent locks, which metastatic providers keep on their backing nodes. */
 const LASTING = 0n;
 
 const STRUCTURE = [
@@ -24,15 +24,14 @@ const STRUCTURE = [
 ];
 
 /**
- * Reads every transaction as it happens and checks that no process does what must not be done. The rules are those of the
- * data model, whatever the driver: the simulator and the driver kit both check them here. It reads bodies as they are
- * stored, so that a fault of our codecs cannot hide itself.
+ * Checks every transaction for violations of the data model, independent of the driver. The simulator and the driver
+ * kit both use it. It reads stored bodies directly, so that a defect in our codecs cannot hide itself.
  */
 export class InvariantChecker {
   readonly nodes = new Map<string, NodeEntry>();
   databaseId: string | undefined;
   readonly requests = new Map<string, RequestEntry>();
-  /** Lock directory to entries and their sessions, in queue order. */
+  /** Sessions of lock entries by lock directory, in queue order. */
   readonly locks = new Map<string, Map<string, bigint>>();
   readonly components = new Map<string, bigint>();
   fulfilled = 0;
@@ -49,7 +48,7 @@ export class InvariantChecker {
     this.#violate = report;
   }
 
-  /** Give this to the server. */
+  /** Transaction listener for the server. */
   readonly onTransaction: TransactionListener = (transaction, sessionId) => {
     if (transaction.changes.length === 0) return;
     this.transactions++;
@@ -58,8 +57,8 @@ export class InvariantChecker {
   };
 
   /**
-   * Says whose sessions those of a connection are. A name that begins with `launcher` is held to what only launchers
-   * must not do; what `operator` does to a node is left unchecked from then on.
+   * Names the sessions of a connection. Names that begin with `launcher` are also subject to rules for launchers. A
+   * node that `operator` changes is not checked afterwards.
    */
   follow(zk: Pick<ZooKeeper, 'onState' | 'sessionId'>, name: string): void {
     zk.onState((state) => {
@@ -71,7 +70,7 @@ export class InvariantChecker {
     return this.#names.get(sessionId) ?? `session 0x${sessionId.toString(16)}`;
   }
 
-  /** For checks that only one kind of provider needs. */
+  /** Adds a check that only one kind of provider needs. */
   watch(watcher: NodeWatcher): void {
     this.#watchers.push(watcher);
   }
@@ -84,7 +83,7 @@ export class InvariantChecker {
     this.#failureWatchers.push(watcher);
   }
 
-  /** Session that holds a lock. */
+  /** Session that holds the lock. */
   holderOf(root: string): bigint | undefined {
     const entries = this.locks.get(root);
     if (entries === undefined) return undefined;
@@ -117,7 +116,7 @@ export class InvariantChecker {
         return;
       default:
         if (change.path === DATABASE_ID_PATH && change.change === 'create' && this.databaseId === undefined) {
-          this.databaseId = change.data?.toString(); // once: everything in the clouds is known by it
+          this.databaseId = change.data?.toString(); // written once: identifies all resources in the clouds
         } else if (!STRUCTURE.some((pattern) => pattern.test(change.path))) {
           this.#violate(`${who} ${change.change}s a znode that does not belong there: ${change.path}`);
         }
@@ -188,7 +187,7 @@ export class InvariantChecker {
     }
   }
 
-  /** A slot number names one record: a host with two slots has one record numbered 0 and one numbered 1. */
+  /** Checks that each slot number of a host has one record: two slots mean one record with number 0 and one with 1. */
   #checkSlotNumber(before: NodeEntry | undefined, after: NodeEntry, who: string): void {
     const key = slotKey(after);
     if (key === undefined || after.touched || after.state === 'deleting') return;
@@ -199,7 +198,7 @@ export class InvariantChecker {
     }
   }
 
-  /** One slot of a host must not serve two. */
+  /** Checks that no two nodes share a slot of a host. */
   #checkSlot(node: NodeEntry, who: string): void {
     const key = slotKey(node);
     if (key === undefined) return;

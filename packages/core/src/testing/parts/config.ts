@@ -10,7 +10,7 @@ import type { Entry } from '../harness/types.js';
 
 const UNKNOWN = 'no-such-key-anywhere';
 
-/** Reading of provider entries. */
+/** Reading provider entries. */
 export const config: ContractPart = {
   name: 'config',
   tests: ({ invalidConfigs }) => [
@@ -106,7 +106,7 @@ function poolNames(entry: JsonObject): Json[] {
   return pools.filter(isObject).map((pool) => pool['name'] ?? null);
 }
 
-/** Copies of the entry with an unknown key in it, and one for each list of maps below. */
+/** Copies of the entry with an unknown key: one at the top level, and one for each nested list of maps. */
 function* withUnknownKeys(entry: JsonObject): Generator<[place: string, entry: JsonObject]> {
   for (const path of placesIn(entry, [])) {
     const copy = structuredClone(entry);

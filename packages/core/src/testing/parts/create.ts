@@ -102,7 +102,7 @@ const tests: readonly PartTest[] = [
   },
 ];
 
-/** Making of nodes. */
+/** Creating nodes. */
 export const create: ContractPart = {
   name: 'create',
   applies: launches,

@@ -67,7 +67,7 @@ const tests: readonly PartTest[] = [
   },
 ];
 
-/** Removing what is behind nodes. */
+/** Deleting the resources of nodes. */
 export const deletion: ContractPart = {
   name: 'delete',
   applies: launches,

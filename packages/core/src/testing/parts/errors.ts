@@ -5,10 +5,10 @@ import type { TestLauncher } from '../harness/launcher.js';
 import { launches, type ContractPart, type PartTest } from '../harness/part.js';
 import type { CloudFailureKind } from '../harness/types.js';
 
-/** More often than any driver tries. */
+/** More often than any driver retries. */
 const ALWAYS = 10_000;
 
-/** What becomes of failures of the cloud: each has one error class, by which core decides what to do. */
+/** Handling failures of the cloud. Each has an error class that determines the reaction of core. */
 export const errors: ContractPart = {
   name: 'errors',
   applies: launches,
@@ -49,15 +49,15 @@ export const errors: ContractPart = {
 };
 
 interface RecoveryOptions {
-  /** How often it fails. Default: once. */
+  /** Number of failures. Default: 1. */
   readonly times?: number;
-  /** What to do about two instances for one node. */
+  /** Advice for a driver that creates two instances for one node. */
   readonly hint?: string;
-  /** What else must hold. */
+  /** Additional assertions. */
   readonly also?: (launcher: TestLauncher) => void;
 }
 
-/** The failure is passing: the request is served, by one instance, and never are there two. */
+/** The failure is temporary: one instance serves the request, and no duplicate ever exists. */
 function recovered(kind: CloudFailureKind, name: string, more: RecoveryOptions = {}): PartTest {
   const { times = 1, hint = 'delete before trying again', also } = more;
   return {
@@ -80,7 +80,7 @@ function recovered(kind: CloudFailureKind, name: string, more: RecoveryOptions =
   };
 }
 
-/** The failure stays: the launch fails, for the right reason. */
+/** The failure is permanent: the launch fails with the correct error class. */
 function classified(kind: CloudFailureKind, code: string, name: string): PartTest {
   return {
     name,
@@ -103,7 +103,7 @@ function classified(kind: CloudFailureKind, code: string, name: string): PartTes
 
 async function failAndTake(harness: Harness, kind: CloudFailureKind, times = 1): Promise<boolean> {
   const [label] = await harness.configuration.labels();
-  await harness.pass(10_000); // whatever a new provider asks the cloud is not what shall fail
+  await harness.pass(10_000); // skip the initial calls of a new provider, so that the failure does not affect them
   const happens = harness.fail(kind, times);
   await harness.take([label]);
   return happens;

@@ -9,7 +9,7 @@ import type { ContractPart, PartTest } from '../harness/part.js';
 
 const NEVER = new AbortController().signal;
 
-/** Images: of labels, and of builders. */
+/** Using images of labels and of builders. */
 export const images: ContractPart = {
   name: 'images',
   tests: () => [...always, ...managed],

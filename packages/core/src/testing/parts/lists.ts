@@ -20,7 +20,7 @@ const tests: readonly PartTest[] = [
     run: async ({ harness }) => {
       const { provider } = await harness.startLauncher();
       const { nodes } = await takeMany(harness);
-      if (!provider.listResources) return; // what it makes has no tags
+      if (!provider.listResources) return; // resources without tags
       const listing = provider.listResources(new AbortController().signal);
       const listed = await harness.during(listing, 'the resources are listed');
       const tagged = new Set(listed.map(({ metadata }) => metadata[NODE_ID_TAG]));
@@ -36,7 +36,7 @@ const tests: readonly PartTest[] = [
   },
 ];
 
-/** More nodes at once than are looked up one by one, and more than one page of a list holds. */
+/** Takes more nodes than a driver looks up individually, and more than one page of a list holds. */
 async function takeMany(harness: Harness): Promise<TakenNodes> {
   const [label] = await harness.configuration.labels();
   const count = Math.max(MOST_READ_SINGLY + 2, (harness.cloud.pageSize ?? 0) + 1);
@@ -51,7 +51,7 @@ async function takeMany(harness: Harness): Promise<TakenNodes> {
   }
 }
 
-/** What the driver sees when there is more than a few. */
+/** Listing many instances. */
 export const lists: ContractPart = {
   name: 'lists',
   applies: launches,

@@ -8,7 +8,7 @@ import type { ContractPart, PartTest } from '../harness/part.js';
 
 const CAPABILITIES = ['launches', 'pausesAtQuota', 'managesImages'] as const;
 
-/** What the host looks at before it uses a driver. */
+/** Checks of the host before it uses a driver. */
 export const loading: ContractPart = {
   name: 'loading',
   tests: ({ packageFile }) => [...always, ...(packageFile === undefined ? [] : [describedByPackage(packageFile)])],

@@ -4,9 +4,9 @@ import { DATABASE_ID_TAG, NODE_ID_TAG } from '../../contract/instance.js';
 import type { Harness } from '../harness/harness.js';
 import { launches, type ContractPart, type PartTest } from '../harness/part.js';
 
-/** Several looks for leaks. */
+/** Time for several leak sweeps. */
 const SWEEPS_MS = 600_000;
-/** Several looks for leaks, which it takes two of to be sure. */
+/** Time for several leak sweeps. A leak is deleted after the second. */
 const CLEAN_WITHIN_MS = 1_800_000;
 
 const tests: readonly PartTest[] = [
@@ -93,11 +93,11 @@ const tests: readonly PartTest[] = [
       const [label] = await harness.configuration.labels();
       const { nodes: foreign } = await harness.take([label]);
       const isRecord = (await harness.resources.instances()).every(({ lifetime }) => lifetime === 'record');
-      if (isRecord) return; // another database has nothing of it
+      if (isRecord) return; // such resources do not exist for another database
       const before = await instanceIds(harness);
       const neighbour = harness.neighbour(provider.config.name);
       await neighbour.startLauncher();
-      // Each database counts its nodes from zero: the same id, the same name. Where names are unique, it gets none.
+      // Both databases start node ids at zero, so names can collide. If names are unique, the second creation fails.
       const made = await externalIdsOf(neighbour, await neighbour.submit([label]));
       assert.ok(
         !made.some((externalId) => externalId === foreign[0]?.externalId),
@@ -144,7 +144,7 @@ const tests: readonly PartTest[] = [
       const { provider, launcher } = await harness.startLauncher();
       const [label] = await harness.configuration.labels();
       const { nodes } = await harness.take([label]);
-      if (!provider.listResources) return; // what it makes has no tags
+      if (!provider.listResources) return; // resources without tags
       const listing = provider.listResources(new AbortController().signal);
       const made = (await harness.during(listing, 'the resources are listed')).filter(
         ({ metadata }) => metadata[NODE_ID_TAG] === nodes[0]?.id,
@@ -158,7 +158,7 @@ const tests: readonly PartTest[] = [
   },
 ];
 
-/** What was made for a request, once that is answered and withdrawn. */
+/** Resources created for a request, after the request is finished and deleted. */
 async function externalIdsOf(harness: Harness, id: RequestId): Promise<unknown[]> {
   const isAnswered = () => ['fulfilled', 'failed'].includes(harness.history.requests.get(id)?.state ?? '');
   await harness.until(isAnswered, 'the request is answered');
@@ -172,7 +172,7 @@ async function instanceIds({ resources }: Harness): Promise<string[]> {
   return (await resources.instances()).map(({ id }) => id).sort();
 }
 
-/** What is in the cloud when all is over, and what is never touched. */
+/** Resources that remain in the cloud, and resources that no driver may touch. */
 export const nothingLeft: ContractPart = {
   name: 'nothing left',
   applies: launches,

@@ -6,7 +6,7 @@ import type { ContractPart, PartTest } from '../harness/part.js';
 
 const KNOWN_WITHIN_MS = 600_000;
 
-/** Numbers that decide whether something fits. */
+/** Accounting for quota and capacity. */
 export const quota: ContractPart = {
   name: 'quota',
   applies: ({ launches }) => launches,
@@ -82,7 +82,7 @@ const tests: readonly PartTest[] = [
   },
 ];
 
-/** Drivers without quota have no limits. */
+/** Waits until the limits are known. A driver without quota has none. */
 async function known(harness: Harness, quotaOf: QuotaSupport | undefined): Promise<Resources> {
   if (!quotaOf) return {};
   let limits: Resources | undefined;

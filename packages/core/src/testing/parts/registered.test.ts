@@ -22,11 +22,11 @@ const BROKEN: readonly [flaw: string, flaws: InventoryFlaws, breaks: string, ...
   ['begins again at each start', { ruthless: true }, IN_USE],
 ];
 
-describe('the driver contract, of a driver that makes nothing and', () => {
+describe('the driver contract, for a driver without launches that', () => {
   it.each(BROKEN)('%s', async (_flaw, flaws, breaks, ...also) => {
     const failed: string[] = [];
     for (const { name, run } of driverContract({ driver: inventoryDriver(flaws), ...options })) {
-      await run().catch(() => failed.push(name)); // which one fails is what is looked at
+      await run().catch(() => failed.push(name)); // the failing test is the result
     }
 
     expect(failed).toContain(breaks);

@@ -3,7 +3,7 @@ import { newRequest } from '@nodepool/zk-protocol';
 import { needsAddress } from '../../contract/instance.js';
 import type { ContractPart, PartTest } from '../harness/part.js';
 
-/** Several sweeps, which register what is missing. */
+/** Time for several sweeps, which register missing nodes. */
 const SWEEPS_MS = 300_000;
 
 const tests: readonly PartTest[] = [
@@ -81,7 +81,7 @@ const tests: readonly PartTest[] = [
   },
 ];
 
-/** Drivers that make nothing: their nodes are there before anybody asks. */
+/** Drivers that launch nothing: their nodes exist before any request. */
 export const registered: ContractPart = {
   name: 'registered nodes',
   applies: ({ launches }) => !launches,

@@ -3,16 +3,16 @@ import type { Harness, TakenNodes } from '../harness/harness.js';
 import type { TestLauncher } from '../harness/launcher.js';
 import { launches, type ContractPart, type PartContext, type PartTest } from '../harness/part.js';
 
-/** Several looks for leaks, which it takes two of to be sure. */
+/** Time for several leak sweeps. A leak is deleted after the second. */
 const CLEAN_WITHIN_MS = 1_800_000;
 
-/** What is done while the launcher dies. */
+/** Work to interrupt by killing the launcher. */
 interface Work<Prepared> {
   prepare(harness: Harness): Promise<Prepared>;
   run(harness: Harness, prepared: Prepared): Promise<unknown>;
 }
 
-/** A launcher that dies leaves nothing behind for good, whenever that is. */
+/** A launcher that dies at any moment leaves no permanent leftovers. */
 export const restart: ContractPart = {
   name: 'restart',
   applies: launches,
@@ -48,7 +48,7 @@ export const restart: ContractPart = {
   ],
 };
 
-/** Does the work once to see at which moments a process can die, then again for each of them. */
+/** Runs the work once to collect the points where a process can die, then once for each of these points. */
 function killedDuring<Prepared>(name: string, work: Work<Prepared>): PartTest {
   return {
     name,
@@ -95,7 +95,7 @@ async function killAt<Prepared>(context: PartContext, index: number, moment: str
   await harness.close();
 }
 
-/** Moments are what the driver does, and what the launcher writes: it may die before the answer arrives. */
+/** Calls the listener after driver calls and launcher writes: the launcher may die before the answer arrives. */
 function onMoments(harness: Harness, launcher: TestLauncher, listener: (what: string) => void): () => void {
   launcher.onMoment = listener;
   harness.history.onWrite = (sessionId, what) => {
@@ -114,7 +114,7 @@ async function endRequests(harness: Harness): Promise<void> {
   }
 }
 
-/** All nodes go, and nothing is left in the cloud. */
+/** Waits until all nodes are deleted and the cloud is empty. */
 async function settleDown(harness: Harness, when: string): Promise<void> {
   await harness.untilNodesDeleted();
   let left = await harness.resources.list();

@@ -71,7 +71,7 @@ const tests: readonly PartTest[] = [
   },
 ];
 
-/** Nodes that were made and not used. */
+/** Reusing nodes that were created but not used. */
 export const reuse: ContractPart = {
   name: 'reuse',
   applies: launches,

@@ -6,7 +6,7 @@ import { launches, type ContractPart, type PartTest } from '../harness/part.js';
 
 const SOON_MS = 60_000;
 
-/** The end of a provider, orderly or at once. */
+/** Stopping a provider, orderly or immediately. */
 export const shutdown: ContractPart = {
   name: 'shutdown',
   tests: () => [...always, ...whileLaunching],
@@ -129,7 +129,7 @@ const whileLaunching: readonly PartTest[] = [
   },
 ];
 
-/** A pool has taken the request and, where nodes need nodes of others, those are being made too. */
+/** Whether a pool has accepted the request and, for nodes that depend on other nodes, those are being created too. */
 function isBeingMade(harness: Harness, id: RequestId): boolean {
   if (harness.history.requests.get(id)?.state === 'requested') return false;
   if (!harness.configuration.buildsOnOthers) return true;
