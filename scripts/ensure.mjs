@@ -67,12 +67,12 @@ export function ensureInstalled() {
 }
 
 /**
- * Compiles what changed since the last time, in the order of the project references: everything, or a folder and what it
- * refers to.
+ * Compiles what changed since the last time, in the order of the project references: everything, or folders and what they
+ * refer to.
  */
-export function ensureBuilt(project = '.') {
+export function ensureBuilt(...projects) {
   ensureInstalled();
-  runOrExit(process.execPath, [bin('typescript/bin/tsc'), '-b', project]);
+  runOrExit(process.execPath, [bin('typescript/bin/tsc'), '-b', ...(projects.length > 0 ? projects : ['.'])]);
   runOrExit(process.execPath, [`${root}scripts/page.mjs`]);
 }
 

@@ -5,6 +5,8 @@ import { constants } from 'node:os';
 import { clearInterval, setInterval } from 'node:timers';
 import { ensureBuilt, root } from './ensure.mjs';
 
+/** Drivers that no code refers to, but that `nodepool init --cloud` loads: a run of the quick start names it as a next step. */
+const CLOUDS = ['packages/driver-openstack', 'packages/driver-gce'];
 /** How often to check whether the parent process, mostly npm, still runs. */
 const WATCH_MS = 1000;
 
@@ -30,7 +32,8 @@ const wantsHelp = args.some((arg) => arg === '--help' || arg === '-h');
 // help is the same in the build of before, and a newcomer does not wait for it
 if (!wantsHelp || !existsSync(`${root}${script}`)) {
   console.error('Installing and building what is missing (up to a minute the first time) ...');
-  ensureBuilt(script.replace(/\/dist\/.*/, ''));
+  const project = script.replace(/\/dist\/.*/, '');
+  ensureBuilt(project, ...(project === 'quickstart' ? CLOUDS : []));
 }
 // the channel tells the script when this process is gone, however that ended
 const child = spawn(process.execPath, [`${root}${script}`, ...args], {

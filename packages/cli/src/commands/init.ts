@@ -132,7 +132,7 @@ async function init(context: CliContext, options: InitOptions): Promise<void> {
       options.cloud === undefined ? await setUpHosts(dialogue) : await setUpCloud(dialogue, options.cloud);
     interrupts.signal.throwIfAborted();
     await writeConfig(context, file, config);
-    showNextSteps(context, file, label);
+    showNextSteps(context, file, { label, identity: options.identity });
   } finally {
     prompter?.close();
     interrupts.dispose();
@@ -233,15 +233,22 @@ async function setUpCloud(dialogue: Dialogue, cloud: string): Promise<{ config: 
   return { config: configText({ name: cloud, driver: cloud, ...entry, pools: limited }, label), label };
 }
 
+interface NextSteps {
+  readonly label: string;
+  /** Private key that the machines were checked with. */
+  readonly identity: string | undefined;
+}
+
 /** The words to type next, as this command was called. */
-function showNextSteps({ env }: CliContext, file: string, label: string): void {
+function showNextSteps({ env }: CliContext, file: string, { label, identity }: NextSteps): void {
   const npx = env['npm_command'] === 'exec' ? 'npx ' : '';
   const config = `-c ${shellWord(file)}`;
+  const key = identity === undefined ? '' : ` --identity ${shellWord(identity)}`;
   print(`Wrote ${file}. It is valid.
 
 Start the service:
   ${npx}nodepool-launcher -f ${config}
 Then, in a second terminal, run a command on one of the machines:
-  ${npx}nodepool ${config} ssh ${label} -- uname -a
+  ${npx}nodepool ${config} ssh${key} ${label} -- uname -a
 The status page: http://127.0.0.1:8005`);
 }
