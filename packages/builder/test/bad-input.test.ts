@@ -39,7 +39,7 @@ const said = (of: World, text: RegExp) => vi.waitFor(() => expect(of.said.join('
 describe('a directory that other users may have prepared', () => {
   const ID = '0a1b2c3d';
 
-  it('is not taken for temporary files: what it leads to stays', async () => {
+  it('is not used for temporary files, and the target of the link is kept', async () => {
     const of = await start();
     const [shared, victim] = [join(of.dir, 'shared'), join(of.dir, 'victim')];
     await Promise.all([mkdir(shared), mkdir(join(victim, 'data'), { recursive: true })]);
@@ -55,7 +55,7 @@ describe('a directory that other users may have prepared', () => {
     expect(await readdir(victim)).toEqual(['data']);
   });
 
-  it.each(['images', 'logs'])('is not taken for %s', async (name) => {
+  it.each(['images', 'logs'])('is not used for %s', async (name) => {
     const of = await start();
     const open = join(of.dir, name);
     await mkdir(open, { recursive: true });
@@ -66,7 +66,7 @@ describe('a directory that other users may have prepared', () => {
     expect(await readdir(open)).toEqual([]);
   });
 
-  it('is for this user alone when the builder makes it', async () => {
+  it('is accessible to this user only if the builder creates it', async () => {
     const of = await start();
     const { id = '' } = await of.builder();
 
@@ -75,7 +75,7 @@ describe('a directory that other users may have prepared', () => {
 });
 
 describe('a build', () => {
-  it('whose tool is killed from outside fails, and says so', async () => {
+  it('fails and reports the signal if its tool is killed', async () => {
     const of = await start({ diskimages: image('  env-vars: {WAIT_FOR: /nowhere/at/all}\n') });
     const builder = await of.builder();
     await vi.waitFor(() => expect(builder.running.builds).toMatchObject([{ phase: 'root' }]), WAIT);
@@ -98,7 +98,7 @@ describe('a build', () => {
     expect(await of.files()).toEqual([]);
   });
 
-  it('is good when the permissions of its files cannot be changed, and says so', async () => {
+  it('succeeds with a warning if the permissions of its files cannot be changed', async () => {
     const of = await start({ diskimages: image('  env-vars: {IMMUTABLE: "1"}\n') });
     try {
       await of.builder();
@@ -109,7 +109,7 @@ describe('a build', () => {
     }
   });
 
-  it('without namespaces is taken away whole too: processes, and mounts before files', async () => {
+  it('without namespaces is removed completely: processes, then mounts, then files', async () => {
     const of = await start({ diskimages: image('  env-vars: {LEAVE: "1", MOUNT: "1", FAIL: "3"}\n') });
     const builder = await of.builder({ sandbox: [] });
     const { id } = await failedBuild(of);
@@ -124,7 +124,7 @@ describe('a build', () => {
 });
 
 describe('a provider', () => {
-  it('whose driver cannot take images says so, and the build stays', async () => {
+  it('without image support is reported, and the build is kept', async () => {
     const fake = createFakeDriver();
     const broken: Driver = {
       ...fake,
@@ -140,7 +140,7 @@ describe('a provider', () => {
 });
 
 describe('a pause', () => {
-  it('of the diskimage, of the provider or by a person stops what it is meant to, and no more', async () => {
+  it('of the diskimage, of the provider or by an operator stops exactly its own work', async () => {
     const of = await start({ diskimages: image('  pause: true\n') });
     const builder = await of.builder();
     const waits = (why: string) => vi.waitFor(() => expect(builder.status('debian')).toEqual({ waits: why }), WAIT);

@@ -21,7 +21,7 @@ const DEBIAN = `- name: debian\n  dib-cmd: ${MAKE_IMAGE}\n  elements: [vm]\n  re
 const startWorld = useWorld();
 const ready = (of: World, count: number) => whenReady(of, count, WAIT);
 
-/** Two builds, of which the second is tried out. @returns their ids in the cloud, and what is made of them from now on */
+/** Creates two builds; the second is a canary. @returns their cloud ids, and the instances created from now on */
 async function start(launchers = 1) {
   const of = await startWorld({ diskimages: DEBIAN });
   await of.zk.ensurePath(NODES_ROOT);
@@ -40,7 +40,7 @@ async function start(launchers = 1) {
   return { of, old: old.id, next: id, madeOf: (image: string) => made.get(image)?.size ?? 0 };
 }
 
-/** Asks for nodes one after the other. @returns how each request ended */
+/** Requests nodes one after another. @returns the final state of each request */
 async function launch(of: World, count: number): Promise<string[]> {
   const states: string[] = [];
   for (let i = 0; i < count; i++) {
@@ -64,9 +64,9 @@ const tried = (of: World) => {
   return build && canaryOf(build, Date.now());
 };
 
-describe('a new build that is tried out', () => {
+describe('a canary build', () => {
   it(
-    'reaches at most five nodes when it is broken; no request fails, and the build before it serves',
+    'reaches at most five nodes if it is broken; no request fails, and the previous build serves',
     LIMITS,
     async () => {
       const { of, old, next, madeOf } = await start(2);
@@ -88,10 +88,10 @@ describe('a new build that is tried out', () => {
     },
   );
 
-  it('gets all launches when it is good', LIMITS, async () => {
+  it('gets all launches if it is good', LIMITS, async () => {
     const { of, next, madeOf } = await start();
 
-    // 1, then 2 of 20 each, then 2 of 4 each; what a launch showed is known a little later.
+    // 1, then 2 of 20 each, then 2 of 4 each. The result of a launch is known with a delay.
     for (let waves = 0; waves < 10 && tried(of)?.share !== 100; waves++) {
       expect(await launch(of, 10)).toEqual(Array(10).fill('fulfilled'));
     }
@@ -107,7 +107,7 @@ describe('a new build that is tried out', () => {
     expect(madeOf(next)).toBe(before + 3);
   });
 
-  it('stays when nothing can be launched at all, and is tried again when it can', LIMITS, async () => {
+  it('is kept while nothing can be launched, and is tried again afterwards', LIMITS, async () => {
     const { of, next, madeOf } = await start();
     of.cloud.cloud.set('failures.error-state', 1);
 

@@ -1,4 +1,4 @@
-// What people and programs see of a builder: its web server, and the commands, each a process of its own.
+// User interface of a builder: its web server, and the commands in separate processes.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile, rm, writeFile } from 'node:fs/promises';
@@ -22,7 +22,7 @@ afterEach(async () => {
   world = undefined;
 });
 
-/** A builder in a process of its own, whose builds wait for a file `gate`. */
+/** Starts a builder in a separate process. Its builds wait for the file `gate`. */
 async function start(cloud = '', secure?: string, others = ''): Promise<World> {
   const gate = '/proc/self/cwd/gate';
   const of = (world = await World.start({
@@ -42,10 +42,10 @@ interface Said {
   readonly stderr: string;
 }
 
-/** Runs `nodepool` to its end. */
+/** Runs `nodepool` until it exits. */
 const nodepool = (of: World, ...args: string[]): Promise<Said> => runNodepool(join(of.dir, 'process.yaml'), ...args);
 
-/** The same on a machine that has none of the builder's files. */
+/** Runs `nodepool` on a machine without the builder's files. */
 async function nodepoolElsewhere(of: World, ...args: string[]): Promise<Said> {
   const file = join(of.dir, 'elsewhere.yaml');
   const text = await readFile(join(of.dir, 'process.yaml'), 'utf8');
@@ -70,7 +70,7 @@ function startNodepool(file: string, ...args: string[]) {
   return { said, ended };
 }
 
-/** Where the builder says that it answers the web. */
+/** Waits until the builder logs the address of its web server. */
 const webUrl = (of: World): Promise<string> =>
   vi.waitFor(async () => {
     for (const id of await of.zk.getChildren(componentsPath('builder'))) {
@@ -97,8 +97,8 @@ const building = (of: World) =>
 const ready = (of: World) =>
   vi.waitFor(() => expect(of.states('debian')).toEqual({ builds: ['ready'], uploads: ['sky ready'] }), WAIT);
 
-describe('a builder at work', () => {
-  it('shows how far it is, on the web and in image-status', LIMITS, async () => {
+describe('a busy builder', () => {
+  it('shows its progress on the web and in image-status', LIMITS, async () => {
     const of = await start('upload-time: 3600');
     const url = await webUrl(of);
     const { id } = await building(of);
@@ -156,7 +156,7 @@ describe('the commands', () => {
     expect(of.lastBuild('debian')).toMatchObject({ id });
   });
 
-  it('show the log of a build on another machine, and how long the last one took', LIMITS, async () => {
+  it('show the log of a build on another machine, and the duration of the last build', LIMITS, async () => {
     const of = await start();
     await webUrl(of);
     await writeFile(join(of.dir, 'gate'), '');
@@ -184,30 +184,26 @@ describe('the commands', () => {
     expect(none).toMatchObject({ code: 1, stderr: expect.stringContaining('no builder has a build of it') as string });
   });
 
-  it(
-    'show the log of a build on another machine to those who have a token, where tokens are configured',
-    LIMITS,
-    async () => {
-      const of = await start('', 'api-tokens: [{name: alice, token: a-token-that-is-hard-to-guess}]\n');
-      await webUrl(of);
-      await writeFile(join(of.dir, 'gate'), '');
-      await ready(of);
-      const wrong = join(of.dir, 'wrong.yaml');
-      await writeFile(wrong, 'api-tokens: [{name: bob, token: some-other-token-of-bob}]\n');
+  it('show the log of a build on another machine only with a token, if tokens are configured', LIMITS, async () => {
+    const of = await start('', 'api-tokens: [{name: alice, token: a-token-that-is-hard-to-guess}]\n');
+    await webUrl(of);
+    await writeFile(join(of.dir, 'gate'), '');
+    await ready(of);
+    const wrong = join(of.dir, 'wrong.yaml');
+    await writeFile(wrong, 'api-tokens: [{name: bob, token: some-other-token-of-bob}]\n');
 
-      const refused = await nodepoolElsewhere(of, 'image-log', 'debian');
-      const bob = await nodepoolElsewhere(of, '-s', wrong, 'image-log', 'debian');
-      const alice = await nodepoolElsewhere(of, '-s', join(of.dir, 'secure.yaml'), 'image-log', 'debian');
+    const refused = await nodepoolElsewhere(of, 'image-log', 'debian');
+    const bob = await nodepoolElsewhere(of, '-s', wrong, 'image-log', 'debian');
+    const alice = await nodepoolElsewhere(of, '-s', join(of.dir, 'secure.yaml'), 'image-log', 'debian');
 
-      expect(refused).toMatchObject({ code: 1, stdout: '' });
-      expect(refused.stderr).toContain('demands a token: name a secure file with api-tokens (-s)');
-      expect(bob).toMatchObject({ code: 1, stdout: '' });
-      expect(bob.stderr).toContain('is not among those of the builder');
-      expect(alice).toMatchObject({ code: 0, stdout: expect.stringContaining('Exit code: 0') as string });
-    },
-  );
+    expect(refused).toMatchObject({ code: 1, stdout: '' });
+    expect(refused.stderr).toContain('demands a token: name a secure file with api-tokens (-s)');
+    expect(bob).toMatchObject({ code: 1, stdout: '' });
+    expect(bob.stderr).toContain('is not among those of the builder');
+    expect(alice).toMatchObject({ code: 0, stdout: expect.stringContaining('Exit code: 0') as string });
+  });
 
-  it('image-status and image-build --follow say why a build does not begin', LIMITS, async () => {
+  it('image-status and image-build --follow explain why a build does not start', LIMITS, async () => {
     const ubuntu = `- name: ubuntu\n  dib-cmd: ${MAKE_IMAGE}\n  elements: [vm]\n  formats: [raw]\n`;
     const of = await start('', undefined, ubuntu);
     await webUrl(of);
@@ -222,7 +218,7 @@ describe('the commands', () => {
     expect(await followed.ended).toMatchObject({ code: 0 });
   });
 
-  it('image-diff shows what two builds differ in', LIMITS, async () => {
+  it('image-diff shows the differences between two builds', LIMITS, async () => {
     const of = await start();
     const url = await webUrl(of);
     await writeFile(join(of.dir, 'gate'), '');
@@ -260,7 +256,7 @@ describe('the commands', () => {
     }
   });
 
-  it('alien-image-list shows images with the tag of a build that no record speaks of', LIMITS, async () => {
+  it('alien-image-list shows images tagged with a build that has no record', LIMITS, async () => {
     const of = await start();
     await writeFile(join(of.dir, 'gate'), '');
     await ready(of);

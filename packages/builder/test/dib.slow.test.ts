@@ -1,4 +1,4 @@
-// The real diskimage-builder: what it builds, what a killed builder leaves, and how that is taken away. npm run test:dib
+// The real diskimage-builder: its builds, and removing the leftovers of a killed builder. Run with npm run test:dib
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
@@ -87,7 +87,7 @@ describe('with the real tool', () => {
 });
 
 describe('a builder that is killed', () => {
-  /** Nothing of the killed one is left, and one good image is there. */
+  /** Expects no leftovers of the killed builder, and one good image. */
   async function expectClean(of: World): Promise<void> {
     await ready(of, 1);
     const { id } = of.lastBuild('debian') ?? {};
@@ -101,13 +101,13 @@ describe('a builder that is killed', () => {
     expect(await processesBelow(of)).toEqual([]);
   }
 
-  /** Loop devices with a backing file below a directory, which has the path of it in no other file system. */
+  /** Loop devices with a backing file in a directory. The path must be unique across file systems. */
   async function loopsBelow(directory: string): Promise<string[]> {
     const { stdout } = await run('losetup', ['--list', '--noheadings', '--raw', '--output', 'NAME,BACK-FILE']);
     return stdout.split('\n').filter((line) => line.includes(` ${directory}/`));
   }
 
-  /** Command lines of processes that work for builds of this world. */
+  /** Command lines of processes that belong to builds of this world. */
   async function processesBelow(of: World): Promise<string[]> {
     const ids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
     const environments = ids.map(async (id) => {
@@ -117,7 +117,7 @@ describe('a builder that is killed', () => {
     return (await Promise.all(environments)).flat();
   }
 
-  it('while it builds leaves no process and no mount, and the next one builds', { timeout: 500_000 }, async () => {
+  it('during a build leaves no process and no mount, and the next builder builds', { timeout: 500_000 }, async () => {
     const of = await start('');
     const hold = join(of.dir, 'hold');
     await of.reload({ diskimages: debian(`    HOLD_ROOT: ${hold}\n`), top: `elements-dir: ${ELEMENTS}` });
@@ -156,7 +156,7 @@ describe('a builder that is killed', () => {
   });
 
   it(
-    'in the hook after the upload leaves no image in the cloud, and the next one uploads',
+    'in the post-upload hook leaves no image in the cloud, and the next builder uploads',
     { timeout: 500_000 },
     async () => {
       const of = await start('');
@@ -176,7 +176,7 @@ describe('a builder that is killed', () => {
     },
   );
 
-  it('that is stopped during a build ends it within the time limit', { timeout: 300_000 }, async () => {
+  it('that is stopped during a build ends the build within the time limit', { timeout: 300_000 }, async () => {
     const of = await start('');
     const hold = join(of.dir, 'hold');
     await of.reload({ diskimages: debian(`    HOLD_ROOT: ${hold}\n`), top: `elements-dir: ${ELEMENTS}` });

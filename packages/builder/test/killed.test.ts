@@ -1,4 +1,4 @@
-// The program itself, killed at moments in which something is in the cloud that ZooKeeper does not say, or the reverse.
+// The builder process, killed at moments when cloud and ZooKeeper differ.
 import { encodeUpload, uploadPath, withUpload } from '@nodepool/zk-protocol';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { kill, Processes } from './support/processes.js';
@@ -22,7 +22,7 @@ const settled = (of: World) => vi.waitFor(() => expect(of.states('debian')).toEq
 const uploadOf = (of: World) => [...(of.tree.images.get('debian')?.uploads.values() ?? [])][0];
 
 describe('a builder that is killed', () => {
-  it('between the creation of an image and the storage of its id leaves no image behind', LIMITS, async () => {
+  it('between creating an image and storing its id leaves no image behind', LIMITS, async () => {
     const of = (world = await World.start({ diskimages: DEBIAN, cloud: 'answer-time: 3600' }));
     const child = await processes.builder(of);
     const [lost] = await vi.waitFor(() => {
@@ -69,7 +69,7 @@ describe('a builder that is killed', () => {
     );
   });
 
-  it('before it has sent all data uploads again, and the part is removed', LIMITS, async () => {
+  it('before it has sent all data uploads again, and the partial image is removed', LIMITS, async () => {
     const of = (world = await World.start({ diskimages: DEBIAN, cloud: 'upload-time: 3600' }));
     const child = await processes.builder(of);
     await vi.waitFor(() => expect(uploadOf(of)?.externalId).toEqual(expect.any(String)), WAIT);

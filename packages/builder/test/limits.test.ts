@@ -17,7 +17,7 @@ afterEach(async () => {
 });
 
 describe('a builder', () => {
-  it('does not begin a build for which there is too little room', async () => {
+  it('does not start a build without enough disk space', async () => {
     world = await World.start({ diskimages: image('debian') });
     const small = join(world.dir, 'small');
     await mkdir(small);
@@ -51,7 +51,7 @@ describe('a builder', () => {
     }
   });
 
-  it('waits for its builds until their build-timeout when a stop has no limit', async () => {
+  it('waits for its builds until their build-timeout if the stop has no deadline', async () => {
     const settings = '  build-timeout: 3\n  env-vars: {WAIT_FOR: /nowhere/at/all}\n';
     world = await World.start({ diskimages: image('debian', settings) });
     const builder = await world.builder();
@@ -63,7 +63,7 @@ describe('a builder', () => {
     await vi.waitFor(() => expect(world?.lastBuild('debian')?.raw['error']).toEqual(failure), WAIT);
   });
 
-  it('stops although ZooKeeper does not answer', async () => {
+  it('stops even if ZooKeeper does not answer', async () => {
     world = await World.start({ diskimages: image('debian', '  env-vars: {WAIT_FOR: /nowhere/at/all}\n') });
     const builder = await world.builder();
     await vi.waitFor(() => expect(builder.running.builds).toHaveLength(1), WAIT);
@@ -72,12 +72,12 @@ describe('a builder', () => {
     await builder.drain(2_000);
     await builder.stop();
 
-    // The tool is gone and its files too, whatever could not be written down.
+    // The tool and its files are gone, although the records could not be written.
     const tmpRoot = join(world.dir, `nodepool-builder-${builder.id ?? ''}`);
     await vi.waitFor(async () => expect(await readdir(tmpRoot)).toEqual([]), WAIT);
   });
 
-  it('says which build waits for a free worker, and for which image', async () => {
+  it('reports the build that waits for a free worker, and the image that occupies it', async () => {
     const gate = '  env-vars: {WAIT_FOR: /nowhere/at/all}\n';
     world = await World.start({ diskimages: image('debian', gate) + image('ubuntu'), images: ['debian', 'ubuntu'] });
     const builder = await world.builder();
@@ -91,7 +91,7 @@ describe('a builder', () => {
     ]);
   });
 
-  it('builds many images at a time without warnings of the runtime', async () => {
+  it('builds many images concurrently without runtime warnings', async () => {
     const warnings: string[] = [];
     const onWarning = ({ name }: Error) => warnings.push(name);
     process.on('warning', onWarning);

@@ -24,7 +24,7 @@ afterEach(async () => {
   world = statsd = builder = undefined;
 });
 
-/** The text of `/metrics` of the builder. */
+/** Text of the builder's `/metrics` page. */
 async function scrape(of: World): Promise<string> {
   for (const id of await of.zk.getChildren(componentsPath('builder'))) {
     const { data, stat } = await of.zk.getData(componentPath('builder', id));
@@ -35,7 +35,7 @@ async function scrape(of: World): Promise<string> {
 }
 
 describe('the metrics of a builder', () => {
-  it('reach a statsd daemon under the names of Nodepool, and Prometheus', { timeout: 180_000 }, async () => {
+  it('reach a statsd daemon with the names of Nodepool, and Prometheus', { timeout: 180_000 }, async () => {
     const daemon = (statsd = await startStatsd());
     const of = (world = await World.start({
       diskimages: `- name: debian\n  dib-cmd: ${MAKE_IMAGE}\n  elements: [vm]\n  release: 12\n- name: idle\n  pause: true\n`,

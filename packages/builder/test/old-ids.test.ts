@@ -1,4 +1,4 @@
-// Data of older versions: build and upload ids of ten digits, which repeat among images.
+// Data of older versions: build and upload ids of ten digits, which are not unique across images.
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
@@ -45,7 +45,7 @@ async function addUpload({ zk }: World, image: string, fields: Partial<UploadRec
   return path;
 }
 
-it('removes the files of a build that is gone, and keeps those of another image with its id', async () => {
+it('removes the files of a deleted build, and keeps the files of another image with the same id', async () => {
   const of = await start();
   await addBuild(of, 'fedora');
   for (const image of IMAGES) await writeFile(join(of.imagesDir, `${image}-${ID}.qcow2`), 'image');
@@ -56,7 +56,7 @@ it('removes the files of a build that is gone, and keeps those of another image 
   expect(await of.files()).toEqual([`fedora-${ID}.qcow2`]);
 });
 
-it('forgets an upload without an id in the cloud, and keeps the image of another with its numbers', async () => {
+it('forgets an upload without a cloud id, and keeps the image of another upload with the same numbers', async () => {
   const of = await start();
   for (const image of IMAGES) await addBuild(of, image);
   await of.leakImage({ nodepool_build_id: ID, nodepool_upload_id: ID });

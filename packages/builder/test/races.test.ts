@@ -29,7 +29,7 @@ afterEach(async () => {
 const settled = (of: World, states: { builds: string[]; uploads: string[] }) =>
   vi.waitFor(() => expect(of.states('debian')).toEqual(states), WAIT);
 
-/** A world with two builders that have the same build on their disks, not uploaded yet. */
+/** A world with two builders that both have the files of one build, not uploaded yet. */
 async function twoBuilders() {
   const of = (world = await World.start({ diskimages: DEBIAN, provider: 'pause: true' }));
   const first = await of.builder();
@@ -41,7 +41,7 @@ async function twoBuilders() {
   return { of, builders: [first, second] };
 }
 
-describe('two builders with one build on their disks', () => {
+describe('two builders with the files of one build', () => {
   it('upload it once, and delete it once', async () => {
     const { of, builders } = await twoBuilders();
     const config = await of.reload({ diskimages: DEBIAN });
@@ -70,7 +70,7 @@ describe('two builders with one build on their disks', () => {
 });
 
 describe('a lock that another process holds', () => {
-  it('of an upload is waited for by a watch: what its builder left is removed, and it is uploaded', async () => {
+  it('on an upload is watched: after its release, the leftovers of its builder are removed and the build is uploaded', async () => {
     const of = (world = await World.start({ diskimages: DEBIAN, provider: 'pause: true' }));
     const builder = await of.builder();
     await settled(of, { builds: ['ready'], uploads: [] });
@@ -85,7 +85,7 @@ describe('a lock that another process holds', () => {
     expect(of.happened.filter((text) => text.startsWith('sweep'))).toEqual([]);
   });
 
-  it('of an image is waited for by a watch', async () => {
+  it('on an image is watched', async () => {
     const of = (world = await World.start({ diskimages: DEBIAN }));
     const lock = new ZkLock(of.zk, imageBuildLockPath('debian'));
     await lock.acquire();
@@ -104,7 +104,7 @@ describe('a lock that another process holds', () => {
   });
 });
 
-/** An upload as another builder makes it: its record, under the lock that is returned. */
+/** Creates the record of another builder's upload. @returns the held lock */
 async function heldUpload(of: World): Promise<ZkLock> {
   const { id = '' } = of.lastBuild('debian') ?? {};
   await of.zk.ensurePath(uploadsPath('debian', id, 'sky'));
@@ -120,13 +120,13 @@ async function heldUpload(of: World): Promise<ZkLock> {
 }
 
 describe('a sweep', () => {
-  /** A clock on which a minute is short. */
+  /** A clock that shortens timers of one minute. */
   const hurried: Clock = {
     now: () => systemClock.now(),
     setTimer: (ms, fire) => systemClock.setTimer(ms === 60_000 ? 200 : ms, fire),
   };
 
-  it('finds what no event has announced, and says so', async () => {
+  it('finds work that no event announced, and reports it', async () => {
     const of = (world = await World.start({ diskimages: DEBIAN, provider: 'pause: true' }));
     await of.builder();
     await settled(of, { builds: ['ready'], uploads: [] });
@@ -143,7 +143,7 @@ describe('a sweep', () => {
     await vi.waitFor(() => expect(of.happened).toContain('sweep found upload'), WAIT);
   });
 
-  it('takes away what no event has announced, and says so', async () => {
+  it('removes items that no event announced, and reports it', async () => {
     const of = (world = await World.start({ diskimages: DEBIAN, provider: 'pause: true' }));
     const zk = await of.connect();
     const deaf = new Proxy(zk, {

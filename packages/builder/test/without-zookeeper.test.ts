@@ -1,4 +1,4 @@
-// The program itself while ZooKeeper comes and goes: what its web server says.
+// The builder process while ZooKeeper comes and goes: status pages of its web server.
 import { spawn } from 'node:child_process';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -35,7 +35,7 @@ diskimages: []
   processes.add(spawn(process.execPath, [BUILDER, '-f', '-c', file], { stdio: 'ignore', env }));
 }
 
-/** What `/ready` and `/healthz` say, without the details. */
+/** Responses of `/ready` and `/healthz` without details. */
 async function saidOn(port: number): Promise<object> {
   const [ready, health] = await Promise.all(
     ['ready', 'healthz'].map((page) => fetch(`http://127.0.0.1:${port}/${page}`)),
@@ -51,7 +51,7 @@ async function saidOn(port: number): Promise<object> {
   };
 }
 
-it('a builder says that ZooKeeper is away, at its start and later', { timeout: 120_000 }, async () => {
+it('a builder reports that ZooKeeper is unavailable, at its start and later', { timeout: 120_000 }, async () => {
   const dir = await mkdtemp(join(tmpdir(), 'builder-away-'));
   onTestFinished(() => rm(dir, { recursive: true, force: true }));
   const [zookeeper = 0, web = 0] = await freePorts(2);

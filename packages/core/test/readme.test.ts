@@ -14,7 +14,7 @@ const DRIVER = `export const driver = { name: 'acme', apiVersion: 1, schema: { p
   getProvider() {} };`;
 const MANIFEST = { name: 'nodepool-driver-acme', version: '1.0.0', type: 'module', exports: './main.js' };
 
-/** The example under the heading, for a file in this folder. */
+/** The example in the section for a file in this folder. */
 function exampleIn(folder: string): string {
   const [, example = ''] = /## In a program[^]*?```js\n([^]*?)```/.exec(readme) ?? [];
   return example
@@ -22,7 +22,7 @@ function exampleIn(folder: string): string {
     .replace("'nodepool.yaml'", `'${folder}/nodepool.yaml'`);
 }
 
-it('the program in the README prints what the configuration says', async () => {
+it('the program in the README prints the configuration', async () => {
   const folder = tempDir({
     'nodepool.yaml': 'labels: [{name: small}]\nproviders: [{name: sky, driver: acme, pools: [{name: main}], odd: 1}]\n',
     'node_modules/nodepool-driver-acme/package.json': JSON.stringify({

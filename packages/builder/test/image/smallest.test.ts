@@ -1,4 +1,4 @@
-// The smallest configuration of the README, built for real: it downloads Debian. npm run test:image
+// The smallest configuration of the README, with a real build that downloads Debian. Run with npm run test:image
 import { closeSync, openSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
@@ -12,17 +12,17 @@ const BUILD_MS = 1_800_000;
 
 const startWorld = useWorld();
 
-/** The element `vm` makes a boot loader and partitions, which takes device-mapper in the kernel. */
+/** The element `vm` creates a boot loader and partitions, which requires device-mapper in the kernel. */
 function hasDeviceMapper(): boolean {
   try {
-    closeSync(openSync('/dev/mapper/control', 'r+')); // the file may be there without a driver behind it
+    closeSync(openSync('/dev/mapper/control', 'r+')); // the file can exist without a driver
     return true;
   } catch {
     return false;
   }
 }
 
-/** The list below `diskimages:` of the first example in the README, without its indentation. */
+/** The list in `diskimages:` of the first example in the README, without its indentation. */
 async function readmeDiskimages(): Promise<string> {
   const [, list] =
     /```yaml\nimages-dir:[^]*?\ndiskimages:\n([^]*?)\nproviders:/.exec(await readFile(README, 'utf8')) ?? [];

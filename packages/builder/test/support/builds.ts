@@ -5,10 +5,10 @@ import { onTestFinished } from 'vitest';
 import { useWorld } from './use-world.js';
 import { MAKE_IMAGE, type World } from './world.js';
 
-/** Options for waiting until a builder has done something. */
+/** Options for waiting for a builder. */
 export const WAIT = { timeout: 50_000, interval: 20 };
 
-/** YAML of the image `debian`, whose build tool is controlled by variables. */
+/** YAML of the image `debian`. Variables control its build tool. */
 export function debian(env: Readonly<Record<string, string>> = {}, more = ''): string {
   const variables = Object.entries(env).map(([name, value]) => `    ${name}: ${JSON.stringify(value)}\n`);
   return (
@@ -17,19 +17,19 @@ export function debian(env: Readonly<Record<string, string>> = {}, more = ''): s
   );
 }
 
-/** Starts worlds with the image `debian`; each ends with its test. */
+/** Starts worlds with the image `debian`. Each is stopped after its test. */
 export function useBuilds(): (env?: Readonly<Record<string, string>>, more?: string) => Promise<World> {
   const start = useWorld();
   return (env, more) => start({ diskimages: debian(env, more) });
 }
 
-/** The content of all build logs. */
+/** Contents of all build logs. */
 export async function logs({ dir }: World): Promise<string[]> {
   const names = await readdir(join(dir, 'logs'));
   return Promise.all(names.map((name) => readFile(join(dir, 'logs', name), 'utf8')));
 }
 
-/** A file that a build waits for, outside the directories of the builder. Removed after the test. */
+/** Path of a file that a build waits for, outside the builder's directories. Removed after the test. */
 export function newGate(): string {
   const gate = join('/tmp', `builder-gate-${randomUUID()}`);
   onTestFinished(() => rm(gate, { force: true }));

@@ -1,7 +1,7 @@
 import { afterEach, expect, vi } from 'vitest';
 import { World, type WorldOptions } from './world.js';
 
-/** Starts the world of a test; it ends with the test. */
+/** Starts the world of a test and stops it after the test. */
 export function useWorld(): (options: WorldOptions) => Promise<World> {
   let world: World | undefined;
   afterEach(async () => {
@@ -11,7 +11,7 @@ export function useWorld(): (options: WorldOptions) => Promise<World> {
   return async (options) => (world = await World.start(options));
 }
 
-/** Waits until so many builds of `debian` are ready and uploaded, and there are no others. */
+/** Waits until there are exactly so many builds of `debian`, all ready and uploaded. */
 export function whenReady(
   world: World,
   count: number,

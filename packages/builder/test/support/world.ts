@@ -29,32 +29,32 @@ import { contextFor } from '../../src/providers/provider-context.js';
 import type { BuilderEvents } from '@nodepool/core/service';
 import { Builder, type BuilderOptions } from '../../src/index.js';
 
-/** Replaces disk-image-create. */
+/** Path of the script that replaces disk-image-create. */
 export const MAKE_IMAGE = fileURLToPath(new URL('../fixtures/make-image.sh', import.meta.url));
 
-/** What a test world is made with. */
+/** Options of a test world. */
 export interface WorldOptions {
-  /** YAML of `diskimages`, indented by nothing. */
+  /** YAML of `diskimages` without indentation. */
   readonly diskimages: string;
-  /** Further keys of the provider's image, YAML. */
+  /** Additional keys of the provider's image, in YAML. */
   readonly provider?: string;
-  /** Further keys of the provider itself, YAML. */
+  /** Additional keys of the provider, in YAML. */
   readonly sky?: string;
-  /** Further keys of the file, YAML. */
+  /** Additional top-level keys, in YAML. */
   readonly top?: string;
-  /** Further `cloud-settings`, one line of YAML. */
+  /** Additional `cloud-settings`, one line of YAML. */
   readonly cloud?: string;
-  /** Drivers in place of the fake one. */
+  /** Drivers that replace the fake driver. */
   readonly drivers?: readonly Driver[];
   /** Images of the provider; default: `debian`. */
   readonly images?: readonly string[];
   readonly builder?: Partial<BuilderOptions>;
 }
 
-/** A builder on a ZooKeeper server of its own, with a fake cloud that takes images. */
+/** A builder with its own ZooKeeper server and a fake cloud that accepts images. */
 export class World {
   readonly happened: string[] = [];
-  /** Messages of the builders, with the level before them and the text of an error behind. */
+  /** Log messages of the builders, prefixed with the level and followed by the text of an error. */
   readonly said: string[] = [];
 
   private constructor(
@@ -63,7 +63,7 @@ export class World {
     readonly tree: ImageTree,
     readonly registry: DriverRegistry,
     private readonly server: { close(): Promise<void>; readonly connectString: string },
-    /** The fake cloud. It runs here: a server that the driver starts would outlive the test, and its directory. */
+    /** The fake cloud. It runs in this process, because a server started by the driver would outlive the test and its directory. */
     readonly cloud: CloudServer,
     public config: Config,
     private readonly options: WorldOptions,
@@ -82,7 +82,7 @@ export class World {
     const registry = createDriverRegistry({
       searchFrom: [import.meta.dirname],
       globalDir: dir,
-      // Given, and not found as a package: loading one has a limit of time, which counts while a busy machine does other things.
+      // Passed directly, because loading the driver as a package could time out on a busy machine.
       drivers: options.drivers ?? [createFakeDriver()],
     });
     const config = await World.#load(dir, options, registry);
@@ -93,7 +93,7 @@ export class World {
     return join(this.dir, 'images');
   }
 
-  /** Writes the configuration for a builder in a process of its own. @returns its file */
+  /** Writes the configuration of a builder in a separate process. @returns path of the file */
   async processConfig(): Promise<string> {
     const [host = '', port = ''] = this.server.connectString.split(':');
     const file = join(this.dir, 'process.yaml');
@@ -102,7 +102,7 @@ export class World {
     return file;
   }
 
-  /** Another builder, or the first one. */
+  /** Starts a builder. */
   async builder(
     changes: Partial<BuilderOptions> & { readonly imagesDir?: string; readonly buildLogDir?: string } = {},
   ): Promise<Builder> {
@@ -137,14 +137,14 @@ export class World {
     return builder;
   }
 
-  /** Another connection to ZooKeeper. */
+  /** Opens another connection to ZooKeeper. */
   async connect(): Promise<ZooKeeper> {
     const zk = await connect({ servers: this.server.connectString });
     this.#ends.push(() => zk.close());
     return zk;
   }
 
-  /** A launcher with the configuration in force. */
+  /** Starts a launcher with the current configuration. */
   async launcher(): Promise<void> {
     const { config, registry } = this;
     const zk = await this.connect();
@@ -152,7 +152,7 @@ export class World {
       ...{ zk, config, registry, logger: silentLogger, clock: systemClock, hostname: 'nl01.example.com', version: '1' },
     });
     this.#ends.push(async () => {
-      // Providers end before their cloud: a provider that finds it gone would start another.
+      // Stop providers before their cloud: a provider that loses its cloud would start another one.
       await launcher.drain(30_000);
       await launcher.stop();
     });
@@ -162,7 +162,7 @@ export class World {
   readonly #ends: (() => Promise<void>)[] = [];
   readonly #logger = listeningLogger((text) => this.said.push(text));
 
-  /** Ends the server; no client can connect any more. */
+  /** Stops the server, so that clients cannot connect. */
   stopZooKeeper(): Promise<void> {
     return this.server.close();
   }
@@ -176,12 +176,12 @@ export class World {
     await rm(this.dir, { recursive: true, force: true });
   }
 
-  /** Images in the fake cloud, as the provider shows them. */
+  /** Images in the fake cloud, as listed by the provider. */
   async cloudImages(): Promise<readonly ProviderImage[]> {
     return (await (await this.#provider()).listImages?.(AbortSignal.timeout(50_000))) ?? [];
   }
 
-  /** An image without a record. @param tags - besides or in place of its usual ones; `undefined`: without that tag */
+  /** Creates an image without a record. @param tags - added to or replacing the usual tags; `undefined` removes a tag */
   async leakImage(tags: Readonly<Record<string, string | undefined>> = {}): Promise<void> {
     const { zk } = this;
     const all: Readonly<Record<string, string | undefined>> = {
@@ -219,12 +219,12 @@ export class World {
     return provider;
   }
 
-  /** The newest build of an image, whatever became of it, with its raw body. */
+  /** The newest build of an image in any state, with its raw body. */
   lastBuild(image: string): BuildRecord | undefined {
     return [...(this.tree.images.get(image)?.builds.values() ?? [])].sort((a, b) => b.stateTimeMs - a.stateTimeMs)[0];
   }
 
-  /** States of all builds and uploads of an image, for comparing. */
+  /** States of all builds and uploads of an image, for comparison. */
   states(image: string): { builds: string[]; uploads: string[] } {
     const entry = this.tree.images.get(image);
     return {
@@ -233,7 +233,7 @@ export class World {
     };
   }
 
-  /** What is mounted below the directory of the world. */
+  /** Mounts in the directory of the world. */
   async mounts(): Promise<string[]> {
     return mountsBelow(this.dir, await readFile('/proc/self/mountinfo', 'utf8'));
   }
@@ -242,7 +242,7 @@ export class World {
     return (await readdir(this.imagesDir)).filter((name) => !/^(builder_id|build_space)/.test(name));
   }
 
-  /** Writes another file and puts it in force for builders started from now on. */
+  /** Writes another configuration and applies it to builders started from now on. */
   async reload(options: WorldOptions): Promise<Config> {
     return (this.config = await World.#load(this.dir, options, this.registry));
   }
@@ -292,7 +292,7 @@ const detailsOf = (fields?: LogFields): string[] =>
     typeof text === 'string' ? text : [],
   );
 
-/** Hands over level and message of all that is logged, with the text of an error or the output of a program. */
+/** Passes on level and message of each log entry, with the text of an error or the output of a program. */
 function listeningLogger(hear: (text: string) => void): Logger {
   const say = (level: string) => (message: string, fields?: LogFields) =>
     hear([`${level} ${message}`, ...detailsOf(fields)].join(': '));

@@ -12,7 +12,7 @@ afterEach(async () => {
   await harness?.close();
 });
 
-/** A launcher with an honest provider `test` and one, `bad`, whose provider is changed. Not started yet. */
+/** Prepares a launcher with an honest provider `test` and a modified provider `bad`, without starting it. */
 async function setUp(change: (provider: Provider) => Partial<Provider>, driverChanges: Partial<Driver> = {}) {
   let cloud = new TestCloud();
   const current = () => cloud;
@@ -56,7 +56,7 @@ async function start(harness: Harness, { launcher }: TestLauncher): Promise<void
   await harness.during(launcher.start(), 'the launcher starts', 60_000);
 }
 
-/** The other provider works as if nothing were. */
+/** Expects the other provider to work as usual. */
 async function expectOthersServed(harness: Harness): Promise<void> {
   const taken = await harness.take(['small']);
   await harness.giveBack(taken);
@@ -75,7 +75,7 @@ const throws = (): never => {
 };
 
 describe('a driver whose provider', () => {
-  it('cannot be made is left out with the reason, and tried again until it can', async () => {
+  it('cannot be created is reported and skipped, and retried until it can', async () => {
     let isMended = false;
     const { harness, launcher } = await setUp((provider) => (isMended ? provider : throws()));
 
@@ -89,7 +89,7 @@ describe('a driver whose provider', () => {
     expect(await ends(harness, 'odd')).toBe('fulfilled');
   });
 
-  it('is none is left out with what it lacks', async () => {
+  it('is invalid is skipped, and its missing members are reported', async () => {
     const { harness, launcher } = await setUp(() => ({}), { getProvider: () => ({}) as Provider });
 
     await start(harness, launcher);
@@ -98,7 +98,7 @@ describe('a driver whose provider', () => {
     expect(launcher.launcher.providerErrors[0]?.error).toMatch(/getProvider returned a provider without start, idle,/);
   });
 
-  it('hangs while it starts keeps no other from working, and joins in when it is done', async () => {
+  it('hangs while it starts blocks no other provider, and is used once it has started', async () => {
     let open = (): void => {};
     const gate = new Promise<void>((resolve) => (open = resolve));
     const { harness, launcher } = await setUp((provider) => ({
@@ -172,7 +172,7 @@ describe('a driver whose provider', () => {
     ).toMatch(/limits of provider "bad" are not known yet/);
   });
 
-  it('throws on a deletion is asked again until it is done', async () => {
+  it('throws on a deletion is retried until the deletion succeeds', async () => {
     let failures = 3;
     const { harness, launcher } = await setUp((provider) => ({
       startNodeCleanup: (node, signal) => (failures-- > 0 ? throws() : provider.startNodeCleanup(node, signal)),
@@ -186,7 +186,7 @@ describe('a driver whose provider', () => {
     expect(await harness.resources.instances()).toEqual([]);
   });
 
-  it('hangs in a deletion is asked again after an hour', async () => {
+  it('hangs in a deletion is retried after an hour', async () => {
     let isHung = true;
     const { harness, launcher } = await setUp((provider) => ({
       startNodeCleanup: (node, signal) => (isHung ? HANGS : provider.startNodeCleanup(node, signal)),
@@ -201,7 +201,7 @@ describe('a driver whose provider', () => {
     expect(await harness.resources.instances()).toEqual([]);
   });
 
-  it('cannot end does not keep the launcher from ending', async () => {
+  it('cannot stop does not prevent the launcher from stopping', async () => {
     const { harness, launcher } = await setUp(() => ({ idle: throws, stop: throws, join: () => HANGS }));
     await start(harness, launcher);
 
@@ -236,7 +236,7 @@ describe('a driver whose launch', () => {
     await expectOthersServed(harness);
   });
 
-  it('hangs fails after a day, and keeps no other waiting', async () => {
+  it('hangs fails after a day without delaying other requests', async () => {
     const { harness, launcher } = await setUp(launching(() => HANGS));
     await start(harness, launcher);
     const id = await harness.submit(['odd']);

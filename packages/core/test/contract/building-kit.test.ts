@@ -7,7 +7,7 @@ import { translate } from './broken/broken-driver.js';
 import { honestDriver, toInstance, validConfig, type Differences } from './honest-driver.js';
 import { TestCloud } from './test-cloud.js';
 
-/** Machines stand on a host that is kept for a while after the last of them. */
+/** A cloud whose machines share a host, which is kept for a while after its last machine. */
 class HostedCloud extends TestCloud {
   unseen: readonly CloudFailureKind[] = ['quota', 'capacity'];
   keptMs = 60_000;
@@ -35,37 +35,37 @@ const options = (current: () => TestCloud, differences: Differences = {}) => ({
   invalidConfigs: {},
 });
 
-/** The rules that a driver breaks, of some parts of the contract. */
+/** Rules that a driver breaks in the given parts of the contract. */
 async function failuresOf(parts: readonly string[], differences: Differences, cloudIs: Partial<HostedCloud> = {}) {
   let current = new HostedCloud();
   const cloud = () => (current = Object.assign(new HostedCloud(), cloudIs));
   const failed: string[] = [];
   for (const { part, name, run } of driverContract({ ...options(() => current, differences), cloud })) {
-    if (parts.includes(part)) await run().catch(() => failed.push(name)); // which one fails is what is looked at
+    if (parts.includes(part)) await run().catch(() => failed.push(name)); // the failing test is the result
   }
   return failed;
 }
 
-describe('the driver contract, where machines share something', () => {
-  it('lets it stay for a while after a node', async () => {
+describe('the driver contract, for machines with shared resources', () => {
+  it('allows them to stay for a while after a node', async () => {
     expect(await failuresOf(['delete', 'nothing left'], {})).toEqual([]);
   });
 
-  it('does not let it stay indefinitely', async () => {
+  it('does not allow them to stay indefinitely', async () => {
     expect(await failuresOf(['nothing left'], {}, { keptMs: Infinity })).toEqual([
       'leaves nothing in the cloud after use',
       'leaves nothing in the cloud when the requestor goes away',
     ]);
   });
 
-  it('does not let anything stay that belongs to one node', async () => {
+  it('does not allow resources of a single node to stay', async () => {
     expect(await failuresOf(['delete'], {}, { lifetime: 'node' })).toEqual([
       'has removed what is behind a node when it says so',
     ]);
   });
 });
 
-describe('the driver contract, of a driver of namespaces', () => {
+describe('the driver contract, for a driver of namespaces', () => {
   const reachedBy = (connectionType: string) => ({
     adapter: (_honest: Adapter, cloud: TestCloud) => ({
       listInstances: async () =>
@@ -73,23 +73,23 @@ describe('the driver contract, of a driver of namespaces', () => {
     }),
   });
 
-  it('wants no address of them', async () => {
+  it('requires no address', async () => {
     expect(await failuresOf(['create'], reachedBy('namespace'))).toEqual([]);
     expect(await failuresOf(['create'], reachedBy('ssh'))).toContain('makes a node that can be used');
   });
 });
 
-describe('the driver contract, where the driver cannot see why something fails', () => {
+describe('the driver contract, for a driver that cannot see the cause of a failure', () => {
   const vague = { create: { start: translate('NODEPOOL_CAPACITY', () => new LaunchError('status', 'failed')) } };
 
-  it('wants no reason', async () => {
+  it('requires no cause', async () => {
     expect(await failuresOf(['errors'], vague)).toEqual([]);
     expect(await failuresOf(['errors'], vague, { unseen: [] })).toEqual([
       'reports a cloud without room as a lack of capacity',
     ]);
   });
 
-  it('wants requests to be served all the same', async () => {
+  it('still requires that requests are served', async () => {
     const hopeless = { create: { start: translate('NODEPOOL_CAPACITY', () => new ConfigError('hopeless')) } };
 
     expect(await failuresOf(['errors'], hopeless)).toEqual(['tries again when the cloud has no capacity']);
@@ -113,7 +113,7 @@ describe('the harness of a driver that builds on others', () => {
     }));
   }
 
-  it('shows the cloud all records', async () => {
+  it('passes all records to the cloud', async () => {
     const cloud = new HostedCloud();
     const own = await open(cloud);
     await own.startLauncher();
@@ -124,7 +124,7 @@ describe('the harness of a driver that builds on others', () => {
     expect([...cloud.seen.keys()]).toEqual([...above, ...below].map(({ id }) => id));
   });
 
-  it('gives no provider of another installation a name of this one', async () => {
+  it('gives providers of another installation different names', async () => {
     const own = await open(new HostedCloud());
     const neighbour = own.neighbour('another');
 

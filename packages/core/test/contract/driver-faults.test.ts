@@ -11,7 +11,7 @@ afterEach(() => harness?.close());
 
 type Started = (context: ProviderContext) => void;
 
-/** A launcher with an honest provider `test` and one, `bad`, with a callback for each new provider. */
+/** Prepares a launcher with an honest provider `test` and a provider `bad`, with a callback for each new provider. */
 async function setUp(started: Started): Promise<{ harness: Harness; launcher: TestLauncher; made: () => number }> {
   let cloud = new TestCloud();
   let made = 0;
@@ -43,8 +43,8 @@ async function setUp(started: Started): Promise<{ harness: Harness; launcher: Te
 
 const names = (scopes: (DriverScope | undefined)[]) => scopes.map((scope) => scope?.provider);
 
-describe('what a driver begins is known to be its own', () => {
-  it('in timers and in promises that nothing waits for', async () => {
+describe('asynchronous work is attributed to the driver that started it', () => {
+  it('in timers and in promises that are not awaited', async () => {
     const scopes: (DriverScope | undefined)[] = [];
     const note = () => void scopes.push(currentDriverScope());
     let ran = (): void => {};
@@ -63,8 +63,8 @@ describe('what a driver begins is known to be its own', () => {
   });
 });
 
-describe('a driver with an error that nothing catches', () => {
-  it('has its provider restarted, and only that one', async () => {
+describe('a driver with an uncaught error', () => {
+  it('has its own provider restarted, and no other', async () => {
     const scopes: DriverScope[] = [];
     const { harness, launcher, made } = await setUp(() => void scopes.push(currentDriverScope() as DriverScope));
     const healthy = launcher.provider;
@@ -81,7 +81,7 @@ describe('a driver with an error that nothing catches', () => {
     expect(odd.nodes[0]?.provider).toBe('bad');
   });
 
-  it('is given more and more time, and one more error changes nothing while it waits', async () => {
+  it('is restarted with increasing delays, and another error during a delay changes nothing', async () => {
     const scopes: DriverScope[] = [];
     const { harness, made } = await setUp(() => void scopes.push(currentDriverScope() as DriverScope));
     const pauses: number[] = [];
@@ -97,7 +97,7 @@ describe('a driver with an error that nothing catches', () => {
     expect(made()).toBe(6);
   });
 
-  it('is not restarted once it has been replaced', async () => {
+  it('is not restarted after it has been replaced', async () => {
     const scopes: DriverScope[] = [];
     const { harness, made } = await setUp(() => void scopes.push(currentDriverScope() as DriverScope));
     scopes[0]?.fault('uncaught exception', new Error('once'));

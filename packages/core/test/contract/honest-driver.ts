@@ -60,10 +60,10 @@ export const invalidConfigs = {
   'an image called plan9': { ...validConfig, 'cloud-images': [{ name: 'debian' }, { name: 'plan9' }] },
 };
 
-/** An adapter whose methods a broken driver may replace. */
+/** Creates adapter methods that replace those of the honest driver. */
 export type AdapterChanges = (honest: Adapter, cloud: TestCloud, context: AdapterContext) => Partial<Adapter>;
 
-/** What a broken driver does differently. */
+/** Differences between a broken driver and the honest one. */
 export interface Differences {
   readonly adapter?: AdapterChanges;
   readonly create?: Partial<CreateHandlers>;
@@ -71,7 +71,7 @@ export interface Differences {
   readonly driver?: Partial<StateMachineDriverOptions<StateMachineProviderConfig>>;
 }
 
-/** A driver that keeps the whole contract, but for the differences. */
+/** A driver that fulfills the whole contract, except for the differences. */
 export function honestDriver(current: () => TestCloud, differences: Differences = {}): Driver {
   const name = differences.driver?.name ?? 'honest';
   const { create = {}, remove = {}, adapter: change = () => ({}) } = differences;

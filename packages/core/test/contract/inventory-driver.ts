@@ -34,7 +34,7 @@ const schema: JsonObject = {
   },
 };
 
-/** What a broken inventory does differently. */
+/** Defects of a broken inventory driver. */
 export interface InventoryFlaws {
   readonly address?: null;
   readonly forgetful?: boolean;
@@ -43,7 +43,7 @@ export interface InventoryFlaws {
   readonly ruthless?: boolean;
 }
 
-/** A driver with one fixed host for each label, which makes nothing. */
+/** A driver with one fixed host per label, which launches nothing. */
 export function inventoryDriver(flaws: InventoryFlaws = {}): Driver {
   return {
     name: 'inventory',

@@ -7,10 +7,10 @@ import type { BrokenDriver } from './broken/broken-driver.js';
 import { honestDriver, invalidConfigs, validConfig } from './honest-driver.js';
 import { TestCloud } from './test-cloud.js';
 
-/** The manifest of the honest driver. */
+/** The package manifest of the honest driver. */
 export const packageFile = new URL('honest-package.json', import.meta.url);
 
-/** Tests one part of the contract: the honest driver passes it, and each broken driver fails the rules that it breaks and no others. */
+/** Tests one part of the contract: the honest driver passes, and each broken driver fails exactly the rules that it breaks. */
 export function provePart(part: string, broken: readonly BrokenDriver[]): void {
   let current = new TestCloud();
   testDriverContract({
@@ -32,7 +32,7 @@ export function provePart(part: string, broken: readonly BrokenDriver[]): void {
   });
 }
 
-/** Rules that the driver breaks, in the parts that it should break, with the messages for its author. */
+/** Rules that the driver breaks in the affected parts, with their messages. */
 async function failuresOf(broken: BrokenDriver): Promise<Map<string, string>> {
   const { make, packageFile: manifest, driverName = 'honest', breaks, also = [] } = broken;
   const parts = new Set([breaks, ...also].map((rule) => rule.slice(0, rule.indexOf(':'))));
@@ -49,7 +49,7 @@ async function failuresOf(broken: BrokenDriver): Promise<Map<string, string>> {
   });
   for (const { part, name, run } of tests) {
     if (!parts.has(part)) continue;
-    // which rules fail, and what they say, is what is looked at
+    // the failing rules and their messages are the result
     await run().catch((error: unknown) => failures.set(`${part}: ${name}`, String(error)));
   }
   return failures;

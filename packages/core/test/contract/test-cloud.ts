@@ -13,25 +13,25 @@ export interface Machine {
   readonly tags: Readonly<Record<string, string>>;
   readonly az: string | null;
   readonly status: 'making' | 'running' | 'broken' | 'deleting';
-  /** From when on lists show it. */
+  /** Time when the machine appears in lists. */
   readonly listedMs: number;
 }
 
-/** How its machines are reached. */
+/** Connection details of its machines. */
 export const LOGIN = { username: 'tester', connectionPort: 2222 } as const;
-/** For how long its lists may miss a new machine. */
+/** Maximum delay until lists show a new machine. */
 export const LIST_LAG_MS = 60_000;
 const CREATE_MS = 5_000;
 const DELETE_MS = 3_000;
 
-/** The cloud of the honest driver and of all the broken ones. */
+/** The cloud of the honest driver and of all broken drivers. */
 export class TestCloud implements ContractCloud {
   readonly clock: Clock & VirtualClock = new VirtualClock();
   readonly limits = { instances: 10 };
   readonly pageSize = 5;
   readonly machines = new Map<string, Machine>();
   readonly images = new Map<string, Readonly<Record<string, string>>>();
-  /** Things a driver makes beside machines. */
+  /** Resources of a driver other than machines. */
   readonly volumes = new Set<string>();
   readonly #outages: CloudFailureKind[] = [];
   readonly #creations: CloudFailureKind[] = [];
@@ -86,7 +86,7 @@ export class TestCloud implements ContractCloud {
     }
   }
 
-  /** Part of the list. @param first - index of its first entry */
+  /** One page of the list. @param first - index of its first entry */
   async page(first: number): Promise<Machine[]> {
     await this.#call();
     const listed = [...this.machines.values()].filter(({ listedMs }) => listedMs <= this.clock.now());

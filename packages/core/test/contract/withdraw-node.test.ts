@@ -8,7 +8,7 @@ const WHY = 'the cloud takes it back';
 let harness: Harness | undefined;
 afterEach(() => harness?.close());
 
-/** A launcher, and what the adapters of its providers were given, by provider. */
+/** A launcher, and the adapter contexts of its providers. */
 async function setUp() {
   let cloud = new TestCloud();
   const contexts = new Map<string, AdapterContext>();
@@ -37,7 +37,7 @@ async function setUp() {
   return { harness: opened, withdraw };
 }
 
-/** A node that is ready and that no request has. */
+/** A ready node that is not allocated to a request. */
 async function freeNode(opened: Harness) {
   const request = await opened.submit(['small']);
   const [node] = await opened.fulfilled(request);
@@ -48,7 +48,7 @@ async function freeNode(opened: Harness) {
 }
 
 describe('a provider withdraws a node', () => {
-  it('that is free: it is deleted, and the record says why', async () => {
+  it('that is free: the node is deleted, and its record has the reason', async () => {
     const { harness: opened, withdraw } = await setUp();
     const { id, provider } = await freeNode(opened);
 
@@ -62,7 +62,7 @@ describe('a provider withdraws a node', () => {
   });
 
   it.each(['in use', 'of another provider', 'unknown'] as const)(
-    'and leaves it as it is when it is %s',
+    'and the node is unchanged if it is %s',
     async (what) => {
       const { harness: opened, withdraw } = await setUp();
       const node = what === 'in use' ? (await opened.take(['small'])).nodes[0] : await freeNode(opened);

@@ -14,17 +14,17 @@ import type { TestLauncher } from '../../src/testing/harness/launcher.js';
 import { honestDriver, invalidConfigs, validConfig } from '../contract/honest-driver.js';
 import { TestCloud } from '../contract/test-cloud.js';
 
-/** Has precedence, as long as it is not paused. */
+/** Preferred unless it is paused. */
 const first = { ...validConfig, priority: 50 };
 const second = { ...validConfig, name: 'second', priority: 100 };
 
 type Order = Pick<ControlRecord, 'kind' | 'name' | 'mode'> & Partial<ControlRecord>;
 
-describe('what an operator orders', () => {
+describe('an order of an operator', () => {
   let harness: Harness;
   afterEach(() => harness.close());
 
-  /** A launcher with the first provider and others, each with a limit of machines. */
+  /** Starts a launcher with the first provider and others, each with a quota of instances. */
   async function start(providers: (typeof second)[], instances = 2) {
     const cloud = new TestCloud();
     const driver = honestDriver(() => cloud, {
@@ -86,7 +86,7 @@ describe('what an operator orders', () => {
     await harness.until(() => stateOf(id) === 'fulfilled', 'the request is served', 60_000);
   });
 
-  it('ends by itself', async () => {
+  it('expires by itself', async () => {
     const launcher = await start([]);
     const endTimeMs = harness.cloud.clock.now() + 300_000;
     await give(launcher, { kind: 'provider', name: 'test', mode: 'pause', endTimeMs });
@@ -99,7 +99,7 @@ describe('what an operator orders', () => {
     expect(launcher.launcher.controls).toEqual([]);
   });
 
-  it('is announced to launchers that know no orders, and another provider takes over', async () => {
+  it('is announced to launchers that do not support orders, and another provider takes over', async () => {
     const launcher = await start([second]);
     await give(launcher, { kind: 'provider', name: 'test', mode: 'pause' });
     await harness.until(() => isAnnouncedAsPaused(launcher), 'the pool is announced as paused', 60_000);
@@ -109,7 +109,7 @@ describe('what an operator orders', () => {
     expect(nodes.map(({ provider }) => provider)).toEqual(['second']);
   });
 
-  it('puts back what was accepted and waits', async () => {
+  it('returns accepted requests that are waiting to the queue', async () => {
     const launcher = await start([], 1);
     await harness.take(['small']);
     const waiting = await harness.submit(['small']);
@@ -120,7 +120,7 @@ describe('what an operator orders', () => {
     await harness.until(() => stateOf(waiting) === 'requested', 'it is put back', 60_000);
   });
 
-  it('deletes free nodes when it is to drain, those that become free later as well, and no others', async () => {
+  it('to drain deletes free nodes, including those that become free later, and no others', async () => {
     const launcher = await start([]);
     const taken = await harness.take(['small']);
     const dropped = await harness.submit(['small']);
@@ -137,7 +137,7 @@ describe('what an operator orders', () => {
     expect([...harness.history.nodes.keys()]).toEqual(taken.nodes.map(({ id }) => id));
   });
 
-  it('deletes free nodes of a pool that has left the configuration with the rest of its provider', async () => {
+  it('to drain deletes free nodes of a pool that was removed from the configuration with its provider', async () => {
     const launcher = await start([]);
     const fields = { state: 'ready', labels: ['small'], provider: 'test', pool: 'gone' } as const;
     const record = encodeNode(newNode(fields, harness.cloud.clock.now()));
@@ -152,7 +152,7 @@ describe('what an operator orders', () => {
     await harness.until(() => harness.history.nodes.size === 0, 'the free node is deleted', 120_000);
   });
 
-  it('limits a provider to fewer nodes than it could have, and says so', async () => {
+  it('limits a provider to fewer nodes than its quota, and the limit is reported', async () => {
     const launcher = await start([]);
     await give(launcher, { kind: 'provider', name: 'test', mode: 'limit', limit: 1 });
     await inForce(launcher, 1);
@@ -171,7 +171,7 @@ describe('what an operator orders', () => {
     await harness.until(() => stateOf(next) === 'fulfilled', 'there is capacity again', 120_000);
   });
 
-  it('limits a label over all providers; other labels do not wait for it, and no request is overtaken', async () => {
+  it('limits a label across all providers; other labels do not wait for it, and the order of requests is kept', async () => {
     const launcher = await start([second], 4);
     await give(launcher, { kind: 'label', name: 'small', mode: 'limit', limit: 2 });
     await inForce(launcher, 1);

@@ -6,16 +6,16 @@ import { RULES } from '../../src/launcher/plan/types.js';
 import { explainExample } from '../support/stuck-requests.js';
 
 const DOCS = join(import.meta.dirname, '../../../../docs/explain.md');
-/** `UPDATE_DOCS=1` writes the examples into the page instead of comparing them. */
+/** `UPDATE_DOCS=1` writes the examples to the page instead of comparing them. */
 const isUpdating = process.env['UPDATE_DOCS'] === '1';
 
-/** The first text block below the heading of a rule. */
+/** The first text block in the section of a rule. */
 function blockOf(rule: string): RegExp {
   return new RegExp(`(### \`${rule}\`\\n(?:(?!\\n##)[\\s\\S])*?\`\`\`text\\n)([\\s\\S]*?)(\\n\`\`\`)`);
 }
 
 describe('docs/explain.md', () => {
-  it.each(RULES)('shows what is said of a request stuck on %s', async (rule) => {
+  it.each(RULES)('shows the explanation of a request stuck on %s', async (rule) => {
     const page = await readFile(DOCS, 'utf8');
     const text = `$ nodepool explain ${explainExample(rule).requestId}\n${explanationToText(explainExample(rule), [], 0)}`;
 
@@ -28,13 +28,13 @@ describe('docs/explain.md', () => {
     expect(blockOf(rule).exec(await readFile(DOCS, 'utf8'))?.[2]).toBe(text);
   });
 
-  it.each(RULES)('has an example in which %s decides in one of the pools', (rule) => {
+  it.each(RULES)('has an example in which %s is decisive for one of the pools', (rule) => {
     expect(explainExample(rule).pools.map((pool) => pool.rule)).toContain(rule);
   });
 });
 
 describe('the JSON form of an explanation', () => {
-  it.each(RULES)('loses nothing of the example for %s', (rule) => {
+  it.each(RULES)('preserves the example for %s', (rule) => {
     const explanation = explainExample(rule);
 
     const back = explanationFromJson(JSON.parse(JSON.stringify(explanationToJson(explanation))));
@@ -42,7 +42,7 @@ describe('the JSON form of an explanation', () => {
     expect({ ...back, pools: new Set(back?.pools) }).toEqual({ ...explanation, pools: new Set(explanation.pools) });
   });
 
-  it.each([null, [], {}, { state: 'requested', pools: [{}] }, 'text'])('is not mistaken for %j', (value) => {
+  it.each([null, [], {}, { state: 'requested', pools: [{}] }, 'text'])('is not confused with %j', (value) => {
     expect(explanationFromJson(value)).toBeUndefined();
   });
 });

@@ -12,12 +12,12 @@ import type { TestLauncher } from '../../src/testing/harness/launcher.js';
 import { honestDriver, invalidConfigs, validConfig } from '../contract/honest-driver.js';
 import { TestCloud } from '../contract/test-cloud.js';
 
-/** Capacity for one request, beside a node that stays in use. */
+/** Capacity for one request, in addition to a node that stays in use. */
 const QUOTA = 3;
 const PAIR = ['small', 'small'];
 
-describe('two requests that each hold what the other waits for', () => {
-  /** What each launcher believes to have, in the order in which they start. */
+describe('two requests that each hold nodes the other waits for', () => {
+  /** Quota that each launcher sees, in the order of their start. */
   const limits: Resources[] = [];
   let harness: Harness;
 
@@ -60,7 +60,7 @@ describe('two requests that each hold what the other waits for', () => {
 
     await end(early);
     expect(held(early)).toHaveLength(PAIR.length);
-    await harness.forget(early); // its nodes are free again
+    await harness.forget(early); // frees its nodes
 
     await end(late);
     expect(held(late)).toHaveLength(PAIR.length);

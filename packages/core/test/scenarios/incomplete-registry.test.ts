@@ -17,7 +17,7 @@ import { TestCloud } from '../contract/test-cloud.js';
 
 const LABELS = ['small', 'large', 'huge'];
 
-/** One pool for each label. */
+/** Configuration with one pool per label. */
 function withPools(count: number): JsonObject {
   const pools = LABELS.slice(0, count).map((name) => ({
     name: `of-${name}`,
@@ -53,7 +53,7 @@ describe('requests that wait while pools register', () => {
     expect(ids.map(stateOf)).toEqual(ids.map(() => 'fulfilled'));
   }
 
-  it('are served when a launcher starts whose pools have one label each', async () => {
+  it('are served after the start of a launcher whose pools have one label each', async () => {
     const ids = await submitAll();
 
     await harness.startLauncher();
@@ -61,7 +61,7 @@ describe('requests that wait while pools register', () => {
     await expectFulfilled(ids);
   });
 
-  it('are served when the session of that launcher is lost', async () => {
+  it('are served after that launcher loses its session', async () => {
     const { link } = await harness.startLauncher();
     await harness.pass(20_000);
     link.hold(30_000);
@@ -71,7 +71,7 @@ describe('requests that wait while pools register', () => {
     await expectFulfilled(ids);
   });
 
-  it('are served when a reload adds the pool they wait for, while its provider still starts', async () => {
+  it('are served if a reload adds the pool they wait for while its provider still starts', async () => {
     const launcher = await harness.makeLauncher();
     const one = await harness.configuration.readEntry(withPools(1));
     await harness.during(
@@ -92,7 +92,7 @@ describe('requests that wait while pools register', () => {
     await expectFulfilled(ids);
   });
 
-  it('are served by a launcher that comes back, and by one that is only starting', async () => {
+  it('are served by a launcher that returns, and by a launcher that is starting', async () => {
     const launcher = await harness.makeLauncher();
     await harness.during(
       launcher.launcher.reconfigure(await harness.configuration.readEntry(withPools(1))).catch(() => undefined),
@@ -128,7 +128,7 @@ describe('a request that no pool can serve', () => {
   const failsWithin = (id: RequestId, ms: number) =>
     harness.until(() => harness.history.requests.get(id)?.state === 'failed', 'the request fails', ms);
 
-  it('fails at once when all launchers have been running for a while', async () => {
+  it('fails at once if all launchers have been running for a while', async () => {
     await harness.startLauncher();
     await harness.pass(20_000);
 
@@ -137,7 +137,7 @@ describe('a request that no pool can serve', () => {
     await failsWithin(id, 100);
   });
 
-  it('fails at once when it comes to the only launcher, which has just started', async () => {
+  it('fails at once if the only launcher has just started', async () => {
     await harness.startLauncher();
 
     const id = await harness.submit(['huge']);
@@ -145,7 +145,7 @@ describe('a request that no pool can serve', () => {
     await failsWithin(id, 100);
   });
 
-  it('waits for others to start as well where a node tells of them', async () => {
+  it('waits for other launchers to start if a node record refers to them', async () => {
     const { zk } = await harness.startLauncher();
     const body = encodeNode(
       newNode({ state: 'hold', labels: ['x'], provider: 'elsewhere' }, harness.cloud.clock.now()),
@@ -162,7 +162,7 @@ describe('a request that no pool can serve', () => {
     await failsWithin(id, 5_000);
   });
 
-  it('fails soon after the only launcher has started, when it was there before', async () => {
+  it('fails soon after the start of the only launcher if it was submitted before', async () => {
     const id = await harness.submit(['huge']);
 
     await harness.startLauncher();
@@ -170,7 +170,7 @@ describe('a request that no pool can serve', () => {
     await failsWithin(id, 15_000);
   });
 
-  it('waits for a launcher that has registered and is not running, but not indefinitely', async () => {
+  it('waits for a launcher that has registered but is not running, but not indefinitely', async () => {
     const { zk } = await harness.startLauncher();
     await harness.pass(20_000);
     const starting = newComponent({ kind: 'launcher', hostname: 'nl02', state: 'stopped', version: '1' });
@@ -187,7 +187,7 @@ describe('a request that no pool can serve', () => {
     await failsWithin(id, 30_000);
   });
 
-  it('fails at once when a pool without its label leaves', async () => {
+  it('fails at once if a pool without its label leaves', async () => {
     const { zk } = await harness.startLauncher();
     await harness.pass(20_000);
     const names = { name: 'main', providerName: 'elsewhere', launcherId: 'other' as LauncherId };

@@ -10,11 +10,11 @@ import { ConfigError } from '../../src/contract/errors.js';
 const here = dirname(fileURLToPath(import.meta.url));
 const folder = join(here, '../fixtures/installations');
 
-/** The drivers of this workspace, found as an installation finds them. */
+/** The drivers of this workspace, found as in an installation. */
 const places = { searchFrom: [here], conditions: ['@nodepool/source'] };
 const usable = (await inspectDrivers(places)).filter(({ problem }) => problem === undefined).map(({ name }) => name);
 
-/** What is said about a file, as `path: message`. */
+/** Problems of a file, as `path: message`. */
 async function said(file: string): Promise<string[]> {
   const env = { OS_CLIENT_CONFIG_FILE: join(folder, 'clouds.yaml') };
   const drivers = createDriverRegistry(places);
@@ -33,21 +33,21 @@ async function said(file: string): Promise<string[]> {
   return problems.map(({ severity, path, message }) => `${severity}: ${path}: ${message}`);
 }
 
-/** The one line about a driver that this workspace does not have yet. */
+/** The expected message about a driver that this workspace does not have yet. */
 function withoutDriver(name: string): unknown[] {
   return usable.includes(name) ? [] : [expect.stringMatching(new RegExp(`^error: .*: driver "${name}"`))];
 }
 
-describe('files as public installations have them', () => {
-  it('of a builder load unchanged, without a word', async () => {
+describe('configuration files of public installations', () => {
+  it('of a builder load unchanged and without messages', async () => {
     expect(await said('builder.yaml')).toEqual(withoutDriver('openstack'));
   });
 
-  it('of a launcher load unchanged, without a word', async () => {
+  it('of a launcher load unchanged and without messages', async () => {
     expect(await said('launcher.yaml')).toEqual(withoutDriver('openstack'));
   });
 
-  it('of a small installation load unchanged, with what is doubtful', async () => {
+  it('of a small installation load unchanged with warnings', async () => {
     expect(await said('small.yaml')).toEqual([
       'warning: zookeeper-servers: the connection to ZooKeeper at zookeeper.ci is not encrypted, set "zookeeper-tls" with cert, key and ca',
       'warning: zookeeper-servers[0].chroot: is taken as "/nodepool": a chroot begins with "/"',
@@ -55,7 +55,7 @@ describe('files as public installations have them', () => {
     ]);
   });
 
-  it('name the drivers that only the original has, once each, with all the places', async () => {
+  it('report each driver that only the original has once, with all its positions', async () => {
     expect(await said('other-drivers.yaml')).toEqual([
       expect.stringMatching(
         /^error: providers\[0\]\.driver: driver "kubernetes" is one of the original Nodepool's .*; the same for "cluster-2" in line 20$/,
@@ -64,7 +64,7 @@ describe('files as public installations have them', () => {
     ]);
   });
 
-  it('of versions before 3 are told from a file with mistakes', async () => {
+  it('of versions before 3 are distinguished from files with errors', async () => {
     expect(await said('before-version-3.yaml')).toEqual([
       expect.stringMatching(/^error: labels\[0\]\.image: this is a file for Nodepool before version 3 /),
     ]);

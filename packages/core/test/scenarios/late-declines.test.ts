@@ -44,7 +44,7 @@ describe('a request that its pool cannot serve', () => {
     await harness.during(launcher.launcher.reconfigure(config), 'the configuration is in force');
   };
 
-  /** A pool of another launcher that has the label and decides nothing. */
+  /** Registers a pool of another launcher that has the label and never decides. */
   async function registerOther(): Promise<string> {
     const names = { name: 'main', providerName: 'elsewhere', launcherId: 'other' as LauncherId };
     const body = newPoolComponent({
@@ -57,7 +57,7 @@ describe('a request that its pool cannot serve', () => {
   }
 
   it.each([0, 1, 2, 3, 4, 5, 6, 7, 8])(
-    'fails within a minute when the last other pool leaves %i turns of the event loop after it was submitted',
+    'fails within a minute if the last other pool leaves %i turns of the event loop after the request is submitted',
     async (turns) => {
       const other = await registerOther();
       await reconfigure(1);
@@ -77,7 +77,7 @@ describe('a request that its pool cannot serve', () => {
     },
   );
 
-  it('is put back, and fails, when the limits shrink while it waits for its last node', async () => {
+  it('is returned to the queue and fails if the limits shrink while it waits for its last node', async () => {
     await harness.take(['small']);
     const request = await harness.submit(PAIR);
     await harness.until(() => launcher.launcher.pools.some(({ paused }) => paused === 1), 'the request waits');

@@ -9,7 +9,7 @@ import { TestCloud } from '../contract/test-cloud.js';
 const MANY = 30;
 const roomy = { adapter: () => ({ getQuotaLimits: () => Promise.resolve({ instances: MANY }) }) };
 
-describe('much at the same time', () => {
+describe('concurrent work', () => {
   const warnings: string[] = [];
   const note = ({ message }: Error) => warnings.push(message);
   let harness: Harness;
@@ -28,7 +28,7 @@ describe('much at the same time', () => {
     await harness.close();
   });
 
-  it('is not taken for a leak of listeners when one request wants many nodes', async () => {
+  it('does not trigger listener leak warnings when one request wants many nodes', async () => {
     const [label] = await harness.configuration.labels();
     await harness.startLauncher();
 
@@ -38,7 +38,7 @@ describe('much at the same time', () => {
     expect(warnings).toEqual([]);
   });
 
-  it('is not taken for a leak of listeners when many requests are abandoned with the connection', async () => {
+  it('does not trigger listener leak warnings when many requests are abandoned with the connection', async () => {
     const [label] = await harness.configuration.labels();
     const { link } = await harness.startLauncher();
     const requests = await Promise.all(Array.from({ length: MANY }, () => harness.submit([label])));
@@ -47,7 +47,7 @@ describe('much at the same time', () => {
     harness.history.onWrite = () => {
       if (broken || !requests.every(isPending)) return;
       broken = true;
-      link.break(); // before any answer has arrived
+      link.break(); // before any answer arrives
     };
 
     await harness.until(() => broken, 'all requests are accepted');
@@ -55,7 +55,7 @@ describe('much at the same time', () => {
     expect(warnings).toEqual([]);
   });
 
-  it('is not taken for a leak of listeners when many leaked instances are deleted', async () => {
+  it('does not trigger listener leak warnings when many leaked instances are deleted', async () => {
     const ofUnknownNode = (i: number) => ({
       [PROVIDER_TAG]: 'test',
       [NODE_ID_TAG]: String(9_000 + i).padStart(10, '0'),

@@ -6,7 +6,7 @@ import { honestDriver, invalidConfigs, validConfig } from '../contract/honest-dr
 import { TestCloud } from '../contract/test-cloud.js';
 
 const closed = { 'max-concurrency': 0 };
-/** Has precedence, as long as it is not paused. */
+/** Preferred unless it is paused. */
 const first = { ...validConfig, priority: 50 };
 const second = { ...validConfig, name: 'second', priority: 100 };
 
@@ -14,7 +14,7 @@ describe('a provider with max-concurrency 0', () => {
   let harness: Harness;
   afterEach(() => harness.close());
 
-  /** A launcher with the first provider and others, each with a limit of one machine. */
+  /** Starts a launcher with the first provider and others, each with a quota of one instance. */
   async function start(entry: typeof first & { 'max-concurrency'?: number }, providers: (typeof second)[]) {
     const cloud = new TestCloud();
     const driver = honestDriver(() => cloud, {
@@ -35,7 +35,7 @@ describe('a provider with max-concurrency 0', () => {
     await harness.during(launcher.reconfigure(config), 'the configuration is in force');
   }
 
-  /** Which pools the registry shows as paused, by provider. */
+  /** Whether the registry shows the pools as paused, by provider. */
   async function pausedPools({ zk }: TestLauncher): Promise<Record<string, boolean>> {
     const root = `${COMPONENTS_ROOT}/pool`;
     const names = await harness.during(zk.getChildren(root), 'the registry is read');
@@ -49,7 +49,7 @@ describe('a provider with max-concurrency 0', () => {
   const isPaused = (launcher: TestLauncher, wanted: boolean) => async () =>
     (await pausedPools(launcher))['test'] === wanted;
 
-  it('is announced as paused, and a pool that comes after it takes the request', async () => {
+  it('is announced as paused, and a less preferred pool takes the request', async () => {
     const launcher = await start({ ...first, ...closed }, [second]);
 
     const nodes = await harness.fulfilled(await harness.submit(['small']));
@@ -58,7 +58,7 @@ describe('a provider with max-concurrency 0', () => {
     expect(nodes.map(({ provider }) => provider)).toEqual(['second']);
   });
 
-  it('accepts nothing when there is no other, and serves the request once it may launch', async () => {
+  it('accepts nothing if there is no other, and serves the request after launches are allowed', async () => {
     const launcher = await start({ ...first, ...closed }, []);
     const openAtMs = harness.cloud.clock.now() + 300_000;
 
@@ -75,7 +75,7 @@ describe('a provider with max-concurrency 0', () => {
     await harness.until(isPaused(launcher, false), 'the pool is announced as open', 60_000);
   });
 
-  it('puts back what it had accepted when a reload brings the 0', async () => {
+  it('returns accepted requests to the queue when a reload sets the 0', async () => {
     const launcher = await start(first, []);
     await harness.take(['small']);
     const waiting = await harness.submit(['small']);
@@ -90,7 +90,7 @@ describe('a provider with max-concurrency 0', () => {
     expect(stateOf(waiting)).toBe('requested');
   });
 
-  it('leaves what it puts back to another pool', async () => {
+  it('leaves returned requests to another pool', async () => {
     const launcher = await start(first, [second]);
     const taken = await harness.take(['small']);
     const waiting = await harness.submit(['small']);

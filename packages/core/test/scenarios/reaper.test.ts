@@ -19,8 +19,8 @@ async function startedLauncher(nodes: readonly Partial<NodeRecord>[]) {
 
 const gone = '200-0000000007' as RequestId;
 
-describe('taking nodes back', () => {
-  it('deletes unlocked nodes whose use is over, and keeps the others', async () => {
+describe('reclaiming nodes', () => {
+  it('deletes unlocked nodes after their use, and keeps the others', async () => {
     const { states } = await startedLauncher([
       { state: 'used' },
       { state: 'in-use' },
@@ -32,13 +32,13 @@ describe('taking nodes back', () => {
     expect(states().map(([state]) => state)).toEqual(['hold', 'ready', 'used']);
   });
 
-  it('frees a ready node whose request is gone', async () => {
+  it('frees a ready node whose request was deleted', async () => {
     const { states } = await startedLauncher([{ allocatedTo: gone }]);
 
     expect(states()).toEqual([['ready', null]]);
   });
 
-  it('deletes a record that its launcher never came to lock, once that is certain', async () => {
+  it('deletes a record that its launcher never locked, once that is certain', async () => {
     const { world, states } = await startedLauncher([{ state: 'init', allocatedTo: gone }]);
     expect(states()).toEqual([['init', gone]]);
 
@@ -47,7 +47,7 @@ describe('taking nodes back', () => {
     expect(states()).toEqual([]);
   });
 
-  describe('deletes at once the record that a pool left without a lock', () => {
+  describe('deletes the record that a pool left without a lock immediately', () => {
     const launcher = 'nl02-PoolWorker.rack-main-0' as LauncherId;
     const unlocked = { state: 'init', allocatedTo: gone, launcher } as const;
     const body = encodeComponent(
@@ -75,7 +75,7 @@ describe('taking nodes back', () => {
       return { ...parts, register, leave: () => clock.run(zk.delete(entry)) };
     }
 
-    it('when the record was there before the pool left', async () => {
+    it('if the record existed before the pool left', async () => {
       const { world, states, leave } = await startedBesidePool([unlocked]);
       expect(states()).toEqual([['init', gone]]);
 
@@ -85,7 +85,7 @@ describe('taking nodes back', () => {
       expect(states()).toEqual([]);
     });
 
-    it('when the record is seen after the pool has left', async () => {
+    it('if the record appears after the pool has left', async () => {
       const { world, states, leave } = await startedBesidePool([]);
       await leave();
       await world.settle();
@@ -96,7 +96,7 @@ describe('taking nodes back', () => {
       expect(states()).toEqual([]);
     });
 
-    it('but not when the pool is back in a new session', async () => {
+    it('unless the pool has returned in a new session', async () => {
       const { world, states, register, leave } = await startedBesidePool([]);
       await leave();
       await register();

@@ -17,7 +17,7 @@ describe('a provider that fails', () => {
   let harness: Harness;
   afterEach(() => harness.close());
 
-  /** Launches of provider `test` go as its state says; others may have its labels as well. */
+  /** Starts a launcher. The state of provider `test` decides its launches; other providers can have its labels too. */
   async function start(others: readonly string[], minReady = 1) {
     const state: { cloud: 'well' | 'broken' | 'hanging'; attempts: number } = { cloud: 'broken', attempts: 0 };
     const cloud = new TestCloud();
@@ -60,13 +60,13 @@ describe('a provider that fails', () => {
     return request !== undefined && isProbe(request);
   };
 
-  /** Nodes of probes that are being made. */
+  /** Nodes launched by probes that are in progress. */
   const probing = () =>
     [...harness.history.nodes.values()].filter(
       ({ state, allocatedTo }) => state === 'building' && allocatedTo !== null && isProbing(allocatedTo),
     );
 
-  it('is probed without any demand, and works again', async () => {
+  it('is probed without any demand, and is used again after it recovers', async () => {
     const { state, isOpen } = await start(['second']);
     for (let i = 0; i < 3; i++) await harness.fulfilled(await harness.submit(['large']));
     await harness.until(() => freeIn('second') === 1, 'the other provider has made the standby node', 600_000);
@@ -87,7 +87,7 @@ describe('a provider that fails', () => {
     expect(harness.ownRequests()).toHaveLength(3);
   });
 
-  it('is probed with a node that is deleted again where no label is kept on standby', async () => {
+  it('is probed with a node that is deleted afterwards if no label has standby nodes', async () => {
     const { state, isOpen } = await start([], 0);
     const failures = [];
     for (let i = 0; i < 3; i++) failures.push(await harness.submit(['large']));
@@ -102,7 +102,7 @@ describe('a provider that fails', () => {
     expect(harness.ownRequests()).toHaveLength(3);
   });
 
-  it('is probed again while probes hang, with one at a time', async () => {
+  it('is probed again while probes hang, one at a time', async () => {
     const { state } = await start(['second']);
     state.cloud = 'well';
     await harness.until(() => freeIn('test') + freeIn('second') > 0, 'there is a standby node', 600_000);
@@ -123,7 +123,7 @@ describe('a provider that fails', () => {
     state.cloud = 'well';
   });
 
-  it('is asked for the missing standby node when no other provider has the label', async () => {
+  it('launches the missing standby node if no other provider has the label', async () => {
     const { state, isOpen } = await start([]);
     await harness.until(() => isOpen(), 'it has failed often enough', 600_000);
 

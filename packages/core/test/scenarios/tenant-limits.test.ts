@@ -21,7 +21,7 @@ const pool = (name: string, labels: readonly string[]) => ({
   labels: labels.map((label) => ({ name: label, 'cloud-image': 'debian' })),
 });
 
-/** Two pools of one provider that both have `small`. */
+/** Two pools of one provider that both have the label `small`. */
 const twoPools = {
   ...validConfig,
   pools: [{ ...pool('one', ['small', 'large']), 'max-servers': 3 }, pool('two', ['small'])],
@@ -74,7 +74,7 @@ describe('the limit of a tenant', () => {
     expect(accepted().map(({ state }) => state)).toEqual(['fulfilled', 'fulfilled']);
   });
 
-  it('has in it what an accepted request still waits for', async () => {
+  it('includes the nodes that an accepted request still waits for', async () => {
     const others = await ask(['large', 'large'], 'another');
     await harness.until(() => stateOf(others) === 'fulfilled', 'pool "one" has capacity for one more node');
     const waiting = await ask(['large', 'large']);
@@ -88,7 +88,7 @@ describe('the limit of a tenant', () => {
     await harness.until(() => stateOf(late) === 'fulfilled', 'the next one is served', 60_000);
   });
 
-  it('has nothing in it of requests that were withdrawn at any moment', async () => {
+  it('excludes requests that were withdrawn at any moment', async () => {
     for (let i = 0; i < 10; i++) {
       const early = await ask(['small', 'small']);
       for (let turn = 0; turn < i; turn++) await setImmediate();
@@ -103,7 +103,7 @@ describe('the limit of a tenant', () => {
     }
   });
 
-  it('does not count nodes that withdrawn requests have left behind', async () => {
+  it('excludes nodes that withdrawn requests left behind', async () => {
     const ids = [await ask(['large']), await ask(['large'])];
     await harness.until(
       () => accepted().every(({ state }) => state === 'fulfilled') && accepted().length === 2,
@@ -118,7 +118,7 @@ describe('the limit of a tenant', () => {
     expect(countNodes()).toBe(2);
   });
 
-  it('is nothing to other tenants', async () => {
+  it('does not affect other tenants', async () => {
     for (let i = 0; i < 4; i++) await ask(['small']);
     for (let i = 0; i < 4; i++) await ask(['small'], 'another');
 

@@ -12,23 +12,23 @@ import type { TestCloud } from '../test-cloud.js';
 
 /** A driver that breaks one rule. */
 export interface BrokenDriver {
-  /** How it is broken. */
+  /** Description of the defect. */
   readonly flaw: string;
-  /** The test that must fail, as `part: name`. */
+  /** Test that must fail, as `part: name`. */
   readonly breaks: string;
-  /** What the author reads. */
+  /** Expected message for the driver's author. */
   readonly says?: RegExp;
-  /** Further tests that fail with it, and no others of their parts. */
+  /** Other tests that fail; all remaining tests of their parts pass. */
   readonly also?: readonly string[];
-  /** Nothing works with it. */
+  /** Whether all tests fail. */
   readonly spoilsAll?: boolean;
   readonly packageFile?: JsonObject;
-  /** What configurations call it. Default: `honest`. */
+  /** Driver name in configurations. Default: `honest`. */
   readonly driverName?: string;
   readonly make: (current: () => TestCloud) => Driver;
 }
 
-/** Names of tests that several flaws break. */
+/** Names of tests that several defects break. */
 export const CREATION = 'restart: loses nothing of a creation, at whatever moment the launcher dies';
 export const DELETION = 'restart: continues a deletion, at whatever moment the launcher dies';
 export const IN_USE = 'restart: keeps what is in use when a new launcher takes over';
@@ -47,13 +47,13 @@ export const CAPACITY = 'errors: reports a cloud without room as a lack of capac
 
 /** The honest driver with these differences. */
 export const differing = (differences: Differences) => (current: () => TestCloud) => honestDriver(current, differences);
-/** The honest driver with other members. */
+/** The honest driver with some members replaced. */
 export const driverWith = (changes: Partial<Driver>) => (current: () => TestCloud) => ({
   ...honestDriver(current),
   ...changes,
 });
 
-/** The provider of the honest driver with something replaced. */
+/** The honest driver with a modified provider. */
 export const providerWith =
   (change: (provider: Provider, cloud: TestCloud, context: ProviderContext) => Partial<Provider>) =>
   (current: () => TestCloud): Driver => {
@@ -67,7 +67,7 @@ export const providerWith =
     };
   };
 
-/** The honest driver whose handlers have something replaced. */
+/** The honest driver with modified request handlers. */
 export const handlerWith = (change: (handler: NodeRequestHandler) => Partial<NodeRequestHandler>) =>
   providerWith((provider) => ({
     getRequestHandler: (pool, request) => {
@@ -76,7 +76,7 @@ export const handlerWith = (change: (handler: NodeRequestHandler) => Partial<Nod
     },
   }));
 
-/** Inherits what is not replaced, called on the original. */
+/** Copy that inherits all other members and calls them on the original. */
 function replaceIn<T extends object>(original: T, changes: Partial<T>): T {
   return new Proxy(original, {
     get(from, key) {
@@ -86,7 +86,7 @@ function replaceIn<T extends object>(original: T, changes: Partial<T>): T {
   });
 }
 
-/** The same without a member. */
+/** Copy without one member. */
 export function hiding<T extends object>(original: T, hidden: keyof T): T {
   return new Proxy(original, {
     get(from, key) {
@@ -96,7 +96,7 @@ export function hiding<T extends object>(original: T, hidden: keyof T): T {
   });
 }
 
-/** Reads an entry as the honest driver does. */
+/** Reads an entry like the honest driver. */
 export const readEntry = (entry: JsonObject) => ({
   ...readStateMachineProvider(entry, { driverName: 'honest' }),
   managesImages: true,
@@ -104,7 +104,7 @@ export const readEntry = (entry: JsonObject) => ({
 
 export const PLAN9 = 'config: refuses an image called plan9';
 
-/** A creation that has its own error in place of the one with this code. */
+/** Creation that replaces the error with this code by another error. */
 export function translate(code: string, error: () => Error): NonNullable<NonNullable<Differences['create']>['start']> {
   return async (_state, { cloud, order }) => {
     try {

@@ -10,7 +10,7 @@ export const DELETE: readonly BrokenDriver[] = [
     make: differing({
       remove: {
         waiting: async ({ externalId }, { order }, run) => {
-          // of what a failed attempt left it is careful
+          // leftovers of failed attempts are deleted correctly
           if (order.node?.state === 'deleting') return done();
           return (await run.instances.find(externalId)) ? wait() : done();
         },

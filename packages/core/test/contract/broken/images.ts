@@ -5,7 +5,7 @@ export const IMAGES: readonly BrokenDriver[] = [
   {
     flaw: 'promises an answer about images',
     breaks: 'images: says at once whether the images of its labels exist',
-    spoilsAll: true, // what is no answer counts as "no"
+    spoilsAll: true, // an invalid answer counts as "no"
     make: providerWith(() => ({ labelReady: () => Promise.resolve(true) as unknown as boolean })),
   },
   {

@@ -12,7 +12,7 @@ import { IMAGES } from './images.js';
 import { SHUTDOWN } from './shutdown.js';
 import type { BrokenDriver } from './broken-driver.js';
 
-/** Drivers that break one rule each, part by part as the contract has them. */
+/** Drivers that break one rule each, in the order of the contract's parts. */
 export const BROKEN: readonly BrokenDriver[] = [
   ...LOADING,
   ...CONFIG,

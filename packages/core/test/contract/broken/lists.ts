@@ -3,7 +3,7 @@ import type { Adapter } from '../../../src/index.js';
 import type { TestCloud } from '../test-cloud.js';
 import { ALL_LISTED, LATE_LISTING, MANY, differing, type BrokenDriver } from './broken-driver.js';
 
-/** Looks up single instances as an honest driver may. */
+/** Looks up single instances, which an honest driver may do. */
 const getInstance =
   (cloud: TestCloud): Adapter['getInstance'] =>
   async (externalId) =>

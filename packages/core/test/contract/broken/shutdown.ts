@@ -38,7 +38,7 @@ export const SHUTDOWN: readonly BrokenDriver[] = [
   {
     flaw: 'cannot be stopped twice',
     breaks: 'shutdown: may be stopped twice',
-    also: ['shutdown: ends a launch soon after it is aborted'], // by the launcher first
+    also: ['shutdown: ends a launch soon after it is aborted'], // aborted by the launcher first
     make: providerWith((provider) => {
       let isStopped = false;
       return {
