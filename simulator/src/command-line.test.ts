@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { parseCommandLine, USAGE, UsageError } from './command-line.js';
 
 describe('the command line of the simulator', () => {
-  it('has the defaults that its usage names', () => {
+  it('has the defaults stated in its usage text', () => {
     expect(parseCommandLine([])).toEqual({ kind: 'seeds', from: 1, seeds: 100, trace: false, keepGoing: false });
     expect(parseCommandLine(['--year'])).toEqual({
       ...{ kind: 'year', seed: 1, only: undefined, most: undefined },

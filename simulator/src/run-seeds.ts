@@ -2,7 +2,7 @@ import { simulate } from './simulate.js';
 
 /**
  * Runs consecutive seeds for a test.
- * @returns how many requests were fulfilled
+ * @returns the number of fulfilled requests
  * @throws {Error} at the first seed with a violation, with the command that replays it
  */
 export async function runSeeds(from: number, count: number): Promise<number> {

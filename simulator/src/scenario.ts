@@ -21,7 +21,7 @@ const SIZES = ['small', 'medium', 'large'];
 const SLOT = 'slot';
 const TENANTS = ['one', 'two'];
 
-/** Who takes part in one run, and what they do; all of it from the seed. */
+/** Participants of one run and their actions, all derived from the seed. */
 export class Scenario {
   readonly fleets: Fleet[] = [];
   readonly launchers: SimulatedLauncher[] = [];
@@ -38,7 +38,7 @@ export class Scenario {
   readonly #cloudDriver: Driver = cloudDriver(this.#clouds);
   readonly #labels = new Map<string, ConfigSpec['labels'][number]>();
   readonly #tenantLimits = new Map<string, Resources>();
-  /** Providers that are not in the configuration at the moment. */
+  /** Providers currently missing from the configuration. */
   readonly #absent = new Set<Fleet>();
   #isOver = false;
 
@@ -62,13 +62,13 @@ export class Scenario {
     this.images = new ImageWriter(world);
   }
 
-  /** For nodes of every provider together. */
+  /** Limits the nodes of a tenant over all providers. */
   #limitTenant(tenant: string, instances: number): void {
     this.#tenantLimits.set(tenant, { instances });
     checkTenantLimit(this.#world, tenant, instances);
   }
 
-  /** The configuration as it should be everywhere. */
+  /** The intended configuration of all launchers. */
   spec(): ConfigSpec {
     return {
       labels: [...this.#labels.values()],
@@ -89,7 +89,7 @@ export class Scenario {
     if (random.chance(0.85)) this.chaos.begin(random.pick([300, 2_000, 10_000]));
   }
 
-  /** No new work, no more faults; all launchers get the same configuration. */
+  /** Stops new work and faults, and gives all launchers the same configuration. */
   end(): void {
     this.#isOver = true;
     this.chaos.end();
@@ -99,7 +99,7 @@ export class Scenario {
     for (const launcher of this.launchers) launcher.reconfigure(this.spec());
   }
 
-  /** One ordinary request for each label on offer. @returns how many */
+  /** Submits one request for each served label. @returns the number of requests */
   probe(): number {
     const { checker } = this.#world;
     const labels = new Set(this.fleets.flatMap((fleet) => fleet.offers(checker).map(({ name }) => name)));
@@ -123,7 +123,7 @@ export class Scenario {
       this.#addFleet(fleet);
     }
     if (!random.chance(0.35)) return;
-    // Slots that are not wanted are given up, so that their backing nodes serve others again.
+    // Unused slots expire, which frees their backing nodes for other requests.
     this.#labels.set(SLOT, { name: SLOT, maxReadyAgeMs: random.int(20_000, 60_000) });
     this.#addFleet(new MetastaticFleet(this.#world, 'slots', SLOT, SIZES, [...this.fleets]));
   }

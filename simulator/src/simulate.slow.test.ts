@@ -3,7 +3,7 @@ import { runSeeds } from './run-seeds.js';
 import { simulate } from './simulate.js';
 
 describe('simulation', () => {
-  it('gives the same run for the same seed, traced or not', async () => {
+  it('repeats a run for the same seed, with and without a trace', async () => {
     const [first, second, untraced] = [await simulate(1, true), await simulate(1, true), await simulate(1)];
 
     expect(second.trace).toEqual(first.trace);

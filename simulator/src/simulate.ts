@@ -21,7 +21,7 @@ export interface RunResult {
 
 /** Limit of the virtual time to settle after faults have ended. */
 const SETTLE_LIMIT_MS = 3_600_000;
-/** Maximum age of the limits of a cloud in a launcher. */
+/** Maximum age of cloud limits cached by a launcher. */
 const LIMITS_LIFE_MS = 310_000;
 const PROBE_LIMIT_MS = 600_000;
 /** After this time, disconnected and stalled processes are back. */

@@ -1,7 +1,7 @@
 import { SimpleTaskManagerAdapter, SimpleTaskManagerInstance } from '@nodepool/core';
 import { ShedClient } from './client.js';
 
-/** One machine as the shed lists it. */
+/** One machine from the shed's list. */
 class ShedInstance extends SimpleTaskManagerInstance {
   load(machine) {
     this.ready = machine.status === 'on';
@@ -14,8 +14,8 @@ class ShedInstance extends SimpleTaskManagerInstance {
 }
 
 /**
- * The shed as Nodepool sees it. Calls are made one at a time; `rateLimit` keeps the distance the rate asks for. A call
- * that takes longer than the driver's `taskTimeoutMs` fails: the signal ends it.
+ * Adapter between the shed and Nodepool. Calls run one at a time, spaced by `rateLimit`. The signal aborts a call that
+ * takes longer than the driver's `taskTimeoutMs`.
  */
 export class ShedAdapter extends SimpleTaskManagerAdapter {
   #client;

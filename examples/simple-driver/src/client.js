@@ -1,6 +1,6 @@
 import { NotFoundError, ProviderUnavailableError, QuotaError, RateLimitedError } from '@nodepool/core';
 
-/** The cloud's calls. Its errors leave here as Nodepool's, which say what to do next. */
+/** HTTP client of the cloud. Converts its errors to Nodepool errors, which determine the next step. */
 export class ShedClient {
   #url;
 

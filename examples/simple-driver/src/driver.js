@@ -22,7 +22,7 @@ const schema = {
   },
 };
 
-/** Makes nodes in a shed. */
+/** Creates nodes in a shed. */
 class ShedDriver extends SimpleTaskManagerDriver {
   name = 'shed';
   schema = schema;
@@ -37,7 +37,7 @@ class ShedDriver extends SimpleTaskManagerDriver {
   }
 }
 
-/** Adds to each label what only this driver knows. */
+/** Adds the driver's own key, the size, to each label. */
 function withSizes(pools, entries) {
   const sizes = new Map(
     entries.flatMap((pool) => pool.labels.map((label) => [`${pool.name} ${label.name}`, label.size])),
@@ -50,5 +50,5 @@ function withSizes(pools, entries) {
   );
 }
 
-/** What Nodepool loads. */
+/** Entry point that Nodepool loads. */
 export const driver = new ShedDriver();

@@ -5,13 +5,13 @@ import { startShed } from './shed.js';
 const calls = new CallTracker();
 const { fetch, Response } = globalThis;
 
-/** The answer with its body, so that nothing is left to arrive. */
+/** Reads the body as well, so that the call is complete when this resolves. */
 async function whole(answer) {
   const { status, headers, body } = await answer;
   return new Response(await new Response(body).text(), { status, headers });
 }
 
-// time stands still while an answer is on its way
+// the virtual clock stops while a call is in flight
 globalThis.fetch = (url, init) => calls.track(whole(fetch(url, init)));
 
 const label = { name: 'small', 'cloud-image': 'debian', size: 's' };
@@ -25,7 +25,7 @@ const entry = {
   pools: [pool],
 };
 
-/** An empty shed. How its machines are reached has to stand in the records of their nodes. */
+/** An empty shed, with the connection data expected in node records. */
 async function cloud() {
   const clock = new VirtualClock({ idle: () => calls.idle() });
   const shed = await startShed();
@@ -42,7 +42,7 @@ async function cloud() {
   };
 }
 
-/** What the kit needs, apart from a test runner. */
+/** Setup of the contract kit, without the test runner. */
 export const contract = {
   driver,
   cloud,

@@ -60,7 +60,7 @@ async function launch({ provider, config, nodes }) {
 }
 
 describe('the shed driver', () => {
-  it('makes a node out of a machine, and gives the machine back', async () => {
+  it('creates a machine for a node and deletes it afterwards', async () => {
     const setting = await setUp();
 
     const { state, node } = await launch(setting);
@@ -86,7 +86,7 @@ describe('the shed driver', () => {
     expect(result.state).toBe('aborted');
   });
 
-  it('tries again when a call fails', async () => {
+  it('retries a failed call', async () => {
     const setting = await setUp();
     await expect.poll(() => setting.provider.quota.estimatedNodepoolQuota()).toEqual({ instances: 10 });
     setting.shed.failNext(400, 'not today');

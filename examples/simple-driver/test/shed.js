@@ -7,7 +7,7 @@ export async function startShed({ machines = 10 } = {}) {
   return shed;
 }
 
-/** A shed on loopback: machines are on after two looks, and gone one look after they were scrapped. */
+/** A shed on loopback. Machines run after two list calls and disappear one list call after deletion. */
 class Shed {
   machines = new Map();
   #limit;
@@ -32,12 +32,12 @@ class Shed {
     return new Promise((resolve) => this.#server.close(resolve));
   }
 
-  /** The next call is answered like this. */
+  /** Sets the response to the next call. */
   failNext(status, text) {
     this.#failures.push({ status, text });
   }
 
-  /** Lets something go wrong: with the next call, or with the next machine. */
+  /** Makes the next call or the next machine fail. */
   fail(kind) {
     if (kind === 'unavailable') this.failNext(503, 'not now');
     else this.#faults.push(kind);

@@ -4,25 +4,25 @@ import { fileURLToPath } from 'node:url';
 
 const packageRoot = fileURLToPath(new URL('..', import.meta.url));
 
-/** Files of the template in which its name stands. */
+/** Template files that contain the template's name. */
 const NAMED_FILES = ['package.json', 'src/name.ts', 'examples/nodepool.yaml'];
-/** What is built or installed in a checkout. */
+/** Build output and installed packages, which are not copied. */
 const LEFT_OUT: ReadonlySet<string> = new Set(['node_modules', 'build', 'dist', 'package-lock.json']);
-/** The name that configurations use: also the end of the package's name. */
+/** Driver name in configurations; also the suffix of the package name. */
 const NAME = /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/;
 
 /** Options of a new driver. */
 export interface NewDriver {
-  /** Folder to make, relative to the working directory or absolute. It may exist when it is empty. */
+  /** Target folder, relative to the working directory or absolute. Must be new or empty. */
   readonly folder: string;
   /** Name of the driver in configurations. Default: the folder's name without `nodepool-driver-`. */
   readonly name?: string | undefined;
 }
 
 /**
- * Makes a driver package from the template: sources, a fake cloud, the driver contract as tests, and the guide.
+ * Creates a driver package from the template: sources, a fake cloud, contract tests, and the guide.
  * @returns the folder's absolute path and the driver's name
- * @throws Error when the name is no name or the folder is not empty; nothing is written then
+ * @throws Error when the name is invalid or the folder is not empty; writes nothing in that case
  */
 export async function createDriver({ folder, name }: NewDriver): Promise<{ path: string; name: string }> {
   const path = resolve(folder);
@@ -40,13 +40,13 @@ export async function createDriver({ folder, name }: NewDriver): Promise<{ path:
   await mkdir(path, { recursive: true });
   const filter = (source: string) => !LEFT_OUT.has(basename(source));
   await cp(join(packageRoot, 'template'), path, { recursive: true, filter });
-  await rename(join(path, 'gitignore'), join(path, '.gitignore')); // npm packs no file of that name
+  await rename(join(path, 'gitignore'), join(path, '.gitignore')); // npm does not pack `.gitignore`
   for (const file of NAMED_FILES) {
     const text = await readFile(join(path, file), 'utf8');
     await writeFile(join(path, file), text.replaceAll('template', driver));
   }
   await cp(join(packageRoot, 'docs'), join(path, 'docs'), { recursive: true }).catch((error: unknown) => {
-    // a checkout has the guide elsewhere: it is copied here when the package is packed
+    // packing copies the guide here; in a checkout it is in docs
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
   });
   return { path, name: driver };

@@ -10,7 +10,7 @@ nodepool-driver-.
 const USAGE_STATUS = 2;
 
 /**
- * Runs the command line and sets the exit status: 0 done, 1 not to be done, 2 not understood.
+ * Runs the command line and sets the exit status: 0 success, 1 failure, 2 usage error.
  * @param argv - without node and script
  */
 export async function main(argv: readonly string[]): Promise<void> {
@@ -53,6 +53,6 @@ function parse(argv: readonly string[]): { folder: string; name: string | undefi
     const [folder] = positionals;
     return folder === undefined || positionals.length > 1 ? undefined : { folder, name: values.name };
   } catch {
-    return undefined; // an option that is not known
+    return undefined; // unknown option
   }
 }

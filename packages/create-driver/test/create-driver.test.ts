@@ -34,7 +34,7 @@ describe('a driver made from the template', () => {
     expect(stdout).toMatch(/^# fail 0$|^ℹ fail 0$/m);
   });
 
-  it('has no trace of the template, and a .gitignore', async () => {
+  it('has a .gitignore and no mention of the template', async () => {
     const folder = join(tempDir(), 'x');
 
     await createDriver({ folder, name: 'acme-two' });
@@ -47,8 +47,8 @@ describe('a driver made from the template', () => {
   });
 });
 
-describe('nothing is written', () => {
-  it('into a folder that is not empty', async () => {
+describe('createDriver', () => {
+  it('refuses a folder that is not empty', async () => {
     const folder = tempDir();
     writeFileSync(join(folder, 'mine'), '');
 
@@ -56,21 +56,21 @@ describe('nothing is written', () => {
     expect(readdirSync(folder)).toEqual(['mine']);
   });
 
-  it.each(['Acme', '1a', 'a_b', '../x', ''])('for the name "%s"', async (name) => {
+  it.each(['Acme', '1a', 'a_b', '../x', ''])('refuses the name "%s"', async (name) => {
     const parent = tempDir();
 
     await expect(createDriver({ folder: join(parent, 'new'), name })).rejects.toThrow(/cannot be the name of a driver/);
     expect(readdirSync(parent)).toEqual([]);
   });
 
-  it('over a file', async () => {
+  it('refuses to overwrite a file', async () => {
     const parent = tempDir();
     writeFileSync(join(parent, 'file'), '');
 
     await expect(createDriver({ folder: join(parent, 'file'), name: 'acme' })).rejects.toThrow(/ENOTDIR/);
   });
 
-  it('but an empty folder is filled', async () => {
+  it('fills an empty folder', async () => {
     const folder = join(tempDir(), 'nodepool-driver-empty');
     mkdirSync(folder);
 

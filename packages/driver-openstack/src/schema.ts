@@ -6,12 +6,12 @@ const texts = { type: 'array', items: text };
 const flag = { type: 'boolean' };
 const map = { type: 'object' };
 
-/** An object with these keys and no others. */
+/** Schema of an object with exactly these keys. */
 function object(title: string, properties: JsonObject, required: string[] = []): JsonObject {
   return { title, type: 'object', additionalProperties: false, required, properties };
 }
 
-/** A key, what it is for, and what holds without it. */
+/** Schema of a key with its description and default. */
 function key(kind: JsonObject, description: string, otherwise: string | number | boolean): JsonObject {
   const isExact = typeof otherwise !== 'string';
   return { ...kind, description, ...(isExact ? { default: otherwise } : { 'x-default': otherwise }) };

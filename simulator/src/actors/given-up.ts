@@ -58,7 +58,7 @@ export class GivenUp {
       if (declinedBy.includes(id ?? '') || !request.labels.every((label) => labels?.includes(label))) continue;
       const nowMs = this.#world.elapsedMs;
       if (leftMs !== undefined && (nowMs - leftMs > RETURN_MS || this.#cannotKnow(who, leftMs, request))) continue;
-      // a pool that it removed and added again: earlier writes may still be in flight
+      // the launcher removed and re-added the pool: earlier writes may still be in flight
       if (leftMs !== undefined && owner.name === who && isReloading(owner, nowMs)) continue;
       if (owner.name !== who && nowMs - sinceMs < NEWS_MS) continue;
       this.#violate(request, who, `${String(id)} of ${owner.name}`);
@@ -67,7 +67,7 @@ export class GivenUp {
     if (self && !self.isStopping) this.#checkOwn(request, self, declinedBy);
   }
 
-  /** The launcher started after the pool had left, and has waited for others as long as it must (ADR 0017). */
+  /** The launcher started after the pool had left, and has waited the required time for others (ADR 0017). */
   #cannotKnow(who: string, leftMs: number, { body }: RequestEntry): boolean {
     const { elapsedMs, clock } = this.#world;
     const startedMs = this.#launchers.find(({ name }) => name === who)?.startedMs ?? 0;

@@ -12,9 +12,9 @@ export class SimulatedLauncher {
   #process: SimulatedProcess | undefined;
   #launcher: Launcher | undefined;
   #spec: ConfigSpec;
-  /** It drains its pools. */
+  /** Whether it drains its pools. */
   isStopping = false;
-  /** Time at which it first saw each operator order. */
+  /** Time when it first saw each operator order. */
   #heard = new Map<ControlRecord, number>();
   /** Time of its last start, in ms since the beginning. */
   startedMs = 0;
@@ -70,7 +70,7 @@ export class SimulatedLauncher {
     launcher.onControlsChange(() => this.#hear(launcher.controls));
     launcher.start().catch((error: unknown) => {
       if (process.isDead) return;
-      // the service exits, and its supervisor restarts it
+      // a service would exit, and its supervisor would restart it
       world.trace.add(name, () => `could not start: ${String(error)}`);
       this.crash();
       world.clock.setTimer(5_000, () => this.start());

@@ -14,8 +14,8 @@ beforeEach(() => {
 
 afterEach(() => world.restore());
 
-describe('orders of an operator', () => {
-  it('are gone when they were taken back while they were being given', async () => {
+describe('operator orders', () => {
+  it('are removed when withdrawn while their write is in progress', async () => {
     const orders = new Orders(world, [], [new StaticFleet('rack1', ['small'], new Random(1))], ['small']);
 
     orders.giveAny();

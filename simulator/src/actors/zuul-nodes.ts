@@ -26,7 +26,7 @@ export interface HeldNode {
 /** Use of nodes by a job. */
 export interface NodeUse {
   readonly useMs: number;
-  /** Time for which a person keeps the nodes afterwards; `undefined`: not at all. */
+  /** Time for which a person holds the nodes afterwards; `undefined` for no hold. */
   readonly holdMs: number | undefined;
 }
 
@@ -36,7 +36,7 @@ export class ZuulNodes {
   readonly #name: string;
   readonly #trace: Trace;
 
-  /** @param name - of the client, as its locks say */
+  /** @param name - client name in lock entries */
   constructor(process: SimulatedProcess, name: string, trace: Trace) {
     this.#process = process;
     this.#name = name;

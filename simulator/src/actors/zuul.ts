@@ -20,7 +20,7 @@ import type { World } from '../world/world.js';
 import { ZuulNodes, type NodeUse } from './zuul-nodes.js';
 
 const LEAK_CHECK_MS = 30_000;
-/** A missed change is noticed after about this time. */
+/** Mean interval of polling, in case a watch event is lost. */
 const LOOK_AGAIN_MS = 60_000;
 
 /** Requests and behaviour of one job. */
@@ -36,7 +36,7 @@ export interface JobPlan extends NodeUse {
 
 /** Outcome of a request. */
 export interface Answer {
-  /** `false`: it failed. */
+  /** `false` if the request failed. */
   readonly isFulfilled: boolean;
   readonly waitedMs: number;
 }
@@ -155,7 +155,7 @@ export class ZuulClient {
     }
   }
 
-  /** Waits for the request to change, but no longer than this. */
+  /** Waits until the request changes, for at most `ms`. */
   #change(process: SimulatedProcess, { id, stat }: RequestRecord, ms: number): Promise<void> {
     return new Promise((resolve) => {
       const cancel = process.clock.setTimer(ms, resolve);
@@ -213,7 +213,7 @@ export class ZuulClient {
     }
   }
 
-  /** Own requests that no job waits for: their creation was not confirmed, or they are from before a crash. */
+  /** Deletes own requests without a job: unacknowledged creations, or requests from before a crash. */
   async #deleteLeaked(process: SimulatedProcess): Promise<void> {
     for (;;) {
       try {

@@ -14,11 +14,11 @@ import type { World } from '../world/world.js';
 import { CloudLink } from './link.js';
 import { CloudWeather } from './weather.js';
 
-/** Failures after which it is unknown what exists. */
+/** Failures after which listings do not show the actual instances. */
 const LIES = ['duplicate', 'hide', 'resurrect'];
 /** Failures the drivers must cope with and the checker cannot see. */
 const HONEST = FAILURES.filter((failure) => !LIES.includes(failure) && failure !== 'no-ssh');
-/** Sizes, the smallest first; a label is named for its size. */
+/** Sizes in ascending order; labels have the same names. */
 const FLAVORS = [
   { name: 'small', ram: 1024, cores: 1 },
   { name: 'medium', ram: 2048, cores: 2 },
@@ -29,16 +29,16 @@ const FLAVORS = [
 export class SimulatedCloud {
   readonly fake: FakeCloud;
   readonly weather: CloudWeather;
-  /** As every provider that uses it has them in its configuration. */
+  /** Cloud settings for the configuration of each provider. */
   readonly settings: JsonObject;
-  /** How many providers use it. */
+  /** Number of providers that use it. */
   users = 0;
-  /** Whether it shows things as they are. */
+  /** Whether listings always show the actual instances. */
   readonly isHonest: boolean;
   readonly #world: World;
   readonly #random: Random;
   readonly #foreign: string[] = [];
-  /** Nodes whose order arrived after its caller had given up: who looked for an instance meanwhile found none. */
+  /** Nodes whose order arrived after the caller's timeout; a listing in between shows no instance. */
   readonly #excused = new Set<string>();
   #isCalm = false;
 
@@ -61,8 +61,8 @@ export class SimulatedCloud {
   }
 
   /**
-   * Adds machines that carry the name of a provider and are not of this database: of another one, or made before there were
-   * ids. Their nodes have the same numbers as those of this installation.
+   * Adds machines with a provider's name that do not belong to this database: from another database, or from before
+   * database ids existed. Their node numbers equal numbers of this installation.
    */
   plantAliens(provider: string): void {
     if (!this.#random.chance(0.3)) return;
@@ -74,7 +74,7 @@ export class SimulatedCloud {
     }
   }
 
-  /** A launcher's client of it. */
+  /** Creates a client for a launcher. */
   connect(clock: Clock): CloudClient {
     return new CloudLink({
       cloud: this.fake,
@@ -88,16 +88,16 @@ export class SimulatedCloud {
     });
   }
 
-  /** Whether it could make an instance for a label, were it empty but for these. */
+  /** Whether the quota allows an instance of a label beside `taken` others. */
   hasRoomFor(label: string, taken: number): boolean {
     const { instances, cores, ram } = this.fake.settings.quota;
     const flavor = FLAVORS.find(({ name }) => name === label);
-    // Others may be of any size.
+    // Foreign and taken instances may have any size.
     const others = taken + this.#foreign.length;
     return flavor !== undefined && instances > others && cores - 4 * others >= flavor.cores && ram >= flavor.ram;
   }
 
-  /** Something goes wrong, for a while. */
+  /** Starts a temporary fault. */
   strike(): void {
     const { random, weather } = { random: this.#random, weather: this.weather };
     switch (random.int(0, 7)) {
@@ -127,7 +127,7 @@ export class SimulatedCloud {
     for (const instance of [...this.fake.list()]) if (instance.status === 'deleting') this.fake.kill(instance.id);
   }
 
-  /** What is not as it has to be at rest, of one provider. */
+  /** Differences of one provider from the expected idle state. */
   unsettled(provider: string, nodes: ReadonlyMap<string, NodeEntry>): string[] {
     const problems: string[] = [];
     const shown = new Map([...this.fake.list()].map((instance) => [instance.id, instance]));
@@ -197,7 +197,7 @@ export class SimulatedCloud {
     this.#excused.add(order.metadata?.[NODE_ID_TAG] ?? '');
   }
 
-  /** A node has one instance, however often an answer was lost, as long as the cloud tells what it knows. */
+  /** Checks that a node has one instance despite lost responses, unless listings are faulty. */
   #checkOnlyOne({ id, metadata }: CloudInstance): void {
     const nodeId = metadata[NODE_ID_TAG];
     if (nodeId === undefined || !this.isHonest || this.#excused.has(nodeId)) return;
@@ -210,7 +210,7 @@ export class SimulatedCloud {
     }
   }
 
-  /** No machine is taken away while it is used, or about to be. */
+  /** Checks that no machine is deleted while in use or allocated. */
   #checkRemoval(id: string): void {
     const metadata = this.fake.get(id)?.metadata;
     if (this.#foreign.includes(id)) {

@@ -14,17 +14,17 @@ import type { CloudWeather } from './weather.js';
 export interface LinkOptions {
   readonly cloud: FakeCloud;
   readonly weather: CloudWeather;
-  /** Time of the cloud, and of what is on its way. */
+  /** Clock of the cloud and of messages in flight. */
   readonly worldClock: Clock;
-  /** Time of the caller: a process that has died or stalls neither asks nor hears. */
+  /** Clock of the caller: a dead or stalled process neither sends nor receives. */
   readonly clock: Clock;
-  /** Called as a call takes effect, before it does. `isAwaited`: its caller has not given up. */
+  /** Called just before a call takes effect. `isAwaited` is false after the caller's timeout. */
   readonly onCall: <Name extends CallName>(name: Name, args: CloudCalls[Name][0], isAwaited: boolean) => void;
 }
 
 /**
- * A launcher's way to its cloud: calls take time and may get lost before or after they took effect. Changes arrive in the
- * order in which the cloud reported them; they may overtake answers, and answers each other, as on connections of their own.
+ * Connection of a launcher to its cloud. Calls take time and may be lost before or after they take effect. Events arrive in
+ * order. Responses may arrive out of order, relative to each other and to events, as on separate connections.
  */
 export class CloudLink implements CloudClient {
   readonly #options: LinkOptions;

@@ -1,14 +1,14 @@
 import type { Random } from '@nodepool/core/testing';
 
-/** How a cloud is reached; may get worse and better. */
+/** Quality of a connection to a cloud; changes over time. */
 export class CloudWeather {
-  /** Mean milliseconds of one way. */
+  /** Mean latency of one direction, in ms. */
   latencyMs: number;
-  /** Share of calls that never arrive. */
+  /** Share of lost calls. */
   lostCalls = 0;
-  /** Share of answers that never arrive. */
+  /** Share of lost responses. */
   lostAnswers = 0;
-  /** Mean milliseconds after which the loss of either is noticed. */
+  /** Mean time until a loss is detected, in ms. */
   patienceMs = 10_000;
   readonly #random: Random;
   readonly #usualMs: number;
@@ -23,7 +23,7 @@ export class CloudWeather {
     return this.#random.exponential(this.latencyMs);
   }
 
-  /** How long a caller waits in vain. */
+  /** Random time until a caller detects a loss. */
   silenceMs(): number {
     return this.#random.exponential(this.patienceMs);
   }
@@ -36,7 +36,7 @@ export class CloudWeather {
     return this.#random.chance(this.lostAnswers);
   }
 
-  /** As on an ordinary day. */
+  /** Restores normal conditions. */
   calm(): void {
     this.latencyMs = this.#usualMs;
     this.lostCalls = 0;

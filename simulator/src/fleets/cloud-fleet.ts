@@ -131,7 +131,7 @@ export class CloudFleet implements Fleet {
   }
 
   calm(): void {
-    if (this.#maxConcurrency.value === 0) this.#maxConcurrency.value = 1; // else requests may wait indefinitely
+    if (this.#maxConcurrency.value === 0) this.#maxConcurrency.value = 1; // with 0, requests may wait indefinitely
     this.cloud.calm();
   }
 

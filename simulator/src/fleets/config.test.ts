@@ -13,20 +13,20 @@ const spec: ConfigSpec = {
 };
 
 describe('a configuration of the simulation', () => {
-  it('has the labels and the providers as their drivers read them', () => {
+  it('contains the labels, and the providers as parsed by their drivers', () => {
     const { labels, providers } = makeConfig(spec, drivers);
 
     expect(labels.get('small')).toEqual({ name: 'small', minReady: 2, maxReadyAgeMs: 0 });
     expect([...(providers.get('rack1')?.pools.keys() ?? [])].length).toBeGreaterThan(0);
   });
 
-  it('is refused when a driver finds a mistake in an entry', () => {
+  it('is rejected when a driver reports a problem', () => {
     const entry = { ...fleet.entry(), pools: [{ name: 'main', nodes: [{ name: 'host', labels: ['unheard-of'] }] }] };
 
     expect(() => makeConfig({ ...spec, providers: [entry] }, drivers)).toThrow(/^provider rack1: .*unheard-of/);
   });
 
-  it('is refused when it names a driver that does not take part', async () => {
+  it('is rejected when it names an unknown driver', async () => {
     expect(() => makeConfig({ ...spec, providers: [{ name: 'cloud', driver: 'fake' }] }, drivers)).toThrow(
       'no driver fake',
     );

@@ -7,7 +7,7 @@ export interface ConfigSpec {
   readonly labels: readonly { name: string; minReady?: number; maxReadyAgeMs?: number }[];
   readonly maxHoldAgeMs: number;
   readonly tenantLimits: ReadonlyMap<string, Resources>;
-  /** Whether failing providers are steered around. Default: yes. */
+  /** Whether launchers avoid failing providers. Default: true. */
   readonly steering?: boolean;
   /** Provider entries as in the file. */
   readonly providers: readonly JsonObject[];

@@ -7,7 +7,7 @@ import type { ConfigSpec } from './config.js';
 export interface Fleet {
   readonly name: string;
   readonly driver: Driver;
-  /** Its entry in the configuration as it is now. */
+  /** Its current entry in the configuration. */
   entry(): JsonObject;
   /** Changes the configuration at random. @returns a description of the change */
   change(): string;

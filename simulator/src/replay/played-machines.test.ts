@@ -11,7 +11,7 @@ import { makeConfig, makeRegistry } from '../fleets/config.js';
 const BEGAN_MS = 1_800_000_000_000;
 const USE_MS = 60_000;
 
-/** Requests for `small` at the same moment, each fulfilled at once and used for a minute. */
+/** Simultaneous requests for `small`, each fulfilled immediately and used for a minute. */
 function pastOf(requests: number): Past {
   const past = new Past();
   for (let i = 0; i < requests; i++) {
@@ -25,7 +25,7 @@ function pastOf(requests: number): Past {
   return past;
 }
 
-/** A launch on record. */
+/** Adds a recorded launch. */
 function addLaunch(past: Past, provider: string, label: string, tookMs: number): void {
   const facts = { request: '100-0', labels: [label], pool: `${provider}/main` };
   const state = (atMs: number, name: string) => pastEvent(BEGAN_MS + atMs, 'state', '', name);
@@ -43,7 +43,7 @@ async function replayed(past: Past, providers: readonly JsonObject[]): Promise<L
   return found.find(({ label }) => label === 'small')?.replayed;
 }
 
-it('static hosts serve as many requests at a time as they have slots, and come back after each', async () => {
+it('static hosts serve one request per slot at a time and are reused', async () => {
   const host = { name: 'host1.example.com', labels: ['small'], 'max-parallel-jobs': 2 };
   const entry = { name: 'rack', driver: 'static', pools: [{ name: 'main', nodes: [host] }] };
 
@@ -54,7 +54,7 @@ it('static hosts serve as many requests at a time as they have slots, and come b
   expect(figures?.p95Ms).toBeCloseTo(2 * USE_MS, -3);
 });
 
-it('metastatic providers are real ones, on backing nodes that take as long as those on record', async () => {
+it('metastatic providers launch backing nodes with the recorded launch times', async () => {
   const past = pastOf(2);
   addLaunch(past, 'cloud', 'backing', 30_000);
   const backing = { name: 'backing', 'cloud-image': 'image', 'min-ram': 1024 };
@@ -74,7 +74,7 @@ it('metastatic providers are real ones, on backing nodes that take as long as th
   expect(figures?.p95Ms).toBeCloseTo(30_000, -3);
 });
 
-it('a provider whose quota kept requests waiting has no more than was used of it', async () => {
+it('a provider whose quota made requests wait gets the recorded peak use as quota', async () => {
   const past = pastOf(3);
   addLaunch(past, 'cloud', 'small', 10_000);
   const text = 'provider "cloud": label "small" needs 1 instance, 0 free';

@@ -10,10 +10,10 @@ import { Region } from '../year/region.js';
 
 const HOUR_MS = 3_600_000;
 const LABELS = ['small', 'medium'];
-/** Instances that the cloud has, more than any pool takes. */
+/** Capacity of the cloud in instances, above the limit of any pool. */
 const INSTANCES = 1_000;
 
-/** The share of machines that break while they boot. */
+/** Share of machines that fail during boot. */
 const FAILING = 0.03;
 
 /** A run with its history. */
@@ -23,11 +23,11 @@ export interface RecordedDay {
   readonly toMs: number;
   readonly driver: Driver;
   readonly violations: readonly string[];
-  /** The configuration with so many servers in its pool, perhaps without a label. */
+  /** The configuration with this `max-servers`, optionally without a label. */
   spec(maxServers: number, drop?: string): ConfigSpec;
 }
 
-/** Some hours of requests for a cloud that is nearly too small for them, with what the launcher has put on record. */
+/** Simulates requests for a cloud with barely enough capacity, and returns the launcher's history. */
 export async function recordDay(seed: number, hours: number, maxServers: number): Promise<RecordedDay> {
   const world = new World(seed, false, Infinity);
   const region = new Region(world, 'north', { instances: INSTANCES });
@@ -63,7 +63,7 @@ export async function recordDay(seed: number, hours: number, maxServers: number)
   }
 }
 
-/** Through the form that lines have in a file. */
+/** Adds the lines after a round trip through the file format. */
 function addAsWritten(past: Past, lines: readonly PastLine[], nowMs: number): void {
   for (const line of lines) {
     const read = decodeLine(encodeLine(line, nowMs), nowMs);

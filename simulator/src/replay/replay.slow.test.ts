@@ -3,10 +3,10 @@ import { replay, type Replay } from '@nodepool/history/replay';
 import { makeConfig, makeRegistry } from '../fleets/config.js';
 import { recordDay, type RecordedDay } from './recorded-day.js';
 
-/** About one request in five waits for a machine to be returned. */
+/** With this limit, about one request in five waits for a returned machine. */
 const MAX_SERVERS = 16;
 
-describe('a recorded time, asked for again', () => {
+describe('a replay of a recorded period', () => {
   let day: RecordedDay;
 
   beforeAll(async () => {
@@ -27,7 +27,7 @@ describe('a recorded time, asked for again', () => {
     });
   }
 
-  it('of an unchanged configuration has the recorded waits, use and failures, within a tenth', async () => {
+  it('with an unchanged configuration matches the recorded waits, use and failures within 10 %', async () => {
     const { labels } = await replayWith(MAX_SERVERS);
 
     expect(day.violations).toEqual([]);
@@ -41,11 +41,11 @@ describe('a recorded time, asked for again', () => {
     }
   });
 
-  it('is the same each time', async () => {
+  it('is deterministic', async () => {
     expect(await replayWith(MAX_SERVERS)).toEqual(await replayWith(MAX_SERVERS));
   });
 
-  it('waits longer where the pool is half as large, and not at all where it is twice as large', async () => {
+  it('shows longer waits in a pool of half the size and none in a pool of twice the size', async () => {
     const [half, twice] = [await replayWith(MAX_SERVERS / 2), await replayWith(MAX_SERVERS * 2)];
 
     for (const { recorded, replayed } of half.labels) {
@@ -58,7 +58,7 @@ describe('a recorded time, asked for again', () => {
     }
   });
 
-  it('is refused where a label is served no longer, unless its requests are left out', async () => {
+  it('is refused when a label is no longer served, unless its requests are excluded', async () => {
     const isWithout = { drop: 'medium' };
     await expect(replayWith(MAX_SERVERS, isWithout)).rejects.toThrow(
       /serves label "medium", which \d+ of the recorded/,
@@ -69,14 +69,14 @@ describe('a recorded time, asked for again', () => {
     expect(labels.map(({ label }) => label)).toEqual(['small']);
   });
 
-  it('is refused where nothing was asked for, with the time in which something was', async () => {
+  it('is refused for a period without requests, naming the period with requests', async () => {
     const past = replayWith(MAX_SERVERS, { sinceMs: day.toMs - 1 });
 
     await expect(past).rejects.toThrow(/no request between .* is on record: those there are began between/);
   });
 });
 
-/** How far one value is from another, as a share of it. */
+/** Relative difference of two values. */
 function share(value = NaN, from = NaN): number {
   return Math.abs(value - from) / from;
 }

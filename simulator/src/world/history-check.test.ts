@@ -17,7 +17,7 @@ beforeEach(() => {
 
 afterEach(() => world.restore());
 
-/** A request that is in the queue of a pool for so long before the pool takes it. */
+/** Simulates a request that waits in the queue of a pool for `ms`. @returns violations */
 async function fulfilAfter(ms: number): Promise<string[]> {
   const { clock } = launcher;
   const { recorder } = new HistoryCheck(launcher);
@@ -39,18 +39,18 @@ async function fulfilAfter(ms: number): Promise<string[]> {
 }
 
 describe('the check of a history', () => {
-  it('finds a request that a pool looked at for too long', async () => {
+  it('finds a request that a pool evaluated for too long', async () => {
     expect(await fulfilAfter(6_000)).toEqual(['launcher1: the history of 200-0000000001 has planning for 6000 ms']);
   });
 
-  it('does not count the time for which the launcher did not run', async () => {
+  it('excludes the time while the launcher was not running', async () => {
     launcher.stall(1_000);
     launcher.stall(5_500);
 
     expect(await fulfilAfter(6_000)).toEqual([]);
   });
 
-  it('counts the rest of the time in which the launcher stalled', async () => {
+  it('excludes only the stalled part of a period', async () => {
     launcher.stall(500);
 
     expect(await fulfilAfter(6_000)).toEqual(['launcher1: the history of 200-0000000001 has planning for 5500 ms']);

@@ -45,7 +45,7 @@ describe('the check of max-servers', () => {
     expect(await makeNode()).toEqual([]);
   });
 
-  it('allows as many as the greatest limit so far', async () => {
+  it('allows up to the greatest limit so far', async () => {
     const maxServers = new Limit(2);
     checkMaxServers(world, 'cloud', () => ({ maxServers }));
     maxServers.value = 1;
@@ -55,7 +55,7 @@ describe('the check of max-servers', () => {
   });
 });
 
-describe('the check of the limit of a tenant', () => {
+describe('the check of a tenant limit', () => {
   it('finds one node too many of that tenant', async () => {
     checkTenantLimit(world, 'acme', 1);
     await makeNode({ tenantName: 'other' });

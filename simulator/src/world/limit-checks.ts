@@ -7,7 +7,7 @@ import type { World } from './world.js';
 /** A pool with a limit. */
 export interface LimitedPool {
   readonly maxServers: Limit;
-  /** Labels that were never removed: nodes of a removed label do not count. Missing: all. */
+  /** Labels that were never removed: nodes of a removed label do not count. Default: all. */
   readonly lastingLabels?: ReadonlySet<string>;
 }
 
@@ -31,8 +31,8 @@ export function checkMaxServers(
 }
 
 /**
- * The drivers as one launcher gets them. Each launch is checked against `max-concurrency` of its provider, however many
- * pools it has and whatever replaces it at a reload.
+ * Wraps drivers for one launcher to check each launch against `max-concurrency` of its provider, over all pools and across
+ * reloads.
  */
 export function withCheckedLaunches(world: World, drivers: ReadonlyMap<string, Driver>, who: string) {
   const active = new Map<string, number>();

@@ -12,8 +12,8 @@ beforeEach(() => {
 
 afterEach(() => world.restore());
 
-describe('the time for which a process was stalled', () => {
-  it('counts stalls that overlap once', () => {
+describe('the stalled time of a process', () => {
+  it('counts overlapping stalls once', () => {
     const beginMs = world.clock.now();
     process.stall(1_000);
     process.silence(1_500);
@@ -21,7 +21,7 @@ describe('the time for which a process was stalled', () => {
     expect(process.stalledMs(beginMs, beginMs + 10_000)).toBe(1_500);
   });
 
-  it('counts only the part that lies within the period', async () => {
+  it('counts only the part within the period', async () => {
     const beginMs = world.clock.now();
     process.stall(1_000);
     await world.run(2_000);
@@ -32,7 +32,7 @@ describe('the time for which a process was stalled', () => {
 });
 
 describe('a process that crashes', () => {
-  it('calls no timer any more', async () => {
+  it('runs no more timers', async () => {
     let calls = 0;
     process.clock.setTimer(100, () => calls++);
 

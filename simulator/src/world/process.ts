@@ -5,7 +5,7 @@ import { ProcessClock } from '@nodepool/core/testing';
 import { Weather } from './weather.js';
 import type { World } from './world.js';
 
-/** One process of the simulation: a clock, a session, and a way to die. */
+/** One simulated process with a clock and a session. Can stall, lose its connection and crash. */
 export class SimulatedProcess {
   readonly clock: ProcessClock;
   readonly weather: Weather;

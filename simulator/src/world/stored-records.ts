@@ -3,7 +3,7 @@ import type { TransactionListener } from '@nodepool/zk-protocol/memory';
 
 /** Records in ZooKeeper with the transaction that last wrote each: the expected content of idle caches. */
 export class StoredRecords {
-  /** By path, as the others. */
+  /** By path, like the other maps. */
   readonly components = new Map<string, bigint>();
   readonly controls = new Map<string, bigint>();
   readonly images = new Map<string, bigint>();

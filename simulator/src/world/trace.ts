@@ -1,12 +1,12 @@
 import type { Clock } from '@nodepool/zk-protocol';
 import type { LogFields, Logger } from '@nodepool/core';
 
-/** The last lines of what happened in a run. */
+/** Trace of a run, limited to the last lines. */
 export class Trace {
   readonly #lines: string[] = [];
   readonly #clock: Clock;
   readonly #startMs: number;
-  /** @param isOn - false: keeps nothing, which is several times faster */
+  /** @param isOn - `false` records nothing, which is several times faster */
   constructor(
     clock: Clock,
     readonly isOn: boolean,

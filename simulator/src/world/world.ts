@@ -8,9 +8,9 @@ import { StoredRecords } from './stored-records.js';
 import type { Limit } from './limit.js';
 import { Trace } from './trace.js';
 
-/** A fixed day, so that traces of one seed are equal to the letter. */
+/** A fixed start date, so that traces of one seed are identical. */
 const BEGIN_MS = 1_800_000_000_000;
-/** Errors that report an answer of a cloud. */
+/** Errors caused by responses of a cloud. */
 const CLOUD_ERRORS = new Set([
   'ProviderUnavailableError',
   'RateLimitedError',
@@ -18,12 +18,12 @@ const CLOUD_ERRORS = new Set([
   'CapacityError',
   'LaunchError',
 ]);
-/** Messages that report one without an error. */
+/** Messages about responses of a cloud that carry no error. */
 const CLOUD_MESSAGES = new Set([
   'The cloud does not show its instances; no new ones are made until it does',
   'Provider does not start; continuing without it for now',
 ]);
-/** Far more steps than any run needs without an endless loop. */
+/** Upper bound of steps; more indicate an endless loop. */
 const STEP_LIMIT = 200_000;
 
 /** Shared state of the actors of one run. */
@@ -86,7 +86,7 @@ export class World {
     this.violations.push(violation);
   }
 
-  /** Any error that a process logs is a violation, unless it reports an answer of a cloud. */
+  /** Any error that a process logs is a violation, unless a response of a cloud caused it. */
   errorLogged(who: string, message: string, fields: LogFields | undefined): void {
     if (fields?.error instanceof Error ? CLOUD_ERRORS.has(fields.error.name) : CLOUD_MESSAGES.has(message)) return;
     const detail = fields?.error === undefined ? '' : `: ${stackOf(fields.error)}`;

@@ -3,9 +3,9 @@ import { Episode, runHerd, type Setup } from './episode.js';
 import { INCIDENTS, type Incident } from './incidents.js';
 
 const MINUTE_MS = 60_000;
-/** Three launches until it is known, and probes at growing pauses. */
+/** Three launches to detect the failure, then probes at increasing intervals. */
 const MOST_ORDERS = 12;
-/** Those who came before it was known, and probes. A third of all would be its share. */
+/** Requests from before the detection, and probes. The region's regular share is a third of all requests. */
 const MOST_LATE = 20;
 
 function incidentOf(name: string): Incident {
@@ -30,7 +30,7 @@ describe('an incident in one of three regions', () => {
 });
 
 describe('an incident in one of three regions of one launcher with standby nodes', () => {
-  it('dead region: all requests are served, and the region is used again when it is over', async () => {
+  it('dead region: all requests are served, and the region is used again after the incident', async () => {
     const result = await new Episode(1, true, { oneLauncher: true, minReady: 6 }).run(incidentOf('dead region'), 13);
 
     expect(result.violations).toEqual([]);
@@ -54,7 +54,7 @@ describe('an incident in one of three regions with standby nodes', () => {
 });
 
 describe('a region that takes ten times as long', () => {
-  it('keeps few requests waiting while others have capacity, and is used again when it is over', async () => {
+  it('delays few requests while others have capacity, and is used again after the incident', async () => {
     const result = await new Episode(1, true).run(incidentOf('slow region'), 15);
 
     const late = result.answers.filter(({ waitedMs }) => waitedMs > 2 * MINUTE_MS);
@@ -65,8 +65,8 @@ describe('a region that takes ten times as long', () => {
   });
 });
 
-describe('a herd on a region that is slower the more it is asked for', () => {
-  it('is served to the last, and never asked for all of it at once', async () => {
+describe('a burst of requests for a region that slows down under load', () => {
+  it('is served completely without ordering all machines at once', async () => {
     const result = await runHerd(1, 200, 'ramp');
 
     expect(result.violations).toEqual([]);

@@ -11,15 +11,15 @@ import { Region } from './region.js';
 const MINUTE_MS = 60_000;
 const LABEL = 'small';
 const REGIONS = ['north', 'south', 'west'];
-/** In each region. Two of them can serve all that is asked for. */
+/** Instances in each region. Two regions can serve the whole load. */
 const INSTANCES = 42;
-/** Between two requests, and how long a machine is used, both mean values. */
+/** Mean time between requests and mean use of a machine. */
 const LOAD = { everyMs: 5_000, useMs: 240_000 } as const;
 const WARM_UP_MS = 5 * MINUTE_MS;
 const AFTERWARDS_MS = 8 * MINUTE_MS;
-/** Until the last request is answered when no new one comes; the slowest has three attempts in each region. */
+/** Time limit to answer remaining requests; the slowest request has three attempts in each region. */
 const LONGEST_END_MS = 6 * 60 * MINUTE_MS;
-/** The share of new machines that is looked at after an incident, and in what time. */
+/** Window and share of new machines that define recovery after an incident. */
 const WINDOW_MS = 2 * MINUTE_MS;
 const FULL_SHARE = 0.6;
 
@@ -29,13 +29,13 @@ export interface EpisodeResult {
   readonly answers: readonly Answer[];
   /** Machines ordered in the region from its first failed launch until the end of the incident. */
   readonly ordersAfterFirstFailure: number;
-  /** From the end of the incident until the region gets its share of new machines again; `undefined`: it did not. */
+  /** From the end of the incident until the region gets its share of new machines again; `undefined` if it does not. */
   readonly recoveredMs: number | undefined;
 }
 
 /** Launchers that serve the regions. */
 export interface Setup {
-  /** One launcher has all regions. Default: each has a launcher of its own. */
+  /** One launcher has all regions. Default: one launcher for each region. */
   readonly oneLauncher?: boolean | undefined;
   /** Number of launchers that each have all regions. */
   readonly sharedBy?: number | undefined;
@@ -75,7 +75,7 @@ export class Episode {
       const name = sharedBy > 0 ? `launcher-${i + 1}` : ['launcher', ...own.map((region) => region.name)].join('-');
       return new SimulatedLauncher(this.#world, name, specOf(own, policy));
     });
-    // launchers that start at the same moment may not know each other yet
+    // launchers that start simultaneously may not see each other yet
     checkStandby(this.#world, () => (this.#world.elapsedMs < WARM_UP_MS ? Infinity : minReady));
     this.#world.launcherCount = this.#launchers.length;
     this.#client = new ZuulClient(this.#world, 'zuul');
@@ -172,8 +172,8 @@ export interface HerdResult {
 }
 
 /**
- * Many requests at once for one region, which knows nothing better than to be slower the more it is asked for.
- * @param limit - launches at once; a number is a fixed one, without steering
+ * Runs a burst of requests for one region that slows down under load.
+ * @param limit - concurrent launches; a number is a fixed limit without steering
  */
 export async function runHerd(seed: number, requests: number, limit: 'ramp' | number): Promise<HerdResult> {
   const world = new World(seed, false, Infinity);
@@ -194,7 +194,7 @@ export async function runHerd(seed: number, requests: number, limit: 'ramp' | nu
     for (const actor of [launcher, client]) actor.start();
     await world.run(5_000);
     for (let i = 0; i < 20; i++) {
-      client.submit(job); // an ordinary morning: the usual time is known
+      client.submit(job); // normal load first, so that launchers know the usual launch time
       await world.run(30_000);
     }
     await world.run(5 * MINUTE_MS, () => client.active === 0);

@@ -3,7 +3,7 @@ import type { Region } from './region.js';
 /** Kind of an incident. */
 export interface Incident {
   readonly name: string;
-  /** How often in a year, over all providers. */
+  /** Frequency per year, over all providers. */
   readonly perYear: number;
   /** Minimum and maximum duration, in minutes. */
   readonly minutes: readonly [number, number];
@@ -22,8 +22,8 @@ function failure(name: string, rate: number): Pick<Incident, 'begin' | 'end'> {
 const foreign = new WeakMap<Region, string[]>();
 
 /**
- * What happens to three clouds in a year, as their public status pages and the change logs of large installations tell it:
- * each kind of trouble with how often and how long.
+ * Incidents of three clouds in a year, with frequency and duration. Based on public status pages and on change logs of large
+ * installations.
  */
 export const INCIDENTS: readonly Incident[] = [
   { name: 'dead region', perYear: 6, minutes: [15, 45], ...failure('never-active', 1) },

@@ -15,7 +15,7 @@ beforeEach(() => {
 
 afterEach(() => world.restore());
 
-/** Orders instances. @returns what came of it, once the orders have arrived */
+/** Orders instances. @returns the results, once the orders have arrived */
 async function order(count: number, az: string | null = null): Promise<string[]> {
   const answers: string[] = [];
   for (let i = 0; i < count; i++) {

@@ -6,7 +6,7 @@ import type { World } from '../world/world.js';
 
 /** Boot time of an instance in seconds when few are booting. */
 export const BOOT_S = { from: 30, to: 50 } as const;
-/** Instances that boot at once in the usual time; with twice as many each takes twice as long. */
+/** Instances that can boot concurrently in the usual time; twice as many take twice as long each. */
 const AT_ONCE = 40;
 
 /** Capacity of a region, in instances. */
@@ -14,7 +14,7 @@ export interface RegionSize {
   readonly instances: number;
 }
 
-/** A region of a cloud as providers use it: it boots machines in its time, and slower when many are booted at once. */
+/** A region of a cloud that boots machines in a typical time, and slower when many boot at once. */
 export class Region {
   readonly fake: FakeCloud;
   readonly settings: JsonObject;

@@ -15,7 +15,7 @@ export interface YearOptions {
   readonly only?: string | undefined;
   /** Maximum number of incidents of each kind. Default: as many as in a year. */
   readonly most?: number | undefined;
-  /** Of the incidents; a herd has one launcher and no standby nodes. */
+  /** Setup of the incidents; a burst has one launcher and no standby nodes. */
   readonly setup?: Setup | undefined;
   /** Called at the end of each incident. */
   readonly progress: (text: string) => void;

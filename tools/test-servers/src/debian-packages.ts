@@ -14,11 +14,11 @@ async function isInstalled(name: string): Promise<boolean> {
     known.add(name);
     return true;
   } catch {
-    return false; // dpkg-query fails for a package it has never heard of, and when there is no dpkg
+    return false; // dpkg-query fails for unknown packages and without dpkg
   }
 }
 
-/** Runs apt-get, one at a time on this machine, as it cannot wait for the lock of its package lists. */
+/** Runs apt-get under a lock, as apt-get cannot wait for the lock of its package lists. */
 async function aptGet(...args: string[]): Promise<void> {
   const lockFile = join(tmpdir(), 'nodepool-test-packages.lock');
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };

@@ -9,7 +9,7 @@ import { freePorts } from './ports.js';
 
 const PORTS = fileURLToPath(new URL('../dist/ports.js', import.meta.url));
 
-/** Another test process that picks ports, and ends without tidying up. */
+/** Picks ports in another test process, which exits without releasing them. */
 async function pickElsewhere(count: number): Promise<number[]> {
   const program = `
     const { freePorts } = await import(${JSON.stringify(PORTS)});
@@ -25,7 +25,7 @@ async function pickElsewhere(count: number): Promise<number[]> {
 }
 
 describe('ports for servers of tests', () => {
-  it('are never given twice, nor to two processes at once', async () => {
+  it('are never assigned twice, nor to two processes', async () => {
     const lists = await Promise.all([freePorts(400), freePorts(400)]);
 
     const ports = lists.flat();
@@ -33,7 +33,7 @@ describe('ports for servers of tests', () => {
     expect(ports.every((port) => existsSync(join(tmpdir(), 'nodepool-test-ports', String(port))))).toBe(true);
   });
 
-  it('are free again after the death of the process that had them', async () => {
+  it('are available again after their process has died', async () => {
     const [port] = await pickElsewhere(1);
     const claim = join(tmpdir(), 'nodepool-test-ports', String(port));
     expect(existsSync(claim)).toBe(true);

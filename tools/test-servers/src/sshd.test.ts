@@ -10,7 +10,7 @@ afterEach(async () => {
   sshd = undefined;
 });
 
-it('starts SSH servers that show the host keys told, and let the client key in', async () => {
+it('starts SSH servers that have the reported host keys and accept the client key', async () => {
   sshd = await startSshd({ count: 2 });
   const [first, second] = sshd.hosts;
   if (!first || !second) throw new Error('there are not two hosts');
@@ -28,7 +28,7 @@ it('starts SSH servers that show the host keys told, and let the client key in',
   expect(login.stdout).toBe('hello\n');
 });
 
-it('stops and starts one host alone, and changes its keys', async () => {
+it('stops and starts a single host and changes its keys', async () => {
   sshd = await startSshd({ count: 2, keyTypes: ['ed25519'] });
   const [first, second] = sshd.hosts;
   if (!first || !second) throw new Error('there are not two hosts');

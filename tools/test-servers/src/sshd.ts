@@ -134,7 +134,7 @@ const byte = (from: number, to: number): number => from + Math.floor(Math.random
  */
 export async function startSshd(options: SshdOptions = {}): Promise<SshdHandle> {
   await ensureDebianPackages(['openssh-server', 'openssh-client']);
-  if (process.getuid?.() === 0) await mkdir('/run/sshd', { recursive: true, mode: 0o755 }); // sshd insists on it
+  if (process.getuid?.() === 0) await mkdir('/run/sshd', { recursive: true, mode: 0o755 }); // required by sshd
   const dir = await mkdtemp(join(tmpdir(), 'nodepool-sshd-'));
   const [freePort] = await freePorts(1, '0.0.0.0');
   const port = options.port ?? freePort ?? 0;

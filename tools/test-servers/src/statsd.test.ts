@@ -15,7 +15,7 @@ async function send(port: number, ...lines: string[]): Promise<void> {
   socket.close();
 }
 
-it('tells what it received, summed over its flushes', async () => {
+it('reports received metrics, summed over all flushes', async () => {
   statsd = await startStatsd();
 
   await send(statsd.port, 'a.count:2|c', 'a.gauge:7|g', 'a.timer:12|ms');
@@ -28,7 +28,7 @@ it('tells what it received, summed over its flushes', async () => {
   expect(await statsd.badLines()).toBe(0);
 });
 
-it('counts lines it cannot read', async () => {
+it('counts malformed lines', async () => {
   statsd = await startStatsd();
 
   await send(statsd.port, 'no sense');

@@ -65,7 +65,7 @@ class Handle implements StatsdHandle {
   }
 
   async metrics(): Promise<StatsdMetrics> {
-    await this.#nextFlush(); // may have been on its way
+    await this.#nextFlush(); // the current flush may have started before the call
     await this.#nextFlush();
     return structuredClone(this.#total);
   }
@@ -115,7 +115,7 @@ export async function startStatsd(): Promise<StatsdHandle> {
       if (!server.isRunning) throw new Error(failure());
       return server.output.includes('server is up') && (await accepts(port, address));
     }, failure);
-    await handle.metrics(); // a flush shows that the backend is there
+    await handle.metrics(); // the first flush shows that the backend runs
     return handle;
   } catch (error) {
     await handle.stop();

@@ -38,7 +38,7 @@ export async function fourLetterWord(port: number, word: string, host = '127.0.0
   socket.setEncoding('utf8');
   let answer = '';
   socket.on('data', (text: string) => (answer += text));
-  socket.on('error', () => undefined); // the empty answer tells the caller
+  socket.on('error', () => undefined); // the caller gets an empty reply
   socket.once('connect', () => socket.write(word));
   await new Promise((resolve) => socket.once('close', resolve));
   return answer;

@@ -12,7 +12,7 @@ afterEach(async () => {
 
 /**
  * Sends a four-letter word over TLS with that certificate.
- * @returns what the server says; nothing when it refuses, which may show as an alert, a reset or a plain end
+ * @returns the reply; empty if the server refuses, with an alert, a reset or a close
  */
 function askOverTls(port: number, ca: string, cert: string, key: string): Promise<string> {
   return new Promise((resolve) => {
@@ -44,7 +44,7 @@ describe('startZooKeeper', () => {
     expect(await zookeeper.leader()).toBe(0);
   });
 
-  it('holds session timeouts to the limits given', async () => {
+  it('limits session timeouts to the configured range', async () => {
     zookeeper = await startZooKeeper({ tickMs: 100, minSessionTimeoutMs: 300, maxSessionTimeoutMs: 4000 });
 
     const conf = await zookeeper.fourLetter('conf');
@@ -53,7 +53,7 @@ describe('startZooKeeper', () => {
     expect(conf).toContain('maxSessionTimeout=4000');
   });
 
-  it('asks for a client certificate of its own authority when it speaks TLS', async () => {
+  it('requires a client certificate of its own CA over TLS', async () => {
     zookeeper = await startZooKeeper({ tls: true });
     const { tlsFiles, servers } = zookeeper;
     const port = servers[0]?.port ?? 0;
@@ -68,7 +68,7 @@ describe('startZooKeeper', () => {
     expect(await zookeeper.fourLetter('ruok')).toBe('imok');
   });
 
-  it('starts three servers that choose another leader when theirs is killed', async () => {
+  it('starts three servers that elect another leader when the leader is killed', async () => {
     zookeeper = await startZooKeeper({ ensemble: true });
     const first = await zookeeper.leader();
 

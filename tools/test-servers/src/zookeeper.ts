@@ -35,9 +35,9 @@ export interface ZooKeeperHandle {
   leader(): Promise<number>;
   /** SIGKILL. Resolves once the process is gone. */
   kill(server?: number): Promise<void>;
-  /** Kills it when it runs, and starts it again on its data. Resolves once it serves. */
+  /** Kills the server if it runs, and starts it on the same data. Resolves once it serves. */
   restart(server?: number): Promise<void>;
-  /** SIGSTOP: the server keeps its connections and says nothing. */
+  /** SIGSTOP: the server keeps its connections and does not respond. */
   pause(server?: number): void;
   /** SIGCONT. */
   resume(server?: number): void;
@@ -146,7 +146,7 @@ async function startOnce(options: ZooKeeperOptions): Promise<Handle> {
 /**
  * Starts real ZooKeeper servers on free loopback ports, with their data in a temporary directory. They end with the
  * test process at the latest.
- * @throws {Error} ZooKeeper is not installed and cannot be, or does not start; with the end of its log
+ * @throws {Error} ZooKeeper cannot be installed or does not start; with the end of its log
  */
 export async function startZooKeeper(options: ZooKeeperOptions = {}): Promise<ZooKeeperHandle> {
   await ensureDebianPackages(['zookeeper', ...(options.tls ? ['openssl'] : [])]);

@@ -5,7 +5,7 @@ import { createMachine } from './create-node.js';
 import { deleteMachine } from './delete-node.js';
 import { toInstance, type TemplateInstance } from './instance.js';
 
-/** The cloud as Nodepool sees it: waiting, retries, key scan, quota and leaks are core's. */
+/** Adapter between the cloud and Nodepool. Core implements waits, retries, key scan, quota and leak clean-up. */
 export class TemplateAdapter implements Adapter<TemplateInstance, TemplateLabelConfig, TemplatePoolConfig> {
   readonly #client: CloudClient;
 
@@ -33,7 +33,7 @@ export class TemplateAdapter implements Adapter<TemplateInstance, TemplateLabelC
     return (await this.#client.list(signal)).map(toInstance);
   }
 
-  /** This cloud has nothing but machines. With volumes or ports of their own, name those too. */
+  /** This cloud has only machines. If yours has separate volumes or ports, list them as well. */
   async listResources(signal: AbortSignal): Promise<Resource[]> {
     return (await this.#client.list(signal)).map(({ id, tags }) => ({ type: 'instance', id, metadata: tags }));
   }

@@ -7,7 +7,7 @@ import {
   type TaskManager,
 } from '@nodepool/core';
 
-/** How the cloud describes a machine. */
+/** A machine in API responses. */
 export interface Machine {
   readonly id: string;
   readonly status: 'starting' | 'running' | 'broken' | 'stopping';
@@ -16,7 +16,7 @@ export interface Machine {
   readonly tags: Readonly<Record<string, string>>;
 }
 
-/** What to make. */
+/** Parameters of a new machine. */
 export interface MachineOrder {
   readonly name: string;
   readonly size: string;
@@ -24,19 +24,19 @@ export interface MachineOrder {
   readonly tags: Readonly<Record<string, string>>;
 }
 
-/** The few calls of the cloud that are needed. Their errors are Nodepool's, which say what to do next. */
+/** API calls that the driver needs. They throw Nodepool errors, which determine the next step. */
 export interface CloudClient {
   list(signal: AbortSignal): Promise<Machine[]>;
   create(order: MachineOrder, signal: AbortSignal): Promise<Machine>;
-  /** @throws {NotFoundError} there is no such machine */
+  /** @throws {NotFoundError} the machine does not exist */
   delete(id: string, signal: AbortSignal): Promise<void>;
   limits(signal: AbortSignal): Promise<{ machines: number }>;
 }
 
-/** As much of `fetch` as is used. */
+/** The part of `fetch` that the client uses. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
-/** The cloud over HTTP. Calls are paced by Nodepool's task manager, which also counts them. */
+/** Creates the HTTP client. Nodepool's task manager limits the rate of calls and counts them. */
 export function createClient(url: string, tasks: TaskManager, fetch: Fetch): CloudClient {
   const call = <T>(name: string, method: string, path: string, signal: AbortSignal, body?: unknown): Promise<T> =>
     tasks.call(name, (own) => send<T>(fetch, method, `${url}${path}`, own, body), { signal });
@@ -60,12 +60,12 @@ async function send<T>(fetch: Fetch, method: string, url: string, signal: AbortS
     signal.throwIfAborted();
     throw new ProviderUnavailableError(`${what}: the cloud does not answer`, { cause });
   }
-  // The answers of this cloud are taken as its documentation describes them.
+  // Responses are assumed to match the API documentation; they are not validated.
   if (response.ok) return (text === '' ? undefined : JSON.parse(text)) as T;
   throw errorOf(response, `${what}: ${response.status} ${text}`);
 }
 
-/** Sorted by what the caller does next, not by what happened. */
+/** Maps a response to the error class that determines the caller's next step. */
 function errorOf(response: Response, message: string): Error {
   switch (response.status) {
     case 404:

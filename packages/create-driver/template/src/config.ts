@@ -11,7 +11,7 @@ import {
 } from '@nodepool/core';
 import { DRIVER_NAME } from './name.js';
 
-/** A label: which size its instances have. */
+/** A label with the size of its instances. */
 export interface TemplateLabelConfig extends StateMachineLabelConfig {
   readonly size: string;
 }
@@ -42,7 +42,7 @@ const pool: JsonSchema = {
   properties: { ...STATE_MACHINE_SCHEMAS.pool, labels: list(label) },
 };
 
-/** The driver's own keys. Keys that stand nowhere here are reported by Nodepool. */
+/** Schema of the driver's own keys. Nodepool reports unknown keys. */
 export const schema: JsonSchema = {
   type: 'object',
   required: ['url', 'pools'],
@@ -54,7 +54,7 @@ export const schema: JsonSchema = {
   },
 };
 
-/** Reads an entry that fits the schema; what the schema cannot see is reported as a problem. */
+/** Reads an entry that matches the schema, and reports problems that the schema cannot express. */
 export function readProviderConfig(entry: JsonObject, context: ProviderConfigContext): TemplateProviderConfig {
   const common = readStateMachineProvider(entry, { driverName: DRIVER_NAME });
   const url = textOf(entry['url']);
@@ -70,7 +70,7 @@ function readPool(
   context: ProviderConfigContext,
 ): TemplatePoolConfig {
   const common = pools.get(textOf(entry['name']));
-  if (!common) throw new Error(`pool ${index} was not read`); // readStateMachineProvider reads them all
+  if (!common) throw new Error(`pool ${index} was not read`); // readStateMachineProvider returns every pool
   const labels = objects(entry['labels']).flatMap((one, at): TemplateLabelConfig[] => {
     const known = common.labels.get(textOf(one['name']));
     if (!known) return [];
@@ -83,7 +83,7 @@ function readPool(
   return { ...common, labels: new Map(labels.map((one) => [one.name, one])) };
 }
 
-/** The schema has seen to it that it is text. */
+/** The schema guarantees a string. */
 function textOf(value: Json | undefined): string {
   return typeof value === 'string' ? value : '';
 }

@@ -15,7 +15,7 @@ import {
 import type { CloudClient, MachineOrder } from './client.js';
 import type { TemplateInstance } from './instance.js';
 
-/** Where a creation stands. */
+/** State of a creation. */
 type CreateState =
   | { readonly name: 'start' }
   | { readonly name: 'looking-for-lost-answer' }
@@ -26,7 +26,7 @@ interface CreateContext {
   readonly order: MachineOrder;
 }
 
-/** Creates one machine and ends when it runs. */
+/** Creates one machine and completes when it runs. */
 export function createMachine(client: CloudClient, order: MachineOrder): StateMachine<Instance, TemplateInstance> {
   return createStateMachine<CreateState, Instance, CreateContext, TemplateInstance>({
     name: 'create',
@@ -36,7 +36,7 @@ export function createMachine(client: CloudClient, order: MachineOrder): StateMa
   });
 }
 
-/** A handler makes one call or one observation and says what comes next. Core waits, repeats and stores. */
+/** Each handler makes one call or observation and returns the next state. Core waits, repeats and persists. */
 const handlers = {
   start: submit,
   'looking-for-lost-answer': findLost,
@@ -53,7 +53,7 @@ async function submit(_state: CreateState, { client, order }: CreateContext, run
     const { id } = await client.create(order, run.signal);
     return goto<CreateState>({ name: 'waiting-for-instance', externalId: id });
   } catch (error) {
-    // The call may have taken effect although there was no answer: creating once more would make a second machine.
+    // The call may have succeeded without a response. Look for the machine first: a retry could create a second one.
     if (isNodepoolError(error, 'NODEPOOL_PROVIDER_UNAVAILABLE')) {
       return goto<CreateState>({ name: 'looking-for-lost-answer' });
     }
@@ -67,7 +67,7 @@ async function findLost(
   run: MachineRun<TemplateInstance>,
 ): Promise<Step<CreateState, Instance>> {
   const machines = await client.list(run.signal);
-  // All tags: the id of a node is its own only together with the provider's name and the id of the database.
+  // Compare all tags: a node id is unique only together with the provider name and the database id.
   const own = machines.find(({ tags }) => Object.entries(order.tags).every(([tag, value]) => tags[tag] === value));
   if (own) return goto({ name: 'waiting-for-instance', externalId: own.id });
   return failed(new LaunchError('network', `machine "${order.name}": the cloud did not answer, and made nothing`));

@@ -10,7 +10,7 @@ import {
 import type { CloudClient } from './client.js';
 import type { TemplateInstance } from './instance.js';
 
-/** Where a deletion stands. */
+/** State of a deletion. */
 type DeleteState =
   | { readonly name: 'start'; readonly externalId: string }
   | { readonly name: 'waiting-until-gone'; readonly externalId: string };
@@ -19,7 +19,7 @@ interface DeleteContext {
   readonly client: CloudClient;
 }
 
-/** Deletes one machine and ends when the cloud no longer has it. */
+/** Deletes one machine and completes when the cloud no longer lists it. */
 export function deleteMachine(client: CloudClient, externalId: string): StateMachine<void, TemplateInstance> {
   return createStateMachine<DeleteState, void, DeleteContext, TemplateInstance>({
     name: 'delete',

@@ -4,13 +4,13 @@ import { createClient, type Fetch } from './client.js';
 import { readProviderConfig, schema, type TemplateProviderConfig } from './config.js';
 import { DRIVER_NAME } from './name.js';
 
-/** What a test may replace. */
+/** Dependencies that tests replace. */
 export interface TemplateDriverOptions {
-  /** Default: that of Node. */
+  /** Default: the global `fetch`. */
   readonly fetch?: Fetch;
 }
 
-/** Makes the driver. Nothing happens before a provider is started. */
+/** Creates the driver. It makes no calls until a provider starts. */
 export function createDriver({ fetch = globalThis.fetch }: TemplateDriverOptions = {}): Driver {
   return defineStateMachineDriver<TemplateProviderConfig>({
     name: DRIVER_NAME,
@@ -20,5 +20,5 @@ export function createDriver({ fetch = globalThis.fetch }: TemplateDriverOptions
   });
 }
 
-/** What Nodepool loads. */
+/** Entry point that Nodepool loads. */
 export const driver: Driver = createDriver();

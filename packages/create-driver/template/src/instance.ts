@@ -1,12 +1,12 @@
 import type { Instance } from '@nodepool/core';
 import type { Machine } from './client.js';
 
-/** A machine as Nodepool sees it. */
+/** A machine in Nodepool's terms. */
 export interface TemplateInstance extends Instance {
   readonly status: Machine['status'];
 }
 
-/** Translates what the cloud says about a machine. */
+/** Converts a machine from an API response. */
 export function toInstance({ id, status, address, tags }: Machine): TemplateInstance {
   return {
     externalId: id,

@@ -1,2 +1,2 @@
-/** What configurations call the driver, and `nodepool.driver` in `package.json` too. Written nowhere else. */
+/** Driver name in configurations. Must equal `nodepool.driver` in `package.json`. */
 export const DRIVER_NAME = 'template';

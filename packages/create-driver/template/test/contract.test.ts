@@ -5,10 +5,10 @@ import { FakeCloud, MAX_MACHINES } from './fake-cloud.js';
 
 const calls = new CallTracker();
 
-/** Time stands still while an answer is on its way. */
+/** The virtual clock stops while a call is in flight. */
 const driver = createDriver({ fetch: (url, init) => calls.track(whole(fetch(url, init))) });
 
-/** The answer with its body, so that nothing is left to arrive. */
+/** Reads the body as well, so that the call is complete when this resolves. */
 async function whole(answer: Promise<Response>): Promise<Response> {
   const { status, headers, body } = await answer;
   const text = await new Response(body).text();
@@ -37,7 +37,7 @@ testDriverContract({
       advance: (ms: number) => clock.advance(ms),
       list: () => cloud.list(),
       failNext: (kind) => cloud.failNext(kind),
-      impossible: ['late-listing' as const], // its lists show the present
+      impossible: ['late-listing' as const], // its lists do not lag
       limits: { instances: MAX_MACHINES },
       stop: () => cloud.stop(),
     };

@@ -6,7 +6,7 @@ import { loadConfig, type DriverRegistry } from '@nodepool/core/config';
 import { driver } from '../src/index.js';
 
 const folder = fileURLToPath(new URL('../../examples/', import.meta.url));
-/** As Nodepool finds it: by its name. */
+/** Finds the driver by name, as Nodepool does. */
 const drivers: DriverRegistry = {
   get: (name) => {
     assert.equal(name, driver.name, `the example says "driver: ${name}", this driver is "${driver.name}"`);

@@ -6,7 +6,7 @@ import type { Machine, MachineOrder } from '../src/client.js';
 
 const START_MS = 3_000;
 const STOP_MS = 2_000;
-/** What `GET /limits` says. */
+/** Limit in the response of `GET /limits`. */
 export const MAX_MACHINES = 20;
 
 interface Answer {
@@ -14,7 +14,7 @@ interface Answer {
   readonly body?: unknown;
 }
 
-/** The cloud, on loopback: real HTTP, and time from a clock that a test may move. */
+/** A fake cloud on loopback: real HTTP, with a clock that tests control. */
 export class FakeCloud {
   readonly #clock: Clock;
   readonly #startMs: number;
@@ -30,7 +30,7 @@ export class FakeCloud {
     this.#server = createServer((request, response) => void this.#serve(request, response));
   }
 
-  /** @param startMs - how long machines take to start */
+  /** @param startMs - boot time of a machine */
   static async start(clock: Clock, startMs = START_MS): Promise<FakeCloud> {
     const cloud = new FakeCloud(clock, startMs);
     await new Promise<void>((resolve) => cloud.#server.listen(0, '127.0.0.1', resolve));
@@ -66,7 +66,7 @@ export class FakeCloud {
     response.end(JSON.stringify(answer.body ?? null));
   }
 
-  /** `undefined`: the connection breaks instead. */
+  /** @returns `undefined` to break the connection instead */
   #answer({ method, url = '' }: IncomingMessage, text: string): Answer | undefined {
     const id = url.split('/')[2];
     if (method === 'GET' && url === '/limits') return { status: 200, body: { machines: MAX_MACHINES } };
@@ -105,7 +105,7 @@ export class FakeCloud {
   }
 }
 
-/** A name with `fake` in it is never contacted: the kit has no network. */
+/** The kit has no network: Nodepool never contacts a host name that contains `fake`. */
 function running(id: string) {
   return { status: 'running', address: `${id}.fake` } as const;
 }

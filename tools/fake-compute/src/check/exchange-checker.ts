@@ -3,26 +3,26 @@ import type { JsonObject } from '@nodepool/zk-protocol';
 import type { ComputeDescription, ComputeMethod } from '../description/description.js';
 import { ERROR_BODY, SYSTEM_PARAMETERS } from './not-described.js';
 
-/** A request as it came in. */
+/** A received request. */
 export interface ApiRequest {
   readonly verb: string;
-  /** Without what stands behind the question mark. */
+  /** Without the query string. */
   readonly path: string;
   readonly query: URLSearchParams;
-  /** The text of the body; empty: none. */
+  /** Body text; empty if there is none. */
   readonly body: string;
 }
 
-/** A request that is as the description says. */
+/** A request that matches the API description. */
 export interface CheckedRequest {
   readonly method: ComputeMethod;
-  /** The parts of the path: `project`, `zone`, ... */
+  /** Path parameters: `project`, `zone`, ... */
   readonly params: Readonly<Record<string, string>>;
   readonly query: Readonly<Record<string, string | number | boolean>>;
   readonly body: JsonObject | undefined;
 }
 
-/** Something in an exchange that Google's description does not know. */
+/** An exchange violates Google's API description. */
 export class ExchangeError extends Error {}
 
 interface Route {
@@ -35,12 +35,12 @@ interface Route {
 
 const checkers = new WeakMap<ComputeDescription, ExchangeChecker>();
 
-/** Holds requests and answers against Google's description of the API. */
+/** Checks requests and responses against Google's API description. */
 export class ExchangeChecker {
   readonly #routes: readonly Route[];
   readonly #errorBody: ValidateFunction;
 
-  /** The checker of a description: it takes a while to make one. */
+  /** Cached checker of a description, as compiling one is slow. */
   static of(description: ComputeDescription): ExchangeChecker {
     const known = checkers.get(description) ?? new ExchangeChecker(description);
     checkers.set(description, known);
@@ -65,7 +65,7 @@ export class ExchangeChecker {
     }));
   }
 
-  /** @throws {ExchangeError} no such method, or one that is called otherwise */
+  /** @throws {ExchangeError} the method does not exist or the call does not match it */
   checkRequest({ verb, path, query, body }: ApiRequest): CheckedRequest {
     for (const route of this.#routes) {
       const match = route.method.verb === verb ? route.pattern.exec(path) : null;
@@ -80,7 +80,7 @@ export class ExchangeChecker {
   }
 
   /**
-   * @throws {ExchangeError} the answer is none of this method
+   * @throws {ExchangeError} the response does not match the method
    */
   checkResponse(method: ComputeMethod, status: number, body: unknown): void {
     const route = this.#routes.find((one) => one.method.name === method.name);
@@ -99,7 +99,7 @@ function readQuery({ method, query: check }: Route, given: URLSearchParams): Che
   return typed;
 }
 
-/** Everything is text in a URL. */
+/** Converts a URL parameter to the type of the method's parameter. */
 function typeOf(method: ComputeMethod, name: string, text: string): string | number | boolean {
   const { type } = (method.query[name] ?? {}) as JsonObject;
   if (type === 'integer') return /^\d+$/.test(text) ? Number(text) : text;

@@ -2,16 +2,16 @@ import type { JsonObject } from '@nodepool/zk-protocol';
 import type { ComputeDescription } from '../description/description.js';
 import { ExchangeError } from './exchange-checker.js';
 
-/** Which fields are asked for: below each name what is asked for of it, nothing meaning all. `*` is any key of a map. */
+/** Requested fields with their requested subfields; an empty map requests all. `*` matches any key of a map. */
 type Mask = Map<string, Mask>;
 
 const NAME = /^([A-Za-z0-9_]+|\*)/;
 
 /**
- * Reads a partial-response mask such as `items(name,disks/source),nextPageToken` and holds it against the message.
+ * Reads a partial-response mask such as `items(name,disks/source),nextPageToken` and checks it against the message.
  * https://cloud.google.com/compute/docs/api/how-tos/performance#partial-response
- * @returns what cuts an answer down to it
- * @throws {ExchangeError} the mask is none, or names what the message does not have
+ * @returns a function that reduces a response to these fields
+ * @throws {ExchangeError} the mask is malformed or names an unknown field
  */
 export function readMask(
   text: string,

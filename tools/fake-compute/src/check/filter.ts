@@ -4,7 +4,7 @@ import { ExchangeError } from './exchange-checker.js';
 const TERM = /^\(?\s*([A-Za-z][\w.]*)\s*(=|!=|<|>|<=|>=)\s*(?:"([^"]*)"|([\w.:+/-]+))\s*\)?$/;
 
 /**
- * Only `=` and `!=` compare these; with another operator the API answers 400.
+ * Time fields. Only `=` and `!=` compare these; with another operator the API answers 400.
  * https://github.com/googleapis/google-api-go-client/issues/256
  * https://github.com/googleapis/google-api-python-client/issues/1001
  * https://github.com/ansible-collections/google.cloud/issues/488
@@ -12,10 +12,10 @@ const TERM = /^\(?\s*([A-Za-z][\w.]*)\s*(=|!=|<|>|<=|>=)\s*(?:"([^"]*)"|([\w.:+/
 const TIMES = new Set(['creationTimestamp', 'insertTime', 'startTime', 'endTime']);
 
 /**
- * Reads a list filter: comparisons joined by `AND`. There is more in the grammar; what is not here the fake refuses.
+ * Reads a list filter: comparisons joined by `AND`. The fake rejects the rest of the grammar.
  * https://cloud.google.com/compute/docs/reference/rest/v1/instances/list, parameter `filter`
- * @returns whether a resource passes
- * @throws {ExchangeError} it is none
+ * @returns a predicate on resources
+ * @throws {ExchangeError} the filter is malformed
  */
 export function readFilter(text: string): (resource: JsonObject) => boolean {
   const terms = text.split(/\s+AND\s+/).map((term) => {

@@ -19,7 +19,7 @@ describe('a filter', () => {
     expect(readFilter(filter)(instance)).toBe(passes);
   });
 
-  it.each(['labels.team', 'labels.team == ci', 'team=', 'a=1 && b=2', ''])('"%s" is none', (filter) => {
+  it.each(['labels.team', 'labels.team == ci', 'team=', 'a=1 && b=2', ''])('refuses "%s"', (filter) => {
     expect(() => readFilter(filter)).toThrow(/cannot be read/);
   });
 });
