@@ -1,4 +1,4 @@
-/** A logging configuration in dict style with files `a.log`, `b.log` (by size) and `c.log` (by time) in a folder. */
+/** Logging configuration in dict style with three files in a directory: `a.log`, `b.log` (rotated by size), `c.log` (by time). */
 export const dictConfig = (dir: string) => `
 version: 1
 disable_existing_loggers: false

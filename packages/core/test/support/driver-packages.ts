@@ -1,4 +1,4 @@
-/** A driver package as a test writes it. */
+/** A driver package written by a test. */
 export interface Package {
   driver?: string;
   apiVersion?: number;
@@ -6,12 +6,12 @@ export interface Package {
   code?: string;
 }
 
-/** Code of a driver that counts its resets. */
+/** Source of a driver that counts its resets. */
 export const codeOf = (name: string) =>
   `export const driver = { name: '${name}', apiVersion: 1, capabilities: {}, schema: {},
     getProviderConfig() {}, getProvider() {}, resets: 0, reset() { this.resets++; } };`;
 
-/** Files of a package `name` below `folder`. */
+/** Files of the package `name` in `folder`. */
 export function packageFiles(
   folder: string,
   name: string,

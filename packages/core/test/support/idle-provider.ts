@@ -1,6 +1,6 @@
 import type { Provider, ProviderConfig } from '../../src/index.js';
 
-/** A provider of nodes behind which there is nothing, changed as asked. */
+/** A provider whose nodes have no instances, with the given changes. */
 export function idleProvider(config: ProviderConfig, changes: Partial<Provider> = {}): Provider {
   return {
     config,

@@ -12,10 +12,10 @@ import type {
 import { type VirtualClock } from '../../src/testing/index.js';
 import { poolConfig } from './pool-config.js';
 
-/** Id of the database that the provider works for. */
+/** Database id of the provider. */
 export const DATABASE_ID = 'da7aba5e'.repeat(4);
 
-/** A provider with one pool `main` and one label `small`, each changed as asked. */
+/** A provider with one pool `main` and one label `small`, with the given changes. */
 export function providerConfig(
   changes: Partial<StateMachineProviderConfig> = {},
   label: Partial<StateMachineLabelConfig> = {},
@@ -51,32 +51,31 @@ export function providerConfig(
   };
 }
 
-/** A provider on a virtual clock, with nodes that live in memory. */
+/** A provider on a virtual clock that keeps its nodes in memory. */
 export class LaunchWorld {
   readonly clock: VirtualClock;
   readonly nodes = new Map<string, NodeRecord>();
-  /** Every change of a node, in order. */
-  /** When a driver said that the cloud has begun to make an instance. */
+  /** Times at which a driver reported that the cloud started to create an instance. */
   readonly createdMs: number[] = [];
   readonly writes: Partial<NodeRecord>[] = [];
-  /** What was counted: `result image` of launches, `plural` of leaks. */
+  /** Counted events: `result image` of launches, `plural` of leaks. */
   readonly counted: string[] = [];
   /** Stages of launches, in order. */
   readonly stages: string[] = [];
   readonly config: StateMachineProviderConfig;
   readonly provider: StateMachineProvider;
   capacityChanges = 0;
-  /** What ZooKeeper holds as the id of the database now. */
+  /** Database id stored in ZooKeeper. */
   storedDatabaseId = DATABASE_ID;
   nodesReady = true;
-  /** Node ids that only ZooKeeper knows. */
+  /** Ids of nodes that are in ZooKeeper but not in the mirror. */
   readonly unseen = new Set<string>();
-  /** The next store fails with this. */
+  /** Error of the next store. */
   storeError: Error | undefined;
   random = () => 0.5;
   /** As in `LaunchOrder`. */
   attemptFailed: ((error: Error) => boolean) | undefined;
-  /** Host keys the scan finds; `undefined`: it times out. */
+  /** Host keys found by the scan; `undefined` if the scan times out. */
   keys: string[] | undefined = ['ssh-ed25519 KEY'];
   #nextNode = 1;
 
@@ -93,7 +92,7 @@ export class LaunchWorld {
     });
   }
 
-  /** A new node, building. */
+  /** Creates a node in state `building`. */
   node(changes: Partial<NodeRecord> = {}): NodeRecord {
     const id = String(this.#nextNode++).padStart(10, '0') as NodeId;
     const draft = newNode(
@@ -113,7 +112,7 @@ export class LaunchWorld {
     return launched;
   }
 
-  /** Deletes node and instance as the launcher does. */
+  /** Deletes node and instance like the launcher. */
   async cleanUp(node: NodeRecord, signal: AbortSignal = new AbortController().signal): Promise<void> {
     await this.provider.startNodeCleanup(node, signal);
     this.nodes.delete(node.id);

@@ -39,7 +39,7 @@ import { poolConfig } from './pool-config.js';
 import { rackConfig, rackProvider } from './rack-world.js';
 import { ServiceWorld } from './service-world.js';
 
-/** Provider `p`, which launches nodes of label `a` in its pool `main`, one of them for standby. */
+/** Provider `p`, which launches nodes of label `a` in its pool `main` and keeps one on standby. */
 export const standbyConfig: Config = {
   ...rackConfig,
   labels: new Map(['a', 'b'].map((name) => [name, { name, minReady: name === 'a' ? 1 : 0, maxReadyAgeMs: 0 }])),
@@ -48,7 +48,7 @@ export const standbyConfig: Config = {
   ]),
 };
 
-/** Drivers of providers that launch; each is changed as asked, and has nothing behind its nodes. */
+/** Drivers of launching providers whose nodes have no instances, with the given changes. */
 export function launchingDrivers(
   changes: Partial<Provider> = {},
   able: Partial<Driver['capabilities']> = {},
@@ -57,7 +57,7 @@ export function launchingDrivers(
   return registryOf(plainDriver('idle', { capabilities, getProvider: (config) => idleProvider(config, changes) }));
 }
 
-/** The rooms of a launcher below those that serve requests and look after nodes, and what serving a request needs, in a {@link ServiceWorld}. */
+/** The parts of a launcher that serving requests and managing nodes depend on, in a {@link ServiceWorld}. */
 export class LauncherRooms {
   readonly world: ServiceWorld;
   readonly steering: SteeringSet;
@@ -83,7 +83,7 @@ export class LauncherRooms {
 
   readonly started: Promise<void>;
 
-  /** Rooms whose providers and pools are those of the configuration. */
+  /** Creates the parts with providers and pools of the configuration. */
   static async open(
     config = standbyConfig,
     drivers = launchingDrivers(),
@@ -97,7 +97,7 @@ export class LauncherRooms {
     return rooms;
   }
 
-  /** Puts another configuration in force. */
+  /** Applies another configuration. */
   async configure(config: Config): Promise<void> {
     const { context, clock } = this.world;
     context.config.now = config;
@@ -112,14 +112,14 @@ export class LauncherRooms {
     }
   }
 
-  /** How the plan sees a pool. */
+  /** A pool as the planner sees it. */
   viewOf(runner: ProviderRunner, pool: PoolConfig): LivePoolView {
     const { registry, steering, ledger } = this;
     const launcherId = registry.idOf(poolKey(runner.name, pool.name));
     return new LivePoolView(this.world.context, { runner, pool, launcherId, registry, steering, ledger });
   }
 
-  /** Registers pool `main` of provider `p` with labels `a` and `b`, each field changed as asked. @returns its path */
+  /** Registers pool `main` of provider `p` with labels `a` and `b` and the given changes. @returns its path */
   async register(changes: Partial<PoolComponentRecord> = {}): Promise<string> {
     const { clock, other, context } = this.world;
     const body = newPoolComponent({
@@ -134,7 +134,7 @@ export class LauncherRooms {
     return path;
   }
 
-  /** Registers the pool of this launcher, and the same pool of another one that is to take the node back first. @returns the path of that one */
+  /** Registers this launcher's pool, and the same pool of a launcher that reclaims the node first. @returns path of the latter */
   async share(node: NodeId): Promise<string> {
     const own = this.registry.idOf(poolKey('p', 'main'));
     await this.register({ launcherId: own, firstPoolPauseMs: 250 });
@@ -143,7 +143,7 @@ export class LauncherRooms {
     return this.register({ ...(first && { launcherId: first }), firstPoolPauseMs: 250 });
   }
 
-  /** A launch of the provider ends. @param error - with which it fails */
+  /** Starts and ends a launch of the provider. @param error - error of a failed launch */
   tryLaunch(label: string, error?: Error): void {
     const { events } = this.world.context;
     const place = { provider: 'p', pool: 'main', label };
@@ -153,9 +153,9 @@ export class LauncherRooms {
     events.emit('launchEnded', { launch, state: error ? 'failed' : 'ready' });
   }
 
-  // --- pools at work ----------------------------------------------------------------------------------------------
+  // --- running pools ---------------------------------------------------------------------------------------------
 
-  /** Pools of the configuration, registered and at work. */
+  /** Registers and starts the pools of the configuration. */
   async openPools(lost = new LostRequests(this.world.context, this.ledger)): Promise<PoolSet> {
     const { registry, ledger, providers, steering, views } = this;
     const { context } = this.world;
@@ -166,7 +166,7 @@ export class LauncherRooms {
     return pools;
   }
 
-  /** Puts another configuration in force while pools are at work. */
+  /** Applies another configuration to running pools. */
   async reload(pools: PoolSet, config: Config): Promise<void> {
     const { context, clock } = this.world;
     context.config.now = config;
@@ -177,7 +177,7 @@ export class LauncherRooms {
     await this.world.pass(1_000);
   }
 
-  /** Submits a request, and lets time pass. */
+  /** Submits a request and advances time. */
   async ask(labels: readonly string[], fields: Partial<RequestFields> = {}, priority = 200): Promise<RequestId> {
     const { other, clock } = this.world;
     const body = encodeRequest(newRequest({ labels, requestor: 'zuul', ...fields }, clock.now()));
@@ -186,7 +186,7 @@ export class LauncherRooms {
     return path.slice(REQUESTS_ROOT.length + 1) as RequestId;
   }
 
-  /** The request as ZooKeeper has it. */
+  /** The request as stored in ZooKeeper. */
   async stored(id: RequestId): Promise<RequestRecord> {
     const { clock, other } = this.world;
     const { data, stat } = await clock.run(other.getData(requestPath(id)));
@@ -199,7 +199,7 @@ export class LauncherRooms {
     return (await this.stored(id)).state;
   }
 
-  /** Deletes the nodes that a request has got, and lets time pass. */
+  /** Deletes the nodes of a request and advances time. */
   async returnNodes(id: RequestId): Promise<void> {
     const { other } = this.world;
     for (const node of (await this.stored(id)).nodeIds) {
@@ -208,7 +208,7 @@ export class LauncherRooms {
     await this.world.pass(1_000);
   }
 
-  /** What the registry says of pools. */
+  /** Registered pools. */
   async registered(root = `${COMPONENTS_ROOT}/pool`): Promise<Record<string, unknown>[]> {
     const { clock, other } = this.world;
     const names = await clock.run(other.getChildren(root));

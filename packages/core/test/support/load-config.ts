@@ -6,19 +6,19 @@ import { ConfigError } from '../../src/contract/errors.js';
 import { plainDriver, registryOf } from './plain-driver.js';
 import { tempDir } from './temp-dir.js';
 
-/** A configuration as a test writes it. */
+/** A configuration written by a test. */
 export interface ConfigInput {
-  /** The main file; bytes where the encoding matters. */
+  /** Main file, as bytes if the encoding matters. */
   readonly yaml: string | Uint8Array;
   readonly secure?: string;
   readonly env?: Record<string, string>;
   /** Default `service`. */
   readonly mode?: LoadConfigOptions['mode'];
-  /** Default: one driver, `plain`. */
+  /** Default: only the driver `plain`. */
   readonly drivers?: LoadConfigOptions['drivers'];
 }
 
-/** Loads a configuration from files of its own. */
+/** Loads a configuration from separate files. */
 export function loadWritten(input: ConfigInput): Promise<Config> {
   const { yaml, secure, env = {}, mode = 'service', drivers = registryOf(plainDriver('plain')) } = input;
   const dir = tempDir({ 'nodepool.yaml': yaml, ...(secure === undefined ? {} : { 'secure.yaml': secure }) });
@@ -26,12 +26,12 @@ export function loadWritten(input: ConfigInput): Promise<Config> {
   return loadConfig({ file: join(dir, 'nodepool.yaml'), secureFile, env, mode, drivers });
 }
 
-/** The lines of the error that a configuration is refused with, without the folder. */
+/** Error lines of an invalid configuration, without the directory. */
 export async function errorLinesOf(input: ConfigInput): Promise<string[]> {
   return (await refusalOf(input)).message.split('\n').map(withoutFolder);
 }
 
-/** All that is said about a configuration, warnings included, without the folder. Empty: it is fine. */
+/** Errors and warnings of a configuration, without the directory. Empty if the configuration is valid. */
 export async function linesAbout(input: ConfigInput): Promise<string[]> {
   const problems = await loadWritten(input).then(
     ({ warnings }) => warnings,

@@ -5,20 +5,20 @@ import type { Handlers, MachineRun, Step } from '../../src/contract/state-machin
 import type { Adapter, CreateOrder } from '../../src/cloud/state-machine/types.js';
 import type { VirtualClock } from '../../src/testing/index.js';
 
-/** Calls a memory cloud answers. */
+/** Calls of a memory cloud. */
 export type CloudCall = 'create' | 'delete' | 'list' | 'get' | 'limits' | 'need' | 'zones' | 'resources';
 
 interface Failure {
   readonly error: Error;
-  /** The call takes effect all the same. */
+  /** Whether the call takes effect despite the failure. */
   readonly afterwards: boolean;
 }
 
-/** How a {@link MemoryCloud} behaves; every field may be changed at any time. */
+/** Behavior of a {@link MemoryCloud}. Tests can change all fields at any time. */
 export interface CloudBehaviour {
-  /** From the call to the instance being ready; `undefined`: ready in the answer. */
+  /** Time until a new instance is ready; `undefined`: ready in the answer. */
   createMs?: number | undefined;
-  /** From the call to the instance being gone; `undefined`: gone in the answer. */
+  /** Time until a deleted instance is gone; `undefined`: gone in the answer. */
   deleteMs?: number | undefined;
   /** New instances never become ready. */
   neverReady?: boolean;
@@ -42,12 +42,12 @@ export class MemoryCloud {
     this.behaviour = behaviour;
   }
 
-  /** Number of calls of a kind so far. */
+  /** Number of calls of this kind so far. */
   count(call: CloudCall): number {
     return this.calls.filter((made) => made === call).length;
   }
 
-  /** The next call of this kind fails. */
+  /** Makes the next call of this kind fail. */
   failNext(call: CloudCall, error: Error, afterwards = false): void {
     const failures = this.#failures.get(call) ?? [];
     this.#failures.set(call, [...failures, { error, afterwards }]);
@@ -119,7 +119,7 @@ export class MemoryCloud {
     for (const listener of this.#listeners) listener(change);
   }
 
-  /** An adapter for this cloud. @param features - what it offers besides lists */
+  /** Creates an adapter for this cloud. @param features - supported calls in addition to lists */
   adapter(features: { single?: boolean; push?: boolean } = {}, changes: Partial<Adapter> = {}): Adapter {
     return {
       getCreateStateMachine: (order) =>

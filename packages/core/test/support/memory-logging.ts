@@ -2,10 +2,10 @@ import { PassThrough } from 'node:stream';
 import { onTestFinished } from 'vitest';
 import { createLogging, type LoggingOptions } from '../../src/logging/create-logging.js';
 
-/** The time at the beginning of a line in the default format. */
+/** Timestamp at the start of a line in the default format. */
 export const TIME = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} /gm;
 
-/** A logger whose console text can be read. */
+/** A logger that keeps its console output in memory. */
 export function memoryLogging(options: LoggingOptions = {}) {
   const stdout = new PassThrough();
   const stderr = new PassThrough();

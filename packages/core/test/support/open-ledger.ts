@@ -14,15 +14,15 @@ import { launchingDrivers, LauncherRooms } from './launcher-rooms.js';
 import { configOf } from './serving-config.js';
 import { poolConfig } from './pool-config.js';
 
-/** A request. */
+/** Id of the request. */
 export const ID = '200-0000000001' as RequestId;
-/** What a node needs. */
+/** Resources that a node needs. */
 export const NEED = { instances: 1, cores: 4, ports: 3 };
-/** What records tell of it. */
+/** Resources stored in the node record. */
 export const STORED = { instances: 1, cores: 4 };
 const config = configOf(poolConfig('main', ['a', 'b']), poolConfig('other', ['a']));
 
-/** In one piece: pools `main` and `other` of provider `p`, whose nodes need a port each, and what their ledger tells. */
+/** Creates a ledger with pools `main` and `other` of provider `p`, whose nodes need a port each, and records its events. */
 export async function openLedger() {
   const need = { now: NEED };
   const quota: QuotaSupport = {
@@ -43,11 +43,11 @@ export async function openLedger() {
   };
   return {
     ...{ rooms, world, ledger, events, need },
-    /** What has been told since the last call. */
+    /** Events since the last call. */
     told: () => told.splice(0),
-    /** What provider `p`, and its pool `main`, use. */
+    /** Usage of provider `p` and of its pool `main`. */
     used: () => [ledger.usedByProvider(runner()), ledger.usedByPool(runner(), 'main')],
-    /** Makes a node of the request that tenant `t` has, as a launch does. */
+    /** Creates a node for the request of tenant `t`, like a launch. */
     create: (fields: NodeFields = {}) =>
       world.createNode({ state: 'init', tenantName: 't', allocatedTo: ID, resources: STORED, ...fields }),
     change: async (id: NodeId, changes: Partial<NodeRecord>) => {
@@ -60,7 +60,7 @@ export async function openLedger() {
       await world.clock.run(world.other.delete(nodePath(id)));
       await world.pass(100);
     },
-    /** A pool begins to work on the request. */
+    /** Starts work of a pool on the request. */
     begin: (...labels: string[]) =>
       ledger.begin(
         { ...newRequest({ labels, tenantName: 't' }, 0), id: ID },

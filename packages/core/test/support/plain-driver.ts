@@ -5,7 +5,7 @@ import { textOf } from '../../src/config/raw-values.js';
 import { DriverError } from '../../src/contract/errors.js';
 import { poolConfig } from './pool-config.js';
 
-/** Schema of the smallest driver with pools and labels. */
+/** Schema of a minimal driver with pools and labels. */
 export const PLAIN_SCHEMA: JsonSchema = {
   type: 'object',
   properties: {
@@ -74,7 +74,7 @@ function plainPool({ name, labels = [] }: { name: string; labels?: { name: strin
   return poolConfig(name, names);
 }
 
-/** A registry of exactly these drivers. */
+/** Registry of the given drivers. */
 export function registryOf(...drivers: Driver[]): DriverRegistry {
   return {
     get(name) {

@@ -1,6 +1,6 @@
 import type { PoolConfig } from '../../src/contract/provider-config.js';
 
-/** A pool of these labels that has no limits. */
+/** A pool with these labels and without limits. */
 export function poolConfig(name: string, labels: readonly string[], changes: Partial<PoolConfig> = {}): PoolConfig {
   return {
     name,

@@ -1,6 +1,6 @@
 import type { PoolView } from '../../src/launcher/plan/types.js';
 
-/** A pool that has no node and launches none, is busy with nothing and has no quota, except for what `fields` say. */
+/** A pool without nodes, launches, work and quota, except for the given fields. */
 export function poolView(fields: Pick<PoolView, 'launcherId' | 'provider' | 'pool'> & Partial<PoolView>): PoolView {
   return {
     priority: 100,

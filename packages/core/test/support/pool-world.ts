@@ -23,22 +23,22 @@ export interface WorldNode {
   isBuilding: boolean;
 }
 
-/** A request that a pool has accepted and that lacks nodes. */
+/** An accepted request that lacks nodes. */
 interface Accepted extends PausedRequest {
   readonly pool: WorldPool;
 }
 
 /** Options of a {@link PoolWorld}. */
 export interface WorldSpec {
-  /** What one node of each label needs. */
+  /** Resources of one node by label. */
   readonly needs: Readonly<Record<string, Resources>>;
-  /** Quota of the provider that all pools share. */
+  /** Quota of the provider, shared by all pools. */
   readonly quota: Resources;
   readonly maxConcurrency: number;
   readonly pools: readonly { readonly labels: readonly string[]; readonly limits: Resources }[];
 }
 
-/** One pool, with the requests waiting for it. */
+/** A pool and the requests that wait for it. */
 export class WorldPool {
   readonly queue = new RequestQueue();
   readonly id: LauncherId;
@@ -52,19 +52,19 @@ export class WorldPool {
   }
 }
 
-/** What a pool saw and what it decided. */
+/** Input and result of a planning pass. */
 export interface WorldPass {
   readonly pool: WorldPool;
   readonly view: PoolView;
   readonly paused: readonly PausedRequest[];
-  /** Waiting requests in handling order, with the key of their group. */
+  /** Waiting requests in processing order, with their group key. */
   readonly waiting: readonly { request: RequestRecord; group: string }[];
   readonly plan: PoolPlan;
 }
 
 /**
- * Pools of one provider over many planning passes: requests come, launches end, nodes are returned. What the plan says is
- * done at once; everything else is as simple as can be.
+ * Pools of one provider during many planning passes: requests arrive, launches end, nodes are returned. Plans take
+ * effect immediately.
  */
 export class PoolWorld {
   readonly pools: readonly WorldPool[];
@@ -79,14 +79,14 @@ export class PoolWorld {
     this.pools = spec.pools.map(({ labels, limits }, i) => new WorldPool(`pool${i}`, labels, limits));
   }
 
-  /** A request joins the queue of every pool that can serve it. @returns `undefined` when none ever can */
+  /** Adds a request to the queue of every pool that can serve it. @returns `undefined` if no pool ever can */
   arrive(labels: readonly string[], priority: number): RequestRecord | undefined {
     const id = `${priority}-${String(this.#next++).padStart(10, '0')}` as RequestId;
     const request = { ...newRequest({ labels }, 0), id };
     return this.#enqueue(request) ? request : undefined;
   }
 
-  /** Nodes that can be returned: those of requests that have all theirs. */
+  /** Returnable nodes, which belong to complete requests. */
   returnable(): WorldNode[] {
     const nodes = [...this.nodes];
     const unfinished = new Set(nodes.filter(({ isBuilding }) => isBuilding).map(({ request }) => request.id));
@@ -94,8 +94,8 @@ export class PoolWorld {
   }
 
   /**
-   * Accepted requests that hold nodes while one with a better place waits, which may be for those; the last one first.
-   * Such a request gives way after some time (ADR 0015).
+   * Accepted requests that hold nodes although a request ahead of them waits and may need those nodes; last request first.
+   * Such a request gives way after a while (ADR 0015).
    */
   inTheWay(): RequestRecord[] {
     const waiting = [...this.accepted.values()].map(({ request }) => request).sort(compareRequests);
@@ -103,7 +103,7 @@ export class PoolWorld {
     return waiting.filter(({ id }, place) => place > 0 && holders.has(id)).reverse();
   }
 
-  /** A request gives its nodes back and waits again. */
+  /** Returns the nodes of a request and puts it back in the queue. */
   giveWay(request: RequestRecord): void {
     this.accepted.delete(request.id);
     for (const node of this.nodes) if (node.request.id === request.id) this.nodes.delete(node);
@@ -111,8 +111,8 @@ export class PoolWorld {
   }
 
   /**
-   * Lets each pool plan, again and again until no request gets anything. @param look - called before a plan is carried
-   * out
+   * Runs planning passes of all pools until no request gets anything.
+   * @param look - called before a plan takes effect
    */
   settle(look: (pass: WorldPass) => void): void {
     for (let isMoving = true; isMoving;) {
@@ -207,7 +207,7 @@ export class PoolWorld {
   }
 }
 
-/** `rest` after `amount` has been taken out of it; only names that `rest` limits count. */
+/** Subtracts `amount` from `rest`, for the names limited in `rest`. */
 export function takeFrom(rest: Resources, amount: Resources): void {
   const known = Object.entries(amount).filter(([name]) => name in rest);
   accumulate(rest, Object.fromEntries(known), -1);

@@ -17,7 +17,7 @@ export const rackProvider: ProviderConfig = {
   managesImages: false,
 };
 
-/** A driver of nodes behind which there is nothing. */
+/** A driver whose nodes have no instances. */
 const idleDriver = (changes: Partial<Provider> = {}): Driver => ({
   name: 'idle',
   apiVersion: 1,
@@ -47,15 +47,15 @@ export const rackConfig: Config = {
   warnings: [],
 };
 
-/** The same with a pool `main` that has label `a`. */
+/** Provider `rack` with a pool `main` that has label `a`. */
 export const pooledConfig: Config = {
   ...rackConfig,
   providers: new Map([['rack', { ...rackProvider, pools: new Map([['main', poolConfig('main', ['a'])]]) }]]),
 };
 
-/** A ZooKeeper on a virtual clock, for launchers with a provider that has nothing behind its nodes. */
+/** A ZooKeeper on a virtual clock, for launchers with a provider whose nodes have no instances. */
 export class RackWorld {
-  /** @param provider - what is other about the provider */
+  /** @param provider - changed members of the provider */
   constructor(private readonly provider: Partial<Provider> = {}) {}
 
   readonly clock = new VirtualClock();
@@ -68,7 +68,7 @@ export class RackWorld {
     return connectInMemory(this.#server, { clock: this.clock, conditions, random: () => 0.5 });
   }
 
-  /** Stores ready nodes of `rack`, each changed as asked. */
+  /** Stores ready nodes of `rack` with the given changes. */
   async createNodes(nodes: readonly Partial<NodeRecord>[]): Promise<void> {
     await this.clock.run(this.zk.ensurePath(NODES_ROOT));
     for (const fields of nodes) {
@@ -80,7 +80,7 @@ export class RackWorld {
     }
   }
 
-  /** A launcher that is not started. @param zk - its session; default: one of its own */
+  /** Creates a launcher without starting it. @param zk - its session; default: a new session */
   launcher(config: Config = rackConfig, zk: ZooKeeper = this.session().zk): Launcher {
     const driver = idleDriver(this.provider);
     const registry = { get: () => Promise.resolve(driver), reset: () => Promise.resolve(), loaded: () => [] };
@@ -95,7 +95,7 @@ export class RackWorld {
     return launcher;
   }
 
-  /** Requests to ZooKeeper leave once per turn of the event loop, so time passes in steps. */
+  /** Advances time in steps, because requests to ZooKeeper leave once per event loop turn. */
   async settle(stepMs = 5): Promise<void> {
     for (let step = 0; step < 20; step++) await this.clock.advance(stepMs);
   }

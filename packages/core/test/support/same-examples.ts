@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 
 /**
- * Property tests of a file that imports this take the same examples in every run: a test that passed keeps passing until
- * something changes. To look for other ones: `PROPERTY_SEED=$RANDOM PROPERTY_RUNS=5000`.
+ * Property tests in files that import this module use the same examples in every run, so that results are reproducible.
+ * To try other examples: `PROPERTY_SEED=$RANDOM PROPERTY_RUNS=5000`.
  */
 const { PROPERTY_SEED, PROPERTY_RUNS } = process.env;
 

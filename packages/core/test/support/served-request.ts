@@ -20,21 +20,21 @@ import type { Context } from '../../src/launcher/state/context.js';
 import { LauncherRooms, launchingDrivers, standbyConfig } from './launcher-rooms.js';
 import { ServiceWorld } from './service-world.js';
 
-/** A node is to be launched. */
+/** Decision to launch a node. */
 export const LAUNCH = { kind: 'launch' } as const;
-/** There is nothing yet. */
+/** Decision to wait. */
 export const WAIT = { kind: 'wait' } as const;
 
-/** A wanted label, and what stands for it. */
+/** A requested label, and the node or decision for it. */
 export type Given = readonly [label: string, given: NodeId | typeof LAUNCH | typeof WAIT];
 
-/** A request that pool `main` of provider `p`, which has labels `a` and `b`, works on with a driver that a test gives. */
+/** A request processed by pool `main` of provider `p` (labels `a` and `b`), with the driver of a test. */
 export class ServedRequest {
-  /** With which the work is done. */
+  /** Context of the work. */
   context: Context;
-  /** What happened to launches, in order. */
+  /** Events of launches, in order. */
   readonly launches: string[] = [];
-  /** How often the quota was found to be wrong. */
+  /** Number of times the quota proved wrong. */
   quotaChecks = 0;
   work!: RequestWork;
   #driver: Partial<NodeRequestHandler> = {};
@@ -84,9 +84,9 @@ export class ServedRequest {
     return view;
   }
 
-  // --- the work on it ---------------------------------------------------------------------------------------------
+  // --- work on the request ----------------------------------------------------------------------------------------
 
-  /** Begins to work on the request; what it is to get counts, and its nodes are claimed, as the pool does it. */
+  /** Starts work on the request like the pool: counts its resources and claims its nodes. */
   accept(parts: readonly Given[], driver: Partial<NodeRequestHandler> = {}): void {
     const { view } = this;
     const { registry, unlocks, ledger } = this.rooms;
@@ -99,7 +99,7 @@ export class ServedRequest {
     this.#outcome = serve(this.work, this.#assign(parts)).finally(() => ledger.end(this.id));
   }
 
-  /** More is given to a request that waits for capacity. */
+  /** Continues a request that waits for capacity. */
   resume(parts: readonly Given[]): void {
     this.work.resume(this.#assign(parts));
   }
@@ -118,12 +118,12 @@ export class ServedRequest {
     };
   }
 
-  /** How the work ended. */
+  /** Result of the work. */
   outcome(): Promise<RequestOutcome> {
     return this.world.clock.run(this.#outcome);
   }
 
-  // --- what there is ----------------------------------------------------------------------------------------------
+  // --- stored data ------------------------------------------------------------------------------------------------
 
   /** Stores another request. @returns its id */
   async store(request: ReturnType<typeof newRequest>, priority = 200) {
@@ -134,7 +134,7 @@ export class ServedRequest {
     return path.slice(REQUESTS_ROOT.length + 1) as RequestRecord['id'];
   }
 
-  /** The request as ZooKeeper has it. */
+  /** The request as stored in ZooKeeper. */
   async stored(): Promise<RequestRecord> {
     const { clock, other } = this.world;
     const { data, stat } = await clock.run(other.getData(requestPath(this.id)));
@@ -143,7 +143,7 @@ export class ServedRequest {
     return request;
   }
 
-  /** The requestor withdraws it, and the work hears of that. */
+  /** Deletes the request like its requestor, and notifies the work. */
   async withdraw(): Promise<void> {
     await this.world.clock.run(this.world.other.delete(requestPath(this.id)));
     this.work.requestGone();
@@ -157,12 +157,12 @@ export class ServedRequest {
     return [...this.world.context.mirror.nodes.values()];
   }
 
-  /** Entries in the lock of the request. */
+  /** Lock entries of the request. */
   entries(): Promise<string[]> {
     return this.#children(requestLockPath(this.id));
   }
 
-  /** Entries in the lock of a node. */
+  /** Lock entries of a node. */
   nodeEntries(id: NodeId | undefined): Promise<string[]> {
     return this.#children(nodeLockPath(id ?? ('' as NodeId)));
   }
@@ -171,7 +171,7 @@ export class ServedRequest {
     return this.world.clock.run(this.world.other.getChildren(path).catch(() => []));
   }
 
-  /** Another launcher locks the request. @param node - locks this one instead */
+  /** Locks the request as another launcher. @param node - node to lock instead */
   async lockElsewhere(node?: NodeId): Promise<void> {
     const { other, clock } = this.world;
     const lock = node === undefined ? requestLockPath(this.id) : nodeLockPath(node);
@@ -190,7 +190,7 @@ export class ServedRequest {
   }
 }
 
-/** A launch that makes its node. */
+/** A launch that succeeds. */
 export const ready = async (order: LaunchOrder): Promise<LaunchResult> => ({
   state: 'ready',
   node: await order.store({ state: 'ready', externalId: `i-${order.node.id}` }),

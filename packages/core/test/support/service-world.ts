@@ -22,18 +22,18 @@ import { silentLogger } from '../../src/contract/logger.js';
 import { Mirror } from '../../src/launcher/state/mirror.js';
 import { VirtualClock } from '../../src/testing/virtual-clock.js';
 
-/** A write by its kind and path, e.g. `delete /nodepool/nodes/0000000000`; a sequential one without its number. */
+/** Matches a write by kind and path, e.g. `delete /nodepool/nodes/0000000000`. Sequential paths have no number. */
 type WriteMatch = (write: string) => boolean;
 
-/** What the parts of a launcher work with: a ZooKeeper on a virtual clock, and a connection that can break at any write. */
+/** Environment of a launcher's parts: ZooKeeper on a virtual clock, with a connection that can break at any write. */
 export class ServiceWorld {
   readonly clock = new VirtualClock();
   readonly zk: ZooKeeper;
   readonly link: MemoryLink;
-  /** Another client. */
+  /** Session of another client. */
   readonly other: ZooKeeper;
   readonly context: Context;
-  /** How often the connection has broken. */
+  /** Number of connection losses. */
   breaks = 0;
   #requestLost: WriteMatch | undefined;
   #answerLost: WriteMatch | undefined;
@@ -81,23 +81,23 @@ export class ServiceWorld {
     return world;
   }
 
-  /** The next such write never arrives. */
+  /** Drops the next matching write. */
   loseRequest(match: WriteMatch): void {
     this.#requestLost = match;
   }
 
-  /** The next such write takes effect, and its answer is lost. */
+  /** Drops the answer to the next matching write, which takes effect. */
   loseAnswer(match: WriteMatch): void {
     this.#answerLost = match;
   }
 
-  /** Ends the session: the connection breaks as soon as time passes, and there is no other before it has expired. */
+  /** Ends the session: breaks the connection, and prevents another until the session has expired. */
   loseSession(): void {
     this.#cutOffUntilMs = this.clock.now() + LONGER_THAN_A_SESSION_MS;
     this.link.break();
   }
 
-  /** Stores a node record, and waits until the mirror shows it. */
+  /** Stores a node record and waits until it is in the mirror. */
   async createNode(fields: NodeFields): Promise<NodeId> {
     const node = newNode({ state: 'ready', labels: ['a'], provider: 'p', pool: 'main', ...fields }, this.clock.now());
     const path = await this.clock.run(this.other.create(`${NODES_ROOT}/`, encodeNode(node), { sequential: true }));
@@ -105,7 +105,7 @@ export class ServiceWorld {
     return path.slice(NODES_ROOT.length + 1) as NodeId;
   }
 
-  /** The same session, whose connection breaks at a chosen write. */
+  /** Makes the connection of this session break at selected writes. */
   #brittle(zk: ZooKeeper): ZooKeeper {
     const [multi, remove, setData] = [zk.multi.bind(zk), zk.delete.bind(zk), zk.setData.bind(zk)];
     return Object.assign(zk, {
@@ -130,11 +130,11 @@ export class ServiceWorld {
   #breakAt(writes: readonly string[]): void {
     if (!this.#requestLost || !writes.some(this.#requestLost)) return;
     this.#requestLost = undefined;
-    // after it has left, before time moves on and it arrives
+    // after the write is sent, but before it arrives
     setImmediate(() => this.link.break());
   }
 
-  /** Lets time pass in small steps: requests leave once per turn of the event loop. */
+  /** Advances time in small steps, because requests leave once per event loop turn. */
   async pass(ms: number): Promise<void> {
     for (let step = 0; step < 50; step++) await this.clock.advance(ms / 50);
   }
@@ -142,7 +142,7 @@ export class ServiceWorld {
 
 const LONGER_THAN_A_SESSION_MS = 30_000;
 
-/** What is on its way when the connection breaks is lost. */
+/** A slow link, so that messages in transit are lost when the connection breaks. */
 const SLOW: Omit<LinkConditions, 'canConnect'> = {
   requestDelayMs: () => 5,
   replyDelayMs: () => 5,

@@ -18,8 +18,8 @@ export function configOf(...pools: PoolConfig[]): Config {
 }
 
 /**
- * Drivers whose nodes are ready at once, and whose requests wait for capacity; each is changed as asked.
- * @param launching - launches do not end before that
+ * Drivers whose nodes are ready at once and whose requests wait for capacity, with the given changes.
+ * @param launching - promise that launches wait for
  */
 export function servingDrivers(
   launching: { until?: Promise<void> | undefined } = {},

@@ -23,11 +23,11 @@ import { poolConfig } from './pool-config.js';
 import { poolView } from './pool-view.js';
 import { begin, fail, steeringAt } from './steering-at.js';
 
-/** When all examples are asked; requests are older. */
+/** Time of all explanations. The requests are older. */
 const NOW_MS = Date.parse('2026-03-01T10:00:00Z');
 const WORKER = '-PoolWorker.';
 
-/** One pool of the launcher that is asked. */
+/** A pool of the explaining launcher. */
 interface Pool {
   readonly view: PoolView;
   readonly paused?: PoolState['paused'];
@@ -36,7 +36,7 @@ interface Pool {
 interface Example {
   readonly request: RequestRecord;
   readonly pools: readonly Pool[];
-  /** Other requests that wait, in any order. */
+  /** Other waiting requests, in any order. */
   readonly others?: readonly RequestRecord[];
 }
 
@@ -76,7 +76,7 @@ function registration(
   });
 }
 
-/** A pool that is registered as it is configured. */
+/** A pool registered with its current configuration. */
 function view(provider: string, pool: PoolConfig, fields: Partial<PoolView>): PoolView {
   const registered = [registration(provider, pool.name, [...pool.labels.keys()])];
   return poolView({ launcherId: launcherId(provider, pool.name), provider, pool, registered, ...fields });
@@ -98,7 +98,7 @@ const NEEDS: Readonly<Record<string, Resources>> = {
 };
 const CLOUD_TOTAL: Resources = { instances: 20, cores: 64, ram: 262_144 };
 
-/** A cloud of 64 cores with labels `small` and `big`. */
+/** A cloud with 64 cores and the labels `small` and `big`. */
 function cloud(used: Resources, fields: Partial<PoolView> = {}, pool: Partial<PoolConfig> = {}): PoolView {
   return view('cloud', poolConfig('main', ['small', 'big'], { maxServers: 20, ...pool }), {
     launches: true,
@@ -123,7 +123,7 @@ const equalRegistered = [registration('rack', 'main', ['small']), registration('
 const twoClouds = [registration('cloud', 'main', ['small', 'big']), registration('cloud-two', 'main', ['small'])];
 const TIMED_OUT = 'the instance was not ready within 600 s: allow more with launch-timeout';
 
-/** A second cloud, all of whose instances are in use. */
+/** A second cloud without free instances. */
 function otherCloud(): PoolView {
   return view('cloud-two', poolConfig('main', ['small'], { maxServers: 4 }), {
     launches: true,
@@ -138,7 +138,7 @@ function otherCloud(): PoolView {
   });
 }
 
-/** A provider whose last four launches have timed out. */
+/** A provider whose last four launches timed out. */
 function timingOut(): ProviderSteering {
   let now = NOW_MS - 40_000;
   const steering = steeringAt(() => now);
@@ -149,7 +149,7 @@ function timingOut(): ProviderSteering {
   return steering;
 }
 
-/** A provider that was given ten launches at once, and took its time for them. */
+/** A provider that was slow to complete ten concurrent launches. */
 function slowedDown(): ProviderSteering {
   let now = NOW_MS - 600_000;
   const steering = steeringAt(() => now);
@@ -163,11 +163,11 @@ function slowedDown(): ProviderSteering {
   return steering;
 }
 
-/** An order of an operator about the provider. */
+/** An operator's order for the provider. */
 const order = (fields: Pick<ControlRecord, 'mode'> & Partial<ControlRecord>): ControlRecord =>
   newControl({ kind: 'provider', name: 'cloud', owner: 'alice@ops1', ...fields }, 0);
 
-/** A request stuck on each rule, as operators meet it. */
+/** An example of a stuck request for each rule. */
 const EXAMPLES: Readonly<Record<RuleName, () => Example>> = {
   stopping: () => ({ request: request(41, ['small']), pools: [{ view: rack([], { stopping: true }) }] }),
   'not-requested': () => ({
@@ -313,7 +313,7 @@ const EXAMPLES: Readonly<Record<RuleName, () => Example>> = {
   }),
 };
 
-/** Explains the example of a rule as a launcher would. */
+/** Explains the example of a rule like a launcher. */
 export function explainExample(rule: RuleName): RequestExplanation {
   const { request: asked, pools, others = [] } = EXAMPLES[rule]();
   const workers = pools.map(({ view: pool, paused = [] }) => {
@@ -338,7 +338,7 @@ export function explainExample(rule: RuleName): RequestExplanation {
   return explanation;
 }
 
-/** A cloud without room, whose pool is paused. */
+/** A cloud without free capacity, whose pool is paused. */
 export function busyCloud(): PoolView {
   return cloud({ instances: 20, cores: 64, ram: 262_144 }, { paused: true });
 }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
 
-/** A folder with these files, gone after the test. @returns its path */
+/** Creates a directory with these files and removes it after the test. @returns its path */
 export function tempDir(files: Readonly<Record<string, string | Uint8Array>> = {}): string {
   const dir = realpathSync(mkdtempSync(join(tmpdir(), 'nodepool-test-')));
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
