@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { ensureDebianPackages } from '@nodepool/test-servers';
 import { chromium, type Browser, type Page } from 'playwright-core';
 
-/** Without these a browser looks for Google's hosts, and for a sandbox that root has not. */
+/** Disable requests to Google's hosts and the sandbox, which root cannot use. */
 const FLAGS = [
   ...['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu', '--disable-quic', '--no-first-run'],
   ...['--disable-background-networking', '--disable-component-update', '--disable-sync'],
@@ -22,9 +22,9 @@ interface AxeResults {
   readonly violations: readonly { readonly id: string; readonly nodes: readonly { readonly html: string }[] }[];
 }
 
-/** What axe finds wrong with a page as it is shown now, each with the elements; empty: nothing. */
+/** Accessibility problems that axe finds in the current page, with their elements. */
 export async function findAccessibilityProblems(page: Page): Promise<string[]> {
-  // evaluated as text: the page's policy lets it load scripts of its own alone
+  // evaluated as text, as the page's policy blocks foreign scripts
   await page.evaluate(axeSource());
   const { violations } = await page.evaluate<AxeResults>('axe.run(document)');
   return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));

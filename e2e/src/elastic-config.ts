@@ -20,7 +20,7 @@ export interface ElasticProvider {
   more?: Record<string, unknown>;
 }
 
-/** What a test wants to stand in nodepool.yaml. */
+/** Settings of nodepool.yaml in a test. */
 export interface ElasticSetup {
   providers: ElasticProvider[];
   /** Keys of labels, e.g. `{ small: { 'min-ready': 2 } }`; labels without any need not be named. */

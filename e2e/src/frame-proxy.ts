@@ -70,12 +70,12 @@ export class FrameProxy {
     this.#trap = { remaining: n, action, fired: false };
   }
 
-  /** Packets that are still to come until the one waited for. */
+  /** Number of packets before the trapped one. */
   get remaining(): number {
     return this.#trap?.remaining ?? 0;
   }
 
-  /** Whether the packet waited for has come. */
+  /** Whether the trapped packet has arrived. */
   get hasFired(): boolean {
     return this.#trap?.fired ?? false;
   }

@@ -8,7 +8,7 @@ import { Harness, startGround } from './harness.js';
 import { elasticNodeProblems } from './inventory.js';
 import { LAUNCHER_SESSION_S } from './soon.js';
 
-/** What a test wants of its Compute Engine provider. */
+/** Settings of a Compute Engine provider in a test. */
 export interface GceSetup {
   /** Keys of the provider entry. */
   provider?: Record<string, unknown>;
@@ -44,7 +44,7 @@ export function gceConfig(setup: GceSetup, endpoint: string, credentials: string
   };
 }
 
-/** A Compute Engine on loopback, with what hands out its tokens. */
+/** A Compute Engine on loopback with its token server. */
 export interface GceCloud {
   readonly fake: FakeCompute;
   readonly tokens: FakeTokens;
@@ -77,7 +77,7 @@ export async function startGceCloud(dir: string, options: Partial<FakeComputeOpt
 
 /** Instances of a fake Compute Engine that each test has of its own; every exchange is held against Google's description. */
 export class GceHarness extends Harness<GceSetup & { providers: readonly { pools: readonly unknown[] }[] }> {
-  /** How the clouds of tests that begin from now on behave. */
+  /** Options of the clouds of subsequent tests. */
   cloudOptions: Partial<FakeComputeOptions> = {};
   #cloud: GceCloud | undefined;
 

@@ -113,7 +113,7 @@ export async function requestProblems(zk: ZooKeeper): Promise<string[]> {
   return problems;
 }
 
-/** What is wrong outside nodes and requests. */
+/** Problems outside nodes and requests. */
 export async function otherProblems(zk: ZooKeeper, launchers: number, pools: number): Promise<string[]> {
   const problems: string[] = [];
   for (const name of await children(zk, '/nodepool')) {
@@ -130,7 +130,7 @@ export async function otherProblems(zk: ZooKeeper, launchers: number, pools: num
   return problems;
 }
 
-/** Nodes that are left, and what is wrong with them, where there should be none. */
+/** Remaining nodes and their problems, where none are expected. */
 export async function idleNodeProblems(zk: ZooKeeper): Promise<string[]> {
   const { nodes, problems } = await idleNodes(zk);
   return [...problems, ...nodes.map(({ nodeId, state }) => `node ${nodeId} (${String(state)}) is left`)];
@@ -152,7 +152,7 @@ export async function describeRecords(zk: ZooKeeper): Promise<string> {
   return lines.join('\n');
 }
 
-/** Some keys of a record as JSON; all of it as text when it is none. */
+/** Selected keys of a record as JSON; the raw text if it is not JSON. */
 function pick(data: Buffer, keys: readonly string[]): string {
   try {
     const body = parseBody(data);

@@ -1,8 +1,8 @@
 /**
- * How long tests wait for what is to happen by itself, ms. It is no measure of speed: a machine may be ten times slower than
- * the one a test was written on. But it is less than the minute after which sweeps find what an event should have told.
+ * Time limit for asynchronous effects in tests, ms. Generous for slow machines, but shorter than the interval of sweeps (one
+ * minute), so that a sweep cannot hide a missed event.
  */
 export const SOON_MS = 50_000;
 
-/** Session timeout of launchers that are not to lose their session, however long a busy machine lets them wait, s. */
+/** Session timeout in seconds of launchers that must keep their session on a busy machine. */
 export const LAUNCHER_SESSION_S = 40;

@@ -26,7 +26,7 @@ export interface StaticProvider {
   pools: StaticPool[];
 }
 
-/** What a test wants to stand in nodepool.yaml. */
+/** Settings of nodepool.yaml in a test. */
 export interface StaticSetup {
   providers: StaticProvider[];
   /** More labels to know than nodes have. */

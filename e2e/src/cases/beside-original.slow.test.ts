@@ -28,7 +28,7 @@ afterEach(async () => {
   await Promise.all([...originals].map(kill));
 });
 
-/** What a client made of kazoo has seen. */
+/** Results of a kazoo client. */
 interface Story {
   jobs: number;
   counts: Record<string, number>;
@@ -54,7 +54,7 @@ async function kill(child: ChildProcess): Promise<void> {
   await killOriginal(child);
 }
 
-/** Runs jobs, one after the other and many at a time, until told that it is enough. */
+/** Runs jobs, sequentially and in parallel, until `end` is called. */
 function runJobs(): { end: () => void; story: Promise<Story> } {
   const labels = ['ours', 'theirs', 'shared'].flatMap((label) => ['--label', label]);
   const hosts = ['--hosts', get().zookeeper.connectString];

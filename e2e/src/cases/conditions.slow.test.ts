@@ -9,7 +9,7 @@ import { LauncherProcess } from '../launcher-process.js';
 import { NodepoolProcess } from '../nodepool-process.js';
 import { SOON_MS } from '../soon.js';
 
-/** What of the fake cloud of the driver's tests is used here; it is no part of the package. */
+/** The used part of the fake cloud of the driver's tests, which the package does not export. */
 interface FakeCloud {
   readonly entry: Record<string, unknown>;
   readonly state: {
@@ -87,7 +87,7 @@ async function nodepool(...args: string[]): Promise<string> {
 
 const briefly = ({ kind, name, type, reason }: Shown) => `${kind} ${name} ${type} ${reason}`;
 
-/** What each instrument says is wrong; onlookers may find this machine slow, or its files odd. */
+/** Conditions reported by each instrument, without warnings about this machine. */
 async function told() {
   const doctor = JSON.parse(await nodepool('doctor', '--json')) as Shown[];
   const health = (await launcher.getJson('/healthz')) as { status: string; conditions: Shown[] };
@@ -106,7 +106,7 @@ async function told() {
   };
 }
 
-/** Waits until all instruments tell all of these, and agree. */
+/** Waits until all instruments report these conditions and agree. */
 async function agreeOn(expected: readonly string[], labels: readonly string[]): Promise<void> {
   const agreed = async () => {
     const { doctor, health, api, ...others } = await told();
@@ -121,14 +121,14 @@ async function agreeOn(expected: readonly string[], labels: readonly string[]): 
   expect(status).toBe(isError ? 'degraded' : 'ok');
 }
 
-/** Waits until nothing is wrong any more, in any instrument. */
+/** Waits until no instrument reports a condition. */
 async function allWell(): Promise<void> {
   await expect
     .poll(told, { timeout: PATIENCE_MS, interval: 1_000 })
     .toEqual({ doctor: [], health: [], api: [], status: 'ok', labels: [], isError: false });
 }
 
-/** Has the unused node of a provider replaced, so that the provider has something to do. */
+/** Replaces the unused node of a provider, so that the provider has work. */
 async function stirUp(wanted: string): Promise<void> {
   const nodes = JSON.parse(await nodepool('list', '--json')) as { id: string; provider: string; state: string }[];
   const node = nodes.find(({ provider, state }) => provider === wanted && state === 'ready');

@@ -44,14 +44,14 @@ describe('a single server', () => {
     expect(state).toBe('fulfilled');
   });
 
-  it('that says nothing for a while is waited for', async () => {
+  it('that does not respond for a while does not stop the launcher', async () => {
     await get().launch(simpleSetup(nodesOf(get().sshd.hosts, 'small'), { zookeeperTimeoutSeconds: 1.5 }));
     const zuul = await get().newClient();
     await get().assertClean();
 
     get().zookeeper.pause();
     const submitted = zuul.submit(['small']);
-    await new Promise((resolve) => setTimeout(resolve, 3000)); // twice the session timeout: what the case is about
+    await new Promise((resolve) => setTimeout(resolve, 3000)); // twice the session timeout, the condition under test
     get().zookeeper.resume();
     const { state } = await zuul.wait(await submitted);
     await zuul.giveBack(await zuul.accept(await submitted));

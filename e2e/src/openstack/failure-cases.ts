@@ -10,10 +10,10 @@ const SERVICES = [
 ];
 const ON_VOLUME = { 'flavor-name': 'v1.small', 'boot-from-volume': true, 'volume-size': 1 };
 
-/** Faults of servers, and services that are away. */
+/** Faults of servers, and unavailable services. */
 export function failureCases(get: () => OpenStackHarness): void {
   describe('a server that fails', () => {
-    it('for want of a host fails the request as a lack of capacity', async () => {
+    it('without a host fails the request for lack of capacity', async () => {
       const zuul = await get().newClient();
       const launcher = await get().launch(OpenStackHarness.setup({ label: { 'flavor-name': 'm1.impossible' } }));
 
@@ -121,7 +121,7 @@ export function failureCases(get: () => OpenStackHarness): void {
     }
   }, 500_000);
 
-  it('an expired token is renewed without anybody noticing', async () => {
+  it('an expired token is renewed without an error', async () => {
     await get().cloud.setTokenSeconds(30);
     try {
       const zuul = await get().newClient();

@@ -13,7 +13,7 @@ import { ServiceProcess } from '../service-process.js';
 
 const BUILDER = fileURLToPath(new URL('../../../packages/builder/bin/nodepool-builder.js', import.meta.url));
 
-/** What a test differs in. */
+/** Settings of a test. */
 export interface OpenStackSetup {
   readonly providers: readonly { readonly pools: readonly unknown[] }[];
   /** Further keys of the file, e.g. `diskimages`. */
@@ -40,7 +40,7 @@ export interface PoolKeys {
 export class OpenStackHarness extends Harness<OpenStackSetup> {
   readonly cloud: OpenStack;
   readonly statsd: StatsdHandle;
-  /** What may be left, as it is not ours. */
+  /** Ids of foreign resources, which may remain. */
   readonly foreign = new Set<string>();
   readonly #cloudDir: string;
   readonly #sshd: SshdHandle;
@@ -79,7 +79,7 @@ export class OpenStackHarness extends Harness<OpenStackSetup> {
     return this.#sshd.hosts[0]?.hostKeys ?? [];
   }
 
-  /** The project as seen behind the driver's back. */
+  /** API client to inspect the project independently of the driver. */
   get api(): AdminApi {
     return this.cloud.api();
   }
@@ -147,7 +147,7 @@ export class OpenStackHarness extends Harness<OpenStackSetup> {
     return { 'zookeeper-servers': servers, 'zookeeper-timeout': 4, ...dirs, ...this.configOf(setup) };
   }
 
-  /** Where a builder has its images. */
+  /** Image directory of a builder. */
   imagesDir(name: string): string {
     return join(this.testDir, name, 'images');
   }
@@ -189,7 +189,7 @@ export class OpenStackHarness extends Harness<OpenStackSetup> {
     throw new Error(`nodepool ${args.join(' ')} ended with ${status}: ${nodepool.stderr}`);
   }
 
-  /** Waits until something that a test has arranged is so. */
+  /** Waits until a condition holds. */
   async until(what: string, isSo: () => Promise<boolean>, timeoutMs = 60_000): Promise<void> {
     const endMs = Date.now() + timeoutMs;
     while (!(await isSo())) {
@@ -216,7 +216,7 @@ export class OpenStackHarness extends Harness<OpenStackSetup> {
       .map(({ id }) => `${key}: ${textOf(id)} is left`);
   }
 
-  /** Everything works again as at the start. */
+  /** Restores services, limits and faults to the initial state. */
   async restoreCloud(): Promise<void> {
     await this.cloud.clearFaults();
     await this.cloud.setQuota();
@@ -229,7 +229,7 @@ export class OpenStackHarness extends Harness<OpenStackSetup> {
   }
 }
 
-/** Deletes what an interrupted run has left in a cloud that is kept. */
+/** Deletes leftovers of an interrupted run in a kept cloud. */
 async function emptyProject(api: AdminApi): Promise<void> {
   const project = await api.projectId();
   const all = async (): Promise<string[]> => [
@@ -250,7 +250,7 @@ async function emptyProject(api: AdminApi): Promise<void> {
   for (let left = await all(); left.length > 0; left = await all()) {
     for (const one of left) {
       const [service = '', path = ''] = one.split(' ');
-      await api.call(service as 'nova', 'DELETE', path).catch(() => undefined); // it goes with another
+      await api.call(service as 'nova', 'DELETE', path).catch(() => undefined); // already deleted together with another object
     }
     await pause(1_000);
   }

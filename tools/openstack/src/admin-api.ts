@@ -2,18 +2,18 @@ import { PASSWORDS, urlOf, type PortName, type Site } from './site.js';
 
 type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
-/** An object of an API. */
+/** An object in API responses. */
 export type ApiObject = Record<string, Json>;
 
-/** A value that should be a text, as text. */
+/** Converts a value that should be a string. */
 export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** Who calls. */
+/** User and project of the calls. */
 export type Caller = 'admin' | 'nodepool';
 
-/** The APIs of a cloud as plain calls, for setting it up and looking behind the driver's back. */
+/** Direct API calls to set up a cloud and to inspect it independently of the driver. */
 export class AdminApi {
   readonly #site: Site;
   readonly #caller: Caller;
@@ -25,12 +25,12 @@ export class AdminApi {
     this.#caller = caller;
   }
 
-  /** What calls are made with, as header `x-auth-token`. */
+  /** Token for the header `x-auth-token`. */
   token(): Promise<string> {
     return this.#logIn();
   }
 
-  /** Id of the project that is called for. */
+  /** Id of the project. */
   async projectId(): Promise<string> {
     await this.#logIn();
     return this.#projectId;
@@ -38,7 +38,7 @@ export class AdminApi {
 
   /**
    * Makes a call. @param path - with the version, e.g. `/v2.1/servers`
-   * @throws {Error} it was refused; with the answer
+   * @throws {Error} the call failed; with the response
    */
   async call(
     service: PortName,
@@ -59,17 +59,17 @@ export class AdminApi {
     return text === '' ? {} : (JSON.parse(text) as ApiObject);
   }
 
-  /** The objects of a list. */
+  /** Lists objects. */
   async list(service: PortName, path: string, key: string): Promise<ApiObject[]> {
     return ((await this.call(service, 'GET', path))[key] ?? []) as ApiObject[];
   }
 
-  /** Where a call goes. */
+  /** URL of a call. */
   urlOf(service: PortName, path: string): string {
     return urlOf(this.#site, service, path);
   }
 
-  /** Sends an image's data. */
+  /** Uploads the data of an image. */
   async putFile(path: string, data: Uint8Array<ArrayBuffer>): Promise<void> {
     const headers = { 'x-auth-token': await this.#logIn(), 'content-type': 'application/octet-stream' };
     const answer = await fetch(urlOf(this.#site, 'glance', path), { method: 'PUT', headers, body: data });

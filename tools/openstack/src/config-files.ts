@@ -1,7 +1,7 @@
 import { at, PASSWORDS, urlOf, type Site } from './site.js';
 import { iniText, type Ini } from './ini.js';
 
-/** Every file the services read, by its path below the directory of the cloud. */
+/** All configuration files of the services, by path in the directory of the cloud. */
 export function configFiles(site: Site): Record<string, string> {
   return {
     'etc/mariadb.cnf': mariadb(site),
@@ -40,7 +40,7 @@ function mariadb(site: Site): string {
       },
       ...{ tmpdir: at(site, 'tmp'), 'bind-address': '127.0.0.1', port: site.ports.mariadb, max_connections: 600 },
       ...{ 'character-set-server': 'utf8mb3', 'collation-server': 'utf8mb3_general_ci', performance_schema: 'off' },
-      // nothing here has to survive a power cut
+      // durability is not needed
       ...{ innodb_flush_log_at_trx_commit: 0, innodb_flush_method: 'nosync', innodb_doublewrite: 0 },
       ...{ innodb_buffer_pool_size: '192M', innodb_log_file_size: '64M', key_buffer_size: '1M' },
     },
@@ -108,7 +108,7 @@ function keystone(site: Site): Ini {
     token: { provider: 'fernet', expiration: site.tokenSeconds, allow_expired_window: 3600 },
     fernet_tokens: { key_repository: at(site, 'keystone/fernet-keys') },
     credential: { key_repository: at(site, 'keystone/credential-keys') },
-    // one process serves all, so its own memory is a sound cache; without one a token costs half a second
+    // one process serves all requests, so a cache in memory is consistent; without one a token takes half a second
     cache: { enabled: true, backend: 'oslo_cache.dict', expiration_time: 600 },
     identity: { password_hash_rounds: 4 },
   };
@@ -207,7 +207,7 @@ function cinder(site: Site): Ini {
       ...{ resource_query_filters_file: at(site, 'etc/cinder/resource_filters.json'), osapi_volume_workers: 1 },
       ...{ osapi_volume_listen: '127.0.0.1', osapi_volume_listen_port: site.ports.cinder, enabled_backends: 'unreal' },
       ...{ default_volume_type: 'unreal', glance_api_servers: urlOf(site, 'glance'), report_interval: 3 },
-      // the scheduler learns of the backend by this
+      // registers the backend with the scheduler
       ...{ periodic_interval: 5, periodic_fuzzy_delay: 0, image_conversion_dir: at(site, 'cinder/conversion') },
     },
     database: database(site, 'cinder'),
@@ -218,7 +218,7 @@ function cinder(site: Site): Ini {
   };
 }
 
-/** A filter by its factory. */
+/** Section of a filter with its factory. */
 const filter = (factory: string, more: Ini[string] = {}): Ini[string] => ({ 'paste.filter_factory': factory, ...more });
 const app = (factory: string): Ini[string] => ({ 'paste.app_factory': factory });
 const faults = (service: string): Ini[string] => filter('http_faults:factory', { service });

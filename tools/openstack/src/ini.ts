@@ -4,7 +4,7 @@ export type IniValue = string | number | boolean;
 /** Sections with their keys. */
 export type Ini = Readonly<Record<string, Readonly<Record<string, IniValue>>>>;
 
-/** The text of an ini file. */
+/** Formats an ini file. */
 export function iniText(sections: Ini): string {
   return Object.entries(sections)
     .map(([name, keys]) =>

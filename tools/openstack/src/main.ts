@@ -1,4 +1,4 @@
-// main.js [DIR]: brings a test cloud up, says where its clouds.yaml is, and ends it on Ctrl-C.
+// main.js [DIR]: starts a test cloud, prints the path of its clouds.yaml, and stops it on Ctrl-C.
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { OpenStack } from './openstack.js';

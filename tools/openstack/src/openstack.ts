@@ -13,17 +13,17 @@ import { discoverHost, haveReported, installDatabase, makeDatabases, makeTables 
 import { SERVICE_NAMES, serviceEnv, services, type ServiceDefinition } from './services.js';
 import { at, PASSWORDS, portsFrom, urlOf, type Site } from './site.js';
 
-/** How to start a cloud. */
+/** Options of a cloud. */
 export interface OpenStackOptions {
-  /** Its directory; found again it is the cloud of last time. */
+  /** Its directory; an existing one is reused with the cloud in it. */
   readonly dir: string;
-  /** First of eleven ports. Default: those of last time, or any that are free. */
+  /** First of eleven ports. Default: the previous ports of the directory, or free ones. */
   readonly portBase?: number;
-  /** Seconds a token lives. Default 3,600. */
+  /** Lifetime of tokens in seconds. Default 3,600. */
   readonly tokenSeconds?: number;
-  /** Most servers in one answer of Nova. Default 1,000. */
+  /** Maximum page size of Nova's server list. Default 1,000. */
   readonly pageSize?: number;
-  /** Told what is going on. */
+  /** Called with progress messages. */
   readonly log?: (line: string) => void;
 }
 
@@ -36,8 +36,8 @@ const CLOUDS_FILE = 'clouds.yaml';
 const START_TIMEOUT_MS = 120_000;
 
 /**
- * Keystone, Placement, Glance, Neutron, Nova and Cinder as Debian has them, on loopback, without hypervisor, network
- * agents and storage: what a client of their APIs sees is their own.
+ * Debian's Keystone, Placement, Glance, Neutron, Nova and Cinder on loopback, without hypervisor, network agents and
+ * storage. API responses come from the unmodified services.
  */
 export class OpenStack {
   readonly site: Site;
@@ -55,8 +55,8 @@ export class OpenStack {
   }
 
   /**
-   * Installs what is missing and starts everything; ready when servers can be made.
-   * @throws {Error} something listens on the ports that the cloud of this directory has
+   * Installs missing packages and starts all services; resolves when servers can be created.
+   * @throws {Error} another program listens on a port of this directory's cloud
    */
   static async start(options: OpenStackOptions): Promise<OpenStack> {
     const known = await portOfLastTime(join(options.dir, CLOUDS_FILE));
@@ -70,17 +70,17 @@ export class OpenStack {
     return cloud;
   }
 
-  /** The file `clouds.yaml` for it: clouds `nodepool` and `admin`, and `nodepool-raw`, which is the first with raw images. */
+  /** Path of `clouds.yaml` with clouds `nodepool`, `admin`, and `nodepool-raw`, which is `nodepool` with raw images. */
   get cloudsFile(): string {
     return at(this.site, CLOUDS_FILE);
   }
 
-  /** The APIs, for looking and acting behind the driver's back. */
+  /** API client to inspect and change the cloud independently of the driver. */
   api(caller: Caller = 'nodepool'): AdminApi {
     return new AdminApi(this.site, caller);
   }
 
-  /** Ends everything, services before what they stand on. */
+  /** Stops all processes, services before their dependencies. */
   async stop(): Promise<void> {
     const base = ['mariadb', 'epmd', 'rabbitmq'];
     await Promise.all(SERVICE_NAMES.filter((name) => !base.includes(name)).map((name) => this.stopService(name)));
@@ -93,13 +93,13 @@ export class OpenStack {
     this.#running.delete(name);
   }
 
-  /** Starts a service and waits until it answers. */
+  /** Starts a service and waits until it responds. */
   async startService(name: string): Promise<void> {
     this.#launch(name);
     await this.#whenReady(name);
   }
 
-  /** A paused service accepts connections and never answers. */
+  /** A paused service accepts connections and never responds. */
   pauseService(name: string): void {
     this.#running.get(name)?.signal('SIGSTOP');
   }
@@ -108,22 +108,22 @@ export class OpenStack {
     this.#running.get(name)?.signal('SIGCONT');
   }
 
-  /** Arranges a misbehaviour; see `python/`. */
+  /** Sets a fault; see `python/`. */
   async setFault(name: string, value: string | number | object): Promise<void> {
     const text = typeof value === 'object' ? JSON.stringify(value) : String(value);
     await writeFile(at(this.site, 'tmp', name), text);
     await rename(at(this.site, 'tmp', name), at(this.site, 'faults', name));
   }
 
-  /** Whether a misbehaviour that was arranged for a number of times has begun for the last time. */
+  /** Whether a fault with a count has occurred for the last time. */
   async isFaultUsed(name: string): Promise<boolean> {
     const text = await readFile(at(this.site, 'faults', name), 'utf8');
-    if (text === '') return false; // it is just being counted down
+    if (text === '') return false; // a service is updating the count
     const left = JSON.parse(text) as number | { times?: number };
     return (typeof left === 'number' ? left : left.times) === 0;
   }
 
-  /** Ends all misbehaviours, or one. */
+  /** Clears one fault or all. */
   async clearFaults(name?: string): Promise<void> {
     if (name !== undefined) await rm(at(this.site, 'faults', name), { force: true });
     else {
@@ -132,7 +132,7 @@ export class OpenStack {
     }
   }
 
-  /** Changes limits of the project; without an argument they are as at the start. */
+  /** Changes limits of the project; without an argument, restores the initial limits. */
   async setQuota(wanted: Partial<Record<QuotaName, number>> = {}): Promise<void> {
     const all = { ...QUOTA.nova, ...QUOTA.neutron, ...QUOTA.cinder };
     await setQuota(this.site, Object.keys(wanted).length > 0 ? wanted : all);
@@ -216,7 +216,7 @@ export class OpenStack {
     });
   }
 
-  /** The services are other programs without an event to wait for. */
+  /** Polls, as the services emit no event when they are ready. */
   async #until(what: string, isSo: () => Promise<boolean>): Promise<void> {
     const endMs = Date.now() + START_TIMEOUT_MS;
     while (!(await isSo())) {
@@ -227,7 +227,7 @@ export class OpenStack {
   }
 }
 
-/** The catalogue of a cloud that is kept names its ports, so they stay. */
+/** A kept cloud reuses its ports, because its catalogue contains them. */
 async function portOfLastTime(cloudsFile: string): Promise<number | undefined> {
   if (!existsSync(cloudsFile)) return undefined;
   const text = await readFile(cloudsFile, 'utf8');

@@ -2,7 +2,7 @@ import { chmod, rm, writeFile } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
 import { ensureDebianPackages, run } from '@nodepool/test-servers';
 
-/** What OpenStack is made of on Debian: the code, without the packages that would run it as system services. */
+/** Debian's packages of OpenStack code, without those that run system services. */
 export const PACKAGES = [
   ...['python3-keystone', 'python3-placement', 'python3-glance', 'python3-neutron', 'python3-nova', 'python3-cinder'],
   ...['rabbitmq-server', 'mariadb-server-core', 'mariadb-client-core', 'uwsgi-core', 'uwsgi-plugin-python3'],
@@ -10,7 +10,7 @@ export const PACKAGES = [
 
 const POLICY = '/usr/sbin/policy-rc.d';
 
-/** Installs what is missing. The installation must not start a broker, which would listen on every address. */
+/** Installs missing packages without starting the broker, which would listen on every address. */
 export async function installPackages(): Promise<void> {
   const isOurs = process.getuid?.() === 0 && !existsSync(POLICY);
   if (isOurs) {
@@ -24,7 +24,7 @@ export async function installPackages(): Promise<void> {
   }
 }
 
-/** What is installed, as `name version`. */
+/** Installed packages, as `name version`. */
 export async function packageVersions(): Promise<string[]> {
   const { stdout } = await run('dpkg-query', ['-W', '-f=${Package} ${Version}\n', ...PACKAGES]);
   return stdout.trim().split('\n');

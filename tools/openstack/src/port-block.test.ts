@@ -15,13 +15,13 @@ async function take(wanted?: number): Promise<PortBlock> {
 }
 
 describe('a block of ports', () => {
-  it('is another one for each of many that ask at once', async () => {
+  it('is different for each concurrent caller', async () => {
     const blocks = await Promise.all(Array.from({ length: 20 }, () => take()));
 
     expect(new Set(blocks.map(({ base }) => base)).size).toBe(20);
   });
 
-  it('that is wanted and held by another cloud is refused, until that has ended', async () => {
+  it('is refused while another cloud holds it', async () => {
     const first = await take();
 
     await expect(PortBlock.take(first.base)).rejects.toThrow(`port ${first.base + 10} of 127.0.0.1 is in use`);
@@ -29,7 +29,7 @@ describe('a block of ports', () => {
     expect((await take(first.base)).base).toBe(first.base);
   });
 
-  it('with a port that something else listens on is refused, by name', async () => {
+  it('is refused if another program listens on one of its ports, naming the port', async () => {
     const first = await take();
     const { base } = first;
     const other = createServer();

@@ -1,14 +1,14 @@
 import { createServer, type Server } from 'node:net';
 
-/** Ports of a cloud, the one that is held included. */
+/** Number of ports of a cloud, including the port that serves as lock. */
 const SIZE = 11;
 // below the ranges of the kernel, for outgoing connections, and of all other test servers: none takes a port while a service restarts
 const FIRST = 3_000;
 const BLOCKS = 600;
 
 /**
- * Ports next to each other that belong to one cloud as long as it runs: the last of them is listened on for nothing else, so
- * that of two clouds that start at once one finds others, and none ever talks to the services of another.
+ * Consecutive ports reserved for one cloud while it runs. The last port serves only as a lock, so that two clouds that start
+ * at once get different blocks and never reach each other's services.
  */
 export class PortBlock {
   readonly base: number;
@@ -21,8 +21,8 @@ export class PortBlock {
 
   /**
    * Takes a block.
-   * @param wanted - its first port. Default: any that is free
-   * @throws {Error} something listens on a port of the wanted block
+   * @param wanted - its first port. Default: any free block
+   * @throws {Error} another program listens on a port of the wanted block
    */
   static async take(wanted?: number): Promise<PortBlock> {
     if (wanted !== undefined) {
@@ -41,7 +41,7 @@ export class PortBlock {
     throw new Error(`no ${SIZE} free ports next to each other from ${FIRST} on`);
   }
 
-  /** @returns the port that is in use, if one is */
+  /** @returns the first port in use; `undefined` if all are free */
   static async #tryTake(base: number): Promise<PortBlock | number> {
     const last = base + SIZE - 1;
     const held = await listen(last);
@@ -58,7 +58,7 @@ export class PortBlock {
     return new PortBlock(base, held);
   }
 
-  /** Gives it back. Safe to repeat. */
+  /** Releases the block. Safe to repeat. */
   release(): Promise<void> {
     return close(this.#held);
   }

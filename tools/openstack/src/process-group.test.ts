@@ -15,7 +15,7 @@ afterEach(() => rmSync(dir, { recursive: true, force: true }));
 const start = (script: string) =>
   new ProcessGroup({ name: 'test', command: ['/bin/sh', '-c', script], env, logFile: join(dir, 'log') });
 
-it('stops a process with its children, and keeps its output', async () => {
+it('stops a process with its children and keeps its output', async () => {
   const group = start('echo started; sleep 1000 & wait');
   await expect.poll(() => group.lastWords).toBe('started\n');
   expect(group.isRunning).toBe(true);
@@ -25,7 +25,7 @@ it('stops a process with its children, and keeps its output', async () => {
   expect(group.isRunning).toBe(false);
 });
 
-it('kills a process that ignores its termination', async () => {
+it('kills a process that ignores SIGTERM', async () => {
   const group = start("trap '' TERM; echo started; while :; do sleep 1; done");
   await expect.poll(() => group.lastWords).toBe('started\n');
 

@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 const running = new Set<ProcessGroup>();
 let hasHooks = false;
 
-/** How to start one. */
+/** Options of a process group. */
 export interface GroupOptions {
   readonly name: string;
   readonly command: readonly string[];
@@ -13,7 +13,7 @@ export interface GroupOptions {
   readonly logFile: string;
 }
 
-/** A service with whatever it forks; ends with this process, whichever way that ends. */
+/** A service and all its child processes; ends with this process, even if that is killed. */
 export class ProcessGroup {
   readonly #options: GroupOptions;
   readonly #child: ChildProcess;
@@ -24,7 +24,7 @@ export class ProcessGroup {
     endWithUs();
     this.#options = options;
     const log = openSync(options.logFile, 'a');
-    // the kernel ends the first of them when we are killed; uwsgi and the like take theirs along
+    // the kernel kills the main process when this process is killed; uwsgi and the like then end their workers
     const [program = '', ...args] = ['/usr/bin/setpriv', '--pdeathsig', 'KILL', ...options.command];
     this.#child = spawn(program, args, { detached: true, stdio: ['ignore', log, log], env: { ...options.env } });
     closeSync(log);
@@ -44,34 +44,34 @@ export class ProcessGroup {
     return this.#isRunning;
   }
 
-  /** The last lines it wrote. */
+  /** Last lines of its output. */
   get lastWords(): string {
     return readFileSync(this.#options.logFile, 'utf8').slice(-3_000);
   }
 
-  /** Sends a signal to all of it. */
+  /** Sends a signal to the whole group. */
   signal(name: NodeJS.Signals): void {
     if (this.#child.pid === undefined) return;
     try {
       process.kill(-this.#child.pid, name);
     } catch {
-      // it is gone already
+      // it has already ended
     }
   }
 
-  /** Ends it, by force after a while. */
+  /** Stops the group; kills it after a timeout. */
   async stop(patienceMs = 8_000): Promise<void> {
     if (this.#isRunning) {
       this.signal('SIGCONT');
       this.signal('SIGTERM');
       await Promise.race([this.#exited, pause(patienceMs, undefined, { ref: false })]);
     }
-    this.signal('SIGKILL'); // also what it has forked
+    this.signal('SIGKILL'); // includes child processes
     await this.#exited;
-    while (this.#hasMembers) await pause(20); // they hold its port until they are gone
+    while (this.#hasMembers) await pause(20); // child processes hold its port until they end
   }
 
-  /** Something of it is still there, be it that it is just ending. */
+  /** Whether any process of the group still exists, including one that is ending. */
   get #hasMembers(): boolean {
     if (this.#child.pid === undefined) return false;
     try {

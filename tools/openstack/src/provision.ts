@@ -8,19 +8,19 @@ export const QUOTA = {
   cinder: { volumes: 100, gigabytes: 4_000 },
 } as const;
 
-/** Name of any limit. */
+/** Name of a limit. */
 export type QuotaName = 'instances' | 'cores' | 'ram' | 'port' | 'floatingip' | 'volumes' | 'gigabytes';
 
 const FLAVORS = [
   { name: 'm1.tiny', vcpus: 1, ram: 512, disk: 1 },
   { name: 'm1.small', vcpus: 1, ram: 2_048, disk: 20 },
   { name: 'm1.large', vcpus: 4, ram: 8_192, disk: 80 },
-  // within any quota, as none counts disks, and too large for the host
+  // too large for the host but within every quota, as none counts disks
   { name: 'm1.impossible', vcpus: 1, ram: 2_048, disk: 1_000_000 },
   { name: 'v1.small', vcpus: 1, ram: 2_048, disk: 0 },
 ];
 
-/** Services, users and the project. */
+/** Creates services, users and the project. */
 export async function provisionIdentity(site: Site): Promise<void> {
   const api = new AdminApi(site);
   const endpoints: Record<string, [type: string, url: string]> = {
@@ -58,7 +58,7 @@ export async function provisionIdentity(site: Site): Promise<void> {
   await user('nodepool', PASSWORDS.user, await project('nodepool'), ['member']);
 }
 
-/** Networks, flavors, an image, a key pair, quotas. */
+/** Creates networks, flavors, an image, a key pair and quotas. */
 export async function provisionResources(site: Site): Promise<void> {
   const admin = new AdminApi(site);
   const own = new AdminApi(site, 'nodepool');
@@ -100,7 +100,7 @@ export async function setQuota(site: Site, wanted: Partial<Record<string, number
 
 async function networks(admin: AdminApi, own: AdminApi): Promise<void> {
   const project_id = await own.projectId();
-  // addresses within 127.0.0.0/8: who connects to a server stays on this machine and may find an sshd there
+  // addresses in 127.0.0.0/8: connections to a server stay on this machine and can reach an sshd
   const privateId = await network(admin, { name: 'private', project_id }, ['127.77.0.0/20']);
   await network(admin, { name: 'public', shared: true }, ['127.78.0.0/20']);
   const outside = { 'router:external': true, 'provider:network_type': 'flat', 'provider:physical_network': 'outside' };
@@ -115,7 +115,7 @@ async function networks(admin: AdminApi, own: AdminApi): Promise<void> {
 async function network(admin: AdminApi, attributes: ApiObject, cidrs: readonly string[]): Promise<string> {
   const made = (await admin.call('neutron', 'POST', '/v2.0/networks', { network: attributes }))['network'] as ApiObject;
   for (const cidr of cidrs) {
-    // Neutron takes a loopback range only without DHCP
+    // Neutron accepts a loopback range only without DHCP
     const subnet = {
       network_id: idOf(made),
       cidr,

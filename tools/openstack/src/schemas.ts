@@ -6,14 +6,14 @@ import { at, environment, PASSWORDS, urlOf, type Site } from './site.js';
 
 const DATABASES = ['keystone', 'placement', 'glance', 'neutron', 'nova_api', 'nova', 'nova_cell0', 'cinder'];
 
-/** Runs a program of the cloud to its end. */
+/** Runs a program of the cloud until it exits. */
 async function execute(site: Site, command: readonly string[]): Promise<string> {
   const [program = '', ...args] = command;
   const { stdout } = await run(program, args, { env: environment(site), maxBuffer: 64 * 1024 * 1024 });
   return String(stdout);
 }
 
-/** Asks the database as its administrator. */
+/** Runs a query as administrator of the database. */
 export async function sql(site: Site, statement: string): Promise<string> {
   const socket = `--socket=${at(site, 'run/mariadb.sock')}`;
   return (
@@ -21,7 +21,7 @@ export async function sql(site: Site, statement: string): Promise<string> {
   ).trim();
 }
 
-/** Makes the files of the database server. */
+/** Creates the files of the database server. */
 export async function installDatabase(site: Site): Promise<void> {
   if (existsSync(at(site, 'mariadb/mysql'))) return;
   await execute(site, [
@@ -30,14 +30,14 @@ export async function installDatabase(site: Site): Promise<void> {
   ]);
 }
 
-/** Makes the databases and the user of all services. */
+/** Creates the databases and the user of all services. */
 export async function makeDatabases(site: Site): Promise<void> {
   const statements = DATABASES.map((name) => `create database if not exists ${name} default character set utf8mb3;`);
   const user = `create user if not exists openstack@'127.0.0.1' identified by '${PASSWORDS.database}';`;
   await sql(site, `${statements.join('')} ${user} grant all on *.* to openstack@'127.0.0.1';`);
 }
 
-/** Has every project make its tables, all at once. */
+/** Creates the tables of all services in parallel. */
 export async function makeTables(site: Site): Promise<void> {
   const manage: Manage = (name, file, ...args) =>
     execute(site, script(name, '--config-file', at(site, 'etc', file), ...args));
@@ -51,7 +51,7 @@ export async function makeTables(site: Site): Promise<void> {
   ]);
 }
 
-/** Makes Nova know its host. @returns whether it does */
+/** Registers the compute host with Nova. @returns whether it is registered */
 export async function discoverHost(site: Site): Promise<boolean> {
   if ((await sql(site, 'select count(*) from nova.compute_nodes where deleted = 0;')) === '0') return false;
   if ((await sql(site, 'select count(*) from nova_api.host_mappings;')) === '0') {
@@ -63,7 +63,7 @@ export async function discoverHost(site: Site): Promise<boolean> {
   return true;
 }
 
-/** Whether schedulers have heard of Cinder's backend and Nova's host lately. */
+/** Whether schedulers have recent reports of Cinder's backend and Nova's host. */
 export async function haveReported(site: Site): Promise<boolean> {
   const recent = 'utc_timestamp() - interval 30 second';
   const nova = `select count(*) from nova.services where \`binary\`='nova-compute' and last_seen_up > ${recent};`;

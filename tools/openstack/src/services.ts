@@ -4,13 +4,13 @@ import { at, environment, PYTHON_DIR, urlOf, type PortName, type Site } from './
 export interface ServiceDefinition {
   readonly command: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
-  /** Listens here. */
+  /** Port it listens on. */
   readonly port?: PortName;
-  /** Answers here with anything but an error of its own. */
+  /** URL that responds without a server error when the service is ready. */
   readonly url?: string;
 }
 
-/** Names of the services in the order in which they are started. */
+/** Service names in start order. */
 export const SERVICE_NAMES = [
   ...['mariadb', 'epmd', 'rabbitmq', 'keystone', 'placement', 'glance-api', 'neutron-server'],
   ...[
@@ -29,7 +29,7 @@ export function script(name: string, ...args: readonly string[]): string[] {
   return ['/usr/bin/python3', `${PYTHON_DIR}entry_point.py`, name, ...args];
 }
 
-/** How each service is run. */
+/** Command of each service. */
 export function services(site: Site): Record<string, ServiceDefinition> {
   const { ports } = site;
   const etc = (file: string): string => at(site, 'etc', file);
@@ -70,7 +70,7 @@ export function services(site: Site): Record<string, ServiceDefinition> {
   };
 }
 
-/** What a service gets besides its own. */
+/** Complete environment of a service. */
 export function serviceEnv(site: Site, { env }: ServiceDefinition): Record<string, string> {
   return { ...environment(site), ...env };
 }
@@ -101,7 +101,7 @@ function uwsgi(port: number, file: string): string[] {
     ...['/usr/bin/uwsgi', '--plugins', 'python3', '--http-socket', `127.0.0.1:${port}`, '--wsgi-file', file],
     ...['--processes', '1', '--threads', '8', '--master', '--die-on-term', '--need-app', '--lazy-apps'],
     ...['--enable-threads', '--buffer-size', '65535', '--no-orphans', '--disable-logging'],
-    // what the applications say of lengths does not hold for what uwsgi sends
+    // the content length that applications set does not match the data that uwsgi sends
     ...['--rem-header', 'Content-Length', '--add-header', 'Connection:close'],
   ];
 }

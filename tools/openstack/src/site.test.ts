@@ -11,7 +11,7 @@ it('gives each service its own port', () => {
   expect(urlOf(site, 'keystone', '/v3')).toBe('http://127.0.0.1:20000/v3');
 });
 
-it('passes nothing of the environment of this process to services', () => {
+it('does not pass the environment of this process to services', () => {
   expect(environment(site)).toMatchObject({ HOME: '/cloud/home', FAULTS_DIR: '/cloud/faults' });
   expect(environment(site)).not.toHaveProperty('PWD');
 });

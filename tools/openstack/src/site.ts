@@ -1,27 +1,27 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** Where everything of one cloud is, and on which ports of 127.0.0.1 it listens. */
+/** Directory and ports of one cloud on 127.0.0.1. */
 export interface Site {
   readonly dir: string;
   readonly ports: Readonly<Record<PortName, number>>;
-  /** Seconds a token lives. */
+  /** Lifetime of tokens in seconds. */
   readonly tokenSeconds: number;
-  /** Most servers in one answer of Nova. */
+  /** Maximum page size of Nova's server list. */
   readonly pageSize: number;
 }
 
-/** Who listens. */
+/** Names of ports. */
 export type PortName =
   'keystone' | 'glance' | 'mariadb' | 'epmd' | 'rabbit' | 'rabbitDist' | 'neutron' | 'nova' | 'cinder' | 'placement';
 
-/** The parts that are not hardware, in Python. */
+/** Python modules that replace hardware. */
 export const PYTHON_DIR = fileURLToPath(new URL('../python/', import.meta.url));
 
-/** They guard nothing: all ports are on loopback and all users are made for one test cloud. */
+/** Fixed passwords: all ports are on loopback, and all users exist only in one test cloud. */
 export const PASSWORDS = { database: 'db', broker: 'broker', service: 'service', admin: 'admin', user: 'nodepool' };
 
-/** Ports next to each other, from `base` on. */
+/** Consecutive ports from `base` on. */
 export function portsFrom(base: number): Site['ports'] {
   const names: PortName[] = [
     'keystone',
@@ -38,17 +38,17 @@ export function portsFrom(base: number): Site['ports'] {
   return Object.fromEntries(names.map((name, i) => [name, base + i])) as Record<PortName, number>;
 }
 
-/** Below the cloud's directory. */
+/** Path in the directory of the cloud. */
 export function at(site: Site, ...path: string[]): string {
   return join(site.dir, ...path);
 }
 
-/** Address of one of the services. */
+/** URL of a service. */
 export function urlOf(site: Site, name: PortName, path = ''): string {
   return `http://127.0.0.1:${site.ports[name]}${path}`;
 }
 
-/** What every process of the cloud gets, and nothing of our own environment. */
+/** Environment of all processes of the cloud; excludes the environment of this process. */
 export function environment(site: Site): Record<string, string> {
   return {
     HOME: at(site, 'home'),

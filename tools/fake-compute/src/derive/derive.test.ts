@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { derive, type ProtoPackage } from './derive.js';
 import { toModule } from './to-module.js';
 
-/** As protobufjs writes it. */
+/** A package in the format of protobufjs. */
 const protos: ProtoPackage = {
   Boats: {
     methods: {
@@ -42,7 +42,7 @@ const protos: ProtoPackage = {
   Mast: { fields: { height: { type: 'double' } } },
 };
 
-it('takes a method and the messages that it needs out of the description', () => {
+it('extracts a method and its messages from the description', () => {
   const { methods, definitions } = derive(protos, ['Boats.Build'], 'boats@1');
 
   expect(methods).toEqual([
@@ -72,12 +72,12 @@ it('takes a method and the messages that it needs out of the description', () =>
   });
 });
 
-it('says which method or message is missing', () => {
+it('names a missing method or message', () => {
   expect(() => derive(protos, ['Boats.Sink'], '')).toThrow('no method Boats.Sink');
   expect(() => derive({ Boats: protos['Boats'] ?? {} }, ['Boats.Build'], '')).toThrow('no message BuildBoatRequest');
 });
 
-it('writes a line for each method and message, and what it was made from', () => {
+it('writes one line for each method and message, and the source', () => {
   const module = toModule(derive(protos, ['Boats.Build'], 'boats@1'));
 
   expect(module).toContain('boats@1');

@@ -1,7 +1,7 @@
 import type { JsonObject } from '@nodepool/zk-protocol';
 import type { ComputeDescription, ComputeMethod } from '../description/description.js';
 
-/** A message in `protos.json`, as protobufjs writes it. */
+/** A message in `protos.json`, in the format of protobufjs. */
 export interface ProtoMessage {
   readonly fields?: Readonly<Record<string, ProtoField>>;
   readonly nested?: Readonly<Record<string, { readonly values?: Readonly<Record<string, number>> }>>;
@@ -32,7 +32,7 @@ export type ProtoPackage = Readonly<Record<string, ProtoMessage | ProtoService>>
 
 const VERBS = ['get', 'post', 'put', 'patch', 'delete'];
 
-/** How values look in JSON: 64 bits do not fit into a number, and are text. */
+/** JSON types of values; 64-bit integers are strings, as a number cannot hold them. */
 const SCALARS: Readonly<Record<string, JsonObject>> = {
   string: { type: 'string' },
   bytes: { type: 'string' },
@@ -47,10 +47,10 @@ const SCALARS: Readonly<Record<string, JsonObject>> = {
 };
 
 /**
- * Picks methods out of the description, with all messages that they need.
+ * Extracts methods from the description, with all messages that they need.
  * @param wanted - e.g. `Instances.Insert`
  * @param further - parameters that the description lacks, by method
- * @throws {Error} there is no such method
+ * @throws {Error} a method does not exist
  */
 export function derive(
   protos: ProtoPackage,
@@ -119,8 +119,8 @@ function schemaOfValue(name: string, type: string, message: ProtoMessage): JsonO
 }
 
 /**
- * What may be said in a field. Most enumerations are text, and their values stand in a type beside the field that is named
- * after it; some fields have that type themselves, and it goes before a message of the same name.
+ * Values of an enumeration field. Most enumerations have the type string, and their values are in a nested type named after
+ * the field. Some fields have that type directly; it takes precedence over a message of the same name.
  */
 function enumOf(
   name: string,

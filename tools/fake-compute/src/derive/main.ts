@@ -1,4 +1,4 @@
-// Writes packages/driver-gce/src/compute-v1.ts from Google's description of the API, as npm has it.
+// Writes packages/driver-gce/src/compute-v1.ts from Google's API description in an npm package.
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -24,7 +24,7 @@ function readProtos(dir: string): ProtoPackage {
   const text = readFileSync(join(dir, 'package/build/protos/protos.json'), 'utf8');
   let tree = JSON.parse(text) as ProtoTree;
   for (const name of ['google', 'cloud', 'compute', 'v1']) tree = tree.nested?.[name] ?? {};
-  // protobufjs writes its trees in this form.
+  // the format of protobufjs
   return (tree.nested ?? {}) as ProtoPackage;
 }
 

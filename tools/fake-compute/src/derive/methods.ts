@@ -9,7 +9,7 @@ export const FURTHER_PARAMETERS: Readonly<Record<string, JsonObject>> = {
   'Disks.AggregatedList': { returnPartialSuccess: { type: 'boolean' } },
 };
 
-/** The methods that the driver calls. What is not here the fake refuses. */
+/** Methods that the driver calls. The fake rejects all others. */
 export const METHODS: readonly string[] = [
   'Instances.Insert',
   'Instances.Delete',

@@ -1,6 +1,6 @@
 import type { ComputeDescription } from '../description/description.js';
 
-/** The description as a module: one line for each method and each message, so that a newer one can be compared. */
+/** Writes the description as a module, one line for each method and message, so that versions are easy to diff. */
 export function toModule({ source, methods, definitions }: ComputeDescription): string {
   return [
     `// Made from protos.json of npm ${source} (Apache-2.0) by "npm run derive -w tools/fake-compute". Do not edit.`,

@@ -1,23 +1,23 @@
 import type { JsonObject } from '@nodepool/zk-protocol';
 
-/** One method of the API, as Google describes it. */
+/** One method of the API. */
 export interface ComputeMethod {
   /** E.g. `Instances.Insert`. */
   readonly name: string;
   readonly verb: string;
   /** With the parameters in braces: `/compute/v1/projects/{project}/zones/{zone}/instances`. */
   readonly path: string;
-  /** What stands behind the question mark: the schema of each parameter. */
+  /** Schemas of the query parameters. */
   readonly query: JsonObject;
-  /** Name of the message in the body of a request. */
+  /** Name of the request message. */
   readonly body?: string | undefined;
-  /** Name of the message that is answered. */
+  /** Name of the response message. */
   readonly response: string;
 }
 
 /** A part of Google's own description of Compute Engine, as JSON schemas. */
 export interface ComputeDescription {
-  /** What it was made from. */
+  /** Source package and version. */
   readonly source: string;
   readonly methods: readonly ComputeMethod[];
   /** A schema (draft-07) for each message. */

@@ -3,17 +3,17 @@ import type { JsonObject } from '@nodepool/zk-protocol';
 import type { Cloud } from './cloud.js';
 import type { StoredDisk, StoredInstance, StoredOperation } from './cloud-state.js';
 
-/** Changes with each change of the labels. */
+/** Fingerprint of labels; changes whenever they change. */
 export function labelFingerprint(labels: JsonObject = {}): string {
   return createHash('sha256').update(JSON.stringify(labels)).digest('base64').slice(0, 12);
 }
 
-/** An instance as the API shows it. */
+/** Instance resource of the API. */
 export function showInstance({ shown, status }: StoredInstance): JsonObject {
   return { ...shown, status, labelFingerprint: labelFingerprint(shown['labels'] as JsonObject | undefined) };
 }
 
-/** A disk as the API shows it. */
+/** Disk resource of the API. */
 export function showDisk(cloud: Cloud, { zone, name, sizeGib, type, labels, user }: StoredDisk): JsonObject {
   return {
     kind: 'compute#disk',
@@ -28,7 +28,7 @@ export function showDisk(cloud: Cloud, { zone, name, sizeGib, type, labels, user
   };
 }
 
-/** An operation as the API shows it. */
+/** Operation resource of the API. */
 export function showOperation(cloud: Cloud, operation: StoredOperation): JsonObject {
   const { name, zone, type, target, insertedMs, endedMs, error } = operation;
   return {
@@ -51,14 +51,14 @@ export function showOperation(cloud: Cloud, operation: StoredOperation): JsonObj
 }
 
 /**
- * A time as operations show it: of California, with its offset. (Summer time is left out.)
+ * Formats a time like operations do: Pacific time with its offset, without daylight saving time.
  * https://cloud.google.com/compute/docs/api/how-tos/api-requests-responses#handling_api_responses
  */
 function timeOf(ms: number): string {
   return new Date(ms - 8 * 3_600_000).toISOString().replace('Z', '-08:00');
 }
 
-/** Quotas as a region or a project shows them. */
+/** Quotas in the format of regions and projects. */
 export function showQuotas(cloud: Cloud, isWanted: (metric: string) => boolean): JsonObject[] {
   return [...cloud.quotas]
     .filter(([metric]) => isWanted(metric))

@@ -16,19 +16,19 @@ export class ApiError extends Error {
     this.headers = headers;
   }
 
-  /** The body of the answer. */
+  /** Body of the response. */
   get body(): JsonObject {
     const { status, reason, message } = this;
     return { error: { code: status, message, errors: [{ message, domain: 'global', reason }] } };
   }
 }
 
-/** There is none of that name. */
+/** The resource does not exist. */
 export function notFound(resource: string): ApiError {
   return new ApiError(404, 'notFound', `The resource '${resource}' was not found`);
 }
 
-/** A field has a value that makes no sense. */
+/** A field has an invalid value. */
 export function invalid(field: string, why: string): ApiError {
   return new ApiError(400, 'invalid', `Invalid value for field '${field}': ${why}`);
 }

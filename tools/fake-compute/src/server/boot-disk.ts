@@ -2,7 +2,7 @@ import type { JsonObject } from '@nodepool/zk-protocol';
 
 const DEFAULT_DISK_GIB = 10;
 
-/** The boot disk that an insert orders. */
+/** The boot disk requested by an insert. */
 export interface BootDisk {
   readonly name: string;
   readonly type: string;
@@ -10,7 +10,7 @@ export interface BootDisk {
   readonly labels: JsonObject;
 }
 
-/** Without a name it has the instance's: description of `AttachedDiskInitializeParams.diskName`. */
+/** Default: the name of the instance. See the description of `AttachedDiskInitializeParams.diskName`. */
 export function bootDiskOf(body: JsonObject): BootDisk {
   const [disk] = body['disks'] as {
     initializeParams?: { diskName?: string; diskType?: string; diskSizeGb?: string; labels?: JsonObject };

@@ -1,14 +1,14 @@
 import type { JsonObject } from '@nodepool/zk-protocol';
 
-/** An instance, and what is planned for it. */
+/** An instance and its scheduled changes. */
 export interface StoredInstance {
   readonly zone: string;
   readonly name: string;
   readonly machineType: string;
   readonly isSpot: boolean;
-  /** Name of its boot disk, which goes with it. */
+  /** Name of its boot disk, deleted together with it. */
   readonly bootDisk: string;
-  /** As it is shown. */
+  /** Resource in API responses. */
   readonly shown: JsonObject;
   status: string;
   guestAttributes: Record<string, string>;
@@ -21,7 +21,7 @@ export interface StoredDisk {
   readonly sizeGib: number;
   readonly type: string;
   labels: JsonObject;
-  /** The instance it hangs on. */
+  /** The instance it is attached to. */
   user: string | undefined;
 }
 
@@ -36,25 +36,25 @@ export interface StoredOperation {
   error: OperationError | undefined;
 }
 
-/** Why an operation failed. https://cloud.google.com/compute/docs/api/how-tos/api-requests-responses#handling_api_responses */
+/** Reason of a failed operation. https://cloud.google.com/compute/docs/api/how-tos/api-requests-responses#handling_api_responses */
 export interface OperationError {
   readonly code: string;
   readonly message: string;
   readonly httpStatus: number;
 }
 
-/** All that exists. Keys are `zone/name`. */
+/** All resources, by `zone/name`. */
 export class CloudState {
   readonly instances = new Map<string, StoredInstance>();
   readonly disks = new Map<string, StoredDisk>();
   readonly operations = new Map<string, StoredOperation>();
-  /** What was asked for with a request id. */
+  /** Operations by request id. */
   readonly requests = new Map<string, StoredOperation>();
   /** The newest image of each family, by `project/family`. */
   readonly families = new Map<string, string>();
   #next = 1;
 
-  /** Numbers that are never given twice. */
+  /** Generator of unique numbers. */
   nextId(): string {
     return String(4_000_000_000_000_000_000n + BigInt(this.#next++));
   }

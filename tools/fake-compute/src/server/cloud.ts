@@ -8,19 +8,19 @@ import type { FailureKind, FakeComputeOptions } from './options.js';
 import { refusalOf } from './refusals.js';
 
 const DEFAULTS = { bootMs: 2_000, deleteMs: 1_000 };
-/** Until an operation that cannot be fulfilled says so. */
+/** Time until an operation reports that it cannot be fulfilled. */
 const REFUSED_MS = 200;
 
-/** Machines, disks and operations, and what becomes of them as time passes. */
+/** Machines, disks and operations, with their changes over time. */
 export class Cloud {
   readonly state = new CloudState();
   readonly project: string;
   readonly regions: Readonly<Record<string, readonly string[]>>;
   /** Out of stock: `zone/machine type`. */
   readonly exhausted = new Set<string>();
-  /** Machine types that no zone has yet. */
+  /** Machine types that are not yet available in any zone. */
   readonly futureTypes = new Set<string>();
-  /** Zones that answer no call. */
+  /** Zones that fail every call. */
   readonly unreachable = new Set<string>();
   readonly quotas: Map<string, number>;
   readonly #options: FakeComputeOptions;
@@ -36,7 +36,7 @@ export class Cloud {
     this.quotas = new Map(Object.entries(options.quotas ?? {}));
   }
 
-  /** Calls back when an operation has ended. @returns how to end that */
+  /** Calls `listener` when an operation has ended. @returns a function that unsubscribes */
   onOperation(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -51,7 +51,7 @@ export class Cloud {
   }
 
   /**
-   * Takes an order. After an internal error the boot disk may stay without an instance:
+   * Accepts an insert. After an internal error the boot disk may remain without an instance:
    * https://github.com/mitchellh/vagrant-google/issues/148, https://github.com/mitchellh/vagrant-google/issues/112
    */
   insert(zone: string, body: JsonObject, failure: FailureKind | undefined): StoredOperation {
@@ -92,14 +92,14 @@ export class Cloud {
     return operation;
   }
 
-  /** A change that takes effect at once. */
+  /** Runs a change that takes effect immediately. */
   noteChange(type: string, zone: string, name: string): StoredOperation {
     const operation = this.#begin(type, zone, name);
     this.#end(operation, undefined);
     return operation;
   }
 
-  /** One that is in use is refused with 400: https://github.com/hashicorp/terraform/issues/23698 */
+  /** Refuses to delete a disk in use with 400: https://github.com/hashicorp/terraform/issues/23698 */
   deleteDisk(zone: string, name: string): StoredOperation {
     const key = `${zone}/${name}`;
     const disk = this.state.disks.get(key);
@@ -117,7 +117,7 @@ export class Cloud {
     return operation;
   }
 
-  /** It vanishes, with its disk. */
+  /** Removes an instance and its disk without an operation. */
   remove(instance: StoredInstance): void {
     const key = `${instance.zone}/${instance.name}`;
     if (this.state.instances.get(key) !== instance) return;
@@ -125,7 +125,7 @@ export class Cloud {
     this.state.disks.delete(`${instance.zone}/${instance.bootDisk}`);
   }
 
-  /** The service takes a Spot VM away. https://cloud.google.com/compute/docs/instances/spot#preemption-process */
+  /** Preempts a Spot VM. https://cloud.google.com/compute/docs/instances/spot#preemption-process */
   preempt(name: string): void {
     for (const instance of this.state.instances.values()) {
       if (instance.name !== name) continue;
@@ -137,7 +137,7 @@ export class Cloud {
     }
   }
 
-  /** What counts against a quota, at present. */
+  /** Current usage of a quota. */
   usage(metric: string): number {
     let sum = 0;
     for (const { machineType, isSpot, status, shown } of this.state.instances.values()) {
@@ -207,7 +207,7 @@ export class Cloud {
 
   #boot(instance: StoredInstance, operation: StoredOperation, failure: FailureKind | undefined): void {
     const bootMs = this.#options.bootMs ?? DEFAULTS.bootMs;
-    // One timer sets the next: two timers of different length may fire in either order when the process is late.
+    // Each timer starts the next: two parallel timers may fire in either order when the process is slow.
     this.#later(bootMs / 2, () => {
       if (instance.status === 'PROVISIONING') instance.status = 'STAGING';
       if (failure === 'never-ready') return;

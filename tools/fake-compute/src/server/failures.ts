@@ -1,6 +1,6 @@
 import type { FailureKind } from './options.js';
 
-/** Failures on order, and failures by chance. */
+/** Requested and random failures. */
 export class Failures {
   readonly #random: () => number;
   readonly #calls: FailureKind[] = [];
@@ -11,7 +11,7 @@ export class Failures {
     this.#random = random;
   }
 
-  /** The next call (`unavailable`, `rate-limited`) or the next insert meets it. */
+  /** Makes the next call (`unavailable`, `rate-limited`) or the next insert fail. */
   queue(kind: FailureKind): void {
     (isOfAnyCall(kind) ? this.#calls : this.#inserts).push(kind);
   }

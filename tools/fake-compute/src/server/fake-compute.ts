@@ -11,11 +11,11 @@ import { Failures } from './failures.js';
 import { METHODS } from './methods.js';
 import type { FailureKind, FakeComputeOptions } from './options.js';
 
-/** The token that the fake takes for good. */
+/** A token that never expires. */
 export const TOKEN = 'ya29.fake';
 const WAIT_MS = 120_000;
 
-/** A request and its answer. */
+/** A request and its response. */
 export interface Exchange {
   readonly request: ApiRequest;
   readonly checked: CheckedRequest;
@@ -30,25 +30,25 @@ interface Answer {
 }
 
 /**
- * A Compute Engine on loopback. Requests and answers alike are held against Google's own description; what does not fit
- * is refused, and kept in `violations`.
+ * A Compute Engine on loopback. Checks requests and responses against Google's description, rejects mismatches, and records
+ * them in `violations`.
  */
 export class FakeCompute {
   readonly cloud: Cloud;
   readonly failures: Failures;
-  /** What was wrong with exchanges so far. */
+  /** Mismatches with the description so far. */
   readonly violations: string[] = [];
-  /** How often each method was called. */
+  /** Number of calls by method. */
   readonly calls = new Map<string, number>();
-  /** Called with each request that is in order, before it is answered. */
+  /** Called with each valid request, before the response. */
   onCall: (request: CheckedRequest) => void | Promise<void> = () => undefined;
-  /** Called with each exchange when it is over. */
+  /** Called after each exchange. */
   onExchange: (exchange: Exchange) => void = () => undefined;
-  /** Lists show everything, whatever is asked for. */
+  /** Makes lists ignore filters. */
   ignoresFilters = false;
-  /** Every page of a list names the same next page. */
+  /** Makes every page of a list name the same next page. */
   repeatsPages = false;
-  /** Tokens that are taken. */
+  /** Accepted tokens. */
   readonly tokens = new Set([TOKEN]);
   readonly #options: FakeComputeOptions;
   readonly #checker: ExchangeChecker;
@@ -63,7 +63,7 @@ export class FakeCompute {
     this.#server.keepAliveTimeout = 60_000;
   }
 
-  /** Listens on a port of its own. */
+  /** Starts it on a free port. */
   static async start(options: FakeComputeOptions): Promise<FakeCompute> {
     const fake = new FakeCompute(options);
     await new Promise<void>((resolve) => fake.#server.listen(0, '127.0.0.1', resolve));
@@ -79,7 +79,7 @@ export class FakeCompute {
     return [...this.cloud.state.instances.values()];
   }
 
-  /** The image that a family stands for from now on. */
+  /** Sets the newest image of a family. */
   setFamily(project: string, family: string, image: string): void {
     this.cloud.state.families.set(`${project}/${family}`, image);
   }

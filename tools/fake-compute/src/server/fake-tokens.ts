@@ -7,11 +7,11 @@ const SCOPE = 'https://www.googleapis.com/auth/compute';
 const JWT_GRANT = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
 const EXCHANGE_GRANT = 'urn:ietf:params:oauth:grant-type:token-exchange';
 
-/** The places that hand out access tokens: OAuth's and the STS's for files, and the metadata server. */
+/** Issues access tokens like OAuth and the STS, for credential files, and like the metadata server. */
 export class FakeTokens {
-  /** Tokens handed out, newest last. */
+  /** Issued tokens, newest last. */
   readonly issued: string[] = [];
-  /** How long a token lives. */
+  /** Lifetime of a token. */
   lifeS = 3_600;
   readonly #accepted: Set<string>;
   readonly #server: Server;
@@ -24,23 +24,23 @@ export class FakeTokens {
     this.#privateKey = privateKey;
     this.#publicKey = publicKey;
     this.#server = createServer((request, response) => {
-      this.#serve(request, response).catch(() => response.destroy()); // the caller hung up
+      this.#serve(request, response).catch(() => response.destroy()); // the client disconnected
     });
   }
 
-  /** Listens on a port of its own. @param accepted - where new tokens are put, so that the API takes them */
+  /** Starts it on a free port. @param accepted - receives new tokens, so that the API accepts them */
   static async start(accepted: Set<string>): Promise<FakeTokens> {
     const tokens = new FakeTokens(accepted);
     await new Promise<void>((resolve) => tokens.#server.listen(0, '127.0.0.1', resolve));
     return tokens;
   }
 
-  /** `host:port`, as the metadata server is named in the environment. */
+  /** `host:port` for the environment variable of the metadata server. */
   get host(): string {
     return `127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** A key file of a service account, whose tokens come from here. */
+  /** Writes a key file of a service account that gets its tokens here. */
   get serviceAccount(): object {
     return {
       type: 'service_account',
@@ -53,7 +53,7 @@ export class FakeTokens {
     };
   }
 
-  /** A file for workload identity federation. @param subjectFile - file with the token of the other identity provider */
+  /** Writes a file for workload identity federation. @param subjectFile - file with the token of the other identity provider */
   externalAccount(subjectFile: string): object {
     return {
       type: 'external_account',

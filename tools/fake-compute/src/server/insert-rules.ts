@@ -41,9 +41,9 @@ interface InsertBody {
   };
 }
 
-/** @throws {ApiError} the order breaks a rule */
+/** @throws {ApiError} the insert violates a rule */
 export function checkInsert(body: JsonObject, zone: string): void {
-  const order = body as unknown as InsertBody; // it has passed the schema
+  const order = body as unknown as InsertBody; // it matches the schema
   if (!NAME.test(order.name ?? '')) throw invalid('resource.name', `'${order.name}'. Must be a match of RFC 1035`);
   if (!order.machineType) throw invalid('resource.machineType', 'it is missing');
   checkLabels('resource.labels', order.labels);

@@ -8,17 +8,17 @@ import type { StoredOperation } from './cloud-state.js';
 import { describeMachineType, SOME_MACHINE_TYPES, sizeOf } from './machine-types.js';
 import type { FailureKind } from './options.js';
 
-/** What a method works with. */
+/** Dependencies of a method. */
 export interface MethodContext {
   readonly cloud: Cloud;
-  /** What the insert meets with. */
+  /** Failure of the insert. */
   readonly failure: FailureKind | undefined;
-  /** List everything whatever the filter says. */
+  /** Makes lists ignore filters. */
   readonly ignoresFilters: boolean;
-  /** Every page of a list names the same next page. */
+  /** Makes every page of a list name the same next page. */
   readonly repeatsPages: boolean;
   readonly pageSize: number | undefined;
-  /** Resolves when the operation has ended, or the time of a long poll is over. */
+  /** Resolves when the operation has ended or the long poll times out. */
   readonly waitFor: (operation: StoredOperation) => Promise<void>;
 }
 
@@ -29,7 +29,7 @@ const PAGE = 500;
 /** RFC 4122, and not all zeros; https://cloud.google.com/compute/docs/reference/rest/v1/instances/insert, `requestId` */
 const UUID = /^(?!0{8}-0{4})[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** What each method does, by its name in the description. */
+/** Implementations of methods, by name in the description. */
 export const METHODS: Readonly<Record<string, Method>> = {
   'Instances.Insert': (request, { cloud, failure }) =>
     once(request, cloud, () => cloud.insert(zoneOf(request, cloud), request.body ?? {}, failure)),
@@ -153,7 +153,7 @@ export const METHODS: Readonly<Record<string, Method>> = {
 };
 
 /**
- * The same request id always gives the operation of its first use: that is what it is for.
+ * Returns the operation of the first use of a request id.
  * https://cloud.google.com/compute/docs/reference/rest/v1/instances/insert, `requestId`
  */
 function once({ query }: CheckedRequest, cloud: Cloud, act: () => StoredOperation): JsonObject {
@@ -179,7 +179,7 @@ function zoneOf(request: CheckedRequest, cloud: Cloud): string {
   throw new ApiError(400, 'invalid', `Invalid value for field 'zone': '${zone}'. Unknown zone.`);
 }
 
-/** https://cloud.google.com/compute/docs/troubleshooting/troubleshooting-api-errors: 503 `backendError`, to be repeated. */
+/** https://cloud.google.com/compute/docs/troubleshooting/troubleshooting-api-errors: 503 `backendError`, retryable. */
 function outOfOrder(zone: string): ApiError {
   return new ApiError(503, 'backendError', `Backend Error: zone ${zone} does not answer`);
 }
@@ -200,7 +200,7 @@ function diskOf(request: CheckedRequest, cloud: Cloud, parameter: string) {
   throw notFound(`projects/${cloud.project}/zones/${zone}/disks/${name}`);
 }
 
-/** Replaces all labels; https://cloud.google.com/compute/docs/labeling-resources#labelFingerprint: only those that were read. */
+/** Replaces all labels; https://cloud.google.com/compute/docs/labeling-resources#labelFingerprint: only if they have not changed since they were read. */
 function newLabels(labels: JsonObject | undefined, { body = {} }: CheckedRequest): JsonObject {
   if (body['labelFingerprint'] !== labelFingerprint(labels)) {
     throw new ApiError(412, 'conditionNotMet', 'Labels fingerprint either invalid or resource labels have changed');
@@ -216,7 +216,7 @@ function operationOf(request: CheckedRequest, cloud: Cloud): StoredOperation {
   throw notFound(`projects/${cloud.project}/zones/${zone}/operations/${name}`);
 }
 
-/** https://cloud.google.com/compute/docs/metadata/manage-guest-attributes: only where the metadata says so. */
+/** https://cloud.google.com/compute/docs/metadata/manage-guest-attributes: only if the metadata enables it. */
 function getGuestAttributes(request: CheckedRequest, cloud: Cloud): JsonObject {
   const { shown, guestAttributes } = instanceOf(request, cloud);
   const { items = [] } = (shown['metadata'] ?? {}) as { items?: { key: string; value: string }[] };

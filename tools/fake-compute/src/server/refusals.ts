@@ -7,7 +7,7 @@ import type { FailureKind } from './options.js';
 /** https://cloud.google.com/compute/docs/troubleshooting/troubleshooting-vm-creation#resource_availability */
 const EXHAUSTED = 'ZONE_RESOURCE_POOL_EXHAUSTED';
 
-/** What of the cloud decides whether an order can be fulfilled. */
+/** State of the cloud that decides whether an insert succeeds. */
 interface Capacity {
   readonly project: string;
   /** Out of stock: `zone/machine type`. */
@@ -16,17 +16,17 @@ interface Capacity {
   usage(metric: string): number;
 }
 
-/** An order for an instance. */
+/** A requested instance. */
 interface Order {
   readonly zone: string;
   readonly machineType: string;
   readonly body: JsonObject;
-  /** What is to go wrong. */
+  /** Requested failure. */
   readonly failure: FailureKind | undefined;
 }
 
 /**
- * Why an order cannot be fulfilled: told by the operation, as the service does.
+ * Reason why an insert fails. The operation reports it, as in the real service.
  * https://cloud.google.com/compute/docs/troubleshooting/troubleshooting-vm-creation: codes and messages of stock and quota
  */
 export function refusalOf(cloud: Capacity, { zone, machineType, body, failure }: Order): OperationError | undefined {
