@@ -3,8 +3,8 @@ import type { FileCheck } from './file-check.js';
 import { countingEntries } from './raw-values.js';
 
 /**
- * Warns of labels that no pool of the file offers. Another launcher's pool may: so it is no error. Says nothing of labels
- * that are switched off.
+ * Warns of labels that no pool of the file offers. A pool of another launcher may offer them, so this is not an error.
+ * Ignores disabled labels.
  */
 export function checkLabelsAreOffered(top: JsonObject, { document, labels, providers, problems }: FileCheck): void {
   const offered = new Set([...providers.values()].flatMap(({ pools }) => [...pools.values()].flatMap(labelNames)));

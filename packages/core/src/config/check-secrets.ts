@@ -5,11 +5,11 @@ import type { FileCheck } from './file-check.js';
 import { mapOf, namedEntries, textOf } from './raw-values.js';
 import { redactConfig, REDACTED } from './redact.js';
 
-/** Names of keys and variables that hold what is secret beyond doubt; other secrets may be a matter of taste. */
+/** Names of keys and variables that certainly hold secrets. Other names are not reported. */
 const SECRET_NAME =
   /(^|[_-])(pass|password|passwd|secret|token|credentials|private[_-]key|api[_-]key|access[_-]key)($|[_-])/i;
 
-/** Warns of secrets that stand in the main file, which is often in a repository and readable by many. */
+/** Warns of secrets in the main file, which is often in a repository and widely readable. */
 export function checkSecrets(top: JsonObject, check: FileCheck): void {
   const password = textOf(mapOf(top['zookeeper-digest'])['password']);
   if (password !== undefined) report(['zookeeper-digest', 'password'], 'put it into the secure file (-s)', check);
@@ -28,7 +28,7 @@ export function checkSecrets(top: JsonObject, check: FileCheck): void {
   }
 }
 
-/** A value that comes from the environment does not stand in the file. */
+/** Reports a secret, unless its value comes from the environment. */
 function report(path: YamlPath, advice: string, { document, problems }: FileCheck): void {
   if (document.isFromEnvironment(path)) return;
   problems.add(document, path, `this secret is in the main file: ${advice}`, { severity: 'warning' });

@@ -12,7 +12,7 @@ function load(yaml: string, mode: ConfigMode): Promise<Config> {
   return loadConfig({ file: join(tempDir({ 'n.yaml': yaml }), 'n.yaml'), env: {}, drivers, mode });
 }
 
-/** Everything said about a file, without its folder. */
+/** All problems of a file, without its folder. */
 async function said(yaml: string, mode: ConfigMode): Promise<string[]> {
   const problems = await load(yaml, mode).then(
     ({ warnings }) => warnings,
@@ -21,7 +21,7 @@ async function said(yaml: string, mode: ConfigMode): Promise<string[]> {
   return problems.map((problem) => formatProblem(problem).replace(/^\S*\//, ''));
 }
 
-describe('a number that cannot be meant', () => {
+describe('an implausible number', () => {
   it.each([
     [
       'tenant-resource-limits: [{tenant-name: t, max-servers: -4}]',
@@ -60,7 +60,7 @@ describe('a number that cannot be meant', () => {
     expect(await said(yaml, 'service')).toEqual([problem]);
   });
 
-  it('is none of those with a meaning of their own', async () => {
+  it('excludes numbers with a special meaning', async () => {
     const yaml = `
 labels: [{name: a, min-ready: -1}, {name: b, max-ready-age: 0}]
 max-hold-age: 0
@@ -75,7 +75,7 @@ describe('a label without a pool', () => {
   const provider = (label: string) =>
     `providers: [{name: p, driver: plain, pools: [{name: q, labels: [{name: ${label}}]}]}]`;
 
-  it('is a warning at its place, which says what comes of it', async () => {
+  it('is a warning at its position that states the consequence', async () => {
     const yaml = `labels: [{name: a}, {name: b}, {name: c, min-ready: 2}, {name: none, min-ready: -1}]\n${provider('a')}`;
 
     expect(await said(yaml, 'validate')).toEqual([
@@ -84,13 +84,13 @@ describe('a label without a pool', () => {
     ]);
   });
 
-  it('is not spoken of while the entry that may offer it is in error', async () => {
+  it('is not reported while an entry that may offer it has an error', async () => {
     expect(await said(`labels: [{name: a}]\n${provider('b')}`, 'validate')).toEqual([
       expect.stringContaining('label "b" is not defined'),
     ]);
   });
 
-  it('is nothing to a file without providers', async () => {
+  it('is not reported for a file without providers', async () => {
     expect(await said('labels: [{name: a}]', 'validate')).toEqual([]);
   });
 });

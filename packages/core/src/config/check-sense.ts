@@ -5,13 +5,13 @@ import { countingEntries, listOf, mapOf, namedEntries, numberOf } from './raw-va
 import type { SourceDocument } from './source-document.js';
 import type { YamlPath } from '../contract/yaml-path.js';
 
-/** Where values stand, and where to report. */
+/** Source of positions, and collector of problems. */
 export interface SenseCheck {
   readonly document: SourceDocument;
   readonly problems: ProblemCollector;
 }
 
-/** Warns of numbers that cannot be meant, such as a negative limit, which the original takes. */
+/** Warns of implausible numbers that Nodepool (Python) accepts, such as a negative limit. */
 export function checkSense(top: JsonObject, check: SenseCheck): void {
   inEach(top, 'labels', { 'min-ready': minReady, 'max-ready-age': age('ready nodes are never too old') }, check);
   inEach(top, 'diskimages', { 'rebuild-age': duration, 'build-timeout': duration }, check);
@@ -23,7 +23,7 @@ export function checkSense(top: JsonObject, check: SenseCheck): void {
   }
 }
 
-/** Warns of limits of pools that cannot be meant. @param config - what the driver made of the entry */
+/** Warns of implausible limits of pools. @param config - configuration that the driver read from the entry */
 export function checkPoolLimits(config: ProviderConfig, entry: JsonObject, index: number, check: SenseCheck): void {
   for (const pool of countingEntries(entry['pools'])) {
     const path = ['providers', index, 'pools', pool.index];
@@ -34,7 +34,7 @@ export function checkPoolLimits(config: ProviderConfig, entry: JsonObject, index
   }
 }
 
-/** Says what is wrong with a number. */
+/** Describes the problem of a number; `undefined` if it has none. */
 type Rule = (value: number) => string | undefined;
 
 const minReady: Rule = (value) =>

@@ -5,9 +5,9 @@ import type { FileCheck } from './file-check.js';
 import { countingEntries, namedEntries } from './raw-values.js';
 
 /**
- * Warns of pools that another pool of their provider leaves nothing to do: it offers the same labels in the same way, goes
- * first, and has no limit of its own, so that it takes the whole quota that both share. Drivers that launch nothing have
- * no quota to share.
+ * Warns of pools that are never used because another pool of the provider offers the same labels with the same settings,
+ * has precedence, and has no limit, so that it uses the whole shared quota. Ignores drivers that launch nothing and thus
+ * have no quota.
  */
 export function checkShadows(top: JsonObject, { providers, drivers, document, problems }: FileCheck): void {
   for (const { index, name, entry } of countingEntries(top['providers'])) {
@@ -33,7 +33,7 @@ interface WrittenPool {
   readonly pool: PoolConfig;
 }
 
-/** @param isWrittenFirst - which decides among equals */
+/** @param isWrittenFirst - decides between pools of equal priority */
 function shadows(other: WrittenPool, own: WrittenPool, isWrittenFirst: boolean): boolean {
   if (isLimited(other.pool) || own.pool.labels.size === 0 || own.pool.maxServers <= 0) return false;
   const [theirs, ours] = [other.pool.priority ?? 100, own.pool.priority ?? 100];
@@ -45,7 +45,7 @@ function isLimited({ maxServers, maxResources }: PoolConfig): boolean {
   return Number.isFinite(maxServers) || Object.keys(maxResources).length > 0;
 }
 
-/** What a pool does with its nodes: with other networks or zones, it is there for when the first one fails. */
+/** Settings of the nodes of a pool. A pool with different networks or zones serves as a fallback. */
 function settingsOf(entry: JsonObject): JsonObject {
   const isOwn = (key: string) => !['name', 'priority', 'labels'].includes(key) && !key.startsWith('max-');
   return Object.fromEntries(Object.entries(entry).filter(([key]) => isOwn(key)));

@@ -4,8 +4,8 @@ import type { FileCheck } from './file-check.js';
 import { countingEntries } from './raw-values.js';
 
 /**
- * Warns of standby nodes for which there can never be capacity: more of a label than all its pools may have, or more of
- * all labels together that only one pool offers.
+ * Warns of standby nodes that exceed the maximum capacity: of a label in all its pools together, or of all labels that only
+ * one pool offers.
  */
 export function checkStandby(top: JsonObject, check: FileCheck): void {
   const pools = [...check.providers.values()].flatMap((provider) =>

@@ -2,7 +2,7 @@ import type { JsonObject } from '@nodepool/zk-protocol';
 import type { PoolConfig, ProviderConfig } from '../contract/provider-config.js';
 import { mapOf, numberOf, textOf } from './raw-values.js';
 
-/** The part of a provider's config that all drivers read alike. `entry` must have passed the schema. */
+/** Reads the provider settings common to all drivers. `entry` must have passed the schema. */
 export function readCommonProvider(
   entry: JsonObject,
   driverName: string,
@@ -16,7 +16,7 @@ export function readCommonProvider(
   };
 }
 
-/** The part of a `pools[]` entry that all drivers read alike; a pool without a priority has its provider's. */
+/** Reads the `pools[]` settings common to all drivers. The priority defaults to that of the provider. */
 export function readCommonPool(
   pool: JsonObject,
   provider: Pick<ProviderConfig, 'priority'>,

@@ -35,7 +35,7 @@ max-hold-age: 5
   expect(describeChange(after, after)).toEqual([]);
 });
 
-it('takes further values of a provider into account', async () => {
+it('compares additional values of a provider', async () => {
   const provider = (await load('providers: [{name: p, driver: plain}]')).providers.get('p');
   if (provider === undefined) throw new Error('no provider');
 

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { ProviderConfig } from '../contract/provider-config.js';
 import type { Config } from '../contract/config.js';
 
-/** Whether a reload can keep the provider: same driver, same entry, same further values. The order of keys is free. */
+/** Whether a reload can keep the provider: same driver, entry and additional values, in any order of keys. */
 export function sameProviderConfig(a: ProviderConfig, b: ProviderConfig): boolean {
   return (
     a.driverName === b.driverName &&
@@ -12,8 +12,8 @@ export function sameProviderConfig(a: ProviderConfig, b: ProviderConfig): boolea
 }
 
 /**
- * What a reload changed, for the log: one phrase each, such as `label "big" added` or `provider "x" changed`. Empty when
- * nothing did.
+ * Describes the changes of a reload for the log, such as `label "big" added` or `provider "x" changed`. Empty if nothing
+ * changed.
  */
 export function describeChange(before: Config, after: Config): string[] {
   return [

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { closeSchema, composeProviderSchema } from './compose-schema.js';
 
-it('adds the common keys of providers and pools, and lets the driver describe them otherwise', () => {
+it('adds the common keys of providers and pools unless the driver overrides them', () => {
   const pools = { type: 'array', items: { type: 'object', properties: { labels: {}, priority: { const: 1 } } } };
   const schema = composeProviderSchema({ type: 'object', required: ['region'], properties: { region: {}, pools } });
 
@@ -15,11 +15,11 @@ it('adds the common keys of providers and pools, and lets the driver describe th
   });
 });
 
-it('gives no pools to a driver that has none', () => {
+it('adds no pools for a driver without pools', () => {
   expect(composeProviderSchema({ type: 'object' })).not.toHaveProperty('properties.pools');
 });
 
-it('forbids unknown keys in every described map, and leaves a map that decides itself', () => {
+it('forbids unknown keys in every map without `additionalProperties`', () => {
   const closed = closeSchema({
     properties: {
       list: { items: { properties: { a: {} } } },

@@ -2,10 +2,10 @@ import type { Json, JsonObject } from '@nodepool/zk-protocol';
 import type { JsonSchema } from '../contract/driver.js';
 import { flag, freeMap, integer, name } from './schema-parts.js';
 
-/** The driver of an entry that names none. */
+/** Driver of an entry without `driver`. */
 export const DEFAULT_DRIVER = 'openstack';
 
-/** Keys every provider entry may have. */
+/** Keys of every provider entry. */
 export const COMMON_PROVIDER_PROPERTIES = {
   name: name('Name of the provider, unique in the file'),
   driver: name('Driver that makes the nodes, found among the installed packages; `nodepool drivers` lists them', {
@@ -20,7 +20,7 @@ export const COMMON_PROVIDER_PROPERTIES = {
   }),
 } satisfies JsonObject;
 
-/** Keys every `pools[]` entry may have. */
+/** Keys of every `pools[]` entry. */
 export const COMMON_POOL_PROPERTIES = {
   name: name('Name of the pool, unique in the provider'),
   'max-servers': integer('Ceiling of nodes at a time; 0 switches the pool off', { otherwise: 'no limit' }),
@@ -35,7 +35,7 @@ export const COMMON_POOL_PROPERTIES = {
 
 /**
  * The full schema of a provider entry: the driver's own keys, the common keys of providers and of pools, and no others.
- * What the driver says about a key goes before the common meaning.
+ * The schema of the driver takes precedence over the common one.
  */
 export function composeProviderSchema(own: JsonSchema): JsonSchema {
   const properties: JsonObject = { ...COMMON_PROVIDER_PROPERTIES, ...asObject(own['properties']) };
@@ -44,7 +44,7 @@ export function composeProviderSchema(own: JsonSchema): JsonSchema {
   return closeSchema({ ...own, type: 'object', properties, required: [...required] });
 }
 
-/** What can be said about an entry whose driver is not there: the common keys, and that pools have named labels. */
+/** Schema of an entry whose driver is missing: the common keys, and named labels in pools. */
 export const ANY_PROVIDER_SCHEMA: JsonSchema = {
   type: 'object',
   required: ['name'],
@@ -74,8 +74,8 @@ function withCommonPoolKeys(pools: JsonObject): JsonObject {
 }
 
 /**
- * Forbids keys a map's schema does not name, in the whole tree, unless a map says `additionalProperties` itself. Only
- * goes where values are described, not into conditions such as `oneOf`.
+ * Forbids unknown keys in every map of the tree whose schema does not set `additionalProperties`. Visits descriptions of
+ * values only, not conditions such as `oneOf`.
  */
 export function closeSchema(schema: JsonSchema): JsonSchema {
   const closed: JsonObject = { ...schema };

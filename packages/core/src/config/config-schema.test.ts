@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { plainDriver } from '../../test/support/plain-driver.js';
 import { composeConfigSchema } from './config-schema.js';
 
-/** A schema with references to parts of itself, as drivers may have. */
+/** A driver schema with internal references. */
 const referring = plainDriver('referring', {
   schema: {
     type: 'object',
@@ -52,7 +52,7 @@ describe('composeConfigSchema', () => {
     expect(text).toContain('"deprecationMessage":"Old name"');
   });
 
-  it('can be composed of no driver at all', () => {
+  it('can be composed without drivers', () => {
     const bare = new Ajv({ strict: false }).compile(composeConfigSchema([]));
 
     expect(bare({ providers: [{ name: 'p', driver: 'plain', what: 1 }] }), JSON.stringify(bare.errors)).toBe(true);

@@ -6,9 +6,9 @@ import { mapOf } from './raw-values.js';
 import { TOP_LEVEL_SCHEMA } from './top-level-schema.js';
 
 /**
- * One JSON schema (draft-07) of a whole `nodepool.yaml`, for editors: what stands at the top, and under each driver's
- * name its provider entries. An entry of any other driver is checked for the common keys.
- * @param drivers - those that are there, each once
+ * One JSON schema (draft-07) of a whole `nodepool.yaml`, for editors: the top level, and a definition of the
+ * provider entries of each driver. Entries of other drivers are checked for the common keys.
+ * @param drivers - available drivers, each once
  */
 export function composeConfigSchema(drivers: readonly Driver[]): JsonSchema {
   const properties = mapOf(TOP_LEVEL_SCHEMA['properties']);
@@ -45,7 +45,7 @@ function providerItems(drivers: readonly Driver[]): JsonObject {
   };
 }
 
-/** Whether an entry names the driver; the default one is named by silence. */
+/** Condition that an entry uses the driver. An entry without `driver` uses the default one. */
 function namesDriver({ name }: Driver): JsonObject {
   const isNamed = { required: ['driver'], properties: { driver: { const: name } } };
   return name === DEFAULT_DRIVER ? { anyOf: [isNamed, { not: { required: ['driver'] } }] } : isNamed;
@@ -55,7 +55,7 @@ function definitionOf({ name }: Driver): string {
   return `provider-${name}`;
 }
 
-/** References within a driver's schema begin at its own top. */
+/** Provider schema of a driver, with internal references relocated. */
 function providerDefinition(driver: Driver): JsonObject {
   const top = `#/definitions/${definitionOf(driver)}`;
   return rewritten(providerSchema(driver), (schema) => {
@@ -65,7 +65,7 @@ function providerDefinition(driver: Driver): JsonObject {
   });
 }
 
-/** Editors show the description, and know nothing of a default in words. They offer no old names. */
+/** Adapts a schema for editors: moves textual defaults to the description, and removes deprecated names. */
 function forEditors(schema: JsonObject): JsonObject {
   const { description, deprecated, 'x-default': otherwise } = schema;
   if (typeof description !== 'string') return schema;

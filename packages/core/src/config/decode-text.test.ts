@@ -5,11 +5,11 @@ const bytesOf = (...parts: (string | number[])[]) =>
   Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : Buffer.from(part))));
 
 describe('decodeText', () => {
-  it('takes UTF-8, without its byte order mark', () => {
+  it('decodes UTF-8 and strips the byte order mark', () => {
     expect(decodeText('f', bytesOf([0xef, 0xbb, 0xbf], 'ä: ß'))).toEqual({ text: 'ä: ß' });
   });
 
-  it('keeps a replacement character that was written', () => {
+  it('keeps a replacement character of the file', () => {
     expect(decodeText('f', bytesOf('a: \uFFFD\n'))).toEqual({ text: 'a: \uFFFD\n' });
   });
 

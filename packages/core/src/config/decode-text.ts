@@ -3,10 +3,10 @@ import { lineStarts } from './line-ends.js';
 
 const BYTE_ORDER_MARK = '\uFEFF';
 
-/** The text of a configuration file, or what keeps it from being one. */
+/** Text of a configuration file, or the problem that prevents decoding. */
 export type DecodedText = { readonly text: string } | { readonly problem: ConfigProblem };
 
-/** Decodes UTF-8, with or without a byte order mark. What is no UTF-8 is reported with its line and column. */
+/** Decodes UTF-8, with or without a byte order mark. Reports invalid UTF-8 with its line and column. */
 export function decodeText(file: string, bytes: Uint8Array): DecodedText {
   try {
     return { text: decode(bytes) };

@@ -21,8 +21,8 @@ export function joinAlternatives(names: readonly string[]): string {
 }
 
 /**
- * A value as a person would name it; `reveal: false` tells only its kind.
- * @param written - a single value as written in the file
+ * Describes a value in words; with `reveal: false` only its kind.
+ * @param written - scalar as written in the file
  */
 export function describeValue(value: unknown, reveal: boolean, written?: string): string {
   if (value === null || value === undefined) return 'nothing';

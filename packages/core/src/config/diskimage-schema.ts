@@ -1,14 +1,14 @@
 import type { JsonSchema } from '../contract/driver.js';
 import { flag, freeMap, integer, name, section, texts } from './schema-parts.js';
 
-/** Environment of an image build. */
+/** Environment variables of an image build. */
 export const ENV_VARS: JsonSchema = freeMap(
   'Environment of the build, added to that of the parent; never shown',
   { type: 'string', 'x-secret': true, 'x-as-written': true },
   { otherwise: 'none', examples: [{ DIB_CHECKSUM: '1' }] },
 );
 
-/** How a new upload is tested. */
+/** Test of a new upload. */
 const VALIDATION: JsonSchema = section('Test of an image before it is used', {
   pool: name('Pool that the node is launched in; providers without it do not test', { otherwise: 'any pool' }),
   label: name('Label of the node', { otherwise: 'the first one that is made of the image' }),
@@ -19,7 +19,7 @@ const VALIDATION: JsonSchema = section('Test of an image before it is used', {
   timeout: integer('Time limit of the program, in seconds', { default: 600 }, { minimum: 1 }),
 });
 
-/** How a new build is tried out. */
+/** Canary rollout of a new build. */
 const CANARY: JsonSchema = section('Trial of a new build by a growing share of launches', {
   launches: integer('Nodes that must become ready at one share before the next share', { default: 5 }, { minimum: 1 }),
   'step-time': integer(

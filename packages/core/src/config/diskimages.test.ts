@@ -37,7 +37,7 @@ describe('diskimages', () => {
     });
   });
 
-  it('take over how their parent is tested, unless they say something else', () => {
+  it('inherit the validation of their parent unless they override it', () => {
     const { images } = read(`
 diskimages:
 - {name: base, abstract: true, validate: {pool: tests, command: /bin/check}}
@@ -54,7 +54,7 @@ diskimages:
     });
   });
 
-  it('take over how a new build is tried out, unless they say something else', () => {
+  it('inherit the canary settings unless they override them', () => {
     const { images } = read(`
 diskimages:
 - {name: base, abstract: true, canary: {}}
@@ -114,7 +114,7 @@ diskimages:
     },
   );
 
-  it('cannot have a format that leads elsewhere', () => {
+  it('cannot have a format that escapes the folder', () => {
     expect(read('diskimages: [{name: a, formats: [raw, ../q], keep-formats: [/x]}]').problems).toEqual([
       'diskimages[0].formats[1]: diskimage "a" has the format "../q", which becomes the ending of a file name: write a format ' +
         'such as qcow2 or raw',
@@ -122,11 +122,11 @@ diskimages:
     ]);
   });
 
-  it('may have any other name that the original accepts', () => {
+  it('may have any other name that Nodepool (Python) accepts', () => {
     expect(read('diskimages: [{name: "..a b:c", formats: [a.b]}]').problems).toEqual([]);
   });
 
-  it('do not inherit metadata, which is worth a warning', () => {
+  it('do not inherit metadata, with a warning', () => {
     const { images, problems } = read('diskimages: [{name: a, metadata: {x: 1}}, {name: b, parent: a}]');
 
     expect(images.get('b')?.metadata).toEqual({});
@@ -135,7 +135,7 @@ diskimages:
     ]);
   });
 
-  it('report unknown parents and circles once for each image in them', () => {
+  it('report unknown parents and cycles once per affected image', () => {
     const { problems } = read(`diskimages:
 - {name: ubuntu}
 - {name: a, parent: ubunu}

@@ -6,7 +6,7 @@ import type { SourceDocument, WrittenScalar } from './source-document.js';
 import { didYouMean } from '../text/suggest.js';
 import type { DiskimageCanary, DiskimageConfig, DiskimageValidation } from '../contract/config.js';
 
-/** Values of an image before anything is configured. */
+/** Default values of an image. */
 const DEFAULTS: Omit<DiskimageConfig, 'name' | 'abstract' | 'parent'> = {
   formats: [],
   keepFormats: [],
@@ -27,7 +27,7 @@ const DEFAULTS: Omit<DiskimageConfig, 'name' | 'abstract' | 'parent'> = {
   metadata: {},
 };
 
-/** Of the program of an image's test. */
+/** Default timeout of the validation command of an image. */
 const COMMAND_LIMIT_MS = 600_000;
 
 const CANARY_LAUNCHES = 5;
@@ -40,9 +40,9 @@ interface Entry {
 }
 
 /**
- * Reads `diskimages`, each with its parents' values applied from the root down. Unknown parents and circles of parents
- * are reported and leave the image out.
- * @param secureEnvVars - environment from the secure file by image, laid over that of the image alone: children do not inherit it
+ * Reads `diskimages`. Each image inherits the values of its ancestors, from the root down. Images with an unknown parent or
+ * a cycle of parents are reported and omitted.
+ * @param secureEnvVars - environment from the secure file by image; overrides that of the image and is not inherited
  */
 export function readDiskimages(
   list: Json | undefined,
@@ -69,7 +69,7 @@ export function readDiskimages(
   return images;
 }
 
-/** Names and formats are parts of file names in `images-dir`, and names are nodes of ZooKeeper. */
+/** Checks names and formats: both become file names in `images-dir`, and names become znodes. */
 function checkFileNames({ name, index, entry }: Entry, document: SourceDocument, problems: ProblemCollector): void {
   const path = ['diskimages', index];
   if (entry['abstract'] !== true && !isFileNamePart(name)) {
@@ -87,7 +87,7 @@ function checkFileNames({ name, index, entry }: Entry, document: SourceDocument,
 
 const isFileNamePart = (text: string): boolean => !text.includes('/') && !['.', '..', ''].includes(text);
 
-/** The image and its ancestors, root first. */
+/** Lists the image and its ancestors, root first. */
 function parentChain(
   item: Entry,
   entries: ReadonlyMap<string, Entry>,
@@ -118,7 +118,7 @@ function parentChain(
   }
 }
 
-/** One generation: own values over inherited ones, by the rule each key has. */
+/** Applies the values of an entry to the inherited ones, by the rule of each key. */
 function applyEntry(image: DiskimageConfig, { index, entry }: Entry, document: SourceDocument): DiskimageConfig {
   const release = document.scalarAt(['diskimages', index, 'release']);
   const formats = textsOf(entry['formats']);
@@ -145,7 +145,7 @@ function applyEntry(image: DiskimageConfig, { index, entry }: Entry, document: S
   };
 }
 
-/** Taken over whole: what a child writes replaces all of its parent's. */
+/** Reads the validation. It replaces that of the parent as a whole. */
 function readValidation(entry: JsonObject): DiskimageValidation {
   return {
     pool: textOf(entry['pool']),
@@ -166,18 +166,18 @@ function booleanOr(value: Json | undefined, inherited: boolean): boolean {
   return typeof value === 'boolean' ? value : inherited;
 }
 
-/** Zero means "as inherited". */
+/** Zero inherits the value of the parent. */
 function secondsOr(value: Json | undefined, inheritedMs: number): number {
   const seconds = numberOf(value) ?? 0;
   return seconds === 0 ? inheritedMs : seconds * 1000;
 }
 
-/** The environment of a build has a number as Python writes it. */
+/** Formats a number as Python does, for the environment of a build. */
 function releaseText(value: Json | undefined, written: WrittenScalar | undefined): string | undefined {
   return typeof value === 'number' ? pythonNumber(value, written?.text) : textOf(value);
 }
 
-/** Everything else is inherited, so people expect it of metadata too. */
+/** Warns because users expect metadata to be inherited like all other keys. */
 function warnOfLostMetadata(
   item: Entry,
   chain: readonly Entry[],

@@ -4,18 +4,18 @@ import { namedEntries } from './raw-values.js';
 import type { SourceDocument } from './source-document.js';
 import type { YamlPath } from '../contract/yaml-path.js';
 
-/** A list whose entries have names. */
+/** A list of named entries. */
 export interface NamedList {
   readonly noun: string;
   readonly document: SourceDocument;
   readonly path: YamlPath;
   /** Default `name`. */
   readonly key?: string;
-  /** The last one counts; default: a name may be given once. */
+  /** Whether the last of several entries applies. Default: names must be unique. */
   readonly lastCounts?: boolean;
 }
 
-/** Reports every entry of a list whose name an earlier entry has already, at its own place even if it is an alias. */
+/** Reports every entry whose name repeats that of an earlier entry, at its own position even if it is an alias. */
 export function reportDuplicates(list: Json | undefined, what: NamedList, problems: ProblemCollector): void {
   const { noun, document, path, key = 'name', lastCounts = false } = what;
   const first = new Map<string, number>();

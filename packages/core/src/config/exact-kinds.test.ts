@@ -14,11 +14,11 @@ it.each(['max-hold-age: 5', "build-log-dir: '2024-01-31'", 'build-log-dir: 2024-
   expect((await about(line)).filter((text) => text.includes('expected'))).toEqual([]);
 });
 
-it('says nothing in a service, which takes the value', async () => {
+it('reports nothing in a service, which accepts the value', async () => {
   expect(await about('max-hold-age: 5.0', 'service')).toEqual([]);
 });
 
-it('does not quote a value that the environment may have given', async () => {
+it('does not quote a value that may come from the environment', async () => {
   const [line] = await about('max-hold-age: %(NODEPOOL_AGE)', 'validate', { NODEPOOL_AGE: '5.0' });
 
   expect(line).toContain('expected an integer, got something else (write 5)');

@@ -4,7 +4,7 @@ import type { ProblemCollector } from './problems.js';
 import { mapOf } from './raw-values.js';
 import type { SourceDocument, WrittenScalar } from './source-document.js';
 
-/** What is compared with its schema. */
+/** Context of {@link checkExactKinds}. */
 export interface KindCheck {
   readonly document: SourceDocument;
   readonly problems: ProblemCollector;
@@ -12,12 +12,12 @@ export interface KindCheck {
   readonly reveal: boolean;
 }
 
-/** What PyYAML makes a date of. */
+/** Text that PyYAML parses as a date. */
 const DATE = /^\d{4}-\d\d?-\d\d?(?:(?:[Tt]|[ \t]+)\d\d?:\d\d:\d\d(?:\.\d*)?(?:[ \t]*(?:Z|[-+]\d\d?(?::\d\d)?))?)?$/;
 
 /**
- * Reports values of kinds that JSON does not tell apart and the original's validator does: `5.0` where an integer is
- * wanted, a date where text is, and a key that is not text.
+ * Reports values of kinds that the validator of Nodepool (Python) distinguishes and JSON does not: `5.0` instead of an
+ * integer, a date instead of text, and a key that is not text.
  */
 export function checkExactKinds(
   schema: Json | undefined,
@@ -38,7 +38,7 @@ export function checkExactKinds(
   }
 }
 
-/** A map that takes any keys with values of one kind takes texts alone for keys; a map that takes anything takes any. */
+/** Checks that a key is text, in maps of arbitrary keys with values of one kind. Unrestricted maps accept any key. */
 function checkKey(schema: JsonObject, key: string, path: YamlPath, { document, problems }: KindCheck): void {
   const isOfOneKind = typeof schema['additionalProperties'] === 'object';
   if (!isOfOneKind || document.isTextKey(path)) return;

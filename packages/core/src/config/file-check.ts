@@ -4,7 +4,7 @@ import type { ProviderConfig } from '../contract/provider-config.js';
 import type { ProblemCollector } from './problems.js';
 import type { SourceDocument } from './source-document.js';
 
-/** A whole file that was read without an error. */
+/** A complete file that was read without errors. */
 export interface FileCheck {
   readonly document: SourceDocument;
   readonly labels: ReadonlyMap<string, LabelConfig>;

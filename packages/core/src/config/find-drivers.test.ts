@@ -4,7 +4,7 @@ import { plainDriver, registryOf } from '../../test/support/plain-driver.js';
 
 const pools = 'pools: []';
 
-it('reports a driver that cannot be used once, with the entries that name it', async () => {
+it('reports an unusable driver once, with the entries that name it', async () => {
   const yaml = `providers:
   - {name: a, driver: lost, ${pools}}
   - {name: b, driver: plain, ${pools}}
@@ -24,7 +24,7 @@ it('explains which driver an entry without the key has', async () => {
   expect(lines.join()).toContain('driver "openstack" is not installed (without "driver", the driver is openstack)');
 });
 
-it('passes on the warnings about a package that can be used', async () => {
+it('reports warnings about a usable package', async () => {
   const driver = plainDriver('plain');
   const found = { driver, packageName: 'nodepool-driver-plain', packageVersion: '1.0.0', path: '/x' };
   const drivers = { ...registryOf(driver), loaded: () => [{ ...found, warnings: ['has a second copy of core'] }] };

@@ -9,21 +9,21 @@ import { assertUsableSchema } from './provider-schema.js';
 import { textOf } from './raw-values.js';
 import type { SourceDocument } from './source-document.js';
 
-/** What the drivers of a file are found with. */
+/** Options of {@link findDrivers}. */
 export interface FindDriversOptions {
   readonly document: SourceDocument;
   readonly drivers: DriverRegistry;
   readonly problems: ProblemCollector;
-  /** Gives up waiting for a driver. */
+  /** Aborts loading of drivers. */
   readonly signal: AbortSignal;
 }
 
-/** The driver that a provider entry names; `undefined` when that is no text. */
+/** Driver name of a provider entry; `undefined` if it is not text. */
 export function driverNameOf(entry: JsonObject): string | undefined {
   return 'driver' in entry ? textOf(entry['driver']) : DEFAULT_DRIVER;
 }
 
-/** Loads the drivers that entries name. A driver that cannot be used is one problem, with all positions that name it. */
+/** Loads the drivers that entries name. Reports an unusable driver once, with all positions that name it. */
 export async function findDrivers(
   options: FindDriversOptions,
   entries: readonly JsonObject[],

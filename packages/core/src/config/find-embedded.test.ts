@@ -28,7 +28,7 @@ describe('findEmbeddedServer', () => {
     return server;
   }
 
-  it('gives the socket of a server that runs, wherever its directory is looked for', async () => {
+  it('returns the socket of a running server, at any position in the list of directories', async () => {
     const running = await start();
 
     const found = await findEmbeddedServer([join(dir, 'missing'), dir]);
@@ -42,7 +42,7 @@ describe('findEmbeddedServer', () => {
     expect(await findEmbeddedServer([dir])).toBeUndefined();
   });
 
-  it('lets a client keep its session and locks over a restart of the server that takes two minutes', async () => {
+  it('lets a client keep its session and locks during a server restart of two minutes', async () => {
     const first = await start();
     const clock = new VirtualClock();
     const zk = await connect({ ...(await findEmbeddedServer([dir])), servers: first.connectString, clock });
@@ -64,14 +64,14 @@ describe('findEmbeddedServer', () => {
     expect([zk.state, zk.sessionId, lock.held]).toEqual(['CONNECTED', sessionId, true]);
   });
 
-  it('is not misled by what a killed server left', async () => {
+  it('ignores the files of a killed server', async () => {
     await writeEmbeddedServerInfo(dir, { socket: embeddedSocket(dir), pid: process.pid });
     mkdirSync(dirname(embeddedSocket(dir)), { mode: 0o700 });
 
     expect(await findEmbeddedServer([dir])).toBeUndefined();
   });
 
-  it('does not use a socket that other users could have put there', async () => {
+  it('does not use a socket that other users could have created', async () => {
     await start();
     chmodSync(dirname(embeddedSocket(dir)), 0o770);
 
@@ -96,7 +96,7 @@ describe('findEmbeddedServer', () => {
     await writeFile(join(dir, 'embedded-zookeeper.json'), JSON.stringify(info));
   }
 
-  it('names the remedy for a server without a socket, which an earlier version runs', async () => {
+  it('names the remedy for a server of an earlier version without a socket', async () => {
     server = await startEmbeddedServer({ dataDir: embeddedDataDir(dir), port: 0 });
     await leaveOldInfo(server.port);
 
@@ -106,7 +106,7 @@ describe('findEmbeddedServer', () => {
     });
   });
 
-  it('is not misled by what a killed server of an earlier version left, whose process id is in use again', async () => {
+  it('ignores the files of a killed server of an earlier version whose process id was reused', async () => {
     server = await startEmbeddedServer({ dataDir: embeddedDataDir(dir), port: 0 });
     const { port } = server;
     await server.close();

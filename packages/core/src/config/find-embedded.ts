@@ -11,25 +11,25 @@ import {
 } from './state-dir/state-dir.js';
 
 /**
- * How long clients keep their session without an answer of the embedded server: it may be paused, or restarted with its
- * launcher. No other server could end the session meanwhile, and this one gives each session its full time when it is back.
+ * How long clients keep their session while the embedded server is paused or restarts with its launcher. No other server
+ * can expire the session meanwhile, and the server grants each session its full timeout after the restart.
  */
 const EMBEDDED_SERVER_PAUSE_MS = 150_000;
 
 /** A connection to an embedded server. */
 export type EmbeddedConnection = Required<Pick<ConfiguredConnection, 'servers' | 'tls' | 'serverPauseMs'>>;
 
-/** Folder of the embedded server's data below a state directory. */
+/** Data folder of the embedded server in a state directory. */
 export function embeddedDataDir(stateDir: string): string {
   return join(stateDir, 'zookeeper');
 }
 
 /**
- * The connection to the embedded server of one of these state directories: its Unix socket, which no other user can replace. The
- * permissions of the socket are the login.
- * @returns `undefined` when none of them has a running server
- * @throws NODEPOOL_STATE_DIR when there is one, and this user may not use it; when there is none and a database was moved to an
- * ensemble; NODEPOOL_UNSAFE_DIRECTORY
+ * Finds the embedded server of one of these state directories. Connects to its Unix socket, which no other user can replace and
+ * whose permissions replace a login.
+ * @returns `undefined` if no directory has a running server
+ * @throws NODEPOOL_STATE_DIR if this user may not use the server, or if there is none and the database was moved to an ensemble;
+ * NODEPOOL_UNSAFE_DIRECTORY
  */
 export async function findEmbeddedServer(stateDirs: readonly string[]): Promise<EmbeddedConnection | undefined> {
   for (const stateDir of stateDirs) {
@@ -42,7 +42,7 @@ export async function findEmbeddedServer(stateDirs: readonly string[]): Promise<
   return undefined;
 }
 
-/** Says where the database is now, as no server will ever serve this directory. */
+/** Throws an error that names the new location of a moved database. */
 async function refuseMoved(stateDir: string): Promise<void> {
   const { readMoveNote } = await import('@nodepool/zk-protocol/embedded');
   try {
@@ -58,11 +58,11 @@ async function refuseMoved(stateDir: string): Promise<void> {
       : unusable(stateDir, `a move of its content to ${to} is not finished`, 'repeat nodepool move-to-ensemble');
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException;
-    if (!['EACCES', 'ENOTDIR'].includes(code)) throw error; // this user cannot read the note
+    if (!['EACCES', 'ENOTDIR'].includes(code)) throw error; // this user cannot read the marker file
   }
 }
 
-/** How a client of the embedded server in this state directory is made. */
+/** Connection options of the embedded server in this state directory. */
 export function embeddedConnection(stateDir: string): EmbeddedConnection {
   return {
     servers: [{ host: embeddedSocket(stateDir), port: 0 }],

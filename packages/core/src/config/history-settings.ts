@@ -8,7 +8,7 @@ const HOUR_MS = 3_600_000;
 const DEFAULT_SIZE_MIB = 200;
 const DEFAULT_AGE_HOURS = 24;
 
-/** `history`: what launchers keep on record of requests and nodes. */
+/** Schema of `history`: retention of records of past requests and nodes. */
 export const HISTORY: JsonObject = {
   ...section('History', {
     enabled: flag('Whether a record is kept', { default: true }),
@@ -27,7 +27,7 @@ export const HISTORY: JsonObject = {
   'x-default': 'as below',
 };
 
-/** @param section - as checked against {@link HISTORY} */
+/** @param section - validated against {@link HISTORY} */
 export function readHistory(section: Json | undefined): HistorySettings {
   const given = mapOf(section);
   return {

@@ -24,7 +24,7 @@ export { inspectDrivers } from './inspect-drivers.js';
 export { createDriverRegistry } from './discovery/registry.js';
 export type { DriverRegistry } from './discovery/registry-types.js';
 
-/* Where services keep their state, and the connection to ZooKeeper. */
+/* State directory of services, and connection to ZooKeeper. */
 export type { ConfiguredConnection } from './zookeeper-options.js';
 export { configuredConnection } from './zookeeper-options.js';
 export { ensureEmbeddedLogin, removeEmbeddedLogin } from './state-dir/embedded-login.js';

@@ -12,7 +12,7 @@ const CORE = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '')
 
 interface Faults {
   readonly manifest?: object;
-  /** As source text; `undefined`: left out. */
+  /** As source text; omitted if `undefined`. */
   readonly capabilities?: string | undefined;
   readonly schema?: string;
   readonly code?: string;
@@ -52,7 +52,7 @@ async function inspect(faults?: Faults) {
   return { folder, problem: found?.problem, warnings: found?.warnings };
 }
 
-describe('a driver package that is as it should be', () => {
+describe('a valid driver package', () => {
   it('has neither problems nor warnings', async () => {
     const peers = { manifest: { peerDependencies: { '@nodepool/core': '^1.0.0' } } };
 
@@ -60,7 +60,7 @@ describe('a driver package that is as it should be', () => {
   });
 });
 
-describe('a driver package is refused', () => {
+describe('a driver package is rejected', () => {
   it.each<[string, Faults, RegExp]>([
     [
       'without capabilities',
@@ -84,7 +84,7 @@ describe('a driver package is refused', () => {
     ],
     [
       'whose code is CommonJS although it says otherwise',
-      // what Node says; the test runner would run such a file
+      // the error of Node; the test runner would run such a file
       { code: "throw new ReferenceError('module is not defined in ES module scope');" },
       /module is not defined in ES module scope.*: its code is CommonJS, and drivers are ES modules \(import and export\)/,
     ],
@@ -112,7 +112,7 @@ describe('a driver package gets a warning', () => {
     ]);
   });
 
-  it.each(['^0.1.0', '>=2'])('that is made for another core: %s', async (range) => {
+  it.each(['^0.1.0', '>=2'])('made for another core: %s', async (range) => {
     const { warnings } = await inspect({ manifest: { peerDependencies: { '@nodepool/core': range } } });
 
     expect(warnings).toEqual([
@@ -122,7 +122,7 @@ describe('a driver package gets a warning', () => {
     ]);
   });
 
-  it('with a core of its own', async () => {
+  it('with its own copy of core', async () => {
     const { folder, warnings } = await inspect({ ownCore: '1.0.0' });
 
     const copy = `${folder}/node_modules/nodepool-driver-x/node_modules/@nodepool/core`;
@@ -134,7 +134,7 @@ describe('a driver package gets a warning', () => {
     );
   });
 
-  it('also where a configuration names it', async () => {
+  it('also if a configuration names it', async () => {
     const folder = install({
       ownCore: '1.0.0',
       schema: "{ type: 'object', properties: { pools: { type: 'array' } } }",

@@ -2,17 +2,17 @@ import { discoverDriver, type DiscoverOptions } from './discovery/discover-drive
 import { assertUsableSchema } from './provider-schema.js';
 import { listInstalledDrivers, listUndeclared, type InstalledDriver } from './discovery/list-drivers.js';
 
-/** An installed driver package, and whether it would work. */
+/** An installed driver package with its problems. */
 export interface InspectedDriver extends InstalledDriver {
-  /** Why a configuration that names the driver does not get this package, and what to do; `undefined` when it does. */
+  /** Why the package cannot be used for the driver, with the remedy; `undefined` if it can. */
   readonly problem: string | undefined;
-  /** What is wrong with the package although it can be used, one sentence each, with what to do. */
+  /** Non-fatal problems of the package, one sentence each, with the remedy. */
   readonly warnings: readonly string[];
 }
 
 /**
- * All packages with the name of a driver, each one tried: those made for this API are loaded. A package that does not say that it
- * is a driver is among them, with that as its problem.
+ * Inspects all packages named like a driver, and loads those made for this API version. Includes packages without a driver
+ * declaration, which is then their problem.
  */
 export async function inspectDrivers(options: DiscoverOptions): Promise<InspectedDriver[]> {
   const installed = await listInstalledDrivers(options);

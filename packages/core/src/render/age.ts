@@ -3,7 +3,7 @@ const SECONDS_PER_MINUTE = 60;
 const SECONDS_PER_HOUR = 3600;
 const SECONDS_PER_DAY = 86_400;
 
-/** A duration as listings show it: `DD:HH:MM:SS`, at least two digits each. Negative durations show as zero. */
+/** Formats a duration for listings: `DD:HH:MM:SS`, at least two digits each. Negative durations show as zero. */
 export function formatAge(ageMs: number): string {
   const total = Math.max(0, Math.floor(ageMs / MS_PER_SECOND));
   const days = Math.floor(total / SECONDS_PER_DAY);
@@ -12,7 +12,7 @@ export function formatAge(ageMs: number): string {
   return `${twoDigits(days)}:${twoDigits(hours)}:${twoDigits(minutes)}:${twoDigits(total % SECONDS_PER_MINUTE)}`;
 }
 
-/** A moment as tables show it, in UTC: `2026-11-23T07:50:12Z`; of a moment that is `null`, nothing. */
+/** Formats a time for tables, in UTC: `2026-11-23T07:50:12Z`; `null` stays `null`. */
 export function formatTime(timeMs: number | null): string | null {
   return timeMs === null ? null : new Date(timeMs).toISOString().replace(/\.\d+Z$/, 'Z');
 }

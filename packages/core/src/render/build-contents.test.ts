@@ -20,7 +20,7 @@ const after: BuildContents = {
 };
 
 describe('the contents of two builds', () => {
-  it('are compared: sizes, and what else differs; what only one of them lists is left out', () => {
+  it('are compared by sizes and differing entries, omitting lists that only one build has', () => {
     expect(compareContents(before, after)).toEqual([
       { kind: 'size', name: 'qcow2', before: 104_857_600, after: 115_343_360 },
       { kind: 'size', name: 'raw', before: 209_715_200, after: null },
@@ -31,14 +31,14 @@ describe('the contents of two builds', () => {
     ]);
   });
 
-  it('are a table for people', () => {
+  it('are shown as a table', () => {
     const table = listingToTable(contentsChangeListing, compareContents(before, after), 0);
     expect(table).toMatch(/\| size +\| qcow2 +\| 100.0 MiB +\| 110.0 MiB +\| \+10.0 MiB \(\+10.0 %\) +\|/);
     expect(table).toMatch(/\| package +\| gone +\| 1 +\| +\| removed +\|/);
     expect(table).toMatch(/\| package +\| fresh +\| +\| 2 +\| added +\|/);
   });
 
-  it('come back from JSON as they were, and are read with care', () => {
+  it('survive a JSON round trip, and invalid input is rejected', () => {
     expect(buildContentsFromJson(JSON.parse(buildContentsToJson(after)))).toEqual(after);
     expect(buildContentsFromJson({ sizes: { raw: 1, odd: 'x' }, packages: { a: 1, b: '2' } })).toEqual({
       sizes: { raw: 1 },

@@ -1,6 +1,6 @@
 import type { Column, Listing } from './listing.js';
 
-/** What is in a build. */
+/** Contents of a build. */
 export interface BuildContents {
   /** Bytes of each image file, by format. */
   readonly sizes: Readonly<Record<string, number>>;
@@ -10,24 +10,24 @@ export interface BuildContents {
   readonly repositories: Readonly<Record<string, string>> | null;
 }
 
-/** Something that two builds do not have in common, or the size of a file of theirs. */
+/** A difference between two builds, or the sizes of one of their files. */
 export interface ContentsChange {
   readonly kind: 'package' | 'repository' | 'size';
   readonly name: string;
-  /** `null`: it is not in the older one. */
+  /** `null` if missing in the older build. */
   readonly before: string | number | null;
-  /** `null`: it is not in the newer one. */
+  /** `null` if missing in the newer build. */
   readonly after: string | number | null;
 }
 
 const MEBIBYTE = 1_048_576;
 
-/** The form of a builder's `/image-contents`. */
+/** JSON of a builder's `/image-contents`. */
 export function buildContentsToJson(contents: BuildContents): string {
   return `${JSON.stringify(contents)}\n`;
 }
 
-/** Reads what a builder has answered. @returns `undefined` for anything else, such as the page of a proxy */
+/** Parses the response of a builder. @returns `undefined` for anything else, such as an error page of a proxy */
 export function buildContentsFromJson(json: unknown): BuildContents | undefined {
   if (typeof json !== 'object' || json === null) return undefined;
   const { sizes, packages, repositories } = json as Readonly<Record<string, unknown>>;
@@ -48,7 +48,7 @@ function recordOf<T>(value: unknown, isValue: (one: unknown) => one is T): Recor
   return Object.fromEntries(Object.entries(value).filter((entry): entry is [string, T] => isValue(entry[1])));
 }
 
-/** What changed from one build to another: sizes, whether they differ or not, then packages and repositories that do. */
+/** Lists the sizes of both builds, equal or not, then packages and repositories that differ. */
 export function compareContents(before: BuildContents, after: BuildContents): ContentsChange[] {
   return [
     ...changesOf('size', before.sizes, after.sizes),
@@ -59,7 +59,7 @@ export function compareContents(before: BuildContents, after: BuildContents): Co
 
 const isDifferent = ({ before, after }: ContentsChange): boolean => before !== after;
 
-/** Nothing can be said where one of both has no list. */
+/** Compares two lists. Returns no changes if either list is missing. */
 function changesOf(
   kind: ContentsChange['kind'],
   before: Readonly<Record<string, string | number>> | null,

@@ -26,7 +26,7 @@ it.each([
   expect(conditionText({ ...condition, ...changes }, NOW_MS)).toBe(expected);
 });
 
-it('says that there is nothing to do where waiting helps', () => {
+it('states that no action is needed when waiting helps', () => {
   expect(nextStepText(condition)).toBe('nothing: it ends by itself');
   expect(nextStepText({ nextStep: 'log in' })).toBe('log in');
 });

@@ -2,27 +2,27 @@ import type { Condition } from '../contract/condition.js';
 import { timeToProbe } from '../launcher/plan/texts.js';
 import { durationText } from '../text/duration-text.js';
 
-/** A look is published a minute late at most; what was seen before that is old. */
+/** Conditions are published within a minute. Older observations are marked with their age. */
 const OLD_MS = 120_000;
 const MS_PER_SECOND = 1_000;
 
-/** What a condition is about: `label "small"`, `node 0000000007`. */
+/** Subject of a condition: `label "small"`, `node 0000000007`. */
 function subjectOf({ kind, name }: Pick<Condition, 'kind' | 'name'>): string {
   return kind === 'node' ? `node ${name}` : `${kind} "${name}"`;
 }
 
-/** A condition as one sentence: subject, message, how old it is, and when a failing provider is tried again. */
+/** Formats a condition as one sentence: subject, message, age, and the next retry of a failing provider. */
 export function conditionText(condition: Condition, nowMs: number): string {
   const notes = [...errorNote(condition), ...ageNotes(condition, nowMs), ...probeNote(condition, nowMs)];
   return `${subjectOf(condition)}: ${condition.message}${notes.length > 0 ? ` (${notes.join(', ')})` : ''}`;
 }
 
-/** What to do about it. */
+/** Recommended action for a condition. */
 export function nextStepText({ nextStep }: Pick<Condition, 'nextStep'>): string {
   return nextStep === '' ? 'nothing: it ends by itself' : nextStep;
 }
 
-/** Of errors that differ each time although the cause is the same. */
+/** Shows the last error, for errors whose text varies although the cause is the same. */
 function errorNote({ evidence: { lastError } }: Condition): string[] {
   return typeof lastError === 'string' ? [`last error: ${lastError}`] : [];
 }

@@ -7,7 +7,7 @@ const NOTHING: ConfigChange = {
   ...{ standby: [], kept: [], waiting: 1, servable: [], hopeless: [] },
 };
 
-it('says so when nothing would change, and of requests only where they are known', () => {
+it('reports that nothing would change, and mentions requests only if they are known', () => {
   expect(configChangeToText(NOTHING)).toBe('Nothing would change (1 request waits).');
   expect(configChangeToText(NOTHING, { isOffline: true })).toBe('Nothing would change.');
 });
@@ -47,7 +47,7 @@ it('shortens long lists, and shows control characters as text', () => {
   expect(lines[1]).toBe('  + label-0\\x1b[2J');
 });
 
-it('gives programs everything, with requests in one place', () => {
+it('includes everything in JSON, with requests in one member', () => {
   const servable = [{ request: '200-0000000001', labels: ['big'], why: ['sky/main'] }];
 
   expect(configChangeToJson({ ...NOTHING, servable })).toMatchObject({

@@ -2,7 +2,7 @@ import type { Json, JsonObject } from '@nodepool/zk-protocol';
 import type { ConfigChange, PartChange, RequestChange } from '../launcher/preview/types.js';
 import { escapeControlCharacters } from '@nodepool/zk-protocol';
 
-/** What a new configuration would do, as `nodepool plan --json` gives it. */
+/** Effects of a new configuration, as in `nodepool plan --json`. */
 export function configChangeToJson(change: ConfigChange): JsonObject {
   return {
     labels: { gained: [...change.labels.gained], lost: [...change.labels.lost] },
@@ -32,12 +32,12 @@ function requestToJson({ request, labels, why }: RequestChange): Json {
   return { request, labels: [...labels], why: [...why] };
 }
 
-/** At most so many lines of one kind; a summary line counts the rest. */
+/** Maximum number of lines per section. A summary line counts the rest. */
 const LONGEST_LIST = 50;
 
 /**
- * What a new configuration would do, for people.
- * @param options - `isOffline`: only files were compared, so nothing is known of requests
+ * Effects of a new configuration as text.
+ * @param options - `isOffline`: only files were compared, without the requests in ZooKeeper
  * @returns lines joined by `\n`, without a final one
  */
 export function configChangeToText(change: ConfigChange, { isOffline = false }: { isOffline?: boolean } = {}): string {

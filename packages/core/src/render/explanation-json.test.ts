@@ -21,7 +21,7 @@ it('writes seconds, and no number that JSON lacks', () => {
   expect(json).toMatchObject({ pools: [{ details: { resource: 'cores', limit: null, labels: ['big'] } }] });
 });
 
-it('is read as it was written', () => {
+it('survives a JSON round trip', () => {
   const json: unknown = JSON.parse(JSON.stringify(explanationToJson(EXPLANATION)));
 
   expect(explanationFromJson(json)).toMatchObject({

@@ -11,8 +11,8 @@ const MS_PER_SECOND = 1000;
 const ACTIONS = ['accept', 'wait', 'yield', 'defer', 'decline', 'skip', 'handling', 'foreign'] as const;
 
 /**
- * An explanation as `/explain` and `nodepool explain --json` give it.
- * @param conditions - what is wrong now, whatever it concerns
+ * Explanation as in `/explain` and `nodepool explain --json`.
+ * @param conditions - all active conditions, of any subject
  */
 export function explanationToJson(explanation: RequestExplanation, conditions: readonly Condition[] = []): JsonObject {
   const related = relatedConditions(explanation, conditions);
@@ -58,7 +58,7 @@ function toJson(value: PoolExplanation['details'][string]): Json {
   return typeof value === 'string' || typeof value === 'boolean' ? value : [...value];
 }
 
-/** Reads what {@link explanationToJson} wrote, perhaps by another release. @returns `undefined` for anything else */
+/** Parses the output of {@link explanationToJson}, possibly of another release. @returns `undefined` for anything else */
 export function explanationFromJson(value: unknown): RequestExplanation | undefined {
   if (!isObject(value) || !Array.isArray(value['pools']) || typeof value['state'] !== 'string') return undefined;
   const pools = value['pools'].map(poolFromJson);

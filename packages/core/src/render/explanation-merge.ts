@@ -1,8 +1,8 @@
 import type { RequestExplanation } from '../launcher/plan/explanation.js';
 
 /**
- * One explanation from those of several launchers: of each pool the word of its own launcher, where that has answered.
- * @returns `undefined` for none
+ * Merges the explanations of several launchers. For each pool, prefers the answer of its own launcher.
+ * @returns `undefined` for an empty list
  */
 export function mergeExplanations(explanations: readonly RequestExplanation[]): RequestExplanation | undefined {
   const [first] = explanations;

@@ -21,19 +21,19 @@ const lacksIt = (...pools: string[]) =>
   pool('rack', { action: 'defer', rule: 'label-elsewhere', details: { missing: ['big'], pools } });
 
 describe('the first line of an explanation', () => {
-  it('says that labels fail when every pool that has them declines', () => {
+  it('reports failing labels when every pool that offers them declines', () => {
     expect(summarizeExplanation(ofLabels(declines, lacksIt('cloud/main')))).toBe(
       'A request for these labels would fail: no pool can serve it (it would exceed quota)',
     );
   });
 
-  it('leaves the answer open while a pool that has them has not answered', () => {
+  it('leaves the result open while a pool that offers them has not answered', () => {
     expect(summarizeExplanation(ofLabels(declines, lacksIt('cloud/main', 'other/main')))).toBe(
       'A request for these labels would be left to a pool that has not answered yet',
     );
   });
 
-  it('says what keeps the pool from having more nodes, of many things the first', () => {
+  it('lists the first hindrances of the pool, and counts the rest', () => {
     const hindrances = ['h1: no address', 'h2: closed', 'h3: other key', 'h4: closed'];
     const waits = pool('rack', { action: 'wait', rule: 'label-quota', text: '1 needed, 0 free', hindrances });
 
@@ -43,7 +43,7 @@ describe('the first line of an explanation', () => {
     );
   });
 
-  it('says how the launches of a request went so far', () => {
+  it('shows the launch errors of a request', () => {
     const works = pool('cloud', { action: 'handling', rule: 'accept' });
     const launch = { nodeId: '7', provider: 'cloud', pool: 'main', labels: ['big'], state: 'building', ageMs: 0 };
     const launches = ['attempt 1 of 3 failed, the next one has begun: no host', null].map((error) => ({
@@ -56,7 +56,7 @@ describe('the first line of an explanation', () => {
     );
   });
 
-  it('names the pause of the pool to which others leave the labels', () => {
+  it('names the paused pool to which other pools defer the labels', () => {
     const paused = pool('cloud', {
       action: 'defer',
       rule: 'paused-by-operator',
@@ -108,7 +108,7 @@ describe('the first line of an explanation beside conditions', () => {
     );
   });
 
-  it('names the label that is not served when there are several', () => {
+  it('names the unserved label when there are several', () => {
     const two = { ...ofLabels(accepts('cloud')), requestId: '200-1', state: 'requested', labels: ['big', 'small'] };
 
     expect(summarizeExplanation(two, [notServed])).toBe(

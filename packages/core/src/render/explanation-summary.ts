@@ -3,7 +3,7 @@ import type { LaunchExplanation, PoolExplanation, RequestExplanation } from '../
 import { brokenProvider, unservedLabel } from './related-conditions.js';
 
 const MOST_HINDRANCES = 3;
-/** Rules by which a pool takes nothing for a time, although it could. */
+/** Rules by which a pool temporarily accepts no requests that it could serve. */
 const CLOSED: ReadonlySet<PoolExplanation['rule']> = new Set([
   'paused-by-operator',
   'limited-by-operator',
@@ -11,8 +11,8 @@ const CLOSED: ReadonlySet<PoolExplanation['rule']> = new Set([
 ]);
 
 /**
- * What becomes of a request, in one line.
- * @param conditions - what is wrong now with its labels and the providers of its pools, where that is known
+ * Summarizes the outlook of a request in one line.
+ * @param conditions - active conditions of its labels and of the providers of its pools
  */
 export function summarizeExplanation(explanation: RequestExplanation, conditions: readonly Condition[] = []): string {
   const { requestId, state, nodes } = explanation;
@@ -47,14 +47,14 @@ function outlook(
   return openText(pools, isHypothetical, conditions);
 }
 
-/** That a service has found that no pool can serve one of the labels now, in its words. */
+/** Message of the condition that no pool can serve one of the labels now. */
 function obstacleText(labels: readonly string[], conditions: readonly Condition[]): string | undefined {
   const found = unservedLabel(labels, conditions);
   if (!found) return undefined;
   return labels.every((label) => label === found.name) ? found.message : `label "${found.name}": ${found.message}`;
 }
 
-/** A pool serves the request, or may do so. */
+/** Whether a pool serves the request or may serve it. */
 function isOpen(pool: PoolExplanation, pools: readonly PoolExplanation[]): boolean {
   return ['accept', 'wait', 'foreign'].includes(pool.action) || mayComeTo(pool, pools);
 }
@@ -86,7 +86,7 @@ function acceptText(accept: PoolExplanation, isHypothetical: boolean, broken: Co
   return isHypothetical ? `would be served at once by ${name}${limit}` : `can be served by ${name} now${limit}`;
 }
 
-/** Whether a pool that leaves the request to others may get it, or leaves it to one of which it is not known that it takes nothing. */
+/** Whether a yielding pool may still get the request, or a pool defers to one that is not known to refuse it. */
 function mayComeTo({ action, details }: PoolExplanation, pools: readonly PoolExplanation[]): boolean {
   if (action === 'yield') return true;
   if (action !== 'defer' || !Array.isArray(details['pools'])) return false;
@@ -119,20 +119,20 @@ function nameOf({ provider, pool }: PoolExplanation): string {
   return `pool "${provider}/${pool}"`;
 }
 
-/** The text of a reason already says it for requests behind others of their kind. */
+/** Number of requests ahead; omitted if the text of the reason already contains the position. */
 function aheadText({ position, details }: PoolExplanation): string {
   if (position === undefined || position === 0 || 'position' in details) return '';
   return `, ${position} ahead`;
 }
 
-/** What keeps the pool from having more nodes; of many the first ones. */
+/** The first few hindrances that keep the pool from launching more nodes. */
 function hindrancesText({ hindrances }: PoolExplanation): string {
   if (hindrances.length === 0) return '';
   const more = hindrances.length - MOST_HINDRANCES;
   return `: ${hindrances.slice(0, MOST_HINDRANCES).join('; ')}${more > 0 ? `; and ${more} more` : ''}`;
 }
 
-/** What went wrong so far while its nodes are made. */
+/** Errors so far of the launches of its nodes. */
 function launchesText(launches: readonly LaunchExplanation[]): string {
   const errors = unique(launches.flatMap(({ error }) => (error === null ? [] : [error])));
   return errors.length === 0 ? '' : `: ${errors.slice(0, MOST_HINDRANCES).join('; ')}`;

@@ -22,7 +22,7 @@ function headings(...pools: PoolExplanation[]): string[] {
     .filter((line) => line.startsWith('pool '));
 }
 
-it('names the launcher of pools that several launchers have, and of no other', () => {
+it('names the launcher only for pools that several launchers have', () => {
   expect(headings(pool('nl01.example.com'), pool('nl02.example.com'), pool('nl01.example.com', 'spare'))).toEqual([
     'pool "rack/main" of launcher nl01.example.com keeps it waiting (label-quota)',
     'pool "rack/main" of launcher nl02.example.com keeps it waiting (label-quota)',
@@ -51,7 +51,7 @@ describe('a pool that would take a request, beside conditions', () => {
     ]);
   });
 
-  it('takes it when what is wrong concerns others; hosts are among its hindrances', () => {
+  it('takes it when the conditions concern other subjects; host conditions are hindrances', () => {
     const label = wrong('label', 'rack/spare/a', 'LabelUnusable', { provider: 'rack', pool: 'spare', label: 'a' });
     const host = wrong('host', 'rack/zuul@h1:22', 'HostUnusable', { provider: 'rack', pool: 'main', labels: 'a' });
 

@@ -9,7 +9,7 @@ import { brokenProvider, relatedConditions, unservedLabel } from './related-cond
 
 type Action = PoolExplanation['action'];
 
-/** In the order pools are shown, and what the action means in a word. */
+/** Text of each action, in the display order of pools. */
 const VERDICTS: Readonly<Record<Action, string>> = {
   handling: 'handles it',
   accept: 'takes it',
@@ -22,7 +22,7 @@ const VERDICTS: Readonly<Record<Action, string>> = {
 };
 const ORDER = Object.keys(VERDICTS) as Action[];
 
-/** Pools in the order they are shown: those nearest to serving the request first. */
+/** Sorts pools for display: pools closest to serving the request come first. */
 export function sortPools(pools: readonly PoolExplanation[]): PoolExplanation[] {
   const place = (pool: PoolExplanation) => [ORDER.indexOf(pool.action), pool.position ?? Infinity] as const;
   return [...pools].sort((a, b) => {
@@ -32,9 +32,9 @@ export function sortPools(pools: readonly PoolExplanation[]): PoolExplanation[] 
 }
 
 /**
- * Why a request is where it is, for people: a summary line, what is known of the request, and for each pool the verdict
- * with its rule, the numbers behind it, the place in the queue, and what would have to change.
- * @param conditions - what is wrong now, whatever it concerns
+ * Explains the state of a request as text: a summary line, facts about the request, and for each pool the verdict with
+ * its rule, numbers, queue position, and remedy.
+ * @param conditions - all active conditions, of any subject
  * @returns lines joined by `\n`, without a final one
  */
 export function explanationToText(
@@ -58,7 +58,7 @@ export function explanationToText(
   return lines.map(escapeControlCharacters).join('\n');
 }
 
-/** What a pool does with a request; a condition says more than the plan, which does not know that launches fail. */
+/** Verdict of a pool. A condition overrides the plan, which does not consider failing launches. */
 function verdictOf(pool: PoolExplanation, labels: readonly string[], conditions: readonly Condition[]) {
   const verdict = VERDICTS[pool.action];
   if (pool.action !== 'accept') return { verdict };
@@ -73,7 +73,7 @@ function verdictOf(pool: PoolExplanation, labels: readonly string[], conditions:
   };
 }
 
-/** What is wrong that concerns the request; none: nothing. */
+/** Lines of the conditions related to the request; empty without any. */
 function conditionLines(conditions: readonly Condition[], nowMs: number): string[] {
   if (conditions.length === 0) return [];
   return [
@@ -104,18 +104,18 @@ function launchText({ nodeId, provider, pool, state, ageMs, error, trial }: Laun
 
 const poolName = ({ provider, pool }: PoolExplanation): string => `${provider}/${pool}`;
 
-/** Names of pools that several launchers have. */
+/** Names of pools that exist in several launchers. */
 function twinPools(pools: readonly PoolExplanation[]): Set<string> {
   const names = pools.map(poolName);
   return new Set(names.filter((name, index) => names.indexOf(name) !== index));
 }
 
-/** Of a launcher id: `<host>-PoolWorker.<provider>-<pool>-<random>`. */
+/** Host name in a launcher id: `<host>-PoolWorker.<provider>-<pool>-<random>`. */
 function launcherHost(launcherId: string): string {
   return launcherId.split('-PoolWorker.', 1)[0] ?? launcherId;
 }
 
-/** @param isTwin - another launcher has a pool of that name */
+/** @param isTwin - another launcher has a pool of the same name */
 function poolLines(pool: PoolExplanation & { readonly verdict: string }, isTwin: boolean): string[] {
   const rule = pool.rule === undefined ? '' : ` (${pool.rule})`;
   const numbers = Object.entries(pool.details)

@@ -17,7 +17,7 @@ const upload: ImageWork = {
 const failed = { ...upload, sent: null, phase: 'waiting', error: 'disk full' };
 
 describe('work on images', () => {
-  it('is a line for people', () => {
+  it('is shown as a line of text', () => {
     expect(imageWorkToText(build, NOW)).toBe('building on nb01.example.com for 00:00:01:05, phase root');
     expect(imageWorkToText(upload, NOW)).toBe(
       'uploading to sky from nb01.example.com for 00:00:01:05, 50 % of 100.0 MiB at 10.0 MiB/s, 5 s left',
@@ -36,7 +36,7 @@ describe('work on images', () => {
     );
   });
 
-  it('comes back from the JSON of another process as it was', () => {
+  it('survives the JSON round trip to another process', () => {
     const json: unknown = JSON.parse(listingToJson(imageWorkListing, [build, upload, expected, failed], NOW));
 
     expect(imageWorkFromJson(json, NOW)).toEqual([build, upload, expected, failed]);
@@ -48,7 +48,7 @@ describe('work on images', () => {
     ]);
   });
 
-  it('is read with care: what has another form is left out', () => {
+  it('ignores invalid entries', () => {
     expect(imageWorkFromJson({ error: 'starting' }, NOW)).toEqual([]);
     expect(imageWorkFromJson([null, 'x', { image: 'debian' }, { ...upload, build_id: 7 }], NOW)).toEqual([]);
   });

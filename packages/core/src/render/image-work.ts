@@ -2,41 +2,41 @@ import type { Json } from '@nodepool/zk-protocol';
 import { formatAge } from './age.js';
 import type { Column, Listing } from './listing.js';
 
-/** A build or an upload that a builder is making, or has failed to make and tries again. */
+/** A build or upload in progress, or one that failed and will be retried. */
 export interface ImageWork {
   readonly image: string;
   /** Empty for a build that has not started. */
   readonly buildId: string;
-  /** Full name of the builder's host. */
+  /** Fully qualified host name of the builder. */
   readonly builder: string;
-  /** Where an upload goes; `null`: it is a build. */
+  /** Target of an upload; `null` for a build. */
   readonly provider: string | null;
-  /** E.g. `root` or `uploading`; `waiting` after a failure; `blocked`: it cannot begin; `kept`: it cannot be removed. */
+  /** E.g. `root` or `uploading`; `waiting` after a failure; `blocked` if it cannot start; `kept` if it cannot be removed. */
   readonly phase: string;
   /** In ms since the epoch. */
   readonly startedMs: number;
-  /** Progress of an upload that is sending; `null` otherwise. */
+  /** Progress of a running upload; `null` otherwise. */
   readonly sent: SentBytes | null;
-  /** How long the last good build of the image took, ms; `null`: an upload, or not known. */
+  /** Duration of the last successful build of the image, in ms; `null` for an upload, or if unknown. */
   readonly expectedMs: number | null;
-  /** Why the last try failed, or why it cannot begin; `null`: it is in progress. */
+  /** Why the last attempt failed or the work cannot start; `null` while in progress. */
   readonly error: string | null;
 }
 
-/** How much of an upload has been sent, and how fast. */
+/** Progress and speed of an upload. */
 export interface SentBytes {
   readonly bytes: number;
   readonly totalBytes: number;
-  /** Over its whole time. */
+  /** Average over the whole upload. */
   readonly bytesPerSecond: number;
-  /** At that rate; `null`: not known. */
+  /** Estimate at the average rate; `null` if unknown. */
   readonly secondsLeft: number | null;
 }
 
 const MS_PER_SECOND = 1_000;
 const MEBIBYTE = 1_048_576;
 
-/** A build that takes longer than the last one is not over for that. */
+/** Maximum shown for a running build, which may take longer than the last one. */
 const LAST_PERCENT = 99;
 
 const percentOf = ({ bytes, totalBytes }: SentBytes): number =>
@@ -64,13 +64,13 @@ export const imageWorkListing: Listing<ImageWork> = [
   column('error', 'Error', ({ error }) => error),
 ];
 
-/** How far a build is if it takes as long as the last one; `null`: not known. */
+/** Estimated progress of a build, based on the duration of the last one; `null` if unknown. */
 function buildPercent({ startedMs, expectedMs }: ImageWork, nowMs: number): number | null {
   if (expectedMs === null || expectedMs <= 0) return null;
   return Math.min(LAST_PERCENT, Math.max(0, Math.floor((100 * (nowMs - startedMs)) / expectedMs)));
 }
 
-/** One piece of work as a line for people. */
+/** Formats work on an image as a line of text. */
 export function imageWorkToText(work: ImageWork, nowMs: number): string {
   const { builder, buildId, provider, phase, startedMs, sent, error } = work;
   if (phase === 'kept') return `old build ${buildId} is kept on ${builder}: ${error ?? 'unknown'}`;
@@ -96,8 +96,8 @@ export function imageWorkToText(work: ImageWork, nowMs: number): string {
 const mebibytes = (bytes: number): string => (bytes / MEBIBYTE).toFixed(1);
 
 /**
- * Reads what a builder's `/image-work` has answered. Entries of another form are left out.
- * @param nowMs - when it was asked, in ms since the epoch
+ * Parses the response of a builder's `/image-work`. Ignores invalid entries.
+ * @param nowMs - time of the query, in ms since the epoch
  */
 export function imageWorkFromJson(json: unknown, nowMs: number): ImageWork[] {
   return Array.isArray(json) ? json.flatMap((entry: unknown) => readWork(entry, nowMs) ?? []) : [];

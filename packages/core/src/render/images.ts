@@ -3,7 +3,7 @@ import { buildNote, imageNotes } from '../canary/notes.js';
 import { formatAge } from './age.js';
 import { timeColumn, type Column, type Listing } from './listing.js';
 
-/** A build and whether an operator has paused its image. */
+/** A build, and whether an operator paused its image. */
 export interface BuildRow {
   readonly build: BuildRecord;
   readonly paused: boolean;
@@ -11,7 +11,7 @@ export interface BuildRow {
 
 const MS_PER_SECOND = 1000;
 
-/** Additional key in a record: the reason of its failure. */
+/** Additional key in a record: the reason for its failure. */
 const ERROR_KEY = 'error';
 
 function errorOf({ raw }: BuildRecord | UploadRecord): string | null {
@@ -19,7 +19,7 @@ function errorOf({ raw }: BuildRecord | UploadRecord): string | null {
   return typeof error === 'string' ? error : null;
 }
 
-/** A moment: UNIX time in JSON, the age as a cell. */
+/** Column of a time: UNIX time in JSON, the age in a table. */
 function age<Row>(key: string, header: string, momentMs: (row: Row) => number | undefined): Column<Row> {
   return {
     key,
@@ -55,7 +55,7 @@ export const buildListing: Listing<BuildRow> = [
   age('age', 'Age', ({ build }) => build.stateTimeMs),
 ];
 
-/** {@link buildListing} with the members that only this implementation knows, for those who ask for them. */
+/** {@link buildListing} with the additional members of this implementation, shown on request. */
 export const extendedBuildListing: Listing<BuildRow> = [
   ...buildListing,
   column('build_state', 'Build State', ({ build }) => build.state, 'extra'),
@@ -76,7 +76,7 @@ export const uploadListing: Listing<UploadRecord> = [
   age('age', 'Age', (upload) => upload.stateTimeMs),
 ];
 
-/** {@link uploadListing} with the members that only this implementation knows, for those who ask for them. */
+/** {@link uploadListing} with the additional members of this implementation, shown on request. */
 export const extendedUploadListing: Listing<UploadRecord> = [
   ...uploadListing,
   column('format', 'Format', (upload) => upload.format, 'extra'),
@@ -92,13 +92,13 @@ export const imageStatusListing: Listing<ImageEntry> = [
   age('build_request_age', 'Build Request Age', ({ buildRequestedMs }) => buildRequestedMs),
 ];
 
-/** {@link imageStatusListing} with the members that only this implementation knows, for those who ask for them. */
+/** {@link imageStatusListing} with the additional members of this implementation, shown on request. */
 export const extendedImageStatusListing: Listing<ImageEntry> = [
   ...imageStatusListing,
   column('notes', 'Notes', imageNotes, 'extra'),
 ];
 
-/** A request is served by a build that began after it; until then it is pending. */
+/** State of a build request: pending until a build starts after it. */
 function buildRequestState({ buildRequestedMs, builds }: ImageEntry): 'building' | 'pending' | null {
   if (buildRequestedMs === undefined) return null;
   const isServed = [...builds.values()].some(
@@ -117,7 +117,7 @@ export const alienImageListing: Listing<{ provider: string; name: string; extern
 /** Additional key in a build record: duration of the build in seconds. */
 export const BUILD_DURATION_KEY = 'duration';
 
-/** How long the newest good build took that says so, ms; `undefined`: none does. */
+/** Duration in ms of the newest successful build that records it; `undefined` if none does. */
 export function lastBuildMs(entry: ImageEntry | undefined): number | undefined {
   let newest: { readonly stateTimeMs: number; readonly seconds: number } | undefined;
   for (const { state, stateTimeMs, raw } of entry?.builds.values() ?? []) {

@@ -17,7 +17,7 @@ const stuck = condition({
 const notServed = condition({ kind: 'label', name: 'big', type: 'NotServed', message: 'no pool can serve it now' });
 const node = { ...newNode({ state: 'deleting', labels: ['big', 'small'] }, 0), id: '0000000007' as NodeId };
 
-it('shows what is wrong with a label, and else what is wrong with a node of it', () => {
+it('shows the conditions of a label before those of its nodes', () => {
   const nodes = [{ node, locked: true }];
   const supply = supplyOfLabels({ pools: [], nodes, requests: [], conditions: [notServed, stuck] });
 
@@ -27,6 +27,6 @@ it('shows what is wrong with a label, and else what is wrong with a node of it',
   ]);
 });
 
-it('shows nothing of a node that is gone', () => {
+it('omits conditions of deleted nodes', () => {
   expect(supplyOfLabels({ pools: [], nodes: [], requests: [], conditions: [stuck] })).toEqual([]);
 });

@@ -5,18 +5,18 @@ import type { Listing } from './listing.js';
 /** Supply and demand of one label. */
 export interface LabelSupply {
   readonly label: string;
-  /** Pools that offer it, as `provider/pool`; none: a request for it would fail. */
+  /** Pools that offer the label, as `provider/pool`. If empty, a request for the label fails. */
   readonly pools: readonly string[];
-  /** Nodes that a request would get at once. */
+  /** Nodes available immediately. */
   readonly ready: number;
   readonly building: number;
   /** Allocated or in use. */
   readonly inUse: number;
-  /** Kept for a person. */
+  /** Held for an operator. */
   readonly held: number;
-  /** Requests that wait for it, each counted once. */
+  /** Requests waiting for the label, each counted once. */
   readonly waiting: number;
-  /** What is wrong with it or with a node of it, the worst first. */
+  /** Conditions of the label or of its nodes, most severe first. */
   readonly conditions: readonly SharedCondition[];
 }
 
@@ -35,10 +35,10 @@ export const labelSupplyListing: Listing<LabelSupply> = [
 /** Sources of the supply. */
 export interface SupplyRecords {
   readonly pools: Iterable<PoolComponentRecord>;
-  /** A node serves each of its labels. */
+  /** A node counts for each of its labels. */
   readonly nodes: Iterable<{ readonly node: NodeRecord; readonly locked: boolean }>;
   readonly requests: Iterable<RequestRecord>;
-  /** What is wrong now, the worst first. */
+  /** Active conditions, most severe first. */
   readonly conditions: Iterable<SharedCondition>;
 }
 
@@ -64,7 +64,7 @@ function counterOf(node: NodeRecord, locked: boolean): Counter | undefined {
   return node.allocatedTo === null && !locked ? 'ready' : 'inUse';
 }
 
-/** Every label that a registered pool offers, that a node has, that a request waits for, or with which something is wrong; sorted. */
+/** Supply of every label with a registered pool, a node, a waiting request or a condition, sorted by name. */
 export function supplyOfLabels({ pools, nodes, requests, conditions }: SupplyRecords): LabelSupply[] {
   const found = new Map<string, Counts>();
   const countsOf = (label: string): Counts => {

@@ -6,7 +6,7 @@ export const labelListing: Listing<string> = [
   { key: 'label', header: 'Label', level: 'brief', value: (label) => label },
 ];
 
-/** Labels of all registered pools, each once, sorted. */
+/** Distinct labels of all registered pools, sorted. */
 export function labelsOf(pools: Iterable<PoolComponentRecord>): string[] {
   const labels = new Set<string>();
   for (const pool of pools) for (const label of pool.supportedLabels) labels.add(label);

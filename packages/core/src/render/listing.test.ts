@@ -111,7 +111,7 @@ describe('node listing', () => {
     );
   });
 
-  it('hides a port that is no number', () => {
+  it('hides a port that is not a number', () => {
     const row = nodeRow({ connectionPort: { token: 'secret' } }, false);
 
     const json = listingToJson(extendedNodeListing, [row], NOW_MS, new Set(['connection_port']));
@@ -124,7 +124,7 @@ describe('a listing that is written again and again', () => {
   const write = (writer: ListingJsonWriter<NodeRow>, list: NodeRow[], nowMs: number) =>
     [...writer.parts(list, nowMs)].join('');
 
-  it('has what has changed: time, locks, and records that took the place of others', () => {
+  it('reflects changes: time, locks, and replaced records', () => {
     const writer = new ListingJsonWriter(nodeListing, ({ node }) => node);
     write(writer, rows, NOW_MS);
     const later = [
@@ -135,7 +135,7 @@ describe('a listing that is written again and again', () => {
     expect(write(writer, later, NOW_MS + 60_000)).toBe(listingToJson(nodeListing, later, NOW_MS + 60_000));
   });
 
-  it('asks only once what does not change', () => {
+  it('computes unchanging values only once', () => {
     let asked = 0;
     const counted = nodeListing.map((column) => ({
       ...column,
@@ -192,7 +192,7 @@ describe('cells', () => {
   });
 });
 
-it('a long comment makes its own row longer, and not every row', () => {
+it('a long comment lengthens only its own row', () => {
   const comment = 'x'.repeat(4_000);
   const rows = [nodeRow({ comment }, false), nodeRow({ comment: 'short' }, false)];
 

@@ -4,36 +4,36 @@ import { formatTime } from './age.js';
 import { toPythonJson, toPythonRepr } from '../text/python-text.js';
 import { renderLines, tableLines } from './table.js';
 
-/** One column of a listing: the same facts as a JSON member and as a table cell. */
+/** One column of a listing, rendered as a JSON member and as a table cell. */
 export interface Column<Row> {
-  /** Name of the JSON member, and the name by which `fields` asks for the column. */
+  /** Name of the JSON member, also used in `fields`. */
   readonly key: string;
   readonly header: string;
   /**
    * - `brief` in every table
    * - `detail` in detailed tables only
-   * - `extra` ours: in tables only when asked for by name, so that the established formats stay as they are
+   * - `extra` an addition to Nodepool's columns: in tables only when named in `fields`, to keep Nodepool's formats
    */
   readonly level: 'brief' | 'detail' | 'extra';
-  /** The value depends on the time, or on more of the row than its record. */
+  /** The value depends on the time, or on data of the row outside of its record. */
   readonly isChanging?: boolean;
   /** The JSON value. */
   value(row: Row, nowMs: number): Json;
-  /** The cell, where it is not simply the value as text. */
+  /** The table cell, if it differs from the value as text. */
   cell?(row: Row, nowMs: number): Json;
 }
 
-/** Which columns a table shows. */
+/** Selection of columns of a table. */
 export interface TableSelection {
-  /** Show the `detail` columns too. */
+  /** Also show the `detail` columns. */
   detail?: boolean | undefined;
-  /** Keys of the columns to show instead, `extra` ones too; the order stays the table's, unknown keys are ignored. */
+  /** Keys of the only columns to show, including `extra` ones, in the order of the listing. Unknown keys are ignored. */
   fields?: ReadonlySet<string> | undefined;
-  /** How wide a table may be, in characters: long cells are cut. Default: as wide as it needs to be. */
+  /** Maximum width of a table in characters: long cells are truncated. Default: unlimited. */
   width?: number | undefined;
 }
 
-/** A column of moments: JSON has seconds since 1970, a table the time. @param timeMs - `null`: there is none */
+/** Column of a time: seconds since 1970 in JSON, a UTC time in a table. @param timeMs - `null` for no value */
 export function timeColumn<Row>(
   key: string,
   header: string,
@@ -47,7 +47,7 @@ export function timeColumn<Row>(
 /** The columns of one kind of record. */
 export type Listing<Row> = readonly Column<Row>[];
 
-/** A value as a table cell: lists joined by `,`, null empty, objects and booleans in Python's notation. */
+/** Formats a value as a table cell: lists joined by `,`, null as empty text, objects and booleans in Python's notation. */
 export function toCell(value: Json): string {
   if (value === null) return '';
   if (typeof value === 'string') return escapeControlCharacters(value);
@@ -60,10 +60,10 @@ function isShown<Row>(column: Column<Row>, selection: TableSelection): boolean {
   return column.level === 'brief' || (column.level === 'detail' && selection.detail === true);
 }
 
-/** Rows that are written in one go by {@link listingTableParts} and {@link listingJsonParts}. */
+/** Rows per part of {@link listingTableParts} and {@link ListingJsonWriter.parts}. */
 const ROWS_A_PART = 100;
 
-/** The rows as a box table, without a final line end. */
+/** Formats rows as a box table, without a final newline. */
 export function listingToTable<Row>(
   listing: Listing<Row>,
   rows: Iterable<Row>,
@@ -74,8 +74,8 @@ export function listingToTable<Row>(
 }
 
 /**
- * As {@link listingToTable}, in parts, so that a writer of a long table can do other work between two parts. The rows are
- * taken at the first piece; some pieces are empty.
+ * As {@link listingToTable}, in parts, so that the writer of a long table can yield between parts. Copies the rows before
+ * the first part. Parts may be empty.
  */
 export function* listingTableParts<Row>(
   listing: Listing<Row>,
@@ -107,7 +107,7 @@ function* inParts(texts: Iterable<string>, separator: string): Generator<string,
   if (part.length > 0) yield (isFirst ? '' : separator) + part.join(separator);
 }
 
-/** The rows as lines without header and rules, for programs that take words apart; columns stand two blanks apart. */
+/** Formats rows as lines without header and rules, for programs that split words. Columns are separated by two spaces. */
 export function listingToLines<Row>(
   listing: Listing<Row>,
   rows: Iterable<Row>,
@@ -123,7 +123,7 @@ function cellOf<Row>(column: Column<Row>, row: Row, nowMs: number): string {
 }
 
 /**
- * The rows as objects, members in the order of the columns. `extra` columns come last.
+ * Converts rows to objects, with members in the order of the columns. `extra` columns come last.
  * @param fields - members to keep; default all
  */
 export function listingToObjects<Row>(
@@ -136,7 +136,7 @@ export function listingToObjects<Row>(
   return Array.from(rows, (row) => Object.fromEntries(columns.map((column) => [column.key, column.value(row, nowMs)])));
 }
 
-/** As {@link listingToObjects}, written the way Python's JSON writer does. */
+/** As {@link listingToObjects}, serialized as Python's JSON writer does. */
 export function listingToJson<Row>(
   listing: Listing<Row>,
   rows: Iterable<Row>,
@@ -148,9 +148,8 @@ export function listingToJson<Row>(
 }
 
 /**
- * Writes rows as {@link listingToJson} does, in parts, so that a writer of a long listing can do other work between
- * two pieces. What it has written of a record it keeps for as long as there is that record: of a listing that is asked for
- * repeatedly only changes are written again.
+ * Serializes rows as {@link listingToJson} does, in parts, so that the writer of a long listing can yield between parts.
+ * Caches the JSON of each record for the lifetime of the record, so that repeated listings serialize only changes.
  */
 export class ListingJsonWriter<Row> {
   readonly #steady: readonly (readonly KeyedColumn<Row>[])[];
@@ -158,7 +157,7 @@ export class ListingJsonWriter<Row> {
   readonly #recordOf: ((row: Row) => object) | undefined;
   readonly #kept = new WeakMap<object, readonly string[]>();
 
-  /** @param recordOf - what a row shows, an object that never changes; missing: nothing is kept */
+  /** @param recordOf - immutable object that a row shows, the cache key; without it nothing is cached */
   constructor(listing: Listing<Row>, recordOf?: (row: Row) => object) {
     const steady: KeyedColumn<Row>[][] = [[]];
     for (const [index, column] of listing.entries()) {
@@ -171,7 +170,7 @@ export class ListingJsonWriter<Row> {
     this.#recordOf = recordOf;
   }
 
-  /** The rows are taken at the first piece. */
+  /** Copies the rows before the first part. */
   *parts(rows: Iterable<Row>, nowMs: number): Generator<string, void> {
     const taken = [...rows];
     yield '[';
@@ -193,7 +192,7 @@ export class ListingJsonWriter<Row> {
     return text === '' ? '{}' : `${text}}`;
   }
 
-  /** The texts before, between and after what changes. */
+  /** The texts before, between and after the changing values. */
   #steadyOf(row: Row, nowMs: number): readonly string[] {
     const record = this.#recordOf?.(row);
     const kept = record && this.#kept.get(record);
@@ -206,7 +205,7 @@ export class ListingJsonWriter<Row> {
   }
 }
 
-/** A column and what stands before its value; without the column: the value is not written with the others. */
+/** A column and the text before its value. `column` is `undefined` for a changing value, which is not cached. */
 interface KeyedColumn<Row> {
   readonly before: string;
   readonly column: Column<Row> | undefined;

@@ -11,7 +11,7 @@ function row(changes: Partial<NodeRecord>) {
   return [{ node, locked: false }];
 }
 
-describe('moments of a node', () => {
+describe('times of a node', () => {
   it.each([
     ['a hold with an end', { holdExpirationMs: 3_600_000 }, '2026-11-23T07:50:12Z  2026-11-23T08:50:12Z'],
     ['a hold without an end', {}, '2026-11-23T07:50:12Z  -'],

@@ -2,20 +2,20 @@ import type { Json, NodeRecord } from '@nodepool/zk-protocol';
 import { formatAge } from './age.js';
 import { timeColumn, type Column, type Listing } from './listing.js';
 
-/** A node and whether anybody holds or waits for its lock. */
+/** A node, and whether its lock has a holder or contender. */
 export interface NodeRow {
   readonly node: NodeRecord;
   readonly locked: boolean;
 }
 
-/** Ports that are no number can hold credentials of other drivers, so they are not shown. */
+/** Hides ports that are not numbers: other drivers may store credentials in them. */
 export function shownPort(port: Json): Json {
   if (typeof port === 'number' && Number.isFinite(port)) return Math.trunc(port);
   if (typeof port === 'string' && /^\s*[+-]?\d+\s*$/.test(port)) return Number(port);
   return 'redacted';
 }
 
-/** When a launcher ends the hold; `null` for a node that is not held, or without an end of its own. */
+/** When a launcher ends the hold; `null` for a node that is not held or has no expiration. */
 function holdEndMs({ state, stateTimeMs, holdExpirationMs }: NodeRecord): number | null {
   return state === 'hold' && (holdExpirationMs ?? 0) > 0 ? stateTimeMs + (holdExpirationMs ?? 0) : null;
 }
@@ -55,7 +55,7 @@ export const nodeListing: Listing<NodeRow> = [
   column('driver_data', 'Driver Data', 'detail', ({ node }) => node.driverData),
 ];
 
-/** {@link nodeListing} with the members that only this implementation knows, for those who ask for them. */
+/** {@link nodeListing} with the additional members of this implementation, shown on request. */
 export const extendedNodeListing: Listing<NodeRow> = [
   ...nodeListing,
   timeColumn('state_time', 'State Time', 'extra', ({ node }) => node.stateTimeMs),

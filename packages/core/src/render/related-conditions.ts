@@ -3,8 +3,8 @@ import type { Condition } from '../contract/condition.js';
 import type { PoolExplanation, RequestExplanation } from '../launcher/plan/explanation.js';
 
 /**
- * Conditions that matter for a request: of its labels, and of the pools and providers that have them. Hosts are left out: a pool
- * has them as what hinders it.
+ * Conditions relevant to a request: those of its labels, and of the pools and providers that offer them. Omits hosts, which
+ * are among the hindrances of a pool.
  */
 export function relatedConditions<T extends Condition>(
   { labels, pools }: Pick<RequestExplanation, 'labels' | 'pools'>,
@@ -19,12 +19,12 @@ export function relatedConditions<T extends Condition>(
   return conditions.filter((condition) => condition.kind !== 'host' && concerns(condition, subjects));
 }
 
-/** That a service has found that no pool can serve one of the labels now. */
+/** Condition that no pool can serve one of the labels now. */
 export function unservedLabel(labels: readonly string[], conditions: readonly Condition[]): Condition | undefined {
   return conditions.find((each) => isNow(each, 'NotServed') && labels.includes(each.name));
 }
 
-/** Why the provider of a pool makes no nodes. */
+/** Condition that prevents the provider of a pool from launching nodes. */
 export function brokenProvider(
   { provider }: Pick<PoolExplanation, 'provider'>,
   conditions: readonly Condition[],

@@ -6,7 +6,7 @@ import { requestListing } from './requests.js';
 const NOW_MS = 1_700_000_000_000;
 
 describe('request listing', () => {
-  it('prints each label as often as it was asked for, as Nodepool does', () => {
+  it('prints each label as often as it was requested, as Nodepool does', () => {
     const labels = Array.from({ length: 12 }, (_, i) => (i % 4 === 0 ? 'big' : 'small'));
     const request = { ...newRequest({ labels, requestor: 'zuul' }, 0), id: '200-0000000001' as RequestId };
 
@@ -17,7 +17,7 @@ describe('request listing', () => {
     expect(row).toBe(`| ${labels.join(',')} |`);
   });
 
-  it('names pools by what launchers call themselves, and pools with the same reason together', () => {
+  it('takes pool names from launcher ids, and groups pools with the same reason', () => {
     const reason = (text: string) => ({ rule: 'label' as const, text, timeMs: NOW_MS });
     const declineReasons = {
       [`nl01-PoolWorker.rack-main-${'0'.repeat(32)}`]: reason('no label big'),

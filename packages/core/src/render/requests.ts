@@ -28,7 +28,7 @@ function reasonsToJson(request: RequestRecord): Json {
 /** Pool workers are named `<host>-PoolWorker.<provider>-<pool>-<32 hex digits>`. */
 const WORKER_ID = /-PoolWorker\.(.+)-[0-9a-f]{32}$/;
 
-/** The last reason of each pool that left the request alone, e.g. `rack-main: no label big`; equal ones together. */
+/** Last reason of each pool that did not take the request, e.g. `rack-main: no label big`, grouped by reason. */
 function reasonsByPool(request: RequestRecord): string[] {
   const pools = new Map<string, string[]>();
   for (const [launcher, { text }] of Object.entries(request.declineReasons)) {

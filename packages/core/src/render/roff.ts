@@ -1,15 +1,15 @@
-/** Text in the man macros: nothing of it is read as a request or an escape. */
+/** Escapes text for the man macros. */
 export function roff(text: string): string {
   const escaped = text.replaceAll('\\', '\\e').replaceAll('-', '\\-').replaceAll('"', '\\(dq').replaceAll('~', '\\(ti');
   return escaped.replace(/^([.'])/, '\\&$1');
 }
 
-/** A text with a capital and a full stop. */
+/** Capitalizes a text and adds a full stop. */
 export function sentence(text: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}${text.endsWith('.') ? '' : '.'}`;
 }
 
-/** A paragraph with something in front of it. @param tag - in the man macros */
+/** A tagged paragraph. @param tag - in the man macros */
 export function tagged(tag: string, text: string): string {
   return `.TP\n${tag}\n${roff(text)}`;
 }

@@ -1,23 +1,23 @@
 import { describe, expect, it } from 'vitest';
 import { renderTable } from './table.js';
 
-describe('a table that has to fit', () => {
+describe('a table with a maximum width', () => {
   const headers = ['ID', 'Long Title', 'Text'];
   const rows = [['0000000042', 'x'.repeat(40), 'y'.repeat(30)]];
   const widthOf = (text: string) => Math.max(...text.split('\n').map((line) => line.length));
 
-  it('is as wide as it needs to be when nothing is said', () => {
+  it('is as wide as its content by default', () => {
     expect(renderTable(headers, rows)).toBe(renderTable(headers, rows, 90));
   });
 
-  it('cuts the longest cells until it fits', () => {
+  it('truncates the longest cells until it fits', () => {
     const text = renderTable(headers, rows, 60);
 
     expect(widthOf(text)).toBe(60);
     expect(text.split('\n')[3]).toBe(`| 0000000042 | ${'x'.repeat(19)}… | ${'y'.repeat(19)}… |`);
   });
 
-  it('keeps titles whole, and is too wide rather than useless', () => {
+  it('keeps headers complete, even if it exceeds the width', () => {
     const text = renderTable(headers, rows, 10);
 
     expect(text.split('\n')[1]).toBe('| ID       | Long Title | Text     |');

@@ -19,7 +19,7 @@ function widthsOf(rows: readonly (readonly string[])[]): number[] {
 }
 
 /**
- * Rows without a box, columns two blanks apart; an empty cell is `-`, so that a column keeps its number.
+ * Formats rows without a box, with two spaces between columns. An empty cell becomes `-` to keep the column count.
  * @returns lines joined by `\n`, without a final one
  */
 export function renderLines(rows: readonly (readonly string[])[]): string {
@@ -29,16 +29,16 @@ export function renderLines(rows: readonly (readonly string[])[]): string {
   return filled.map((row) => line(row).trimEnd()).join('\n');
 }
 
-/** Cells are not padded to more than this: one long comment would make every row of a long table as long. */
+/** Maximum padding of a cell, so that one long comment does not lengthen every row. */
 const MOST_PADDING = 128;
-/** A column is not made narrower than this, or than its header. */
+/** Minimum width of a truncated column, unless its header is wider. */
 const NARROWEST = 8;
-/** Of a box: a blank and a line on each side of a cell. */
+/** Width of the box around a cell: a line and two spaces. */
 const FRAME = 3;
 
 /**
- * The widths of columns that fit: the widest ones give way first, evenly. Columns that are as narrow as may be stay so, even
- * when the table is then still too wide.
+ * Shrinks columns to the total width, the widest first and evenly. Columns at their minimum keep it, even if the table
+ * remains too wide.
  */
 function fitWidths(widths: readonly number[], headers: readonly string[], total: number): number[] {
   const least = widths.map((own, column) => Math.min(own, Math.max(NARROWEST, width(headers[column] ?? ''))));
@@ -72,9 +72,9 @@ function cut(text: string, columnWidth: number): string {
 }
 
 /**
- * A box table: rules above and below the header and at the end, cells left aligned with one blank on each side.
- * @param total - how wide it may be: long cells end with `…`; default as wide as it needs to be, but a cell of more than
- * 128 characters sticks out of its column
+ * Formats a box table: rules around the header and at the end, cells left-aligned with one space on each side.
+ * @param total - maximum width; truncated cells end with `…`. Default: unlimited, but a cell of more than 128 characters
+ * exceeds its column
  * @returns lines joined by `\n`, without a final one
  */
 export function renderTable(headers: readonly string[], rows: readonly (readonly string[])[], total?: number): string {

@@ -4,7 +4,7 @@ import { userOf } from './user-of.js';
 
 const ALLOCATED = '200-0000000001' as RequestId;
 
-describe('who has a node', () => {
+describe('user of a node', () => {
   it.each<[string | null, Partial<NodeRecord>]>([
     [null, { state: 'ready' }],
     ['alice@desk', { state: 'in-use', allocatedTo: ALLOCATED, requestor: 'alice@desk' }],

@@ -1,6 +1,6 @@
 import type { NodeRecord } from '@nodepool/zk-protocol';
 
-/** User of a node, for people; `null`: none. */
+/** User of a node as text; `null` for none. */
 export function userOf(node: NodeRecord): string | null {
   const { state, comment, holdJob, allocatedTo, requestor, tenantName } = node;
   if (state === 'hold') return comment ?? (holdJob === null ? 'held' : `held for job ${holdJob}`);

@@ -7,18 +7,18 @@ import { type DriverPackage, isAbsent } from './driver-package.js';
 import { moduleFolders } from './places.js';
 
 const CORE = '@nodepool/core';
-/** The folder of this package, from its sources or from what they are compiled to. */
+/** Folder of this package, for both sources and compiled files. */
 const OWN_ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 
 interface CoreCopy {
   readonly version: string;
-  /** Links followed. */
+  /** With symbolic links resolved. */
   readonly path: string;
 }
 
 let running: Promise<CoreCopy | undefined> | undefined;
 
-/** What is wrong with how a driver package gets `@nodepool/core`, one sentence each. It may work all the same. */
+/** Describes problems of how a driver package resolves `@nodepool/core`, one sentence each. The driver may still work. */
 export async function checkCoreOf(found: DriverPackage): Promise<string[]> {
   const own = await (running ??= readCore(OWN_ROOT));
   if (own === undefined) return []; // bundled: there is one copy
@@ -41,7 +41,7 @@ export async function checkCoreOf(found: DriverPackage): Promise<string[]> {
   return warnings;
 }
 
-/** The copy that code in the folder imports; `undefined` when there is none. */
+/** Finds the copy of core that code in the folder imports; `undefined` if there is none. */
 async function nearestCore(folder: string): Promise<CoreCopy | undefined> {
   for (const modules of moduleFolders({ searchFrom: [folder] })) {
     const core = await readCore(join(modules, CORE));

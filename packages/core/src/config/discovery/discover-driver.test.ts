@@ -31,19 +31,19 @@ describe('finding a driver', () => {
     },
   );
 
-  it('takes a full package name whatever its driver is called', async () => {
+  it('accepts a full package name with any driver name', async () => {
     const dir = tempDir(packageFiles('node_modules', '@acme/cloud'));
 
     expect((await discoverDriver('@acme/cloud', { searchFrom: [dir] })).driver.name).toBe('x');
   });
 
-  it('takes a path from the first folder', async () => {
+  it('resolves a path relative to the first folder', async () => {
     const dir = tempDir(packageFiles('drivers', 'mine'));
 
     expect((await discoverDriver('./drivers/mine', { searchFrom: [dir] })).packageName).toBe('mine');
   });
 
-  it('prefers the official name, then the place searched first', async () => {
+  it('prefers the official name, then the first search folder', async () => {
     const config = tempDir(packageFiles('node_modules', 'nodepool-driver-x'));
     const installation = tempDir({
       ...packageFiles('node_modules', 'nodepool-driver-x'),
@@ -56,13 +56,13 @@ describe('finding a driver', () => {
     expect((await discoverDriver('y', { searchFrom })).packageName).toBe('@nodepool/driver-y');
   });
 
-  it('looks into the global folder last', async () => {
+  it('searches the global folder last', async () => {
     const globalDir = tempDir(packageFiles('.', 'nodepool-driver-x'));
 
     expect((await discoverDriver('x', { searchFrom: [tempDir()], globalDir })).path).toContain(globalDir);
   });
 
-  it('passes over a package that happens to have the name', async () => {
+  it('ignores an unrelated package of the same name', async () => {
     const dir = tempDir({
       'node_modules/x/package.json': '{"name": "x"}',
       ...packageFiles('node_modules', 'nodepool-driver-x'),
@@ -108,13 +108,13 @@ describe('a driver that cannot be used', () => {
     expect(text).not.toContain('npm install');
   });
 
-  it('is a slip for one that is installed', async () => {
+  it('suggests an installed driver with a similar name', async () => {
     const files = packageFiles('node_modules', '@acme/nodepool-driver-rack', { driver: 'rack' });
 
     expect(await failure('rak', files)).toMatch(/did you mean "rack"\?$/);
   });
 
-  it('is made for a newer or an older API: says what to update, without loading it', async () => {
+  it('is made for another API version: names the package to update, without loading it', async () => {
     const code = 'throw new Error("loaded");';
     const newer = packageFiles('node_modules', 'nodepool-driver-x', { apiVersion: 2, code });
     const older = packageFiles('node_modules', 'nodepool-driver-x', { apiVersion: 0, code });
@@ -125,7 +125,7 @@ describe('a driver that cannot be used', () => {
     expect(await failure('x', scoped)).toMatch(/npm install @acme\/nodepool-driver-x@latest$/);
   });
 
-  it('is there twice: names both', async () => {
+  it('is installed twice: names both', async () => {
     const files = {
       ...packageFiles('node_modules', '@a/nodepool-driver-x'),
       ...packageFiles('node_modules', '@b/nodepool-driver-x'),
@@ -152,7 +152,7 @@ describe('a driver that cannot be used', () => {
     expect(await failure('x', packageFiles('node_modules', 'nodepool-driver-x', { code }))).toMatch(expected);
   });
 
-  it('calls itself something else in its package.json', async () => {
+  it('declares another name in its package.json', async () => {
     const files = packageFiles('node_modules', 'nodepool-driver-x', { driver: 'z' });
 
     expect(await failure('x', files)).toMatch(/calls itself "z", write driver: z/);
@@ -163,19 +163,19 @@ describe('a driver that cannot be used', () => {
   });
 });
 
-/** Packages whose code has begun to run. */
+/** Packages whose code has started to run. */
 const begun = new Set<string>();
 Object.assign(globalThis, { nodepoolTestBegun: begun });
-/** Code of a package that tells that it runs. */
+/** Code of a package that signals its start. */
 const telling = (name: string, code: string) => `globalThis.nodepoolTestBegun.add('${name}'); ${code}`;
-/** Ends the wait of a package for the test. */
+/** Lets a waiting package continue. */
 const goOn = new Map<string, () => void>();
 Object.assign(globalThis, { nodepoolTestGoOn: goOn });
 const HANGING = 'await new Promise(() => {}); ';
 
-/** Time passes once all these packages are running, and all but one are loaded. */
+/** Advances the clock once all these packages are running and all but one are loaded. */
 async function untilLate<T>(clock: VirtualClock, packages: readonly string[], loading: Promise<T>): Promise<T> {
-  loading.catch(() => undefined); // the caller looks at it, but not before the time has passed
+  loading.catch(() => undefined); // the caller awaits it after the time has passed
   await untilBegun(clock, packages);
   await clock.advance(15_000);
   return loading;
@@ -206,8 +206,8 @@ describe('a package that has no key "nodepool"', () => {
   });
 });
 
-describe('a driver whose import never ends', () => {
-  it('is given up with its package, its file and what to do', async () => {
+describe('a driver whose import never settles', () => {
+  it('times out with an error that names package, file and remedy', async () => {
     const clock = new VirtualClock();
     const dir = tempDir(
       packageFiles('node_modules', 'nodepool-driver-x', { code: telling('x', HANGING) + codeOf('x') }),
@@ -224,7 +224,7 @@ describe('a driver whose import never ends', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  it('has its time once more when this process was paused meanwhile', async () => {
+  it('gets a new timeout if the process was paused meanwhile', async () => {
     const code = telling('x', 'await new Promise((resolve) => nodepoolTestGoOn.set("x", resolve)); ' + codeOf('x'));
     const dir = tempDir(packageFiles('node_modules', 'nodepool-driver-x', { code }));
     const virtual = new VirtualClock();
@@ -263,7 +263,7 @@ describe('a driver whose import never ends', () => {
 });
 
 describe('the inspection of installed drivers', () => {
-  it('says of each what is wrong, and what to do', async () => {
+  it('reports the problem and remedy of each', async () => {
     const files = {
       ...packageFiles('node_modules', '@nodepool/driver-x'),
       ...packageFiles('node_modules', 'nodepool-driver-x'),

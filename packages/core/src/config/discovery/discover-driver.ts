@@ -10,14 +10,14 @@ import type { LoadedDriver } from './registry-types.js';
 
 /** Where to look for a driver and how to load it. */
 export interface DiscoverOptions extends DriverPlaces, ImportLimit {
-  /** Export conditions tried besides Node's own, e.g. those under which a workspace offers its sources. Default none. */
+  /** Export conditions in addition to those of Node, e.g. for the sources of a workspace. Default none. */
   conditions?: readonly string[] | undefined;
 }
 
 /**
- * Finds a driver's package, checks what its `package.json` says, and only then loads it.
+ * Finds the package of a driver, checks its `package.json`, then loads it.
  * @param name - as in the configuration: a short name, a package name, or a path from the first folder searched
- * @throws {DriverError} with what is wrong and the command or change that fixes it
+ * @throws {DriverError} with the problem, and the command or change that fixes it
  */
 export async function discoverDriver(name: string, options: DiscoverOptions): Promise<LoadedDriver> {
   const found = await findDriver(name, options);
@@ -81,12 +81,12 @@ function lackOf(driver: unknown, isCommon: boolean): string {
 
 const COMMON_JS = 'is a CommonJS module, and drivers are ES modules: its author has to write "type": "module"';
 
-/** Whether Node takes the file for CommonJS. */
+/** Whether Node treats the file as CommonJS. */
 function isCommonJs({ isModule }: DriverPackage, file: string): boolean {
   return file.endsWith('.cjs') || (!isModule && !file.endsWith('.mjs'));
 }
 
-/** Installing again only helps against what is missing; all else is in the code of the package. */
+/** Why a driver failed to load. Reinstalling only helps if a module is missing. */
 function whyNotLoaded({ packageName }: DriverPackage, error: unknown): string {
   const reason = error instanceof Error ? error.message : String(error);
   const report = `report this to the author of ${packageName}, or try another version of it`;
@@ -102,7 +102,7 @@ function whyNotLoaded({ packageName }: DriverPackage, error: unknown): string {
     : `${reason}; ${report}`;
 }
 
-/** The members without which nothing works, by kind; the driver kit checks the rest. */
+/** Required members, by kind. The driver kit checks the rest. */
 const MEMBERS = {
   name: 'string',
   capabilities: 'object',
@@ -116,7 +116,7 @@ function isDriver(value: unknown): value is Driver {
 }
 
 function lackingMembers(value: unknown): string[] {
-  const members = Object(value) as Readonly<Record<string, unknown>>; // those of a class stand in its prototype
+  const members = Object(value) as Readonly<Record<string, unknown>>; // members of a class are in its prototype
   return Object.entries(MEMBERS).flatMap(([name, kind]) => {
     const member = members[name];
     return typeof member === kind && member !== null ? [] : [name];

@@ -4,7 +4,7 @@ import { didYouMean, nearestName } from '../../text/suggest.js';
 /** Drivers of this project, by name. */
 const OWN_DRIVERS = ['openstack', 'static', 'metastatic', 'gce', 'fake'];
 
-/** Drivers of the original that this project has no package for. */
+/** Drivers of Nodepool (Python) without a package of this project. */
 const ORIGINAL_DRIVERS = ['aws', 'azure', 'ibmvpc', 'kubernetes', 'openshift', 'openshiftpods'];
 
 const MAX_NAME_LENGTH = 214;
@@ -12,8 +12,8 @@ const SHORT_NAME = /^[a-z0-9][a-z0-9._-]*$/;
 const SCOPED_NAME = /^@[a-z0-9~-][a-z0-9._~-]*\/[a-z0-9~-][a-z0-9._~-]*$/;
 
 /**
- * Refuses what cannot be the name of a package, so that nothing outside of the folders for packages is looked at.
- * @throws {DriverError} with the name that was probably meant
+ * Rejects invalid package names, so that no folder outside of the package folders is accessed.
+ * @throws {DriverError} with a suggested name
  */
 export function assertDriverName(name: string): void {
   const isName = name.length <= MAX_NAME_LENGTH && (SHORT_NAME.test(name) || SCOPED_NAME.test(name));
@@ -24,9 +24,9 @@ export function assertDriverName(name: string): void {
 }
 
 /**
- * What to do about a driver that is not there. Only packages of this project, and packages named in full with their
- * scope, are advised: any other name may be registered by anybody.
- * @param installed - names of the drivers that are there
+ * Advises how to install a missing driver. Suggests only packages of this project and full names with a scope, because
+ * anyone can register any other name.
+ * @param installed - names of the installed drivers
  */
 export function adviseMissingDriver(name: string, installed: readonly string[], searched: readonly string[]): string {
   const missing = `driver "${name}" is not installed (searched from ${searched.join(', ') || 'the global folder'})`;

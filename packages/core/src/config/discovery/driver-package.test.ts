@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { tempDir } from '../../../test/support/temp-dir.js';
 import { readDriverPackage, resolveEntry, type DriverPackage } from './driver-package.js';
 
-it('reads what a package says of its driver, and where it is behind a link', async () => {
+it('reads the driver declaration of a package, and resolves links', async () => {
   const manifest = {
     ...{ name: 'nodepool-driver-x', type: 'module', main: 'main.js', nodepool: { driver: 'x', apiVersion: '1' } },
     ...{ peerDependencies: { '@nodepool/core': '^1.0.0' } },
@@ -19,7 +19,7 @@ it('reads what a package says of its driver, and where it is behind a link', asy
   });
 });
 
-it('takes a folder without a manifest, and a package of something else, for no driver', async () => {
+it('ignores a folder without a manifest and a package that is not a driver', async () => {
   const dir = tempDir({ 'file/package.json': '{"nodepool": true}', 'a-file': '' });
 
   expect(await readDriverPackage(join(dir, 'missing'))).toBeUndefined();

@@ -1,11 +1,11 @@
 import { access, readFile, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** What a driver package's `package.json` says, as far as it matters here. */
+/** Relevant content of the `package.json` of a driver package. */
 export interface DriverPackage {
   readonly packageName: string;
   readonly packageVersion: string;
-  /** Folder of the package, links followed. */
+  /** Folder of the package, with symbolic links resolved. */
   readonly path: string;
   /** `nodepool.driver` */
   readonly driver: string;
@@ -13,14 +13,14 @@ export interface DriverPackage {
   readonly apiVersion: number | undefined;
   /** `exports`, else `main`. */
   readonly entry: unknown;
-  /** Whether a file `.js` of the package is an ES module (`type`). */
+  /** Whether `.js` files of the package are ES modules (`type`). */
   readonly isModule: boolean;
-  /** Ranges for `@nodepool/core`, by where they stand. */
+  /** Version ranges for `@nodepool/core`, by section. */
   readonly core: { readonly dependency: string | undefined; readonly peer: string | undefined };
 }
 
 /**
- * Reads a folder as a driver package. @returns `undefined` when there is no package, or it is not a driver's
+ * Reads a folder as a driver package. @returns `undefined` if there is no package, or it is not a driver
  * @throws {SyntaxError} the file is not JSON
  */
 export async function readDriverPackage(folder: string): Promise<DriverPackage | undefined> {
@@ -46,18 +46,18 @@ export async function readDriverPackage(folder: string): Promise<DriverPackage |
   };
 }
 
-/** Whether there is a package in the folder, of whatever kind. */
+/** Whether the folder contains a package of any kind. */
 export function hasManifest(folder: string): Promise<boolean> {
   return access(join(folder, 'package.json')).then(
     () => true,
-    () => false, // what cannot be reached cannot be used: for the caller it is not there
+    () => false, // treat an inaccessible package as missing
   );
 }
 
 /**
- * File the package's main entry resolves to, as Node's own resolution of an import would.
- * @param conditions - names tried besides `node`, `import` and `default`
- * @returns `undefined` when the package exports nothing that fits
+ * Resolves the main entry of the package as an import in Node does.
+ * @param conditions - export conditions in addition to `node`, `import` and `default`
+ * @returns `undefined` if no export matches
  */
 export function resolveEntry(found: DriverPackage, conditions: readonly string[]): string | undefined {
   const { entry, path } = found;
@@ -96,7 +96,7 @@ function asMap(value: unknown): Record<string, unknown> {
   return value !== null && typeof value === 'object' && !Array.isArray(value) ? (value as Record<string, unknown>) : {};
 }
 
-/** Whether a file system error means "there is nothing of that name". */
+/** Whether a file system error means that the file does not exist. */
 export function isAbsent(error: unknown): boolean {
   return error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR');
 }

@@ -10,7 +10,7 @@ const refusal = (name: string, dir: string): Promise<string> =>
     (error: Error) => error.message.replaceAll(dir, '<dir>'),
   );
 
-it('finds a driver by its path, relative to the configuration or as an address', async () => {
+it('finds a driver by its path, relative to the configuration or as a URL', async () => {
   const dir = tempDir(packageFiles('drivers', 'mine', { driver: 'x' }));
   const path = join(dir, 'drivers/mine');
 
@@ -22,7 +22,7 @@ it('finds a driver by its path, relative to the configuration or as an address',
   );
 });
 
-it('refuses a name that two scopes have, and says how to choose', async () => {
+it('rejects a name that exists in two scopes, and explains how to choose', async () => {
   const dir = tempDir({
     ...packageFiles('node_modules', '@acme/nodepool-driver-x'),
     ...packageFiles('node_modules', '@zoo/nodepool-driver-x'),
@@ -34,7 +34,7 @@ it('refuses a name that two scopes have, and says how to choose', async () => {
   expect(await findDriver('@zoo/nodepool-driver-x', { searchFrom: [dir] })).toMatchObject({ driver: 'x' });
 });
 
-it('names the manifest that cannot be read', async () => {
+it('names the unreadable manifest', async () => {
   const dir = tempDir({ 'node_modules/nodepool-driver-x/package.json': '{' });
 
   expect(await refusal('x', dir)).toMatch(
@@ -42,7 +42,7 @@ it('names the manifest that cannot be read', async () => {
   );
 });
 
-it('passes over a package that only happens to have the bare name', async () => {
+it('ignores an unrelated package with the bare name', async () => {
   const dir = tempDir({ 'node_modules/static/package.json': '{}' });
 
   expect(await refusal('static', dir)).toContain('driver "static" is not installed');

@@ -9,7 +9,7 @@ import { type DriverPlaces, moduleFolders, scopesIn } from './places.js';
 /**
  * Finds the package of a driver without loading it: by path or full package name, then under the two usual names, then
  * under the second one in any scope. The nearest package of a name wins.
- * @throws {DriverError} none or more than one fits
+ * @throws {DriverError} no package matches, or more than one
  */
 export async function findDriver(name: string, places: DriverPlaces): Promise<DriverPackage> {
   if (isPath(name)) return findByPath(name, places);
@@ -27,7 +27,7 @@ export async function findDriver(name: string, places: DriverPlaces): Promise<Dr
   throw new DriverError(name, adviseMissingDriver(name, [...new Set(installed)], places.searchFrom));
 }
 
-/** Whether a driver is named by its place or its package, so that its short name may be another. */
+/** Whether the name is a path or package name, so that the driver may have a different short name. */
 export function isFullName(name: string): boolean {
   return isPath(name) || name.startsWith('@');
 }
@@ -60,7 +60,7 @@ async function firstIn(
   return undefined;
 }
 
-/** Scopes are read only when the usual names failed: this looks at whole folders. */
+/** Searches all scopes. Called only if the usual names fail, because it lists whole folders. */
 async function findInScopes(folders: readonly string[], name: string): Promise<DriverPackage | undefined> {
   for (const folder of folders) {
     const found: DriverPackage[] = [];
@@ -75,7 +75,7 @@ async function findInScopes(folders: readonly string[], name: string): Promise<D
   return undefined;
 }
 
-/** Folder of a package that has the name of a driver and is none. A bare name may be anything's: it is passed over. */
+/** Finds a package that has the name of a driver but is not a driver. Ignores bare names, which any package may have. */
 async function findOtherPackage(folders: readonly string[], name: string): Promise<string | undefined> {
   const names = candidateNames(name).filter((candidate) => candidate !== name || /[/]|^nodepool-driver-/.test(name));
   for (const folder of folders) {

@@ -3,20 +3,20 @@ import { MessageChannel } from 'node:worker_threads';
 import { type Clock, setDeadline, systemClock } from '@nodepool/zk-protocol';
 import { TimeoutError } from '../../contract/errors.js';
 
-/** How long a driver package may take to load. */
+/** Timeout for loading a driver package. */
 export interface ImportLimit {
-  /** Default: the machine's clock. */
+  /** Default: the system clock. */
   readonly clock?: Clock | undefined;
-  /** Default 15,000: a slow disk is waited for, a module that waits for something else is not. */
+  /** Default 15,000: enough for a slow disk. */
   readonly loadTimeoutMs?: number | undefined;
 }
 
 const DEFAULT_LIMIT_MS = 15_000;
 
 /**
- * Imports a file. An import cannot be stopped: an import that never ends stays pending, and the next attempt joins it. After a
- * pause of this process, e.g. of a busy machine, the import has its time once more.
- * @throws {TimeoutError} it has not ended in time
+ * Imports a file with a timeout. An import cannot be cancelled: one that never settles stays pending, and the next attempt
+ * joins it. After a pause of this process, e.g. on a busy machine, the timeout restarts.
+ * @throws {TimeoutError} the import did not settle in time
  */
 export async function importModule(file: string, limit: ImportLimit): Promise<Readonly<Record<string, unknown>>> {
   const { clock = systemClock, loadTimeoutMs: timeoutMs = DEFAULT_LIMIT_MS } = limit;
@@ -26,7 +26,7 @@ export async function importModule(file: string, limit: ImportLimit): Promise<Re
     const giveUp = () => reject(new TimeoutError(message, { timeoutMs }));
     cancel = setDeadline(clock, timeoutMs, timeoutMs, giveUp);
   });
-  // Neither an import nor the clock's timers keep a process from ending; an open port does, until there is an answer.
+  // Neither an import nor the timers of the clock keep the process alive. An open port does, until the import settles.
   const { port1: alive } = new MessageChannel();
   alive.ref();
   try {

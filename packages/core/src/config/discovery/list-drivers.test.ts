@@ -5,7 +5,7 @@ import { tempDir } from '../../../test/support/temp-dir.js';
 import { listInstalledDrivers, listUndeclared } from './list-drivers.js';
 
 describe('the list of installed drivers', () => {
-  it('shows each with its version and place, without loading it', async () => {
+  it('shows each with its version and path, without loading it', async () => {
     const dir = tempDir({
       ...packageFiles('node_modules', '@nodepool/driver-static', { driver: 'static', code: 'throw 1' }),
       ...packageFiles('node_modules', '@acme/nodepool-driver-x', { apiVersion: 9 }),
@@ -19,7 +19,7 @@ describe('the list of installed drivers', () => {
     ]);
   });
 
-  it('leaves out a package that a nearer one of its name hides', async () => {
+  it('omits a package shadowed by a nearer one of the same name', async () => {
     const dir = tempDir({
       ...packageFiles('node_modules', 'nodepool-driver-x', { driver: 'far' }),
       ...packageFiles('etc/node_modules', 'nodepool-driver-x', { driver: 'near' }),
@@ -31,7 +31,7 @@ describe('the list of installed drivers', () => {
   });
 });
 
-it('lists packages with the name of a driver that do not declare one, with what their author has to add', async () => {
+it('lists packages with the name of a driver that do not declare one, with the declaration to add', async () => {
   const dir = tempDir({
     'node_modules/@nodepool/driver-x/package.json': '{"name": "@nodepool/driver-x"}',
     'node_modules/@acme/driver-y/package.json': '{}',

@@ -10,11 +10,11 @@ export interface InstalledDriver {
   readonly packageVersion: string;
   readonly path: string;
   readonly apiVersion: number | undefined;
-  /** Whether it fits the driver API of this version. */
+  /** Whether the package supports the driver API of this version. */
   readonly isUsable: boolean;
 }
 
-/** All driver packages with a usual name, by driver name. A package hidden by a nearer one of its name is left out. */
+/** Lists driver packages with a usual name, by driver name. Omits packages shadowed by a nearer one of the same name. */
 export async function listInstalledDrivers(places: DriverPlaces): Promise<InstalledDriver[]> {
   const found = new Map<string, DriverPackage>();
   for (const folder of moduleFolders(places)) {
@@ -35,7 +35,7 @@ export async function listInstalledDrivers(places: DriverPlaces): Promise<Instal
   return drivers.sort((a, b) => a.name.localeCompare(b.name) || a.packageName.localeCompare(b.packageName));
 }
 
-/** Packages with the usual name of a driver and no declaration in `package.json`, each with its remedy. */
+/** Lists packages named like a driver without a declaration in `package.json`, each with its remedy. */
 export async function listUndeclared(
   places: DriverPlaces,
 ): Promise<(InstalledDriver & { readonly problem: string })[]> {
@@ -56,7 +56,7 @@ export async function listUndeclared(
   return [...found.values()];
 }
 
-/** Message for a package without `nodepool.driver`. @param name - of the driver, as far as it is known */
+/** Message for a package without `nodepool.driver`. @param name - name of the driver, as far as known */
 export function notDeclared(name: string, folder: string, short = name): string {
   const lacks = 'has no `nodepool.driver` in its package.json, so that it is not loaded';
   const wanted = `"nodepool": {"driver": "${short}", "apiVersion": ${DRIVER_API_VERSION}}`;

@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { isAbsent } from './driver-package.js';
 
-/** Where drivers are looked for. */
+/** Search folders of drivers. */
 export interface DriverPlaces {
   /** Folders whose `node_modules`, and those of their parents, are searched, in this order: config, installation. */
   searchFrom: readonly string[];
@@ -10,7 +10,7 @@ export interface DriverPlaces {
   globalDir?: string | undefined;
 }
 
-/** All `node_modules` folders to look into, nearest first, each once. They need not exist. */
+/** Lists the distinct `node_modules` folders to search, nearest first. They need not exist. */
 export function moduleFolders({ searchFrom, globalDir }: DriverPlaces): string[] {
   const folders = new Set<string>();
   for (const start of searchFrom) {
@@ -23,7 +23,7 @@ export function moduleFolders({ searchFrom, globalDir }: DriverPlaces): string[]
   return [...folders];
 }
 
-/** Names in a folder; none when it does not exist. */
+/** Lists the names in a folder; empty if the folder does not exist. */
 export async function namesIn(folder: string): Promise<string[]> {
   try {
     return (await readdir(folder)).sort();
@@ -33,7 +33,7 @@ export async function namesIn(folder: string): Promise<string[]> {
   }
 }
 
-/** The scopes (`@acme`) that have packages in a `node_modules` folder. */
+/** Lists the scopes (`@acme`) in a `node_modules` folder. */
 export async function scopesIn(folder: string): Promise<string[]> {
   return (await namesIn(folder)).filter((name) => name.startsWith('@'));
 }

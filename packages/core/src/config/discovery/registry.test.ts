@@ -8,7 +8,7 @@ import { VirtualClock } from '../../testing/virtual-clock.js';
 import { createDriverRegistry } from './registry.js';
 
 describe('the registry', () => {
-  it('loads a driver once and resets what it loaded', async () => {
+  it('loads a driver once and resets it', async () => {
     const registry = createDriverRegistry({ searchFrom: [tempDir(packageFiles('node_modules', 'nodepool-driver-x'))] });
 
     const [first, second] = await Promise.all([registry.get('x'), registry.get('x')]);
@@ -19,7 +19,7 @@ describe('the registry', () => {
     expect(registry.loaded().map(({ packageName }) => packageName)).toEqual(['nodepool-driver-x']);
   });
 
-  it('prefers a driver that it was given, and looks for no package then', async () => {
+  it('prefers a built-in driver without searching for a package', async () => {
     const given = plainDriver('x');
     const registry = createDriverRegistry({ searchFrom: ['/nowhere'], drivers: [given] });
 
@@ -27,7 +27,7 @@ describe('the registry', () => {
     expect(registry.loaded()).toEqual([]);
   });
 
-  it('looks again for a driver that was not there', async () => {
+  it('searches again for a driver that was missing', async () => {
     const dir = tempDir({});
     const registry = createDriverRegistry({ searchFrom: [dir] });
     await expect(registry.get('x')).rejects.toThrow('driver "x" is not installed');
@@ -41,7 +41,7 @@ describe('the registry', () => {
 });
 
 describe('a registry whose driver cannot be reset', () => {
-  it('says which one', async () => {
+  it('names the driver', async () => {
     const driver = plainDriver('x', {
       reset: () => {
         throw new Error('stuck');
@@ -52,7 +52,7 @@ describe('a registry whose driver cannot be reset', () => {
     await expect(registry.reset()).rejects.toThrow('driver "x" cannot drop its state: stuck');
   });
 
-  it('says which one hangs', async () => {
+  it('names the driver that hangs', async () => {
     const clock = new VirtualClock();
     const driver = plainDriver('x', { reset: () => new Promise<void>(() => undefined) });
     const registry = createDriverRegistry({ searchFrom: [], drivers: [driver], clock });

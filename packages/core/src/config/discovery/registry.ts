@@ -5,18 +5,18 @@ import { withTimeLimit } from '../../async/time-limit.js';
 import { type DiscoverOptions, discoverDriver } from './discover-driver.js';
 import type { DriverRegistry, LoadedDriver } from './registry-types.js';
 
-/** Where drivers come from. */
+/** Sources of drivers. */
 export interface DriverRegistryOptions extends DiscoverOptions {
-  /** Drivers at hand, used before any package is looked for. */
+  /** Drivers that take precedence over packages. */
   drivers?: readonly Driver[] | undefined;
 }
 
-/** A registry that finds and loads drivers when they are first asked for. Failures are not remembered. */
+/** Creates a registry that finds and loads drivers on first use. Failures are not cached. */
 export function createDriverRegistry(options: DriverRegistryOptions): DriverRegistry {
   return new DiscoveringRegistry(options);
 }
 
-/** Dropping state is a matter of memory. */
+/** Timeout for the reset of a driver, which only clears memory. */
 const RESET_LIMIT_MS = 15_000;
 
 class DiscoveringRegistry implements DriverRegistry {
