@@ -45,7 +45,7 @@ describe('composeConfigSchema', () => {
     expect(validate(value)).toBe(false);
   });
 
-  it('tells editors of defaults in words, and of old names', () => {
+  it('adapts textual defaults and deprecated names for editors', () => {
     const text = JSON.stringify(schema);
 
     expect(text).toContain('Ceiling of nodes at a time; 0 switches the pool off. Default: no limit');

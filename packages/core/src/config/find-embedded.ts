@@ -42,7 +42,7 @@ export async function findEmbeddedServer(stateDirs: readonly string[]): Promise<
   return undefined;
 }
 
-/** Throws an error that names the new location of a moved database. */
+/** Throws if the database was moved, or is being moved, to an ensemble. */
 async function refuseMoved(stateDir: string): Promise<void> {
   const { readMoveNote } = await import('@nodepool/zk-protocol/embedded');
   try {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { LayoutScanner } from './layout-scanner.js';
 
-/** The text with its paddings as `·`. */
+/** The text with paddings shown as `·`. */
 function padded(text: string): string | undefined {
   const paddings = new LayoutScanner(text).scan();
   return paddings?.reduceRight((all, { offset, spaces }) => {
@@ -30,7 +30,7 @@ describe('a layout that YAML allows', () => {
   });
 });
 
-describe('a layout that PyYAML alone reads', () => {
+describe('a layout that only PyYAML accepts', () => {
   it.each([
     ['a list at the margin', 'a: [1,\n2]\n', 'a: [1,\n····2]\n'],
     ['a map at the margin of its key', 'b:\n  a: {x: 1,\n  y: 2}\n', 'b:\n  a: {x: 1,\n  ······y: 2}\n'],
@@ -49,7 +49,7 @@ describe('a layout that PyYAML alone reads', () => {
     expect(kinds('a: [1]#c\n')).toEqual(['comment']);
   });
 
-  it('is not reported where YAML allows it and the parser needs the space', () => {
+  it('is not reported if YAML allows it but the parser needs the space', () => {
     expect(padded('a:\n  b: [\n    1,\n  ]\n')).toBe('a:\n  b: [\n    1,\n  ······]\n');
     expect(kinds('a:\n  b: [\n    1,\n  ]\n')).toEqual(['none']);
     expect(kinds('[1,\n# c\n2]\n')).toEqual(['none']);

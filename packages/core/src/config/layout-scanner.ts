@@ -1,11 +1,11 @@
-/** Spaces that make a layout valid for the YAML parser. They do not change the meaning. */
+/** Spaces to insert so that the YAML parser accepts a layout. They do not change the meaning. */
 export interface Padding {
-  /** Where the spaces go. */
+  /** Insertion offset. */
   readonly offset: number;
   readonly spaces: number;
   /**
-   * What the layout does: a line that continues a value too far left, or a comment without a space before it. `none`:
-   * YAML allows it, and the parser still needs the space.
+   * `margin`: a line continues a value too far left. `comment`: no space before a comment. `none`: valid YAML, but the
+   * parser still needs the space.
    */
   readonly kind: 'margin' | 'comment' | 'none';
 }
@@ -15,18 +15,17 @@ const MARKER = /^(?:---|\.\.\.)(?:\s|$)/;
 const BLANK_OR_END = /[ \t\n\r]|^$/;
 
 /**
- * Finds the layouts that PyYAML reads and YAML does not allow: lists, maps and quoted texts that continue at the margin of
- * their key or left of it, and comments right behind another token. Follows the tokens of PyYAML's scanner, as far as they
- * matter for that.
+ * Finds layouts that PyYAML accepts and YAML forbids: flow lists, flow maps and quoted texts that continue at the column of
+ * their key or left of it, and comments directly after another token. Follows the relevant tokens of PyYAML's scanner.
  */
 export class LayoutScanner {
   readonly #paddings: Padding[] = [];
-  /** Columns of the block collections that are open, as PyYAML counts them. */
+  /** Columns of the open block collections, as in PyYAML. */
   readonly #indents = [-1];
   #at = 0;
   #lineStart = 0;
   #flowLevel = 0;
-  /** Column of the outermost bracket or quote that is open. */
+  /** Column of the outermost open bracket or quote. */
   #openColumn = 0;
   /** Column of a token that becomes a key if a colon follows. */
   #keyColumn: number | undefined;
@@ -59,7 +58,7 @@ export class LayoutScanner {
     return this.#plain();
   }
 
-  /** `---`, `...` and directives, where every value ends. */
+  /** Scans `---`, `...` and directives, which end every value. */
   #marker(): boolean {
     if (this.#peek() === '%') this.#toLineEnd();
     else this.#at += 3;
@@ -93,7 +92,7 @@ export class LayoutScanner {
     if (this.#flowLevel === 0) this.#keyColumn = undefined;
   }
 
-  /** Passes over blanks, line ends and comments; what continues a flow collection must not stand too far left. */
+  /** Skips spaces, line ends and comments, and pads continuation lines of flow collections that start too far left. */
   #skipToToken(): void {
     for (;;) {
       const start = this.#lineStart;
@@ -122,7 +121,7 @@ export class LayoutScanner {
 
   #keepRightOfMargin(): void {
     if (this.#column() > this.#indent) return;
-    // a closing bracket below its key is usual
+    // a closing bracket at the column of its key is common
     const kind = this.#column() === this.#indent && /[\]}]/.test(this.#peek()) ? 'none' : 'margin';
     this.#paddings.push({ offset: this.#at, spaces: this.#openColumn + 1, kind });
   }
@@ -191,7 +190,7 @@ export class LayoutScanner {
     return true;
   }
 
-  /** Continues over lines that are indented, whatever they begin with. */
+  /** Scans a plain scalar, including all indented continuation lines. */
   #plain(): boolean {
     this.#noteStart();
     for (;;) {
@@ -219,7 +218,7 @@ export class LayoutScanner {
     );
   }
 
-  /** Its lines are those that are blank or indented. */
+  /** Scans a block scalar, which consists of blank and indented lines. */
   #blockScalar(): boolean {
     this.#toLineEnd();
     while (this.#at < this.text.length) {

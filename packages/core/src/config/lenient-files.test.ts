@@ -6,7 +6,7 @@ import { errorLinesOf, linesAbout, loadWritten } from '../../test/support/load-c
 import { createDriverRegistry } from './discovery/registry.js';
 import type { Config } from '../contract/config.js';
 
-/** The drivers of this workspace, as they are. */
+/** The drivers of this workspace, unmodified. */
 const drivers = createDriverRegistry({
   searchFrom: [dirname(fileURLToPath(import.meta.url))],
   conditions: ['@nodepool/source'],
@@ -22,7 +22,7 @@ function isAboutValues(line: string): boolean {
   );
 }
 
-/** The provider entry `p`, as its driver has read it. */
+/** Configuration that the driver read from the provider entry `p`. */
 const provider = (config: Config) =>
   JSON.parse(JSON.stringify(config.providers.get('p'), replaceMaps)) as Record<string, Json>;
 const pool = (config: Config) => (provider(config)['pools'] as Record<string, Record<string, Json>>)['m'];
@@ -35,7 +35,7 @@ const openstack = (keys: string) =>
   `labels: [{name: a}]\ndiskimages: [{name: i}]\nproviders:\n- {name: p, cloud: c, diskimages: [{name: i}], ${keys}}\n`;
 const label = (keys: string) => openstack(`pools: [{name: m, labels: [{name: a, ${keys}}]}]`);
 
-describe('files that services of the original load', () => {
+describe('files that services of Nodepool (Python) load', () => {
   it.each<[string, string, (config: Config) => unknown, unknown, RegExp]>([
     [
       'launch-retries: 0',
@@ -173,7 +173,7 @@ describe('files that services of the original load', () => {
   });
 });
 
-describe('sections that say how ZooKeeper is reached', () => {
+describe('sections with connection settings of ZooKeeper', () => {
   it.each(['zookeeper-servers', 'zookeeper-tls', 'zookeeper-digest'])('%s must not be empty', async (key) => {
     const yaml = `labels: []\n${key}:\n`;
     const refusal = [expect.stringMatching(`^nodepool\\.yaml:2:\\d+: ${key}: expected a (list|map), got nothing$`)];
@@ -205,7 +205,7 @@ providers:
 - {name: s, driver: static, pools: [{name: m, max-servers: 1}, {name: m, max-servers: 2}]}
 `;
 
-  it('are warnings at the second place, and the last counts', async () => {
+  it('are warnings at the second position, and the last entry applies', async () => {
     const config = await load(yaml);
 
     expect(config.labels.get('a')?.minReady).toBe(2);
@@ -228,14 +228,14 @@ providers:
     ]);
   });
 
-  it('are for the validator what they are for that of the original: an error for diskimages alone', async () => {
+  it('are errors of the validator only for diskimages, as in Nodepool (Python)', async () => {
     expect(await refusals(yaml)).toEqual([
       'nodepool.yaml:2:48: diskimages[1].name: diskimage "i" is already defined in line 2',
     ]);
   });
 });
 
-describe('what the validator of the original tells apart', () => {
+describe('what the validator of Nodepool (Python) distinguishes', () => {
   it.each([
     [
       'labels: [{name: a, min-ready: 5.0}]',
@@ -274,13 +274,13 @@ describe('what the validator of the original tells apart', () => {
     expect(config.diskimages.get('j')?.release).toBe('9');
   });
 
-  it('takes booleans for integers without a word', async () => {
+  it('accepts booleans as integers without a warning', async () => {
     expect(await linesAbout({ yaml: 'labels: [{name: a, min-ready: true}]', drivers, mode: 'validate' })).toEqual([]);
   });
 });
 
 describe('templates', () => {
-  it('with format specifications load without a word', async () => {
+  it('with format specifications load without a warning', async () => {
     const image = openstack("image-name-format: '{image_name:>12}-{timestamp!s:.5}-{{x}}'");
     const property = label("diskimage: i, min-ram: 1, dynamic-instance-properties: {a: '{request.id:>20}'}");
 
@@ -288,7 +288,7 @@ describe('templates', () => {
     expect(await saidInService(property)).toEqual([]);
   });
 
-  it('that cannot be filled are warnings at their place', async () => {
+  it('that cannot be filled are warnings at their position', async () => {
     const image = openstack("image-name-format: '{image_name}-{timestamp:%Y}'");
     const property = label(
       "diskimage: i, min-ram: 1, dynamic-instance-properties: {a: '{request.nope}', b: '{request.requestor_data[x][y]}'}",

@@ -11,7 +11,7 @@ const { documents } = JSON.parse(
   readFileSync(new URL('../../test/fixtures/pyyaml-documents.json', import.meta.url), 'utf8'),
 ) as { documents: { text: string; value: Json }[] };
 
-describe('documents that PyYAML has read', () => {
+describe('documents accepted by PyYAML', () => {
   it.each(documents)('number %#: $text', ({ text, value }) => {
     const document = parse(text);
 
@@ -23,7 +23,7 @@ describe('documents that PyYAML has read', () => {
 const places = (text: string) =>
   parse(text).problems.map(({ severity, position, message }) => [severity, position?.line, position?.column, message]);
 
-describe('layouts that PyYAML alone reads', () => {
+describe('layouts that only PyYAML accepts', () => {
   const MARGIN = 'this line continues a value and begins no further right than the key of that value: indent it more';
   const COMMENT = 'this comment begins right behind another token: put a space before the "#"';
 
@@ -40,7 +40,7 @@ describe('layouts that PyYAML alone reads', () => {
     ]);
   });
 
-  it('leave positions and the values of the environment where they are', () => {
+  it('preserve positions and values from the environment', () => {
     const document = parse('a: [1,\n%(NODEPOOL_A), x]#c\nb: 2\n', { NODEPOOL_A: '77777' });
 
     expect(document.value).toEqual({ a: [1, 77777, 'x'], b: 2 });
@@ -57,7 +57,7 @@ describe('layouts that PyYAML alone reads', () => {
 });
 
 describe('keys that are not text', () => {
-  it('have the name that JSON gives them, with a warning at the key', () => {
+  it('are named as in JSON, with a warning at the key', () => {
     const document = parse('a:\n  8: x\n  on: 1\n  ~: z\n  1.50: w\n');
 
     expect(document.value).toEqual({ a: { 8: 'x', true: 1, null: 'z', 1.5: 'w' } });
@@ -70,7 +70,7 @@ describe('keys that are not text', () => {
     ]);
   });
 
-  it('are errors where they are lists or maps', () => {
+  it('are errors if they are lists or maps', () => {
     expect(places('? [a]\n: b\n')).toEqual([['error', 1, 3, 'this key is a list or a map, expected text']]);
   });
 });

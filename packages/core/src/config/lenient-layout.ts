@@ -6,13 +6,13 @@ import { YAML_SCALARS } from './yaml-scalars.js';
 /** A parsed text. */
 export interface ParsedText {
   readonly document: Document.Parsed;
-  /** The text that the offsets in the document are about. */
+  /** Text to which offsets in the document refer. */
   readonly source: SubstitutedText;
-  /** What had to be added to the text; offsets are those before. */
+  /** Spaces added to the text, at offsets of the text before the additions. */
   readonly paddings: readonly Padding[];
 }
 
-/** Parses a text, and where its layout is one that only PyYAML reads, parses it as PyYAML does. */
+/** Parses a text. Reads layouts that only PyYAML accepts as PyYAML does. */
 export function parseText(source: SubstitutedText): ParsedText {
   const document = parse(source.text);
   const padded = document.errors.length === 0 ? undefined : padLayout(source);
@@ -33,8 +33,8 @@ function parse(text: string): Document.Parsed {
 }
 
 /**
- * Adds the spaces that the YAML parser needs where PyYAML, for which files were written, needs none.
- * @returns `undefined`: there is nothing to add, or brackets and quotes do not match
+ * Adds spaces that the YAML parser requires and PyYAML does not, because existing files were written for PyYAML.
+ * @returns `undefined` if no spaces are missing, or brackets or quotes do not match
  */
 function padLayout(
   source: SubstitutedText,

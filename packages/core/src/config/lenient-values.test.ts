@@ -7,7 +7,7 @@ import { schemaFaults } from './schema-validator.js';
 
 type Place = Partial<Omit<Fault, 'error'>>;
 
-/** How the value of one key of this schema is read. */
+/** Reads the value of one key with this schema. */
 function read(property: JsonObject, data: Json, mode: ConfigMode = 'service', place: Place = {}): Reading | undefined {
   const [fault] = schemaFaults({ type: 'object', properties: { key: property } }, { key: data });
   const error = fault?.error as ErrorObject;
@@ -23,7 +23,7 @@ const text = { type: 'string' };
 const flag = { type: 'boolean' };
 const ABSENT = { value: undefined };
 
-describe('what a service of the original takes', () => {
+describe('values that a service of Nodepool (Python) accepts', () => {
   it.each<[string, JsonObject, Json, Reading]>([
     ['a quoted integer', integer, ' 1_000 ', { value: 1000 }],
     ['a quoted number', number, '1.5e3', { value: 1500 }],
@@ -42,7 +42,7 @@ describe('what a service of the original takes', () => {
     expect(read(property, data)).toEqual(reading);
   });
 
-  it('is a text as it is written where the schema says so', () => {
+  it('keep their written text if the schema requires it', () => {
     const written = { text: '0755', isPlain: true };
 
     expect(read({ ...text, 'x-as-written': true }, 493, 'service', { written })).toEqual({
@@ -67,8 +67,8 @@ describe('what a service of the original takes', () => {
   });
 });
 
-describe('what the validator of the original takes', () => {
-  it('is a boolean as an integer, and a numeric text where the schema says so, without a word', () => {
+describe('values that the validator of Nodepool (Python) accepts', () => {
+  it('include booleans as integers, and numeric text if the schema allows it, without a warning', () => {
     expect(read(integer, true, 'validate')).toEqual({ value: 1, isUsual: true });
     expect(read({ ...number, 'x-numeric-text': true }, '1.5', 'validate')).toEqual({ value: 1.5, isUsual: true });
   });
@@ -81,7 +81,7 @@ describe('what the validator of the original takes', () => {
     expect(read(property, data, 'validate')).toBeUndefined();
   });
 
-  it('is any number outside a range that we alone know', () => {
+  it('include numbers outside a range that only this schema has', () => {
     const property = { ...integer, minimum: 1, 'x-tolerates': { minimum: 'no limit', not: 'unused' } };
 
     expect(read(property, 0, 'validate')).toEqual({ value: 0, meaning: 'no limit' });

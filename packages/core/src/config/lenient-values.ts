@@ -5,25 +5,25 @@ import { pythonNumber } from './python-number.js';
 import { listOf, mapOf } from './raw-values.js';
 import type { WrittenScalar } from './source-document.js';
 
-/** What the original makes of a value that breaks the schema. */
+/** Interpretation by Nodepool (Python) of a value that violates the schema. */
 export interface Reading {
-  /** What stands for the value. The value itself: it stays. `undefined`: it counts as not there. */
+  /** Replacement of the value. The value itself keeps it; `undefined` treats the key as absent. */
   readonly value: Json | undefined;
-  /** What the value does, in words; default: what it is taken for. */
+  /** Effect of the value, in words. Default: names the replacement. */
   readonly meaning?: string;
-  /** The original's `config-validate` takes the value too: nothing is said. */
+  /** Nodepool's `config-validate` also accepts the value: no warning. */
   readonly isUsual?: boolean;
 }
 
-/** A value that breaks the schema. */
+/** A value that violates the schema. */
 export interface Fault {
   readonly error: ErrorObject;
   readonly written: WrittenScalar | undefined;
-  /** The map that the value is in requires its key. */
+  /** Whether the enclosing map requires the key. */
   readonly isRequired: boolean;
-  /** The value is an entry of a list. */
+  /** Whether the value is an entry of a list. */
   readonly isListed: boolean;
-  /** The value belongs to a provider entry. */
+  /** Whether the value belongs to a provider entry. */
   readonly isOfProvider: boolean;
 }
 
@@ -32,9 +32,9 @@ const PYTHON_INTEGER = /^\s*[-+]?\d+(?:_\d+)*\s*$/;
 const PYTHON_FLOAT = /^\s*[-+]?(?:\d+(?:_\d+)*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?\s*$/;
 
 /**
- * How the original reads a value that breaks the schema. A service of the original checks no schema: it takes what Python
- * makes of a value. Its validator takes booleans for integers, and knows no ranges.
- * @returns `undefined`: the value is an error
+ * Interprets a value that violates the schema as Nodepool (Python) does. Its services check no schema and use Python's
+ * conversions. Its validator accepts booleans as integers and has no ranges.
+ * @returns `undefined` if the value is an error
  */
 export function readingOf(fault: Fault, mode: ConfigMode): Reading | undefined {
   const { error, isRequired, isListed } = fault;
@@ -55,7 +55,7 @@ function typesOf({ keyword, parentSchema, schema }: ErrorObject): string[] {
   return branches.flatMap((branch) => [mapOf(branch)['type'] ?? []].flat()).map(String);
 }
 
-/** What the validator takes as well. */
+/** Interpretation of values that the validator also accepts. */
 function usualReading(types: readonly string[], { data, parentSchema }: ErrorObject): Reading | undefined {
   const isNumericText = mapOf(parentSchema)['x-numeric-text'] === true;
   if (typeof data === 'boolean' && (types.includes('integer') || isNumericText)) {
@@ -81,8 +81,8 @@ function pythonReading(types: readonly string[], fault: Fault): Reading | undefi
 }
 
 /**
- * An empty key. The original cannot read one whose value it goes through entry by entry, and does not connect without the
- * sections that say how: taken as absent, these would lead to another database, or to one in plain text.
+ * Interprets an empty key. Nodepool (Python) fails if it iterates over the value, and does not connect without the ZooKeeper
+ * sections: treating these as absent would select another database, or a connection in plain text.
  */
 function readingOfNothing(
   types: readonly string[],
@@ -117,7 +117,7 @@ function numberIn(text: string): number {
 
 /**
  * Whether the map around a value requires its key.
- * @param schemaPath - of an error, `#/properties/name/type`
+ * @param schemaPath - schema path of an error, such as `#/properties/name/type`
  */
 export function isRequiredBy(schema: JsonObject, schemaPath: string, key: string): boolean {
   const parts = schemaPath.split('/').slice(1, -1);

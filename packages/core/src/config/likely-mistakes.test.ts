@@ -6,7 +6,7 @@ import { composeProviderSchema } from './compose-schema.js';
 import { readCommonPool } from './common-values.js';
 import { mapOf, namedEntries } from './raw-values.js';
 
-/** A driver of clouds: its pools have limits. */
+/** A cloud driver, whose pools have limits. */
 const cloud = plainDriver('cloud', {
   capabilities: { launches: true, pausesAtQuota: true, managesImages: true },
   schema: {
@@ -36,7 +36,7 @@ const warningsOf = (yaml: string, env = {}) =>
   linesAbout({ yaml, env, mode: 'validate', drivers: registryOf(cloud, plainDriver('plain')) });
 
 describe('the driver of these tests', () => {
-  it('has a schema that holds', () => {
+  it('has a valid schema', () => {
     expect(composeProviderSchema(cloud.schema)).toHaveProperty('properties.token');
   });
 });
@@ -99,7 +99,7 @@ providers:
   - {name: second, ${second}labels: [{name: a}]}
 `;
 
-  it('that are never used, as another one takes everything', async () => {
+  it('that are never used because another one takes all requests', async () => {
     expect(await warningsOf(pools('', ''))).toEqual([
       'nodepool.yaml:7:12: providers[0].pools[1].name: warning: pool "second" offers what pool "first" offers too, which goes first and has no limit: it is never used. Give "first" a max-servers, or remove one of them',
     ]);
@@ -118,7 +118,7 @@ providers:
 });
 
 describe('secrets', () => {
-  it('in the main file, where everybody reads them', async () => {
+  it('in the main file, which is widely readable', async () => {
     const yaml = `zookeeper-digest: {user: u, password: hunter2}
 diskimages: [{name: i, formats: [raw], env-vars: {DIB_CHECKSUM: "1", ROOT_PASSWORD: hunter2, PASSENGERS: "4"}}]
 providers: [{name: p, driver: cloud, token: hunter2, user-data: "#!/bin/sh", pools: []}]
@@ -150,7 +150,7 @@ providers: [{name: p, driver: cloud, token: hunter2, user-data: "#!/bin/sh", poo
   });
 });
 
-it('says nothing of mistakes while there are errors, which may be their cause', async () => {
+it('reports no mistakes while there are errors, which may be the cause', async () => {
   const yaml =
     'labels: [{name: a, min-ready: 9}]\nproviders: [{name: p, driver: cloud, pools: [{name: m, max-servers: 1, labels: [{name: a}]}]}]\nmax-hold-age: x';
 

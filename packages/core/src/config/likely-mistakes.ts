@@ -7,8 +7,7 @@ import type { FileCheck } from './file-check.js';
 import { listOf, mapOf, namedEntries, textOf } from './raw-values.js';
 
 /**
- * Warns of what is allowed and surely not meant. Says nothing while anything is in error: the rest of the file may be as
- * it is because of that.
+ * Warns of valid settings that are likely mistakes. Reports nothing while the file has errors, which may be the cause.
  */
 export function checkLikelyMistakes(top: JsonObject, check: FileCheck): void {
   if (check.problems.errors.length > 0) return;
@@ -20,7 +19,7 @@ export function checkLikelyMistakes(top: JsonObject, check: FileCheck): void {
   checkDiskimagesAreUsed(top, check);
 }
 
-/** An image is built for providers that list it, for its own formats, or as the parent of others. */
+/** Warns of unused images. An image is used by a provider that lists it, its own formats, or a child image. */
 function checkDiskimagesAreUsed(top: JsonObject, { document, problems }: FileCheck): void {
   const images = namedEntries(top['diskimages']);
   const used = new Set([

@@ -7,7 +7,7 @@ import type { ProviderConfig } from '../contract/provider-config.js';
 import { errorLinesOf, loadWritten } from '../../test/support/load-config.js';
 import { loadConfig } from './load-config.js';
 
-describe('what a configuration says', () => {
+describe('content of a configuration', () => {
   it('fills an empty map with defaults', async () => {
     const config = await loadWritten({ yaml: '{}' });
 
@@ -22,7 +22,7 @@ describe('what a configuration says', () => {
     });
   });
 
-  it('finds drivers beside the file when it is given none', async () => {
+  it('finds drivers beside the file by default', async () => {
     const file = join(
       tempDir({ 'nodepool.yaml': 'providers: [{name: sky, driver: acme, pools: []}]' }),
       'nodepool.yaml',
@@ -76,7 +76,7 @@ diskimages: [{name: base, env-vars: {B: secret}}]
     });
   });
 
-  it('takes the text of a number where the schema of the driver says so, and hands over a number', async () => {
+  it('converts numeric text to a number if the schema of the driver allows it', async () => {
     const schema = {
       type: 'object',
       properties: { rate: { type: 'number', 'x-numeric-text': true }, hub: { type: 'number' } },
@@ -92,13 +92,13 @@ diskimages: [{name: base, env-vars: {B: secret}}]
     }
   });
 
-  it('takes true for 1 where an integer is wanted', async () => {
+  it('reads true as 1 where an integer is expected', async () => {
     const config = await loadWritten({ yaml: 'labels: [{name: a, min-ready: yes}]' });
 
     expect(config.labels.get('a')?.minReady).toBe(1);
   });
 
-  it('keeps providers in file order and tells their driver the labels', async () => {
+  it('keeps providers in file order and passes the labels to their driver', async () => {
     const config = await loadWritten({
       yaml: `
 labels: [{name: a}]
@@ -113,8 +113,8 @@ providers:
   });
 });
 
-describe('what is wrong with a configuration', () => {
-  it('names every problem at once with its place, in the order of the file', async () => {
+describe('problems of a configuration', () => {
+  it('reports all problems at once with their positions, in file order', async () => {
     const yaml = `labels:
 - name: a
 - min-ready: "3"
@@ -163,7 +163,7 @@ max-hold-age: never
     expect(config.warnings.map(({ path }) => path)).toEqual(['zookeeper-server']);
   });
 
-  it('points at the place as written when the environment changed the text before it', async () => {
+  it('reports the position in the file even after a substitution', async () => {
     const yaml = 'webapp: {listen_address: "%(NODEPOOL_HOST)", port: x}\nmax-hold-age: %(NODEPOOL_AGE)\n';
     const env = { NODEPOOL_HOST: 'a-very-long-host-name', NODEPOOL_AGE: 'hunter2' };
 
@@ -173,13 +173,13 @@ max-hold-age: never
     ]);
   });
 
-  it('says where the syntax breaks', async () => {
+  it('reports the position of a syntax error', async () => {
     const [problem] = await errorLinesOf({ yaml: 'a: [\n' });
 
     expect(problem).toMatch(/^nodepool\.yaml:2:1: YAML parsing failed: /);
   });
 
-  it('reports each broken provider and still looks at the others', async () => {
+  it('reports each invalid provider and still checks the other ones', async () => {
     const yaml = `labels: [{name: big}]
 providers:
 - {name: p, driver: nope}
@@ -199,7 +199,7 @@ providers:
     ]);
   });
 
-  it('explains alternatives by the one that was meant', async () => {
+  it('explains alternatives by the intended one', async () => {
     const yaml = `labels: [{name: a}]
 providers:
 - name: q
@@ -229,7 +229,7 @@ diskimages: [{name: i}]
     expect(problems.join()).not.toContain('s3cret');
   });
 
-  it('finds problems drivers report, at their place', async () => {
+  it('reports problems found by drivers at their position', async () => {
     const plain = plainDriver('plain');
     const picky = plainDriver('picky', {
       getProviderConfig(entry, context) {
@@ -281,7 +281,7 @@ providers:
 });
 
 describe('a file that is missing', () => {
-  it('is tried three times half a second apart', async () => {
+  it('is read three times at intervals of half a second', async () => {
     const pauses: number[] = [];
     const clock: Clock = {
       now: () => 0,

@@ -21,7 +21,7 @@ import { checkWrittenValues } from './written-values.js';
 import { readApiTokens, readWebhooks } from './web-access.js';
 import { readZooKeeperSettings, type Section } from './zookeeper-settings.js';
 
-/** What {@link loadConfig} needs. */
+/** Options of {@link loadConfig}. */
 export interface LoadConfigOptions {
   /** Path of the main file. */
   file: string;
@@ -29,21 +29,20 @@ export interface LoadConfigOptions {
   secureFile?: string | undefined;
   /** Environment for `%(NODEPOOL_X)`; only variables with that prefix are used. Default: empty. */
   env?: Readonly<Record<string, string | undefined>> | undefined;
-  /** Default: the packages that are installed beside the main file, or in a folder above it. */
+  /** Default: packages installed in the folder of the main file or above it. */
   drivers?: DriverRegistry | undefined;
   mode: ConfigMode;
-  /** Where the service keeps its state, for drivers that keep some as well. Default: what is usual for this user. */
+  /** State directory of the service, for drivers with state. Default: the default directory of this user. */
   stateDir?: string | undefined;
-  /** Default: the machine's clock. */
+  /** Default: the system clock. */
   clock?: Clock | undefined;
-  /** Gives up waiting for drivers: there is something newer to load. */
+  /** Aborts loading of drivers, e.g. because the files changed again. */
   signal?: AbortSignal | undefined;
 }
 
 /**
- * Reads and checks the configuration, and fills in defaults. May be called as often as wanted.
- * @throws {ConfigError} with all problems at once; the caller keeps the configuration it has. The signal's reason when it
- * was aborted
+ * Reads and validates the configuration, and applies defaults. Can be called repeatedly.
+ * @throws {ConfigError} with all problems at once, or the reason of the signal if aborted
  */
 export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
   const { file, secureFile, env = {}, mode, stateDir, clock = systemClock, signal = NEVER_ABORTED } = options;
@@ -86,13 +85,13 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
   });
 }
 
-/** What one file says. */
+/** Top-level map of one file. */
 interface TopLevel {
   readonly document: SourceDocument;
   readonly top: JsonObject;
 }
 
-/** How ZooKeeper is reached; what the secure file says of it comes before what the main file says. */
+/** Reads the connection settings of ZooKeeper. The secure file overrides the main file. */
 function readZooKeeper(main: TopLevel, secure: TopLevel | undefined, problems: ProblemCollector) {
   const section = (key: string): Section => {
     const { document, top } = secure !== undefined && key in secure.top ? secure : main;
@@ -111,7 +110,7 @@ function readZooKeeper(main: TopLevel, secure: TopLevel | undefined, problems: P
   );
 }
 
-/** An empty secure file is an empty map. Whatever fails the check is reported, the rest is still looked at. */
+/** Validates the top level of a file. An empty secure file is an empty map. Checking continues after errors. */
 function checkedTopLevel(
   document: SourceDocument,
   schema: JsonObject,
@@ -122,7 +121,7 @@ function checkedTopLevel(
   return mapOf(value);
 }
 
-/** Services of the original take the last of several entries with one name, and its validator refuses diskimages alone. */
+/** Reports duplicate names. In Nodepool (Python), services use the last entry, and the validator rejects only diskimages. */
 function reportTopLevelDuplicates(
   top: JsonObject,
   document: SourceDocument,
@@ -148,7 +147,7 @@ function readLabels(list: Json | undefined): Map<string, LabelConfig> {
   return new Map(labels);
 }
 
-/** The secure file can only add to images the main file defines. */
+/** Reads the environment of images from the secure file. It can only extend images of the main file. */
 function readSecureEnvVars(
   { document: secure, top: secureTop }: TopLevel,
   top: JsonObject,
@@ -185,12 +184,12 @@ function readScalars(top: JsonObject) {
   };
 }
 
-/** Zero, less, or nothing: no limit. */
+/** Converts seconds to milliseconds. Zero, negative and missing values mean no limit. */
 function secondsToMs(value: Json | undefined): number {
   return Math.max(0, numberOf(value) ?? 0) * 1000;
 }
 
-/** `max-<name>` limits the resource of that name, servers are instances; any other key names its resource itself. */
+/** Reads tenant limits. `max-<name>` limits resource `<name>` (`servers`: instances); other keys are resource names. */
 function readTenantLimits(list: Json | undefined): Map<string, Resources> {
   const tenants = namedEntries(list, 'tenant-name').map(({ name, entry }): [string, Resources] => {
     const limits: Resources = {};

@@ -4,15 +4,15 @@ import type { ProblemCollector } from './problems.js';
 import { listOf, mapOf } from './raw-values.js';
 import type { SourceDocument } from './source-document.js';
 
-/** Keys that only files of versions before 3 have at the top; some were left behind when files were converted. */
+/** Top-level keys of versions before 3. Converted files may still contain some. */
 const OLD_TOP_LEVEL = ['cron', 'targets', 'dburi', 'gearman-servers', 'zmq-publishers', 'script-dir', 'data-dir'];
 
-/** Keys that only files of today have in provider entries. */
+/** Provider keys of the current format. */
 const OF_TODAY = ['driver', 'pools', 'diskimages', 'cloud-images'];
 
 /**
- * Reports a file of a version before 3 as that, in one error: its labels name an image and providers, and its providers
- * images, where today pools name labels. Keys left behind in a file that has a provider of today are for the schema.
+ * Reports a file of a version before 3 in one error. Its labels name an image and providers, and its providers images;
+ * in the current format, pools name labels. Leftover keys in a current file are left to the schema.
  */
 export function reportOldFormat(document: SourceDocument, problems: ProblemCollector): void {
   const top = mapOf(document.value);
@@ -30,7 +30,7 @@ export function reportOldFormat(document: SourceDocument, problems: ProblemColle
   problems.add(document, first, message, { atKey: true });
 }
 
-/** Labels had both keys; one of them alone is a leftover. */
+/** Finds labels of the old format, which have both keys. A single key is a leftover. */
 function oldLabels(list: Json | undefined): YamlPath[] {
   return listOf(list).flatMap((entry, index) => {
     const isOld = ['image', 'providers'].every((key) => key in mapOf(entry));

@@ -3,7 +3,7 @@ import { mapOf, textOf } from './raw-values.js';
 import { errorLinesOf, linesAbout, loadWritten } from '../../test/support/load-config.js';
 import { PLAIN_SCHEMA, plainDriver, registryOf } from '../../test/support/plain-driver.js';
 
-/** Says something about each label of an entry, as drivers do that compare what the schema cannot. */
+/** A driver that reports each label of an entry, as drivers do for checks beyond the schema. */
 const talkative = plainDriver('talkative', {
   schema: {
     ...PLAIN_SCHEMA,
@@ -23,8 +23,8 @@ const talkative = plainDriver('talkative', {
   checkAll: (configs, problem) => configs.forEach(({ name }) => problem(name, ['name'], `"${name}" is compared`)),
 });
 
-describe('one error hides no other', () => {
-  it('of the same provider: its driver is asked about all that fits', async () => {
+describe('an error hides no other error', () => {
+  it('of the same provider: its driver checks the valid part', async () => {
     const yaml = `labels: [{name: a}, {name: b}]
 providers:
 - name: p
@@ -45,7 +45,7 @@ providers:
     ]);
   });
 
-  it('of an entry whose driver is not there: common keys, labels and images are checked', async () => {
+  it('of an entry with a missing driver: common keys, labels and images are checked', async () => {
     const yaml = `labels: [{name: a}]
 diskimages: [{name: i, abstract: true}]
 providers:
@@ -80,7 +80,7 @@ providers:
   });
 });
 
-describe('one cause is one line', () => {
+describe('one cause is reported once', () => {
   it('for a driver that several providers name', async () => {
     const yaml = `providers:
 - {name: a, driver: nope}
@@ -96,7 +96,7 @@ describe('one cause is one line', () => {
     ]);
   });
 
-  it('for what an alias repeats', async () => {
+  it('for values repeated by an alias', async () => {
     const yaml = `diskimages: []
 providers:
 - {name: a, driver: plain, diskimages: &images [{name: i}]}
@@ -112,7 +112,7 @@ providers:
 });
 
 describe('two providers of one name', () => {
-  it('are reported where the second is written, even if it is an alias', async () => {
+  it('are reported at the second one, even if it is an alias', async () => {
     const yaml = `base: &base {driver: plain}
 providers:
 - &p {name: p, driver: plain}
@@ -128,7 +128,7 @@ providers:
     ]);
   });
 
-  it('do not confuse what the driver says about the last', async () => {
+  it('keep driver problems at the last one', async () => {
     const yaml = `labels: []
 providers:
 - {name: p, driver: talkative, cloud: c}
@@ -141,7 +141,7 @@ providers:
   });
 });
 
-describe('files that are in use', () => {
+describe('existing files', () => {
   it.each<[string, string, RegExp[]]>([
     [
       'a provider that only takes images',
@@ -171,7 +171,7 @@ describe('files that are in use', () => {
     );
   });
 
-  it('numbers in the environment of images: as they are written, with a warning that does not show them', async () => {
+  it('numbers in the environment of images keep their written form, with a warning that hides them', async () => {
     const yaml =
       'diskimages:\n- {name: i, env-vars: {A: 0755, B: 1_0, C: yes, D: "1", E: 12345678901234567890123456}}\n';
     const config = await loadWritten({ yaml, secure: 'diskimages: [{name: i, env-vars: {S: 42}}]' });
@@ -196,7 +196,7 @@ describe('files that are in use', () => {
   });
 });
 
-describe('a file that is none', () => {
+describe('an invalid file', () => {
   it.each([
     ['nothing', ''],
     ['only a comment', '# nothing here yet\n'],
@@ -209,7 +209,7 @@ describe('a file that is none', () => {
     }
   });
 
-  it('is of a version before 3: it is said once, without a line for each old key', async () => {
+  it('of a version before 3 is reported once, not per key', async () => {
     const yaml =
       'cron: {}\nlabels:\n- {name: a, image: i, providers: [{name: p}]}\nproviders: [{name: p, max-servers: 1}]\n';
 
@@ -218,7 +218,7 @@ describe('a file that is none', () => {
     ]);
   });
 
-  it('is not UTF-8: it is refused with its line', async () => {
+  it('without valid UTF-8 is rejected with the line', async () => {
     expect(await errorLinesOf({ yaml: Buffer.from('labels: []\nimages-dir: /b\xfccher\n', 'latin1') })).toEqual([
       'nodepool.yaml:2:15: this character is not UTF-8, expected UTF-8: save the file in that encoding',
     ]);
@@ -231,7 +231,7 @@ describe('a file that is none', () => {
   });
 });
 
-describe('values that are not what they seem', () => {
+describe('misleading values', () => {
   it('numbers that are text, and texts that are numbers', async () => {
     const yaml = `max-hold-age: 08
 build-log-retention: 1e3

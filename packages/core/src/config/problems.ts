@@ -3,7 +3,7 @@ import type { SourceDocument } from './source-document.js';
 import type { ConfigProblem, SourcePosition } from '../contract/config.js';
 import { formatPath, type YamlPath } from '../contract/yaml-path.js';
 
-/** `file:line:column: path: message`, the form editors and terminals can follow. */
+/** `file:line:column: path: message`, a form that editors and terminals can link. */
 export function formatProblem(problem: ConfigProblem): string {
   const { position, path, message, severity } = problem;
   const place = position === undefined ? [] : [`${position.file}:${position.line}:${position.column}`];
@@ -11,7 +11,7 @@ export function formatProblem(problem: ConfigProblem): string {
   return parts.join(': ');
 }
 
-/** How a problem is recorded. */
+/** Options of {@link ProblemCollector.add}. */
 export interface ProblemOptions {
   /** Default `error`. */
   readonly severity?: ConfigProblem['severity'];
@@ -21,13 +21,13 @@ export interface ProblemOptions {
   readonly position?: SourcePosition;
 }
 
-/** Collects what is wrong, so that an operator sees all of it at once. */
+/** Collects problems, so that an operator sees all of them at once. */
 export class ProblemCollector {
   readonly problems: ConfigProblem[] = [];
   readonly #said = new Set<string>();
   readonly #places = new Set<string>();
 
-  /** Records a problem at a value of a document, or at its key. What an alias repeats is said once. */
+  /** Records a problem at a value of a document, or at its key. Problems repeated by aliases are recorded once. */
   add(document: SourceDocument, path: YamlPath, message: string, options: ProblemOptions = {}): void {
     const severity = options.severity ?? 'error';
     const position =
@@ -35,12 +35,12 @@ export class ProblemCollector {
     this.addAll([{ severity, position, path: formatPath(path), message }]);
   }
 
-  /** Whether an error is known of exactly this value. */
+  /** Whether exactly this value has an error. */
   hasErrorAt(document: SourceDocument, path: YamlPath): boolean {
     return this.#places.has(placeOf(document.file, formatPath(path)));
   }
 
-  /** Takes over problems found elsewhere. */
+  /** Adds problems found elsewhere. */
   addAll(problems: Iterable<ConfigProblem>): void {
     for (const problem of problems) {
       const { severity, position, path, message } = problem;
@@ -60,7 +60,7 @@ export class ProblemCollector {
     return this.problems.filter((problem) => problem.severity === 'warning').sort(byPosition);
   }
 
-  /** @throws {ConfigError} when there is any error; its message has one line per error */
+  /** @throws {ConfigError} if there is any error; its message has one line per error */
   throwIfErrors(): void {
     const errors = this.errors.sort(byPosition);
     if (errors.length === 0) return;

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { propertyTexts } from './property-texts.js';
 
-it('writes properties of images as the original does', () => {
+it('writes properties of images as Nodepool (Python) does', () => {
   const texts = propertyTexts({
     hw_qemu_guest_agent: true,
     secure: false,

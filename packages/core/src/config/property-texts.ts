@@ -1,8 +1,8 @@
 import type { Json, JsonObject } from '@nodepool/zk-protocol';
 
 /**
- * Properties of an image as texts, which is all that clouds take. Booleans are `True` and `False`, as the original writes
- * them, so that images of either look alike to schedulers. Keys without a value are left out.
+ * Converts properties of an image to text, the only type that clouds accept. Booleans become `True` and `False` as in
+ * Nodepool (Python), so that schedulers treat images of both alike. Omits keys without a value.
  */
 export function propertyTexts(properties: JsonObject): Record<string, string> {
   return Object.fromEntries(

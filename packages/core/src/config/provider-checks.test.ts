@@ -5,19 +5,19 @@ const TOP = `labels: [{name: small}, {name: large}]
 diskimages: [{name: debian, formats: [raw]}, {name: base, abstract: true}]
 `;
 
-/** What is said about one provider with this pool, and with these further keys. */
+/** Problems of one provider with this pool and these additional keys. */
 async function about(pool: string, more = ''): Promise<string> {
   const provider = `providers: [{name: sky, driver: plain, ${more} pools: [{name: main, ${pool}}]}]`;
   return (await linesAbout({ yaml: `${TOP}${provider}\n` })).join('\n');
 }
 
-it('finds a label that the top level does not list, and the name that was probably meant', async () => {
+it('reports a label missing at the top level, and suggests a similar name', async () => {
   expect(await about('labels: [{name: smal}]')).toMatch(
     /label "smal" is not defined, expected a label of the top-level "labels" list, did you mean "small"\?/,
   );
 });
 
-it('finds images that the provider does not have', async () => {
+it('reports images missing in the provider', async () => {
   expect(await about('labels: [{name: small, cloud-image: ubunt}]', 'cloud-images: [{name: ubuntu}],')).toContain(
     'cloud-image "ubunt" is not defined, expected an entry of this provider\'s "cloud-images" list, did you mean "ubuntu"?',
   );
@@ -26,14 +26,14 @@ it('finds images that the provider does not have', async () => {
   );
 });
 
-it('takes only images that are built for the diskimages of a provider', async () => {
+it('accepts only built images as diskimages of a provider', async () => {
   const said = await about('labels: []', 'diskimages: [{name: base}, {name: debain}],');
 
   expect(said).toContain('diskimage "base" is abstract, expected one that is built');
   expect(said).toContain('diskimage "debain" is not defined, expected an entry of the top-level "diskimages" list');
 });
 
-it('warns of a pool without labels, unless it is switched off or says so', async () => {
+it('warns of a pool without labels unless it is disabled or explicitly empty', async () => {
   const warning = 'pool "main" has no label, so that nothing is launched in it';
 
   expect(await about('priority: 1')).toContain(warning);
@@ -47,7 +47,7 @@ it('warns of a provider with neither pools nor images', async () => {
   expect((await linesAbout({ yaml })).join()).toContain('the provider has neither "pools" nor "diskimages"');
 });
 
-it('finds names that stand twice', async () => {
+it('reports duplicate names', async () => {
   expect(await about('labels: [{name: small}, {name: small}]')).toMatch(
     /label "small" is already defined in line 3, the last one counts/,
   );

@@ -10,7 +10,7 @@ import { didYouMean } from '../text/suggest.js';
 import type { DiskimageConfig, LabelConfig } from '../contract/config.js';
 import { formatPath } from '../contract/yaml-path.js';
 
-/** What the checks compare an entry with. */
+/** Context of the checks of an entry. */
 export interface CheckContext {
   readonly document: SourceDocument;
   readonly labels: ReadonlyMap<string, LabelConfig>;
@@ -18,7 +18,7 @@ export interface CheckContext {
   readonly problems: ProblemCollector;
 }
 
-/** Checks what all drivers' pools have in common: unique names, known labels, and images that exist. */
+/** Checks the pools of any driver: unique names, known labels, and existing images. */
 export function checkPools(entry: JsonObject, provider: number, context: CheckContext): void {
   const { document, problems } = context;
   const path = ['providers', provider, 'pools'];
@@ -40,14 +40,14 @@ function checkLabelName(name: string, path: (string | number)[], { document, lab
   problems.add(document, path, unknownLabel(name, labels));
 }
 
-/** Words for a label that the top level does not list; drivers with labels elsewhere say the same. */
+/** Message for a label missing at the top level, also used by drivers with labels outside of pools. */
 export function unknownLabel(name: string, labels: ReadonlyMap<string, LabelConfig>): string {
   return `label "${name}" is not defined, expected a label of the top-level "labels" list${didYouMean(name, labels.keys())}`;
 }
 
 /**
- * `diskimage` and `cloud-image` of a label refer to the provider's own lists. A diskimage that the file defines and the
- * provider does not list is no error, as the original takes it: there is never an upload of it to launch from.
+ * Checks `diskimage` and `cloud-image` of a label against the lists of the provider. A defined diskimage that the provider
+ * does not list is no error, as in Nodepool (Python), although no upload of it will exist.
  */
 function checkImageReference(
   entry: JsonObject,
@@ -72,7 +72,7 @@ function checkImageReference(
   }
 }
 
-/** A provider's `diskimages` refer to the top-level list. */
+/** Checks `diskimages` of a provider against the top-level list. */
 export function checkProviderDiskimages(entry: JsonObject, provider: number, context: CheckContext): void {
   const { document, diskimages, problems } = context;
   const path = ['providers', provider];
@@ -94,7 +94,7 @@ export function checkProviderDiskimages(entry: JsonObject, provider: number, con
 
 const IMAGE_NAME_FIELDS = { image_name: 'image', upload_id: '0000000001', timestamp: '1700000000' };
 
-/** Uploads fail when their name cannot be made, in the original too. */
+/** Checks the templates of image names. Uploads without a valid name fail, as in Nodepool (Python). */
 export function checkImageNames(
   { images }: ProviderConfig,
   provider: number,
@@ -106,7 +106,7 @@ export function checkImageNames(
   problems.add(document, path, `${problem}: uploads to this provider fail`, { severity: 'warning' });
 }
 
-/** A net under the drivers: every label a pool offers must be known, wherever the driver read it from. */
+/** Checks that every label of a pool is known, independently of the checks of the driver. */
 export function checkPoolLabelsAreKnown(
   config: ProviderConfig,
   entry: JsonObject,

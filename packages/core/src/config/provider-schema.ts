@@ -5,7 +5,7 @@ import { assertCompiles } from './schema-validator.js';
 
 const composed = new WeakMap<JsonSchema, JsonSchema>();
 
-/** Full schema of a driver's provider entries, common keys included. The same object for the same driver. */
+/** Full schema of the provider entries of a driver, including common keys. Cached per driver. */
 export function providerSchema(driver: Driver): JsonSchema {
   const known = composed.get(driver.schema);
   if (known !== undefined) return known;
@@ -14,7 +14,7 @@ export function providerSchema(driver: Driver): JsonSchema {
   return schema;
 }
 
-/** Compiles a driver's schema early. @throws {DriverError} it is not valid; the message names the package to blame, if known */
+/** Compiles a driver's schema early. @throws {DriverError} the schema is invalid; the message names the package, if known */
 export function assertUsableSchema(driver: Driver, packageName: string | undefined): void {
   try {
     assertCompiles(driver.name, providerSchema(driver));

@@ -24,7 +24,7 @@ it.each([
   expect(lines.filter((line) => message.test(line))).toHaveLength(2);
 });
 
-it('lets a driver compare its entries, and puts what it says where it stands', async () => {
+it('lets a driver compare its entries, and reports problems at their position', async () => {
   const names: string[] = [];
   const drivers = withDriver({
     checkAll: (configs, problem) => {

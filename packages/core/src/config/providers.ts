@@ -21,7 +21,7 @@ import { checkSchema } from './schema-validator.js';
 import type { SourceDocument } from './source-document.js';
 import type { ConfigMode, ConfigProblem, DiskimageConfig, LabelConfig } from '../contract/config.js';
 
-/** What provider entries are read with. */
+/** Options of {@link readProviders}. */
 export interface ProviderReading {
   readonly document: SourceDocument;
   readonly drivers: DriverRegistry;
@@ -29,7 +29,7 @@ export interface ProviderReading {
   readonly labels: ReadonlyMap<string, LabelConfig>;
   readonly diskimages: ReadonlyMap<string, DiskimageConfig>;
   readonly problems: ProblemCollector;
-  /** Gives up waiting for a driver. */
+  /** Aborts loading of drivers. */
   readonly signal: AbortSignal;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly stateDir: string | undefined;
@@ -39,7 +39,7 @@ interface ReadProvider {
   readonly index: number;
   readonly driver: Driver;
   readonly config: ProviderConfig;
-  /** What had to be changed for the driver to read the entry, if anything. */
+  /** Repairs that made the entry readable for the driver, if any. */
   readonly repaired: RepairedEntry | undefined;
 }
 
@@ -49,7 +49,7 @@ export interface ReadProviders {
   readonly drivers: ReadonlyMap<string, Driver>;
 }
 
-/** Reads all provider entries, those in error left out and reported. */
+/** Reads all provider entries. Reports and omits invalid ones. */
 export async function readProviders(reading: ProviderReading, list: readonly JsonObject[]): Promise<ReadProviders> {
   const drivers = await findDrivers(reading, list);
   const read = list.flatMap((entry, index) => {
@@ -66,7 +66,7 @@ export async function readProviders(reading: ProviderReading, list: readonly Jso
   };
 }
 
-/** An entry whose driver is not there is checked for what all drivers have in common. */
+/** Reads a provider entry. If the driver is missing, checks only what all drivers have in common. */
 function readProvider(
   reading: ProviderReading,
   driver: Driver | undefined,
@@ -101,7 +101,7 @@ function readWithDriver(
   return { index, driver, config, repaired };
 }
 
-/** A driver that throws is broken; it must not hide the problems of the other entries. */
+/** Calls the driver. An exception of the driver becomes a problem, to also report the problems of other entries. */
 function getProviderConfig(
   reading: ProviderReading,
   driver: Driver,
@@ -128,7 +128,7 @@ function getProviderConfig(
   }
 }
 
-/** The members without which nothing works. */
+/** Checks the required members. */
 function isProviderConfig(value: unknown): value is ProviderConfig {
   if (value === null || typeof value !== 'object') return false;
   const { name, driverName, pools } = value as Partial<ProviderConfig>;
@@ -167,7 +167,7 @@ function checkAcrossProviders(reading: ProviderReading, read: readonly ReadProvi
   }
 }
 
-/** Drivers tell providers by name; of several with one name the last counts. */
+/** Drivers identify providers by name; of several with the same name the last one applies. */
 function lastOfEachName(read: readonly ReadProvider[]): Map<string, ReadProvider> {
   return new Map(read.map((provider) => [provider.config.name, provider]));
 }

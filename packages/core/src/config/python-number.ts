@@ -1,5 +1,5 @@
 /**
- * A number as Python writes it: a number that was written with a point keeps it, so that `22.0` is not `22`.
+ * Formats a number as Python does. A number written with a point keeps it: `22.0` does not become `22`.
  * @param written - as written in the file
  */
 export function pythonNumber(value: number, written: string | undefined): string {

@@ -1,21 +1,21 @@
 import type { Json, JsonObject } from '@nodepool/zk-protocol';
 
-/** Readers for values that may be missing or of a wrong type, which the schema check has reported by then. */
+/** The value as a list; `[]` otherwise. The schema check reports wrong types before these readers run. */
 export function listOf(value: Json | undefined): readonly Json[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** The value as a map; `{}` when it is none. */
+/** The value as a map; `{}` otherwise. */
 export function mapOf(value: Json | undefined): JsonObject {
   return value !== null && typeof value === 'object' && !Array.isArray(value) ? value : {};
 }
 
-/** The value as text; `undefined` when it is none. */
+/** The value as text; `undefined` otherwise. */
 export function textOf(value: Json | undefined): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-/** The value as a number; `undefined` when it is none. */
+/** The value as a number; `undefined` otherwise. */
 export function numberOf(value: Json | undefined): number | undefined {
   return typeof value === 'number' ? value : undefined;
 }
@@ -37,7 +37,7 @@ export function namedEntries(
   });
 }
 
-/** As {@link namedEntries}, without those that do not count: of several with one name the last one does. */
+/** As {@link namedEntries}, with only the last entry of each name. */
 export function countingEntries(value: Json | undefined): { index: number; name: string; entry: JsonObject }[] {
   return [...new Map(namedEntries(value).map((item) => [item.name, item])).values()];
 }

@@ -10,9 +10,9 @@ const ATTEMPTS = 3;
 const PAUSE_MS = 500;
 
 /**
- * Reads, substitutes and parses one file. A file that is missing for a moment, as while an editor or a mount replaces
- * it, is tried again.
- * @throws {ConfigError} when it cannot be read, or is no text
+ * Reads, substitutes and parses one file. Retries if the file is missing, e.g. while an editor or a mount
+ * replaces it.
+ * @throws {ConfigError} if the file cannot be read or is not text
  */
 export async function readSource(
   file: string,

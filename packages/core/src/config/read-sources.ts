@@ -13,7 +13,7 @@ export interface SourceFiles {
   readonly clock: Clock;
 }
 
-/** What the files hold. */
+/** Parsed files of a configuration. */
 export interface Sources {
   readonly main: SourceDocument;
   readonly secure: SourceDocument | undefined;
@@ -21,7 +21,7 @@ export interface Sources {
 
 /**
  * Reads the main and the secure file.
- * @throws {ConfigError} when either of them cannot be used at all, with what is wrong with both
+ * @throws {ConfigError} if either file is unusable, with the problems of both
  */
 export async function readSources(files: SourceFiles, problems: ProblemCollector): Promise<Sources> {
   const { file, secureFile, env, clock } = files;
@@ -50,7 +50,7 @@ async function readOrReport(
   }
 }
 
-/** An empty file is one that is being written, or a mistake: it would take all providers away. */
+/** Rejects an empty file, which is incomplete or a mistake and would remove all providers. */
 function refuseEmpty(main: SourceDocument, problems: ProblemCollector): void {
   if (main.value !== null) return;
   problems.add(main, [], 'the file says nothing, expected a map: a configuration without anything in it is {}');

@@ -2,15 +2,15 @@ import type { Json, JsonObject } from '@nodepool/zk-protocol';
 import type { JsonSchema } from '../contract/driver.js';
 import { listOf, mapOf } from './raw-values.js';
 
-/** Stands for a secret. */
+/** Replacement of a secret. */
 export const REDACTED = '[redacted]';
 
-/** A copy of a configuration value in which everything its schema marks `"x-secret": true` reads `[redacted]`. */
+/** Copies a configuration value and replaces values marked `"x-secret": true` in the schema by `[redacted]`. */
 export function redactConfig(entry: JsonObject, schema: JsonSchema): JsonObject {
   return mapOf(redact(entry, [schema]));
 }
 
-/** @param schemas - all that describe the value: secret for one is secret */
+/** @param schemas - all schemas of the value; a single one can mark it secret */
 function redact(value: Json, schemas: readonly JsonObject[]): Json {
   const all = schemas.flatMap(withAlternatives);
   if (all.some((schema) => schema['x-secret'] === true)) return REDACTED;

@@ -75,7 +75,7 @@ describe('repairEntry', () => {
     expect(entry).toEqual(before);
   });
 
-  it('knows where values stood before entries of lists were taken out', () => {
+  it('maps paths to those before the removal of list entries', () => {
     const labels = [{ ...good, name: 'a' }, 7, { ...good, name: 'b' }, null, { ...good, name: 'c' }];
     const repaired = repairEntry({ name: 'p', cloud: 'c', pools: ['x', { name: 'm', labels }] }, schema);
 
@@ -84,7 +84,7 @@ describe('repairEntry', () => {
     expect(repaired?.originalPath(['rate'])).toEqual(['rate']);
   });
 
-  it('knows what is said about what it took out or put in', () => {
+  it('recognizes messages about removed and inserted values', () => {
     const repaired = repairEntry({ name: 'p', images: [{ name: 'i' }] }, schema);
 
     expect(repaired?.isAboutRepair(`cloud "${PLACEHOLDER}" is not defined`)).toBe(true);
@@ -99,7 +99,7 @@ describe('repairEntry', () => {
     expect(repairEntry({ name: 'p', cloud: 'c', 'node-attributes': bomb, rate: 'fast' }, schema)).toBeDefined();
   });
 
-  it('gives up what has no place for a repair', () => {
+  it('returns undefined if a repair is impossible', () => {
     const strict = { type: 'object', minProperties: 9 };
 
     expect(repairEntry({ name: 'p' }, strict)).toBeUndefined();

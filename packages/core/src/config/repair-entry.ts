@@ -6,23 +6,23 @@ import { listOf, mapOf } from './raw-values.js';
 import { type SchemaFault, schemaFaults } from './schema-validator.js';
 import { valueAt } from './value-path.js';
 
-/** Stands for a text that is missing or wrong. What a driver says about it is not repeated. */
+/** Replacement of a missing or invalid text. Messages of drivers about it are dropped. */
 export const PLACEHOLDER = '<missing>';
 
-/** An entry that fits its schema, made of one that does not, so that the rest of it can be checked all the same. */
+/** A valid entry made from an invalid one, so that the driver can check the rest. */
 export interface RepairedEntry {
   readonly entry: JsonObject;
-  /** Path in the original entry of a value of the repaired one. */
+  /** Maps a path of the repaired entry to the original entry. */
   originalPath(path: YamlPath): YamlPath;
-  /** Whether a problem follows from the repair alone. */
+  /** Whether a problem results only from the repair. */
   isAboutRepair(message: string): boolean;
 }
 
 const MOST_ROUNDS = 50;
 
 /**
- * Takes out what breaks the schema and puts placeholders for what it requires, until the entry fits.
- * @returns `undefined` when that does not succeed; the original is not changed
+ * Removes values that violate the schema and inserts placeholders for required ones, until the entry is valid.
+ * @returns `undefined` if this fails; the original is not changed
  */
 export function repairEntry(original: JsonObject, schema: JsonSchema): RepairedEntry | undefined {
   const repair = new Repair(original);
@@ -35,14 +35,14 @@ export function repairEntry(original: JsonObject, schema: JsonSchema): RepairedE
   return undefined;
 }
 
-/** Marks a value to be taken out at the end of the round, so that the paths of other errors stay right. */
+/** Marks a value for removal at the end of the round, so that the paths of other errors stay valid. */
 const REMOVED: JsonObject = Object.freeze({});
 
 class Repair implements RepairedEntry {
   readonly entry: JsonObject;
-  /** Names of what was taken out: others may refer to them. */
+  /** Names of removed entries, which other values may reference. */
   readonly #removedNames = new Set<string>();
-  /** Indexes in the original of the entries of lists that became shorter. */
+  /** Original indexes of the entries of shortened lists. */
   readonly #indexes = new Map<Json, number[]>();
 
   constructor(original: JsonObject) {
@@ -68,7 +68,7 @@ class Repair implements RepairedEntry {
   apply({ path, error }: SchemaFault): boolean {
     const params: Readonly<Record<string, unknown>> = error.params;
     const value = valueAt(this.entry, path);
-    if (value === undefined || value === REMOVED) return true; // went with something around it
+    if (value === undefined || value === REMOVED) return true; // removed with an enclosing value
     switch (error.keyword) {
       case 'additionalProperties':
         return this.#remove([...path, String(params['additionalProperty'])]);
@@ -89,7 +89,7 @@ class Repair implements RepairedEntry {
     }
   }
 
-  /** Takes out what was marked. */
+  /** Removes the marked values. */
   compact(): void {
     const seen = new Set<Json>();
     const visit = (value: Json): void => {
@@ -112,7 +112,7 @@ class Repair implements RepairedEntry {
     list.splice(0, list.length, ...list.filter((item) => item !== REMOVED));
   }
 
-  /** The entry itself cannot be taken out. */
+  /** Marks a value for removal. The entry itself cannot be removed. */
   #remove(path: YamlPath): boolean {
     const key = path.at(-1);
     const parent = valueAt(this.entry, path.slice(0, -1));
@@ -138,7 +138,7 @@ class Repair implements RepairedEntry {
     return true;
   }
 
-  /** Alternatives about which keys there are: keeps the first that is there, or fills in the first. */
+  /** Resolves alternatives between keys: keeps the first existing one, or inserts the first. */
   #choose(path: YamlPath, value: JsonObject, error: ErrorObject): boolean {
     const branches = listOf(schemaOf(error)[error.keyword]).map(requiredOf);
     if (branches.some((keys) => keys.length === 0)) return false;
@@ -164,7 +164,7 @@ function requiredOf(schema: Json | undefined): string[] {
   return listOf(mapOf(schema)['required']).filter((key) => typeof key === 'string');
 }
 
-/** A value of the schema's kind; `undefined` where it is not plain what that would be. */
+/** A placeholder that fits the schema; `undefined` if there is no obvious one. */
 function placeholderFor(schema: JsonObject): Json | undefined {
   if ('enum' in schema) return listOf(schema['enum'])[0];
   if ('const' in schema) return schema['const'];
@@ -187,7 +187,7 @@ function placeholderFor(schema: JsonObject): Json | undefined {
   }
 }
 
-/** A copy in which aliases share values as they do in the original: expanding them might never end. */
+/** Copies a value and preserves shared aliases. Expanding them could take unlimited time. */
 function copy(value: Json, known = new Map<Json, Json>()): Json {
   if (value === null || typeof value !== 'object') return value;
   const there = known.get(value);

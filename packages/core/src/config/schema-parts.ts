@@ -3,12 +3,12 @@ import type { JsonSchema } from '../contract/driver.js';
 
 /** Documentation of a key in addition to its type. */
 interface Notes {
-  /** The value in force without the key. */
+  /** Default value. */
   readonly default?: Json;
-  /** The same in words, where it is no value. */
+  /** Description of a default that is not a fixed value. */
   readonly otherwise?: string;
   readonly examples?: readonly Json[];
-  /** Whether a change waits for the next start. */
+  /** Whether a change takes effect at the next start. */
   readonly restart?: boolean;
   readonly secret?: boolean;
 }

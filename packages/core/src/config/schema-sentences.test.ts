@@ -22,7 +22,7 @@ it.each<[JsonObject, Json, string]>([
   expect(sentencesOf(schema, value).map((sentence) => sentence.message)).toEqual([message]);
 });
 
-it('names the key that was probably meant, also by a name that other programs use', () => {
+it('suggests the intended key, including for names of other programs', () => {
   const schema = {
     properties: { 'min-ram': {}, 'zookeeper-servers': { 'x-other-names': ['zk-hosts'], 'x-loss': 'It is lost.' } },
     additionalProperties: false,

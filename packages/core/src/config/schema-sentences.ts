@@ -8,23 +8,23 @@ import { unresolvedNames, unresolvedReference } from './syntax-problems.js';
 /** A schema violation in words. */
 export interface SchemaSentence {
   message: string;
-  /** A key below the value the error is about: the place to point at. */
+  /** Key below the invalid value at which to report the error. */
   key: string | undefined;
-  /** A key that only a newer version may know: services ignore it. */
+  /** Whether the key may belong to a newer version, so that services ignore it. */
   isIgnorable: boolean;
 }
 
 type SchemaNode = Readonly<Record<string, unknown>>;
 
-/** The value that an error is about. */
+/** The invalid value of an error. */
 export interface JudgedValue {
-  /** Whether it may be quoted. */
+  /** Whether the value may be quoted. */
   readonly reveal: boolean;
   /** As written in the file; `undefined` for maps and lists. */
   readonly written: WrittenScalar | undefined;
 }
 
-/** Says in words what one ajv error means. */
+/** Describes an ajv error in words. */
 export function toSentence(error: ErrorObject, value: JudgedValue): SchemaSentence {
   const node: SchemaNode = error.parentSchema ?? {};
   if (error.keyword === 'additionalProperties') return unknownKey(error, node);
@@ -51,7 +51,7 @@ function unknownKey(error: ErrorObject, node: SchemaNode): SchemaSentence {
   return { message: `unknown key "${name}"${hint}${consequence}`, key: name, isIgnorable: consequence === '' };
 }
 
-/** The known key that a mistyped one, or one of the names that other programs give it, is nearest to. */
+/** Finds the known key that is most similar to a mistyped one, by name or alias. */
 function nearestKey(name: string, properties: Readonly<Record<string, SchemaNode>>): string | undefined {
   const names = Object.entries(properties).flatMap(([key, node]) => {
     const others = (node['x-other-names'] ?? []) as readonly string[];
@@ -66,8 +66,8 @@ function expectation(known: readonly string[]): string {
 }
 
 /**
- * Words for each keyword; what has none falls back to the keyword's name.
- * In one piece: a flat table, with a line or two for each keyword.
+ * Describes the error of a keyword; unknown keywords are named.
+ * Kept in one function, as a flat table with a line or two per keyword.
  */
 function describe(error: ErrorObject, node: SchemaNode, value: JudgedValue): string {
   const { reveal, written } = value;
@@ -133,7 +133,7 @@ function howToWrite(types: readonly string[], data: unknown, { reveal, written }
   return isPlainScalar && types.includes('string') ? ' (put it in quotes)' : '';
 }
 
-/** Why something that looks like a number is text, and how to write it. */
+/** Explains why a value that looks like a number is text, and how to write it. */
 function numberHint(data: string, reveal: boolean, written: WrittenScalar | undefined): string {
   const meant = Number(data.replaceAll('_', ''));
   if (data.trim() === '' || !Number.isFinite(meant)) return '';
@@ -144,7 +144,7 @@ function numberHint(data: string, reveal: boolean, written: WrittenScalar | unde
   return ` (in this form it is no number${digits})`;
 }
 
-/** Alternatives are either about which keys are there or about the kind of value. */
+/** Describes alternatives, which concern either keys or the kind of value. */
 function alternatives(keyword: 'oneOf' | 'anyOf', node: SchemaNode, got: string): string {
   const branches = node[keyword] as SchemaNode[];
   const keys = branches.map((branch) => branch['required']).filter((required) => Array.isArray(required));

@@ -9,17 +9,17 @@ const CHOICE: JsonObject = {
   ],
 };
 
-it('tells the faults of the alternative that was meant, and only the choice where none was', () => {
+it('reports the faults of the intended alternative, or only the choice if there is none', () => {
   expect(schemaFaults(CHOICE, { id: 'x' }).map(({ error, path }) => [error.keyword, path])).toEqual([['type', ['id']]]);
   expect(schemaFaults(CHOICE, [1]).map(({ error, path }) => [error.keyword, path])).toEqual([['type', [0]]]);
   expect(schemaFaults(CHOICE, 5).map(({ error }) => error.keyword)).toEqual(['anyOf']);
 });
 
-it('finds no fault in a value that fits', () => {
+it('reports no fault in a valid value', () => {
   expect(schemaFaults(CHOICE, { id: 5 })).toEqual([]);
 });
 
-it('names the place where the schema of a driver is wrong', () => {
+it('names the position of an error in the schema of a driver', () => {
   expect(() => assertCompiles('x', { properties: { a: { type: 'text' } } })).toThrow(
     /driver "x": its configuration schema is not valid: properties.a.type: expected /,
   );

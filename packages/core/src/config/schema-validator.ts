@@ -13,10 +13,10 @@ import { pointerToPath, valueAt } from './value-path.js';
 import type { ConfigMode } from '../contract/config.js';
 import type { YamlPath } from '../contract/yaml-path.js';
 
-/** What is checked, where it stands, and where to report. */
+/** Value to check, its position, and the collector of problems. */
 export interface SchemaCheck {
   readonly schema: JsonSchema;
-  /** Changed in place: `true` where an integer is wanted becomes 1, and a text a number where the schema says so. */
+  /** Changed in place: `true` becomes 1 where an integer is expected, and text a number if the schema allows it. */
   readonly value: Json;
   readonly document: SourceDocument;
   /** Path of `value` in the document. */
@@ -30,17 +30,17 @@ export interface SchemaCheck {
 let ajv: Ajv | undefined;
 const compiled = new WeakMap<JsonSchema, ValidateFunction>();
 
-/** One thing that breaks a schema. */
+/** One violation of a schema. */
 export interface SchemaFault {
   readonly error: ErrorObject;
-  /** Of the value the error is about, below the value that was checked. */
+  /** Path of the invalid value, relative to the checked value. */
   readonly path: YamlPath;
 }
 
 /**
- * Checks a value and reports everything wrong with it. What the original reads all the same becomes what it reads, with a
+ * Checks a value and reports all problems. Converts invalid values that Nodepool (Python) accepts as it does, with a
  * warning.
- * @returns whether there was no error; unknown keys in a service are none
+ * @returns whether there was no error; unknown keys in a service are not errors
  */
 export function checkSchema(check: SchemaCheck): boolean {
   let hasErrors = false;
@@ -49,17 +49,17 @@ export function checkSchema(check: SchemaCheck): boolean {
   return !hasErrors;
 }
 
-/** What breaks a schema, without what follows from it. @param value - changed in place, as for {@link checkSchema} */
+/** Finds the violations of a schema, without consequential ones. @param value - changed in place, as for {@link checkSchema} */
 export function schemaFaults(schema: JsonSchema, value: Json): SchemaFault[] {
   const validate = compile(schema);
   if (validate(value)) return [];
   return mostTelling(validate.errors ?? []).map((error) => ({ error, path: pointerToPath(value, error.instancePath) }));
 }
 
-/** More than one round is needed where a value is seen only after another has changed. */
+/** Maximum number of rounds. Some values are checked only after another one changed. */
 const MOST_ROUNDS = 20;
 
-/** Changes values in place into what the original reads. @returns what still breaks the schema, values that stay included */
+/** Converts values in place as Nodepool (Python) does. @returns the remaining violations, including those of kept values */
 function readAsTheOriginal(check: SchemaCheck): SchemaFault[] {
   let faults = schemaFaults(check.schema, check.value);
   for (let round = 0; round < MOST_ROUNDS; round++) {
@@ -70,7 +70,7 @@ function readAsTheOriginal(check: SchemaCheck): SchemaFault[] {
   return faults;
 }
 
-/** @returns whether the value has changed */
+/** @returns whether the value changed */
 function applyReading(check: SchemaCheck, fault: SchemaFault): boolean {
   const { error, path } = fault;
   const reading = readingFor(check, fault);
@@ -96,7 +96,7 @@ function readingFor(check: SchemaCheck, { error, path }: SchemaFault): Reading |
   return readingOf(fault, check.mode);
 }
 
-/** Compiles a driver's schema early. @throws {DriverError} the schema itself is wrong */
+/** Compiles a driver's schema early. @throws {DriverError} the schema is invalid */
 export function assertCompiles(driver: string, schema: JsonSchema): void {
   try {
     compile(schema);
@@ -179,7 +179,7 @@ function meaningOf({ value, meaning }: Reading, reveal: boolean): string {
 
 /**
  * With alternatives ajv reports each branch's errors and then the choice itself. Keeps the errors of the one branch that
- * was evidently meant, else only the choice.
+ * is evidently intended, else only the choice.
  */
 function mostTelling(errors: readonly ErrorObject[]): ErrorObject[] {
   let kept = [...errors];

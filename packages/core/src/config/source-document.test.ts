@@ -71,7 +71,7 @@ describe('line ends', () => {
     });
   });
 
-  it('says in which line an error is', () => {
+  it('reports the line of an error', () => {
     expect(parse('a: 1\rb: [\rc: 2\r').problems).toMatchObject([{ position: { line: 3, column: 1 } }]);
   });
 });
@@ -119,7 +119,7 @@ describe('structure', () => {
     expect(document.positionOf(['y', 'a'])).toMatchObject({ line: 1, column: 14 });
   });
 
-  it('warns of a key given twice and takes the last', () => {
+  it('warns of a duplicate key and uses the last one', () => {
     const document = parse('a: 1\na: 2\n');
 
     expect(document.value).toEqual({ a: 2 });
@@ -151,7 +151,7 @@ describe('structure', () => {
     expect(parse('labels: [\n  a\n]\n')).toMatchObject({ value: { labels: ['a'] }, problems: [] });
   });
 
-  it('knows values as they were written, after substitution', () => {
+  it('returns values as written, after substitution', () => {
     const document = parse('a: 0755\nb: "1"\nc: &x 08\nd: [*x]\ne: %(NODEPOOL_E)\n', { NODEPOOL_E: '1e3' });
 
     expect(document.scalarAt(['a'])).toEqual({ text: '0755', isPlain: true });
@@ -162,7 +162,7 @@ describe('structure', () => {
     expect(document.scalarAt(['a', 'b'])).toBeUndefined();
   });
 
-  it('tells the place of an alias from that of its value', () => {
+  it('distinguishes the position of an alias from that of its value', () => {
     const document = parse('base: &base {name: x}\nlist:\n- *base\n- <<: *base\n');
 
     expect(document.positionOf(['list', 0, 'name'])).toMatchObject({ line: 1, column: 20 });
@@ -171,7 +171,7 @@ describe('structure', () => {
     expect(document.ownPositionOf(['base', 'name'])).toMatchObject({ line: 1, column: 20 });
   });
 
-  it('points at the nearest thing there is', () => {
+  it('falls back to the position of the nearest ancestor', () => {
     const document = parse('\na:\n  b: 1\n');
 
     expect(document.positionOf(['a', 'c', 0])).toMatchObject({ line: 3, column: 3 });

@@ -8,39 +8,39 @@ import { lineStarts, withKnownLineEnds } from './line-ends.js';
 import { describeSyntaxError } from './syntax-problems.js';
 import { isMergePair, nameOfScalar, type NodeReporter, YamlConverter } from './yaml-values.js';
 
-/** A text, number or other single value as written in the file, after substitution. */
+/** A scalar as written in the file, after substitution. */
 export interface WrittenScalar {
-  /** Without quotes: `0755` where the value is 493. */
+  /** Text without quotes, e.g. `0755` for the value 493. */
   readonly text: string;
-  /** Whether it has no quotes. */
+  /** Whether the scalar has no quotes. */
   readonly isPlain: boolean;
 }
 
-/** A parsed file whose every value still knows where it was written. */
+/** A parsed file with the position of every value. */
 export interface SourceDocument {
   readonly file: string;
-  /** Plain data; shared where the file uses aliases. `null` for an empty file. */
+  /** Plain data; aliases share values. `null` for an empty file. */
   readonly value: Json;
-  /** Syntax errors, and warnings such as keys given twice. */
+  /** Syntax errors, and warnings such as duplicate keys. */
   readonly problems: readonly ConfigProblem[];
-  /** Where a value begins; where its nearest existing ancestor begins when there is no such value. */
+  /** Start of a value, or of its nearest existing ancestor if the value does not exist. */
   positionOf(path: YamlPath): SourcePosition;
-  /** Where the key of a value begins. */
+  /** Start of the key of a value. */
   keyPositionOf(path: YamlPath): SourcePosition;
-  /** As `positionOf`, but where an alias stands for the value, or for something around it, the place of that alias. */
+  /** As `positionOf`, but returns the position of the alias if the value or an enclosing one is an alias. */
   ownPositionOf(path: YamlPath): SourcePosition;
-  /** The value as it was written; `undefined` for maps, lists and what is not there. */
+  /** The value as written; `undefined` for maps, lists and missing values. */
   scalarAt(path: YamlPath): WrittenScalar | undefined;
-  /** Whether the key of a value is text as it was written, and not a number, boolean or nothing. */
+  /** Whether the key of a value is written as text, not as a number, boolean or null. */
   isTextKey(path: YamlPath): boolean;
-  /** Whether the value may hold text that came from an environment variable, and must not be shown. */
+  /** Whether the value may contain text of an environment variable, which must not be shown. */
   isFromEnvironment(path: YamlPath): boolean;
 }
 
 /**
- * Parses one YAML document after substitution. Never throws: what is wrong is in `problems`, and `value` is `null` when
- * the syntax is broken.
- * @param written - the file's text as it stands on disk
+ * Parses one YAML document after substitution. Never throws: errors are in `problems`, and `value` is `null` after a
+ * syntax error.
+ * @param written - text of the file on disk
  */
 export function parseSource(file: string, written: string, substituted: SubstitutedText): SourceDocument {
   const lines = new LineCounter();
@@ -60,7 +60,7 @@ export function parseSource(file: string, written: string, substituted: Substitu
   return parsed;
 }
 
-/** What is said of layouts that PyYAML reads and YAML does not allow. */
+/** Warnings about layouts that PyYAML accepts and YAML forbids. */
 const LAYOUTS = {
   margin: 'this line continues a value and begins no further right than the key of that value: indent it more',
   comment: 'this comment begins right behind another token: put a space before the "#"',
@@ -69,16 +69,16 @@ const LAYOUTS = {
 interface Step {
   readonly key: Node | undefined;
   readonly value: Node | null;
-  /** The map has it from another one, by `<<`. */
+  /** Whether the pair comes from another map, by `<<`. */
   readonly isMerged: boolean;
 }
 
 interface FoundNode {
   readonly key: Node | undefined;
   readonly value: Node | null;
-  /** The first alias on the way, or the map that took in the rest of the way by `<<`. */
+  /** First alias on the path, or the map that merged the rest of the path by `<<`. */
   readonly alias: Node | undefined;
-  /** How many parts of the path there are. */
+  /** Number of existing parts of the path. */
   readonly depth: number;
 }
 
@@ -129,7 +129,7 @@ class ParsedDocument implements SourceDocument {
   }
 
   #collectSyntaxProblems(): void {
-    // Odd indentation of flow collections is accepted by the readers installations are used to.
+    // PyYAML accepts irregular indentation of flow collections.
     const warnings = this.document.warnings.filter((warning) => warning.code === 'TAG_RESOLVE_FAILED');
     for (const error of [...this.document.errors, ...warnings]) {
       const position = this.positionAt(error.pos[0]);
@@ -142,7 +142,7 @@ class ParsedDocument implements SourceDocument {
     this.problems.push({ severity, position: this.positionAt(offsetOf(node) ?? 0), path: formatPath(path), message });
   };
 
-  /** Goes down as far as the path exists. */
+  /** Finds the deepest existing node of the path. */
   #find(path: YamlPath): FoundNode {
     let value = this.#dereference(this.document.contents);
     let key: Node | undefined;

@@ -1,9 +1,9 @@
-/** A text after substitution, with the way back to the text as written. */
+/** A text after substitution, with a mapping to the text as written. */
 export interface SubstitutedText {
   readonly text: string;
-  /** Offset in the text as written for an offset in the substituted one. Inside a value: where its reference begins. */
+  /** Maps an offset to the text as written. An offset inside a value maps to the start of its reference. */
   originalOffset(offset: number): number;
-  /** Whether a range of the substituted text holds something that came from the environment. */
+  /** Whether a range of the substituted text contains a value from the environment. */
   isSubstituted(start: number, end: number): boolean;
 }
 
@@ -16,8 +16,8 @@ interface Replacement {
 }
 
 /**
- * Replaces every `%(NODEPOOL_X)` by that environment variable's value, inserted raw. References to variables that do not
- * exist, or whose name does not begin with `NODEPOOL_`, stay as they are.
+ * Replaces every `%(NODEPOOL_X)` by the unmodified value of the environment variable. References to unset variables, or to
+ * names without the prefix `NODEPOOL_`, are kept.
  */
 export function substituteEnvironment(
   written: string,

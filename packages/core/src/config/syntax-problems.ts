@@ -1,12 +1,12 @@
 import type { YAMLError } from 'yaml';
 
 const REFERENCE = /^%\(([^)\n]*)\)/;
-/** Looks like the spaces of an indentation and is none, as text that was copied from a page has it. */
+/** Characters that look like spaces of an indentation, e.g. in text copied from a web page. */
 const FOREIGN_SPACE = /^[ \t]*([^\S \t\r\n]|\u200b)/;
 
 /**
- * Says in the terms of who writes a configuration why its text is no YAML.
- * @param text - after substitution, the text the error's positions are about
+ * Describes a YAML syntax error in terms of the configuration.
+ * @param text - text after substitution, to which the positions of the error refer
  */
 export function describeSyntaxError(error: YAMLError, text: string): string {
   if (error.code === 'MULTIPLE_DOCS') {
@@ -23,14 +23,14 @@ export function describeSyntaxError(error: YAMLError, text: string): string {
   return `YAML parsing failed: ${reason}`;
 }
 
-/** Why a `%(NAME)` was not replaced. */
+/** Explains why a `%(NAME)` was not replaced. */
 export function unresolvedReference(name: string): string {
   if (name.startsWith('NODEPOOL_'))
     return `the environment variable ${name} is not set, so that %(${name}) has no value`;
   return `%(${name}) has no value: only environment variables whose names begin with NODEPOOL_ are taken`;
 }
 
-/** The variables that are named in a text and were not replaced. */
+/** Names of the variables in a text that were not replaced. */
 export function unresolvedNames(text: string): string[] {
   return [...text.matchAll(/%\((NODEPOOL_[^)\n]*)\)/g)].map(([, name]) => name ?? '');
 }

@@ -15,17 +15,17 @@ import { tempDir } from '../../test/support/temp-dir.js';
 
 const here = dirname(fileURLToPath(import.meta.url));
 
-/** The drivers of this workspace, found as an installation finds them. */
+/** The drivers of this workspace, found as in an installation. */
 const places = { searchFrom: [here], conditions: ['@nodepool/source'] };
 const usable = (await inspectDrivers(places)).filter(({ problem }) => problem === undefined);
 
-/** A key that is not there, in a map that is, with the default that the schema says it has. */
+/** A missing key of an existing map, with its default in the schema. */
 interface Absent {
   readonly path: readonly (string | number)[];
   readonly value: Json;
 }
 
-/** Goes where lists of maps are: what is nested otherwise is one value to its reader. */
+/** Descends into lists of maps; other nested values are read as one. */
 function absentKeys(schema: JsonObject, value: JsonObject, path: readonly (string | number)[] = []): Absent[] {
   return Object.entries(mapOf(schema['properties'])).flatMap(([key, described]) => {
     const { default: fallback, items } = mapOf(described);
@@ -42,7 +42,7 @@ function withValue(document: JsonObject, { path, value }: Absent): JsonObject {
   return copy;
 }
 
-/** What is in force, without what tells how it was written. */
+/** Effective configuration, without its written form. */
 async function inForce(document: JsonObject): Promise<unknown> {
   const file = join(tempDir({ 'nodepool.yaml': JSON.stringify(document) }), 'nodepool.yaml');
   const drivers = createDriverRegistry(places);
@@ -65,7 +65,7 @@ function parse(file: string): JsonObject {
   return mapOf(parseSource(file, text, substituteEnvironment(text, {})).value);
 }
 
-describe('the defaults that schemas say are those in force', () => {
+describe('defaults in schemas are the effective ones', () => {
   it('of the top level', async () => {
     const document = { labels: [{ name: 'a' }], diskimages: [{ name: 'i' }], webapp: {} };
     const { properties } = TOP_LEVEL_SCHEMA;
@@ -95,7 +95,7 @@ describe('the defaults that schemas say are those in force', () => {
     await expectSame(document, absent);
   });
 
-  it('is looked at for each driver', () => {
+  it('are checked for each driver', () => {
     expect(new Set(examples.map(([name]) => name))).toEqual(new Set(usable.map(({ name }) => name)));
     expect(usable.length).toBeGreaterThanOrEqual(4);
   });

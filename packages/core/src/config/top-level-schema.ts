@@ -36,7 +36,7 @@ const TENANT_LIMITS = {
   additionalProperties: unlimited('Ceiling of the resource of that name'),
 };
 
-/** Schema of the main file. Provider entries are checked against their own driver's schema afterwards. */
+/** Schema of the main file. Provider entries are checked later against the schema of their driver. */
 export const TOP_LEVEL_SCHEMA: JsonSchema = closeSchema({
   title: 'Nodepool configuration',
   type: 'object',
@@ -110,7 +110,7 @@ export const TOP_LEVEL_SCHEMA: JsonSchema = closeSchema({
   },
 });
 
-/** Schema of the secure file: the only keys that are read from it. */
+/** Schema of the secure file, with all keys read from it. */
 export const SECURE_SCHEMA: JsonSchema = closeSchema({
   title: 'Nodepool secure file',
   type: 'object',

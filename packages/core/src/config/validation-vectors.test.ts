@@ -18,11 +18,11 @@ const { vectors } = JSON.parse(readFileSync(join(here, '../../test/fixtures/conf
   vectors: Vector[];
 };
 
-/** The drivers of this workspace, found as an installation finds them. */
+/** The drivers of this workspace, found as in an installation. */
 const places = { searchFrom: [here], conditions: ['@nodepool/source'] };
 const installed = (await inspectDrivers(places)).filter(({ problem }) => problem === undefined).map(({ name }) => name);
 
-/** The one driver a vector is about, if any. */
+/** The driver of a vector, if any. */
 function driverOf({ yaml }: Vector): string | undefined {
   return yaml.includes('providers:') ? (/driver: (\w+)/.exec(yaml)?.[1] ?? 'openstack') : undefined;
 }
@@ -42,26 +42,26 @@ async function validate(yaml: string): Promise<{ exit: 0 | 1; message: string }>
   }
 }
 
-describe('config-validate as the collected examples want it', () => {
+describe('exit code of config-validate for the collected examples', () => {
   it.each(vectors.filter(isJudgedFully))('$note: exit $wantedExit', async ({ yaml, wantedExit }) => {
     const { exit, message } = await validate(yaml);
 
     expect(exit, message).toBe(wantedExit);
   });
 
-  it('has the drivers of the workspace at hand', () => {
+  it('finds the drivers of the workspace', () => {
     expect(installed).toEqual(expect.arrayContaining(['fake', 'gce', 'metastatic', 'static']));
   });
 });
 
-/** What is wrong with these besides their driver, in what all drivers have in common. */
+/** Additional problems of these examples in the settings common to all drivers. */
 const COMMON_PROBLEMS: Readonly<Record<string, RegExp>> = {
   'both image kinds': /cloud-image "x" is not defined/,
   'label not top-level': /label "zz" is not defined/,
 };
 
 describe('examples whose driver cannot be used', () => {
-  it.each(vectors.filter((vector) => !isJudgedFully(vector)))('$note: says so, once', async ({ note, yaml }) => {
+  it.each(vectors.filter((vector) => !isJudgedFully(vector)))('$note: reports it once', async ({ note, yaml }) => {
     const [first = '', ...others] = (await validate(yaml)).message.split('\n');
 
     expect(first).toMatch(

@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '@nodepool/zk-protocol';
 import type { YamlPath } from '../contract/yaml-path.js';
 
-/** The value at a path, `undefined` when there is none. */
+/** The value at a path; `undefined` if there is none. */
 export function valueAt(root: Json | undefined, path: YamlPath): Json | undefined {
   let value = root;
   for (const part of path) {
@@ -10,7 +10,7 @@ export function valueAt(root: Json | undefined, path: YamlPath): Json | undefine
   return value;
 }
 
-/** A JSON pointer into a value as a path: digits are indexes in lists, and keys in maps. */
+/** Converts a JSON pointer to a path: digits are indexes in lists and keys in maps. */
 export function pointerToPath(root: Json, pointer: string): (string | number)[] {
   const path: (string | number)[] = [];
   let value: Json | undefined = root;

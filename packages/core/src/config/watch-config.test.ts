@@ -25,7 +25,7 @@ async function watching(files: string[], options: Partial<WatchConfigOptions> = 
 }
 
 describe('watching the configuration', () => {
-  it('sees an edit', async () => {
+  it('detects an edit', async () => {
     const file = join(tempDir({ 'a.yaml': 'one' }), 'a.yaml');
     const { nextChange } = await watching([file]);
 
@@ -34,7 +34,7 @@ describe('watching the configuration', () => {
     await nextChange();
   });
 
-  it('sees an edit of a file that came in later, and takes its coming for no change', async () => {
+  it('detects an edit of a file added later, but not its addition', async () => {
     const dir = tempDir({ 'a.yaml': 'one', 'more/b.yaml': 'one' });
     const more: string[] = [];
     const { watcher, onChange, nextChange } = await watching([join(dir, 'a.yaml')], { moreFiles: () => more });
@@ -50,7 +50,7 @@ describe('watching the configuration', () => {
     expect(onChange).toHaveBeenCalledOnce();
   });
 
-  it('sees a file replaced by another, again and again', async () => {
+  it('detects repeated replacement of a file', async () => {
     const dir = tempDir({ 'a.yaml': 'one' });
     const file = join(dir, 'a.yaml');
     const { nextChange } = await watching([file]);
@@ -62,7 +62,7 @@ describe('watching the configuration', () => {
     }
   });
 
-  it('sees a mounted config map swap its link', async () => {
+  it('detects a swapped link of a mounted config map', async () => {
     const dir = tempDir({ 'v1/a.yaml': 'one', 'v2/a.yaml': 'two' });
     symlinkSync('v1', join(dir, '..data'));
     symlinkSync('..data/a.yaml', join(dir, 'a.yaml'));
@@ -74,7 +74,7 @@ describe('watching the configuration', () => {
     await nextChange();
   });
 
-  it('sees a change where a link leads to', async () => {
+  it('detects a change of a link target', async () => {
     const dir = tempDir({ 'real/a.yaml': 'one' });
     mkdirSync(join(dir, 'etc'));
     symlinkSync('../real/a.yaml', join(dir, 'etc', 'a.yaml'));
@@ -85,7 +85,7 @@ describe('watching the configuration', () => {
     await nextChange();
   });
 
-  it('finds by looking what no event told', async () => {
+  it('detects by polling a change without an event', async () => {
     const dir = tempDir();
     const file = join(dir, 'later', 'a.yaml');
     const { watcher, onChange } = await watching([file]);
@@ -97,7 +97,7 @@ describe('watching the configuration', () => {
     expect(onChange).toHaveBeenCalledTimes(1);
   });
 
-  it('keeps watching after its folder was removed and made again', async () => {
+  it('keeps watching after its folder is removed and recreated', async () => {
     const dir = tempDir({ 'etc/a.yaml': 'one' });
     const file = join(dir, 'etc', 'a.yaml');
     const { watcher, onChange, nextChange } = await watching([file]);
@@ -112,7 +112,7 @@ describe('watching the configuration', () => {
     await nextChange(before + 1);
   });
 
-  it('says nothing when nothing changed, not even on a neighbour’s account', async () => {
+  it('reports nothing without a change, even if a neighbouring file changes', async () => {
     const dir = tempDir({ 'a.yaml': 'one', other: '' });
     const { watcher, onChange } = await watching([join(dir, 'a.yaml')]);
 
@@ -122,7 +122,7 @@ describe('watching the configuration', () => {
     expect(onChange).not.toHaveBeenCalled();
   });
 
-  it('notices a change of nanoseconds', async () => {
+  it('detects a change of nanoseconds', async () => {
     const dir = tempDir({ 'a.yaml': 'one' });
     const file = join(dir, 'a.yaml');
     utimesSync(file, 1_700_000_000, 1_700_000_000.000_1);

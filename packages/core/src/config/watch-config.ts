@@ -4,17 +4,17 @@ import { dirname } from 'node:path';
 import type { CancelTimer, Clock } from '@nodepool/zk-protocol';
 import type { Logger } from '../contract/logger.js';
 
-/** What {@link watchConfig} needs. */
+/** Options of {@link watchConfig}. */
 export interface WatchConfigOptions {
   /** Main and secure file. A file need not exist. */
   files: readonly string[];
-  /** Files that the configuration in force was read from besides. Read at each check: an added file is no change. */
+  /** Additional files of the current configuration. Called at each check; adding a file is not a change. */
   moreFiles?: () => readonly string[];
   clock: Clock;
-  /** Called after any of the files changed, not more often than the quiet time allows, never while closed. */
+  /** Called after a file changed and the quiet time passed; never after close. */
   onChange: () => void;
   logger: Logger;
-  /** How long files must have been quiet before a change counts. Default 100 ms. */
+  /** How long files must be unchanged before a change is reported. Default 100 ms. */
   quietMs?: number;
   /** Polling interval, in case a file system event is missed. Default 10,000 ms. */
   pollMs?: number;
@@ -22,14 +22,14 @@ export interface WatchConfigOptions {
 
 /** Watches until closed. */
 export interface ConfigWatcher {
-  /** Looks now; resolves after `onChange` was called if anything changed since the last look. */
+  /** Checks now. Resolves after `onChange`, which is called if a file changed since the last check. */
   check(): Promise<void>;
   close(): void;
 }
 
 /**
- * Tells when configuration files change: edits, replacement by renaming, and swapped symbolic links as with mounted
- * Kubernetes config maps. Start it before the first load, so that no change falls between.
+ * Watches configuration files for edits, replacement by renaming, and swapped symbolic links, as in mounted Kubernetes
+ * config maps. Start it before the first load, so that no change is missed.
  */
 export async function watchConfig(options: WatchConfigOptions): Promise<ConfigWatcher> {
   const watcher = new FileWatcher(options);
@@ -58,7 +58,7 @@ class FileWatcher implements ConfigWatcher {
     this.#schedulePoll();
   }
 
-  /** Looks run one after the other, so that none compares with a stamp another is replacing. */
+  /** Checks run sequentially, so that none compares with a stamp that another is replacing. */
   check(): Promise<void> {
     this.#checking = this.#checking.then(() => this.#look());
     return this.#checking;
@@ -76,7 +76,7 @@ class FileWatcher implements ConfigWatcher {
     if (this.#closed) return;
     await this.#watchDirectories();
     const stamps = await this.#readStamps();
-    // close() may have come while waiting; its answer can differ from the one above.
+    // close() may have been called during the wait, so check again.
     if (this.#isClosed()) return;
     const before = this.#stamps;
     this.#stamps = stamps;
@@ -99,12 +99,12 @@ class FileWatcher implements ConfigWatcher {
     });
   }
 
-  /** Any event in a directory leads to a look, since a swapped link carries another name than the file. */
+  /** Any event in a directory triggers a check, because a swapped link has another name than the file. */
   readonly #onEvent = (): void => {
     const { clock, quietMs = 100 } = this.#options;
     const now = clock.now();
     this.#restlessSince ??= now;
-    // In a folder that is never quiet the look must come all the same.
+    // Do not postpone the check forever in a folder with constant changes.
     if (now - this.#restlessSince > 10 * quietMs) return;
     this.#cancelQuiet?.();
     this.#cancelQuiet = clock.setTimer(quietMs, () => {
@@ -122,12 +122,12 @@ class FileWatcher implements ConfigWatcher {
     return new Map(await Promise.all(this.#files.map(async (file) => [file, await stampOf(file)] as const)));
   }
 
-  /** Follows links: a change may happen where the file is named and where it is. */
+  /** Watches the directories of each file and of its link target, because either can change. */
   async #watchDirectories(): Promise<void> {
     const wanted = new Set<string>();
     for (const file of this.#files) {
       wanted.add(dirname(file));
-      const target = await realpath(file).catch(() => file); // a missing file is watched for where it will be
+      const target = await realpath(file).catch(() => file); // watch the folder of a missing file
       wanted.add(dirname(target));
     }
     for (const [directory, { watcher }] of this.#directories) {
@@ -138,7 +138,7 @@ class FileWatcher implements ConfigWatcher {
     for (const directory of wanted) await this.#watchDirectory(directory);
   }
 
-  /** A directory that was removed and made again is another one: its old watch is deaf. */
+  /** Watches a directory. A recreated directory needs a new watch. */
   async #watchDirectory(directory: string): Promise<void> {
     const identity = await identityOf(directory);
     const known = this.#directories.get(directory);
@@ -165,13 +165,13 @@ class FileWatcher implements ConfigWatcher {
   }
 }
 
-/** Changes whenever the content may have: nanoseconds, size and identity of what the path leads to. */
+/** Changes whenever the content may have changed: time in nanoseconds, size and identity of the target. */
 async function stampOf(file: string): Promise<string> {
   try {
     const { mtimeNs, size, ino, dev } = await stat(file, { bigint: true });
     return `${mtimeNs} ${size} ${dev}:${ino}`;
   } catch {
-    return 'unreadable'; // loading the file says why
+    return 'unreadable'; // loading the file reports the reason
   }
 }
 
@@ -180,6 +180,6 @@ async function identityOf(directory: string): Promise<string | undefined> {
     const { ino, dev } = await stat(directory, { bigint: true });
     return `${dev}:${ino}`;
   } catch {
-    return undefined; // it may come later, the next look tries again
+    return undefined; // it may be created later; the next check retries
   }
 }

@@ -6,7 +6,7 @@ import { list, name, section } from './schema-parts.js';
 import type { SourceDocument } from './source-document.js';
 import { didYouMean } from '../text/suggest.js';
 
-/** Shorter ones could be guessed. */
+/** Minimum length, so that secrets cannot be guessed. */
 const SHORTEST_SECRET = 16;
 
 const EVENTS = {
@@ -16,7 +16,7 @@ const EVENTS = {
   description: `Events to send: ${WEBHOOK_EVENTS.map((event) => `\`${event}\``).join(', ')}`,
 };
 
-/** `webhooks` of the main file: addresses that a launcher tells of events. */
+/** Schema of `webhooks` in the main file: URLs that a launcher notifies of events. */
 export const WEBHOOKS = list(
   'Addresses to which a launcher sends events, each as a POST with JSON',
   section(
@@ -37,7 +37,7 @@ export const WEBHOOKS = list(
 
 const secret = (description: string) => ({ type: 'string', minLength: SHORTEST_SECRET, 'x-secret': true, description });
 
-/** Keys that only the secure file has. */
+/** Keys of the secure file only. */
 export const WEB_SECRETS = {
   'api-tokens': list(
     'Tokens for writing through the web API and reading build logs; without any, the API is read-only and build logs are public',
@@ -57,7 +57,7 @@ export const WEB_SECRETS = {
   ),
 };
 
-/** Who may write through the web API; from the secure file alone. */
+/** Reads the tokens for writing through the web API, from the secure file only. */
 export function readApiTokens(secureTop: JsonObject | undefined): ApiToken[] {
   return namedEntries(secureTop?.['api-tokens']).map(({ name, entry }) => ({
     name,
@@ -65,7 +65,7 @@ export function readApiTokens(secureTop: JsonObject | undefined): ApiToken[] {
   }));
 }
 
-/** Webhooks with their secrets; a secret for an unknown webhook is a problem. */
+/** Reads webhooks with their secrets. Reports a secret for an unknown webhook. */
 export function readWebhooks(
   entries: Json | undefined,
   secure: { document: SourceDocument; top: JsonObject } | undefined,

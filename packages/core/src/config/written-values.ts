@@ -5,8 +5,8 @@ import type { SourceDocument } from './source-document.js';
 import { unresolvedNames, unresolvedReference } from './syntax-problems.js';
 
 /**
- * Looks at every value as it was written: warns of integers that are too large to be kept, and of texts with variables that
- * are not set. What has an error already is passed over.
+ * Checks every value as written: warns of integers too large to be represented, and of text with unset variables. Skips
+ * values that already have an error.
  */
 export function checkWrittenValues(document: SourceDocument, problems: ProblemCollector): void {
   const seen = new Set<Json>();

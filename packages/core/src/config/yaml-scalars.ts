@@ -1,9 +1,9 @@
 import type { ScalarTag } from 'yaml';
 
 /**
- * How plain scalars of a configuration are read. These are the rules of YAML 1.1 as installations know them from the
- * safe loader their files were written for, which are narrower than the standard's: `y` and `n` are text, `1e3` is text,
- * `0755` is octal, `1:30` is 90. Dates stay text, as JSON has none.
+ * Tags for plain scalars of a configuration. These are the YAML 1.1 rules of PyYAML's safe loader, for which existing
+ * files were written. They are narrower than the standard: `y` and `n` are text, `1e3` is text,
+ * `0755` is octal, `1:30` is 90. Dates stay text, because JSON has none.
  */
 export const YAML_SCALARS: ScalarTag[] = [
   {

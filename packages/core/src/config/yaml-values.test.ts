@@ -30,7 +30,7 @@ it.each([
   expect(convert(text).problems).toEqual([problem]);
 });
 
-it('keeps a key that objects have already', () => {
+it('keeps a key that is also a built-in property of objects', () => {
   const { value } = convert('__proto__: {polluted: true}');
 
   expect(Object.keys(value as object)).toEqual(['__proto__']);

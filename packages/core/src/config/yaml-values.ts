@@ -4,7 +4,7 @@ import type { ConfigProblem } from '../contract/config.js';
 import type { YamlPath } from '../contract/yaml-path.js';
 import { pythonNumber } from './python-number.js';
 
-/** Where the converter says what it does not like. */
+/** Receives the problems that the converter finds. */
 export type NodeReporter = (
   node: Node | null,
   path: YamlPath,
@@ -12,7 +12,7 @@ export type NodeReporter = (
   severity: ConfigProblem['severity'],
 ) => void;
 
-/** Turns the syntax tree into plain data. Aliases share one value, so that deep nesting of them costs nothing. */
+/** Converts the syntax tree to plain data. Aliases share one value, so that deeply nested ones cost nothing. */
 export class YamlConverter {
   readonly #anchors = new Map<string, Node>();
   readonly #values = new Map<Node, Json>();
@@ -23,7 +23,7 @@ export class YamlConverter {
     private readonly report: NodeReporter,
   ) {}
 
-  /** The value of a node. What cannot be a value is reported and reads `null`. */
+  /** Returns the value of a node. Reports an invalid value and returns `null`. */
   convert(node: Node | null, path: YamlPath): Json {
     if (node === null) return null;
     if (isAlias(node)) return this.#convertAlias(node, node.source, path);
@@ -70,7 +70,7 @@ export class YamlConverter {
         this.report(pair.key, path, `the key "${name}" is given twice, the last one counts`, 'warning');
       own.set(name, value);
     }
-    // Object.fromEntries makes own properties of any name, `__proto__` included.
+    // Object.fromEntries creates own properties of any name, `__proto__` included.
     return Object.fromEntries([...merged, ...own]);
   }
 
@@ -99,12 +99,12 @@ export class YamlConverter {
   }
 }
 
-/** Whether a pair is `<<: *base`, whose value is taken into the map. */
+/** Whether a pair is `<<: *base`, whose value is merged into the map. */
 export function isMergePair(pair: Pair<Node, Node | null>): boolean {
   return isScalar(pair.key) && pair.key.value === '<<' && pair.key.type === 'PLAIN';
 }
 
-/** A key as text. A key that is no text has the name that JSON gives it: records and requests to clouds hold that one. */
+/** A key as text. Other keys are named as in JSON, as in records and requests to clouds. */
 export function nameOfScalar({ value, source }: Scalar): string {
   return typeof value === 'number' ? pythonNumber(value, source) : String(value);
 }

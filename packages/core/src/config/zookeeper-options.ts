@@ -1,7 +1,7 @@
 import type { Acl } from '@nodepool/zk-protocol';
 import type { ZooKeeperSettings } from '../contract/config.js';
 
-/** What the client needs of the configuration. */
+/** Client options from the configuration. */
 export interface ConfiguredConnection {
   readonly servers: { host: string; port: number; chroot?: string | undefined }[];
   readonly tls: { cert: string; key: string; ca: string; verifyHostname: boolean } | undefined;
@@ -11,10 +11,10 @@ export interface ConfiguredConnection {
   readonly serverPauseMs?: number;
 }
 
-/** All permissions for the login of the creator. */
+/** All permissions for the creator only. */
 const OWN_LOGIN_ONLY: readonly Acl[] = [{ permissions: 31, scheme: 'auth', id: '' }];
 
-/** The ZooKeeper part of a configuration as options of the client; `servers` is empty when none are configured. */
+/** Converts ZooKeeper settings to client options. `servers` is empty if none are configured. */
 export function configuredConnection(settings: ZooKeeperSettings): ConfiguredConnection {
   const { tls, digest } = settings;
   return {

@@ -3,7 +3,7 @@ import { flag, integer, list, name, section, text } from './schema-parts.js';
 
 const port = integer('Port of the server', { otherwise: '2281; without TLS 2181' }, { minimum: 1, maximum: 65535 });
 
-/** How ZooKeeper is reached: keys that the secure file may hold too. */
+/** Connection settings of ZooKeeper, also allowed in the secure file. */
 export const ZOOKEEPER_SECTIONS = {
   'zookeeper-servers': {
     ...list(

@@ -41,7 +41,7 @@ describe('ZooKeeper servers', () => {
     expect(formatZooKeeperServers(settings.servers)).toBe(string);
   });
 
-  it('share one chroot, wherever it is written', () => {
+  it('share one chroot, at any position in the list', () => {
     const { settings, errors, warnings } = read(
       'zookeeper-tls: {cert: c, key: k, ca: a}\nzookeeper-servers: [{host: a, chroot: /np/}, {host: b, chroot: /np}]',
     );
@@ -52,7 +52,7 @@ describe('ZooKeeper servers', () => {
     expect(warnings).toEqual([expect.objectContaining({ path: 'zookeeper-servers[0].chroot' })]);
   });
 
-  it('take a relative chroot for an absolute one, with a warning', () => {
+  it('read a relative chroot as an absolute one, with a warning', () => {
     const { settings, errors, warnings } = read('zookeeper-servers: [{host: localhost, chroot: np}]');
 
     expect(formatZooKeeperServers(settings.servers)).toBe('localhost:2181/np');
@@ -76,7 +76,7 @@ describe('ZooKeeper servers', () => {
     expect(read('zookeeper-servers: [{host: "[::1]"}]').settings.servers[0]?.host).toBe('::1');
   });
 
-  it('are worth a warning without TLS, unless they are on this machine', () => {
+  it('cause a warning without TLS, unless they are on this machine', () => {
     expect(read('zookeeper-servers: [{host: zk1}]').warnings).toHaveLength(1);
     expect(read('zookeeper-servers: [{host: localhost}, {host: 127.0.0.2}]').warnings).toEqual([]);
     expect(read('{}').warnings).toEqual([]);

@@ -8,13 +8,13 @@ const PLAIN_PORT = 2181;
 const TLS_PORT = 2281;
 const DEFAULT_TIMEOUT_SECONDS = 10;
 
-/** A section of one of the two files. */
+/** A section of the main or secure file. */
 export interface Section {
   readonly document: SourceDocument;
   readonly value: Json | undefined;
 }
 
-/** Reads the keys that begin with `zookeeper-`, and `embedded-zookeeper-`, from wherever they were found. */
+/** Reads the `zookeeper-` and `embedded-zookeeper-` keys from the given sections. */
 export function readZooKeeperSettings(
   sections: {
     servers: Section;
@@ -41,7 +41,7 @@ function readDigest(value: Json | undefined): ZooKeeperDigest | undefined {
   return { user, password, protect: protect === true };
 }
 
-/** `host:port,host:port/chroot`, as connection strings are written and logged. The chroot stands once, at the end. */
+/** `host:port,host:port/chroot`, as in connection strings and logs. The chroot appears once, at the end. */
 export function formatZooKeeperServers(servers: readonly ZooKeeperServer[]): string {
   const hosts = servers.map(formatServer).join(',');
   return hosts + (servers.find(({ chroot }) => chroot !== undefined)?.chroot ?? '');
@@ -53,7 +53,7 @@ function readTls(value: Json | undefined): ZooKeeperTls | undefined {
   return { certFile: cert, keyFile: key, caFile: ca, verifyHostname: verifyHostname !== false };
 }
 
-/** The chroot is the same for all servers, wherever in the list it was written. */
+/** Reads the servers. One chroot applies to all servers, at any position in the list. */
 function readServers(section: Section, defaultPort: number, problems: ProblemCollector): ZooKeeperServer[] {
   const entries = namedEntries(section.value, 'host');
   if (Array.isArray(section.value) && section.value.length === 0) {
@@ -91,7 +91,7 @@ function readHost(text: string, index: number, document: SourceDocument, problem
   return host;
 }
 
-/** `/` alone is no chroot. One without its first `/` is taken with it. */
+/** Reads a chroot. `/` alone is no chroot; a missing leading `/` is added. */
 function readChroot(
   value: Json | undefined,
   index: number,

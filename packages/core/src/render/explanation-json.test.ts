@@ -14,7 +14,7 @@ const EXPLANATION: RequestExplanation = {
   ],
 };
 
-it('writes seconds, and no number that JSON lacks', () => {
+it('writes seconds, and null for infinite numbers', () => {
   const json = explanationToJson(EXPLANATION);
 
   expect(json).toMatchObject({ request: '200-0000000001', age: 61.5, tenant_name: 'one' });

@@ -52,7 +52,7 @@ function checkVersion(name: string, found: DriverPackage, version: number | unde
   throw new DriverError(name, message);
 }
 
-/** An unscoped name may belong to another author in the registry, and the origin of the package is unknown. */
+/** Explains how to update a package. Suggests no command for an unscoped name, which anyone may own in the registry. */
 function howToUpdate(packageName: string): string {
   if (packageName.startsWith('@')) return `update it with: npm install ${packageName}@latest`;
   return 'install a newer version of it, from where this one came';

@@ -15,7 +15,7 @@ describe('login of the embedded server', () => {
 
   const modeOf = async () => ((await stat(file)).mode & 0o777).toString(8);
 
-  it('is random, for the owner alone, and the same at each start', async () => {
+  it('is random, readable only by the owner, and stable across starts', async () => {
     const first = await ensureEmbeddedLogin(dir, 'owner');
     const second = await ensureEmbeddedLogin(dir, 'owner');
     const elsewhere = await mkdtemp(join(tmpdir(), 'nodepool-login-'));
@@ -29,7 +29,7 @@ describe('login of the embedded server', () => {
     expect(await modeOf()).toBe('600');
   });
 
-  it('is readable by the group on request, and by the owner alone again', async () => {
+  it('can be made readable by the group, and private again', async () => {
     const login = await ensureEmbeddedLogin(dir, 'group');
     const asGroup = await modeOf();
     const again = await ensureEmbeddedLogin(dir, 'owner');
@@ -38,7 +38,7 @@ describe('login of the embedded server', () => {
     expect(again).toBe(login);
   });
 
-  it('can be removed, once or twice', async () => {
+  it('can be removed repeatedly', async () => {
     await ensureEmbeddedLogin(dir, 'owner');
     await removeEmbeddedLogin(dir);
     await removeEmbeddedLogin(dir);
@@ -46,7 +46,7 @@ describe('login of the embedded server', () => {
     await expect(readFile(file)).rejects.toMatchObject({ code: 'ENOENT' });
   });
 
-  it('is refused when the file holds something else, with the way out', async () => {
+  it('is rejected if the file has other content, with a remedy', async () => {
     await writeFile(file, 'no login');
 
     await expect(ensureEmbeddedLogin(dir, 'owner')).rejects.toMatchObject({

@@ -11,16 +11,16 @@ function loginFile(stateDir: string): string {
   return join(stateDir, 'embedded-zookeeper.login');
 }
 
-/** Removes the login of this state directory; fine when there is none. */
+/** Removes the login of this state directory, if any. */
 export async function removeEmbeddedLogin(stateDir: string): Promise<void> {
   await rm(loginFile(stateDir), { force: true });
 }
 
 /**
- * The login that the embedded server of this state directory demands on TCP, made at the first call and kept from then on.
- * The file's permissions are set to what `access` says each time.
+ * Login that the embedded server of this state directory requires on TCP. Created by the first call and then kept.
+ * Each call sets the file permissions according to `access`.
  * @returns `user:password`
- * @throws NODEPOOL_STATE_DIR when the file cannot be written or holds something else
+ * @throws NODEPOOL_STATE_DIR if the file cannot be written or has other content
  */
 export async function ensureEmbeddedLogin(stateDir: string, access: 'owner' | 'group'): Promise<string> {
   const file = loginFile(stateDir);
@@ -45,7 +45,7 @@ async function createLogin(file: string): Promise<void> {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'EEXIST') return;
-    // Nothing half written may stay: it would be taken for the login.
+    // Remove a partially written file, which would be read as the login.
     await rm(file, { force: true });
     throw error;
   }

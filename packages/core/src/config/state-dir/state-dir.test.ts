@@ -29,7 +29,7 @@ describe('default state directory', () => {
   });
 });
 
-it('takes the state directory that is given, and looks nowhere else', () => {
+it('uses only the given state directory', () => {
   const options = { stateDir: '/given', env: { STATE_DIRECTORY: '/var/lib/a' } };
 
   expect(stateDirOf(options)).toBe('/given');
@@ -43,7 +43,7 @@ describe('embedded server info', () => {
   });
   afterEach(() => rm(dir, { recursive: true }));
 
-  it('is read as it was written, until removed', async () => {
+  it('can be read until removed', async () => {
     await writeEmbeddedServerInfo(dir, { host: '127.0.0.1', port: 2181, pid: 42 });
     const found = readEmbeddedServerInfo(dir);
     await removeEmbeddedServerInfo(dir);
@@ -65,7 +65,7 @@ describe('embedded server info', () => {
     expect((found & 0o777).toString(8)).toBe(mode);
   });
 
-  it('is not known when the file is damaged', async () => {
+  it('is undefined if the file is damaged', async () => {
     await writeFile(join(dir, 'embedded-zookeeper.json'), '{"host": ');
 
     expect(readEmbeddedServerInfo(dir)).toBeUndefined();
@@ -73,7 +73,7 @@ describe('embedded server info', () => {
 });
 
 describe('embedded server info that cannot be read', () => {
-  it('is an error that says what to do', async () => {
+  it('is an error with a remedy', async () => {
     const dir = await mkdtemp(join(tmpdir(), 'nodepool-state-'));
     onTestFinished(() => rm(dir, { recursive: true }));
     await mkdir(join(dir, 'embedded-zookeeper.json'));
@@ -85,7 +85,7 @@ describe('embedded server info that cannot be read', () => {
 });
 
 describe('isProcessRunning', () => {
-  it('knows a running process', () => {
+  it('recognizes a running process', () => {
     expect(isProcessRunning(process.pid)).toBe(true);
   });
 });

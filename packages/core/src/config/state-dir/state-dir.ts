@@ -5,28 +5,28 @@ import { join } from 'node:path';
 import { NodepoolError } from '@nodepool/zk-protocol';
 import type { EmbeddedAccess } from '../../contract/config.js';
 
-/** What a program knows about its state directory. */
+/** Settings that determine the state directory. */
 export interface StateDirOptions {
-  /** As given with `--state-dir`; it counts alone. */
+  /** Value of `--state-dir`, which overrides everything else. */
   readonly stateDir: string | undefined;
   /** Environment variables. */
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** On whom the usual directories depend. */
+/** User who determines the default directories. */
 export interface StateDirUser {
-  /** Numeric user id; `undefined` where the system has none. */
+  /** Numeric user id; `undefined` if the system has none. */
   readonly uid: number | undefined;
   readonly home: string;
 }
 
 const thisUser = (): StateDirUser => ({ uid: process.getuid?.(), home: homedir() });
 
-/** Where root's services keep their state. */
+/** State directory of services of root. */
 export const SYSTEM_STATE_DIR = '/var/lib/nodepool';
 
 /**
- * The directory for what must survive a restart: the one given; else systemd's `STATE_DIRECTORY` when set,
+ * Directory for state that must survive a restart: the one given, else systemd's `STATE_DIRECTORY`, else
  * `/var/lib/nodepool` for root, else `nodepool` below `XDG_STATE_HOME` (`~/.local/state`).
  */
 export function stateDirOf({ stateDir, env }: StateDirOptions, { uid, home } = thisUser()): string {
@@ -43,18 +43,18 @@ export function stateDirCandidates(options: StateDirOptions, user = thisUser()):
   return [...new Set([stateDirOf(options, user), SYSTEM_STATE_DIR])];
 }
 
-/** How the other programs on this machine reach the embedded ZooKeeper server. */
+/** Addresses of the embedded ZooKeeper server, for other programs on this machine. */
 export interface EmbeddedServerInfo {
   /** Path of its Unix socket; servers of earlier versions had none. */
   readonly socket?: string;
-  /** Loopback address, if it listens on TCP as well. */
+  /** Loopback address, if the server also listens on TCP. */
   readonly host?: string;
   readonly port?: number;
   /** Process that runs the server. */
   readonly pid: number;
 }
 
-/** What a user can do who is kept off the embedded server of this directory. */
+/** Remedy for a user without access to the embedded server of this directory. */
 export function accessRemedy(stateDir: string): string {
   return (
     "run this as the launcher's user, or set embedded-zookeeper-access to group or anyone there; " +
@@ -66,14 +66,14 @@ function infoFile(stateDir: string): string {
   return join(stateDir, 'embedded-zookeeper.json');
 }
 
-/** The Unix socket of the embedded server, in a directory of its own. */
+/** Path of the Unix socket of the embedded server, in its own directory. */
 export function embeddedSocket(stateDir: string): string {
   return join(stateDir, 'zookeeper-socket', 'socket');
 }
 
 const MODES: Readonly<Record<EmbeddedAccess, number>> = { owner: 0o600, group: 0o640, anyone: 0o644 };
 
-/** Makes the running server known to those who may use it. Replaces what an earlier one left. */
+/** Publishes the running server to its permitted users. Replaces the info of an earlier one. */
 export async function writeEmbeddedServerInfo(
   stateDir: string,
   info: EmbeddedServerInfo,
@@ -87,7 +87,7 @@ export async function writeEmbeddedServerInfo(
   await rename(temporary, file);
 }
 
-/** Forgets the server; fine when it is not known. */
+/** Removes the info of the server, if any. */
 export async function removeEmbeddedServerInfo(stateDir: string): Promise<void> {
   await rm(infoFile(stateDir), { force: true });
 }
@@ -99,8 +99,8 @@ function isInfo(value: unknown): value is EmbeddedServerInfo {
 }
 
 /**
- * The server last made known in this directory, running or not; `undefined` when there is none or the file is damaged.
- * @throws NODEPOOL_STATE_DIR when this user may not read it
+ * Reads the last published server, running or not; `undefined` if there is none or the file is damaged.
+ * @throws NODEPOOL_STATE_DIR if this user may not read it
  */
 export function readEmbeddedServerInfo(stateDir: string): EmbeddedServerInfo | undefined {
   const file = infoFile(stateDir);
@@ -117,7 +117,7 @@ export function readEmbeddedServerInfo(stateDir: string): EmbeddedServerInfo | u
   }
 }
 
-/** Whether a process of this id runs, under any user. */
+/** Whether a process with this id is running, as any user. */
 export function isProcessRunning(pid: number): boolean {
   try {
     process.kill(pid, 0);
