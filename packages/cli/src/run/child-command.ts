@@ -47,7 +47,8 @@ function waitForExit(child: ChildProcess, program: string): Promise<number> {
       tell(`nodepool: cannot run ${program}: ${error.message}`);
       resolve(error.code === 'ENOENT' ? NOT_FOUND_STATUS : NOT_EXECUTABLE_STATUS);
     });
-    child.once('exit', (code, signal) => resolve(statusOf(code, signal)));
+    // a turn later, so that a Ctrl-C that ended the child is known here: of two pending signals, SIGCHLD is handled first
+    child.once('exit', (code, signal) => setImmediate(resolve, statusOf(code, signal)));
   });
 }
 

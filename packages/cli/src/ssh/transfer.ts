@@ -31,7 +31,8 @@ function start(
     child.once('error', (error) => {
       if (!signal.aborted) reject(new CliError(`Cannot run ${program}: ${error.message}`, { cause: error }));
     });
-    child.once('close', (code, by) => resolve(code ?? 128 + (by === null ? 0 : constants.signals[by])));
+    // a turn later, so that a Ctrl-C that ended the child is known here: of two pending signals, SIGCHLD is handled first
+    child.once('close', (code, by) => setImmediate(resolve, code ?? 128 + (by === null ? 0 : constants.signals[by])));
   });
   ended.catch(() => undefined); // reported where it is awaited
   return { child, ended };
