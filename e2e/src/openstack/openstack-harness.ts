@@ -216,7 +216,7 @@ export class OpenStackHarness extends Harness<OpenStackSetup> {
       .map(({ id }) => `${key}: ${textOf(id)} is left`);
   }
 
-  /** Restores services, limits and faults to the initial state. */
+  /** Clears all faults and restores the initial limits. */
   async restoreCloud(): Promise<void> {
     await this.cloud.clearFaults();
     await this.cloud.setQuota();

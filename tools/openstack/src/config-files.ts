@@ -207,7 +207,7 @@ function cinder(site: Site): Ini {
       ...{ resource_query_filters_file: at(site, 'etc/cinder/resource_filters.json'), osapi_volume_workers: 1 },
       ...{ osapi_volume_listen: '127.0.0.1', osapi_volume_listen_port: site.ports.cinder, enabled_backends: 'unreal' },
       ...{ default_volume_type: 'unreal', glance_api_servers: urlOf(site, 'glance'), report_interval: 3 },
-      // registers the backend with the scheduler
+      // reports the backend to the scheduler
       ...{ periodic_interval: 5, periodic_fuzzy_delay: 0, image_conversion_dir: at(site, 'cinder/conversion') },
     },
     database: database(site, 'cinder'),

@@ -41,7 +41,7 @@ export class PortBlock {
     throw new Error(`no ${SIZE} free ports next to each other from ${FIRST} on`);
   }
 
-  /** @returns the first port in use; `undefined` if all are free */
+  /** @returns the block; if a port of it is in use, the number of that port */
   static async #tryTake(base: number): Promise<PortBlock | number> {
     const last = base + SIZE - 1;
     const held = await listen(last);

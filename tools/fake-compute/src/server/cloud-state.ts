@@ -54,7 +54,7 @@ export class CloudState {
   readonly families = new Map<string, string>();
   #next = 1;
 
-  /** Generator of unique numbers. */
+  /** Returns a unique number. */
   nextId(): string {
     return String(4_000_000_000_000_000_000n + BigInt(this.#next++));
   }

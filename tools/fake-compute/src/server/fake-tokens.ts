@@ -40,7 +40,7 @@ export class FakeTokens {
     return `127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** Writes a key file of a service account that gets its tokens here. */
+  /** Content of a key file for a service account that gets its tokens here. */
   get serviceAccount(): object {
     return {
       type: 'service_account',
@@ -53,7 +53,7 @@ export class FakeTokens {
     };
   }
 
-  /** Writes a file for workload identity federation. @param subjectFile - file with the token of the other identity provider */
+  /** Content of a file for workload identity federation. @param subjectFile - file with the token of the other identity provider */
   externalAccount(subjectFile: string): object {
     return {
       type: 'external_account',
