@@ -120,7 +120,7 @@ const ROOMS = {
       'launcher/providers',
       'launcher/view',
     ],
-    'launcher/explain': [
+    'launcher/observe': [
       'contract',
       'async',
       'config',
@@ -155,7 +155,7 @@ const ROOMS = {
       'launcher/nodes',
       'launcher/pools',
       'launcher/conditions',
-      'launcher/explain',
+      'launcher/observe',
     ],
     render: ['contract', 'text', 'conditions', 'canary', 'launcher/plan', 'launcher/preview'],
     'testing/invariants': [],

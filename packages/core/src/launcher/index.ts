@@ -10,8 +10,8 @@ export type { SteeringReport, SteeringView } from './health/provider-steering.js
 export type { RampReport } from './health/ramp.js';
 export type { ZoneReport } from './health/zone-health.js';
 export { currentDriverScope } from './providers/guard/driver-scope.js';
-export type { ObservedConfig, ObservedView, ObserverOptions } from './explain/observer.js';
-export { Observer } from './explain/observer.js';
+export type { ObservedConfig, ObservedView, ObserverOptions } from './observe/observer.js';
+export { Observer } from './observe/observer.js';
 export type { ConfigChange, ConfigChangeInput, PartChange, RequestChange } from './preview/types.js';
 export { planConfigChange } from './preview/config-change.js';
 export type { LimitChange } from './preview/limit-changes.js';
