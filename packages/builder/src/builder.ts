@@ -3,7 +3,7 @@ import type { Config, Logger } from '@nodepool/core';
 import { Registration } from '@nodepool/core/launcher';
 import { lastBuildMs, unfinishedAfter } from '@nodepool/core/service';
 import { ActivityReport, describeActivity, type ActivityFacts } from './activity.js';
-import { Builds, type BuildStatus } from './build/builds.js';
+import { Builds, type BuildStatus } from './build/build-queue.js';
 import { removeLeftovers } from './tool/leftovers.js';
 import { BuilderIdLock, type IdProblem } from './context/unique-builder.js';
 import type { ImageWork } from '@nodepool/core/service';
@@ -14,7 +14,7 @@ import type { Surroundings } from './context/surroundings.js';
 import type { BuilderOptions } from './options.js';
 import { prepareSurroundings } from './prepare-surroundings.js';
 import { failedUploadToWork } from './upload/failed-upload.js';
-import { Uploads } from './upload/uploads.js';
+import { Uploads } from './upload/upload-queue.js';
 
 /** Interval of sweeps, which find changes whose events were missed. */
 const SWEEP_MS = 60_000;
