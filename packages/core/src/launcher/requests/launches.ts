@@ -132,6 +132,7 @@ async function callDriver(work: RequestWork, part: RecordedPart, begun: Launch):
     ...(view.steering && attemptEvents(work, begun)),
   };
   try {
+    // The launch of most drivers: {@link StateMachineProvider} in `cloud/state-machine/provider.ts`.
     return await driver.launch(order, signal);
   } catch (error) {
     return { state: 'failed', node: part.node, error: asError(error) };
