@@ -67,7 +67,7 @@ function expectation(known: readonly string[]): string {
 
 /**
  * Describes the error of a keyword; unknown keywords are named.
- * Kept in one function, as a flat table with a line or two per keyword.
+ * In one piece: a flat table, with a line or two per keyword.
  */
 function describe(error: ErrorObject, node: SchemaNode, value: JudgedValue): string {
   const { reveal, written } = value;

@@ -22,7 +22,7 @@ export const NEED = { instances: 1, cores: 4, ports: 3 };
 export const STORED = { instances: 1, cores: 4 };
 const config = configOf(poolConfig('main', ['a', 'b']), poolConfig('other', ['a']));
 
-/** Creates a ledger with pools `main` and `other` of provider `p`, whose nodes need a port each, and records its events. */
+/** In one piece: creates a ledger with pools `main` and `other` of provider `p`, whose nodes need a port each, and records its events. */
 export async function openLedger() {
   const need = { now: NEED };
   const quota: QuotaSupport = {

@@ -14,7 +14,7 @@ export interface ImportLimit {
 const DEFAULT_LIMIT_MS = 15_000;
 
 /**
- * Imports a file with a timeout. An import cannot be cancelled: one that never settles stays pending, and the next attempt
+ * Imports a file with a timeout. An import cannot be cancelled: an import that never settles stays pending, and the next attempt
  * joins it. After a pause of this process, e.g. on a busy machine, the timeout restarts.
  * @throws {TimeoutError} the import did not settle in time
  */
