@@ -81,7 +81,7 @@ it('keeps the old configuration fully working while the new one is broken, and s
   const zuul = await get().newClient();
 
   await launcher.rewriteConfig('labels: [{name: small\nproviders: 7\n');
-  await launcher.whenLogged(/not valid[\s\S]*nodepool\.yaml:\d+/);
+  await launcher.whenLogged(/is invalid[\s\S]*nodepool\.yaml:\d+/);
   const nodes = await zuul.getNodes(['small']);
   await zuul.giveBack(nodes);
   await get().assertClean();

@@ -61,7 +61,7 @@ it('TERM ends a launcher that has never reached ZooKeeper', async () => {
 
   expect(launcher.exitCode).toBe(0);
   expect(ms).toBeLessThan(DRAIN_SECONDS * 1_000 + SLACK_MS);
-  expect(launcher.log).toMatch(/Not everything could be finished in time.*zookeeper="?away/);
+  expect(launcher.log).toMatch(/Not everything could be finished in time.*zookeeper="?disconnected/);
 });
 
 it.each([
