@@ -138,7 +138,7 @@ export class Launcher {
 
   #registryChanged({ before, after }: PoolChange): void {
     const { registry, reaper, standby, lost, providers } = this.#parts;
-    if (!before) standby.poolAdded();
+    if (!before || !after) standby.checkAll();
     if (after) reaper.poolRegistered(after.launcherId);
     if (before && !registry.registered.has(before.launcherId)) reaper.poolLeft(before.launcherId);
     if (!before || after) return;

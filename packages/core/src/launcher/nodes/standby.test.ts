@@ -25,7 +25,9 @@ import { Standby } from './standby.js';
 async function setUp({ isFirst = true } = {}) {
   const rooms = await LauncherRooms.open();
   const { world } = rooms;
-  if (!isFirst) await rooms.register({ launcherId: '0' as LauncherId });
+  if (!isFirst) await rooms.register();
+  const [own] = rooms.views.all;
+  await rooms.register({ launcherId: own?.launcherId ?? ('' as LauncherId) });
   const standby = new Standby(world.context, rooms.views);
   const session = world.zk.sessionId;
   const { requests } = world.context.mirror;

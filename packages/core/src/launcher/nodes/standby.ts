@@ -15,8 +15,6 @@ import { isOwnRequest, releaseStandby, removeStandby, requestStandby } from './s
 const RETRY = { firstMs: 1_000, longestMs: 300_000 };
 /** How long other launchers leave missing nodes to the first one. */
 const FIRST_LAUNCHER_MS = 5_000;
-/** Request nodes only if no pool was added for this long: launchers that start together must see each other. */
-const REGISTRY_REST_MS = 300;
 
 interface LabelState {
   /** Number of requests that are being created, and that the mirror does not show yet. */
@@ -41,7 +39,6 @@ export class Standby {
   readonly #unsubscribe: readonly (() => void)[];
   #dirty: Set<string> | undefined;
   #stopped = false;
-  #poolAddedMs = -Infinity;
 
   constructor(context: Context, views: PoolViews) {
     this.#context = context;
@@ -62,12 +59,7 @@ export class Standby {
     for (const { cancel } of this.#labels.values()) cancel?.();
   }
 
-  /** A pool was added to the registry. */
-  poolAdded(): void {
-    this.#poolAddedMs = this.#context.clock.now();
-  }
-
-  /** Checks all labels, e.g. at the start or after a reload. */
+  /** Checks all labels, e.g. at the start, after a reload, or when a pool was added to the registry or left it. */
   checkAll(): void {
     for (const label of this.#context.config.now.labels.values()) if (label.minReady > 0) this.check(label.name);
   }
@@ -113,7 +105,7 @@ export class Standby {
     state.missingSinceMs ??= now;
     // other launchers than the first one wait, so that no two request the same nodes
     const firstMs = this.#views.isFirstFor(label) ? 0 : state.missingSinceMs + FIRST_LAUNCHER_MS - now;
-    const pauseMs = Math.max(state.notBeforeMs - now, this.#poolAddedMs + REGISTRY_REST_MS - now, firstMs);
+    const pauseMs = Math.max(state.notBeforeMs - now, firstMs);
     if (pauseMs > 0) {
       this.#checkLater(label, pauseMs);
       return 0;

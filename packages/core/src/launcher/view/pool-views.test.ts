@@ -25,16 +25,20 @@ describe('the pools of a launcher', () => {
     expect(views.canLaunch('a')).toBe(false);
   });
 
-  it('are the first for a label unless a registered one with it has a smaller id', async () => {
+  it('are the first for a label once they are registered, unless another with it was registered before', async () => {
     const rooms = await LauncherRooms.open();
     const [own] = rooms.views.all;
-    expect(rooms.views.isFirstFor('a')).toBe(true);
+    const firsts = () => ['a', 'b'].map((label) => rooms.views.isFirstFor(label));
+    const other = await rooms.register({ launcherId: 'z' as LauncherId, supportedLabels: ['a'] });
+    expect(firsts()).toEqual([false, false]);
 
     await rooms.register({ launcherId: own?.launcherId ?? ('' as LauncherId) });
-    expect(rooms.views.isFirstFor('a')).toBe(true);
+    await rooms.register({ launcherId: '0' as LauncherId });
+    expect(firsts()).toEqual([false, true]);
 
-    await rooms.register({ launcherId: '0' as LauncherId, supportedLabels: ['a'] });
-    expect([rooms.views.isFirstFor('a'), rooms.views.isFirstFor('b')]).toEqual([false, true]);
+    await rooms.world.clock.run(rooms.world.other.delete(other));
+    await rooms.world.pass(100);
+    expect(firsts()).toEqual([true, true]);
   });
 });
 

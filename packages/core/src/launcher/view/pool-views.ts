@@ -1,3 +1,4 @@
+import type { PoolComponentRecord } from '@nodepool/zk-protocol';
 import type { SteeringSet } from '../health/steering-set.js';
 import { chooseProbes } from '../plan/health-rules.js';
 import { keepsStandby } from '../plan/nodes.js';
@@ -37,11 +38,16 @@ export class PoolViews {
     return false;
   }
 
-  /** Whether this launcher has the first of the registered pools with the label, by id. Older launchers do not register. */
+  /**
+   * Whether this launcher has the longest registered of the pools with the label; false until its own pools are registered.
+   * Launchers agree about it: who reads an entry has read those that are older, as ZooKeeper answers in order.
+   */
   isFirstFor(label: string): boolean {
-    const pools = this.#registry.pools.filter((pool) => pool.supportedLabels.includes(label));
-    const [first] = pools.map(({ launcherId }) => launcherId).sort();
-    return first === undefined || this.all.some(({ launcherId }) => launcherId === first);
+    let first: PoolComponentRecord | undefined;
+    for (const pool of this.#registry.pools) {
+      if (pool.supportedLabels.includes(label) && createdIn(pool) < createdIn(first)) first = pool;
+    }
+    return first !== undefined && this.#registry.isOwn(first.launcherId);
   }
 
   /** Labels for which a probe of the provider is due. */
@@ -58,4 +64,9 @@ export class PoolViews {
     );
     return chooseProbes(due, steering);
   }
+}
+
+/** The transaction that registered a pool. */
+function createdIn(pool: PoolComponentRecord | undefined): bigint | number {
+  return pool?.stat?.czxid ?? Infinity;
 }
