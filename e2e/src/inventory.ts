@@ -32,10 +32,11 @@ const ROOT_CHILDREN = new Set([
 const slotKey = ({ provider, pool, address, slot }: ExpectedSlot): string =>
   `${provider}/${pool} ${address} slot ${slot}`;
 
-/** A node as it was found; `undefined` when it vanished meanwhile. */
+/** Reads a node. @returns undefined when it is gone or its record has no body */
 async function readNode(zk: ZooKeeper, id: string): Promise<NodeBody | 'unreadable' | undefined> {
   try {
-    return parseBody<NodeBody>((await zk.getData(`/nodepool/nodes/${id}`)).data);
+    const { data } = await zk.getData(`/nodepool/nodes/${id}`);
+    return data.length === 0 ? undefined : parseBody<NodeBody>(data);
   } catch (error) {
     if (isZooKeeperError(error, 'ZK_NO_NODE')) return undefined;
     if (isZooKeeperError(error)) throw error;
@@ -48,7 +49,10 @@ interface FoundNodes {
   problems: string[];
 }
 
-/** All nodes, and problems: nodes still in use, and records that cannot be read. */
+/**
+ * All nodes, and problems: nodes still in use, and records that cannot be read. A record without a body is no problem: a
+ * kazoo client that locks a node deleted meanwhile creates one, and the next sweep, within a minute, removes it.
+ */
 async function idleNodes(zk: ZooKeeper): Promise<FoundNodes> {
   const found: FoundNodes = { nodes: [], problems: [] };
   for (const nodeId of await children(zk, '/nodepool/nodes')) {

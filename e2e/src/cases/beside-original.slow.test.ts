@@ -69,7 +69,9 @@ async function ourSlots(): Promise<string[]> {
   const { zk } = get();
   const ids = await zk.getChildren('/nodepool/nodes');
   const read = await zk.multiRead(ids.map((id) => ({ read: 'data', path: `/nodepool/nodes/${id}` })));
-  const bodies = read.flatMap((each) => (each.read === 'data' ? [JSON.parse(each.data.toString()) as NodeBody] : []));
+  const bodies = read.flatMap((each) =>
+    each.read === 'data' && each.data.length > 0 ? [JSON.parse(each.data.toString()) as NodeBody] : [],
+  );
   return bodies.map((body) => `${body.hostname}:${body.connection_port}#${body.slot}`).sort();
 }
 

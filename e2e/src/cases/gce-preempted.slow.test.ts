@@ -2,12 +2,12 @@ import { expect, it } from 'vitest';
 import { gceSetup } from '../gce-harness.js';
 import { useGce } from '../use-harness.js';
 
-/** What Google took away is looked for every minute. */
+/** The driver looks for preempted VMs every minute. */
 const NOTICED_MS = 90_000;
 
 const get = useGce();
 
-it('a Spot VM that stood by and was taken away is withdrawn before a job gets it', async () => {
+it('withdraws a preempted Spot VM on standby before a job gets it', async () => {
   const { fake } = get().cloud;
   const launcher = await get().launch(gceSetup({ label: { spot: true } }));
   const zuul = await get().newClient();
@@ -16,7 +16,7 @@ it('a Spot VM that stood by and was taken away is withdrawn before a job gets it
   await zuul.cancel(id);
 
   fake.cloud.preempt(`np${nodes[0]}`);
-  await launcher.whenLogged(/Google took the Spot VM away.*state=ready/, 0, NOTICED_MS);
+  await launcher.whenLogged(/Google preempted the Spot VM.*state=ready/, 0, NOTICED_MS);
 
   await get().assertClean();
   expect(fake.countOf('Instances.Delete')).toBe(1);
