@@ -19,7 +19,7 @@ afterAll(async () => {
   await zookeeper.stop();
 });
 
-it('is held by one at a time, in the order of asking', async () => {
+it('a lock is held by one contender at a time, in order of arrival', async () => {
   const held = new ZuulLock(first, '/lock-a');
   const other = new ZuulLock(second, '/lock-a');
   await held.acquire(1000);
@@ -36,7 +36,7 @@ it('is held by one at a time, in the order of asking', async () => {
   expect(await contenders(first, '/lock-a')).toEqual([]);
 });
 
-it('is given up after the time allowed, leaving no entry', async () => {
+it('a contender leaves no entry after its timeout', async () => {
   const held = new ZuulLock(first, '/lock-b');
   await held.acquire(1000);
 
@@ -46,7 +46,7 @@ it('is given up after the time allowed, leaving no entry', async () => {
   await held.release();
 });
 
-it('goes to the next when its holder is gone', async () => {
+it('a lock passes to the next contender when the session of its holder ends', async () => {
   const doomed = await openSession(zookeeper);
   await new ZuulLock(doomed, '/lock-c').acquire(1000);
   const waiting = new ZuulLock(second, '/lock-c');
@@ -58,7 +58,7 @@ it('goes to the next when its holder is gone', async () => {
   await waiting.release();
 });
 
-it('can be raced at any packet through a proxy', async () => {
+it('a trap in a proxy runs code right before a packet', async () => {
   const proxy = await FrameProxy.start(zookeeper.plainPort);
   const zk = await openSession({ connectString: `127.0.0.1:${proxy.port}`, tlsFiles: undefined });
   const order: string[] = [];

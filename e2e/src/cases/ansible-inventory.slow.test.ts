@@ -16,7 +16,7 @@ interface AnsibleInventory {
   [group: string]: { hosts?: string[]; children?: string[] } & Record<string, unknown>;
 }
 
-it('is an inventory that Ansible reads as it is meant, whatever labels and clouds call things', async () => {
+it('Ansible reads the inventory correctly, whatever characters labels and clouds use', async () => {
   const labels = LABELS.map((name) => ({ name, 'cloud-image': 'debian', 'min-ram': 1024 }));
   const image = { name: 'debian', 'python-path': TEMPLATE };
   await get().launch({

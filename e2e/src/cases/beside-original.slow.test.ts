@@ -41,7 +41,7 @@ interface NodeBody {
   slot: number | null;
 }
 
-/** Starts a launcher of the original's steps. */
+/** Starts a process that takes the same steps as a launcher of the original. */
 async function start(name: string): Promise<ChildProcess> {
   const hosts = get().zookeeper.connectString;
   const child = await startOriginal({ hosts, name, labels: ['shared', 'theirs'], most: 4 });
@@ -80,7 +80,7 @@ function setup(): StaticSetup {
   return simpleSetup(nodes, { zookeeperTimeoutSeconds: 1.5 });
 }
 
-it('launchers of both kinds are killed in turn, and no request of a kazoo client is lost, failed or served twice', async () => {
+it('no request of a kazoo client is lost, failed or served twice while launchers of both kinds are killed in turn', async () => {
   const ours = [await get().launch(setup()), await get().launch(setup())];
   const theirs = [await start('original-0'), await start('original-1')];
   const { end, story } = runJobs();

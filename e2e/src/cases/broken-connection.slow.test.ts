@@ -7,7 +7,7 @@ const MAX_STEPS = 60;
 
 const get = useStatic({ sshd: { count: 3, keyTypes: ['ed25519'] } });
 
-/** Requests from submission to return, breaking the launcher's connection at its first packet, its second, ... */
+/** Runs one request after another, each to the end, and breaks the launcher's connection at packet 1, 2, 3 and so on. */
 async function breakAtEachPacket(verdict: Verdict): Promise<number> {
   const proxy = await get().newProxy();
   await get().launch(simpleSetup(nodesOf(get().sshd.hosts, 'small')), { throughPort: proxy.port });
@@ -29,15 +29,15 @@ async function breakAtEachPacket(verdict: Verdict): Promise<number> {
   return MAX_STEPS;
 }
 
-describe('a connection that breaks', () => {
-  it('right before any packet the launcher sends costs no request and no node', async () => {
+describe('a launcher whose connection breaks', () => {
+  it('right before it sends any packet loses no request and no node', async () => {
     const steps = await breakAtEachPacket('cut');
 
     expect(steps).toBeGreaterThan(3);
     expect(steps).toBeLessThan(MAX_STEPS);
   }, 300_000);
 
-  it('between any packet the launcher sends and its answer costs no request and no node', async () => {
+  it('between sending any packet and reading the answer loses no request and no node', async () => {
     const steps = await breakAtEachPacket('lose-answer');
 
     expect(steps).toBeGreaterThan(3);

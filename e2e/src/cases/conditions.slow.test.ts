@@ -9,7 +9,7 @@ import { LauncherProcess } from '../launcher-process.js';
 import { NodepoolProcess } from '../nodepool-process.js';
 import { SOON_MS } from '../soon.js';
 
-/** The used part of the fake cloud of the driver's tests, which the package does not export. */
+/** The part of the driver's fake cloud that these tests use. The package does not export the fake. */
 interface FakeCloud {
   readonly entry: Record<string, unknown>;
   readonly state: {
@@ -22,7 +22,7 @@ interface FakeCloud {
   close(): Promise<void>;
 }
 
-/** A condition as the instruments show it; `text` of doctor, `message` of the others. */
+/** A condition as all instruments report it. Its message is `text` in doctor and `message` elsewhere. */
 interface Shown {
   readonly kind: string;
   readonly name: string;
@@ -32,9 +32,9 @@ interface Shown {
 }
 
 const FAKE = new URL('../../../packages/driver-openstack/test/fake/fake-openstack.ts', import.meta.url);
-/** The longest pause before a probe of something that has failed for a short time, and what else may come between. */
+/** Upper limit of the pause before the next probe, plus time for the services themselves. */
 const PATIENCE_MS = 2 * SOON_MS;
-/** There is no `m1.huge` at first. */
+/** Flavor of each label. The cloud has no `m1.huge` at first. */
 const FLAVORS = { small: 'm1.small', huge: 'm1.huge' };
 
 let dir: string;
@@ -68,12 +68,12 @@ function configOf({ hasRack = true } = {}): Record<string, unknown> {
   return { labels, providers: [sky, ...(hasRack ? [rack] : [])] };
 }
 
-/** Writes `clouds.yaml`, with the password that the cloud takes now. */
+/** Writes `clouds.yaml` with the password that the cloud accepts now. */
 function writeClouds(): Promise<void> {
   return writeFile(join(dir, 'clouds.yaml'), JSON.stringify({ clouds: { sky: cloud.entry } }));
 }
 
-/** The host as conditions name it. */
+/** Name of the host in conditions. */
 function hostName(): string {
   const { address, port } = sshd.hosts[0] ?? { address: '', port: 0 };
   return `rack/root@${address}:${port}`;
@@ -160,7 +160,7 @@ afterAll(async () => {
 
 const TIMEOUT_MS = 2 * PATIENCE_MS + SOON_MS;
 
-it('reports a flavor that does not exist everywhere until it exists', { timeout: TIMEOUT_MS }, async () => {
+it('every instrument reports a missing flavor until it exists', { timeout: TIMEOUT_MS }, async () => {
   await agreeOn(['label sky/main/huge LabelUnusable FlavorMissing', 'label huge NotServed LabelUnavailable'], ['huge']);
 
   cloud.state.flavors.push({ id: 'f-9', name: 'm1.huge', vcpus: 8, ram: 16_384 });
@@ -168,7 +168,7 @@ it('reports a flavor that does not exist everywhere until it exists', { timeout:
   await allWell();
 });
 
-it('reports a refused password everywhere until it is right', { timeout: TIMEOUT_MS }, async () => {
+it('every instrument reports a refused password until it is correct', { timeout: TIMEOUT_MS }, async () => {
   cloud.password = 'rotated';
   cloud.state.tokens.clear();
   await stirUp('sky');
@@ -182,7 +182,7 @@ it('reports a refused password everywhere until it is right', { timeout: TIMEOUT
   await allWell();
 });
 
-it('reports a provider that is down everywhere until it is up', { timeout: TIMEOUT_MS }, async () => {
+it('every instrument reports a provider as down until it is up', { timeout: TIMEOUT_MS }, async () => {
   cloud.faults.push({ status: 503 });
   await stirUp('sky');
 
@@ -192,7 +192,7 @@ it('reports a provider that is down everywhere until it is up', { timeout: TIMEO
   await allWell();
 });
 
-it('reports a static host that is down everywhere until it is up', { timeout: TIMEOUT_MS }, async () => {
+it('every instrument reports a static host as down until it is up', { timeout: TIMEOUT_MS }, async () => {
   await sshd.hosts[0]?.stop();
   await stirUp('rack');
 
@@ -202,7 +202,7 @@ it('reports a static host that is down everywhere until it is up', { timeout: TI
   await allWell();
 });
 
-it('reports a node stuck in deleting everywhere until it is gone', { timeout: TIMEOUT_MS }, async () => {
+it('every instrument reports a node stuck in deleting until it is gone', { timeout: TIMEOUT_MS }, async () => {
   const where = {
     provider: 'sky',
     pool: 'main',
@@ -222,7 +222,7 @@ it('reports a node stuck in deleting everywhere until it is gone', { timeout: TI
   await allWell();
 });
 
-it('reports a draining provider everywhere until its nodes are gone', { timeout: TIMEOUT_MS }, async () => {
+it('every instrument reports a draining provider until its nodes are gone', { timeout: TIMEOUT_MS }, async () => {
   const nodes = JSON.parse(await nodepool('list', '--json')) as { id: string; provider: string }[];
   const { id = '' } = nodes.find(({ provider }) => provider === 'rack') ?? {};
   await nodepool('hold', id);

@@ -4,13 +4,13 @@ import { whenGone } from '../session.js';
 import { nodesOf, simpleSetup } from '../static-config.js';
 import { useStatic } from '../use-harness.js';
 
-describe('a single server', () => {
+describe('a launcher on a single ZooKeeper server', () => {
   const get = useStatic({
     zookeeper: { tickMs: 200, minSessionTimeoutMs: 1000 },
     sshd: { count: 2, keyTypes: ['ed25519'] },
   });
 
-  it('that ends the session of a launcher finds it back at work, with new components', async () => {
+  it('registers again and continues to serve after its session expired', async () => {
     const setup = simpleSetup(nodesOf(get().sshd.hosts, 'small'), { zookeeperTimeoutSeconds: 1.5 });
     const launcher = await get().launch(setup);
     const zuul = await get().newClient();
@@ -30,7 +30,7 @@ describe('a single server', () => {
     expect(after).not.toEqual(before);
   });
 
-  it('that is restarted finds launchers and requests back', async () => {
+  it('continues with all requests after a restart of the server', async () => {
     await get().launch(simpleSetup(nodesOf(get().sshd.hosts, 'small')));
     const zuul = await get().newClient();
     const nodes = await zuul.getNodes(['small', 'small']);
@@ -44,14 +44,14 @@ describe('a single server', () => {
     expect(state).toBe('fulfilled');
   });
 
-  it('that does not respond for a while does not stop the launcher', async () => {
+  it('survives a server that does not answer for twice the session timeout', async () => {
     await get().launch(simpleSetup(nodesOf(get().sshd.hosts, 'small'), { zookeeperTimeoutSeconds: 1.5 }));
     const zuul = await get().newClient();
     await get().assertClean();
 
     get().zookeeper.pause();
     const submitted = zuul.submit(['small']);
-    await new Promise((resolve) => setTimeout(resolve, 3000)); // twice the session timeout, the condition under test
+    await new Promise((resolve) => setTimeout(resolve, 3000)); // twice the session timeout
     get().zookeeper.resume();
     const { state } = await zuul.wait(await submitted);
     await zuul.giveBack(await zuul.accept(await submitted));
@@ -63,7 +63,7 @@ describe('a single server', () => {
 describe('TLS with client certificates', () => {
   const get = useStatic({ zookeeper: { tls: true }, sshd: { count: 1, keyTypes: ['ed25519'] } });
 
-  it('carries a request from submission to return, for our client and for one made with kazoo', async () => {
+  it('carries requests of our client and of kazoo from submission to return', async () => {
     await get().launch(simpleSetup(nodesOf(get().sshd.hosts, 'small')));
     const zuul = await get().newClient();
 
@@ -76,10 +76,10 @@ describe('TLS with client certificates', () => {
   });
 });
 
-describe('an ensemble', () => {
+describe('a launcher on an ensemble', () => {
   const get = useStatic({ zookeeper: { ensemble: true }, sshd: { count: 4, keyTypes: ['ed25519'] } });
 
-  it('that loses its leader loses no request', async () => {
+  it('loses no request when the leader dies', async () => {
     await get().launch(simpleSetup(nodesOf(get().sshd.hosts, 'small')));
     const zuul = await get().newClient();
     const held = await zuul.getNodes(['small', 'small']);
@@ -97,7 +97,7 @@ describe('an ensemble', () => {
     expect(await get().zookeeper.leader()).not.toBe(leader);
   });
 
-  it('carries on when the server a launcher talks to is gone', async () => {
+  it('continues when the server that it is connected to dies', async () => {
     await get().launch(simpleSetup(nodesOf(get().sshd.hosts, 'small')));
     const zuul = await get().newClient();
 

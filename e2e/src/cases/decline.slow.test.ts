@@ -9,7 +9,7 @@ interface Offer {
   priority?: number;
 }
 
-/** Starts a launcher with the providers `static-one` and `static-two`, one host each, and waits until both can be had. */
+/** Starts a launcher with the providers `static-one` and `static-two`, one host each, and waits until both hosts are ready. */
 async function launchTwo(one: Offer, two: Offer): Promise<void> {
   await get().launch({
     providers: [
@@ -20,7 +20,7 @@ async function launchTwo(one: Offer, two: Offer): Promise<void> {
   await get().assertClean();
 }
 
-it('fails a request for a label that no pool has, telling who declined', async () => {
+it('a request for an unknown label fails and lists the pools that declined it', async () => {
   await get().launch(simpleSetup(nodesOf(get().sshd.hosts, 'small'), { extraLabels: ['huge'] }));
   const zuul = await get().newClient();
 
@@ -34,7 +34,7 @@ it('fails a request for a label that no pool has, telling who declined', async (
   expect(request.nodes ?? []).toEqual([]);
 });
 
-it('fails a request for more nodes of a label than its pool could ever have', async () => {
+it('a request fails if it needs more nodes of a label than its pool can ever have', async () => {
   await get().launch(simpleSetup(nodesOf(get().sshd.hosts, 'small')));
   const zuul = await get().newClient();
   await get().assertClean();
@@ -46,7 +46,7 @@ it('fails a request for more nodes of a label than its pool could ever have', as
   expect(state).toBe('failed');
 });
 
-it('fails a request for two labels that no single pool has, after every pool has declined', async () => {
+it('a request for two labels of different pools fails after all pools have declined it', async () => {
   await launchTwo({ label: 'small' }, { label: 'big' });
   const zuul = await get().newClient();
 
@@ -58,7 +58,7 @@ it('fails a request for two labels that no single pool has, after every pool has
   expect(request.declined_by).toHaveLength(2);
 });
 
-it('leaves a request to the pool that has the label', async () => {
+it('a request is served by the pool that has its label', async () => {
   await launchTwo({ label: 'small' }, { label: 'big' });
   const zuul = await get().newClient();
 
@@ -71,7 +71,7 @@ it('leaves a request to the pool that has the label', async () => {
   expect(nodes.map(({ body }) => body.provider)).toEqual(['static-two']);
 });
 
-it('serves a request by the provider it names while that is there', async () => {
+it('a request that names a provider is served by it as long as it exists', async () => {
   await launchTwo({ label: 'small' }, { label: 'small' });
   const zuul = await get().newClient();
 
@@ -83,7 +83,7 @@ it('serves a request by the provider it names while that is there', async () => 
   expect(unknown.map(({ body }) => body.provider)).toEqual(['static-one']);
 });
 
-it('prefers the pool with the smaller priority number', async () => {
+it('the pool with the smaller priority number is preferred', async () => {
   await launchTwo({ label: 'small', priority: 200 }, { label: 'small', priority: 50 });
   const zuul = await get().newClient();
 

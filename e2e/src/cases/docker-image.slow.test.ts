@@ -8,7 +8,7 @@ import { readDockerfile, type ImageRecipe } from '../packed/dockerfile.js';
 import { npm, packPackages, root } from '../packed/packages.js';
 import { startRegistry, type Registry } from '../packed/registry.js';
 
-/** npm installs what it needs from wherever this machine has it. */
+/** Long enough for npm to download packages. */
 const LIMIT_MS = 300_000;
 const DRIVERS = ['driver-static', 'driver-openstack', 'driver-metastatic', 'driver-gce'];
 
@@ -32,7 +32,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** What the image installs, as it would be published. */
+/** Publishes the packages that the image installs to the local registry. */
 async function publish(): Promise<void> {
   const npmrc = join(folder, 'npmrc');
   await writeFile(npmrc, registry.npmrc);
@@ -66,14 +66,14 @@ async function startContainer(): Promise<Container> {
   });
 }
 
-/** How npm reaches other registries from here. */
+/** The user's npm configuration, for packages that the local registry lacks. */
 function ownNpmrc(): Promise<string> {
   const file = process.env['npm_config_userconfig'] ?? join(process.env['HOME'] ?? '/root', '.npmrc');
   return readFile(file, 'utf8').catch(() => '');
 }
 
 it(
-  'is built by its own steps, runs without privileges on a read-only file system, serves, and drains',
+  'the Docker image builds, runs without privileges on a read-only file system, serves requests, and drains',
   { timeout: LIMIT_MS },
   async () => {
     expect(recipe.from).toMatch(/^node:2\d-/);

@@ -10,7 +10,7 @@ import { startInstalledLauncher } from '../packed/installed-launcher.js';
 import { createDriver, install, makeSite, npm, pack, packPackages, root } from '../packed/packages.js';
 import type { ServiceProcess } from '../service-process.js';
 
-/** The fake cloud of the template, as its own build has it. */
+/** The fake cloud of the template, as the template builds it. */
 interface TemplateCloud {
   readonly url: string;
   readonly list: () => readonly { id: string }[];
@@ -42,7 +42,7 @@ beforeAll(async () => {
   simple = await copySimpleDriver(join(folder, 'simple'));
   await install(template, contract);
   await install(simple, contract);
-  await npm(template, 'run', 'build'); // here and not by prepack: scripts may be switched off for packing
+  await npm(template, 'run', 'build'); // prepack would do it, but scripts may be disabled for packing
   const driver = await pack(template, join(folder, 'tarballs'));
   await install(site, [...tarballs.values(), driver]);
 }, 300_000);
@@ -53,7 +53,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** The example of a simple driver with its test of the contract as the guide shows it, and nothing of this repository. */
+/** Copies the simple driver and writes the contract test of the guide beside it, without the rest of this repository. */
 async function copySimpleDriver(into: string): Promise<string> {
   const from = join(root, 'examples', 'simple-driver');
   for (const name of ['package.json', 'src', 'test/contract.js', 'test/shed.js']) {
@@ -66,7 +66,7 @@ async function copySimpleDriver(into: string): Promise<string> {
   return into;
 }
 
-/** The test that the guide for authors of drivers shows: its only example that uses the kit. */
+/** Contract test in the guide for driver authors: its only example that calls the test kit. */
 async function guideExample(): Promise<string> {
   const guide = await readFile(join(root, 'docs', 'writing-a-driver.md'), 'utf8');
   const blocks = [...guide.matchAll(/^```ts\n([^]*?)^```$/gm)].map(([, text = '']) => text);
@@ -105,7 +105,7 @@ describe('a driver made by create-driver, as a third-party package', () => {
     expect(printed).toContain('loses nothing of a creation, at whatever moment the launcher dies');
   });
 
-  it('is found by its name', async () => {
+  it('is found by name', async () => {
     const printed = await installed('nodepool', 'drivers');
 
     expect(printed).toMatch(/\| template\s*\| nodepool-driver-template\s*\| 0\.1\.0\s*\| 1\s*\| True\s*\|/);
@@ -136,8 +136,8 @@ describe('a driver made by create-driver, as a third-party package', () => {
   });
 });
 
-describe('the test that the guide shows, in a folder with nothing but packed core', () => {
-  it('holds the simple driver against the contract, its login included', async () => {
+describe('the contract test of the guide, with only packed core installed', () => {
+  it('checks the simple driver, its login included', async () => {
     const { stdout } = await run(process.execPath, ['--test', 'test/guide.test.js'], {
       cwd: simple,
       env: { ...process.env, NODE_OPTIONS: '' },

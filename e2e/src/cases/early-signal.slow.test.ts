@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 
-/** Sends the signal while the program itself is being loaded. */
+/** Sends the signal while the program is loading. */
 const HOOKS = `
 export async function load(url, context, next) {
   if (url.endsWith('/dist/main.js')) process.kill(process.pid, 'SIGHUP');
@@ -11,7 +11,7 @@ export async function load(url, context, next) {
 const moduleOf = (text: string) => `data:text/javascript,${encodeURIComponent(text)}`;
 const REGISTER = moduleOf(`import { register } from 'node:module'; register(${JSON.stringify(moduleOf(HOOKS))});`);
 
-it.each(['launcher', 'builder'])('a %s that gets a reload signal before it is loaded starts all the same', (name) => {
+it.each(['launcher', 'builder'])('a %s that receives a reload signal while it loads starts normally', (name) => {
   const program = fileURLToPath(new URL(`../../../packages/${name}/bin/nodepool-${name}.js`, import.meta.url));
 
   const { status, signal, stdout } = spawnSync(process.execPath, ['--import', REGISTER, program, '--version'], {

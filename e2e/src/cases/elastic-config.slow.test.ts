@@ -6,7 +6,7 @@ const get = useElastic();
 const one = { name: 'cloud-one', pools: [{ labels: ['small'] }] };
 const two = { name: 'cloud-two', pools: [{ labels: ['big'] }] };
 
-it('serves a provider that is added while it runs, and lets one that is removed drain', async () => {
+it('a reload adds a provider to a running launcher and drains a removed one', async () => {
   const zuul = await get().newClient();
   const launcher = await get().launch({ providers: [one] });
 
@@ -24,7 +24,7 @@ it('serves a provider that is added while it runs, and lets one that is removed 
   expect(state).toBe('failed');
 });
 
-it('finishes launches of a provider that is removed meanwhile', async () => {
+it('a launch in progress ends cleanly when its provider is removed', async () => {
   const zuul = await get().newClient();
   const slow = { ...two, cloudSettings: { 'create-time': 1 } };
   const launcher = await get().launch({ providers: [one, slow] });
@@ -40,7 +40,7 @@ it('finishes launches of a provider that is removed meanwhile', async () => {
   expect(['fulfilled', 'failed']).toContain(state);
 });
 
-it('stops launching when max-servers becomes 0, and begins again when that is over', async () => {
+it('a launcher stops launching while max-servers is 0', async () => {
   const zuul = await get().newClient();
   const launcher = await get().launch(oneProvider());
   const held = await zuul.getNodes(['small']);
@@ -59,7 +59,7 @@ it('stops launching when max-servers becomes 0, and begins again when that is ov
   expect(get().cloud.most).toBe(1);
 });
 
-it('serves a waiting request when max-servers is raised', async () => {
+it('a waiting request is served when max-servers is raised', async () => {
   const zuul = await get().newClient();
   const launcher = await get().launch(oneProvider({ maxServers: 1 }));
   const held = await zuul.getNodes(['small']);

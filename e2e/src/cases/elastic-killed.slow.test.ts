@@ -5,7 +5,7 @@ import type { LauncherProcess } from '../launcher-process.js';
 import { useElastic } from '../use-harness.js';
 
 const MAX_STEPS = 60;
-/** Instances without a record are deleted when two sweeps, a minute apart, have seen them. */
+/** An instance without a record is deleted after two sweeps, a minute apart, have seen it. */
 const LEAKS_FOUND_MS = 150_000;
 
 const get = useElastic({ tickMs: 200, minSessionTimeoutMs: 1000 });
@@ -24,7 +24,7 @@ async function startVictim(name: string): Promise<Victim> {
   return { proxy, launcher: await get().launch(setup, { name, throughPort: proxy.port }) };
 }
 
-it('a launcher killed before any packet while it launches leaves the request to another, and nothing in the cloud', async () => {
+it('a launcher killed at any packet of a launch leaves the request to its successor and no instance in the cloud', async () => {
   const zuul = await get().newClient();
   let victim = await startVictim('launcher-0');
   let steps = 1;
@@ -39,7 +39,7 @@ it('a launcher killed before any packet while it launches leaves the request to 
       return 'cut';
     });
     await zuul.finish(await zuul.submit(['small', 'small']));
-    // what the successor does afterwards would meet the trap of the next round too early
+    // Wait here: packets of a starting successor would trigger the trap of the next round too early.
     if (successor === undefined) break;
     victim = await successor;
   }

@@ -20,7 +20,7 @@ describe('an elastic pool', () => {
     expect(first).toMatchObject({ provider: 'cloud-one', pool: 'main', type: ['small'], state: 'in-use' });
   });
 
-  it('gives nodes of one request in the order of its labels, each of the right kind', async () => {
+  it('gives the nodes of a request in the order of its labels', async () => {
     const zuul = await get().newClient();
     await get().launch(oneProvider({ labels: ['small', 'big'] }));
 
@@ -30,7 +30,7 @@ describe('an elastic pool', () => {
     expect(nodes.map(({ body }) => body.type[0])).toEqual(['big', 'small', 'big']);
   });
 
-  it('tries again with another instance when the cloud makes a broken one', async () => {
+  it('replaces a broken instance by another one', async () => {
     const zuul = await get().newClient();
     await get().launch(oneProvider({}, { cloudSettings: { 'create-time': 600 } }));
     let broken: string | undefined;
@@ -49,7 +49,7 @@ describe('an elastic pool', () => {
     expect(get().cloud.most).toBe(1);
   });
 
-  it('fails a request when its launches fail, and leaves nothing', async () => {
+  it('fails a request when all its launches fail, and leaves no instance', async () => {
     const zuul = await get().newClient();
     await get().launch(oneProvider({}, { cloudSettings: { failures: { 'error-state': 1 } } }));
 
@@ -60,7 +60,7 @@ describe('an elastic pool', () => {
     expect(state).toBe('failed');
   });
 
-  it('makes nothing further for a request that is withdrawn while its instances are being made', async () => {
+  it('creates no more instances for a request withdrawn during its launches', async () => {
     const zuul = await get().newClient();
     await get().launch(
       oneProvider({}, { labels: { small: { 'max-ready-age': 1 } }, cloudSettings: { 'create-time': 1 } }),
@@ -74,7 +74,7 @@ describe('an elastic pool', () => {
     expect(get().cloud.most).toBe(2);
   });
 
-  it('serves others when the instance of a node has vanished, and forgets the node after its use', async () => {
+  it('serves other requests when the instance of a node has vanished, and deletes the node after use', async () => {
     const zuul = await get().newClient();
     await get().launch(oneProvider());
 

@@ -2,18 +2,18 @@ import { expect, it } from 'vitest';
 import { oneProvider } from '../elastic-config.js';
 import { useElastic } from '../use-harness.js';
 
-/** Instances without a record are deleted when two sweeps, a minute apart, have seen them. */
+/** An instance without a record is deleted after two sweeps, a minute apart, have seen it. */
 const LEAKS_FOUND_MS = 150_000;
 
 const get = useElastic();
 
-it('keeps a node whose instance the cloud does not show for a while', async () => {
+it('a node stays when the cloud temporarily does not list its instance', async () => {
   const zuul = await get().newClient();
   await get().launch(oneProvider({ maxServers: 1 }));
   const nodes = await zuul.getNodes(['small']);
   const id = String(nodes[0]?.body['external_id']);
 
-  const hidden = get().cloud.until((instances) => instances.length === 0); // from here on: it may be shown again soon
+  const hidden = get().cloud.until((instances) => instances.length === 0); // watch before hiding: the instance may soon be listed again
   await get().cloud.call('hide', { id, forMs: 500 });
   await hidden;
   await get().cloud.until((instances) => instances.length === 1);
@@ -25,7 +25,7 @@ it('keeps a node whose instance the cloud does not show for a while', async () =
   expect(body['external_id']).toBe(id);
 });
 
-it('deletes instances it lost sight of, and both of two with the tags of one node', async () => {
+it('instances that reappear or were created twice for one node are deleted', async () => {
   const zuul = await get().newClient();
   await get().launch(oneProvider({}, { cloudSettings: { 'create-time': 600 } }));
   let hidden = '';
@@ -35,7 +35,7 @@ it('deletes instances it lost sight of, and both of two with the tags of one nod
     if (hidden !== '' || instance?.status !== 'building') return;
     hidden = id;
     void get().cloud.set('create-time', 0.3);
-    void get().cloud.call('hide', { id, forMs: 10_000 }); // so long that it is missed, however busy the launcher is
+    void get().cloud.call('hide', { id, forMs: 10_000 }); // long enough for even a busy launcher to miss it
   });
 
   const lostSight = await zuul.getNodes(['small']);
@@ -50,7 +50,7 @@ it('deletes instances it lost sight of, and both of two with the tags of one nod
   expect(made).toBe(2);
 }, 300_000);
 
-it('finds an instance again whose creation was not answered', async () => {
+it('an instance whose creation was not answered is found again', async () => {
   const zuul = await get().newClient();
   await get().launch(oneProvider({}, { cloudSettings: { failures: { 'connection-reset': 1 } } }));
 
@@ -65,7 +65,7 @@ it('finds an instance again whose creation was not answered', async () => {
   expect(get().cloud.most).toBe(1);
 });
 
-it('does not touch instances of others', async () => {
+it('instances of other users are not touched', async () => {
   const zuul = await get().newClient();
   await get().launch(oneProvider());
   const { id } = (await get().cloud.call('leak', { metadata: { nodepool_provider_name: 'another' } })) as {

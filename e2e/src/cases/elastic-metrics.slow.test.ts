@@ -15,14 +15,14 @@ afterAll(async () => {
   await statsd.stop();
 });
 
-it('tells statsd and Prometheus of launches, calls and nodes', async () => {
+it('statsd and Prometheus receive metrics of launches, API calls and nodes', async () => {
   const zuul = await get().newClient();
   const zones = { 'availability-zones': ['nova-1'] };
   const env = { STATSD_HOST: statsd.host, STATSD_PORT: String(statsd.port) };
   const launcher = await get().launch(oneProvider({ maxServers: 7 }, { cloudSettings: zones }), { env });
 
   const nodes = await zuul.getNodes(['small', 'small']);
-  // what is sent at the same moment may come in several packets
+  // values sent at the same moment may arrive in several packets
   const arrived = (kind: 'gauges' | 'counters', wanted: Record<string, number>) =>
     statsd.waitFor((seen) => Object.entries(wanted).every(([name, value]) => seen[kind][name] === value), SOON_MS);
   await arrived('gauges', {
@@ -59,7 +59,7 @@ it('tells statsd and Prometheus of launches, calls and nodes', async () => {
   expect(prometheus).toMatch(/^nodepool_launches_total\{result="ready",provider="cloud-one",az="nova-1",.*\} 2$/m);
 });
 
-it('counts failed launches by what was wrong', async () => {
+it('failed launches are counted by cause', async () => {
   const zuul = await get().newClient();
   const env = { STATSD_HOST: statsd.host, STATSD_PORT: String(statsd.port) };
   await get().launch(oneProvider({}, { cloudSettings: { failures: { 'error-state': 1 } } }), { env });
@@ -67,7 +67,7 @@ it('counts failed launches by what was wrong', async () => {
   const id = await zuul.submit(['small']);
   const { state } = await zuul.wait(id);
   await zuul.cancel(id);
-  // the counters of one launch may come in several packets
+  // counters of one launch may arrive in several packets
   const names = ['nodepool.launch.error.status', 'nodepool.launch.provider.cloud-one.error.status'];
   const { counters } = await statsd.waitFor((seen) => names.every((name) => (seen.counters[name] ?? 0) >= 3));
 

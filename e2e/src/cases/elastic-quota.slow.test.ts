@@ -13,7 +13,7 @@ async function serve(zuul: ZuulClient): Promise<HeldNode[]> {
 }
 
 describe('a request beyond the quota', () => {
-  it('waits, can be explained, and is served as soon as a node is gone', async () => {
+  it('waits, is explained, and is served once a node is deleted', async () => {
     const zuul = await get().newClient();
     const launcher = await get().launch(oneProvider({ maxServers: 1 }, { cloudSettings: { 'delete-time': 0.2 } }));
     const nodes = await zuul.getNodes(['small']);
@@ -43,7 +43,7 @@ describe('a request beyond the quota', () => {
     expect(get().cloud.most).toBe(1);
   });
 
-  it('that others leave of the cloud fails, for it would wait for nothing of ours', async () => {
+  it('fails when other users occupy the quota, as no node of ours can free capacity', async () => {
     const zuul = await get().newClient();
     const leak = () => get().cloud.call('leak', { metadata: { owner: 'another-user' } }) as Promise<{ id: string }>;
     const foreign = await Promise.all([leak(), leak(), leak()]);
@@ -60,7 +60,7 @@ describe('a request beyond the quota', () => {
   });
 });
 
-describe('several launchers', () => {
+describe('two launchers', () => {
   it('of one provider share its max-servers', async () => {
     const setup = oneProvider({ maxServers: 4 });
     await Promise.all([get().launch(setup, { name: 'launcher-a' }), get().launch(setup, { name: 'launcher-b' })]);
@@ -68,11 +68,11 @@ describe('several launchers', () => {
 
     await Promise.all(Array.from({ length: 40 }, () => serve(zuul)));
 
-    // both may use the same free capacity at the same moment, but learn of each other within a round trip
+    // both may take the same free capacity at the same moment, but notice each other within a round trip
     expect(get().cloud.most).toBeLessThanOrEqual(8);
   });
 
-  it('of one provider share the quota of its cloud, which is never asked for long in vain', async () => {
+  it('of one provider share the quota of its cloud', async () => {
     const setup = oneProvider({}, { cloudSettings: { quota: { instances: 4 } } });
     await Promise.all([get().launch(setup, { name: 'launcher-a' }), get().launch(setup, { name: 'launcher-b' })]);
     const zuul = await get().newClient();
@@ -81,8 +81,10 @@ describe('several launchers', () => {
 
     expect(get().cloud.most).toBeLessThanOrEqual(4);
   });
+});
 
-  it('of different pools of one provider serve what the other cannot', async () => {
+describe('two pools', () => {
+  it('of one provider both serve requests', async () => {
     const both = [
       { name: 'left', labels: ['small'], maxServers: 1 },
       { name: 'right', labels: ['small'], maxServers: 1 },

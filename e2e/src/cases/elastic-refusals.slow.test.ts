@@ -14,8 +14,8 @@ async function expectFailure(labels: string[]): Promise<Record<string, unknown>>
   return request;
 }
 
-describe('fails', () => {
-  it('a request for a label that no pool has', async () => {
+describe('an unsatisfiable request fails', () => {
+  it('for a label that no pool has', async () => {
     await get().launch(oneProvider());
 
     const request = await expectFailure(['unheard-of']);
@@ -23,7 +23,7 @@ describe('fails', () => {
     expect(JSON.stringify(request['decline_reasons'])).toContain('unheard-of');
   });
 
-  it('a request for one label that the pool has and one that no pool has', async () => {
+  it('for one label that the pool has and one that no pool has', async () => {
     await get().launch(oneProvider());
 
     await expectFailure(['small', 'unheard-of']);
@@ -31,7 +31,7 @@ describe('fails', () => {
     expect(get().cloud.most).toBe(0);
   });
 
-  it('a request that only a pool with max-servers 0 could serve', async () => {
+  it('for a label of a pool with max-servers 0', async () => {
     await get().launch(oneProvider({ maxServers: 0 }));
 
     await expectFailure(['small']);
@@ -39,7 +39,7 @@ describe('fails', () => {
     expect(get().cloud.most).toBe(0);
   });
 
-  it('a request that only a pool with a negative max-servers could serve', async () => {
+  it('for a label of a pool with a negative max-servers', async () => {
     await get().launch(oneProvider({ maxServers: -5 }));
 
     await expectFailure(['small']);
@@ -47,7 +47,7 @@ describe('fails', () => {
     expect(get().cloud.most).toBe(0);
   });
 
-  it('a request for 5,000 nodes of a pool of 100, and the pool continues to serve', async () => {
+  it('for 5,000 nodes of a pool of 100, and the pool continues to serve', async () => {
     const zuul = await get().newClient();
     await get().launch(oneProvider({ maxServers: 100 }));
 
@@ -60,13 +60,13 @@ describe('fails', () => {
 });
 
 describe('a pool without limits', () => {
-  it('survives a request for 5,000 nodes and lets go of them when it is withdrawn', async () => {
+  it('survives a request for 5,000 nodes and releases them when it is withdrawn', async () => {
     const zuul = await get().newClient();
     const launcher = await get().launch(oneProvider({}, { labels: { small: { 'max-ready-age': 2 } } }));
 
     const id = await zuul.submit(Array<string>(5_000).fill('small'));
     const request = await zuul.wait(id, 250_000);
-    // a busy machine may have cost it a connection, which it has again at once
+    // on a busy machine the launcher may lose its connection and reconnect
     await expect.poll(async () => (await fetch(`http://127.0.0.1:${launcher.webPort}/ready`)).text()).toBe('OK');
     await zuul.cancel(id);
     await get().assertClean(250_000);
@@ -76,7 +76,7 @@ describe('a pool without limits', () => {
     expect(get().cloud.most).toBe(5_000);
   }, 600_000);
 
-  it('takes -1 as no limit wherever a quota may say so', async () => {
+  it('accepts -1 for no limit in every quota key', async () => {
     const zuul = await get().newClient();
     const unlimited = { 'max-cores': -1, 'max-ram': -1, 'max-volumes': -1, 'max-volume-gb': -1 };
     const quota = { instances: -1, cores: -1, ram: -1 };

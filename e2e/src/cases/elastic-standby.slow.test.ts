@@ -5,7 +5,7 @@ import { useElastic } from '../use-harness.js';
 const get = useElastic();
 
 describe('min-ready', () => {
-  it('keeps nodes on standby, never one too many, and replaces those that are used', async () => {
+  it('keeps exactly as many nodes on standby and replaces those taken', async () => {
     get().standby = 3;
     const zuul = await get().newClient();
     await get().launch(oneProvider({}, { labels: { small: { 'min-ready': 3 } } }));
@@ -21,7 +21,7 @@ describe('min-ready', () => {
     expect(get().cloud.most).toBe(4);
   });
 
-  it('is kept by one of several launchers', async () => {
+  it('is kept once, not by each of two launchers', async () => {
     get().standby = 5;
     const setup = oneProvider({}, { labels: { small: { 'min-ready': 5 } } });
 
@@ -31,7 +31,7 @@ describe('min-ready', () => {
     expect(get().cloud.most).toBe(5);
   });
 
-  it('gives way to a request that fits nowhere else', async () => {
+  it('gives up a standby node for a request that fits nowhere else', async () => {
     get().standby = 1;
     const zuul = await get().newClient();
     const setup = oneProvider({ labels: ['small', 'big'], maxServers: 1 }, { labels: { small: { 'min-ready': 1 } } });
@@ -45,7 +45,7 @@ describe('min-ready', () => {
     expect(get().cloud.most).toBe(1);
   });
 
-  it('is not pursued without pause when launches fail', async () => {
+  it('backs off when launches fail', async () => {
     await get().launch(
       oneProvider(
         {},
@@ -68,7 +68,7 @@ describe('min-ready', () => {
 });
 
 describe('age limits', () => {
-  it('renew standby nodes older than max-ready-age', async () => {
+  it('replace standby nodes older than max-ready-age', async () => {
     get().standby = 2;
     await get().launch(oneProvider({}, { labels: { small: { 'min-ready': 2, 'max-ready-age': 2 } } }));
     await get().assertClean();
@@ -79,7 +79,7 @@ describe('age limits', () => {
     expect(get().cloud.most).toBeLessThanOrEqual(4);
   });
 
-  it('end what is held, by an earlier hold_expiration or by max-hold-age', async () => {
+  it('delete a held node at its hold_expiration or at max-hold-age', async () => {
     const zuul = await get().newClient();
     const launcher = await get().launch(oneProvider({}, { more: { 'max-hold-age': 3_600 } }));
     const [long, short] = [await zuul.getNodes(['small']), await zuul.getNodes(['small'])];

@@ -1,4 +1,4 @@
-// Every metric that operators of Nodepool know, name by name and type by type, as the real statsd daemon has received it.
+// Compares name and type of every Nodepool metric with what a real statsd daemon received.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -57,7 +57,7 @@ const QUEUES = ['node_cache', 'request_cache', 'image_cache'].flatMap((cache) =>
   `${cache}.event_queue`,
   `${cache}.playback_queue`,
 ]);
-/** What the published dashboards of a large installation read, `mean` and the like left out. */
+/** API calls that the published dashboards of a large installation show, without suffixes such as `mean`. */
 const DASHBOARD_CALLS = [
   ...['compute.GET.servers_detail', 'compute.GET.server', 'compute.GET.limits', 'compute.GET.flavors_detail'],
   ...['compute.POST.servers', 'compute.DELETE.server', 'network.GET.networks', 'network.GET.subnets'],
@@ -124,7 +124,7 @@ afterEach(async () => {
   await rm(directory, { recursive: true, force: true });
 });
 
-/** Everything that launchers and builders report beside what they read off their caches. */
+/** Reports all metrics that launchers and builders do not derive from their caches. */
 function report(metrics: Metrics): void {
   const of = { provider: 'sky', az: 'az1', requestor: 'zuul.one', image: 'debian' };
   for (const result of RESULTS) metrics.launchEnded(result, 12, of);
@@ -156,7 +156,7 @@ const missing = ({ gauges, counters, timers }: StatsdMetrics): string[] => [
   ...[...COUNTERS, ...TIMERS_AND_COUNTERS].filter((name) => !(name in counters)).map((name) => `counter ${name}`),
 ];
 
-it('arrives under its name and as its type', async () => {
+it('every statsd metric arrives with its name and type', async () => {
   const shared = { clock: systemClock, logger: silentLogger, hostname: 'nl01.example.com', version: '1.2.3' };
   const file = join(directory, 'nodepool.yaml');
   const config = await loadConfig({ file, env: {}, drivers: registry, mode: 'service', clock: systemClock });
@@ -165,7 +165,7 @@ it('arrives under its name and as its type', async () => {
   await launcher.start();
 
   report(metrics);
-  // a wait that ends too early shows what has not come
+  // after a timeout, the assertions below list the missing metrics
   await statsd.waitFor((seen) => missing(seen).length === 0, 30_000).catch(() => undefined);
   const seen = await statsd.metrics();
   const badLines = await statsd.badLines();

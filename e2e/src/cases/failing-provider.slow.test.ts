@@ -9,7 +9,7 @@ const get = useElastic();
 
 const BROKEN = { failures: { 'error-state': 1 } };
 
-/** The preferred provider has a cloud of its own, all of whose instances go to an error at first. */
+/** Two providers. The preferred one has a cloud of its own where all instances fail at first. */
 async function twoClouds(): Promise<{ broken: FakeCloudProcess; made: Set<string>; setup: ElasticSetup }> {
   const broken = await FakeCloudProcess.start(join(get().cloud.dir, '..', 'broken'));
   onTestFinished(() => broken.stop());
@@ -25,7 +25,7 @@ async function twoClouds(): Promise<{ broken: FakeCloudProcess; made: Set<string
   return { broken, made, setup: { providers: [preferred, other] } };
 }
 
-/** What the registry says of all pools: whether others need not leave requests to them. */
+/** Value of `paused` in the registration of each pool; other pools do not leave requests to a paused one. */
 async function pausedPools(): Promise<unknown[]> {
   const { zk } = get();
   const root = '/nodepool/components/pool';
@@ -33,7 +33,7 @@ async function pausedPools(): Promise<unknown[]> {
   return (await Promise.all(bodies)).map((body) => (body as Record<string, unknown>)['paused']);
 }
 
-it('a launch that failed is left to another provider, and a provider whose launches fail is steered around', async () => {
+it('requests move from a provider whose launches fail to another, and return when it recovers', async () => {
   const { broken, made, setup } = await twoClouds();
   const zuul = await get().newClient();
   const launcher = await get().launch(setup);
@@ -53,7 +53,7 @@ it('a launch that failed is left to another provider, and a provider whose launc
   expect(providers).toEqual(['cloud-steady', 'cloud-steady', 'cloud-steady']);
   expect(health).toMatchObject({ failing_launches: [{ provider: 'cloud-broken', failures: 3 }] });
 
-  // it is well again: a probe finds out, and the preferred provider serves as before
+  // the cloud recovers: a probe notices, and the preferred provider serves again
   await broken.set('failures.error-state', 0);
   const deadline = Date.now() + 90_000;
   while (!providers.includes('cloud-broken') && Date.now() < deadline) await serve();
@@ -65,14 +65,14 @@ it('a launch that failed is left to another provider, and a provider whose launc
   await broken.until((instances) => instances.length === 0);
 });
 
-it('without steering a launch is repeated where it failed, as often as launch-retries says', async () => {
+it('without steering a failed launch is repeated at the same provider up to launch-retries', async () => {
   const { broken, made, setup } = await twoClouds();
   const zuul = await get().newClient();
   await get().launch({ ...setup, more: { steering: false } });
 
   const nodes = await zuul.getNodes(['small']);
 
-  expect(nodes[0]?.body.provider).toBe('cloud-steady'); // it has the request once all attempts have failed
+  expect(nodes[0]?.body.provider).toBe('cloud-steady'); // it accepts the request after all attempts at the other have failed
   expect(made.size).toBe(3);
   await zuul.giveBack(nodes);
   await broken.until((instances) => instances.length === 0);

@@ -7,7 +7,7 @@ import { NodepoolProcess } from '../nodepool-process.js';
 import { SOON_MS } from '../soon.js';
 import { useElastic } from '../use-harness.js';
 
-/** What is leaked is deleted when two looks, a minute apart, have seen it. */
+/** An instance without a record is deleted after two sweeps, a minute apart, have seen it. */
 const LEAKS_FOUND_MS = 150_000;
 const DATABASE_ID_TAG = 'nodepool_database_id';
 
@@ -16,7 +16,7 @@ const FOUND = { timeout: LEAKS_FOUND_MS, interval: 200 };
 const SOON = { timeout: SOON_MS, interval: 50 };
 const setup = oneProvider();
 
-/** Metadata of an instance that was made by a version without ids of databases. */
+/** Metadata of an instance created by a version that knew no database ids. */
 const named = (nodeId: string) => ({ nodepool_provider_name: 'cloud-one', nodepool_node_id: nodeId });
 
 async function leak(metadata: Record<string, string>): Promise<string> {
@@ -30,7 +30,7 @@ async function adopt(dir: string, ...args: string[]): Promise<{ status: number |
   return { status, out: command.stdout, err: command.stderr };
 }
 
-it('a launcher with an empty database lists the machines of another one, and deletes what it adopts and no other', async () => {
+it('a launcher with an empty database lists instances of another database and deletes only those it adopts', async () => {
   await get().launch(setup);
   const zuul = await get().newClient();
   const nodes = await zuul.getNodes(['small', 'small', 'small']);
@@ -68,7 +68,7 @@ it('a launcher with an empty database lists the machines of another one, and del
   await get().assertClean();
 }, 300_000);
 
-it('machines of existing records get the id of the database from the launcher that replaces an older one', async () => {
+it('a launcher that replaces an older version tags the instances of existing records with the database id', async () => {
   const id = '0000000050' as NodeId;
   const externalId = await leak(named(id));
   const node = newNode(

@@ -7,7 +7,7 @@ import { requestPath } from '../zuul-records.js';
 const get = useStatic({ sshd: { count: 4 } });
 
 describe('a request', () => {
-  it('for one node gets a node whose host keys are those of the real host', async () => {
+  it('for one node gets a node with the keys of the real host', async () => {
     const host = get().host(0);
     await get().launch(simpleSetup(nodesOf([host], 'small')));
     const zuul = await get().newClient();
@@ -36,7 +36,7 @@ describe('a request', () => {
     });
   });
 
-  it('for many labels, some of them repeated, gets its nodes in the order asked for', async () => {
+  it('for several labels, some repeated, gets its nodes in the order requested', async () => {
     const setup = simpleSetup([
       ...nodesOf([get().host(0), get().host(1)], 'small'),
       ...nodesOf([get().host(2)], 'big'),
@@ -52,7 +52,7 @@ describe('a request', () => {
     expect(new Set(nodes.map(({ id }) => id)).size).toBe(4);
   });
 
-  it('waits until a node is returned when all are taken, and then gets that host again', async () => {
+  it('waits for a returned node when all are taken', async () => {
     const host = get().host(0);
     await get().launch(simpleSetup(nodesOf([host], 'small')));
     const zuul = await get().newClient();
@@ -72,7 +72,7 @@ describe('a request', () => {
     expect([...third, ...second].map(({ body }) => body.interface_ip)).toEqual([host.address, host.address]);
   });
 
-  it('takes any node that carries its label, also one with more labels', async () => {
+  it('accepts any node with its label, also one with more labels', async () => {
     const host = get().host(0);
     await get().launch(simpleSetup([{ host, labels: ['small', 'fast'], maxParallelJobs: 2 }]));
     const zuul = await get().newClient();
@@ -87,7 +87,7 @@ describe('a request', () => {
     ]);
   });
 
-  it('keeps keys the launcher does not know, and all that Zuul wrote', async () => {
+  it('keeps unknown keys and all values that Zuul wrote', async () => {
     await get().launch(simpleSetup(nodesOf([get().host(0)], 'small')));
     const zuul = await get().newClient();
     const extra = { image_upload_uuid: 'abc', later: { nested: [1, null, 'ü'] } };
@@ -103,7 +103,7 @@ describe('a request', () => {
     }
   });
 
-  it('can be revised while it waits, which changes who is served first', async () => {
+  it('is served earlier when its priority is revised while it waits', async () => {
     await get().launch(simpleSetup(nodesOf([get().host(0)], 'small')));
     const zuul = await get().newClient();
     const busy = await zuul.getNodes(['small']);
@@ -123,7 +123,7 @@ describe('a request', () => {
     expect(earlyMeanwhile.state).toBe('requested');
   });
 
-  it('of a client made with kazoo is served just the same', async () => {
+  it('of a kazoo client is served', async () => {
     const hosts = get().sshd.hosts.slice(0, 2);
     await get().launch(simpleSetup(nodesOf(hosts, 'small')));
 
@@ -135,7 +135,7 @@ describe('a request', () => {
 });
 
 describe('a node', () => {
-  it('put on hold stays until it is released, and then is available again', async () => {
+  it('on hold is kept until it is released, and is then available again', async () => {
     const host = get().host(0);
     await get().launch(simpleSetup(nodesOf([host], 'small')));
     const zuul = await get().newClient();
@@ -152,7 +152,7 @@ describe('a node', () => {
     expect(released).toBe(true);
   });
 
-  it('whose host shows other keys than configured is not offered, and the others are', async () => {
+  it('whose host shows other keys than configured is not offered; other nodes are', async () => {
     const [good, bad] = [get().host(0), get().host(1)];
     const nodes = [...nodesOf([good], 'small'), { host: bad, labels: ['small'], hostKeys: good.hostKeys }];
     const launcher = await get().launch(simpleSetup(nodes));
@@ -167,7 +167,7 @@ describe('a node', () => {
     expect(listed.length).toBeLessThanOrEqual(1);
   });
 
-  it('that cannot be reached is no longer offered, without delaying the others', async () => {
+  it('that is unreachable is no longer offered and delays no other', async () => {
     const [good, dying] = [get().host(0), get().host(1)];
     await get().launch(simpleSetup(nodesOf([good, dying], 'small')));
     const zuul = await get().newClient();
@@ -186,7 +186,7 @@ describe('a node', () => {
     expect([...first, ...second].map(({ body }) => body.interface_ip)).toEqual([good.address, good.address]);
     expect(requestPath(waiting)).toContain('200-');
     expect(request.declined_by ?? []).toEqual([]);
-    // the host is offered again at the next sweep at the latest
+    // the next sweep, at the latest, offers the host again
     await get().assertClean(120_000);
   });
 });

@@ -7,7 +7,7 @@ const NOTICED_MS = 90_000;
 
 const get = useGce();
 
-it('withdraws a preempted Spot VM on standby before a job gets it', async () => {
+it('a preempted Spot VM on standby is withdrawn before a job receives it', async () => {
   const { fake } = get().cloud;
   const launcher = await get().launch(gceSetup({ label: { spot: true } }));
   const zuul = await get().newClient();

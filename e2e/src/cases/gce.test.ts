@@ -6,7 +6,7 @@ import type { LauncherProcess } from '../launcher-process.js';
 import { useGce } from '../use-harness.js';
 
 const NODES = 300;
-/** Instances without a record are deleted when two sweeps, a minute apart, have seen them. */
+/** An instance without a record is deleted after two sweeps, a minute apart, have seen it. */
 const LEAKS_FOUND_MS = 150_000;
 
 const get = useGce({ tickMs: 200, minSessionTimeoutMs: 1_000 });
@@ -19,7 +19,7 @@ const CHAOS: readonly [FailureKind, number][] = [
   ['operation-error', 0.03],
 ];
 
-it('serves 300 requests at once although calls and machines fail, and leaves nothing', async () => {
+it('300 simultaneous requests are served although calls and instances fail, and no resource is leaked', async () => {
   const { fake } = get().cloud;
   await get().launch(gceSetup({ provider: { 'launch-retries': 10 } }));
   for (const [kind, rate] of CHAOS) fake.failures.setRate(kind, rate);
@@ -38,34 +38,38 @@ it('serves 300 requests at once although calls and machines fail, and leaves not
   }
   expect([...instances.keys()].filter((name) => !taken.some(({ body }) => body.external_id === name))).toEqual([]);
   await Promise.all(taken.map((node) => zuul.giveBack([node])));
-  // the boot disk of a failed instance whose deletion fails too is a leak once its node is gone
+  // If deleting a failed instance fails too, its boot disk becomes a leak when its node is gone.
   await get().assertClean(LEAKS_FOUND_MS);
 });
 
 it.each([
-  ['an instance is ordered', 'Instances.Insert'],
-  ['an order is answered', 'ZoneOperations.Wait'],
-  ['an instance is deleted', 'Instances.Delete'],
-] as const)('a launcher killed with SIGKILL while %s leaves nothing', { timeout: 400_000 }, async (_what, method) => {
-  const { fake } = get().cloud;
-  const setup = gceSetup({ more: { 'zookeeper-timeout': 1.5 } });
-  const victim = await get().launch(setup, { name: 'victim' });
-  const zuul = await get().newClient();
-  let successor: Promise<LauncherProcess> | undefined;
-  fake.onCall = ({ method: called }) => {
-    if (called.name === method) successor ??= victim.kill().then(() => get().launch(setup, { name: 'successor' }));
-  };
+  ['inserting an instance', 'Instances.Insert'],
+  ['waiting for the insertion', 'ZoneOperations.Wait'],
+  ['deleting an instance', 'Instances.Delete'],
+] as const)(
+  'a launcher killed with SIGKILL while %s leaks no resource',
+  { timeout: 400_000 },
+  async (_what, method) => {
+    const { fake } = get().cloud;
+    const setup = gceSetup({ more: { 'zookeeper-timeout': 1.5 } });
+    const victim = await get().launch(setup, { name: 'victim' });
+    const zuul = await get().newClient();
+    let successor: Promise<LauncherProcess> | undefined;
+    fake.onCall = ({ method: called }) => {
+      if (called.name === method) successor ??= victim.kill().then(() => get().launch(setup, { name: 'successor' }));
+    };
 
-  await zuul.finish(await zuul.submit(['debian', 'debian', 'debian']), 60_000);
-  while (!successor) await delay(20);
-  await successor;
+    await zuul.finish(await zuul.submit(['debian', 'debian', 'debian']), 60_000);
+    while (!successor) await delay(20);
+    await successor;
 
-  await get().assertClean(LEAKS_FOUND_MS);
-  expect(victim.isRunning).toBe(false);
-  expect(fake.countOf('Instances.Insert')).toBeGreaterThan(2);
-});
+    await get().assertClean(LEAKS_FOUND_MS);
+    expect(victim.isRunning).toBe(false);
+    expect(fake.countOf('Instances.Insert')).toBeGreaterThan(2);
+  },
+);
 
-it('leaves requests to another provider when a region is out of stock', async () => {
+it('requests move to another provider when a region is out of capacity', async () => {
   const { fake } = get().cloud;
   for (const zone of ['a', 'b', 'f']) fake.cloud.exhausted.add(`us-central1-${zone}/e2-standard-2`);
   const second = { region: 'europe-west1', priority: 200 };
@@ -81,7 +85,7 @@ it('leaves requests to another provider when a region is out of stock', async ()
   await zuul.giveBack([first, next].filter((node) => node !== undefined));
 });
 
-it('says in the log what is wrong with the project, and serves when it is put right', async () => {
+it('the log names the missing permission of a wrong project, and requests are served once it is corrected', async () => {
   const launcher = await get().launch(gceSetup({ provider: { project: 'another-project' } }));
   await launcher.whenLogged(/another-project.*Required permission/);
 

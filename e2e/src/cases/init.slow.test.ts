@@ -13,7 +13,7 @@ import { NODEPOOL_PROGRAM, NodepoolProcess } from '../nodepool-process.js';
 import { SOON_MS } from '../soon.js';
 
 const TERMINAL = fileURLToPath(new URL('../../../packages/cli/test/terminal.py', import.meta.url));
-/** How readline moves the cursor and clears the line. */
+/** Escape sequences that readline prints to move the cursor and clear the line. */
 const MOVES = /\p{Cc}\[\d*[GJK]/gu;
 const CTRL_C = '\u0003';
 
@@ -38,7 +38,7 @@ async function init(...args: string[]) {
   return { status: await process.end(), stdout: process.stdout, stderr: process.stderr };
 }
 
-/** Runs it on a terminal. */
+/** Runs `nodepool init` on a terminal. */
 function dialogue(...args: string[]) {
   const child = spawn('python3', [TERMINAL, process.execPath, NODEPOOL_PROGRAM, 'init', ...args], {
     ...{ cwd: directory, env: { ...process.env, HOME: directory }, stdio: ['pipe', 'pipe', 'inherit'] },
@@ -58,7 +58,7 @@ function dialogue(...args: string[]) {
 }
 
 describe('nodepool init with machines', () => {
-  it('checks them, writes a valid file, and names the command that starts the service', async () => {
+  it('checks them, writes a valid file, and prints the command that starts the service', async () => {
     const { status, stdout, stderr } = await init(machine(0), machine(1), ...key(), '--label', 'debian');
 
     expect(stderr).toBe('');
@@ -71,7 +71,7 @@ describe('nodepool init with machines', () => {
     expect(await readdir(directory)).toEqual(['nodepool.yaml']);
   });
 
-  it('says of each machine what is wrong, and writes nothing', async () => {
+  it('reports the fault of each machine and writes no file', async () => {
     const wrong = ['root@127.0.0.1:1', 'root@no-such-host.invalid', machine(0)];
 
     const { status, stderr } = await init(...wrong);
@@ -84,13 +84,13 @@ describe('nodepool init with machines', () => {
     expect(await readdir(directory)).toEqual([]);
   });
 
-  it('leaves out those that fail where it is asked to', async () => {
+  it('leaves out failing machines if requested', async () => {
     expect(await init(machine(0), 'root@127.0.0.1:1', ...key())).toMatchObject({ status: 1 });
     expect(await init(machine(0), 'root@127.0.0.1:1', ...key(), '--skip-failed')).toMatchObject({ status: 0 });
     expect(await readFile(file, 'utf8')).not.toContain('127.0.0.1:1');
   });
 
-  it('refuses to overwrite a file, before it contacts a machine', async () => {
+  it('refuses to overwrite a file before it contacts any machine', async () => {
     await writeFile(file, 'mine');
 
     const { status, stderr, stdout } = await init(machine(0), ...key());
@@ -127,7 +127,7 @@ describe('nodepool init with machines', () => {
 });
 
 describe('nodepool init on a terminal', () => {
-  it('asks for machines until there are no more, and for a label', async () => {
+  it('asks for machines until an empty answer, then for a label', async () => {
     const { type, asks, end } = dialogue(...key());
     await asks(/machines: $/);
     type('nonsense\r');
@@ -142,7 +142,7 @@ describe('nodepool init on a terminal', () => {
     expect(await readFile(file, 'utf8')).toContain('labels: small');
   });
 
-  it.each([0, 1, 2])('leaves nothing after Ctrl-C at question %i', async (question) => {
+  it.each([0, 1, 2])('leaves no file after Ctrl-C at question %i', async (question) => {
     const { type, asks, end } = dialogue(...key());
     await asks(/machines: $/);
     if (question > 0) type(`${machine(0)}\r`);
@@ -155,7 +155,7 @@ describe('nodepool init on a terminal', () => {
     expect(await readdir(directory)).toEqual([]);
   });
 
-  it('leaves nothing when the input ends', async () => {
+  it('leaves no file when the input ends', async () => {
     const { type, asks, end } = dialogue();
     await asks(/machines: $/);
     type('\u0004');
@@ -182,7 +182,7 @@ describe('nodepool init --cloud', () => {
     };
   });
 
-  it('writes a provider of chosen image and machine type', async () => {
+  it('writes a provider with the chosen image and machine type', async () => {
     const chosen = ['image=debian-cloud/debian-12', 'machine-type=e2-standard-2', 'key=ssh-ed25519 AAAA'];
 
     const { status, stderr } = await init('--cloud', 'gce', ...answers, ...chosen.flatMap((one) => ['--set', one]));
@@ -195,7 +195,7 @@ describe('nodepool init --cloud', () => {
     expect(fake.violations).toEqual([]);
   });
 
-  it('lists what there is where an answer is missing', async () => {
+  it('lists the choices for a missing answer', async () => {
     const { status, stderr } = await init('--cloud', 'gce', ...answers, '--set', 'image=debian-cloud/debian-12');
 
     expect(status).toBe(1);
@@ -203,7 +203,7 @@ describe('nodepool init --cloud', () => {
     expect(await readdir(directory)).toEqual(['key.json']);
   });
 
-  it('asks on a terminal, by number, name or a part of it', async () => {
+  it('accepts a number, a name or a part of a name on a terminal', async () => {
     const { type, asks, end } = dialogue('--cloud', 'gce', ...answers);
     await asks(/project \[test-project\]: $/);
     type('\r');
@@ -222,7 +222,7 @@ describe('nodepool init --cloud', () => {
     expect(await readFile(file, 'utf8')).toContain('instance-type: e2-standard-2');
   });
 
-  it('says where it looked for credentials of OpenStack', async () => {
+  it('names the places where it looked for OpenStack credentials', async () => {
     const { status, stderr } = await init('--cloud', 'openstack');
 
     expect(status).toBe(1);

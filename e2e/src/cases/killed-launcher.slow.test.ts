@@ -17,7 +17,7 @@ interface Victim {
   launcher: LauncherProcess;
 }
 
-/** A launcher that can be killed right before any packet it sends. */
+/** Starts a launcher that a trap can kill right before any packet it sends. */
 async function startVictim(name: string): Promise<Victim> {
   const proxy = await get().newProxy();
   const setup = simpleSetup(nodesOf(get().sshd.hosts, 'small'), { zookeeperTimeoutSeconds: 1.5 });
@@ -25,9 +25,9 @@ async function startVictim(name: string): Promise<Victim> {
 }
 
 /**
- * Goes through all packets a launcher sends for some work: in each round it is killed before the next packet and
- * another one started, which has to finish the work and is the next to be killed.
- * @returns the number of the round in which the work was done before the packet came
+ * Repeats some work and kills the launcher right before its packet 1, 2, 3 and so on. The successor finishes the work
+ * and is killed in the next round.
+ * @returns number of the round whose work took fewer packets than that
  */
 async function killAtEachPacket(prepare: () => Promise<void>, work: () => Promise<void>): Promise<number> {
   let victim = await startVictim('launcher-0');
@@ -43,7 +43,7 @@ async function killAtEachPacket(prepare: () => Promise<void>, work: () => Promis
       return 'cut';
     });
     await work();
-    // the packet may be one of those after what the requestor sees: the successor may only be starting
+    // The packet may come after the requestor's work is done; the successor may then still be starting.
     await successor;
     await get().assertClean();
     if (successor === undefined) return step;
@@ -53,7 +53,7 @@ async function killAtEachPacket(prepare: () => Promise<void>, work: () => Promis
 }
 
 describe('a launcher killed', () => {
-  it('at any point of fulfilling a request leaves it to another, which finishes it', async () => {
+  it('while fulfilling a request leaves it to its successor, at any packet', async () => {
     const zuul = await get().newClient();
 
     const steps = await killAtEachPacket(
@@ -68,7 +68,7 @@ describe('a launcher killed', () => {
     expect(steps).toBeLessThan(MAX_STEPS);
   }, 600_000);
 
-  it('at any point of taking a node back leaves that to another, which finishes it', async () => {
+  it('while taking back a node leaves that to its successor, at any packet', async () => {
     const zuul = await get().newClient();
     let nodes: HeldNode[] = [];
 

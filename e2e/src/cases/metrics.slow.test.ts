@@ -51,7 +51,7 @@ afterEach(async () => {
   await rm(directory, { recursive: true, force: true });
 });
 
-it('tells statsd and Prometheus of a request that a launcher serves', async () => {
+it('statsd and Prometheus receive metrics of a served request', async () => {
   const [zk, zuulZk] = connections;
   if (!zk || !zuulZk) throw new Error('no connection');
   const shared = { clock: systemClock, logger: silentLogger, hostname: 'nl01.example.com', version: '1.2.3' };
@@ -85,7 +85,7 @@ it('tells statsd and Prometheus of a request that a launcher serves', async () =
     'nodepool.label.small.nodes.in-use': 1,
     'nodepool.provider.rack.pool.main.addressable_requests': 1,
   });
-  // the plan tells what waits a moment later
+  // the plan reports waiting requests a moment later
   await expect
     .poll(() => metrics.render())
     .toContain('nodepool_pool_requests{provider="rack",pool="main",state="waiting"} 1');

@@ -14,10 +14,10 @@ const LOGIN = { scheme: 'digest', auth: 'nodepool:secret' };
 const OWN = { acl: [{ permissions: 31, scheme: 'auth', id: '' }] };
 const DATABASE_ID = '0123456789abcdef0123456789abcdef';
 const UPLOADS = '/nodepool/images/debian/builds/b1/providers/cloud/images';
-/** Nodes made and deleted before, as in a database that has been in use. */
+/** Number of nodes created, most of them deleted again, as in a database that has been in use. */
 const FORMER_NODES = 700;
 const NEVER = 1_000_000_000;
-/** Kills are spread over the whole copy; the last packets are the ones that end it. */
+/** Kills spread over the whole copy, and kills at the last packets, which complete it. */
 const SPREAD_KILLS = 6;
 const LAST_KILLS = 5;
 
@@ -25,7 +25,7 @@ let dir: string;
 let zookeeper: ZooKeeperHandle;
 /** State directory of an installation whose launcher is stopped. */
 let original: string;
-/** What of it outlives sessions: path, content, ACL. */
+/** Persistent znodes of the original, by path, with content and ACL. */
 let content: Map<string, string>;
 let attempts = 0;
 
@@ -37,7 +37,7 @@ beforeAll(async () => {
   const zk = await connect({ servers: server.connectString, auth: [LOGIN] });
   await fill(zk);
   content = await contentOf(zk);
-  // The session stays, as that of a builder that outlives the launcher: so do its ephemerals.
+  // Closing the server first leaves the session and its ephemerals, as with a builder that outlives the launcher.
   await server.close();
   await zk.close();
 });
@@ -76,7 +76,7 @@ async function contentOf(zk: ZooKeeper, path = '/nodepool', found = new Map<stri
   return found;
 }
 
-/** A copy of the installation, an empty ensemble to move it to, and a look into that. */
+/** Prepares a copy of the installation, an empty ensemble to move it to, and a client of that ensemble. */
 async function prepare() {
   const name = `attempt-${++attempts}`;
   const place = join(dir, name);
@@ -101,7 +101,7 @@ async function prepare() {
   return { place, stateDir, proxy, zk, start, run, to: `127.0.0.1:${proxy.port}/${name}` };
 }
 
-/** Starts a launcher without zookeeper-servers on the state directory there. */
+/** Starts a launcher with the embedded database of the copy. */
 async function launcherAt(place: string): Promise<LauncherProcess> {
   const launcher = await LauncherProcess.start(place, 'launcher', {});
   onTestFinished(() => launcher.kill());
@@ -109,7 +109,7 @@ async function launcherAt(place: string): Promise<LauncherProcess> {
 }
 
 describe('nodepool move-to-ensemble', () => {
-  it('copies all that outlives sessions, and no service starts on the embedded database any more', async () => {
+  it('copies all persistent znodes, and no service starts on the embedded database afterwards', async () => {
     const { place, stateDir, zk, run, to } = await prepare();
 
     const { status, stdout, stderr } = await run();
@@ -132,7 +132,7 @@ describe('nodepool move-to-ensemble', () => {
     expect((await run()).stdout).toBe(`The content of ${embeddedDataDir(stateDir)} was moved to ${to} already.\n`);
   });
 
-  it('can be repeated after a kill at any moment, and no half of a copy passes for the database', async () => {
+  it('can be repeated after a kill at any moment, and no service uses an incomplete copy', async () => {
     const counted = await prepare();
     counted.proxy.trap(NEVER, () => 'forward');
     expect(await counted.run()).toMatchObject({ status: 0 });
@@ -161,7 +161,7 @@ describe('nodepool move-to-ensemble', () => {
     }
   });
 
-  it('refuses while a launcher serves the database, and an ensemble in use, and changes nothing', async () => {
+  it('changes nothing while a launcher serves the database or when the ensemble is in use', async () => {
     const busy = await prepare();
     const launcher = await launcherAt(busy.place);
     await launcher.whenReady();
@@ -181,7 +181,7 @@ describe('nodepool move-to-ensemble', () => {
     await (await launcherAt(occupied.place)).whenReady();
   });
 
-  it('does not complete a copy on which a service was started', async () => {
+  it('does not complete a copy that a service has used', async () => {
     const { proxy, zk, run } = await prepare();
     proxy.trap(60, async (): Promise<Verdict> => {
       await zk.create('/nodepool/database-id', 'f'.repeat(32));
@@ -195,7 +195,7 @@ describe('nodepool move-to-ensemble', () => {
     expect((await run()).stderr).toContain('already holds data of Nodepool');
   });
 
-  it('is taken back by --undo, and the copy is another database then', async () => {
+  it('is reverted by --undo, after which the copy is another database', async () => {
     const { place, zk, run } = await prepare();
     await run();
 
@@ -208,7 +208,7 @@ describe('nodepool move-to-ensemble', () => {
     await (await launcherAt(place)).whenReady();
   });
 
-  it('is not taken back while services use the ensemble, unless forced', async () => {
+  it('is not reverted while services use the ensemble, unless forced', async () => {
     const { zk, run } = await prepare();
     await run();
     const user = await zk.create('/nodepool/components/builder/other-', '{}', { ephemeral: true, sequential: true });
@@ -224,7 +224,7 @@ describe('nodepool move-to-ensemble', () => {
     expect(await zk.exists('/nodepool/database-id')).toBeUndefined();
   });
 
-  it('is taken back without the ensemble only when forced, which says what must be true', async () => {
+  it('is reverted without the ensemble only when forced, with a warning', async () => {
     const { proxy, run } = await prepare();
     await run();
     await proxy.stop();
@@ -236,7 +236,7 @@ describe('nodepool move-to-ensemble', () => {
     expect(forced).toMatchObject({ status: 0 });
   });
 
-  it('keeps the id that a service on an interrupted copy has made', async () => {
+  it('keeps a database id that a service created on an interrupted copy', async () => {
     const { proxy, zk, run } = await prepare();
     const other = 'f'.repeat(32);
     proxy.trap(60, async (): Promise<Verdict> => {
@@ -250,7 +250,7 @@ describe('nodepool move-to-ensemble', () => {
     expect(await zk.exists('/nodepool/moving')).toBeUndefined();
   });
 
-  it('ends --undo with status 1 when nothing was moved, or without confirmation', async () => {
+  it('ends --undo with status 1 when there is nothing to revert or no confirmation', async () => {
     const { zk, run } = await prepare();
     const tooEarly = await run('--undo');
     await run();

@@ -4,8 +4,8 @@ import { useStatic } from '../use-harness.js';
 
 const get = useStatic({ sshd: { count: 2, keyTypes: ['ed25519'] } });
 
-describe('a node returned dirty', () => {
-  it('in use, with its lock gone, is taken back', async () => {
+describe('a node', () => {
+  it('in use without a lock is taken back', async () => {
     const host = get().host(0);
     await get().launch(simpleSetup(nodesOf([host], 'small')));
     const scheduler = await get().newClient();
@@ -25,8 +25,8 @@ describe('a node returned dirty', () => {
   });
 });
 
-describe('records that make no sense', () => {
-  it('disturb nothing, and empty ones are removed, the slot behind one registered again', async () => {
+describe('malformed records', () => {
+  it('disturb no other request; empty ones are removed and their slots registered again', async () => {
     await get().launch(simpleSetup(nodesOf(get().sshd.hosts, 'small')));
     const zuul = await get().newClient();
     const { zk } = get();
@@ -60,7 +60,7 @@ describe('records that make no sense', () => {
     expect(nodes).toHaveLength(2);
     await Promise.all(oddRequests.map((path) => zk.deleteRecursive(path)));
     await Promise.all(odd.map((path) => zk.deleteRecursive(path)));
-    // the empty records are the launcher's to remove, in a sweep once a minute
+    // the launcher removes empty records in a sweep once a minute
     await get().assertClean(120_000);
     expect(await zk.exists(empty)).toBeUndefined();
   });

@@ -22,7 +22,7 @@ afterAll(async () => {
   await rm(ground.dir, { recursive: true });
 });
 
-it('a launcher serves requests with a file that has been carried along for years, and warns of what to correct', async () => {
+it('a launcher serves requests with a configuration file that is years old and warns about its mistakes', async () => {
   const config = await readFile(FILE, 'utf8');
   const env = { NODEPOOL_ZK_PORT: String(ground.zookeeper.plainPort) };
   launcher = await LauncherProcess.start(join(ground.dir, 'old'), 'old-file', config, env);

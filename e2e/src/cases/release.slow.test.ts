@@ -46,7 +46,7 @@ interface Manifest {
 
 const release = (...args: string[]) => npm(checkout.folder, 'run', 'release', '--', ...args);
 
-/** Name and version of each published package, as the checkout has them. */
+/** Version of each package in the checkout, by name. */
 async function versionsInCheckout(): Promise<Record<string, string>> {
   const dirs = await readdir(join(checkout.folder, 'packages'));
   const manifests = await Promise.all(
@@ -60,7 +60,7 @@ async function versionsInCheckout(): Promise<Record<string, string>> {
   );
 }
 
-/** Versions of all copies of a package below a folder. */
+/** Versions of all installed copies of a package below a folder. */
 async function copiesOf(name: string, below: string): Promise<string[]> {
   const { stdout } = await run('find', [below, '-path', `*/node_modules/${name}/package.json`]);
   const files = stdout.split('\n').filter((file) => file !== '');
@@ -69,7 +69,7 @@ async function copiesOf(name: string, below: string): Promise<string[]> {
   );
 }
 
-/** Installed packages below a folder that refuse a version of Node, with the versions that they accept. */
+/** Installed packages below a folder that do not support a version of Node, with the range that they support. */
 async function packagesRefusing(version: string, below: string): Promise<string[]> {
   const { stdout } = await run('find', [below, '-path', '*/node_modules/*', '-name', 'package.json']);
   const files = stdout.split('\n').filter((file) => /\/node_modules\/(@[^/]+\/)?[^/]+\/package\.json$/.test(file));
@@ -83,7 +83,7 @@ async function packagesRefusing(version: string, below: string): Promise<string[
   return (await Promise.all(refusing)).flat();
 }
 
-/** Folder of the program of a version of Node, which npm fetches. */
+/** Installs a version of Node through npm. @returns the folder of its program */
 async function nodeOf(version: string): Promise<string> {
   const place = join(folder, 'nodes', version);
   await npm(folder, 'install', ...QUIET, '--ignore-scripts=false', '--prefix', place, `node@${version}`);
@@ -92,7 +92,7 @@ async function nodeOf(version: string): Promise<string> {
 
 /**
  * Runs a command with a node of the installed fake cloud, through the installed launcher and its ZooKeeper.
- * @param nodeDir - folder of the Node that all of them run on; the one of the tests where it is left out
+ * @param nodeDir - folder of the Node program that runs them all; without it, the one that runs the tests
  */
 async function runRequest(nodeDir?: string): Promise<string> {
   const pool = {
@@ -115,7 +115,7 @@ async function runRequest(nodeDir?: string): Promise<string> {
 }
 
 describe('a release', () => {
-  it('is published from a fresh clone, which it builds', { timeout: 300_000 }, async () => {
+  it('is built and published from a fresh clone', { timeout: 300_000 }, async () => {
     const wanted = await versionsInCheckout();
 
     await release('publish');
@@ -150,7 +150,7 @@ describe('a release', () => {
     expect(await runRequest(await nodeOf(version))).toContain(`used v${version}`);
   });
 
-  it('makes a driver without a checkout', { timeout: 300_000 }, async () => {
+  it('creates a driver package without a checkout', { timeout: 300_000 }, async () => {
     const author = await makeSite(join(folder, 'author'));
     await writeFile(join(author, '.npmrc'), registry.npmrc);
 
@@ -165,7 +165,7 @@ describe('a release', () => {
     expect(await readdir(join(made, 'dist'))).toContain('index.js');
   });
 
-  it('of core alone reaches those who have the rest', { timeout: 300_000 }, async () => {
+  it('of core alone reaches existing installations', { timeout: 300_000 }, async () => {
     const before = await versionsInCheckout();
     await appendFile(join(checkout.folder, 'packages/core/src/index.ts'), '\n/* a patch */\n');
     await checkout.commit('fix(core): a thing that operators notice');
@@ -187,7 +187,7 @@ describe('a release', () => {
     expect(used).toContain('used');
   });
 
-  it('says beforehand what it would do, and does nothing', { timeout: 300_000 }, async () => {
+  it('lists with --dry-run what it would do and changes nothing', { timeout: 300_000 }, async () => {
     await appendFile(join(checkout.folder, 'packages/core/src/index.ts'), '\n/* a feature */\n');
     await checkout.commit('feat(core): something that drivers may use');
     const before = await versionsInCheckout();
@@ -200,7 +200,7 @@ describe('a release', () => {
     expect(await checkout.git('status', '--porcelain')).toBe('');
   });
 
-  it('of a feature of core leaves drivers of others installable', { timeout: 300_000 }, async () => {
+  it('with a new feature in core leaves third-party drivers installable', { timeout: 300_000 }, async () => {
     const author = join(folder, 'author', 'nodepool-driver-acme');
 
     await release('version', '--yes', '--no-push');
@@ -214,7 +214,7 @@ describe('a release', () => {
     expect(driver.peerDependencies['@nodepool/core']).toBe('^1.0.0');
   });
 
-  it('of one driver leaves all else as it is', { timeout: 300_000 }, async () => {
+  it('of one driver changes no other package', { timeout: 300_000 }, async () => {
     const before = await versionsInCheckout();
     await appendFile(join(checkout.folder, 'packages/driver-static/src/index.ts'), '\n/* a patch */\n');
     await checkout.commit('fix(driver-static): a thing that operators notice');
@@ -228,23 +228,27 @@ describe('a release', () => {
     expect((await registry.versions(name)).at(-1)).toBe(after[name]);
   });
 
-  it('of a new driver API raises the ranges of drivers and of the template', { timeout: 300_000 }, async () => {
-    const manifestOf = async (place: string) =>
-      JSON.parse(await readFile(join(checkout.folder, place, 'package.json'), 'utf8')) as Manifest;
-    const contract = join(checkout.folder, 'packages/core/src/contract/driver.ts');
-    const text = await readFile(contract, 'utf8');
-    await writeFile(contract, text.replace('DRIVER_API_VERSION = 1', 'DRIVER_API_VERSION = 2'));
-    await checkout.commit('feat(core): another contract\n\nBREAKING CHANGE: drivers of version 1 are refused');
-    const creator = (await manifestOf('packages/create-driver')).version;
+  it(
+    'with a new driver API raises the version ranges of drivers and of the template',
+    { timeout: 300_000 },
+    async () => {
+      const manifestOf = async (place: string) =>
+        JSON.parse(await readFile(join(checkout.folder, place, 'package.json'), 'utf8')) as Manifest;
+      const contract = join(checkout.folder, 'packages/core/src/contract/driver.ts');
+      const text = await readFile(contract, 'utf8');
+      await writeFile(contract, text.replace('DRIVER_API_VERSION = 1', 'DRIVER_API_VERSION = 2'));
+      await checkout.commit('feat(core): another contract\n\nBREAKING CHANGE: drivers of version 1 are refused');
+      const creator = (await manifestOf('packages/create-driver')).version;
 
-    await release('version', '--yes', '--no-push');
-    await release('publish');
+      await release('version', '--yes', '--no-push');
+      await release('publish');
 
-    expect((await manifestOf('packages/core')).version).toBe('2.0.0');
-    for (const place of ['packages/driver-static', 'packages/create-driver/template', 'examples/simple-driver'])
-      expect((await manifestOf(place)).peerDependencies['@nodepool/core']).toBe('^2.0.0');
-    expect((await manifestOf('packages/create-driver')).version).not.toBe(creator);
-    expect((await registry.versions('@nodepool/core')).at(-1)).toBe('2.0.0');
-    expect(await checkout.git('status', '--porcelain')).toBe('');
-  });
+      expect((await manifestOf('packages/core')).version).toBe('2.0.0');
+      for (const place of ['packages/driver-static', 'packages/create-driver/template', 'examples/simple-driver'])
+        expect((await manifestOf(place)).peerDependencies['@nodepool/core']).toBe('^2.0.0');
+      expect((await manifestOf('packages/create-driver')).version).not.toBe(creator);
+      expect((await registry.versions('@nodepool/core')).at(-1)).toBe('2.0.0');
+      expect(await checkout.git('status', '--porcelain')).toBe('');
+    },
+  );
 });

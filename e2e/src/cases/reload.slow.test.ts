@@ -6,7 +6,7 @@ const get = useStatic({ sshd: { count: 3, keyTypes: ['ed25519'] } });
 
 const hosts = () => [get().host(0), get().host(1), get().host(2)] as const;
 
-it('registers added nodes and lets go of removed ones', async () => {
+it('a reload registers added nodes and releases removed ones', async () => {
   const [a, b] = hosts();
   const launcher = await get().launch(simpleSetup(nodesOf([a], 'small')));
   await get().assertClean();
@@ -19,7 +19,7 @@ it('registers added nodes and lets go of removed ones', async () => {
   expect(launcher.isRunning).toBe(true);
 });
 
-it('changes labels and slots of nodes, and requests find them', async () => {
+it('a reload changes labels and slots of nodes, and requests find them', async () => {
   const [a, b] = hosts();
   const launcher = await get().launch(simpleSetup(nodesOf([a, b], 'small')));
   const zuul = await get().newClient();
@@ -37,7 +37,7 @@ it('changes labels and slots of nodes, and requests find them', async () => {
   expect(nodes.map(({ body }) => body.type)).toEqual([['big', 'new']]);
 });
 
-it('adds and removes pools and providers', async () => {
+it('a reload adds and removes pools and providers', async () => {
   const [a, b, c] = hosts();
   const one = providerOf('static-one', nodesOf([a], 'small'));
   const twoPools = { ...one, pools: [...one.pools, { name: 'other', nodes: nodesOf([b], 'big') }] };
@@ -60,7 +60,7 @@ it('adds and removes pools and providers', async () => {
   expect(big.body.pool).toBe('other');
 });
 
-it('leaves a node in use unchanged when it is removed, and forgets it once it is returned', async () => {
+it('a reload does not change a removed node in use, and its record goes when it is returned', async () => {
   const [a, b] = hosts();
   const launcher = await get().launch(simpleSetup(nodesOf([a, b], 'small')));
   const zuul = await get().newClient();
@@ -74,7 +74,7 @@ it('leaves a node in use unchanged when it is removed, and forgets it once it is
   expect(bodies.map(({ body }) => body.state)).toEqual(['in-use', 'in-use']);
 });
 
-it('keeps the old configuration fully working while the new one is broken, and says what is wrong', async () => {
+it('a broken configuration file is logged with its fault, and the previous configuration stays in use', async () => {
   const [a, b] = hosts();
   const setup: StaticSetup = simpleSetup(nodesOf([a], 'small'));
   const launcher = await get().launch(setup);
@@ -94,7 +94,7 @@ it('keeps the old configuration fully working while the new one is broken, and s
   expect(more).toHaveLength(2);
 });
 
-/** A provider that is configured nowhere keeps its records: an operator erases them. */
+/** Deletes the records of a provider that is no longer configured. Launchers keep them. */
 async function forgetProvider(name: string): Promise<void> {
   const { zk } = get();
   for (const id of await zk.getChildren('/nodepool/nodes')) {

@@ -9,13 +9,13 @@ import { useElastic } from '../use-harness.js';
 
 const get = useElastic();
 
-/** The first packet makes the session. */
+/** Packet 1 creates the session. */
 const FIRST_STEP = 2;
 const AT_ONCE = 4;
-/** Makes the description of 200 nodes longer than a variable may be. */
+/** With this label, the description of 200 nodes exceeds the size limit of an environment variable. */
 const LONG_LABEL = `${'long-'.repeat(20)}label`;
 const OWN_STATUS = 3;
-/** Tells that it started and what it got, and lives until a file says that it may end. */
+/** Logs its start and the signals it receives, and runs until the file `stop` exists. */
 const COMMAND = `
 log="$1"; stop="$2"
 trap 'echo INT >> "$log"; sleep 0.5; exit 70' INT
@@ -28,7 +28,7 @@ exit ${OWN_STATUS}
 `;
 const SHELL_STATUS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 };
 
-/** One call of `nodepool run`, through a proxy of its own. */
+/** One call of `nodepool run` through its own proxy. */
 class Run {
   private constructor(
     readonly proxy: FrameProxy,
@@ -57,7 +57,7 @@ class Run {
     return run;
   }
 
-  /** What the command has told so far. */
+  /** Lines that the command has logged so far. */
   async log(): Promise<string[]> {
     return (await readFile(this.files.log, 'utf8')).split('\n').filter(Boolean);
   }
@@ -104,10 +104,10 @@ async function atEveryStep(happen: Happening, judge: Judgement): Promise<number>
 
 const send = (name: 'SIGINT' | 'SIGTERM' | 'SIGHUP') => async (run: Run) => {
   run.process.signal(name);
-  await run.process.whenAsleep(); // the packet must not be faster than the signal
+  await run.process.whenAsleep(); // the signal must be handled before the packet goes out
 };
 
-/** Either the command was never started, or it was left to end by itself. */
+/** Expects that the command was either not started or allowed to finish. */
 const endedBy = (name: 'SIGINT' | 'SIGTERM' | 'SIGHUP'): Judgement => {
   return async (run, status, startedBefore, step) => {
     const expected = startedBefore ? [['started', 'ended'], OWN_STATUS] : [[], SHELL_STATUS[name]];
@@ -116,23 +116,23 @@ const endedBy = (name: 'SIGINT' | 'SIGTERM' | 'SIGHUP'): Judgement => {
 };
 
 describe('nodepool run', () => {
-  // Nodes that were made for a request that was taken back stay ready for others, for a while.
+  // Ready nodes of withdrawn requests are deleted soon.
   const labels = { small: { 'max-ready-age': 2 }, [LONG_LABEL]: { 'max-ready-age': 2 } };
   beforeEach(() => get().launch(oneProvider({ labels: ['small', LONG_LABEL] }, { labels })));
 
-  it('does not start the command when a signal comes at any step before', async () => {
+  it('does not start the command when SIGINT arrives at any step before', async () => {
     const steps = await atEveryStep(send('SIGINT'), endedBy('SIGINT'));
 
     expect(steps).toBeGreaterThan(10);
   });
 
-  it.each(['SIGTERM', 'SIGHUP'] as const)('heeds %s as well', async (name) => {
+  it.each(['SIGTERM', 'SIGHUP'] as const)('does the same on %s', async (name) => {
     const sent = await Promise.all([4, 9, 12].map((step) => atStep(step, send(name), endedBy(name))));
 
     expect(sent).toEqual([true, true, true]);
   });
 
-  it('ends soon when the session is lost at any step, and the command runs only while the nodes are held', async () => {
+  it('ends when the session is lost at any step, and never starts the command without its nodes', async () => {
     const judge: Judgement = async (run, status, startedBefore, step) => {
       const where = `step ${step}: ${run.process.stderr}`;
       const log = await run.log();
@@ -158,7 +158,7 @@ describe('nodepool run', () => {
     expect(run.process.stderr).toContain('the nodes are lost');
   });
 
-  it('keeps the exit status of the command when ZooKeeper does not answer at the return', async () => {
+  it('keeps the exit status of the command when ZooKeeper does not answer while nodes are returned', async () => {
     const run = await Run.start();
     await run.whenStarted();
     run.proxy.trap(1, () => new Promise(() => {}));
@@ -169,7 +169,7 @@ describe('nodepool run', () => {
   });
 
   it.each([
-    ['to it alone is passed on', (pid: number) => process.kill(pid, 'SIGINT')],
+    ['to nodepool alone is passed on', (pid: number) => process.kill(pid, 'SIGINT')],
     ['to the whole process group reaches the command once', (pid: number) => process.kill(-pid, 'SIGINT')],
   ])('a signal %s', async (_how, kill) => {
     const run = await Run.start();
@@ -181,7 +181,7 @@ describe('nodepool run', () => {
     expect(await run.log()).toEqual(['started', 'INT']);
   });
 
-  it.each(['/dev/tty', '/dev/null'])('passes Ctrl-C in a terminal on once, with its input from %s', async (input) => {
+  it.each(['/dev/tty', '/dev/null'])('passes Ctrl-C of a terminal on once, with input from %s', async (input) => {
     const run = await Run.start(undefined, input);
     await run.whenStarted();
 

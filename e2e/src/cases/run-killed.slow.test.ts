@@ -10,7 +10,7 @@ import { useElastic } from '../use-harness.js';
 
 const get = useElastic();
 
-/** Starts a child that ignores TERM, and one in a session of its own whose parent ends; each tells its pid. */
+/** Starts a child that ignores TERM, and one in its own session whose parent ends. Each logs its pid. */
 const COMMAND = `
 echo $$ >> "$1"
 sh -c 'trap "" TERM; echo $$ >> "$1"; while :; do sleep 0.1; done' sh "$1" &
@@ -25,7 +25,7 @@ interface Entry {
   readonly args: string;
 }
 
-/** The processes that run, without those that have ended. */
+/** Running processes, without zombies. */
 async function processes(): Promise<Entry[]> {
   const { stdout } = await promisify(execFile)('ps', ['-A', '-o', 'pid=,state=,args=']);
   return stdout.split('\n').flatMap((line) => {
@@ -34,7 +34,7 @@ async function processes(): Promise<Entry[]> {
   });
 }
 
-/** A run of `nodepool run` with a command that leaves processes of its own. */
+/** Starts `nodepool run` with a command that starts processes of its own. */
 async function start() {
   const dir = get().cloud.dir;
   const proxy = await get().newProxy();
@@ -62,7 +62,7 @@ async function start() {
 describe('nodepool run', () => {
   beforeEach(() => get().launch(oneProvider({}, { labels: { small: { 'max-ready-age': 2 } } })));
 
-  it('takes the command, its children and its files along when it is killed', async () => {
+  it('leaves no command, children or files when it is killed', async () => {
     const { run, running, files } = await start();
 
     run.signal('SIGKILL');
@@ -71,7 +71,7 @@ describe('nodepool run', () => {
     await expect.poll(files, { timeout: SOON_MS, interval: 20 }).toEqual([]);
   });
 
-  it('ends only when the command has ended with its children, after the session is lost', async () => {
+  it('ends the command with its children when the session is lost', async () => {
     const { run, proxy, running } = await start();
 
     await proxy.expireSession();
@@ -91,7 +91,7 @@ describe('nodepool run', () => {
     expect(run.stderr).toContain('the nodes are lost');
   });
 
-  it('finishes what it began when it is killed while it ends the command', async () => {
+  it('leaves no command or files when it is killed while it ends the command', async () => {
     const { run, proxy, running, files } = await start();
     await proxy.expireSession();
     await run.whenSaid(/the nodes are lost/);
@@ -102,7 +102,7 @@ describe('nodepool run', () => {
     await expect.poll(files, { timeout: SOON_MS, interval: 20 }).toEqual([]);
   });
 
-  it('ends the command when nothing would end it after a kill', async () => {
+  it('ends the command when its guard process is killed', async () => {
     const { run, running, files } = await start();
     const [directory = 'none'] = await files();
     const guards = (await processes()).filter(({ args }) => args.includes(directory) && args.includes('guard'));
@@ -115,7 +115,7 @@ describe('nodepool run', () => {
     expect(run.stderr).toContain('the process that ends the command with nodepool was killed');
   });
 
-  it('stops and continues with the command in the terminal of a shell, and leaves it its input', async () => {
+  it('stops and continues with its command under job control, and the command reads the terminal', async () => {
     const config = join(get().cloud.dir, 'nodepool-run.yaml');
     const log = join(get().cloud.dir, 'log');
     await writeFile(config, JSON.stringify({ 'zookeeper-servers': get().zookeeper.servers }));

@@ -10,10 +10,10 @@ import { SOON_MS } from '../soon.js';
 import { nodesOf, simpleSetup, staticConfig } from '../static-config.js';
 
 const SESSION_S = 5;
-/** An ensemble would have ended the session by then. */
+/** Longer than the session timeout: an ensemble would have expired the session. */
 const AWAY_MS = 3 * SESSION_S * 1_000;
 
-it('keeps the node of a command over a restart of the launcher with its embedded ZooKeeper, and frees it after a kill', async () => {
+it('nodepool run keeps its node while the launcher with the embedded ZooKeeper restarts, and a killed run frees it', async () => {
   const dir = await mkdtemp(join(tmpdir(), 'nodepool-restart-'));
   const sshd = await startSshd({ count: 1, keyTypes: ['ed25519'] });
   onTestFinished(async () => {

@@ -11,10 +11,10 @@ const STARTS = 9;
 const LOSSES = 3;
 const POOLS = '/nodepool/components/pool';
 
-/** Rounds mostly wait, for processes to start and sessions to end: they do so side by side, each with its own ZooKeeper. */
+/** Rounds mostly wait for processes and sessions, so several lanes run in parallel, each with its own ZooKeeper. */
 const lanes = Array.from({ length: 3 }, () => useElastic({ tickMs: 200, minSessionTimeoutMs: 1000 }));
 
-/** A launcher with so many pools, none of which has a label of another. */
+/** Configuration of a launcher with this many pools. No two pools share a label. */
 function setupOf(pools: number): ElasticSetup {
   return {
     providers: [
@@ -35,17 +35,17 @@ function labelsOf(pools: number): string[] {
 const SETUPS = [1, 2, 3];
 const LABELS = SETUPS.flatMap(labelsOf);
 
-/** All at once. */
+/** Starts the launchers of all setups at the same time. */
 function startAll(harness: ElasticHarness, round: number): Promise<LauncherProcess[]> {
   return Promise.all(SETUPS.map((pools) => harness.launch(setupOf(pools), { name: `launcher-${pools}-${round}` })));
 }
 
-/** Two requests for each label. */
+/** Submits two requests for each label. */
 function submitAll(zuul: ZuulClient): Promise<string[]> {
   return Promise.all([...LABELS, ...LABELS].map((label) => zuul.submit([label])));
 }
 
-/** Deals the rounds out to the lanes. In each lane they come one after the other. */
+/** Distributes the rounds over the lanes. The rounds of a lane run in sequence. */
 async function inLanes(rounds: number, work: (harness: ElasticHarness, rounds: number[]) => Promise<void>) {
   const all = Array.from({ length: rounds }, (_, round) => round);
   await Promise.all(

@@ -12,7 +12,7 @@ const SCRIPT = fileURLToPath(new URL('../../python/slow_locker.py', import.meta.
 
 beforeAll(() => ensureDebianPackages(['python3-kazoo']));
 
-/** A client with the real kazoo that has made sure of the lock directory of a request, and has no entry in it yet. */
+/** Starts a kazoo client that has ensured the lock directory of a request but has not added its entry. */
 async function beginLocking(requestId: string): Promise<() => Promise<string>> {
   const { connectString } = get().zookeeper;
   const args = [SCRIPT, '--hosts', connectString, `/nodepool/requests-lock/${requestId}`];
@@ -29,15 +29,15 @@ async function beginLocking(requestId: string): Promise<() => Promise<string>> {
   };
 }
 
-describe('a client that locks a request with kazoo and is held up between its two steps', () => {
-  it('finds the lock directory although the request was fulfilled, and then deleted, meanwhile', async () => {
+describe('a kazoo client delayed between the two steps of locking a request', () => {
+  it('finds the lock directory although the request was fulfilled and deleted meanwhile', async () => {
     const zuul = await get().newClient();
     const ids = [await zuul.submit(['small']), await zuul.submit(['small'])];
     const goOn = await Promise.all(ids.map(beginLocking));
     await get().launch(oneProvider({ maxServers: 4 }));
     await Promise.all(ids.map((id) => zuul.wait(id)));
 
-    // as when priorities are changed: for a moment what has just been fulfilled is still locked, and ignored
+    // A request just fulfilled may still be locked for a moment; clients that revise priorities ignore that.
     expect(await goOn[0]?.()).toMatch(/^(not free|locked)$/);
     await Promise.all(ids.map((id) => zuul.finish(id)));
     expect(await goOn[1]?.()).toMatch(/^(not free|locked)$/);

@@ -9,10 +9,10 @@ import { useStatic } from '../use-harness.js';
 
 const get = useStatic({ sshd: { count: 1, keyTypes: ['ed25519'] } });
 
-/** Says that it runs, and lives until a signal comes. */
+/** Prints a line when it runs, and waits for a signal. */
 const WAITS = `trap 'echo got TERM; exit 21' TERM; echo up; while :; do sleep 0.05; done`;
 
-/** Starts `nodepool` in a directory of its own. */
+/** Starts `nodepool` in its own directory. */
 async function start(terminal: string | undefined, command: string, ...args: string[]) {
   const directory = await mkdtemp(join(tmpdir(), 'nodepool-ssh-test-'));
   onTestFinished(() => rm(directory, { recursive: true, force: true }));
@@ -40,7 +40,7 @@ const outputOf = ({ process }: { process: NodepoolProcess }, pattern: RegExp) =>
 describe('nodepool ssh', () => {
   beforeEach(() => get().launch(simpleSetup(nodesOf(get().sshd.hosts, 'small'))));
 
-  it('runs a command on the node, with its arguments, input, output and exit status as they are', async () => {
+  it('runs a command on the node and passes arguments, input, output and exit status unchanged', async () => {
     const words = ['a  b', "it's", '$HOME', '*', ''];
     const { process } = await ssh(
       'small',
@@ -61,7 +61,7 @@ describe('nodepool ssh', () => {
     await get().assertClean();
   });
 
-  it('copies a directory before, runs the command in it, fetches files after, and leaves nothing there', async () => {
+  it('copies a directory to the node, runs the command in it, fetches files, and removes it', async () => {
     const source = await mkdtemp(join(tmpdir(), 'nodepool copy '));
     onTestFinished(() => rm(source, { recursive: true }));
     await mkdir(join(source, 'sub dir'));
@@ -78,14 +78,14 @@ describe('nodepool ssh', () => {
   it.each([
     ['true', 1],
     ['exit 9', 9],
-  ])('says what it cannot fetch; after "%s" it ends with %i', async (command, status) => {
+  ])('reports a file that it cannot fetch; after "%s" it ends with %i', async (command, status) => {
     const { process } = await ssh('small', '--fetch', 'no such', '--', 'sh', '-c', command);
 
     expect(await process.end()).toBe(status);
     expect(process.stderr).toMatch(/Cannot fetch no such: node \d+ \(root@\S+ port \d+\) has no such file/);
   });
 
-  it('says that it could not log in, and with which option a key is named', async () => {
+  it('reports a failed login and names the option for a key', async () => {
     const { process } = await start(undefined, 'ssh', '-i', '/dev/null', 'small', '--', 'true');
 
     expect(await process.end()).toBe(255);
@@ -113,7 +113,7 @@ describe('nodepool ssh', () => {
     expect(await foldersLeft()).toEqual([]);
   });
 
-  it('gives the command a terminal when it has one itself, and Ctrl-C to the command', async () => {
+  it('gives the command a terminal if it has one, and passes Ctrl-C on', async () => {
     const script = `trap 'echo got INT; exit 33' INT; tty; echo up; while :; do sleep 0.05; done`;
     const run = await start('/dev/tty', 'ssh', '-i', get().sshd.clientKeyFile, 'small', '--', 'sh', '-c', script);
     await outputOf(run, /up/);
@@ -128,7 +128,7 @@ describe('nodepool ssh', () => {
 describe.each(['ssh', 'run'])('nodepool %s --hold-on-failure', (command) => {
   beforeEach(() => get().launch(simpleSetup(nodesOf(get().sshd.hosts, 'small'))));
 
-  it('keeps the node of a command that fails, until the end that it tells', async () => {
+  it('holds the node of a failed command and prints until when', async () => {
     const { process } = await start(undefined, command, 'small', '--hold-on-failure=2h', '--', 'false');
 
     expect(await process.end(), process.stderr).toBe(1);
@@ -140,7 +140,7 @@ describe.each(['ssh', 'run'])('nodepool %s --hold-on-failure', (command) => {
     await get().assertClean();
   });
 
-  it('returns the node of a command that succeeds', async () => {
+  it('returns the node of a successful command', async () => {
     const { process } = await start(undefined, command, 'small', '--hold-on-failure', '--', 'true');
 
     expect(await process.end(), process.stderr).toBe(0);

@@ -25,7 +25,7 @@ async function open(launcher: LauncherProcess, path = '', colorScheme: 'light' |
 const small = () => simpleSetup(nodesOf(get().sshd.hosts, 'small'));
 
 it(
-  'shows a request as it waits, with the reason, until it is fulfilled',
+  'the status page shows a waiting request with its reason until it is fulfilled',
   async () => {
     const launcher = await get().launch(small());
     const zuul = await get().newClient();
@@ -37,7 +37,7 @@ it(
 
     const waiting = await zuul.submit(['small']);
     const row = page.getByRole('row').filter({ hasText: waiting });
-    // the label is in a cell of its own
+    // the label has its own cell
     await row.getByRole('cell').last().filter({ hasText: /small/ }).waitFor();
     await row.getByRole('link', { name: waiting }).click();
     await page.getByRole('heading', { name: `Request ${waiting}` }).waitFor();
@@ -63,7 +63,7 @@ it(
 );
 
 it(
-  'is usable for everybody in light and dark, as axe sees it, and by keyboard',
+  'the status page is accessible in light and dark, according to axe, and by keyboard',
   async () => {
     const launcher = await get().launch(small());
     const zuul = await get().newClient();
@@ -99,7 +99,7 @@ it(
 );
 
 it(
-  'says so when it is not connected any more, and keeps what it has',
+  'the status page reports a lost connection and keeps its content',
   async () => {
     const launcher = await get().launch(small());
     const page = await open(launcher);
@@ -113,7 +113,7 @@ it(
     const kept = await page.getByRole('heading', { name: 'Providers' }).count();
     const problems = await findAccessibilityProblems(page);
     await page.close();
-    await get().launch(small()); // looks after the nodes of the first one
+    await get().launch(small()); // takes over the nodes of the first launcher
 
     expect(kept).toBe(1);
     expect(text).toMatch(/what you see is from before/);
@@ -123,7 +123,7 @@ it(
 );
 
 it(
-  'gives an order with a token, shows it to everybody, and takes it back',
+  'the status page gives an order with a token, shows it on other pages, and withdraws it',
   async () => {
     const token = 'a-token-that-nobody-guesses';
     const launcher = await get().launch(small(), { secure: { 'api-tokens': [{ name: 'alice', token }] } });
@@ -154,7 +154,7 @@ it(
 );
 
 it(
-  'finds a node, and with a token that is right holds it with a reason and an end',
+  'the status page finds a node and, with a valid token, holds it with a reason and an expiry',
   async () => {
     const token = 'a-token-that-nobody-guesses';
     const launcher = await get().launch(small(), { secure: { 'api-tokens': [{ name: 'alice', token }] } });

@@ -5,7 +5,7 @@ import { killOriginal, startOriginal } from '../original-launcher.js';
 import { useElastic } from '../use-harness.js';
 
 const REQUESTS = 60;
-/** A quarter of the launches fails; so many in a row are as good as impossible. */
+/** A quarter of the launches fail, so 12 failures in a row practically do not happen. */
 const LAUNCH_RETRIES = 12;
 
 const get = useElastic();
@@ -15,7 +15,7 @@ beforeAll(() => ensureDebianPackages(['python3-kazoo']));
 it.each([
   ['declines them all', false],
   ['neither takes nor declines any', true],
-])('a cloud that fails launches serves all requests beside a pool of the original that %s', async (_what, isIdle) => {
+])('a cloud with failing launches serves all requests beside a pool of the original that %s', async (_what, isIdle) => {
   const hosts = get().zookeeper.connectString;
   const original = await startOriginal({ hosts, name: 'original', labels: ['small'], most: 0, isIdle });
   const zuul = await get().newClient();

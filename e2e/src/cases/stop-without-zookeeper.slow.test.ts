@@ -10,7 +10,7 @@ import { openSession } from '../session.js';
 import { ZuulClient } from '../zuul-client.js';
 
 const DRAIN_SECONDS = 4;
-/** What starting a handler and ending a process may take on a busy machine. */
+/** Time to start a signal handler and to end a process on a busy machine. */
 const SLACK_MS = 10_000;
 
 let dir = '';
@@ -29,7 +29,7 @@ afterAll(async () => {
   await rm(dir, { recursive: true, force: true });
 });
 
-/** Starts a launcher whose instances take a minute. */
+/** Starts a launcher whose cloud takes a minute to create an instance. */
 async function startLauncher(): Promise<LauncherProcess> {
   const ownDir = join(dir, String(++tests));
   const cloud = await FakeCloudProcess.start(join(ownDir, 'cloud'));
@@ -45,7 +45,7 @@ async function startLauncher(): Promise<LauncherProcess> {
   return launcher;
 }
 
-/** Sends TERM. @returns how long the launcher lived on */
+/** Sends TERM. @returns time until the launcher ended, in milliseconds */
 async function timeToStop(launcher: LauncherProcess): Promise<number> {
   const sentMs = performance.now();
   await launcher.stop();
@@ -66,7 +66,7 @@ it('TERM ends a launcher that has never reached ZooKeeper', async () => {
 
 it.each([
   ['was killed', () => zookeeper.kill()],
-  ['says nothing any more', () => Promise.resolve(zookeeper.pause())],
+  ['does not answer', () => Promise.resolve(zookeeper.pause())],
 ])('TERM ends an idle launcher whose ZooKeeper %s', async (_what, take) => {
   const launcher = await startLauncher();
   await launcher.whenReady();
@@ -80,7 +80,7 @@ it.each([
   expect(launcher.log).toContain('Service stopped');
 });
 
-it('TERM ends a launcher in the middle of a launch whose ZooKeeper goes away while it stops', async () => {
+it('TERM ends a launcher during a launch although ZooKeeper stops answering', async () => {
   const launcher = await startLauncher();
   await launcher.whenReady();
   const zk = await openSession(zookeeper);

@@ -9,7 +9,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const LIMIT_MS = 60_000;
 
-/** Node has no sockets of that kind: each datagram is printed as one line of JSON. */
+/** Prints each datagram of a Unix socket as one line of JSON. Node has no such sockets. */
 const RECEIVER = `
 import json, socket, sys
 s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -18,7 +18,7 @@ print(json.dumps("bound"), flush=True)
 while True:
     print(json.dumps(s.recv(4096).decode()), flush=True)
 `;
-/** For machines without systemd: the same few lines of its program, to a socket that is as real. */
+/** Replaces `systemd-notify` on machines without systemd. It writes to the same kind of socket. */
 const NOTIFY = `#!/usr/bin/env python3
 import os, socket, sys
 s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -54,7 +54,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** The command of a unit, with the configuration of this test. */
+/** Starts the command of a unit with the configuration of this test. */
 async function startUnit(name: string): Promise<{ child: ChildProcess; output: () => string }> {
   const unit = await readFile(`${ROOT}contrib/systemd/nodepool-${name}.service`, 'utf8');
   const command = /^ExecStart=(.*)$/m.exec(unit)?.[1]?.split(' ') ?? [];
@@ -66,7 +66,7 @@ async function startUnit(name: string): Promise<{ child: ChildProcess; output: (
   await writeFile(join(folder, 'bin', 'systemd-notify'), NOTIFY, { mode: 0o755 });
   const env = {
     ...process.env,
-    // systemd's own program is taken where there is one
+    // the systemd-notify of the machine comes first
     PATH: [process.env['PATH'], join(folder, 'bin')].join(delimiter),
     NOTIFY_SOCKET: join(folder, 'notify'),
     WATCHDOG_USEC: '200000',
@@ -79,7 +79,7 @@ async function startUnit(name: string): Promise<{ child: ChildProcess; output: (
 }
 
 it(
-  'the unit of the launcher starts, reloads and stops it, and systemd hears of each step',
+  'the unit of the launcher starts, reloads and stops it, and systemd is notified of each step',
   async () => {
     await mkdir(join(folder, 'state'));
     await writeFile(join(folder, 'nodepool.yaml'), 'webapp: {port: 0, listen_address: 127.0.0.1}\nlabels: []\n');

@@ -16,7 +16,7 @@ interface SentSpan {
 let collector: Server;
 let spans: SentSpan[];
 
-/** Takes what OpenTelemetry sends over HTTP. */
+/** Receives OpenTelemetry data over HTTP. */
 beforeAll(async () => {
   spans = [];
   collector = createServer((incoming, response) => {
@@ -36,7 +36,7 @@ afterAll(async () => {
 });
 
 it(
-  'a running launcher sends one trace for each request it serves, with the id of the event',
+  'a launcher sends one trace for each served request, with its event id',
   async () => {
     const endpoint = `http://127.0.0.1:${(collector.address() as AddressInfo).port}`;
     await get().launch(simpleSetup(nodesOf(get().sshd.hosts, 'small')), {

@@ -17,7 +17,7 @@ interface FakeCloud {
   close(): Promise<void>;
 }
 
-/** A user's directory, two machines, an SSH agent with a key for them, and a cloud. */
+/** Home directory of a user with two machines, an SSH agent that holds their key, and a cloud. */
 let directory = '';
 let env: NodeJS.ProcessEnv = {};
 let sshd: SshdHandle;
@@ -58,7 +58,7 @@ afterAll(async () => {
   await rm(directory, { recursive: true, force: true });
 });
 
-/** The machine of the documents and the one it is here. */
+/** Each machine name of the documents, with the address that replaces it here. */
 const machines = () =>
   sshd.hosts.slice(0, 2).flatMap(({ address, port }, index): [string, string][] => [
     [`ci@build0${index + 1}`, `root@${address}:${port}`],
@@ -79,7 +79,7 @@ function shell(command: string): Promise<{ status: number; output: string }> {
   });
 }
 
-/** Starts the service, on a port that is free, and waits until it serves requests. */
+/** Starts the service on a free port and waits until it serves requests. */
 async function startService(command: string): Promise<void> {
   const file = join(directory, 'nodepool.yaml');
   await writeFile(file, (await readFile(file, 'utf8')).replace('port: 8005', `port: ${webPort}`));
@@ -91,12 +91,12 @@ async function startService(command: string): Promise<void> {
       () => false,
     );
   await expect.poll(ready, { timeout: SOON_MS, interval: 50 }).toBe(true);
-  // both machines have been checked
+  // wait until both machines have been checked
   const nodes = async () => (await shell('nodepool list --no-headers --fields state')).output.trim().split('\n').length;
   await expect.poll(nodes, { timeout: SOON_MS }).toBe(2);
 }
 
-/** Ids, times and spaces differ; lines that came from machines checked in parallel are in any order. */
+/** Lines of an output with numbers and spaces normalized. */
 const normal = (text: string) =>
   text
     .split('\n')
@@ -108,6 +108,7 @@ const normal = (text: string) =>
     )
     .filter((line) => line !== '');
 
+/** Compares lines in any order: machines are checked in parallel. `...` stands for any further lines. */
 function compare(command: string, expected: string, output: string): void {
   const lines = normal(output).sort();
   const wanted = normal(expected);
@@ -132,7 +133,7 @@ async function commandsOf(page: string): Promise<{ command: string; expected: st
 }
 
 describe('a newcomer who follows the documents', { concurrent: false }, () => {
-  it('gets from each command of the tutorial what it says', async () => {
+  it('gets the output shown in the tutorial from each command', async () => {
     const commands = await commandsOf('docs/tutorial.md');
     expect(commands.length).toBeGreaterThan(8);
     for (const { command, expected } of commands) {
@@ -170,7 +171,7 @@ describe('a newcomer who follows the documents', { concurrent: false }, () => {
     }
   });
 
-  it('can use the configuration of the README', async () => {
+  it('can use the configuration in the README', async () => {
     const text = await readFile(join(ROOT, 'README.md'), 'utf8');
     const block = /^```yaml\n(labels:.*?)^```$/ms.exec(text)?.[1] ?? '';
     await writeFile(join(directory, 'readme.yaml'), block);

@@ -5,7 +5,7 @@ import type { ZuulClient } from '../zuul-client.js';
 
 const get = useStatic({ sshd: { count: 4, keyTypes: ['ed25519'] } });
 
-/** Asks, uses and gives back, again and again; reports each node while it is held. */
+/** Requests, uses and returns the nodes of each job in sequence. Throws if another job holds one of the nodes. */
 async function runJobs(zuul: ZuulClient, jobs: string[][], held: Set<string>): Promise<number> {
   let done = 0;
   for (const labels of jobs) {
@@ -22,7 +22,7 @@ async function runJobs(zuul: ZuulClient, jobs: string[][], held: Set<string>): P
   return done;
 }
 
-it('share a pool without ever giving a node to two requests', async () => {
+it('two launchers share a pool and never give a node to two requests', async () => {
   const setup = simpleSetup([
     ...nodesOf(get().sshd.hosts.slice(0, 3), 'small').map((node) => ({ ...node, maxParallelJobs: 2 })),
     ...nodesOf(get().sshd.hosts.slice(3), 'big'),
@@ -37,7 +37,7 @@ it('share a pool without ever giving a node to two requests', async () => {
   expect(done).toEqual(clients.map(() => jobs.length));
 });
 
-it('serve the same label from pools of their own', async () => {
+it('two launchers serve the same label from different pools', async () => {
   const { hosts } = get().sshd;
   const first = { providers: [providerOf('static-one', nodesOf(hosts.slice(0, 2), 'small'))] };
   const second = { providers: [providerOf('static-two', nodesOf(hosts.slice(2), 'small'))] };
@@ -50,14 +50,14 @@ it('serve the same label from pools of their own', async () => {
   expect(new Set(all.map(({ body }) => body.interface_ip)).size).toBe(4);
 });
 
-it('continue without the one that is stopped in the usual way, and lose nothing', async () => {
+it('a stopped launcher leaves its requests to the other one', async () => {
   const setup = simpleSetup(nodesOf(get().sshd.hosts, 'small'));
   const [first] = await Promise.all([get().launch(setup, { name: 'one' }), get().launch(setup, { name: 'two' })]);
   const zuul = await get().newClient();
   const ids = await Promise.all(Array.from({ length: 12 }, () => zuul.submit(['small'])));
 
   const stopped = first.stop();
-  // In whatever order they are served: each launcher begins with the requests it is the first for.
+  // The order is undefined: each launcher starts with the requests that prefer it.
   await Promise.all(ids.map((id) => zuul.finish(id)));
   await stopped;
 

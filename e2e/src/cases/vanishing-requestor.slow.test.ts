@@ -12,7 +12,7 @@ const get = useStatic({ sshd: { count: 2, keyTypes: ['ed25519'] } });
 const launch = (throughPort?: number) => get().launch(simpleSetup(nodesOf(get().sshd.hosts, 'small')), { throughPort });
 
 describe('a requestor that vanishes', () => {
-  it('before anything the launcher writes or reads for its request leaves nothing behind', async () => {
+  it('at any packet that the launcher sends for its request leaves no record behind', async () => {
     const proxy = await get().newProxy();
     await launch(proxy.port);
     const zuul = await get().newClient();
@@ -20,7 +20,7 @@ describe('a requestor that vanishes', () => {
     let step = 0;
     let hasFired = true;
 
-    // one round per packet the launcher sends from the submission on, until it has sent all before the trap
+    // One round per packet of the launcher since the submission, until no packet is left to trap.
     while (hasFired && step < MAX_STEPS) {
       step += 1;
       let id = '';
@@ -45,7 +45,7 @@ describe('a requestor that vanishes', () => {
     expect(step).toBeLessThan(MAX_STEPS);
   }, 300_000);
 
-  it('after its request was fulfilled gives the nodes back', async () => {
+  it('after its request was fulfilled frees the nodes', async () => {
     await launch();
     const zuul = await get().newClient();
     const id = await zuul.submit(['small', 'small']);
@@ -57,7 +57,7 @@ describe('a requestor that vanishes', () => {
     await get().assertClean();
   });
 
-  it('with some of the nodes locked gives all of them back', async () => {
+  it('with some of the nodes locked frees all of them', async () => {
     await launch();
     const scheduler = await get().newClient();
     const executor = await get().newClient();

@@ -6,12 +6,12 @@ import { NodepoolProcess } from '../nodepool-process.js';
 import { simpleSetup } from '../static-config.js';
 import { useElastic, useStatic } from '../use-harness.js';
 
-/** Longer than any name can be: no name server needs to be asked, which may take long to say no. */
+/** Too long for a host name, so that it fails without a query to a name server, which may be slow. */
 const NO_NAME = 'x'.repeat(64);
 
 type Installation = { dir: string; zookeeper: { servers: readonly { host: string; port: number }[] } };
 
-/** Runs `nodepool` with a configuration that names ZooKeeper alone: nothing tells where launchers answer the web. */
+/** Runs `nodepool` with a configuration that names only ZooKeeper, not the web servers of launchers. */
 async function nodepool({ dir, zookeeper }: Installation, ...args: string[]): Promise<NodepoolProcess> {
   const config = join(dir, 'zookeeper-only.yaml');
   const servers = zookeeper.servers.map(({ host, port }) => ({ host, port }));
@@ -21,10 +21,10 @@ async function nodepool({ dir, zookeeper }: Installation, ...args: string[]): Pr
   return process;
 }
 
-describe('a person who waits for a static host', () => {
+describe('a user who waits for a static host', () => {
   const get = useStatic({ sshd: { count: 2, keyTypes: ['ed25519'] } });
 
-  it('learns the reason from request and explain', async () => {
+  it('sees the reason in request and explain', async () => {
     const [closed = 0] = await freePorts(1);
     const nowhere: SshHost = { ...get().host(0), address: NO_NAME };
     const shut: SshHost = { ...get().host(0), port: closed };
@@ -59,10 +59,10 @@ describe('a person who waits for a static host', () => {
   });
 });
 
-describe('a person who waits for a launch', () => {
+describe('a user who waits for a launch', () => {
   const get = useElastic();
 
-  it('learns how its attempts failed', async () => {
+  it('sees why each attempt failed', async () => {
     const provider = {
       name: 'cloud-one',
       pools: [{ labels: ['small'] }],

@@ -5,7 +5,7 @@ import { useStatic } from '../use-harness.js';
 
 const get = useStatic({ sshd: { count: 1, keyTypes: ['ed25519'] } });
 
-it('tells nodes, requests and labels over HTTP as they are in ZooKeeper', async () => {
+it('the web API lists nodes, requests and labels as they are in ZooKeeper', async () => {
   const launcher = await get().launch(simpleSetup(nodesOf(get().sshd.hosts, 'small')));
   const zuul = await get().newClient();
   const node = await zuul.getNode('small');
