@@ -2,7 +2,7 @@ import { isNodepoolError, type NodeRecord } from '@nodepool/zk-protocol';
 import { TimeoutError } from '../../contract/errors.js';
 import type { Logger } from '../../contract/logger.js';
 import { runMachine } from '../operations/run-machine.js';
-import type { LaunchServices } from './launch-services.js';
+import type { LaunchServices } from './launch-work.js';
 
 /** Time limit of one run; the caller starts another one later. */
 const DELETE_TIMEOUT_MS = 600_000;

@@ -1,9 +1,12 @@
-import type { NodeRecord } from '@nodepool/zk-protocol';
-import type { Deadline } from '../../async/deadline.js';
-import { LaunchError } from '../../contract/errors.js';
+import { orAbort, type NodeRecord } from '@nodepool/zk-protocol';
+import { startDeadline, type Deadline } from '../../async/deadline.js';
+import { LaunchError, TimeoutError } from '../../contract/errors.js';
 import type { Instance } from '../../contract/instance.js';
-import { readKeys, reportScanFailure } from './key-scan.js';
-import type { LaunchStepTo, LaunchWork } from './launch-work.js';
+import type { Logger } from '../../contract/logger.js';
+import type { LaunchServices, LaunchStepTo, LaunchWork } from './launch-work.js';
+import type { StateMachineLabelConfig } from './types.js';
+
+const REPORT_TIMEOUT_MS = 30_000;
 
 /** Stores the instance and reads its host keys at the same time; the end of both is waited for whatever happens. */
 export async function scanInstance(
@@ -48,4 +51,55 @@ function checkKnownKeys({ externalId, hostKeys, onlyTheseHostKeys }: Instance, s
   if (foreign.length === 0) return;
   const message = `instance ${externalId} showed host keys that it did not print itself: ${foreign.join(', ')}`;
   throw new LaunchError('keyscan', message);
+}
+
+/** Address of a new node. */
+interface ScanTarget {
+  readonly host: string;
+  readonly port: number;
+  readonly connectionType: string | null;
+}
+
+/**
+ * Reads the host keys of a new node within the provider's time limit, which includes waiting in the queue.
+ */
+async function readKeys(
+  services: LaunchServices,
+  target: ScanTarget,
+  logger: Logger,
+  signal: AbortSignal,
+): Promise<string[]> {
+  const { clock, keyScanTimeoutMs, scans, scan, random } = services;
+  const endsMs = clock.now() + keyScanTimeoutMs;
+  return scans.run(async () => {
+    const timeoutMs = endsMs - clock.now();
+    if (timeoutMs <= 0) {
+      throw new TimeoutError(`${target.host}: its key scan waited ${keyScanTimeoutMs} ms for others to end`, {
+        timeoutMs: keyScanTimeoutMs,
+        statsdKey: 'error.keyscan',
+      });
+    }
+    return scan({ ...target, timeoutMs, clock, signal, logger, random });
+  }, signal);
+}
+
+/** Tells the driver that an instance could not be scanned, and logs its console where the label asks for it. */
+async function reportScanFailure(
+  { adapter, clock }: LaunchServices,
+  label: StateMachineLabelConfig,
+  externalId: string,
+  logger: Logger,
+  signal: AbortSignal,
+): Promise<void> {
+  const deadline = startDeadline(clock, REPORT_TIMEOUT_MS, signal);
+  try {
+    await orAbort(Promise.resolve(adapter.notifyNodescanFailure?.(label, externalId)), deadline.signal);
+    if (label.consoleLog !== true || !adapter.getConsoleLog) return;
+    const text = await orAbort(adapter.getConsoleLog(label, externalId, deadline.signal), deadline.signal);
+    for (const line of text?.split(/\r?\n/) ?? []) logger.info('Console of the instance', { externalId, line });
+  } catch (error) {
+    logger.warn('Could not report a failed key scan', { externalId, error });
+  } finally {
+    deadline.end();
+  }
 }

@@ -1,14 +1,34 @@
-import type { NodeRecord, UploadRecord } from '@nodepool/zk-protocol';
+import type { Clock, NodeRecord, UploadRecord } from '@nodepool/zk-protocol';
 import { asError } from '../../async/as-error.js';
 import type { LaunchOrder } from '../../contract/driver.js';
-import type { UploadChoice } from '../../contract/images.js';
+import type { ImageSource, UploadChoice } from '../../contract/images.js';
 import { NODE_ID_TAG, POOL_TAG, PROVIDER_TAG, type Instance } from '../../contract/instance.js';
 import type { Logger } from '../../contract/logger.js';
+import type { OperationMetrics } from '../../contract/operation-metrics.js';
+import type { scanHostKeys } from '../key-scan/scan-host-keys.js';
+import type { ScanQueue } from '../key-scan/scan-queue.js';
+import type { InstanceList } from '../operations/instance-list.js';
 import type { RunMachineOptions } from '../operations/run-machine.js';
 import { databaseTag } from '../ownership/ownership.js';
-import type { LaunchServices } from './launch-services.js';
 import type { NodeImage } from './node-fields.js';
-import type { StateMachineLabelConfig, StateMachinePoolConfig } from './types.js';
+import type { Adapter, StateMachineLabelConfig, StateMachinePoolConfig, StateMachineProviderConfig } from './types.js';
+
+/** What launches and deletions of one provider share. */
+export interface LaunchServices {
+  readonly config: StateMachineProviderConfig;
+  readonly adapter: Adapter;
+  /** Id of the database, which everything carries that is made. */
+  readonly databaseId: string | undefined;
+  readonly instances: InstanceList;
+  readonly images: ImageSource | undefined;
+  readonly scans: ScanQueue;
+  readonly scan: typeof scanHostKeys;
+  readonly keyScanTimeoutMs: number;
+  readonly clock: Clock;
+  readonly metrics: OperationMetrics | undefined;
+  /** Number in [0, 1). */
+  readonly random: () => number;
+}
 
 /**
  * Where an attempt to launch a node is.

@@ -8,8 +8,13 @@ import type { Logger } from '../../contract/logger.js';
 import { afterCreation, createInstance } from './launch-creating.js';
 import { deleteLeftovers, noteLeftovers } from './launch-delete-leftovers.js';
 import { scanInstance } from './launch-scanning.js';
-import type { LaunchServices } from './launch-services.js';
-import { LaunchWork, type LaunchStage, type LaunchStep, type LaunchStepTo } from './launch-work.js';
+import {
+  LaunchWork,
+  type LaunchServices,
+  type LaunchStage,
+  type LaunchStep,
+  type LaunchStepTo,
+} from './launch-work.js';
 import type { NodeImage } from './node-fields.js';
 
 const RETRY = { firstMs: 1_000, longestMs: 30_000 };

@@ -7,7 +7,7 @@ import { InstanceList } from '../operations/instance-list.js';
 import { LeakFinder } from '../ownership/leak-finder.js';
 import type { TaskManager } from '../task-manager/task-manager.js';
 import { LabelNeeds } from './label-needs.js';
-import type { LaunchServices } from './launch-services.js';
+import type { LaunchServices } from './launch-work.js';
 import { ProviderQuota } from './quota.js';
 import { Readiness } from './readiness.js';
 import type { Adapter, AdapterContext, StateMachineProviderConfig } from './types.js';

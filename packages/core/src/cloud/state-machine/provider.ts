@@ -18,10 +18,9 @@ import type { PoolConfig } from '../../contract/provider-config.js';
 import type { InstanceList } from '../operations/instance-list.js';
 import { TaskManager } from '../task-manager/task-manager.js';
 import { deleteInstance } from './delete-instance.js';
-import { StateMachineHandler, type HandlerPort } from './handler.js';
 import { Launch } from './launch.js';
 import type { LabelNeeds } from './label-needs.js';
-import type { LaunchServices } from './launch-services.js';
+import type { LaunchServices } from './launch-work.js';
 import type { LeakFinder } from '../ownership/leak-finder.js';
 import { makeAdapter, makeParts, makeServices, type StateMachineProviderParts } from './provider-parts.js';
 import type { ProviderQuota } from './quota.js';
@@ -126,7 +125,8 @@ export class StateMachineProvider implements Provider {
   }
 
   getRequestHandler(pool: PoolConfig, request: RequestRecord): NodeRequestHandler {
-    return new StateMachineHandler(this.#handlerPort(), pool, request);
+    // The pools of a state-machine provider are of its own kind.
+    return new StateMachineHandler(this, pool as StateMachinePoolConfig, request);
   }
 
   startNodeCleanup(node: NodeRecord, signal: AbortSignal): Promise<void> | undefined {
@@ -164,25 +164,19 @@ export class StateMachineProvider implements Provider {
     this.adapter.nodeDeletedNotification?.(node);
   }
 
-  /** What handlers use; for providers with a handler of their own. */
-  protected handlerPort(): HandlerPort {
-    return this.#handlerPort();
+  /** The zone of all new nodes of a request. @param label - of its first node */
+  chooseZone(pool: StateMachinePoolConfig, label: string | undefined): string | null {
+    return this.#zones.choose(pool, label);
   }
 
-  #handlerPort(): HandlerPort {
-    const { config, context } = this;
-    return {
-      launch: (order, signal) => this.#launch(order, signal),
-      labelReady: (pool, label) => this.labelReady(pool, label),
-      chooseZone: (pool: StateMachinePoolConfig, label) => this.#zones.choose(pool, label),
-      imageFields: (pool, name) => {
-        const label = pool.labels.get(name);
-        return (label && imageOfLabel(config, label, context.images)?.fields) ?? {};
-      },
-    };
+  /** What a new node of the label takes over from its image. */
+  imageFields(pool: StateMachinePoolConfig, name: string | undefined): Partial<NodeRecord> {
+    const label = name === undefined ? undefined : pool.labels.get(name);
+    return (label && imageOfLabel(this.config, label, this.context.images)?.fields) ?? {};
   }
 
-  async #launch(order: LaunchOrder, signal: AbortSignal): Promise<LaunchResult> {
+  /** Launches a node; the result is also what the quota and the prerequisites of the label learn from. */
+  async launch(order: LaunchOrder, signal: AbortSignal): Promise<LaunchResult> {
     const { request } = order;
     const logger = this.context.logger.child(
       { requestId: request.id, eventId: request.eventId },
@@ -246,5 +240,41 @@ export class StateMachineProvider implements Provider {
       maxParallel: this.config.maxParallelCalls ?? DEFAULT_PARALLEL_CALLS,
       random: () => this.context.random(),
     });
+  }
+}
+
+/** Works one request. All nodes of a request share one zone. */
+class StateMachineHandler implements NodeRequestHandler {
+  readonly #provider: StateMachineProvider;
+  readonly #pool: StateMachinePoolConfig;
+  readonly #request: RequestRecord;
+  #az: string | null = null;
+
+  constructor(provider: StateMachineProvider, pool: StateMachinePoolConfig, request: RequestRecord) {
+    this.#provider = provider;
+    this.#pool = pool;
+    this.#request = request;
+  }
+
+  imagesAvailable(): boolean {
+    return this.#request.labels.every((label) => this.#provider.labelReady(this.#pool.name, label));
+  }
+
+  launch(order: LaunchOrder, signal: AbortSignal): Promise<LaunchResult> {
+    return this.#provider.launch(order, signal);
+  }
+
+  acceptsNode(node: NodeRecord): boolean {
+    return this.#az === null || node.az === this.#az;
+  }
+
+  nodeReusedNotification(node: NodeRecord): void {
+    this.#az ??= node.az;
+  }
+
+  setNodeMetadata(node: NodeRecord): NodeRecord {
+    const [name] = node.labels;
+    this.#az ??= node.az ?? this.#provider.chooseZone(this.#pool, name);
+    return { ...node, ...this.#provider.imageFields(this.#pool, name), az: this.#az };
   }
 }
