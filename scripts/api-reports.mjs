@@ -77,7 +77,7 @@ function reportPackage(name, check) {
 }
 
 const check = argv.includes('--check');
-ensureBuilt();
+await ensureBuilt();
 const problems = PACKAGES.flatMap((name) => reportPackage(name, check));
 for (const problem of problems) console.error(problem);
 exit(problems.length === 0 ? 0 : 1);

@@ -42,7 +42,7 @@ function errorList(errorReasons) {
 }
 
 async function main() {
-  ensureBuilt();
+  await ensureBuilt();
   const { CONDITION_TYPES } = await import(`${root}packages/core/dist/conditions/condition-types.js`);
   const { ERROR_REASONS } = await import(`${root}packages/core/dist/conditions/error-reason.js`);
   const lists = conditionLists({ types: CONDITION_TYPES, errorReasons: ERROR_REASONS });

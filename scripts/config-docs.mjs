@@ -173,7 +173,7 @@ export const driverPackages = () =>
     .sort();
 
 async function main() {
-  ensureBuilt();
+  await ensureBuilt();
   const { TOP_LEVEL_SCHEMA } = await import(`${root}packages/core/dist/config/top-level-schema.js`);
   const { COMMON_PROVIDER_PROPERTIES, COMMON_POOL_PROPERTIES } = await import(
     `${root}packages/core/dist/config/compose-schema.js`

@@ -1,17 +1,58 @@
 // Makes a fresh or changed checkout ready: installs what package-lock.json names and builds every package.
 // Plain Node without dependencies, because it runs before there are any.
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
+import { constants } from 'node:os';
+import { setTimeout } from 'node:timers';
 import { fileURLToPath } from 'node:url';
+import { takeBuildLock } from './build-lock.mjs';
 
 /** The repository's top folder. */
 export const root = fileURLToPath(new URL('..', import.meta.url));
 
-/** Runs a command in the top folder, showing what it prints; a failing command ends this process with its status. */
-export function runOrExit(command, args) {
-  const { status, error } = spawnSync(command, args, { cwd: root, stdio: 'inherit' });
-  if (error) throw error;
-  if (status !== 0) process.exit(status ?? 1);
+/** How long a program may clean up after the first Ctrl-C: npm itself would go on for up to a minute. */
+const GRACE_MS = 1000;
+
+let lock;
+
+/** Installs or builds while no other process does. */
+async function locked(work) {
+  lock = await takeBuildLock(`${root}.build-lock`);
+  await work();
+  lock.release();
+  lock = undefined;
+}
+
+/**
+ * Runs a command in the top folder, showing what it prints; a failing command ends this process with its status. A signal is passed
+ * on to all processes of the command, and a second one kills them.
+ */
+export async function runOrExit(command, args) {
+  const child = spawn(command, args, { cwd: root, stdio: ['ignore', 'inherit', 'inherit'], detached: true });
+  let ending;
+  const kill = (name) => {
+    try {
+      process.kill(-child.pid, name);
+    } catch (error) {
+      if (error.code !== 'ESRCH') throw error;
+    }
+  };
+  const end = (name) => {
+    kill(ending === undefined ? name : 'SIGKILL');
+    ending ??= name;
+    setTimeout(() => kill('SIGKILL'), GRACE_MS);
+  };
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'];
+  for (const name of signals) process.on(name, end);
+  const [status, signal] = await new Promise((resolve, reject) => {
+    child.on('error', reject);
+    child.on('spawn', () => lock?.holdFor(child.pid));
+    child.on('exit', (...how) => resolve(how));
+  });
+  if (ending !== undefined) kill('SIGKILL');
+  for (const name of signals) process.off(name, end);
+  if (ending ?? signal) process.exit(128 + constants.signals[ending ?? signal]);
+  if (status !== 0) process.exit(status);
 }
 
 /** Path of the program a development dependency brings along. */
@@ -50,7 +91,9 @@ function isLinked(folder) {
 }
 
 /** Installs when something is missing or has another version, and links packages of ours that are new. */
-export function ensureInstalled() {
+export const ensureInstalled = () => locked(install);
+
+async function install() {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
   if (major < 20 || (major === 20 && minor < 19)) {
     console.error(`Node ${process.versions.node} is too old: Nodepool needs Node 20.19 or newer.`);
@@ -58,12 +101,19 @@ export function ensureInstalled() {
   }
   if (!isInstalled()) {
     console.error('Installing dependencies (npm ci) ...');
-    runOrExit('npm', ['ci', '--no-progress', '--loglevel=error']);
+    await runOrExit('npm', ['ci', '--no-progress', '--loglevel=error']);
   }
   const unlinked = unlinkedPackages();
   if (unlinked.length === 0) return;
   console.error(`Linking ${unlinked.join(', ')} (npm install) ...`);
-  runOrExit('npm', ['install', '--no-audit', '--no-fund', '--no-progress', '--prefer-offline', '--loglevel=error']);
+  await runOrExit('npm', [
+    'install',
+    '--no-audit',
+    '--no-fund',
+    '--no-progress',
+    '--prefer-offline',
+    '--loglevel=error',
+  ]);
 }
 
 /**
@@ -71,9 +121,11 @@ export function ensureInstalled() {
  * refer to.
  */
 export function ensureBuilt(...projects) {
-  ensureInstalled();
-  runOrExit(process.execPath, [bin('typescript/bin/tsc'), '-b', ...(projects.length > 0 ? projects : ['.'])]);
-  runOrExit(process.execPath, [`${root}scripts/page.mjs`]);
+  return locked(async () => {
+    await install();
+    await runOrExit(process.execPath, [bin('typescript/bin/tsc'), '-b', ...(projects.length > 0 ? projects : ['.'])]);
+    await runOrExit(process.execPath, [`${root}scripts/page.mjs`]);
+  });
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) ensureBuilt();
+if (process.argv[1] === fileURLToPath(import.meta.url)) await ensureBuilt();

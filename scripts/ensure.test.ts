@@ -1,11 +1,22 @@
-import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 
-const PROGRAM = fileURLToPath(new URL('ensure.mjs', import.meta.url));
+const SCRIPTS = fileURLToPath(new URL('.', import.meta.url));
 const ENSURE = "import('./scripts/ensure.mjs').then(({ ensureInstalled }) => ensureInstalled())";
 
 let checkout = '';
@@ -30,7 +41,7 @@ beforeEach(() => {
   checkout = realpathSync(mkdtempSync(join(tmpdir(), 'nodepool-checkout-')));
   onTestFinished(() => rmSync(checkout, { recursive: true }));
   mkdirSync(join(checkout, 'scripts'));
-  cpSync(PROGRAM, join(checkout, 'scripts', 'ensure.mjs'));
+  for (const file of ['ensure.mjs', 'build-lock.mjs']) cpSync(join(SCRIPTS, file), join(checkout, 'scripts', file));
   writeFileSync(
     join(checkout, 'package.json'),
     '{ "name": "checkout", "private": true, "workspaces": ["packages/*"] }',
@@ -68,5 +79,77 @@ describe('an installed checkout', () => {
     ensure();
 
     expect(linkOf('core')).toBe(join(checkout, 'packages', 'kernel'));
+  });
+});
+
+describe('two processes in one checkout', () => {
+  const lockFile = () => join(checkout, '.build-lock');
+
+  /** Starts the program with an `npm` that ignores signals. */
+  function startWithStubbornNpm() {
+    const npm = join(checkout, 'bin', 'npm');
+    mkdirSync(join(checkout, 'bin'));
+    writeFileSync(npm, `#!/bin/sh\ntrap '' INT TERM\necho started\nsleep 60\n`, { mode: 0o755 });
+    addPackage('fresh');
+    const env = { ...process.env, PATH: `${join(checkout, 'bin')}${delimiter}${process.env['PATH']}` };
+    const child = spawn(process.execPath, ['-e', ENSURE], { cwd: checkout, env });
+    onTestFinished(() => void child.kill('SIGTERM'));
+    return child;
+  }
+
+  it('take turns: the second says what it waits for', async () => {
+    const holder = spawn('sleep', ['60']);
+    onTestFinished(() => void holder.kill());
+    writeFileSync(lockFile(), `${holder.pid}`);
+    addPackage('fresh');
+
+    const second = spawn(process.execPath, ['-e', ENSURE], { cwd: checkout });
+    const [line] = (await once(second.stderr, 'data')) as [Buffer];
+    expect(line.toString()).toMatch(
+      /^Waiting for process \d+, which installs or builds in this checkout \(.*build-lock\)/,
+    );
+    expect(existsSync(join(checkout, 'node_modules', '@nodepool', 'fresh'))).toBe(false);
+    holder.kill();
+    const [status] = (await once(second, 'close')) as [number];
+
+    expect(status).toBe(0);
+    expect(linkOf('fresh')).toBe(join(checkout, 'packages', 'fresh'));
+    expect(existsSync(lockFile())).toBe(false);
+  });
+
+  it('do not wait for a process that has ended', () => {
+    const { pid } = spawnSync('true');
+    writeFileSync(lockFile(), `${pid}`);
+
+    expect(ensure()).toBe('');
+    expect(existsSync(lockFile())).toBe(false);
+  });
+
+  it('end within two seconds of Ctrl-C, with what they started, and leave no lock', async () => {
+    const child = startWithStubbornNpm();
+    await once(child.stdout, 'data');
+    const asked = performance.now();
+
+    child.kill('SIGINT');
+    // "close" comes once npm, which shares the output, has ended too
+    const [status] = (await once(child, 'close')) as [number];
+
+    expect(status).toBe(130);
+    expect(performance.now() - asked).toBeLessThan(2000);
+    expect(existsSync(lockFile())).toBe(false);
+  });
+
+  it('wait for the npm of a process that was killed', async () => {
+    const child = startWithStubbornNpm();
+    await once(child.stdout, 'data');
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+
+    const second = spawn(process.execPath, ['-e', ENSURE], { cwd: checkout });
+    const [line] = (await once(second.stderr, 'data')) as [Buffer];
+    second.kill();
+    process.kill(Number(readFileSync(lockFile(), 'utf8').split(' ')[1]), 'SIGKILL');
+
+    expect(line.toString()).toContain(`Waiting for process ${child.pid}`);
   });
 });

@@ -1,5 +1,5 @@
 import { runChecks } from './checks.mjs';
 import { ensureBuilt } from './ensure.mjs';
 
-ensureBuilt();
+await ensureBuilt();
 if ((await runChecks()).length > 0) process.exit(1);

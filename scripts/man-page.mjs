@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { ensureBuilt, root } from './ensure.mjs';
 
-ensureBuilt();
+await ensureBuilt();
 const { manPage } = await import(`${root}packages/cli/dist/help/man-page.js`);
 const { loadCommands } = await import(`${root}packages/cli/dist/commands/index.js`);
 const { serviceManPage } = await import(`${root}packages/daemon/dist/man-page.js`);

@@ -10,9 +10,9 @@ import { ensurePage } from './page.mjs';
 /** Set in the environment when everything has just been built. */
 export const BUILT = 'NODEPOOL_RELEASE_BUILT';
 
-function build(dir) {
+async function build(dir) {
   rmSync('dist', { recursive: true, force: true });
-  runOrExit(process.execPath, [bin('typescript/bin/tsc'), '-b', dir]);
+  await runOrExit(process.execPath, [bin('typescript/bin/tsc'), '-b', dir]);
 }
 
 /** The guide and the reference for authors of drivers, with links to other pages as addresses. */
@@ -30,8 +30,8 @@ function copyGuide() {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  ensureInstalled();
-  if (process.env[BUILT] !== '1') build(relative(root, process.cwd()));
+  await ensureInstalled();
+  if (process.env[BUILT] !== '1') await build(relative(root, process.cwd()));
   const { name } = JSON.parse(readFileSync('package.json', 'utf8'));
   if (name === '@nodepool/create-driver') copyGuide();
   if (name === '@nodepool/daemon') await ensurePage();

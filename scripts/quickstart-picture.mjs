@@ -8,7 +8,7 @@ const LINE_HEIGHT = 19;
 const MARGIN = 18;
 const BAR = 34;
 
-ensureBuilt('quickstart');
+await ensureBuilt('quickstart');
 const { stdout, status } = spawnSync(process.execPath, [`${root}quickstart/dist/main.js`, '--once'], {
   cwd: root,
   encoding: 'utf8',

@@ -65,19 +65,19 @@ function version(args) {
 }
 
 /** All at once, which takes a third of the time that each package would need before it is packed. */
-function buildAfresh() {
+async function buildAfresh() {
   const dirs = publishedPackages().map(({ dir }) => dir);
   for (const dir of dirs) rmSync(`${root}${dir}/dist`, { recursive: true, force: true });
-  runOrExit(process.execPath, [bin('typescript/bin/tsc'), '-b', ...dirs]);
+  await runOrExit(process.execPath, [bin('typescript/bin/tsc'), '-b', ...dirs]);
 }
 
-function publish(args) {
+async function publish(args) {
   const outdated = outdatedFiles();
   if (outdated.length > 0) {
     console.error(`npm run manifests first: ${outdated.join(', ')}`);
     return 1;
   }
-  buildAfresh();
+  await buildAfresh();
   const status = lerna(['publish', 'from-package', '--yes', ...args]);
   if (status === 0) tagReleased();
   return status;
@@ -129,10 +129,10 @@ function rehearsePublish() {
 const [step, ...args] = process.argv.slice(2);
 const isDryRun = args.includes('--dry-run');
 const options = args.filter((arg) => arg !== '--dry-run');
-ensureInstalled();
+await ensureInstalled();
 if (step === '--dry-run') process.exitCode = rehearseVersion(options) || rehearsePublish();
 else if (step === 'version') process.exitCode = isDryRun ? rehearseVersion(options) : version(options);
-else if (step === 'publish') process.exitCode = isDryRun ? rehearsePublish() : publish(options);
+else if (step === 'publish') process.exitCode = isDryRun ? rehearsePublish() : await publish(options);
 else {
   console.error('usage: npm run release -- version [--alone] [OPTION...] | publish [OPTION...] | --dry-run');
   process.exit(2);

@@ -5,7 +5,7 @@ import { ensureBuilt, root } from './ensure.mjs';
 
 const VERSIONS = ['20.19.0', '22', '24'];
 
-ensureBuilt();
+await ensureBuilt();
 const wanted = process.argv.length > 2 ? process.argv.slice(2) : VERSIONS;
 const failed = wanted.filter((version) => {
   console.log(`\nNode ${version}`);

@@ -94,7 +94,7 @@ if (run === undefined) {
   console.error(`usage: test.mjs [${Object.keys(RUNS).join('|')}]`);
   process.exit(2);
 }
-ensureBuilt();
+await ensureBuilt();
 if (run.isChecked) {
   total.failed += (await runChecks()).length;
   if (total.failed > 0) finish();

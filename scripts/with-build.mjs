@@ -29,11 +29,16 @@ function ancestors() {
 
 const started = ancestors();
 const wantsHelp = args.some((arg) => arg === '--help' || arg === '-h');
-// help is the same in the build of before, and a newcomer does not wait for it
+const project = script.replace(/\/dist\/.*/, '');
+const help = `${root}${project}/help.txt`;
+if (wantsHelp && existsSync(help)) {
+  process.stdout.write(readFileSync(help));
+  process.exit();
+}
+// help is the same in the build of before
 if (!wantsHelp || !existsSync(`${root}${script}`)) {
   console.error('Installing and building what is missing (up to a minute the first time) ...');
-  const project = script.replace(/\/dist\/.*/, '');
-  ensureBuilt(project, ...(project === 'quickstart' ? CLOUDS : []));
+  await ensureBuilt(project, ...(project === 'quickstart' ? CLOUDS : []));
 }
 // the channel tells the script when this process is gone, however that ended
 const child = spawn(process.execPath, [`${root}${script}`, ...args], {

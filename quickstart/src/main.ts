@@ -1,15 +1,10 @@
-// npm start [-- OPTION... LABEL...]: all of Nodepool on this machine. See README.md.
-import { HELP, readArguments } from './arguments.js';
+// npm start [-- OPTION... LABEL...]: all of Nodepool on this machine. See README.md; scripts/with-build.mjs prints the help.
+import { readArguments } from './arguments.js';
+import { run } from './quick-start.js';
 import { QuickStartError } from './terminal.js';
 
 try {
-  const options = readArguments(process.argv.slice(2));
-  if (options.help) console.log(HELP);
-  else {
-    // loads what the help can do without
-    const { run } = await import('./quick-start.js');
-    await run(options);
-  }
+  await run(readArguments(process.argv.slice(2)));
 } catch (error) {
   console.error(error instanceof QuickStartError ? error.message : error);
   process.exitCode = 1;
