@@ -1,7 +1,7 @@
 // Made from protos.json of npm @google-cloud/compute@7.8.0 (Apache-2.0) by "npm run derive -w tools/fake-compute". Do not edit.
 import type { JsonObject } from '@nodepool/zk-protocol';
 
-/** Google's own description of what this driver uses of Compute Engine: methods, and JSON schemas of messages. */
+/** The part of Google's API description that this driver uses: methods, and JSON schemas of messages. */
 export const COMPUTE_V1: {
   readonly source: string;
   readonly methods: readonly {

@@ -108,6 +108,6 @@ it('says what the token server refused, without the key', async () => {
     .headers()
     .catch((error: unknown) => error);
 
-  expect(String(refused)).toMatch(/the signature is wrong/);
+  expect(String(refused)).toMatch(/wrong signature/);
   expect(String(refused)).not.toContain('PRIVATE KEY');
 });

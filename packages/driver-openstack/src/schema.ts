@@ -6,7 +6,7 @@ const texts = { type: 'array', items: text };
 const flag = { type: 'boolean' };
 const map = { type: 'object' };
 
-/** Schema of an object with exactly these keys. */
+/** Schema of an object with no other keys than these. */
 function object(title: string, properties: JsonObject, required: string[] = []): JsonObject {
   return { title, type: 'object', additionalProperties: false, required, properties };
 }

@@ -14,9 +14,9 @@ import type { World } from '../world/world.js';
 import { CloudLink } from './link.js';
 import { CloudWeather } from './weather.js';
 
-/** Failures after which listings do not show the actual instances. */
+/** Failures after which the instances differ from what calls and listings report. */
 const LIES = ['duplicate', 'hide', 'resurrect'];
-/** Failures the drivers must cope with and the checker cannot see. */
+/** Failures that drivers must handle and that do not affect the checks. */
 const HONEST = FAILURES.filter((failure) => !LIES.includes(failure) && failure !== 'no-ssh');
 /** Sizes in ascending order; labels have the same names. */
 const FLAVORS = [
@@ -33,7 +33,7 @@ export class SimulatedCloud {
   readonly settings: JsonObject;
   /** Number of providers that use it. */
   users = 0;
-  /** Whether listings always show the actual instances. */
+  /** Whether calls and listings always report the actual instances. */
   readonly isHonest: boolean;
   readonly #world: World;
   readonly #random: Random;
@@ -89,7 +89,7 @@ export class SimulatedCloud {
   }
 
   /** Whether the quota allows an instance of a label beside `taken` others. */
-  hasRoomFor(label: string, taken: number): boolean {
+  hasCapacityFor(label: string, taken: number): boolean {
     const { instances, cores, ram } = this.fake.settings.quota;
     const flavor = FLAVORS.find(({ name }) => name === label);
     // Foreign and taken instances may have any size.

@@ -125,7 +125,7 @@ export class CloudFleet implements Fleet {
     for (const { name, labels, maxServers } of this.#pools) {
       const taken = backing.filter(({ body }) => body['provider'] === this.name && body['pool'] === name).length;
       if (taken >= maxServers.value) continue;
-      for (const label of labels) if (this.cloud.hasRoomFor(label, backing.length)) names.add(label);
+      for (const label of labels) if (this.cloud.hasCapacityFor(label, backing.length)) names.add(label);
     }
     return [...names].map((name) => ({ name }));
   }

@@ -115,7 +115,7 @@ export class OpenStack {
     await rename(at(this.site, 'tmp', name), at(this.site, 'faults', name));
   }
 
-  /** Whether a fault with a count has occurred for the last time. */
+  /** Whether a fault with a count is used up. */
   async isFaultUsed(name: string): Promise<boolean> {
     const text = await readFile(at(this.site, 'faults', name), 'utf8');
     if (text === '') return false; // a service is updating the count

@@ -139,6 +139,6 @@ function idOf(object: unknown): string {
 }
 
 function textOf(value: ApiObject[string] | undefined): string {
-  if (typeof value !== 'string') throw new Error('an answer of the cloud lacks a text');
+  if (typeof value !== 'string') throw new Error('a response of the cloud lacks a string');
   return value;
 }

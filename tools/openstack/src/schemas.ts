@@ -51,7 +51,7 @@ export async function makeTables(site: Site): Promise<void> {
   ]);
 }
 
-/** Registers the compute host with Nova. @returns whether it is registered */
+/** Registers the compute host with Nova. @returns whether it is registered; `false` before it has reported itself */
 export async function discoverHost(site: Site): Promise<boolean> {
   if ((await sql(site, 'select count(*) from nova.compute_nodes where deleted = 0;')) === '0') return false;
   if ((await sql(site, 'select count(*) from nova_api.host_mappings;')) === '0') {
@@ -63,7 +63,7 @@ export async function discoverHost(site: Site): Promise<boolean> {
   return true;
 }
 
-/** Whether schedulers have recent reports of Cinder's backend and Nova's host. */
+/** Whether Cinder's backend and Nova's host have reported within the last 30 s. */
 export async function haveReported(site: Site): Promise<boolean> {
   const recent = 'utc_timestamp() - interval 30 second';
   const nova = `select count(*) from nova.services where \`binary\`='nova-compute' and last_seen_up > ${recent};`;
@@ -71,7 +71,7 @@ export async function haveReported(site: Site): Promise<boolean> {
   return (await sql(site, nova)) !== '0' && (await sql(site, cinder)) !== '0';
 }
 
-/** Runs a service's own program for its tables. @param file - the service's configuration, below `etc` */
+/** Runs the management program of a service. @param file - configuration of the service, relative to `etc` */
 type Manage = (name: string, file: string, ...args: string[]) => Promise<string>;
 
 async function makeKeystone(site: Site, manage: Manage): Promise<void> {

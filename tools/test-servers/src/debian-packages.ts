@@ -18,7 +18,7 @@ async function isInstalled(name: string): Promise<boolean> {
   }
 }
 
-/** Runs apt-get under a lock, as apt-get cannot wait for the lock of its package lists. */
+/** Runs apt-get under our own lock, as it fails instead of waiting when its package lists are locked. */
 async function aptGet(...args: string[]): Promise<void> {
   const lockFile = join(tmpdir(), 'nodepool-test-packages.lock');
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };

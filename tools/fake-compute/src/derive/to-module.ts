@@ -6,7 +6,7 @@ export function toModule({ source, methods, definitions }: ComputeDescription): 
     `// Made from protos.json of npm ${source} (Apache-2.0) by "npm run derive -w tools/fake-compute". Do not edit.`,
     "import type { JsonObject } from '@nodepool/zk-protocol';",
     '',
-    "/** Google's own description of what this driver uses of Compute Engine: methods, and JSON schemas of messages. */",
+    "/** The part of Google's API description that this driver uses: methods, and JSON schemas of messages. */",
     'export const COMPUTE_V1: {',
     '  readonly source: string;',
     '  readonly methods: readonly {',

@@ -1,6 +1,6 @@
 import type { JsonObject } from '@nodepool/zk-protocol';
 
-/** An instance and its scheduled changes. */
+/** An instance. */
 export interface StoredInstance {
   readonly zone: string;
   readonly name: string;
@@ -54,7 +54,7 @@ export class CloudState {
   readonly families = new Map<string, string>();
   #next = 1;
 
-  /** Returns a unique number. */
+  /** Returns a unique number as a string. */
   nextId(): string {
     return String(4_000_000_000_000_000_000n + BigInt(this.#next++));
   }

@@ -8,7 +8,7 @@ import type { FailureKind, FakeComputeOptions } from './options.js';
 import { refusalOf } from './refusals.js';
 
 const DEFAULTS = { bootMs: 2_000, deleteMs: 1_000 };
-/** Time until an operation reports that it cannot be fulfilled. */
+/** Duration of a refused insert and of a disk deletion. */
 const REFUSED_MS = 200;
 
 /** Machines, disks and operations, with their changes over time. */
@@ -92,7 +92,7 @@ export class Cloud {
     return operation;
   }
 
-  /** Runs a change that takes effect immediately. */
+  /** Records a change that took effect immediately. @returns its operation, which has ended */
   noteChange(type: string, zone: string, name: string): StoredOperation {
     const operation = this.#begin(type, zone, name);
     this.#end(operation, undefined);

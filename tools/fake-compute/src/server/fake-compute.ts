@@ -30,8 +30,8 @@ interface Answer {
 }
 
 /**
- * A Compute Engine on loopback. Checks requests and responses against Google's description, rejects mismatches, and records
- * them in `violations`.
+ * A Compute Engine on loopback. Checks requests and responses against Google's description, rejects invalid requests,
+ * and records all mismatches in `violations`.
  */
 export class FakeCompute {
   readonly cloud: Cloud;
@@ -40,9 +40,9 @@ export class FakeCompute {
   readonly violations: string[] = [];
   /** Number of calls by method. */
   readonly calls = new Map<string, number>();
-  /** Called with each valid request, before the response. */
+  /** Called with each valid request before it is processed. */
   onCall: (request: CheckedRequest) => void | Promise<void> = () => undefined;
-  /** Called after each exchange. */
+  /** Called after each processed request, also if its response is then lost. */
   onExchange: (exchange: Exchange) => void = () => undefined;
   /** Makes lists ignore filters. */
   ignoresFilters = false;

@@ -7,7 +7,7 @@ const SCOPE = 'https://www.googleapis.com/auth/compute';
 const JWT_GRANT = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
 const EXCHANGE_GRANT = 'urn:ietf:params:oauth:grant-type:token-exchange';
 
-/** Issues access tokens like OAuth and the STS, for credential files, and like the metadata server. */
+/** Issues access tokens: like OAuth and STS for credential files, and like the metadata server. */
 export class FakeTokens {
   /** Issued tokens, newest last. */
   readonly issued: string[] = [];
@@ -87,8 +87,8 @@ export class FakeTokens {
       const isGood = form.get('grant_type') === EXCHANGE_GRANT && form.get('subject_token') === 'subject';
       return isGood ? undefined : 'wrong subject';
     }
-    if (!path.startsWith('/computeMetadata/v1/instance')) return `nothing at ${path}`;
-    return headers['metadata-flavor'] === 'Google' ? undefined : 'without Metadata-Flavor';
+    if (!path.startsWith('/computeMetadata/v1/instance')) return `no resource at ${path}`;
+    return headers['metadata-flavor'] === 'Google' ? undefined : 'no header Metadata-Flavor';
   }
 
   /** https://developers.google.com/identity/protocols/oauth2/service-account#authorizingrequests */
@@ -97,15 +97,15 @@ export class FakeTokens {
     const isSigned = createVerify('RSA-SHA256')
       .update(`${header}.${claims}`)
       .verify(this.#publicKey, signature, 'base64url');
-    if (!isSigned) return 'the signature is wrong';
+    if (!isSigned) return 'wrong signature';
     const { aud, scope, iss, iat, exp } = JSON.parse(Buffer.from(claims, 'base64url').toString()) as Record<
       string,
       unknown
     >;
-    if (aud !== `http://${this.host}/token`) return `it is made out to ${String(aud)}`;
-    if (scope !== SCOPE) return `scope ${String(scope)}`;
-    if (typeof iss !== 'string' || !iss.includes('@')) return 'the assertion has no issuer';
-    return Number(exp) - Number(iat) <= 3_600 ? undefined : 'it lives for more than an hour';
+    if (aud !== `http://${this.host}/token`) return `wrong audience ${String(aud)}`;
+    if (scope !== SCOPE) return `wrong scope ${String(scope)}`;
+    if (typeof iss !== 'string' || !iss.includes('@')) return 'no issuer';
+    return Number(exp) - Number(iat) <= 3_600 ? undefined : 'the lifetime exceeds one hour';
   }
 
   #issue(): object {

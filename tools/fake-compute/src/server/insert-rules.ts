@@ -85,7 +85,7 @@ function checkMetadata({ metadata }: InsertBody): void {
 /** https://cloud.google.com/compute/docs/reference/rest/v1/instances/insert, `disks[]` */
 function checkDisks({ disks = [] }: InsertBody, zone: string): void {
   if (disks.filter(({ boot }) => boot === true).length !== 1) {
-    throw invalid('resource.disks', 'exactly one disk has to be the boot disk');
+    throw invalid('resource.disks', 'exactly one disk must be the boot disk');
   }
   for (const { initializeParams } of disks) {
     const { diskName, diskType, diskSizeGb, labels } = initializeParams ?? {};
@@ -104,7 +104,8 @@ function checkDisks({ disks = [] }: InsertBody, zone: string): void {
 
 /**
  * https://cloud.google.com/compute/docs/instances/spot#limitations: no live migration, no automatic restart.
- * https://cloud.google.com/compute/docs/instances/limit-vm-runtime: a run duration needs an action, an action a reason.
+ * https://cloud.google.com/compute/docs/instances/limit-vm-runtime: a run duration requires a termination action, and the
+ * action requires Spot provisioning or a run duration.
  */
 function checkScheduling({ scheduling = {} }: InsertBody): void {
   const { provisioningModel, automaticRestart, onHostMaintenance, instanceTerminationAction, maxRunDuration } =

@@ -11,7 +11,7 @@ import type { FailureKind } from './options.js';
 /** Dependencies of a method. */
 export interface MethodContext {
   readonly cloud: Cloud;
-  /** Failure of the insert. */
+  /** Failure that this insert runs into, if any. */
   readonly failure: FailureKind | undefined;
   /** Makes lists ignore filters. */
   readonly ignoresFilters: boolean;
@@ -153,13 +153,13 @@ export const METHODS: Readonly<Record<string, Method>> = {
 };
 
 /**
- * Returns the operation of the first use of a request id.
+ * Acts once per request id: a repeated call returns the operation of the first.
  * https://cloud.google.com/compute/docs/reference/rest/v1/instances/insert, `requestId`
  */
 function once({ query }: CheckedRequest, cloud: Cloud, act: () => StoredOperation): JsonObject {
   const id = query['requestId'];
   if (id === undefined) return showOperation(cloud, act());
-  if (typeof id !== 'string' || !UUID.test(id)) throw invalid('requestId', `'${String(id)}' is no valid UUID`);
+  if (typeof id !== 'string' || !UUID.test(id)) throw invalid('requestId', `'${String(id)}' is not a valid UUID`);
   const known = cloud.state.requests.get(id);
   const operation = known ?? act();
   cloud.state.requests.set(id, operation);
@@ -200,7 +200,10 @@ function diskOf(request: CheckedRequest, cloud: Cloud, parameter: string) {
   throw notFound(`projects/${cloud.project}/zones/${zone}/disks/${name}`);
 }
 
-/** Replaces all labels; https://cloud.google.com/compute/docs/labeling-resources#labelFingerprint: only if they have not changed since they were read. */
+/**
+ * Replaces all labels if they have not changed since the client read them.
+ * https://cloud.google.com/compute/docs/labeling-resources#labelFingerprint
+ */
 function newLabels(labels: JsonObject | undefined, { body = {} }: CheckedRequest): JsonObject {
   if (body['labelFingerprint'] !== labelFingerprint(labels)) {
     throw new ApiError(412, 'conditionNotMet', 'Labels fingerprint either invalid or resource labels have changed');
@@ -235,8 +238,8 @@ function page(kind: string, all: readonly JsonObject[], request: CheckedRequest,
 }
 
 /**
- * A page of all zones together: each zone has what the page holds of it, or says that this is nothing. A zone that does not answer
- * fails the call, unless a partial answer is asked for: then it is among the `unreachables`, and says `UNREACHABLE` itself.
+ * One page of a list over all zones, grouped by zone. A zone without entries has a warning instead. An unreachable zone fails
+ * the call unless the client accepts a partial result: then the zone is in `unreachables` and has the warning `UNREACHABLE`.
  * https://cloud.google.com/compute/docs/reference/rest/v1/instances/aggregatedList
  */
 function aggregate(
