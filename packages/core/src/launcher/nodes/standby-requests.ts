@@ -11,7 +11,7 @@ import {
   type RequestRecord,
 } from '@nodepool/zk-protocol';
 import type { Context } from '../state/context.js';
-import { MIN_READY_REQUESTOR } from '../plan/rules.js';
+import { MIN_READY_REQUESTOR } from '../plan/candidates.js';
 import type { ReleasedState } from '../requests/release.js';
 import { isRefusal, removeLockDirectory, setNode, Transaction } from '../state/transaction.js';
 

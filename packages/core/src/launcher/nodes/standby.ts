@@ -7,7 +7,7 @@ import {
 } from '@nodepool/zk-protocol';
 import type { Context } from '../state/context.js';
 import { planStandby } from '../plan/nodes.js';
-import { MIN_READY_REQUESTOR } from '../plan/rules.js';
+import { MIN_READY_REQUESTOR } from '../plan/candidates.js';
 import type { PoolViews } from '../view/pool-views.js';
 import { ExpectedNodes } from './expected-nodes.js';
 import { isOwnRequest, releaseStandby, removeStandby, requestStandby } from './standby-requests.js';

@@ -6,8 +6,9 @@ import { poolView } from '../../../test/support/pool-view.js';
 import { begin, fail, steeringAt } from '../../../test/support/steering-at.js';
 import { LaunchError } from '../../contract/errors.js';
 import type { ProviderSteering } from '../health/provider-steering.js';
+import { MIN_READY_REQUESTOR } from './candidates.js';
 import { chooseProbes, findAlternative, findSuccessor } from './health-rules.js';
-import { judgeStanding, MIN_READY_REQUESTOR } from './rules.js';
+import { judgeStanding } from './rules.js';
 import type { PoolView } from './types.js';
 
 const OWN = 'nl01-PoolWorker.own-main-1' as LauncherId;

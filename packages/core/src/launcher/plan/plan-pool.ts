@@ -1,8 +1,8 @@
 import { compareRequests, type NodeRecord, type RequestRecord } from '@nodepool/zk-protocol';
 import { Budget, type Demand } from './budget.js';
 import type { RequestGroup } from './queue.js';
-import { reason } from './candidates.js';
-import { countOf, mayHaveCapacityElsewhere, MIN_READY_REQUESTOR } from './rules.js';
+import { MIN_READY_REQUESTOR, reason } from './candidates.js';
+import { countOf, mayHaveCapacityElsewhere } from './rules.js';
 import type { Assignment, PoolView, Reason, Reservation } from './types.js';
 
 /** An accepted request that waits for capacity, with its missing labels. */

@@ -4,7 +4,7 @@ import { poolConfig } from '../../../test/support/pool-config.js';
 import { poolView } from '../../../test/support/pool-view.js';
 import { planPool } from './plan-pool.js';
 import { RequestQueue } from './queue.js';
-import { MIN_READY_REQUESTOR } from './rules.js';
+import { MIN_READY_REQUESTOR } from './candidates.js';
 import type { PoolView } from './types.js';
 
 const LABELS = ['small', 'big', 'huge'];

@@ -1,11 +1,9 @@
 import { findOverrun, findShortage, sumResources, type Shortage } from '../../contract/resources.js';
-import { coversAll, findCandidates, MIN_READY_REQUESTOR, reason } from './candidates.js';
+import { findCandidates, reason } from './candidates.js';
 import { judgeControls } from './controls.js';
 import { isProbe, judgeFirst, judgeHealth, judgeProbe } from './health-rules.js';
 import { amountText, labelsToText, unknownLabelsText } from './texts.js';
 import type { PlannedRequest, PoolView, Reason, Verdict } from './types.js';
-
-export { coversAll, findCandidates, MIN_READY_REQUESTOR, reason };
 
 /**
  * The rules that do not depend on free capacity: whether the pool queues the request at all.

@@ -12,7 +12,7 @@ import {
 import type { Config } from '../../contract/config.js';
 import type { PoolConfig, ProviderConfig } from '../../contract/provider-config.js';
 import type { PoolChange } from '../state/events.js';
-import { coversAll } from '../plan/rules.js';
+import { coversAll } from '../plan/candidates.js';
 import type { Context } from '../state/context.js';
 import { poolKey } from '../state/pool-key.js';
 import { RegisteredPools } from './registered-pools.js';

@@ -2,8 +2,7 @@ import { holdNodes, keepAway, takeNodes } from './collect.js';
 import { draft, launch } from './launches.js';
 import { allocate, NODES_PER_TRANSACTION } from './locks.js';
 import { recordsOf } from './request-parts.js';
-import type { RequestWork } from './request.js';
-import type { StepTo } from './stage.js';
+import type { RequestWork, StepTo } from './request.js';
 
 /**
  * Locks the request and its first ready nodes in one transaction, and starts the launches. Without ready nodes, the

@@ -8,8 +8,7 @@ import { launch, storeAllReady } from './launches.js';
 import { allocate, NODES_PER_TRANSACTION, type Subject } from './locks.js';
 import { recordsOf, type Part } from './request-parts.js';
 import { releaseNodes } from './release.js';
-import type { RequestWork } from './request.js';
-import type { GivenUp, StepTo } from './stage.js';
+import type { GivenUp, RequestWork, StepTo } from './request.js';
 
 /** How long a node is avoided that another launcher took first, or that did not answer. */
 const BUSY_NODE_PAUSE_MS = 50;

@@ -8,12 +8,11 @@ import {
 } from '@nodepool/zk-protocol';
 import { asError } from '../../async/as-error.js';
 import { setNode, Transaction } from '../state/transaction.js';
-import { writeLocked, type WriteResult } from './held.js';
 import { NODES_PER_TRANSACTION } from './locks.js';
 import { storeReady } from './launches.js';
 import type { Part, ReadyChanges } from './request-parts.js';
-import type { RequestWork } from './request.js';
-import type { StepTo } from './stage.js';
+import type { RequestWork, StepTo } from './request.js';
+import { writeLocked, type WriteResult } from './writes.js';
 
 /** Keeps the transaction that fulfils a request far below ZooKeeper's limit of 1 MiB. */
 const UNLOCKS_PER_TRANSACTION = 1_000;

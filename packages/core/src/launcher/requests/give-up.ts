@@ -1,11 +1,9 @@
 import { withRequest } from '@nodepool/zk-protocol';
 import { isProbe } from '../plan/health-rules.js';
 import type { Reason } from '../plan/types.js';
-import { unlockRequest, writeAndUnlock } from './held.js';
 import { releaseNodes, type ReleasedState } from './release.js';
-import type { RequestWork } from './request.js';
-import type { StepTo } from './stage.js';
-import { declinedRequest } from './writes.js';
+import type { RequestWork, StepTo } from './request.js';
+import { declinedRequest, unlockRequest, writeAndUnlock } from './writes.js';
 
 /** Ends the work on an accepted request without fulfilling it, and releases its nodes. */
 export async function giveUp(work: RequestWork, { how }: StepTo<'giving-up'>): Promise<StepTo<'ended'>> {

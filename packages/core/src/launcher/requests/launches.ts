@@ -1,4 +1,12 @@
-import { newNode, type NodeId, type NodeRecord } from '@nodepool/zk-protocol';
+import {
+  encodeNode,
+  newNode,
+  NODE_CREATE_PATH,
+  nodeLockPath,
+  withNode,
+  type NodeId,
+  type NodeRecord,
+} from '@nodepool/zk-protocol';
 import { asError } from '../../async/as-error.js';
 import type { LaunchOrder, LaunchResult } from '../../contract/driver.js';
 import { LockLostError } from '../../contract/errors.js';
@@ -6,14 +14,22 @@ import { storedPart } from '../../contract/resources.js';
 import type { Launch } from '../state/events.js';
 import { failureKindOf } from '../health/failure.js';
 import { findSuccessor, isProbe } from '../plan/health-rules.js';
+import type { Context } from '../state/context.js';
 import { storeNode } from '../state/store-node.js';
+import { createdPath, nodeIdOf, setNode, Transaction } from '../state/transaction.js';
 import { removeAbandonedLocks } from './abandoned.js';
-import { beginBuilding, createNodes, type BuildingNode } from './new-nodes.js';
 import type { LaunchPart, Part, ReadyChanges } from './request-parts.js';
 import type { RequestWork } from './request.js';
 
 /** After so many launches of a request the process gets time for other work, as a request may have thousands of nodes. */
 const LAUNCHES_PER_TURN = 50;
+const RECORDS_PER_TRANSACTION = 100;
+
+/** A new node that this process has locked, in state `building`. */
+interface BuildingNode {
+  readonly node: NodeRecord;
+  readonly entry: string;
+}
 
 /** A part whose node record has been created. */
 type RecordedPart = LaunchPart & { node: NodeRecord; entry: string };
@@ -93,6 +109,47 @@ async function recordParts(
   return made.flatMap(({ node, entry }, i): RecordedPart[] => {
     const part = parts[i];
     return part ? [Object.assign(part, { node, entry })] : [];
+  });
+}
+
+/**
+ * Stores new records in state `init`, then locks each and makes it `building`. The lock comes first, because launchers delete
+ * unlocked nodes in state `building`.
+ */
+async function createNodes(context: Context, drafts: readonly NodeRecord[]): Promise<BuildingNode[]> {
+  const made: BuildingNode[] = [];
+  for (let at = 0; at < drafts.length; at += RECORDS_PER_TRANSACTION) {
+    const ids = await storeDrafts(context, drafts.slice(at, at + RECORDS_PER_TRANSACTION));
+    made.push(...(await beginBuilding(context, ids)));
+  }
+  return made;
+}
+
+async function storeDrafts({ committer }: Context, drafts: readonly NodeRecord[]): Promise<NodeId[]> {
+  const creation = new Transaction<number>();
+  drafts.forEach((draft, index) =>
+    creation.add(index, { op: 'create', path: NODE_CREATE_PATH, data: encodeNode(draft), sequential: true }),
+  );
+  const created = await creation.commit(committer);
+  return drafts.map((_, index) => nodeIdOf(createdPath(created, index)));
+}
+
+/** Locks new records and makes them `building`. @param ids - at most a hundred */
+async function beginBuilding(context: Context, ids: readonly NodeId[]): Promise<BuildingNode[]> {
+  const { committer, mirror, clock } = context;
+  const building = new Transaction<NodeId>();
+  const entries = ids.map((id) => {
+    const node = mirror.nodes.get(id);
+    if (!node) throw new Error(`node ${id} was removed right after it was made`);
+    const index = building.lock(id, nodeLockPath(id), false);
+    building.add(id, setNode(withNode(node, { state: 'building' }, clock.now(), 'launcher')));
+    return { id, index };
+  });
+  const locked = await building.commit(committer);
+  return entries.map(({ id, index }) => {
+    const node = mirror.nodes.get(id);
+    if (!node) throw new Error(`node ${id} was removed while this process held its lock`);
+    return { node, entry: createdPath(locked, index) };
   });
 }
 

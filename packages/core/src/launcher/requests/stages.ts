@@ -8,8 +8,7 @@ import { collect } from './collect.js';
 import { fulfil } from './fulfil.js';
 import { giveUp } from './give-up.js';
 import { launchesRecorded } from './launches.js';
-import type { RequestWork } from './request.js';
-import type { Stage, Step, StepTo } from './stage.js';
+import type { RequestWork, Stage, Step, StepTo } from './request.js';
 
 /**
  * Works on a request stage by stage until it is fulfilled or given up. Never rejects. The caller must have claimed the nodes
