@@ -5,6 +5,7 @@ import {
   failed,
   goto,
   LaunchError,
+  QuotaError,
   wait,
   type CreateOrder,
   type Handlers,
@@ -21,7 +22,6 @@ import { kindOfText } from './client/fault-texts.js';
 import type { CloudFacts } from './cloud-facts.js';
 import type { OpenStackLabel, OpenStackPool } from './config.js';
 import { hostKeysIn } from './console-keys.js';
-import { errorOfFault } from './fault-error.js';
 import type { FloatingIps } from './floating-ips.js';
 import type { OpenStackInstance } from './instance.js';
 
@@ -185,6 +185,14 @@ async function waitForServer(
   if (order) capacity.noteRoom(zone, order.flavorId);
   if (await context.needsFloatingIp(server)) return goto({ name: 'attaching-floating-ip', externalId, server });
   return reachable(server, context, run);
+}
+
+/** The error for a server in status `ERROR`. @param fault - the reason of the cloud */
+function errorOfFault(name: string, externalId: string, fault: string | undefined): Error {
+  const message = `server "${name}" (${externalId}) is in status ERROR: ${fault ?? 'the cloud gives no reason'}`;
+  const kind = kindOfText(fault ?? '');
+  if (kind === 'quota') return new QuotaError(message);
+  return kind === 'capacity' ? new CapacityError(message) : new LaunchError('status', message);
 }
 
 async function waitForFloatingIp(state: FloatingIpState, context: CreateContext, run: Run): Promise<CreateStep> {

@@ -17,7 +17,6 @@ import type { Clock, ZooKeeper } from '@nodepool/zk-protocol';
 import { COMMAND_LINE, type LauncherArguments } from './arguments.js';
 import { DiskSpace } from './state/disk-space.js';
 import { launcherHealth } from './state/health.js';
-import type { LauncherRuntime } from './state/runtime.js';
 import { dumpState } from './state/state-dump.js';
 import { startTraces, type Traces } from './traces/traces.js';
 import { ActivityLog } from './web/api/activity-log.js';
@@ -45,7 +44,7 @@ export interface LauncherSurroundings {
 }
 
 /** Connects a launcher to the history, traces, `/healthz`, listings and API of its process. */
-export function launcherRuntime(runtime: LauncherRuntime, surroundings: LauncherSurroundings): DaemonRuntime {
+export function launcherRuntime(runtime: Launcher, surroundings: LauncherSurroundings): DaemonRuntime {
   const { clock } = surroundings;
   let config = surroundings.config;
   let webAddress: string | undefined;
@@ -106,7 +105,7 @@ function apiOf(sources: LauncherApiSources): ReturnType<DaemonRuntime['api']> {
 }
 
 /** Sends traces from the start of the launcher until they are closed. */
-function tracesOf(runtime: LauncherRuntime, surroundings: LauncherSurroundings) {
+function tracesOf(runtime: Launcher, surroundings: LauncherSurroundings) {
   const { clock, logger } = surroundings;
   let traces: Promise<Traces | undefined> | undefined;
   return {

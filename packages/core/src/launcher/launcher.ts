@@ -5,9 +5,11 @@ import {
   type ConnectionState,
   type ControlRecord,
   type ImageEntry,
-  type NodeCache,
+  type LockAware,
+  type NodeRecord,
   type PoolComponentRecord,
-  type RequestCache,
+  type RecordCache,
+  type RequestRecord,
 } from '@nodepool/zk-protocol';
 import type { ConditionSource } from '../conditions/condition-source.js';
 import type { Config } from '../contract/config.js';
@@ -34,8 +36,8 @@ import { sweepPeriodically } from './sweeps.js';
  * nothing of processes, signals or the web.
  */
 export class Launcher {
-  readonly nodes: NodeCache;
-  readonly requests: RequestCache;
+  readonly nodes: RecordCache<NodeRecord> & LockAware;
+  readonly requests: RecordCache<RequestRecord> & LockAware;
   readonly events: LauncherEvents;
   /** The current conditions. */
   readonly conditions: ConditionSource;

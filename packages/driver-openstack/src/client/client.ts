@@ -4,7 +4,7 @@ import { NetworkApi } from './network.js';
 import { Service } from './service.js';
 import { Session, type SessionOptions } from './session.js';
 import type { CloudSettings } from './clouds/types.js';
-import { createTransport } from './undici-transport.js';
+import { createTransport } from './transport.js';
 import type { RefusedLogin } from './token-source.js';
 import type { Transport } from './transport.js';
 import { VolumeApi } from './volume.js';

@@ -13,6 +13,6 @@ export { kindOfText } from './fault-texts.js';
 export type { FaultMeaning } from './fault-texts.js';
 export type { Image, ImageApi, ImageOrder } from './image.js';
 export type { FloatingIp, Network, NetworkApi, NetworkLimit, NetworkLimits, Port, Subnet } from './network.js';
-export { createTransport } from './undici-transport.js';
+export { createTransport } from './transport.js';
 export type { Transport, TransportRequest, TransportResponse } from './transport.js';
 export type { Volume, VolumeApi, VolumeLimits } from './volume.js';

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import type { Json, JsonObject } from '@nodepool/zk-protocol';
+import { orAbort, type Json, type JsonObject } from '@nodepool/zk-protocol';
 import { ConfigError } from '@nodepool/core';
 import { endpointOf } from './catalog.js';
 import { errorWithoutAnswer } from './classify.js';
@@ -9,7 +9,6 @@ import { isAtMost, serviceRoot, versionDocumentUrl, type ServiceRoot } from './d
 import { isOpenStackError } from './errors.js';
 import type { Lane } from './lanes.js';
 import type { Session, SessionAnswer } from './session.js';
-import { untilAbort } from './until-abort.js';
 
 /** A call relative to the root of a service. */
 export interface ServiceCall {
@@ -113,7 +112,7 @@ export class Service {
       this.#root = undefined;
       throw error;
     });
-    const root = await untilAbort(this.#root, signal);
+    const root = await orAbort(this.#root, signal);
     if (root) return root;
     this.#root = undefined;
     throw new ConfigError(`cloud "${this.#session.settings.name}" has no ${this.#name} service in its catalogue`);

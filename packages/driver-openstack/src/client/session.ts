@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import type { Readable } from 'node:stream';
-import type { Clock, Json, JsonObject } from '@nodepool/zk-protocol';
+import { orAbort, type Clock, type Json, type JsonObject } from '@nodepool/zk-protocol';
 import type { Logger, OperationMetrics } from '@nodepool/core';
 import { callName } from './call-name.js';
 import { errorOfAnswer, errorWithoutAnswer, requestIdOf, type CalledWith } from './classify.js';
@@ -13,7 +13,6 @@ import { Lanes, type Lane } from './lanes.js';
 import { RefusedLogins } from './refused-logins.js';
 import { TokenSource, type RefusedLogin, type TokenAnswer } from './token-source.js';
 import type { Transport, TransportResponse } from './transport.js';
-import { untilAbort } from './until-abort.js';
 
 /** Options of a session. */
 export interface SessionOptions {
@@ -101,7 +100,7 @@ export class Session {
   /** The current token with the catalogue; `undefined` for clouds without authentication. */
   async token(signal: AbortSignal): Promise<Token | undefined> {
     signal.throwIfAborted();
-    return untilAbort(this.#tokens.get(), signal);
+    return orAbort(this.#tokens.get(), signal);
   }
 
   /**

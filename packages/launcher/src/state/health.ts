@@ -1,10 +1,9 @@
-import type { SteeringReport } from '@nodepool/core/launcher';
-import type { LauncherRuntime } from './runtime.js';
+import type { Launcher, SteeringReport } from '@nodepool/core/launcher';
 import { alienToHealth } from '@nodepool/daemon';
 import { describeCaches } from './state-dump.js';
 
 /** The part of `/healthz` that only launchers have. */
-export function launcherHealth(runtime: LauncherRuntime): Record<string, unknown> {
+export function launcherHealth(runtime: Launcher): Record<string, unknown> {
   return {
     provider_errors: runtime.providerErrors.map(({ provider }) => ({ provider, error: 'see the log' })),
     draining_providers: runtime.drainingProviders.map(({ provider, nodes, sinceMs }) => ({

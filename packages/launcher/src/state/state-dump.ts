@@ -1,9 +1,9 @@
 import { countBy } from '@nodepool/daemon';
-import type { LauncherRuntime } from './runtime.js';
+import type { Launcher } from '@nodepool/core/launcher';
 
 /** Sizes and queues of the caches. */
-export function describeCaches(runtime: Pick<LauncherRuntime, 'nodes' | 'requests'>): Record<string, object> {
-  const describe = (cache: LauncherRuntime['requests' | 'nodes']) => ({
+export function describeCaches(runtime: Pick<Launcher, 'nodes' | 'requests'>): Record<string, object> {
+  const describe = (cache: Launcher['requests' | 'nodes']) => ({
     ready: cache.ready,
     records: cache.size,
     eventQueue: cache.eventQueue,
@@ -13,7 +13,7 @@ export function describeCaches(runtime: Pick<LauncherRuntime, 'nodes' | 'request
 }
 
 /** Describes pools, open requests, node counts and caches as lines for the log. */
-export function dumpState(runtime: LauncherRuntime, nowMs: number): string[] {
+export function dumpState(runtime: Launcher, nowMs: number): string[] {
   const lines = [`not ready: ${runtime.notReady.join(', ') || 'nothing'}`];
   for (const pool of runtime.components) {
     const paused = pool.paused ? ' paused' : '';

@@ -7,11 +7,11 @@ import type * as Sdk from '@opentelemetry/sdk-trace-base';
 import type { NodeRecord, RecordChange, RequestRecord } from '@nodepool/zk-protocol';
 import type { Logger } from '@nodepool/core';
 import type { RequestOutcome } from '@nodepool/core/service';
-import type { LauncherRuntime } from '../state/runtime.js';
+import type { Launcher } from '@nodepool/core/launcher';
 
 /** Options of {@link startTraces}. */
 export interface TracesOptions {
-  readonly runtime: Pick<LauncherRuntime, 'events' | 'nodes' | 'requests'>;
+  readonly runtime: Pick<Launcher, 'events' | 'nodes' | 'requests'>;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly hostname: string;
   readonly version: string;

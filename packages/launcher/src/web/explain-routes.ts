@@ -1,6 +1,5 @@
 import { explanationToJson, explanationToText, toPythonJson } from '@nodepool/core/service';
-import type { ExplainSubject } from '@nodepool/core/launcher';
-import type { LauncherRuntime } from '../state/runtime.js';
+import type { ExplainSubject, Launcher } from '@nodepool/core/launcher';
 import type { LiveAnswer, RouteQuery, RouteTable, ShownConditions } from '@nodepool/daemon';
 import type { Clock } from '@nodepool/zk-protocol';
 
@@ -34,7 +33,7 @@ function subjectOf(parameters: URLSearchParams): ExplainSubject | undefined {
 
 /** `/explain`: why a request is waiting, or how labels would be served. Read-only. */
 export function createExplainRoutes(
-  runtime: Pick<LauncherRuntime, 'explain' | 'requests'>,
+  runtime: Pick<Launcher, 'explain' | 'requests'>,
   conditions: Pick<ShownConditions, 'merged'>,
   clock: Clock,
 ): RouteTable {

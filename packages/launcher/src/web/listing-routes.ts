@@ -3,9 +3,9 @@ import { extendedNodeListing, labelListing, labelsOf, nodeListing, requestListin
 import type { NodeRow } from '@nodepool/core/service';
 import { createImageRoutes, listingRoute } from '@nodepool/daemon';
 import type { RouteTable } from '@nodepool/daemon';
-import type { LauncherRuntime } from '../state/runtime.js';
+import type { Launcher } from '@nodepool/core/launcher';
 
-type Records = Pick<LauncherRuntime, 'nodes' | 'requests' | 'components' | 'images'>;
+type Records = Pick<Launcher, 'nodes' | 'requests' | 'components' | 'images'>;
 
 function* nodeRows(nodes: Records['nodes'], nodeId: string | null): Generator<NodeRow> {
   if (nodeId !== null) {

@@ -26,13 +26,14 @@ import { ActivityLog } from '../../src/web/api/activity-log.js';
 import type { LauncherApiSources } from '../../src/web/api/sources.js';
 
 /** A record cache whose content the test sets. */
-export type TableCache<T> = RecordCache<T> & {
-  /** Stores or, with `undefined`, removes a record. */
-  set(id: string, record: T | undefined): void;
-};
+export type TableCache<T> = RecordCache<T> &
+  LockAware & {
+    /** Stores or, with `undefined`, removes a record. */
+    set(id: string, record: T | undefined): void;
+  };
 
-/** Makes a {@link TableCache}. */
-export function tableCache<T>(records: Record<string, T> = {}): TableCache<T> {
+/** Makes a {@link TableCache}; `locked` names records with a contender. */
+export function tableCache<T>(records: Record<string, T> = {}, locked: readonly string[] = []): TableCache<T> {
   const map = new Map(Object.entries(records));
   const listeners = new Set<(change: RecordChange<T>) => void>();
   return {
@@ -53,6 +54,9 @@ export function tableCache<T>(records: Record<string, T> = {}): TableCache<T> {
       return () => listeners.delete(listener);
     },
     onReady: () => () => {},
+    contenders: (id) => (locked.includes(id) ? 1 : 0),
+    hasLockDirectory: (id) => locked.includes(id),
+    onLockChange: () => () => {},
     set(id, after) {
       const before = map.get(id);
       if (after === undefined) map.delete(id);
@@ -63,15 +67,8 @@ export function tableCache<T>(records: Record<string, T> = {}): TableCache<T> {
 }
 
 /** Makes a {@link TableCache} of nodes; `locked` names those with a contender. */
-export function nodeTable(
-  records: readonly NodeRecord[] = [],
-  locked: readonly string[] = [],
-): TableCache<NodeRecord> & LockAware {
-  return Object.assign(tableCache(Object.fromEntries(records.map((node) => [node.id as string, node]))), {
-    contenders: (id: string) => (locked.includes(id) ? 1 : 0),
-    hasLockDirectory: (id: string) => locked.includes(id),
-    onLockChange: () => () => {},
-  } satisfies LockAware);
+export function nodeTable(records: readonly NodeRecord[] = [], locked: readonly string[] = []): TableCache<NodeRecord> {
+  return tableCache(Object.fromEntries(records.map((node) => [node.id as string, node])), locked);
 }
 
 /** A free ready node. */
@@ -122,7 +119,7 @@ export class World {
   controls: ControlRecord[] = [];
   providerErrors: { provider: string; error: string }[] = [];
   drainingProviders: { provider: string; nodes: number; sinceMs: number }[] = [];
-  failingDeletions: { nodeId: string; attempts: number; error: string | undefined }[] = [];
+  failingDeletions: LauncherApiSources['runtime']['failingDeletions'] = [];
   readonly config = { providers: new Map(), labels: new Map() } as Pick<Config, 'providers' | 'labels'> as Config;
   readonly history: LauncherApiSources['history'] = {
     read: () => Promise.resolve([]),

@@ -1,3 +1,4 @@
+import type { NodeId } from '@nodepool/zk-protocol';
 import { beforeEach, expect, it } from 'vitest';
 import type { RequestExplanation } from '@nodepool/core/launcher';
 import { node, OWN_POOL, pool, request, World } from '../../../test/support/world.js';
@@ -55,7 +56,16 @@ it('counts for which pools requests wait, most first; a request that proceeds do
 
 it('lists errors of providers, deletions and launches', () => {
   world.providerErrors = [{ provider: 'sky', error: 'no login' }];
-  world.failingDeletions = [{ nodeId: '7', attempts: 3, error: undefined }];
+  world.failingDeletions = [
+    {
+      nodeId: '7' as NodeId,
+      attempts: 3,
+      error: undefined,
+      reason: undefined,
+      failedMs: undefined,
+      nextTryMs: undefined,
+    },
+  ];
   world.activity.nodeChanged(undefined, node('8', { launchError: 'no quota' }));
 
   expect(launcherOverview(world.sources)['errors']).toMatchObject([

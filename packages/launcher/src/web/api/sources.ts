@@ -2,7 +2,7 @@ import type { Clock, ZooKeeper } from '@nodepool/zk-protocol';
 import type { Config } from '@nodepool/core';
 import type { ShownConditions } from '@nodepool/daemon';
 import type { History } from '@nodepool/history';
-import type { LauncherRuntime } from '../../state/runtime.js';
+import type { Launcher } from '@nodepool/core/launcher';
 import type { ActivityLog } from './activity-log.js';
 
 /** Data sources of the launcher's API. All reads come from memory. */
@@ -18,7 +18,7 @@ export interface LauncherApiSources {
   /** Current conditions of all services. */
   readonly conditions: Pick<ShownConditions, 'merged'>;
   readonly runtime: Pick<
-    LauncherRuntime,
+    Launcher,
     | 'events'
     | 'nodes'
     | 'requests'
