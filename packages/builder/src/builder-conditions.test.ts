@@ -23,7 +23,7 @@ async function start(): Promise<{ of: World; builder: Builder; found: () => obje
   return { of, builder, found: () => builderConditions(builder, 'nb01', Date.now()) };
 }
 
-it('a builder says that uploads of a removed provider keep its files, until the provider is back', async () => {
+it('a builder reports that uploads of a removed provider keep files until the provider is back', async () => {
   const { of, builder, found } = await start();
   const before = found();
 
@@ -41,7 +41,7 @@ it('a builder says that uploads of a removed provider keep its files, until the 
   });
 });
 
-it('a builder says that another may have its id, until it holds the id again', async () => {
+it('a builder reports that another may have its id until it holds the id again', async () => {
   const { of, builder, found } = await start();
   const root = `/nodepool/builder-ids/${builder.id}`;
   const [own = ''] = await of.zk.getChildren(root);

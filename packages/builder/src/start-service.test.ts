@@ -137,7 +137,7 @@ describe('the web server of a builder', () => {
     expect((await response.text()) === 'said').toBe(status === 200);
   });
 
-  it('gives build logs to who proves to have a token, without being told it', async () => {
+  it('serves build logs to a client that proves it has a token without sending it', async () => {
     const build = `debian-${'1'.repeat(32)}`;
     await writeFile(join(directory, 'logs', `${build}.log`), 'said');
     const target = `/image-log?build=${build}`;

@@ -48,7 +48,7 @@ describe('command line of nodepool', () => {
     expect((await command(...argv)).command).toEqual(expected);
   });
 
-  it('leaves what follows -- as it is', async () => {
+  it('does not change arguments after --', async () => {
     const { command: run } = await command('run', 'small', '--', 'git', '--ver');
 
     expect(run).toMatchObject({ command: ['git', '--ver'] });
@@ -74,7 +74,7 @@ describe('command line of nodepool', () => {
     expect((await command('labels', '--watch', '30s')).options.watchMs).toBe(30_000);
   });
 
-  it('keeps the command of run as it is', async () => {
+  it('does not change the command of run', async () => {
     const { command: run } = await command(
       'run',
       'small',

@@ -19,7 +19,7 @@ describe('a build in progress', () => {
     expect((await logs(of)).join()).not.toMatch(/pw12|mirror/);
   });
 
-  it('shows neither keys of several lines nor what the builder itself must keep secret', async () => {
+  it("masks multi-line keys and the builder's own secrets", async () => {
     const key = '-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBg/kqhkiG9w0BA\n9w0==x\n-----END PRIVATE KEY-----\n';
     const own = {
       ...process.env,
@@ -49,7 +49,7 @@ describe('a build in progress', () => {
     expect(log).not.toMatch(/secret|a-s|word/);
   });
 
-  it('makes files of images with the usual mask, whatever that of the builder, and keeps them from other users', async () => {
+  it('creates image files with the usual umask and hides them from other users', async () => {
     const of = await start({ SHOW: '1', MANIFEST: '1' });
     const before = process.umask(0o027);
     onTestFinished(() => void process.umask(before));

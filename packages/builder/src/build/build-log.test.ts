@@ -35,7 +35,7 @@ describe('the log of a build', () => {
     await log.close();
   });
 
-  it('is written at once when there is much to write, and whole at the end', async () => {
+  it('is written at once when large, and completely at the end', async () => {
     const { log, written } = await newLog();
     const line = `${'x'.repeat(40_000)}\n`;
 

@@ -79,7 +79,7 @@ describe('a build that fails', () => {
 });
 
 describe('a builder that cannot work', () => {
-  it('says which directory it cannot use', async () => {
+  it('names the directory that it cannot use', async () => {
     const of = await start();
     await writeFile(join(of.dir, 'file'), '');
 

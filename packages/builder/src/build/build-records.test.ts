@@ -26,7 +26,7 @@ describe('a build whose lock is lost', () => {
     return of;
   }
 
-  it('is registered again when others took it for dead and removed its record', async () => {
+  it('is registered again after another builder removed its record', async () => {
     const of = await interrupted((it, build) => it.zk.deleteRecursive(buildPath('debian', build.id)));
 
     await vi.waitFor(() => expect(of.states('debian')).toEqual({ builds: ['ready'], uploads: ['sky ready'] }), WAIT);

@@ -45,7 +45,7 @@ describe('the command line of a build', () => {
 });
 
 describe('the environment of a build', () => {
-  it('has variables of the builder without secrets, and those of the image, which win', () => {
+  it("has the builder's variables without secrets, overridden by those of the image", () => {
     const own = { PATH: '/bin', OS_PASSWORD: 'secret', TMPDIR: '/var/tmp' };
     const environment = toolEnvironment(order({ envVars: { DIB_RELEASE: '13', X: 'x' } }), own);
 

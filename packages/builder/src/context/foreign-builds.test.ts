@@ -54,7 +54,7 @@ const untilWaiting = (of: World) => vi.waitFor(async () => expect(await of.zk.ge
 
 const newClock = () => new VirtualClock(Date.now());
 
-it('a builder refuses to start beside another that builds with its id, and says what to do', async () => {
+it('a builder refuses to start while another builds with its id, and says what to do', async () => {
   const of = await start();
   await build(of);
   const clock = newClock();
@@ -95,7 +95,7 @@ it('a builder starts at once when its own build has died and another builder mak
   await expect(of.builder({ clock: newClock() })).resolves.toMatchObject({ notReady: [] });
 });
 
-it('a builder begins nothing while another builds with its id, and says so, until that has ended', async () => {
+it('a builder starts no work while another builds with its id, and reports it', async () => {
   const of = await start();
   const clock = newClock();
   const builder = await of.builder({ clock });

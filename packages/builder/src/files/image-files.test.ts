@@ -12,7 +12,7 @@ beforeEach(async () => {
 afterEach(() => rm(dir, { recursive: true }));
 
 describe('builds of two images with the same id', () => {
-  it('have separate files, and removing the files of one build keeps those of the other', async () => {
+  it('have separate files, which are removed separately', async () => {
     const names = ['debian-0000000001.qcow2', 'fedora-0000000001.qcow2', 'fedora-0000000001.qcow2.md5'];
     for (const name of names) await writeFile(join(dir, name), 'x');
 

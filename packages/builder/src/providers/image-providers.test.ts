@@ -72,7 +72,7 @@ describe('a provider', () => {
 });
 
 describe('a changed configuration', () => {
-  it('replaces changed providers and ends removed ones; the others continue', async () => {
+  it('replaces changed providers and ends removed ones; other providers continue', async () => {
     await providers.reconfigure(config(['same'], ['changed'], ['removed']));
     const before = await Promise.all(['same', 'changed'].map((name) => providers.use(name, SIGNAL)));
     calls = [];

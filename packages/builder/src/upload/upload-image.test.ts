@@ -25,7 +25,7 @@ describe('an upload', () => {
     expect(of.states('debian').builds).toEqual(['ready']);
   });
 
-  it('whose file is gone says so, and what helps', async () => {
+  it('reports a missing file and its remedy', async () => {
     const of = await start({ provider: 'pause: true' });
     const builder = await of.builder();
     await vi.waitFor(() => expect(of.states('debian').builds).toEqual(['ready']), WAIT);

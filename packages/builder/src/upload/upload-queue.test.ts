@@ -120,7 +120,7 @@ describe('an upload', () => {
     expect(await of.cloudImages()).toHaveLength(1);
   });
 
-  it('is made with a hook that agrees, and the log has what the hook said, without secrets', async () => {
+  it("succeeds with a hook that accepts it, and logs the hook's output without secrets", async () => {
     const of = await start();
     await hook(of, `echo "$3" >&2; echo shared with "$MY_TOKEN"`);
     await of.reload({ diskimages: DEBIAN, sky: `post-upload-hook: ${of.dir}/hook.sh` });

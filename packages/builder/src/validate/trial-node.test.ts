@@ -31,7 +31,7 @@ async function stored(id: NodeId) {
 }
 
 describe('a node that tests an image', () => {
-  it('stays building and locked whatever the launch reports, and is garbage after its release', async () => {
+  it('stays building and locked during the launch, and is garbage after its release', async () => {
     const node = await TrialNode.create(surroundings(), draft());
     const { id } = node.current;
     expect(await ZkLock.lockHolder(zk, nodeLockPath(id))).toMatchObject({ identifier: 'nb01.example.com' });

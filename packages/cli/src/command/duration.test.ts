@@ -22,7 +22,7 @@ it.each([
   expect(() => parseDuration(text, '--for')).toThrow(message);
 });
 
-it('takes a moment as an age or as a time', () => {
+it('accepts an age or a time', () => {
   expect(parseMoment('1h', '--since')(7_200_000)).toBe(3_600_000);
   expect(parseMoment('1970-01-01T01:00Z', '--since')(0)).toBe(3_600_000);
   expect(() => parseMoment('2026-13-01', '--since')).toThrow('--since needs a duration such as 24h, or a time');

@@ -5,7 +5,7 @@ import { UsageError } from './usage-error.js';
 
 const read = (values: Readonly<Record<string, unknown>>) => globalOptions({ _: ['list'], format: 'table', ...values });
 
-it('tells a named configuration file from the default one, which may be missing', () => {
+it('distinguishes a named configuration file from the default one, which may be missing', () => {
   expect(read({})).toMatchObject({ configFile: '/etc/nodepool/nodepool.yaml', configFileNamed: false });
   expect(read({ c: '/etc/nodepool/nodepool.yaml' })).toMatchObject({ configFileNamed: true });
 });
@@ -21,7 +21,7 @@ it('prefers --json to --format', () => {
   expect(read({ json: true, format: 'yaml' }).format).toBe('json');
 });
 
-it('takes a list of fields of any length', () => {
+it('accepts a list of fields of any length', () => {
   const names = Array.from({ length: 50_000 }, (_, index) => `field${index}`);
 
   expect(read({ fields: names.join(' , ') }).fields).toEqual(new Set(names));

@@ -15,7 +15,7 @@ describe('nodepool cancel', () => {
     expect(await get().zk.getChildren(REQUESTS_ROOT)).toEqual([]);
   });
 
-  it('says that there is none, with status 1, and which one was probably meant', async () => {
+  it('ends with status 1 for an unknown request and suggests a similar one', async () => {
     const id = await get().createRequest(['small']);
     const short = String(Number(id.split('-')[1]));
 

@@ -64,7 +64,7 @@ describe('nodepool config-schema in an editor', () => {
     expect(await server.check(text)).toContainEqual({ line, message: expect.stringMatching(message) as string });
   });
 
-  it('checks the common keys of a driver that is not installed, and no others', async () => {
+  it('checks only the common keys of a driver that is not installed', async () => {
     const text = 'providers:\n  - name: p\n    driver: rack\n    what-it-likes: 1\n    priority: high\n';
 
     expect(await server.check(text)).toEqual([
@@ -94,7 +94,7 @@ describe('nodepool config-schema in an editor', () => {
     expect(host).not.toContain('ssh-port');
   });
 
-  it('shows what a key is for, with its default', async () => {
+  it('shows description and default of a key', async () => {
     const shown = await server.hover('labels:\n  - name: a\n    min-re|ady: 1\n');
     const limit = await server.hover(STATIC_PROVIDER.replace('nodes:', 'max-ser|vers: 1\n        nodes:'));
 

@@ -63,7 +63,7 @@ describe('nodepool delete --now', () => {
     expect(await get().zk.getChildren(NODES_ROOT)).toEqual([]);
   });
 
-  it('says that the configuration does not have the provider', async () => {
+  it('reports that the configuration lacks the provider', async () => {
     const id = await get().createNode({ provider: 'elsewhere' });
 
     const text = `Provider elsewhere for node ${id} not defined on this launcher`;

@@ -15,7 +15,7 @@ describe('nodepool dib-image-delete', () => {
     expect(list.stdout).toBe('debian-12-0000000007  deleting\n');
   });
 
-  it('leaves a build in progress, and says so when there is none', async () => {
+  it('keeps a build in progress, and reports an unknown build', async () => {
     await get().createBuild({ state: 'building' });
 
     const busy = await call('dib-image-delete', `debian-12-${BUILD}`);

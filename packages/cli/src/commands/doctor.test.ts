@@ -34,7 +34,7 @@ describe('nodepool doctor', () => {
     expect(stdout).toMatch(/^(Nothing is wrong\.\n|warning: zookeeper "ensemble": ZooKeeper takes \d+ ms.*\n.*\n)$/);
   });
 
-  it('says that no launcher runs', async () => {
+  it('reports that no launcher runs', async () => {
     const { status, findings } = await doctor('rack.yaml');
 
     expect(status).toBe(1);
@@ -47,7 +47,7 @@ describe('nodepool doctor', () => {
     ]);
   });
 
-  it('tells what services have published, the worst first, each thing once', async () => {
+  it('shows conditions published by services once each, the worst first', async () => {
     await get().registerRack(['small', 'big']);
     const stuck = condition('DeletionFails', '0000000007', 'its deletion has failed 3 times: no');
     const missing = condition('StandbyMissing', 'small', 'it has 0 of 2 standby nodes, and 1 are being made');
@@ -87,7 +87,7 @@ describe('nodepool doctor', () => {
     expect(findings).toMatchObject([{ kind: 'provider', name: 'rack', type: 'NotRegistered' }]);
   });
 
-  it('warns of secrets that others can read', async () => {
+  it('warns of secrets that other users can read', async () => {
     await get().registerRack(['small', 'big']);
     const file = get().file('secure.yaml');
     await chmod(file, 0o644);
@@ -167,7 +167,7 @@ describe('nodepool doctor without ZooKeeper', () => {
     return { found: JSON.parse(json.stdout) as object[], status: [json.status, text.status], text: text.stdout, list };
   }
 
-  it('tells that no server runs, as JSON too', async () => {
+  it('reports that no server runs, also as JSON', async () => {
     const { found, status, text } = await bothForms(get().file('nowhere'));
 
     expect(status).toEqual([1, 1]);

@@ -6,7 +6,7 @@ const get = useWorld();
 const CODE = `export const driver = { name: 'sky', apiVersion: 1, capabilities: {}, schema: {},
   getProviderConfig() {}, getProvider() {} };`;
 
-it('lists drivers with version, API version and origin, and says what is wrong with one', async () => {
+it('lists drivers with version, API version and origin, and reports a broken one', async () => {
   await Promise.all([get().installDriver('sky', CODE), get().installDriver('rain', CODE, 7)]);
 
   const { stdout, stderr } = await get().call('drivers');

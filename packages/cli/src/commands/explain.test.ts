@@ -22,7 +22,7 @@ describe('nodepool explain', () => {
     );
   });
 
-  it('says what would become of labels that no request has asked for', async () => {
+  it('explains how labels without a request would be served', async () => {
     await get().registerRack(['small', 'big']);
     await get().createNode();
 
@@ -43,7 +43,7 @@ describe('nodepool explain', () => {
     expect(stdout).toContain('it is configured, but no launcher has registered it');
   });
 
-  it('asks the named launchers and merges what each says of its own pools', async () => {
+  it('merges the explanations of the named launchers for their own pools', async () => {
     const pool = { provider: 'rack', pool: 'main', launcher: RACK_ID, rule: 'label-quota', text: 'none is free' };
     const body = {
       request: '200-1',
@@ -69,7 +69,7 @@ describe('nodepool explain', () => {
     expect(strict.status).toBe(1);
   });
 
-  it('says that a launcher is too old to explain', async () => {
+  it('reports that a launcher is too old to explain', async () => {
     const url = await listen((_, response) => response.writeHead(404).end('Not found'));
 
     const { status, stderr } = await nodepool('explain', '200-9', '--url', url);
@@ -86,7 +86,7 @@ describe('nodepool explain', () => {
   );
 });
 
-it('says what is wrong with the labels and providers of a request, and nothing else', async () => {
+it('shows only conditions of the labels and providers of a request', async () => {
   await get().registerRack(['small']);
   await get().register('launcher', {
     conditions: [
@@ -104,7 +104,7 @@ it('says what is wrong with the labels and providers of a request, and nothing e
   expect(stdout).not.toContain('four launches');
 });
 
-it('tells the past of a request that is gone', async () => {
+it('shows the history of a deleted request', async () => {
   const past = {
     ...{
       id: '200-1',

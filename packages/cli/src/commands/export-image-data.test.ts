@@ -24,7 +24,7 @@ async function importData(data: unknown) {
 const read = async (name: string): Promise<unknown> => JSON.parse(await readFile(get().file(name), 'utf8'));
 
 describe('nodepool export-image-data', () => {
-  it('is imported, and exported as it was, into a file for its owner alone', async () => {
+  it('is imported and exported unchanged, into a file that only its owner can read', async () => {
     expect(await importData(DATA)).toEqual({ status: 0, stdout: '', stderr: '' });
     await get().write('out.json', 'x'.repeat(10_000));
     await chmod(get().file('out.json'), 0o644);
@@ -49,7 +49,7 @@ describe('nodepool export-image-data', () => {
     });
   });
 
-  it('says when the disk is full', async () => {
+  it('reports a full disk', async () => {
     await importData(DATA);
 
     expect((await call('export-image-data', '/dev/full')).stderr).toContain('ENOSPC');

@@ -79,7 +79,7 @@ describe('nodepool hold', () => {
     expect(stderr).toMatch(message);
   });
 
-  it('says when the configuration ends the hold sooner', async () => {
+  it('reports an earlier end of the hold by the configuration', async () => {
     await get().write('short.yaml', 'max-hold-age: 3600\n');
     const id = await get().createNode();
 

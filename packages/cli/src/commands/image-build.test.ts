@@ -41,7 +41,7 @@ it.each([
   expect(await requested(image)).toBeUndefined();
 });
 
-it('says that a paused image waits', async () => {
+it('reports that a paused image waits', async () => {
   await call('image-pause', 'debian-12');
 
   expect((await call('image-build', 'debian-12')).stderr).toContain('nodepool image-unpause debian-12');

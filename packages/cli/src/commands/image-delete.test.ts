@@ -27,7 +27,7 @@ describe('nodepool image-delete', () => {
     expect(await states()).toBe('deleting\n');
   });
 
-  it('leaves an upload in progress, and says so when there is none', async () => {
+  it('keeps an upload in progress, and reports an unknown upload', async () => {
     await get().createUpload({ state: 'uploading' });
 
     expect((await remove('0000000000')).stdout).toBe('Cannot delete because image upload in progress\n');

@@ -38,14 +38,14 @@ it('compares the two newest builds, or those that are named', async () => {
   expect(named.stderr).toMatch(new RegExp(`from build ${BUILD} .* to build ${OLD} `));
 });
 
-it('says when there is no list of packages to compare', async () => {
+it('reports a missing list of packages', async () => {
   await createBuilds();
   await registerBuilder({ [OLD]: contents(100, null), [BUILD]: contents(150, {}) });
 
   expect((await diff('debian-12')).stderr).toContain('packages are not compared: a build has no list of them');
 });
 
-it('says that no builder has the contents of a build', async () => {
+it('reports that no builder has the contents of a build', async () => {
   await createBuilds();
   await registerBuilder({ [BUILD]: contents(150, {}) });
 
@@ -55,7 +55,7 @@ it('says that no builder has the contents of a build', async () => {
   expect(stderr).toContain(`the contents of build ${OLD} of debian-12: it was made by nb01`);
 });
 
-it('says which builds there are in place of those that are not', async () => {
+it('lists existing builds for an unknown one', async () => {
   expect((await diff('debian-12')).stderr).toContain('There is no build of image debian-12');
   await get().createBuild();
 

@@ -9,7 +9,7 @@ const call = (...argv: string[]) => get().call(...argv);
 beforeAll(() => get().write('nodepool.yaml', `build-log-dir: ${get().directory}\n`));
 
 describe('nodepool image-log', () => {
-  it('says where the log may be', async () => {
+  it('suggests where the log may be', async () => {
     await get().createBuild({ builder: 'nb07' }, '0000000003');
 
     expect(await call('image-log', 'debian-12-0000000003')).toMatchObject({

@@ -6,7 +6,7 @@ const get = useWorld();
 const call = (...argv: string[]) => get().call(...argv);
 
 describe('nodepool image-pause and image-unpause', () => {
-  it('pause and resume, as often as one likes, also an unknown image', async () => {
+  it('pause and resume repeatedly, also an unknown image', async () => {
     for (const times of [1, 2]) expect([times, (await call('image-pause', 'new-one')).status]).toEqual([times, 0]);
     expect(await get().zk.exists(imagePausePath('new-one'))).toBeDefined();
 

@@ -29,7 +29,7 @@ describe('a build that is tried out', () => {
     expect(JSON.parse(json.stdout)).toMatchObject([{ image: 'debian-12', notes: [`build ${BUILD} ${note}`] }]);
   });
 
-  it('is put into service by image-promote, as often as one likes', async () => {
+  it('is put into service by image-promote, repeatedly', async () => {
     await createTriedBuild({ theirs: [1] });
 
     const promoted = await call('image-promote', 'debian-12');

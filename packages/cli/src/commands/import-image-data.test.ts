@@ -29,7 +29,7 @@ describe('nodepool import-image-data', () => {
     expect((await get().zk.getChildren(UPLOADS)).sort().slice(0, 2)).toEqual(['0000000002', '0000000004']);
   });
 
-  it('may be imported again, over what is there', async () => {
+  it('may be imported again over existing data', async () => {
     await importData(DATA);
     await importData({ ...DATA, [`${UPLOADS}/0000000002`]: '{"state": "deleting"}' });
 

@@ -4,7 +4,7 @@ import { useWorld } from '../../test/world.js';
 const get = useWorld();
 const call = (...argv: string[]) => get().call(...argv);
 
-it('shows what is known about a provider', async () => {
+it('shows details of a provider', async () => {
   const id = await get().createNode();
   await get().createNode({ provider: 'other' });
   await get().zk.ensurePath('/nodepool/images/debian/builds/b1/providers/rack/images/0000000003');

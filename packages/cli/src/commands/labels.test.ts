@@ -6,7 +6,7 @@ import { condition, useWorld } from '../../test/world.js';
 const get = useWorld();
 const call = (...argv: string[]) => get().call(...argv);
 
-it('lists what can be asked for, with numbers', async () => {
+it('lists labels with numbers of nodes', async () => {
   await get().registerRack(['small', 'big']);
   await get().createNode();
   await get().createNode({ slot: 1, allocatedTo: '200-1' as RequestId });
@@ -32,7 +32,7 @@ it('lists what can be asked for, with numbers', async () => {
   ]);
 });
 
-it('says what is wrong with a label, also with one that no pool has', async () => {
+it('shows the condition of a label, also of one without a pool', async () => {
   await get().registerRack(['small']);
   await get().register('launcher', {
     conditions: [condition('StandbyMissing', 'small', 'it has none'), condition('NotServed', 'huge', 'no pool has it')],

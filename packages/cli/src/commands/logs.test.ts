@@ -21,7 +21,7 @@ describe('nodepool logs', () => {
     expect([status, stdout]).toEqual([0, 'INFO [node: 0000000007] made\nINFO [node: 0000000007] gone\n']);
   });
 
-  it('says where it looked when there are none, with status 1', async () => {
+  it('names the searched places and ends with status 1 when there are no logs', async () => {
     const { status, stdout, stderr } = await nodepool('logs', '--request', '200-0000000001', '--file', file);
 
     expect([status, stdout]).toEqual([1, '']);

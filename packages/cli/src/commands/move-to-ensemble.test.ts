@@ -47,7 +47,7 @@ const call = (config: string, state: string, ...args: string[]) =>
   nodepool('-c', join(dir, config), '--state-dir', join(dir, state), 'move-to-ensemble', ...args);
 
 describe('nodepool move-to-ensemble', () => {
-  it('copies what is of Nodepool, and says what else there is and who was registered', async () => {
+  it("copies Nodepool's znodes, and reports other znodes and registered services", async () => {
     const { status, stdout, stderr } = await call('nodepool.yaml', 'state');
 
     expect([status, stdout]).toEqual([0, expect.stringMatching(/^Moved \d+ znodes from .* to /)]);

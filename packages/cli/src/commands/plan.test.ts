@@ -12,7 +12,7 @@ const changesFromRack = (config: string, ...options: string[]) =>
   get().nodepool(config, 'plan', '--current', get().file('rack.yaml'), ...options);
 
 describe('nodepool plan', () => {
-  it('tells labels, nodes and requests that change', async () => {
+  it('shows changes of labels, nodes and requests', async () => {
     await get().registerRack(['small', 'big']);
     await get().createNode();
     const gone = await get().createNode({ hostname: 'host2', labels: ['big'] });
@@ -65,7 +65,7 @@ describe('nodepool plan', () => {
     expect(stdout).toBe('Nothing would change (0 requests wait).\n');
   });
 
-  it('says what becomes of the nodes of a removed provider', async () => {
+  it('shows the effect on nodes of a removed provider', async () => {
     await get().registerRack(['small', 'big']);
     await get().createNode();
     await get().write('empty.yaml', DEAD_PORT);
@@ -132,7 +132,7 @@ describe('nodepool plan', () => {
     });
   });
 
-  it('says that the configuration in force cannot be read', async () => {
+  it('reports that the configuration in force cannot be read', async () => {
     const missing = get().file('missing.yaml');
 
     const { status, stderr } = await get().nodepool('rack.yaml', 'plan', '--current', missing);

@@ -22,7 +22,7 @@ it('shows how to reach the node, and returns it when its time is up', async () =
   expect(stderr).toContain('The nodes are yours for 0.1 s or until Ctrl-C\nReturning the nodes\n');
 });
 
-it('gives programs everything, and says nothing with --quiet', async () => {
+it('prints complete data for programs, and no progress with --quiet', async () => {
   const { id, stdout, stderr } = await request('--hold-for', '0.1s', '--quiet', '--json');
 
   expect(JSON.parse(stdout)).toMatchObject({ nodes: [{ id, name: 'small-1', label: 'small', ip: '192.0.2.1' }] });

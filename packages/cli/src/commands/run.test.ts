@@ -40,7 +40,7 @@ it.each([
   expect(await run(['-q'], ...command)).toMatchObject({ status, node: { state: 'used' } });
 });
 
-it('says first that the command runs on this computer', async () => {
+it('first prints that the command runs on this computer', async () => {
   const { stderr } = await get().call('run', '--timeout', '0.1s', 'small', '--', 'make', 'test');
 
   expect(stderr).toMatch(/^nodepool: make runs on this computer .*nodepool ssh small -- make/);

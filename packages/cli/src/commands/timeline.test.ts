@@ -12,7 +12,7 @@ const TIMELINE: Timeline = {
 };
 
 describe('nodepool timeline', () => {
-  it('asks the next launcher when one does not answer, and tells who was silent', async () => {
+  it('asks the next launcher when one does not answer, and names the silent one', async () => {
     const silent = [{ url: 'http://nl09:8005', error: 'ECONNREFUSED' }];
     const url = await listenFor({ '/api/v1/requests/200-0000000001/timeline': { ...TIMELINE, silent } });
 

@@ -17,7 +17,7 @@ it('lists the nodes of the embedded server it finds in the state directory', asy
   expect(JSON.parse(stdout)).toMatchObject([{ id, provider: 'rack', label: ['small'], locked: 'unlocked' }]);
 });
 
-it('takes a state directory by its relative path', async () => {
+it('accepts a relative path of a state directory', async () => {
   const stateDir = relative(process.cwd(), get().file('state'));
 
   const outcome = await nodepool('list', '--no-headers', '-c', get().file('nodepool.yaml'), '--state-dir', stateDir);
@@ -25,7 +25,7 @@ it('takes a state directory by its relative path', async () => {
   expect(outcome).toMatchObject({ status: 0, stderr: '' });
 });
 
-it('says in one line that no server answers', async () => {
+it('reports in one line that no server answers', async () => {
   await get().write('dead.yaml', 'zookeeper-servers:\n  - host: 127.0.0.1\n    port: 1\n');
 
   const { status, stderr } = await nodepool('-c', get().file('dead.yaml'), '--connect-timeout', '0.2', 'list');
@@ -36,7 +36,7 @@ it('says in one line that no server answers', async () => {
   );
 });
 
-it('says that a port is not that of ZooKeeper', async () => {
+it("reports a port that is not ZooKeeper's", async () => {
   const server = createServer((socket) => socket.on('error', () => {}).write('SSH-2.0-OpenSSH_9.2p1\r\n'));
   onTestFinished(() => void server.close());
   await once(server.listen(0, '127.0.0.1'), 'listening');
@@ -60,7 +60,7 @@ it('needs neither drivers nor valid providers to reach ZooKeeper', async () => {
   expect(status).toBe(0);
 });
 
-it('says where it looked for an embedded server', async () => {
+it('names the places where it looked for an embedded server', async () => {
   const { status, stderr } = await nodepool('-c', get().file('nodepool.yaml'), '--state-dir', get().directory, 'list');
 
   expect(status).toBe(1);

@@ -25,7 +25,7 @@ it('leaves out records that cannot be read, with a warning for each', async () =
   expect(from.warnings).toEqual(['Cannot read a record']);
 });
 
-it('tells which nodes are locked, and sorts requests by id', async () => {
+it('marks locked nodes and sorts requests by id', async () => {
   const [free, used] = [await get().createNode(), await get().createNode()];
   await get().lock(used);
   const ids = [await get().createRequest(['b']), await get().createRequest(['a'])];

@@ -40,7 +40,7 @@ describe('launcherUrls', () => {
     expect(launcherUrls(components, webapp, 'here')).toEqual(['http://nl01.example.com:9000', 'http://nl02:8005']);
   });
 
-  it('reaches launchers of the same host by loopback, and those on the loopback of others not at all', () => {
+  it('reaches launchers on loopback only on the same host', () => {
     const components = [telling('here', 'http://here.example.com:9000'), telling('nl01', 'http://127.0.0.1:9001')];
 
     expect(launcherUrls(components, webapp, 'here.example.com')).toEqual(['http://127.0.0.1:9000']);

@@ -32,7 +32,7 @@ it.each([
   expect(server.asked).toEqual(times);
 });
 
-it('says how often it asked when the server stays busy', async () => {
+it('reports the number of attempts when the server stays busy', async () => {
   const clock = new VirtualClock();
   const server = busyServer(clock, Array<string>(100).fill('15'));
 

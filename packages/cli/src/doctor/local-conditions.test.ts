@@ -22,7 +22,7 @@ it('finds nothing wrong where nothing is', () => {
   expect(found({ config: undefined, secretFiles: [], answerMs: 250 })).toEqual([]);
 });
 
-it('says that no launcher is registered, and then nothing about its providers', () => {
+it('reports that no launcher is registered, and then no conditions of providers', () => {
   expect(found({ pools: [], hasLauncher: false })).toEqual([
     ['NoLauncher', 'any', 'no launcher is registered: requests are not served'],
   ]);

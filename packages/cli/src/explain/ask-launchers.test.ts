@@ -51,7 +51,7 @@ it('asks about every label of a large request', async () => {
   expect(new URL(asked, url).searchParams.getAll('label')).toEqual(Array<string>(200).fill('a&b'));
 });
 
-it('merges what launchers say of their own pools, and knows nothing when none knows the request', async () => {
+it('merges explanations of launchers for their own pools, and returns nothing for an unknown request', async () => {
   const url = await answering(200, EXPLAINED);
   const unknown = await answering(404, { error: 'unknown-request' });
 

@@ -21,7 +21,7 @@ const TIMELINE: Timeline = {
   silent: [],
 };
 
-it('says what a request waited for, and what it is made of', () => {
+it('shows the waits of a request and its stages', () => {
   expect(timelineToText(TIMELINE, 0, true)).toBe(`Request 200-0000000001: fulfilled after 1 min 40 s
   labels     small
   requestor  zuul

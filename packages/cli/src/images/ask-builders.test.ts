@@ -21,7 +21,7 @@ it('gives JSON and bytes as they are', async () => {
   expect(await ask((_, response) => response.end('log'), asBytes)).toEqual({ said: Buffer.from('log'), told: [] });
 });
 
-it('says nothing about a builder that has no such thing', async () => {
+it('omits a builder without the requested data', async () => {
   expect(await ask((_, response) => response.writeHead(404).end(), asJson)).toEqual({ said: undefined, told: [] });
 });
 

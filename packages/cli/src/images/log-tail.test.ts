@@ -55,6 +55,6 @@ it('image-log shows that a log ends within a letter', async () => {
   expect(shown).toContain('cut here: \ufffd');
 });
 
-it('image-log gives a pipe the log as it is', async () => {
+it('image-log writes the log unchanged to a pipe', async () => {
   expect(await imageLog(HOSTILE)).toBe(HOSTILE);
 });

@@ -17,6 +17,6 @@ it.each([
   expect(names(answer)).toEqual(found);
 });
 
-it('takes a name that looks like a number for the name', () => {
+it('prefers a name that looks like a number over the number', () => {
   expect(names('3')).toEqual(['3']);
 });

@@ -45,7 +45,7 @@ it.each([
   await expect(answer(given)).rejects.toThrow(message);
 });
 
-it('says so when there is nothing to choose', async () => {
+it('reports that there is nothing to choose', async () => {
   const empty = { ...setup, questions: [{ key: 'image', subject: 'image', choices: () => [] }] };
 
   await expect(answer({}, empty)).rejects.toThrow('There is no image to choose');

@@ -40,7 +40,7 @@ it('writes a machine with its login, its first host key, and a port only where i
   });
 });
 
-it('explains a key where it stands for the first time, and only there', () => {
+it('explains a key only at its first occurrence', () => {
   const checked = Array.from({ length: 1_000 }, (_, index) => ({ host: host(index), keys: ['ssh-ed25519 AAAA'] }));
 
   const text = staticConfig(checked, 'linux');

@@ -37,7 +37,7 @@ it('keeps a file that has appeared meanwhile', async () => {
   expect(await readdir(directory)).toEqual(['nodepool.yaml']);
 });
 
-it('writes nothing that is not valid, and names the file in what is wrong', async () => {
+it('writes no invalid file, and names the file in errors', async () => {
   const file = join(directory, 'nodepool.yaml');
 
   await expect(writeConfig(context, file, 'lables: []\n')).rejects.toThrow(`${file}:1:1`);
@@ -45,11 +45,11 @@ it('writes nothing that is not valid, and names the file in what is wrong', asyn
   expect(await readdir(directory)).toEqual([]);
 });
 
-it('says why a file cannot be written', async () => {
+it('reports why a file cannot be written', async () => {
   await expect(writeConfig(context, join(directory, 'no', 'nodepool.yaml'), VALID)).rejects.toThrow('ENOENT');
 });
 
-it('takes a link that leads nowhere for a file', async () => {
+it('treats a dangling link as a file', async () => {
   const file = join(directory, 'nodepool.yaml');
   await symlink(join(directory, 'gone'), file);
 

@@ -50,7 +50,7 @@ it('takes the request back when it failed', async () => {
   expect(await requests()).toEqual([]);
 });
 
-it('tells its progress on standard error, unless it is quiet', async () => {
+it('prints its progress on standard error unless it is quiet', async () => {
   const id = await get().createNode();
   let told = '';
   const spy = vi.spyOn(process.stderr, 'write').mockImplementation((text) => Boolean((told += String(text))));

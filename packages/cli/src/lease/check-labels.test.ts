@@ -11,7 +11,7 @@ describe.each([
   ['run', ['--', 'true']],
   ['request', []],
 ])('nodepool %s', (command, rest) => {
-  it('says which label was probably meant, and asks for nothing', async () => {
+  it('suggests a similar label and submits no request', async () => {
     await get().registerRack(['small', 'large']);
 
     expect(await call(command, 'smal', ...rest)).toMatchObject({

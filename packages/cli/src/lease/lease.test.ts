@@ -74,7 +74,7 @@ it('leaves a node unchanged that an operator has changed meanwhile', async () =>
   expect((await readNode(id)).state).toBe('hold');
 });
 
-it('gives back everything when one node is not allocated to the request', async () => {
+it('returns all nodes when one is not allocated to the request', async () => {
   const [good, bad] = [await get().createNode(), await get().createNode()];
 
   await expect(take(['small', 'small'], [good], [bad])).rejects.toThrow(`Node ${bad} is no longer allocated`);
@@ -84,7 +84,7 @@ it('gives back everything when one node is not allocated to the request', async 
   expect(await get().zk.getChildren(REQUESTS_ROOT)).toEqual([]);
 });
 
-it('gives back a node whose record is not safe to use', async () => {
+it('returns a node with an unsafe record', async () => {
   const id = await get().createNode({ username: '-oProxyCommand=id' });
 
   await expect(take(['small'], [id])).rejects.toThrow(`Node ${id} of rack is not used: its username`);

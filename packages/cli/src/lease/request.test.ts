@@ -65,7 +65,7 @@ it.each([
   await outcome;
 });
 
-it('says that another process deleted the request', async () => {
+it('reports that another process deleted the request', async () => {
   const { id, end } = await submit();
   const outcome = expect(end).rejects.toThrow(`Request ${id} was deleted by another process`);
 
@@ -84,7 +84,7 @@ it('ends the wait with the reason of the signal', async () => {
   await outcome;
 });
 
-it('takes a request for deleted that is gone already', async () => {
+it('treats a missing request as deleted', async () => {
   await expect(deleteRequest(get().zk, '200-0000000001' as RequestId)).resolves.toBeUndefined();
   expect(await get().zk.getChildren(REQUESTS_ROOT)).toEqual([]);
 });

@@ -23,7 +23,7 @@ it('copies content, ACL and parents before children, and may be repeated', async
   expect((await get().zk.getAcl('/nodepool/a/b')).acl).toMatchObject(READABLE);
 });
 
-it('lets the ensemble number new children after all the old ones, except those of locks', async () => {
+it('makes new children continue the numbering, except those of locks', async () => {
   const znodes = [znode('/nodepool/many', { childrenCreated: 1_234 }), znode('/nodepool/lock', { childrenCreated: 9 })];
 
   await copyZnodes(get().zk, znodes);

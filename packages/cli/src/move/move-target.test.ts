@@ -11,7 +11,7 @@ beforeEach(() => {
 
 const last = { path: DATABASE_ID_PATH, data: Buffer.from('c'.repeat(32)), acl: [], childrenCreated: 0 };
 
-it('tells how far a move has got', async () => {
+it('reports the progress of a move', async () => {
   const states = [await target.progress()];
   await target.begin();
   states.push(await target.progress());

@@ -62,7 +62,7 @@ it('refuses a configuration that names another ensemble', async () => {
   );
 });
 
-it('gives up a copy that cannot be reached only with --force, and says what must not happen then', async () => {
+it('abandons an unreachable copy only with --force, with a warning', async () => {
   const configured = () => Promise.reject(new CliError('names no zookeeper-servers'));
 
   await expect(giveUp({ yes: true, configured })).rejects.toThrow('names no zookeeper-servers');

@@ -35,7 +35,7 @@ it.each(['hold', 'delete'])('%s warns beside the output that it has done nothing
   expect((await call(command, short)).stderr).toContain(`there is no node ${short}, did you mean ${id}?`);
 });
 
-it('says who holds a locked node', async () => {
+it('names the holder of a locked node', async () => {
   const id = await get().createNode({ state: 'in-use' });
   const lock = new ZkLock(get().zk, nodeLockPath(id), { identifier: 'zuul@executor' });
   await lock.acquire();

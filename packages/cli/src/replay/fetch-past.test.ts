@@ -28,7 +28,7 @@ async function requests(source: string, range = RANGE): Promise<string[]> {
   return past.requests.map(({ id }) => id);
 }
 
-it('reads the files of a folder, as far as they are of the time asked for', async () => {
+it('reads the files of a folder that cover the requested period', async () => {
   writeFileSync(join(directory, `${BEGAN_MS}-abcd.jsonl`), `${line('200-1')}\n\nnot a line\n${line('200-2')}\n`);
 
   expect(await requests(directory)).toEqual(['200-1', '200-2']);

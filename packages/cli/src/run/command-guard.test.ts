@@ -59,7 +59,7 @@ describe('a guard', () => {
     expect(existsSync(directory)).toBe(true);
   });
 
-  it('tells when it was killed, and what it guards is ended without it', async () => {
+  it('reports that it was killed, after which its processes are ended without it', async () => {
     const { guard, pid } = await startGuard();
     const command = startCommand(guard);
     const ended = once(command, 'exit');
@@ -73,7 +73,7 @@ describe('a guard', () => {
     expect((await ended)[1]).toBe('SIGTERM');
   });
 
-  it('tells of no kill when it was dismissed', async () => {
+  it('reports no kill after its dismissal', async () => {
     const { guard, pid } = await startGuard();
     const told: string[] = [];
     guard.onKilled(() => told.push('killed'));

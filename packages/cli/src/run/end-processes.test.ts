@@ -40,7 +40,7 @@ describe('endProcesses', () => {
     expect(await running([pid, ...pids])).toEqual([]);
   });
 
-  it('ends a daemon in a session of its own by its environment, where the system tells that', async () => {
+  it('finds a daemon in its own session by its environment, if the system allows', async () => {
     const script = `setsid sh -c "${IGNORES_TERM.replace('$$', '\\$\\$')}" &`;
     const { pids, exit } = await startShell(script, 1, { NODEPOOL_RUN_test: '1' });
     await exit;
@@ -52,7 +52,7 @@ describe('endProcesses', () => {
     expect(await running(pids)).toEqual(process.platform === 'linux' ? [] : pids);
   });
 
-  it('lets a process end by itself first, also a stopped one', async () => {
+  it('first lets a process end by itself, also a stopped one', async () => {
     const { pid, exit } = await startShell(`trap 'exit 5' TERM; echo 1; while :; do sleep 0.01; done`, 1);
     process.kill(pid, 'SIGSTOP');
 

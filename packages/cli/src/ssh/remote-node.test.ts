@@ -14,7 +14,7 @@ function record(fields: NodeFields = {}): NodeRecord {
 }
 
 describe('RemoteNode', () => {
-  it('logs in with the host keys, user and port of the node, and over a connection of its own', () => {
+  it('logs in with the host keys, user and port of the node over a separate connection', () => {
     const node = new RemoteNode(record(), { ...LOGIN, identity: '/key' });
 
     const args = node.login('terminal').join(' ');
@@ -25,13 +25,13 @@ describe('RemoteNode', () => {
       expect(args).toContain(`-o ${option}`);
   });
 
-  it('takes the key of a node that has told none', () => {
+  it('accepts any key of a node without host keys', () => {
     expect(new RemoteNode(record({ hostKeys: [] }), LOGIN).login('streams')).toContain(
       'StrictHostKeyChecking=accept-new',
     );
   });
 
-  it('gives each use of a node a folder of its own', () => {
+  it('gives each use of a node its own folder', () => {
     expect(new RemoteNode(record(), LOGIN).folder).not.toBe(new RemoteNode(record(), LOGIN).folder);
   });
 

@@ -46,7 +46,7 @@ it('hands signals to their receiver, until they are taken back', () => {
   expect([received, interrupts.signal.aborted]).toEqual([['SIGINT'], true]);
 });
 
-it('takes a reader of the output that is gone for a hang-up', () => {
+it('treats a closed reader of its output as a hang-up', () => {
   const interrupts = start();
 
   process.stdout.emit('error', Object.assign(new Error('write EPIPE'), { code: 'EPIPE' }));

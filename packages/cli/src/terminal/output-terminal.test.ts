@@ -53,7 +53,7 @@ it.each([
   expect(shown()).toMatch(/bad|\+---/);
 });
 
-it('--watch clears the terminal before each look, and texts of others do not', async () => {
+it('--watch clears the terminal before each refresh, but texts from outside cannot', async () => {
   await get().createNode({ comment: HOSTILE });
 
   const { shown, type, end } = show('list', '--detail', '--watch', '0.2s');

@@ -22,7 +22,7 @@ describe('a listing', () => {
     expect(withoutAge(parse(yaml.stdout))).toEqual(withoutAge(JSON.parse(json.stdout)));
   });
 
-  it('has the fields asked for, in every format', async () => {
+  it('has the requested fields in every format', async () => {
     const id = await get().createNode();
 
     const table = await call('list', '--fields', 'state,id');
@@ -103,7 +103,7 @@ describe.each(reading)('nodepool %s', (name) => {
     expect(table.stdout).not.toBe('');
   });
 
-  it('has the fields asked for, and no header where none is wanted', async () => {
+  it('has the requested fields, and no header if disabled', async () => {
     const [first = '', ...others] = await fields();
 
     const table = await call(...argv, '--fields', first);

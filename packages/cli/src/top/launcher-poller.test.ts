@@ -29,7 +29,7 @@ it.each([
   expect(launchers).toMatchObject([{ overview: undefined, lost: { why } }]);
 });
 
-it('keeps what a launcher said that has stopped, and since when it is silent', async () => {
+it('keeps the last data of a stopped launcher and the time since it is silent', async () => {
   let isRunning = true;
   const url = await listen((request, response) => {
     if (!isRunning) return void request.socket.destroy();
@@ -60,7 +60,7 @@ it('reads the registry every ten seconds, and drops a launcher that has left and
   expect(reads).toBe(2);
 });
 
-it('says how long ZooKeeper is away, and asks the launchers known before', async () => {
+it('shows how long ZooKeeper has been unavailable, and polls the known launchers', async () => {
   const url = await listenFor(ANSWERS);
   const zk: { state: ConnectionState } = { state: 'CONNECTED' };
   const { poll, advance } = start({ zk, findUrls: () => Promise.resolve([url]) });
@@ -75,7 +75,7 @@ it('says how long ZooKeeper is away, and asks the launchers known before', async
   });
 });
 
-it('says why the registry cannot be read', async () => {
+it('reports why the registry cannot be read', async () => {
   const { poll } = start({ findUrls: () => Promise.reject(new Error('not allowed')) });
 
   expect(await poll()).toMatchObject({ zooKeeperTrouble: 'not allowed', launchers: [] });

@@ -82,7 +82,7 @@ ERRORS
     expect(shown.match(/no host key/g)).toHaveLength(1);
   });
 
-  it('says who does not answer, and that ZooKeeper is away', () => {
+  it('shows unresponsive launchers and an unavailable ZooKeeper', () => {
     const lost = { sinceMs: NOW_MS - 12_000, why: 'ECONNREFUSED' };
     const shown = text(snapshot([{ lost }], 'no connection for 4.0 s'));
 

@@ -64,7 +64,7 @@ describe('a new build', () => {
     expect(fault(times(5, failsInSea, proven))).toContain('5 of 10 launches failed, of the build before it 0 of 5');
   });
 
-  it('reads back as it was written', () => {
+  it('is restored unchanged from its record', () => {
     const canary = withProbe(failsAlone(works(BEGUN, 1_000)), '0000000007', 2_000);
 
     expect(stored(canary, 2_000)).toEqual(canary);
@@ -80,7 +80,7 @@ describe('a new build', () => {
     expect(withoutCanary(withoutCanary(build))).toEqual(withoutCanary(build));
   });
 
-  it('begins again where its record has another form', () => {
+  it('starts again if its record has an unknown form', () => {
     const build = newBuild({ image: 'debian', id: 'a' }, { state: 'ready' }, 0);
 
     expect(canaryOf({ ...build, raw: { canary: { share: 'all', now: 3, doubts: [] } } }, 5)?.share).toBe(0);
@@ -113,7 +113,7 @@ describe('a failure of a new build', () => {
     expect(stored(doubted, 5_000 + STEP_MS)).toMatchObject({ doubts: {}, now: {}, share: 0 });
   });
 
-  it('condemns it when chance does not explain it, and says how likely chance is', () => {
+  it('condemns it when chance does not explain the failures, and states the probability', () => {
     expect(fault(times(4, failsAlone, BEGUN))).toBeUndefined();
     expect(fault(times(5, failsAlone, BEGUN))).toBe(
       '5 of 5 launches failed, of the build before it 0 of 5; ' +
@@ -137,7 +137,7 @@ describe('a failure of a new build', () => {
     expect(fault(times(3, failsAlone, flaky))).toBeUndefined();
   });
 
-  it('condemns it when its nodes are given back at once more often than those of the previous build', () => {
+  it('condemns it when its nodes are returned at once more often than those of the previous build', () => {
     const of = (now: [number, number], before: [number, number]) => ({
       now: { ready: now[0], failed: now[1] },
       before: { ready: before[0], failed: before[1] },

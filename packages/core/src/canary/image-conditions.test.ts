@@ -31,7 +31,7 @@ describe('imageConditions', () => {
     expect(found.map(({ severity, type, reason }) => `${severity} ${type} ${reason}`)).toEqual(expected);
   });
 
-  it('says why an image could not be built', () => {
+  it('reports why an image could not be built', () => {
     const [found] = imageConditions([debian], imagesOf([build('1', 'failed', 0, 'no such package')]), NOW_MS);
 
     expect(found).toMatchObject({
@@ -40,7 +40,7 @@ describe('imageConditions', () => {
     });
   });
 
-  it('says why a build was withdrawn', () => {
+  it('reports why a build was withdrawn', () => {
     const why = 'build 2 was withdrawn: 3 of 3 launches failed';
 
     const found = imageConditions([debian], imagesOf([build('1', 'ready', HOUR_MS)], why), NOW_MS);
@@ -48,7 +48,7 @@ describe('imageConditions', () => {
     expect(found).toMatchObject([{ kind: 'image', name: 'debian', type: 'BuildWithdrawn', message: why }]);
   });
 
-  it('says in which provider the newest build failed its test', () => {
+  it('names the provider where the newest build failed its test', () => {
     const failed = withFailedTest(build('2', 'ready', 0), 'sky', 'cloud-init did not end');
 
     const [found, ...others] = imageConditions([debian], imagesOf([build('1', 'ready', HOUR_MS), failed]), NOW_MS);

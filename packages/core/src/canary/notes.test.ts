@@ -47,7 +47,7 @@ describe('what is said of an image', () => {
     expect(withdrawnNote(image(canary), 3_000)).toBeUndefined();
   });
 
-  it('says why its newest build does not serve', () => {
+  it('states why its newest build is not in service', () => {
     const refused = { ...BEGUN, refused: '3 of 3 launches failed' };
 
     expect(withdrawnNote(image(undefined, 'build c was withdrawn: broken'), 0)).toBe('build c was withdrawn: broken');
@@ -61,7 +61,7 @@ describe('what is said of an image', () => {
     expect(canaryPercent(image(refused), 1e12)).toBe(0);
   });
 
-  it('says that its newest build has failed, until one is good again', () => {
+  it('reports a failed newest build until one is good again', () => {
     const failed = newBuild({ image: 'debian', id: 'c' }, { state: 'failed' }, 3_000);
     const after = (build: BuildRecord) => {
       const entry = image(undefined);
@@ -73,7 +73,7 @@ describe('what is said of an image', () => {
     expect(after({ ...failed, stateTimeMs: 1_500 })).toEqual([]);
   });
 
-  it('says which nodes try it out', () => {
+  it('marks nodes that try it', () => {
     const images = new Map([['debian', image(tried())]]);
     const node = (imageId: string) => newNode({ state: 'building', labels: [], imageId }, 0);
     const path = (build: string) => `/nodepool/images/debian/builds/${build}/providers/sky/images/0000000001`;

@@ -9,7 +9,7 @@ const slow = (name: string): FoundCondition =>
   newCondition('SlowLaunches', { name, reason: 'Slow', message: 'slow', nextStep: '' });
 
 describe('ConditionList', () => {
-  it('begins a condition when its cause is found, and ends it when the cause is gone', () => {
+  it('starts a condition with its cause and ends it with the cause', () => {
     const list = new ConditionList();
 
     const first = list.update([failing('sky')], 1_000);
@@ -53,7 +53,7 @@ describe('ConditionList', () => {
     ]);
   });
 
-  it('says how many it leaves out, errors last, and cuts long messages', () => {
+  it('states how many it omits, omits errors last, and cuts long messages', () => {
     const list = new ConditionList();
     const nodes = Array.from({ length: 120 }, (_, index) => ({ ...slow(`p${index}`), message: 'x'.repeat(900) }));
 

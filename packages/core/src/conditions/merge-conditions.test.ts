@@ -12,7 +12,7 @@ const condition = (changes: Partial<Condition> = {}): Condition => ({
 });
 
 describe('mergeConditions', () => {
-  it('has a condition that several services have found once, as the one says that saw it last', () => {
+  it('has a condition of several services once, as reported last', () => {
     const merged = mergeConditions([
       { service: 'launcher nl01', conditions: [condition({ lastSeenMs: 9_000, sinceMs: 5_000, message: 'newer' })] },
       { service: 'launcher nl02', conditions: [condition(), condition({ name: 'rain', severity: 'warning' })] },
@@ -39,7 +39,7 @@ describe('mergeConditions', () => {
     expect(mergeConditions([answering, silent])).toMatchObject([{ status: 'true', message: 'mine' }]);
   });
 
-  it('reads what a service has published, and leaves out what it cannot understand', () => {
+  it('reads published conditions and omits malformed ones', () => {
     const entry = newComponent({ kind: 'launcher', hostname: 'nl01', state: 'running', version: '1' });
     const published = withComponent(entry, { conditions: [conditionToJson(condition()), { name: 'odd' }] });
 

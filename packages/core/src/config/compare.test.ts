@@ -13,7 +13,7 @@ function load(yaml: string) {
   return loadConfig({ file, env: {}, drivers: registryOf(plainDriver('plain')), mode: 'service' });
 }
 
-it('describes what a reload changed', async () => {
+it('describes the changes of a reload', async () => {
   const before = await load(`
 labels: [{name: a}, {name: b}]
 providers: [{name: p, driver: plain}, {name: q, driver: plain}, {name: same, driver: plain, priority: 1}]
@@ -43,7 +43,7 @@ it('compares additional values of a provider', async () => {
   expect(sameProviderConfig(provider, { ...provider, equalityExtra: 'rotated' })).toBe(false);
 });
 
-it('redacts what the schema marks as secret, also in lists and alternatives', () => {
+it('redacts values that the schema marks as secret, also in lists and alternatives', () => {
   const schema: JsonSchema = {
     ...PLAIN_SCHEMA,
     properties: {

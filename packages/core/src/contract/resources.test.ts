@@ -30,7 +30,7 @@ it('finds the first resource that does not fit, and takes one without a limit as
   expect(findShortage({ instances: 1, cores: 3 }, { cores: 3 })).toBeUndefined();
 });
 
-it('compares no resource that is not needed, and finds what is used beyond its limit all the same', () => {
+it('compares only needed resources, also those already beyond their limit', () => {
   const rest = { gpus: -1, cores: 0 };
 
   expect(findShortage({ gpus: 0 }, rest)).toBeUndefined();
@@ -38,7 +38,7 @@ it('compares no resource that is not needed, and finds what is used beyond its l
   expect(findOverrun({ cores: 0 })).toBeUndefined();
 });
 
-it('keeps ports out of records, and makes no copy where there are none', () => {
+it('keeps ports out of records, without a copy if there are none', () => {
   const plain = { instances: 1, cores: 2 };
 
   expect(storedPart({ ...plain, ports: 3 })).toEqual(plain);

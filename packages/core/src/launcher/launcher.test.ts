@@ -85,7 +85,7 @@ describe('a launcher that starts', () => {
     expect(await registered('pool')).toEqual([]);
   });
 
-  it('puts back what a launcher that died had accepted, and serves it', async () => {
+  it('returns requests that a dead launcher had accepted, and serves them', async () => {
     await world.createNodes([{}]);
     const id = await ask(['a'], 'pending');
 

@@ -44,7 +44,7 @@ describe('KexInitReader', () => {
     expect(new KexInitReader().push(greeting('SSH-2.0-Test\r\n'))).toEqual([]);
   });
 
-  it('finds nothing in what is not SSH, however long', () => {
+  it('finds no keys in data that is not SSH, of any length', () => {
     const reader = new KexInitReader();
 
     expect(reader.push(Buffer.alloc(100_000, 'x\n'))).toBeUndefined();

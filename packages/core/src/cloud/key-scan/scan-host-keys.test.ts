@@ -159,7 +159,7 @@ describe('scanHostKeys', () => {
     await expect(scan(port, { timeoutMs: 300 })).rejects.toThrow('could not be read within 300 ms');
   });
 
-  it('says which types a server has that shares none with us', async () => {
+  it('lists the key types of a server without a common one', async () => {
     const server = await startSsh([RSA]);
 
     const error = await scan(server.port, { keyTypes: ['ssh-ed25519'] }).catch((e: unknown) => e);

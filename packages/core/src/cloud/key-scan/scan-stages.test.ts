@@ -25,7 +25,7 @@ it.each([
   expect(begun).toEqual(['192.0.2.1']);
 });
 
-it('says what to do about a name without an address', async () => {
+it('explains what to do about a name without an address', async () => {
   const missing = { host: 'host1', port: 22, lookup: () => Promise.reject(new Error('ENOTFOUND')) };
 
   const error: unknown = await resolveAddress(missing, NEVER).catch((reason: unknown) => reason);

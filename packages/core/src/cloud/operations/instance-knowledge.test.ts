@@ -6,7 +6,7 @@ const instance = (externalId: string, ready = true): Instance => ({
   ...{ externalId, ready, deleted: false, interfaceIp: null, metadata: {} },
 });
 
-it('keeps what a push said when an older list arrives', () => {
+it('keeps pushed data when an older list arrives', () => {
   const knowledge = new InstanceKnowledge();
   const began = knowledge.tick();
   knowledge.report('a', instance('a', true));

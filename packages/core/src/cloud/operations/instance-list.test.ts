@@ -43,7 +43,7 @@ describe('InstanceList', () => {
     expect(cloud.count('list')).toBe(2);
   });
 
-  it('reads single instances while few are asked for', async () => {
+  it('reads single instances while few are requested', async () => {
     const { cloud, list } = setUp({ single: true });
     cloud.put({ externalId: 'i-1' });
 
@@ -73,7 +73,7 @@ describe('InstanceList', () => {
     expect(cloud.count('list')).toBeLessThan(25);
   });
 
-  it('wakes who waits at once when the cloud reports a change, without asking it', async () => {
+  it('wakes waiting callers when the cloud reports a change, without a call', async () => {
     const { cloud, list } = setUp({ push: true, single: true });
     cloud.put({ externalId: 'i-1' });
     const startedMs = clock.now();
@@ -87,7 +87,7 @@ describe('InstanceList', () => {
     expect(cloud.calls).toEqual([]);
   });
 
-  it('asks a cloud that reports changes now and then all the same', async () => {
+  it('still polls a cloud that reports changes', async () => {
     const { cloud, list } = setUp({ push: true });
     const news = list.news('i-1', clock.now(), NEVER);
 
@@ -129,7 +129,7 @@ describe('InstanceList', () => {
     expect(cloud.count('list')).toBe(2);
   });
 
-  it('tells of each read how it ended', async () => {
+  it('reports the result of each read', async () => {
     const cloud = new MemoryCloud(clock);
     const ends: (string | undefined)[] = [];
     const onRead = (_ageMs: number, error: Error | undefined) => void ends.push(error?.message);

@@ -3,7 +3,7 @@ import { InstanceWaits } from './instance-waits.js';
 
 const NEVER = new AbortController().signal;
 
-it('wakes the watchers of one instance, and no others', async () => {
+it('wakes only the watchers of one instance', async () => {
   const waits = new InstanceWaits(() => undefined);
   const first = waits.watch('a', 5, NEVER);
   void waits.watch('b', 3, NEVER);
@@ -15,7 +15,7 @@ it('wakes the watchers of one instance, and no others', async () => {
   expect([...waits.watchedIds]).toEqual(['b']);
 });
 
-it('says when a caller begins to wait or gives up', async () => {
+it('reports when a caller starts or stops waiting', async () => {
   let changes = 0;
   const waits = new InstanceWaits(() => void changes++);
   const abort = new AbortController();

@@ -126,7 +126,7 @@ describe('runMachine', () => {
     else await expect(running).rejects.toThrow(message);
   });
 
-  it('tells when the cloud does not answer, once, and when it does again', async () => {
+  it('reports once that the cloud does not answer, and its recovery', async () => {
     const told: boolean[] = [];
     const down = () => new ProviderUnavailableError('down');
     const script = [down(), down(), wait(1), down(), done('x')];
@@ -136,7 +136,7 @@ describe('runMachine', () => {
     expect(told).toEqual([true, false, true, false]);
   });
 
-  it('ends when its time is over, whatever it waits for', async () => {
+  it('ends at its deadline in any state', async () => {
     const machine = scripted([goto({ name: 'stuck' }), wait(60_000)]);
     const timeoutError = (state: string) => new Error(`over in ${state}`);
 

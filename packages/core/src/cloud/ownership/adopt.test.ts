@@ -95,7 +95,7 @@ it.each<[string, () => void, string]>([
   expect(tagged).toEqual([]);
 });
 
-it('reads the cloud again before it tags, and leaves what is gone or carries the own id', async () => {
+it('reads the cloud again before tagging, and skips missing and already tagged resources', async () => {
   resources = [instance('a'), instance('b'), instance('vanishing')];
   const handing = adoption();
   const [a, b, vanishing] = await handing.find(signal);

@@ -17,7 +17,7 @@ function open() {
   return { clock, lines, aliens, ids: () => aliens.all.map(({ id }) => id) };
 }
 
-it('reports what the first search finds, and later ones when found twice in a row', () => {
+it('reports results of the first search at once, later ones when found twice in a row', () => {
   const { aliens, ids } = open();
 
   aliens.saw([resource('a')]);

@@ -150,7 +150,7 @@ describe('what is not proven to be ours', () => {
     expect(cloud.finder.aliens).toEqual([shown]);
   });
 
-  it('is logged once when another database has claimed what a record of this one uses', async () => {
+  it('is logged once when another database has claimed the resource of a record', async () => {
     const cloud = look('in-use', ['own'], tagsOf({ [DATABASE_ID_TAG]: OTHER_DATABASE }));
 
     for (let i = 0; i < 3; i++) await cloud.run();

@@ -151,7 +151,7 @@ async function launch(provider: Provider, config: StateMachineProviderConfig): P
 }
 
 describe('an instance of a simple driver', () => {
-  it('keeps what it has loaded in fields that its class declares', () => {
+  it('keeps loaded data in fields that its class declares', () => {
     const instance = new ListedInstance('i-1').ensureLoaded();
 
     expect(instance).toMatchObject({ externalId: 'i-1', connectionPort: 2222, zone: 'z1' });

@@ -83,7 +83,7 @@ afterEach(async () => {
 });
 
 describe('a launch', () => {
-  it('costs one write and no time when the cloud answers at once and no keys are wanted', async () => {
+  it('takes one write and no time when the cloud answers at once without a key scan', async () => {
     const { bench, clock, cloud } = setUp();
     const startedMs = clock.now();
 
@@ -154,7 +154,7 @@ describe('a launch', () => {
     expect(ended).toEqual(['new AbortError']);
   });
 
-  it('tells when the cloud has begun, for each attempt', async () => {
+  it('reports for each attempt when the cloud has started', async () => {
     const { bench, clock } = setUp({
       cloud: { createMs: 30_000 },
       config: { launchTimeoutMs: 20_000, launchRetries: 2 },
@@ -240,7 +240,7 @@ describe('a launch', () => {
     expect(bench.counted).toEqual(['error.quota debian']);
   });
 
-  it('gives up at once on a label that can never work', async () => {
+  it('fails at once for a label that can never work', async () => {
     const { bench, clock, cloud } = setUp();
     cloud.failNext('create', new ConfigError('no such flavor'));
 
@@ -282,7 +282,7 @@ describe('a launch', () => {
     expect(bench.stages).toEqual(['delete-leftovers', 'creating', 'cloud-away', 'waiting', 'storing']);
   });
 
-  it('finds by its tags what a call made whose answer was lost, and deletes it before the next attempt', async () => {
+  it('finds the result of an unanswered call by its tags and deletes it before the next attempt', async () => {
     const { bench, clock, cloud } = setUp();
     cloud.failNext('create', new ProviderUnavailableError('connection reset'), true);
 
@@ -296,7 +296,7 @@ describe('a launch', () => {
     expect(bench.writes[1]).toEqual({ externalId: 'i-1' });
   });
 
-  it('waits until lists that lag show what a call made whose answer was lost', async () => {
+  it('waits until lagging lists show the result of an unanswered call', async () => {
     const lagMs = 30_000;
     let list: Adapter['listInstances'] = () => Promise.resolve([]);
     const { bench, clock, cloud } = setUp({ adapter: { listLagMs: lagMs, listInstances: (signal) => list(signal) } });
@@ -446,7 +446,7 @@ describe('a launch', () => {
     await clock.advance(1_000); // the cloud itself continues
   });
 
-  it('ends at once on abort, even while the cloud hangs, and counts nothing', async () => {
+  it('ends at once on abort, even while the cloud hangs, and counts no failure', async () => {
     const { bench, clock } = setUp({ cloud: { hangs: new Set(['create']) } });
     const abort = new AbortController();
 
@@ -459,7 +459,7 @@ describe('a launch', () => {
     expect(bench.counted).toEqual([]);
   });
 
-  it('deletes what a hanging call made once the attempt is over', async () => {
+  it('deletes the result of a hanging call after the attempt', async () => {
     const { bench, clock, cloud } = setUp({ cloud: { hangs: new Set(['create']) } });
 
     const launching = bench.launch();

@@ -12,7 +12,7 @@ const config = {
   diskimages: new Map([['debian', { connectionPort: 2222 }]]),
 } as unknown as StateMachineProviderConfig;
 
-it('takes the private address where the pool says so and there is one', () => {
+it('uses the private address if the pool requests it and it exists', () => {
   expect(fieldsOfInstance({ ...INSTANCE, privateIpv4: '10.0.0.7' }, POOL, NO_IMAGE).interfaceIp).toBe('10.0.0.7');
   expect(fieldsOfInstance(INSTANCE, POOL, NO_IMAGE).interfaceIp).toBe('203.0.113.7');
 });
@@ -24,7 +24,7 @@ it('refuses an instance without an address, unless its connection needs none', (
   expect(fieldsOfInstance(unreachable, POOL, { fields: { connectionType: 'namespace' } }).interfaceIp).toBeNull();
 });
 
-it('counts one instance unless the driver says more, and lets attributes of the pool win', () => {
+it('counts one instance unless the driver reports more; attributes of the pool take precedence', () => {
   const fields = fieldsOfInstance({ ...INSTANCE, nodeAttributes: { zone: 'own', rack: 1 } }, POOL, NO_IMAGE);
 
   expect(fields).toMatchObject({ resources: { instances: 1 }, attributes: { zone: 'pool', rack: 1 } });

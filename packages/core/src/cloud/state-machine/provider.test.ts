@@ -43,7 +43,7 @@ afterEach(async () => {
 });
 
 describe('the quota of a state-machine provider', () => {
-  it('is what the cloud allows minus what is used by instances that are not ours', async () => {
+  it("is the cloud's limit minus the use by foreign instances", async () => {
     let limits = 10;
     const { bench, clock, cloud, provider } = await setUp({
       adapter: { getQuotaLimits: () => Promise.resolve({ instances: limits, cores: 40 }) },

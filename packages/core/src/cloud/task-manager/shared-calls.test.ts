@@ -12,7 +12,7 @@ function calls() {
   return { started, join, turn };
 }
 
-it('shares a call among those who ask before it begins, and makes another for later ones', async () => {
+it('shares a call among callers before it starts, and makes another for later ones', async () => {
   const { started, join, turn } = calls();
   const early = [join(), join()];
   await turn();

@@ -46,7 +46,7 @@ describe('TaskManager', () => {
     expect(counted).toEqual(Array.from({ length: 3 }, () => 'compute.GET.servers 0 ok'));
   });
 
-  it('makes at most so many calls at once, first come, first served', async () => {
+  it('limits concurrent calls, first come, first served', async () => {
     const tasks = manager({ maxParallel: 2 });
     const ends: string[] = [];
     const call = (name: string) =>
@@ -60,7 +60,7 @@ describe('TaskManager', () => {
     expect(ends).toEqual(['a 10', 'b 10', 'c 20']);
   });
 
-  it('shares a list among all who ask before it has begun, and makes one more for those who ask later', async () => {
+  it('shares a list among callers before it starts, and makes one more for later ones', async () => {
     const tasks = manager();
     let lists = 0;
     const list = () =>
@@ -98,7 +98,7 @@ describe('TaskManager', () => {
     expect(ended).toBe(true);
   });
 
-  it('repeats a refused call after the pause asked for, and is slower until calls succeed again', async () => {
+  it('repeats a refused call after the requested pause, and slows down until calls succeed', async () => {
     const tasks = manager({ requestsPerSecond: 10 });
     const starts: number[] = [];
     const call = () =>
@@ -145,7 +145,7 @@ describe('TaskManager', () => {
     expect(counted).toEqual(['Sum 100 ok', 'Sum 1100 error.unknown', 'Sum 1100 ok']);
   });
 
-  it('finishes what it has when it is stopped, and takes nothing more', async () => {
+  it('finishes accepted calls when stopped, and accepts no more', async () => {
     const tasks = manager();
     const before = tasks.submitTask(new Sum({ a: 1, b: 2 }));
 

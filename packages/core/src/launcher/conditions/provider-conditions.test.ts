@@ -34,7 +34,7 @@ describe('a provider whose launches fail', () => {
     expect(found?.nextStep).toContain('correct the credentials of provider "sky"');
   });
 
-  it('says that other providers serve its labels', () => {
+  it('reports that other providers serve its labels', () => {
     const [found] = conditionsOf(failing(refused), { big: [served('sky'), served('rain')] });
 
     expect(found?.message).toContain('other providers serve its labels');

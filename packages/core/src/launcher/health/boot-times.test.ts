@@ -32,7 +32,7 @@ describe('what is usual', () => {
     expect(timesOf(intervals).usualMs).toBe(40_000);
   });
 
-  it('follows an image that boots slower for good', () => {
+  it('follows an image that boots slower permanently', () => {
     const intervals = [
       ...many(40_000, 12).map((took) => many(took, 5)),
       ...many(90_000, 8).map((took) => many(took, 5)),

@@ -87,7 +87,7 @@ describe('what launches show of a provider', () => {
     expect(steering.isWell).toBe(false);
   });
 
-  it('takes no harm from calls that fail now and then', () => {
+  it('tolerates occasional failures of calls', () => {
     const { steering } = setUp();
 
     for (let i = 0; i < 10; i++) {

@@ -77,7 +77,7 @@ describe('the health of providers', () => {
     expect([set.of('rack'), isProbed, steering?.isProbed('big')]).toEqual([undefined, true, false]);
   });
 
-  it('tells nothing after its end, and leaves no timer', () => {
+  it('reports nothing after its end, and leaves no timer', () => {
     const { told, clock, set, fail } = setUp();
     fail(down);
 

@@ -28,7 +28,7 @@ async function setUp() {
   };
 }
 
-it('deletes free nodes of what is drained, those there are and those that become free', async () => {
+it('deletes existing and future free nodes of drained providers, pools and labels', async () => {
   const { drain, create } = await setUp();
   const before = await create({ labels: ['a'] });
   const another = await create({ labels: ['b'] });

@@ -119,7 +119,7 @@ describe('an observer', () => {
     });
   });
 
-  it('judges labels that no request has asked for yet, behind those that wait', async () => {
+  it('judges labels without a request, behind waiting requests', async () => {
     await register();
     await ask(['a']);
     const { observed } = await observe();
@@ -160,7 +160,7 @@ describe('an observer', () => {
     expect(() => context?.committer.commit([])).toThrow(expect.objectContaining({ code: 'NODEPOOL_READ_ONLY' }));
   });
 
-  it('says of a configured pool that no launcher has registered it', async () => {
+  it('reports a configured pool that no launcher has registered', async () => {
     const id = await ask(['a']);
     const { observed } = await observe();
 

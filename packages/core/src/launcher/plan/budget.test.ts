@@ -60,7 +60,7 @@ function give(budget: Budget, wanted: Demand): string[] {
 }
 
 describe('fitting a request', () => {
-  it('takes a free node before it launches one, the one idle longest first', () => {
+  it('prefers a free node to a launch, the one idle longest first', () => {
     const { assignment, shortage } = new Budget(cloud(nodes(['small'], ['small']))).fit(
       demand(['small', 'small', 'small']),
     );
@@ -89,7 +89,7 @@ describe('fitting a request', () => {
     expect(give(budget, demand(['small'], { reuse: false }))).toEqual(['launch']);
   });
 
-  it('looks at a node that it may not have once, however many nodes the request wants', () => {
+  it('checks an unavailable node once, for any number of requested nodes', () => {
     let looks = 0;
     const acceptsNode = () => (looks++, false);
     const many = Array.from({ length: 100 }, () => ['small'] as const);

@@ -38,7 +38,7 @@ function ask(free: number, missing: readonly string[] = ['big', 'big', 'big']) {
 }
 
 describe('explaining a request at the quota', () => {
-  it('counts an accepted request that waits as one ahead', () => {
+  it('counts an accepted, waiting request as ahead', () => {
     const { desk } = ask(0);
 
     expect(explainInPool(request(['big']), { ...desk, handled: 'no' }).position).toBe(1);

@@ -101,7 +101,7 @@ describe('a provider whose launches fail', () => {
     expect(rule(view([pool('other')]), { declinedBy: [pool('other').launcherId] })).toBeUndefined();
   });
 
-  it('serves what asks for it by name, which all others leave to it', () => {
+  it('serves requests that name it, which all other pools leave to it', () => {
     expect(rule(view([pool('other')]), { provider: 'own' })).toBeUndefined();
   });
 

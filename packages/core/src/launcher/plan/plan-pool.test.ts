@@ -108,7 +108,7 @@ describe('planPool', () => {
     expect(result.accept).toHaveLength(1);
   });
 
-  it('gives each label the node it needs, whatever was idle longest', () => {
+  it('gives each label the node it needs, regardless of idle time', () => {
     const view = staticView([node(1, ['a', 'b']), node(2, ['a', 'c']), node(3, ['a'])]);
 
     const result = plan(view, [request(['a', 'b', 'c'])]);
@@ -156,7 +156,7 @@ describe('planPool', () => {
     expect(result.decline.map((item) => item.request.id)).toEqual([standby.id]);
   });
 
-  it('leaves the requests of a tenant at its limit alone without holding up others', () => {
+  it('skips requests of a tenant at its limit without delaying others', () => {
     const limited = request(['small'], { tenantName: 't' });
     const free = request(['small'], { tenantName: 'u' });
     const view = cloudView(

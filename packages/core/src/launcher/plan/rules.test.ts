@@ -97,7 +97,7 @@ describe('a request that a pool yields', () => {
     expect(judge(wanted, view([other]))).toBe('queue');
   });
 
-  it('goes to the provider it asks for, whatever its priority', () => {
+  it('goes to the provider it names, regardless of priority', () => {
     expect(judge(request(['a'], { provider: 'worse' }), view([registered('worse', { priority: 200 })]))).toBe(
       'yield: yield-to-provider',
     );
