@@ -8,7 +8,7 @@ const start = useWorlds();
 describe('quota', () => {
   const quotas = { INSTANCES: 3, CPUS: 20, CPUS_ALL_REGIONS: 30, IN_USE_ADDRESSES: 5, DISKS_TOTAL_GB: 100 };
 
-  it('is the limit of the cloud under its names, minus the usage of others', async () => {
+  it('is the limit of the cloud under its names, minus the use by other users', async () => {
     const world = await start({ cloud: { quotas } });
     await world.launch();
     world.fake.cloud.insert(

@@ -68,7 +68,7 @@ it.each<JsonObject>([{ name: 'debian' }, { name: 'debian', 'image-project': 'p' 
   },
 );
 
-it('takes from the pool what the label does not say', () => {
+it('takes values that the label lacks from the pool', () => {
   const ofPool = { network: 'corp', 'network-tags': ['a'], 'external-ip': false, 'service-account': 's' };
 
   const { label: own } = read({}, ofPool, { 'network-tags': ['b'], 'external-ip': true });

@@ -30,7 +30,7 @@ async function file(content: unknown): Promise<string> {
 
 const tokenOf = (headers: Readonly<Record<string, string>>): string => headers['authorization'] ?? '';
 
-it('exchanges the key of a service account where the key says', async () => {
+it('exchanges the key of a service account at the address in the key', async () => {
   const credentials = createCredentials(await file(tokens.serviceAccount), systemClock);
 
   const [first, second] = await Promise.all([credentials.headers(), credentials.headers()]);
@@ -76,7 +76,7 @@ it('takes the tokens of another identity provider', async () => {
   expect(tokenOf(await credentials.headers())).toBe(`Bearer ${tokens.issued.at(-1)}`);
 });
 
-it('uses what the environment names when no file is configured', async () => {
+it('uses the file named in the environment when none is configured', async () => {
   vi.stubEnv('GOOGLE_APPLICATION_CREDENTIALS', await file(tokens.serviceAccount));
 
   expect(tokenOf(await createCredentials(undefined, systemClock).headers())).toBe(`Bearer ${tokens.issued.at(-1)}`);
@@ -99,7 +99,7 @@ it.each([
   await expect(createCredentials(await file(content), systemClock).headers()).rejects.toThrow(message);
 });
 
-it('says what the token server refused, without the key', async () => {
+it('reports the refusal of the token server without the key', async () => {
   const other = await FakeTokens.start(new Set());
   const stolen = { ...other.serviceAccount, token_uri: `http://${tokens.host}/token` };
   await other.stop();

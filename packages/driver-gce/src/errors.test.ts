@@ -29,7 +29,7 @@ it.each([
   expect(error?.message).toBe(`instance "np1": ${code}: why`);
 });
 
-it('tells stock from room in a network, and a rate from a cloud that is away', () => {
+it('distinguishes capacity of a zone from addresses of a network, and a rate limit from an outage', () => {
   expect(errorOfOperation('x', failed('ZONE_RESOURCE_POOL_EXHAUSTED', 503))).toBeInstanceOf(StockOutError);
   expect(errorOfOperation('x', failed('IP_SPACE_EXHAUSTED'))).not.toBeInstanceOf(StockOutError);
   expect(errorOfOperation('x', failed('RATE_LIMIT_EXCEEDED'))).toBeInstanceOf(RateLimitedError);
@@ -40,7 +40,7 @@ it('finds nothing wrong with an operation that succeeded, or has not ended', () 
   expect(errorOfOperation('x', { name: 'o', status: 'RUNNING' })).toBeUndefined();
 });
 
-it('says what to do about a missing permission', () => {
+it('explains what to do about a missing permission', () => {
   const refusal = { status: 403, code: 'forbidden', message: "Required 'compute.instances.create' permission" };
 
   expect(errorOfAnswer('POST projects/p/zones/z/instances', refusal).message).toBe(

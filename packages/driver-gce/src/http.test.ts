@@ -201,7 +201,7 @@ describe('a proxy of the environment', () => {
 
   afterEach(() => vi.unstubAllEnvs());
 
-  it('is asked for a tunnel to the API', async () => {
+  it('gets a request for a tunnel to the API', async () => {
     const { asked, url } = await startProxy();
     vi.stubEnv('HTTPS_PROXY', url);
     const credentials = { headers: () => Promise.resolve({ authorization: 'Bearer 1' }), forget: () => undefined };

@@ -27,7 +27,7 @@ it.each([
   expect(resources).toEqual({ instances: 1, cores: 8, ram: 32_768, ...(metric !== undefined && { [metric]: 8 }) });
 });
 
-it('counts Spot VMs as others where they have no quota of their own', () => {
+it('counts Spot VMs like other VMs if they have no quota of their own', () => {
   const quotas = quotasOf(quota('N2_CPUS', 50), quota('PREEMPTIBLE_CPUS', 0));
 
   const resources = quotas.resourcesOf({ machineType: 'n2-standard-8', size, spot: true, externalIp: false });
@@ -46,7 +46,7 @@ it('counts addresses and disks where there are quotas for them', () => {
   expect(quotas.resourcesOfDisk('hyperdisk-balanced', 50)).toEqual({});
 });
 
-it('takes off what others use, and only that', () => {
+it('subtracts only the use by other programs', () => {
   const quotas = quotasOf(quota('INSTANCES', 100, 30), quota('CPUS', 200, 300), quota('CPUS_ALL_REGIONS', 400, 40));
 
   const limits = quotas.limits({ instances: 25, CPUS: 50, cores: 60 });

@@ -17,7 +17,7 @@ it('asks again when an answer is too old, and shares one that is on its way', as
   expect([...first, still, newer]).toEqual(['debian-12-v1', 'debian-12-v1', 'debian-12-v1', 'debian-12-v2']);
 });
 
-it('does not remember refusals, nor what it was told to forget', async () => {
+it('remembers neither refusals nor forgotten keys', async () => {
   const remembered = new Remembered<number>(new VirtualClock(), () => 300_000);
 
   await expect(remembered.get('a', () => Promise.reject(new Error('no')))).rejects.toThrow('no');

@@ -62,6 +62,6 @@ it('offers the public keys of the user, or none', async () => {
   expect(await choices('key')).toEqual([{ value: 'ssh-ed25519 AAAA me', note: join(home, '.ssh/id_ed25519.pub') }]);
 });
 
-it('says that a project is not accessible', async () => {
+it('reports an inaccessible project', async () => {
   await expect(choices('region', { project: 'other' })).rejects.toThrow(/projects\/other/);
 });

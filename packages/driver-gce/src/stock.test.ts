@@ -33,7 +33,7 @@ it('never waits longer than ten minutes', async () => {
   expect(stock.secondsUntilProbe([place])).toBe(600);
 });
 
-it('counts a herd that is refused together as one refusal', async () => {
+it('counts simultaneous refusals as one', async () => {
   const clock = new VirtualClock();
   const stock = new Stock(clock);
   for (let order = 0; order < 300; order++) stock.exhausted(place);

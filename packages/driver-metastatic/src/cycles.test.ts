@@ -49,7 +49,7 @@ it('refuses a circle over many labels once, and one within a provider', () => {
   ]);
 });
 
-it('leaves a label on itself to the check of its own provider', () => {
+it('leaves a label backed by itself to the check of its own provider', () => {
   const problems = problemsOf({ one: ['a on a'] });
 
   expect(problems).toEqual([]);

@@ -42,7 +42,7 @@ describe('the supply of a label', () => {
     expect(supply.supply).toBe(4); // two are only not known well enough yet
   });
 
-  it('forgets what is removed', () => {
+  it('forgets removed labels', () => {
     const supply = new LabelSupply();
     const node = backing('a', 2, 0);
     supply.put(node);

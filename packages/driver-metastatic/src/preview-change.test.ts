@@ -48,7 +48,7 @@ it('names the backing nodes of a label that goes, and the free slots on them', (
   ]);
 });
 
-it('gives back all backing nodes of a provider that goes', () => {
+it('returns all backing nodes of a removed provider', () => {
   const all = [backing('1', 'small'), backing('2', 'other')];
 
   const preview = previewChange(configOf(), [], all);

@@ -25,7 +25,7 @@ describe('user_data of a backing node', () => {
     expect(data && formatBackingData(data)).toBe(STORED);
   });
 
-  it('keeps who took which slot', () => {
+  it('keeps the user of each slot', () => {
     const claims = new Map([
       [1, '0000000051' as NodeId],
       [0, '0000000050' as NodeId],

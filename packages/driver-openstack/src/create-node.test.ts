@@ -64,7 +64,7 @@ describe('failures of a launch', () => {
     expect([first.az, second.az, third.az]).toEqual(['south', 'south', 'north']);
   });
 
-  it('nodes of one request stay in their zone all the same', async () => {
+  it('keeps the nodes of one request in their zone', async () => {
     await setUp(
       { pool: { 'availability-zones': ['north', 'south'] } },
       ({ cloud }) => (cloud.state.zones = ['north', 'south']),

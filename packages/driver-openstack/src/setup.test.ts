@@ -50,7 +50,7 @@ it('guesses the user from the name of the image', async () => {
   expect(await choices('username', { image: 'appliance' })).toEqual([{ value: 'cloud-user' }]);
 });
 
-it('says where it looked for credentials, and what a refused login means', async () => {
+it('names the places searched for credentials, and explains a refused login', async () => {
   await rm(file);
   await expect(choices('cloud', {})).rejects.toThrow(`there is no cloud in ${file}`);
 

@@ -83,7 +83,7 @@ describe('checkHost', () => {
     expect(failures[0]).toMatchObject({ code: 'ECONNREFUSED' });
   });
 
-  it('says which name has no address', async () => {
+  it('names the host without an address', async () => {
     const checking = checkHost(host({}), services(unexpected), signal, ignore);
 
     await expect(checking).rejects.toMatchObject({ failure: 'unresolved', host: 'host.example.org' });

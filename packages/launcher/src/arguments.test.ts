@@ -98,7 +98,7 @@ describe('the command line of the detached process', () => {
     expect(second).toEqual(first);
   });
 
-  it('repeats all options at once, and this test knows every option', async () => {
+  it('repeats all options; this test has every option', async () => {
     const { first, second } = await repeated(Object.values(OPTIONS).flat());
 
     expect(second).toEqual(first);

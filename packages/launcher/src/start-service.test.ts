@@ -127,7 +127,7 @@ describe('launcher service without zookeeper-servers', () => {
     service = await create();
   });
 
-  it('serves everybody when the configuration says so, and keeps a second launcher off', async () => {
+  it('serves every user if configured, and refuses a second launcher', async () => {
     await service.stop(1000);
     await writeFile(configFile, `${YAML}embedded-zookeeper-access: anyone\n`);
     service = await create();
@@ -193,7 +193,7 @@ describe('launcher service without zookeeper-servers', () => {
     expect(await health()).toMatchObject({ status: 'ok', config: { error: null }, conditions: [] });
   });
 
-  it('shows what is wrong in all places alike, until it is not', async () => {
+  it('shows a condition in all interfaces until it ends', async () => {
     const told: unknown[] = [];
     const receiver = createHttpServer((request, response) => {
       request.setEncoding('utf8').on('data', (text: string) => told.push(JSON.parse(text)));
@@ -239,7 +239,7 @@ describe('launcher service without zookeeper-servers', () => {
     receiver.close();
   });
 
-  it('tells strangers where the configuration is wrong, but none of its values', async () => {
+  it('shows clients without a token the position of a configuration error, but no values', async () => {
     await service.start();
 
     await writeFile(

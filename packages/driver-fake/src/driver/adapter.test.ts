@@ -50,7 +50,7 @@ describe('an unreliable cloud', () => {
     expect(cloud.usage.instances).toBe(0);
   });
 
-  it('never makes the launcher delete instances of others', async () => {
+  it('never makes the launcher delete instances of other users', async () => {
     const world = await setUp();
     const { cloud } = world;
     cloud.leak();
@@ -111,7 +111,7 @@ describe('an unreliable cloud', () => {
 });
 
 describe('quota', () => {
-  it('is the limit of the cloud minus the usage of others', async () => {
+  it('is the limit of the cloud minus the use by other users', async () => {
     const { cloud, clock, provider } = await setUp({ settings: { quota: { instances: 10, cores: 20 } } });
     await clock.advance(1_000);
     const before = provider.quota?.estimatedNodepoolQuota();

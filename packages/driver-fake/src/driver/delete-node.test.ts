@@ -30,7 +30,7 @@ describe('a deletion', () => {
     expect(cloud.usage.instances).toBe(0);
   });
 
-  it('ends at once when the instance vanishes meanwhile', async () => {
+  it('ends at once when the instance vanishes', async () => {
     const world = await setUp({ settings: { 'delete-time': 600 } });
     const { cloud, clock } = world;
     const { node } = await world.launch();

@@ -39,7 +39,7 @@ describe('endpointOf', () => {
     expect(endpointOf(settings, token, 'compute')).toBe('https://x/p1');
   });
 
-  it('is undefined for a service that the catalogue lacks, and names what is there for another region', () => {
+  it('is undefined for a service missing in the catalogue, and lists the existing ones for another region', () => {
     expect(endpointOf(settingsOf({ auth }), token, 'image')).toBeUndefined();
     expect(() => endpointOf(settingsOf({ auth, region_name: 'south' }), token, 'compute')).toThrow(
       /no compute endpoint in region "south".*its regions are north/,

@@ -13,7 +13,7 @@ describe('a session', () => {
     expect(error.message).toContain('was not answered within 0.2 s');
   });
 
-  it('an abort ends a call at once, with its reason', async () => {
+  it('ends a call on abort at once, with its reason', async () => {
     cloud().faults.push({ path: /servers\/detail/, silent: true });
     const api = client();
     await api.compute.flavors(NEVER);

@@ -6,7 +6,7 @@ const ID = '200-0000000001';
 const reread = (line: PastLine) => decodeLine(encodeLine(line, BASE_MS), BASE_MS);
 
 describe('a line', () => {
-  it('is read as it was written, with every event', () => {
+  it('is read as written, with every event', () => {
     const names = [...REQUEST_EVENTS, ...NODE_EVENTS];
     const events = names.map((what, i) => pastEvent(BASE_MS + i, what, `cloud/${i % 2}`, `rule-${i}`, 'a "text"\n'));
     const facts = {
@@ -17,7 +17,7 @@ describe('a line', () => {
     expect(reread({ kind: 'request', id: ID, facts, events })).toEqual({ kind: 'request', id: ID, facts, events });
   });
 
-  it('leaves out what is not set', () => {
+  it('omits unset values', () => {
     const facts = { createdMs: undefined, labels: [], requestor: null, tenant: null };
     const events = [pastEvent(BASE_MS, 'gone')];
 
@@ -48,7 +48,7 @@ describe('a line', () => {
     expect(decodeLine(text, BASE_MS)).toMatchObject({ events: pools.map((pool) => ({ pool })) });
   });
 
-  it('says that the launcher was running', () => {
+  it('records that the launcher was running', () => {
     for (const what of ['alive', 'stop'] as const) {
       const line: PastLine = { kind: 'alive', timeMs: BASE_MS + 5, what };
       expect(reread(line)).toEqual(line);

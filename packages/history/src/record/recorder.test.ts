@@ -153,7 +153,7 @@ describe('the history of a request', () => {
     expect(fulfilled).toEqual([]);
   });
 
-  it('says why pools do not serve it, once while the reason is the same', async () => {
+  it('states why pools do not serve it, once per reason', async () => {
     const request = ask();
     const reason = { rule: 'paused-by-operator', text: 'paused by alice: power works' };
     leave(request, 'defer', reason);

@@ -70,12 +70,12 @@ describe('the launch to simulate', () => {
     expect(new LaunchRecord(past).launch('cloud', 'small', null, 0)).toMatchObject({ isReady: false, tookMs: 30 });
   });
 
-  it('takes a minute where nothing is recorded', () => {
+  it('assumes a minute if nothing is recorded', () => {
     expect(new LaunchRecord(past).launch('cloud', 'small', null, 0)).toMatchObject({ tookMs: 60_000, isReady: true });
   });
 });
 
-it('takes deletions from the same provider before others', () => {
+it('prefers deletions of the same provider', () => {
   addLaunch({ goneMs: 1_000 });
   const record = new LaunchRecord(past);
 
@@ -83,7 +83,7 @@ it('takes deletions from the same provider before others', () => {
   expect(new LaunchRecord(new Past()).deletionMs('cloud', 0)).toBe(5_000);
 });
 
-it('knows what a node needs from the same pool before others', () => {
+it('prefers the resources of a node in the same pool', () => {
   addLaunch({ pool: 'cloud/main', resources: { cores: 4 } });
   addLaunch({ pool: 'cloud/large', resources: { cores: 8 } });
   const record = new LaunchRecord(past);

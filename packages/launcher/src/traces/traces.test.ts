@@ -107,7 +107,7 @@ it('does nothing unless an endpoint is configured', async () => {
   expect(sent).toEqual([]);
 });
 
-it('says how to install OpenTelemetry when that is missing', async () => {
+it('explains how to install OpenTelemetry if it is missing', async () => {
   const { options } = stage(process.env);
   const missing = Object.assign(new Error("Cannot find package '@opentelemetry/api'"), {
     code: 'ERR_MODULE_NOT_FOUND',

@@ -135,7 +135,7 @@ describe.each(Object.keys(SHAPES))('%s', (path) => {
     expect(json.body).toBe((await ask(path, JSON_TYPE)).body);
   });
 
-  it('says how fresh it is, in both forms', async () => {
+  it('states its age in both formats', async () => {
     const [text, json] = await Promise.all([ask(path), ask(path, JSON_TYPE)]);
 
     expect(text).toMatchObject({ status: 200, headers: { 'content-type': 'text/plain; charset=UTF-8' } });
@@ -209,7 +209,7 @@ describe('/ready', () => {
     });
   });
 
-  it('is 500 and names what is missing, at once', async () => {
+  it('is 500 at once and names the missing part', async () => {
     missing = ['provider sky'];
     const answer = await ask('/ready');
     missing = [];

@@ -84,7 +84,7 @@ describe('/explain', () => {
     return { status: response.status, headers: response.headers, text: await response.text() };
   };
 
-  it('tells people why a request waits', async () => {
+  it('explains as text why a request waits', async () => {
     const { status, headers, text } = await get(`?request=${KNOWN}`);
 
     expect(status).toBe(200);
@@ -108,7 +108,7 @@ describe('/explain', () => {
     ]);
   });
 
-  it('tells programs the same as JSON', async () => {
+  it('explains the same as JSON', async () => {
     const { headers, text } = await get('?label=small&label=big&label=big', 'application/json');
 
     expect(headers.get('content-type')).toBe('application/json');

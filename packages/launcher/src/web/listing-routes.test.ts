@@ -128,7 +128,7 @@ describe('web server', () => {
     fetch(`http://127.0.0.1:${server.port}${path}`, { headers, method });
   const json = { accept: 'application/json' };
 
-  it('keeps half of its connections for others when one address takes all that it can', async () => {
+  it('reserves half of its connections when one address takes as many as it can', async () => {
     const taken = await connectAll(server.port, '127.0.0.2', 1_100);
 
     const { status } = await fetch(`http://127.0.0.1:${server.port}/ready`);
@@ -148,7 +148,7 @@ describe('web server', () => {
     expect(lines[4]).toContain('| locked   |');
   });
 
-  it('answers JSON to those who prefer it, in ASCII with the usual members', async () => {
+  it('answers JSON to clients that prefer it, in ASCII with the usual members', async () => {
     const response = await get('/node-list', json);
     const text = await response.text();
 
@@ -158,7 +158,7 @@ describe('web server', () => {
     expect(Object.keys((JSON.parse(text) as object[])[0] ?? {})).toHaveLength(21);
   });
 
-  it('says when the answer was computed and how long it may be kept', async () => {
+  it('states when the answer was computed and how long it may be cached', async () => {
     const response = await get('/node-list');
 
     expect(response.headers.get('access-control-allow-origin')).toBe('*');
@@ -179,7 +179,7 @@ describe('web server', () => {
     expect(third).not.toBe(first);
   });
 
-  it('answers 304 to a reader who has this answer', async () => {
+  it('answers 304 to a client that has this answer', async () => {
     const response = await get('/node-list', { 'if-modified-since': 'Fri, 02 Jan 2026 03:04:05 GMT' });
 
     expect(response.status).toBe(304);
@@ -251,7 +251,7 @@ describe('web server', () => {
     expect(await (await get('/label-list', json)).text()).toBe('[{"label": "big"}, {"label": "small"}]');
   });
 
-  it('is ready when nothing is missing, and names what is', async () => {
+  it('is ready when nothing is missing, and names missing parts', async () => {
     const ready = await get('/ready', json);
     const body = await ready.text();
     missing = ['provider rack'];
@@ -262,7 +262,7 @@ describe('web server', () => {
     expect([notReady.status, await notReady.text()]).toEqual([500, 'Not ready: provider rack\n']);
   });
 
-  it('tells its health as JSON', async () => {
+  it('reports its health as JSON', async () => {
     const response = await get('/healthz');
 
     expect(response.status).toBe(200);
@@ -298,7 +298,7 @@ describe('web server', () => {
     expect(await head.text()).toBe('');
   });
 
-  it('says which address is taken', async () => {
+  it('names the address in use', async () => {
     const second = startWebServer({
       host: '127.0.0.1',
       port: server.port,

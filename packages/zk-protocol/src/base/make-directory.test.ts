@@ -34,13 +34,13 @@ describe.each([
     expect(statSync(join(base, 'a', 'b')).isDirectory()).toBe(true);
   });
 
-  it('ends where a file system takes no directories', async () => {
+  it('fails if the file system accepts no directories', async () => {
     for (const path of ['/proc/nodepool', '/proc/nodepool/state']) {
       await expect(make(path)).rejects.toThrow("ENOENT: /proc takes no new directories, mkdir '/proc/nodepool'");
     }
   });
 
-  it('says what is in the way', async () => {
+  it('names the file in the way', async () => {
     const file = join(base, 'file');
     const dangling = join(base, 'dangling');
     writeFileSync(file, '');

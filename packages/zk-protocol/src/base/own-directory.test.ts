@@ -59,7 +59,7 @@ function refusal(call: () => void): { code: string; message: string } | undefine
 describe('makePrivateDirectory', () => {
   const make = (path: string, uid = OWN) => refusal(() => makePrivateDirectory(path, REMEDY, uid));
 
-  it('makes the directory for this user alone, whatever the mask', () => {
+  it('creates the directory for this user alone, regardless of the umask', () => {
     const path = join(shared, 'mine');
 
     expect(make(path)).toBeUndefined();
@@ -67,7 +67,7 @@ describe('makePrivateDirectory', () => {
     expect(modeOf(path)).toBe(0o700);
   });
 
-  it('takes what others may read away from them', () => {
+  it('removes read permission of other users', () => {
     const path = directory(0o755, 'shared', 'mine');
 
     expect(make(path)).toBeUndefined();
@@ -103,7 +103,7 @@ describe('makePrivateDirectory', () => {
     expect(lstatSync(path)).toMatchObject({ mode: before.mode, ino: before.ino });
   });
 
-  it('refuses a place that others may exchange, and makes nothing there', () => {
+  it('refuses a path that other users may replace, and creates nothing there', () => {
     expect(make(join(open, 'mine'))?.message).toContain(`other users may write to "${open}" (mode 777)`);
     expect(make(join(directory(0o775, 'grouped'), 'mine'))?.message).toContain('(mode 775)');
     expect(refusal(() => lstatSync(join(open, 'mine')))).toMatchObject({ code: 'ENOENT' });
@@ -121,7 +121,7 @@ describe('makePrivateDirectory', () => {
 describe('checkSharedPlace', () => {
   const check = (path: string, uid = OWN) => refusal(() => checkSharedPlace(path, REMEDY, uid));
 
-  it('takes what is ours, missing, or not in a shared place', () => {
+  it('accepts a directory that is our own, missing, or not in a shared place', () => {
     const link = join(base, 'link');
     symlinkSync(shared, link);
     for (const path of [
@@ -168,7 +168,7 @@ describe('checkSharedPlace', () => {
     expect(check(join(theirs, 'x'), uid)?.message).toContain('belongs to another user');
   });
 
-  it('refuses a sticky directory of another user, who may exchange everything in it', () => {
+  it('refuses a sticky directory of another user, who may replace all its entries', () => {
     expect(check(join(shared, 'mine'), giveAway(shared))?.message).toContain('belongs to another user');
   });
 

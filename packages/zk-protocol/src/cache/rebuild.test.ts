@@ -52,7 +52,7 @@ it('reads listed records with their locks, and cached ones that are not listed',
   expect(read).toEqual(['/nodes/1 data', '/nodes/1/lock children', '/nodes/2 error', '/nodes/2/lock error']);
 });
 
-it('is done at once where the directory does not exist', async () => {
+it('completes at once if the directory does not exist', async () => {
   const { rebuild } = rebuildOf(zk);
 
   rebuild.start();

@@ -69,7 +69,7 @@ describe('connect strings', () => {
     expect(() => parseConnectString(text)).toThrow(message);
   });
 
-  it('takes a list whose entries repeat the chroot or leave it out', () => {
+  it('accepts a list whose entries repeat or omit the chroot', () => {
     const servers = [
       { host: 'h1', port: 1, chroot: '/c' },
       { host: '[::1]', port: 2 },

@@ -32,7 +32,7 @@ describe('TLS', () => {
     expect(client.state).toBe('CONNECTED');
   });
 
-  it('says so when the server refuses the client certificate', async () => {
+  it('reports that the server refuses the client certificate', async () => {
     const { lines, logger } = recordingLogger();
     const tls = { cert: files.otherCert, key: files.otherKey, ca: files.ca };
 
@@ -64,7 +64,7 @@ describe('TLS', () => {
     expect(client.sessionId).toBe(0n);
   });
 
-  it('does not talk to a server of another name, unless told so', async () => {
+  it('refuses a server with another name unless configured', async () => {
     const { lines, logger } = recordingLogger();
     const tls = { cert: files.cert, key: files.key, ca: files.ca, servername: 'elsewhere.example' };
 

@@ -19,7 +19,7 @@ describe('a control', () => {
     expect(controlPath(control)).toBe('/nodepool/controls/pool/rack%2Fmain');
   });
 
-  it('is read as it was written', () => {
+  it('is read as written', () => {
     const read = decodeControl(controlId(control), encodeControl(control), undefined);
 
     expect({ ...read, raw: {} }).toEqual({ ...control, raw: {} });

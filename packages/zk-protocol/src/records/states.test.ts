@@ -32,7 +32,7 @@ it('lets every state be reached, and every state that a launcher leaves end in r
   expect(NODE_TRANSITIONS.filter(({ to }) => to === undefined).map(({ from }) => from)).toEqual(['deleted']);
 });
 
-it('takes a ready node for free only while it is not allocated', () => {
+it('considers a ready node free only while it is not allocated', () => {
   expect(isFree({ state: 'ready', allocatedTo: null })).toBe(true);
   expect(isFree({ state: 'ready', allocatedTo: '200-1' as RequestId })).toBe(false);
   expect(isFree({ state: 'in-use', allocatedTo: null })).toBe(false);

@@ -132,7 +132,7 @@ describe('an unreliable cloud', () => {
     expect(cloud.usage.instances).toBe(0);
   });
 
-  it('tells no client anything while its API is down, and everything afterwards', () => {
+  it('sends clients no events while its API is down, and all of them afterwards', () => {
     const { cloud, events } = setUp();
     const { id } = cloud.create(order);
     cloud.set('failures.api-down', 1);

@@ -18,7 +18,7 @@ describe('regions', () => {
     },
   ];
 
-  it('bring values of their own', () => {
+  it('have their own values', () => {
     const south = readCloud(files({ auth, regions }), 'sky', 'south').settings;
     const first = readCloud(files({ auth, regions }), 'sky').settings;
 

@@ -39,7 +39,7 @@ describe('a page of the history', () => {
     await expect(page('first', { since: 'yesterday' })).rejects.toMatchObject({ status: 400, code: 'bad-time' });
   });
 
-  it('is refused while eight others are being read', async () => {
+  it('is refused while eight others are in progress', async () => {
     let finish = () => {};
     const blocked = new Promise<void>((resolve) => (finish = resolve));
     Object.assign(world.history, {
@@ -76,7 +76,7 @@ describe('a timeline', () => {
     expect(await timeline()).toMatchObject({ id: ID, state: 'waiting', labels: ['small'], silent: [] });
   });
 
-  it('fails with 404, and says how many launchers did not answer', async () => {
+  it('fails with 404 and the number of launchers that did not answer', async () => {
     await expect(timeline()).rejects.toMatchObject({
       status: 404,
       message: expect.not.stringContaining('launchers') as string,

@@ -153,7 +153,7 @@ describe('the OpenAPI document', () => {
 });
 
 describe('reading', () => {
-  it('shows pools with their figures, and who runs', async () => {
+  it('shows pools with their figures, and running services', async () => {
     const pools = (await get('/api/v1/pools')).body;
     const components = (await get('/api/v1/components')).body as { kind: string }[];
 
@@ -180,7 +180,7 @@ describe('reading', () => {
     expect([status, body]).toEqual([400, { error, text: expect.stringContaining(text) as string }]);
   });
 
-  it('lists hosts with their health and who has them', async () => {
+  it('lists hosts with their health and users', async () => {
     const [node] = await nodes();
 
     expect((await get('/api/v1/hosts')).body).toMatchObject([
@@ -193,7 +193,7 @@ describe('reading', () => {
     ]);
   });
 
-  it('shows what is wrong with each label', async () => {
+  it('shows the condition of each label', async () => {
     const labels = (await get('/api/v1/labels')).body as { label: string; conditions: object[] }[];
 
     expect(labels.map(({ label, conditions }) => [label, conditions.length])).toEqual([
@@ -224,7 +224,7 @@ describe('reading', () => {
 });
 
 describe('the past', () => {
-  it('tells of a request that is gone what it waited for, without a gap', async () => {
+  it('shows the waits of a deleted request without a gap', async () => {
     const first = await submit(['small'], '200-0000000060');
     const state = async (id: string) =>
       ((await get(`/api/v1/requests/${id}`)).body as { request?: { state: string } }).request?.state;
@@ -330,7 +330,7 @@ describe('writing', () => {
     expect(await zk.exists(imageBuildRequestPath('debian'))).toBeDefined();
   });
 
-  it('holds a node with a reason for some time, and says who did it', async () => {
+  it('holds a node for a time with a reason and the name of the user', async () => {
     audit = [];
     const [node] = await nodes();
     const path = `/api/v1/nodes/${node?.id}`;

@@ -42,7 +42,7 @@ it('rejects a reply that cannot be decoded, and reports the connection as broken
   await expect(outcome).rejects.toMatchObject({ code: 'ZK_MARSHALLING', path: '/a' });
 });
 
-it('counts the operations and writes for which it stands', () => {
+it('counts its operations and writes', () => {
   const { request: read } = requestOf(() => undefined);
   const { request: create } = requestOf(() => undefined, OpCode.CREATE);
   const { request: multi } = requestOf(() => undefined, OpCode.MULTI);
