@@ -35,7 +35,7 @@ interface Series {
 }
 
 /**
- * Costs of launchers that have just started: the first requests are measured, without any before them.
+ * Costs of launchers that have just started: the first requests are measured, without any before them, then later ones.
  * @param besideCheckout - root of another built checkout; its launcher runs in turn with this one's
  */
 export async function measureColdStart(besideCheckout?: string): Promise<Finding[]> {
@@ -83,7 +83,7 @@ function measureLoad(load: ColdLoad, checkout: string): Promise<Finding[]> {
             : staticConfig(connectString, { a: 40 }, port);
         subjects.push(await startLauncher(join(dir, String(n)), config, checkout));
       }
-      return await measureFirstRequests(load, connectString, subjects);
+      return await measureRequests(load, connectString, subjects);
     } finally {
       await Promise.all(subjects.map((subject) => subject.kill('SIGKILL')));
       for (const cloud of clouds) cloud.kill();
@@ -91,26 +91,42 @@ function measureLoad(load: ColdLoad, checkout: string): Promise<Finding[]> {
   });
 }
 
-async function measureFirstRequests(
-  { name, requests, inFlight }: ColdLoad,
+/** Measures the first requests, then the warm launcher: as many requests again, after as many that are not measured. */
+async function measureRequests(
+  load: ColdLoad,
   connectString: string,
   subjects: readonly Subject[],
 ): Promise<Finding[]> {
+  const { name, requests } = load;
   const pids = subjects.map(({ pid }) => pid);
-  let before = 0;
-  const result = await runLoad<LoadResult>(
-    { connectString, labels: ['a'], inFlight, requests, warmUp: 0 },
-    async () => void (before = sum(await Promise.all(pids.map(cpuMs)))),
-  );
-  const cpu = sum(await Promise.all(pids.map(cpuMs))) - before;
+  const cold = await measurePhase(load, connectString, pids, 0);
   const memory = sum(await Promise.all(pids.map(rssMib))) / pids.length;
+  const warm = await measurePhase(load, connectString, pids, requests);
   return [
-    { what: `${name}: CPU a request`, value: cpu / requests, unit: 'ms' },
-    { what: `${name}: fulfilment p50`, value: result.fulfilMs.p50, unit: 'ms' },
+    { what: `${name}: CPU a request`, value: cold.cpu / requests, unit: 'ms' },
+    { what: `${name}: fulfilment p50`, value: cold.p50, unit: 'ms' },
     { what: `${name}: memory of a launcher`, value: memory, unit: 'MiB' },
-    { what: `${name}: CPU until ready`, value: before / pids.length, unit: 'ms' },
+    { what: `${name}: CPU until ready`, value: cold.cpuBefore / pids.length, unit: 'ms' },
     { what: `${name}: start to /ready`, value: Math.min(...subjects.map(({ startMs }) => startMs)), unit: 'ms' },
+    { what: `${name}: CPU a request, warm`, value: warm.cpu / requests, unit: 'ms' },
+    { what: `${name}: fulfilment p50, warm`, value: warm.p50, unit: 'ms' },
   ];
+}
+
+/** @returns CPU of all launchers before and during the measured requests, and their p50; all in ms */
+async function measurePhase(
+  { requests, inFlight }: ColdLoad,
+  connectString: string,
+  pids: readonly number[],
+  warmUp: number,
+): Promise<{ cpuBefore: number; cpu: number; p50: number }> {
+  const cpuNow = async () => sum(await Promise.all(pids.map(cpuMs)));
+  let cpuBefore = 0;
+  const result = await runLoad<LoadResult>(
+    { connectString, labels: ['a'], inFlight, requests, warmUp },
+    async () => void (cpuBefore = await cpuNow()),
+  );
+  return { cpuBefore, cpu: (await cpuNow()) - cpuBefore, p50: result.fulfilMs.p50 };
 }
 
 /** Starts the fake cloud of that checkout, as each speaks its own protocol. It ends by itself should this process be killed. */
