@@ -15,8 +15,7 @@ import {
   type BuildFiles,
 } from '../files/image-files.js';
 import type { Surroundings } from '../context/surroundings.js';
-import { BuildLog } from './build-log.js';
-import { removeOldLogs } from './build-logs.js';
+import { BuildLog, removeOldLogs } from './build-log.js';
 import { BuildRecords, type CompleteOptions } from './build-records.js';
 import { removeLeftoversOf } from '../tool/leftovers.js';
 import { noteLoop } from '../tool/loops.js';

@@ -1,6 +1,8 @@
-import { open, type FileHandle } from 'node:fs/promises';
+import { open, readdir, rm, stat, type FileHandle } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { CancelTimer, Clock } from '@nodepool/zk-protocol';
 import type { Logger } from '@nodepool/core';
+import { parseBuildLogName } from '@nodepool/core/service';
 import type { SecretMask } from '../tool/secrets.js';
 import { FailureReader, type FailureTrace } from './failure-reader.js';
 
@@ -103,4 +105,18 @@ export class BuildLog {
       await file?.close();
     }
   }
+}
+
+/**
+ * Deletes the oldest logs of an image, by its exact name.
+ * @param retention - how many of those that are there stay, at least one; negative: all
+ */
+export async function removeOldLogs(logDir: string, image: string, retention: number): Promise<void> {
+  if (retention < 0) return;
+  const names = (await readdir(logDir)).filter((name) => parseBuildLogName(name)?.image === image);
+  const logs = await Promise.all(
+    names.map(async (name) => ({ name, mtimeMs: (await stat(join(logDir, name))).mtimeMs })),
+  );
+  logs.sort((a, b) => b.mtimeMs - a.mtimeMs);
+  for (const { name } of logs.slice(Math.max(retention, 1))) await rm(join(logDir, name), { force: true });
 }

@@ -2,8 +2,7 @@ import { conditionFromJson, explanationFromJson, mergeConditions, mergeExplanati
 import type { SharedCondition, Condition } from '@nodepool/core/service';
 import type { ExplainSubject, RequestExplanation } from '@nodepool/core/launcher';
 import type { Clock, JsonObject } from '@nodepool/zk-protocol';
-import { describeError } from '../command/errors.js';
-import { whileBusy } from '../connection/while-busy.js';
+import { askLauncher } from './ask-launcher.js';
 
 /** Answer of one launcher. */
 export type LauncherAnswer =
@@ -30,27 +29,13 @@ export function askLaunchers(
 }
 
 async function ask(url: string, subject: ExplainSubject, clock: Clock): Promise<LauncherAnswer> {
-  const abort = new AbortController();
-  const cancel = clock.setTimer(ANSWER_MS, () => abort.abort(new Error(`no answer within ${ANSWER_MS / 1000} s`)));
-  try {
-    const headers = { accept: 'application/json' };
-    const target = explainUrl(url, subject);
-    const { signal } = abort;
-    const response = await whileBusy(() => fetch(target, { headers, signal }), {
-      clock,
-      patienceMs: ANSWER_MS,
-      signal,
-    });
-    const body = await readJson(response);
-    const explanation = response.ok ? explanationFromJson(body) : undefined;
-    if (explanation) return { kind: 'explained', url, explanation, conditions: conditionsOf(body) };
-    if (response.status === 404 && errorOf(body) === 'unknown-request') return { kind: 'unknown-request', url };
-    return { kind: 'failed', url, why: refusalText(response.status) };
-  } catch (error) {
-    return { kind: 'failed', url, why: fetchErrorText(error) };
-  } finally {
-    cancel();
-  }
+  const answer = await askLauncher(url, explainPath(subject), clock, ANSWER_MS);
+  if (typeof answer === 'string') return { kind: 'failed', url, why: answer };
+  const { status, body, error } = answer;
+  const explanation = status === 200 ? explanationFromJson(body) : undefined;
+  if (explanation) return { kind: 'explained', url, explanation, conditions: conditionsOf(body) };
+  if (status === 404 && error === 'unknown-request') return { kind: 'unknown-request', url };
+  return { kind: 'failed', url, why: refusalText(status) };
 }
 
 /** Merges the answers of launchers that know the subject; `undefined`: none knows it. */
@@ -72,36 +57,15 @@ function conditionsOf(body: unknown): Condition[] {
   return Array.isArray(conditions) ? conditions.flatMap((each) => conditionFromJson(each as JsonObject) ?? []) : [];
 }
 
-function explainUrl(url: string, subject: ExplainSubject): URL {
-  const target = new URL('explain', url.endsWith('/') ? url : `${url}/`);
-  if ('requestId' in subject) target.searchParams.set('request', subject.requestId);
-  else for (const label of subject.labels) target.searchParams.append('label', label);
-  return target;
-}
-
-/** The body as JSON; `undefined` for anything else, such as the page of a proxy. */
-async function readJson(response: Response): Promise<unknown> {
-  const text = await response.text();
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined; // The status is reported instead.
-  }
-}
-
-function errorOf(body: unknown): unknown {
-  return typeof body === 'object' && body !== null && 'error' in body ? body.error : undefined;
+function explainPath(subject: ExplainSubject): string {
+  const query = new URLSearchParams();
+  if ('requestId' in subject) query.set('request', subject.requestId);
+  else for (const label of subject.labels) query.append('label', label);
+  return `explain?${query.toString()}`;
 }
 
 function refusalText(status: number): string {
   if (status === 404) return 'it has no /explain: an older launcher, or another service';
   if (status === 503) return 'it is still starting';
   return `it answered with status ${status}`;
-}
-
-/** `fetch` says only that it failed; its cause says why. */
-function fetchErrorText(error: unknown): string {
-  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : undefined;
-  return code ?? describeError(cause);
 }

@@ -1,7 +1,7 @@
 import type { Clock, NodeRecord, RequestId, RequestRecord } from '@nodepool/zk-protocol';
 import type { PausedRequest } from '../plan/plan-pool.js';
 import { RequestQueue } from '../plan/queue.js';
-import { FirstPools } from './first-pools.js';
+import { FirstPoolPauses } from './first-pool-pauses.js';
 
 /** A request that a pool works on, as its view needs it. */
 export interface RequestAtWork {
@@ -18,11 +18,11 @@ export class PoolDemand<Work extends RequestAtWork = RequestAtWork> {
   readonly waiting = new RequestQueue();
   readonly atWork = new Map<RequestId, Work>();
   /** Which of the waiting requests are left to another pool for a moment. */
-  readonly first: FirstPools;
+  readonly first: FirstPoolPauses;
   #pausedCount = 0;
 
   constructor(clock: Clock) {
-    this.first = new FirstPools(clock);
+    this.first = new FirstPoolPauses(clock);
   }
 
   /** Whether a request is in the queue, or waits for capacity. */

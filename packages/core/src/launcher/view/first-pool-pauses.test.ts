@@ -2,14 +2,14 @@ import type { RequestId } from '@nodepool/zk-protocol';
 import { expect, it } from 'vitest';
 import { VirtualClock } from '../../testing/virtual-clock.js';
 import { FIRST_POOL_PAUSE_MS } from '../health/first-pool.js';
-import { FirstPools, LONGEST_PAUSE_MS } from './first-pools.js';
+import { FirstPoolPauses, LONGEST_PAUSE_MS } from './first-pool-pauses.js';
 
 const [A, B] = ['200-0000000001', '200-0000000002'] as [RequestId, RequestId];
 
 function setUp() {
   const clock = new VirtualClock();
   const looked: RequestId[] = [];
-  const first = new FirstPools(clock);
+  const first = new FirstPoolPauses(clock);
   const note = (id: RequestId) => first.note(id, FIRST_POOL_PAUSE_MS, (over) => looked.push(over));
   return { clock, looked, first, note };
 }

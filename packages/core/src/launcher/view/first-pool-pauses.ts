@@ -19,7 +19,7 @@ interface WaitingRequest {
  * The pauses during which a pool leaves requests to the first pool of each. A pause lasts several times as long as first pools
  * usually need, so that not all launchers help a busy one at once. One timer serves all requests.
  */
-export class FirstPools {
+export class FirstPoolPauses {
   readonly #clock: Clock;
   readonly #waiting = new Map<RequestId, WaitingRequest>();
   /** Requests whose pause is over, and since when they wait. */
