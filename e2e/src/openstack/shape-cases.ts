@@ -7,7 +7,7 @@ import type { OpenStackHarness } from './openstack-harness.js';
 
 const RECORDED = fileURLToPath(new URL('../../../packages/driver-openstack/test/fixtures/recorded/', import.meta.url));
 
-/** What the fake cloud of the fast tests is compared with: recorded here, and compared without these services. */
+/** Recordings of the real services. Fast tests compare the fake cloud with them. */
 export function shapeCases(get: () => OpenStackHarness): void {
   describe('the fake cloud of the fast tests', () => {
     it('answers the same calls like the services', async () => {
@@ -21,8 +21,8 @@ export function shapeCases(get: () => OpenStackHarness): void {
     }, 120_000);
   });
 
-  describe('the recordings that the fake cloud is held to', () => {
-    it('are what the services answer', async () => {
+  describe('the recordings for the fake cloud', () => {
+    it('match the responses of the services', async () => {
       const recorded = await recordedCalls(get().api);
       const isRecording = process.env['NODEPOOL_RECORD'] !== undefined;
       await mkdir(RECORDED, { recursive: true });
@@ -39,7 +39,7 @@ export function shapeCases(get: () => OpenStackHarness): void {
   });
 }
 
-/** The same with the kinds of values instead of the values; of a list what entries it has, in whatever order they come. */
+/** Replaces values by their types, and lists by the types of their entries, in any order. */
 export function shapeOf(value: unknown): unknown {
   if (Array.isArray(value)) {
     const kinds = new Map(value.map(shapeOf).map((shape) => [JSON.stringify(shape), shape]));
