@@ -1,7 +1,7 @@
 import { isNodepoolError, type Clock, type Resources } from '@nodepool/zk-protocol';
 import type { Logger } from '../../contract/logger.js';
 import type { FoundCondition } from '../../contract/condition.js';
-import { LabelConditions } from './label-conditions.js';
+import { UnusableLabels } from './unusable-labels.js';
 import { Refreshed } from './refreshed.js';
 import type { Adapter, StateMachineLabelConfig, StateMachinePoolConfig, StateMachineProviderConfig } from './types.js';
 
@@ -29,7 +29,7 @@ export class LabelNeeds {
   readonly #options: LabelNeedsOptions;
   /** By pool, then label. */
   readonly #needs = new Map<string, Map<string, Refreshed<Resources>>>();
-  readonly #unusable: LabelConditions;
+  readonly #unusable: UnusableLabels;
   /** Labels that the cloud could not be asked for at the last look, which was said. */
   readonly #unknown = new Set<string>();
   #errorLabels: ReadonlySet<string> = new Set();
@@ -37,7 +37,7 @@ export class LabelNeeds {
 
   constructor(options: LabelNeedsOptions) {
     this.#options = options;
-    this.#unusable = new LabelConditions(options.config.name, options.clock);
+    this.#unusable = new UnusableLabels(options.config.name, options.clock);
   }
 
   /** Begins to ask for the need of every label. */

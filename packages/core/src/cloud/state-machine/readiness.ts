@@ -4,7 +4,7 @@ import type { Logger } from '../../contract/logger.js';
 import type { ImageSource } from '../../contract/images.js';
 import { NEVER_ABORTED } from '../../async/never-aborted.js';
 import type { FoundCondition } from '../../contract/condition.js';
-import { LabelConditions } from './label-conditions.js';
+import { UnusableLabels } from './unusable-labels.js';
 import { imageOfLabel } from './node-fields.js';
 import { Refreshed } from './refreshed.js';
 import type { Adapter, StateMachineLabelConfig, StateMachinePoolConfig, StateMachineProviderConfig } from './types.js';
@@ -32,11 +32,11 @@ export interface ReadinessOptions {
 export class Readiness {
   readonly #options: ReadinessOptions;
   readonly #answers = new Map<string, Refreshed<boolean>>();
-  readonly #missing: LabelConditions;
+  readonly #missing: UnusableLabels;
 
   constructor(options: ReadinessOptions) {
     this.#options = options;
-    this.#missing = new LabelConditions(options.config.name, options.clock);
+    this.#missing = new UnusableLabels(options.config.name, options.clock);
   }
 
   /** Labels whose prerequisites do not exist. */

@@ -2,7 +2,7 @@ import type { Clock } from '@nodepool/zk-protocol';
 import type { FoundCondition } from '../../contract/condition.js';
 
 /** Labels of a provider that cannot be used, each in its pool. */
-export class LabelConditions {
+export class UnusableLabels {
   readonly #provider: string;
   readonly #clock: Pick<Clock, 'now'>;
   /** By the name of the condition. */
