@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { ROOT, readArguments } from './arguments.js';
 
 it('reads files from the directory in which npm was called', () => {
-  const args = ['--once', '-c', 'mine.yaml', '--key', '/keys/ci', 'small', 'large'];
+  const args = ['--once', '-c', 'mine.yaml', '--identity', '/keys/ci', 'small', 'large'];
 
   expect(readArguments(args, '/home/me')).toMatchObject({
     ...{ once: true, file: '/home/me/mine.yaml', key: '/keys/ci' },
@@ -15,7 +15,7 @@ it('reads files from the directory in which npm was called', () => {
 it('explains each option', () => {
   const help = readFileSync(join(ROOT, 'quickstart', 'help.txt'), 'utf8');
 
-  for (const option of ['--once', '-c FILE', '--key FILE', '--state-dir DIR', '--help', 'LABEL'])
+  for (const option of ['--once', '-c FILE', '--identity FILE', '--state-dir DIR', '--help', 'LABEL'])
     expect(help).toMatch(new RegExp(`^ +.*${option}.* {2}\\S`, 'm'));
 });
 

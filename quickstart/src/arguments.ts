@@ -28,18 +28,18 @@ export function readArguments(
       options: {
         once: { type: 'boolean', default: false },
         'state-dir': { type: 'string', default: join(ROOT, '.nodepool', 'quickstart') },
-        key: { type: 'string' },
+        identity: { type: 'string' },
         c: { type: 'string', short: 'c', default: join(ROOT, 'quickstart', 'nodepool.yaml') },
       },
     });
-    const { once, key } = values;
+    const { once, identity } = values;
     const stateDir = resolve(directory, values['state-dir']);
     const file = resolve(directory, values.c);
     return {
       once,
       stateDir,
       file,
-      key: key === undefined ? undefined : resolve(directory, key),
+      key: identity === undefined ? undefined : resolve(directory, identity),
       labels: positionals,
     };
   } catch (error) {

@@ -30,7 +30,7 @@ beforeEach(async () => {
 });
 
 const machine = (index: number) => `root@${sshd.hosts[index]?.address}:${sshd.hosts[index]?.port}`;
-const key = () => ['--key', sshd.clientKeyFile];
+const key = () => ['--identity', sshd.clientKeyFile];
 
 async function init(...args: string[]) {
   const process = NodepoolProcess.start(['init', ...args], { HOME: directory }, directory);
@@ -100,6 +100,13 @@ describe('nodepool init with machines', () => {
     expect(await readFile(file, 'utf8')).toBe('mine');
   });
 
+  it('refuses a missing directory before it contacts any machine', async () => {
+    const { status, stderr, stdout } = await init(machine(0), ...key(), '-c', 'no/such/nodepool.yaml');
+
+    expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
+    expect(stderr).toContain('there is no directory no/such; make it with mkdir -p');
+  });
+
   it('checks a thousand machines in parallel', async () => {
     const many = Array.from(
       { length: 1_000 },
@@ -109,6 +116,7 @@ describe('nodepool init with machines', () => {
     const { status, stderr } = await init(...many, machine(0), ...key(), '--skip-failed');
 
     expect(status, stderr).toBe(0);
+    expect(stderr).not.toContain('MaxListenersExceededWarning');
     expect(stderr.match(/does not answer/g)).toHaveLength(1_000);
   });
 

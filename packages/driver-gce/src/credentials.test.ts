@@ -92,6 +92,17 @@ it('asks the metadata server on machines inside Google', async () => {
   expect(tokenOf(await createCredentials(undefined, systemClock).headers())).toBe(`Bearer ${tokens.issued.at(-1)}`);
 });
 
+it('says where it has looked for credentials, and how to get some', async () => {
+  vi.stubEnv('GOOGLE_APPLICATION_CREDENTIALS', '');
+  vi.stubEnv('HOME', dir);
+  vi.stubEnv('CLOUDSDK_CONFIG', dir);
+  vi.stubEnv('METADATA_SERVER_DETECTION', 'none');
+
+  await expect(createCredentials(undefined, systemClock).headers()).rejects.toThrow(
+    /GOOGLE_APPLICATION_CREDENTIALS is not set.*Run "gcloud auth application-default login"/,
+  );
+});
+
 it.each([
   ['no JSON', 'not json', /credentials of ".*credentials.json": no access token/],
   ['of no known kind', { type: 'none_such' }, /no access token/],

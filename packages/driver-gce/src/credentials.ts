@@ -18,6 +18,9 @@ const LIFE_S = 3_600;
 /** Remaining lifetime at which a token is renewed. */
 const MARGIN_MS = 300_000;
 const TOKEN_TIMEOUT_MS = 30_000;
+const NOTHING_FOUND =
+  'GOOGLE_APPLICATION_CREDENTIALS is not set, gcloud has stored none, and no metadata server of Google answers. ' +
+  'Run "gcloud auth application-default login", or set GOOGLE_APPLICATION_CREDENTIALS to the key file of a service account';
 
 /** A key file of a service account. */
 interface ServiceAccountKey {
@@ -44,7 +47,8 @@ export function createCredentials(file: string | undefined, clock: Clock): Crede
       } catch (error) {
         source = undefined;
         const where = file === undefined ? 'Application Default Credentials' : `credentials of "${file}"`;
-        const why = error instanceof Error ? error.message : String(error);
+        const text = error instanceof Error ? error.message : String(error);
+        const why = text.startsWith('Could not load the default credentials') ? NOTHING_FOUND : text;
         throw new ProviderUnavailableError(`${where}: no access token: ${why}`, { cause: error });
       }
     },

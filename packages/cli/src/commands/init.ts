@@ -19,7 +19,7 @@ import type { CheckedHost } from '../init/config-text.js';
 import { describeHost, parseHosts } from '../init/hosts.js';
 import type { HostAddress } from '../init/hosts.js';
 import { Prompter } from '../init/prompter.js';
-import { refuseToOverwrite, writeConfig } from '../init/write-config.js';
+import { checkTarget, writeConfig } from '../init/write-config.js';
 import { temporaryDirectory } from '../run/run-files.js';
 import { Interrupts } from '../terminal/interrupts.js';
 
@@ -45,8 +45,8 @@ export const command = defineCommand({
       describe: 'answer to a question of --cloud, such as image=NAME; may be repeated',
     },
     label: { type: 'string', requiresArg: true, value: 'LABEL', describe: `what jobs ask for [${DEFAULT_LABEL}]` },
-    key: {
-      ...{ type: 'string', requiresArg: true, value: 'FILE' },
+    identity: {
+      ...{ type: 'string', alias: 'i', requiresArg: true, value: 'FILE' },
       describe: 'private key to log in to the machines with; default: those of ssh',
     },
     timeout: {
@@ -99,7 +99,7 @@ function parse(values: Values): InitOptions {
   return {
     ...{ hosts, cloud, answers, timeoutMs, maxServers },
     label: checkedLabel(text(values, 'label')),
-    identity: text(values, 'key'),
+    identity: text(values, 'identity'),
     skipsFailed: flag(values, 'skip-failed'),
   };
 }
@@ -122,7 +122,7 @@ function checkedLabel(label: string | undefined): string | undefined {
 /** `nodepool init`: checks machines, or asks a cloud what it has, and writes a configuration for them. */
 async function init(context: CliContext, options: InitOptions): Promise<void> {
   const file = context.options.configFileNamed ? context.options.configFile : DEFAULT_FILE;
-  await refuseToOverwrite(file);
+  await checkTarget(file);
   const interrupts = new Interrupts();
   const isTerminal = process.stdin.isTTY && process.stdout.isTTY;
   const prompter = isTerminal ? new Prompter(interrupts.signal) : undefined;
@@ -156,10 +156,10 @@ async function setUpHosts(dialogue: Dialogue): Promise<{ config: string; label: 
   }
 }
 
-/** As `ssh` finds it: a shell leaves the `~` of `--key=~/.ssh/ci`. @throws CliError */
+/** As `ssh` finds it: a shell leaves the `~` of `--identity=~/.ssh/ci`. @throws CliError */
 async function checkIdentity(identity: string): Promise<void> {
   await access(identity.replace(/^~(?=\/)/, homedir()), constants.R_OK).catch((error: unknown) => {
-    throw new CliError(`Cannot read the key of --key ${identity}: ${describeError(error)}`, { cause: error });
+    throw new CliError(`Cannot read the key of --identity ${identity}: ${describeError(error)}`, { cause: error });
   });
 }
 

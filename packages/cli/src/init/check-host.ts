@@ -100,7 +100,7 @@ function loginProblem(user: string, error: Error & { code?: unknown }, stderr: s
   if (/permission denied/i.test(last)) {
     return (
       `the login as ${user} was refused: put your public key into ~/.ssh/authorized_keys of this user ` +
-      '(ssh-copy-id does), or name another private key with --key'
+      '(ssh-copy-id does), or name another private key with --identity'
     );
   }
   return `the login as ${user} failed: ${last === '' ? error.message : last}`;

@@ -6,7 +6,7 @@ import { silentLogger } from '@nodepool/core';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { CliContext } from '../command/context.js';
 import { globalOptions } from '../command/global-options.js';
-import { refuseToOverwrite, writeConfig } from './write-config.js';
+import { checkTarget, writeConfig } from './write-config.js';
 
 const context: CliContext = {
   ...{ options: globalOptions({ _: [], 'state-dir': '/nonexistent' }), logger: silentLogger },
@@ -53,5 +53,17 @@ it('treats a dangling link as a file', async () => {
   const file = join(directory, 'nodepool.yaml');
   await symlink(join(directory, 'gone'), file);
 
-  await expect(refuseToOverwrite(file)).rejects.toThrow('exists');
+  await expect(checkTarget(file)).rejects.toThrow('exists');
+});
+
+it('refuses a directory that does not exist', async () => {
+  const file = join(directory, 'no', 'nodepool.yaml');
+
+  await expect(checkTarget(file)).rejects.toThrow(`there is no directory ${join(directory, 'no')}; make it`);
+});
+
+it('refuses a file in place of a directory', async () => {
+  await writeFile(join(directory, 'file'), '');
+
+  await expect(checkTarget(join(directory, 'file', 'nodepool.yaml'))).rejects.toThrow('there is no directory');
 });

@@ -1,4 +1,4 @@
-import { link, lstat, open, rm } from 'node:fs/promises';
+import { access, constants, link, lstat, open, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { formatProblem } from '@nodepool/core/config';
 import { tell } from '../command/context.js';
@@ -6,8 +6,25 @@ import type { CliContext } from '../command/context.js';
 import { CliError } from '../command/errors.js';
 import { findProblems } from '../configuration/problems.js';
 
-/** @throws CliError there is something of this name */
-export async function refuseToOverwrite(file: string): Promise<void> {
+/** @throws CliError there is something of this name, or its directory cannot be written to */
+export async function checkTarget(file: string): Promise<void> {
+  await refuseToOverwrite(file);
+  const directory = dirname(file);
+  const found = await stat(directory).catch(() => undefined);
+  if (!found?.isDirectory()) {
+    throw new CliError(
+      `Cannot write ${file}: there is no directory ${directory}; make it with mkdir -p, or name another file with -c`,
+    );
+  }
+  await access(directory, constants.W_OK | constants.X_OK).catch((error: unknown) => {
+    throw new CliError(
+      `Cannot write ${file}: no permission to write to ${directory}; name a file in a directory of yours with -c`,
+      { cause: error },
+    );
+  });
+}
+
+async function refuseToOverwrite(file: string): Promise<void> {
   const isThere = await lstat(file).then(
     () => true,
     () => false,

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { constants } from 'node:os';
 import { NodepoolError } from '@nodepool/zk-protocol';
 
@@ -27,6 +28,7 @@ export class Interrupts {
   #status: number | undefined;
 
   constructor() {
+    setMaxListeners(0, this.signal); // one for each machine that is checked
     for (const signal of SIGNALS) process.on(signal, this.#onSignal);
     process.stdout.on('error', this.#onBrokenPipe);
   }
