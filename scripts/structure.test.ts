@@ -240,3 +240,9 @@ describe('files', () => {
     expect(skipping.filter((file) => file !== 'scripts/structure.test.ts')).toEqual([]);
   });
 });
+
+it('no package is packed with what tsc remembers of its last run', () => {
+  const packed = packages.filter(({ manifest }) => manifest.files?.includes('dist'));
+
+  expect(packed.filter(({ manifest }) => !manifest.files?.includes('!dist/.tsbuildinfo'))).toEqual([]);
+});
