@@ -29,6 +29,8 @@ async function locked(work) {
  */
 export async function runOrExit(command, args) {
   const child = spawn(command, args, { cwd: root, stdio: ['ignore', 'inherit', 'inherit'], detached: true });
+  // at once: if this process is killed, the command keeps the lock
+  if (child.pid !== undefined) lock?.holdFor(child.pid);
   let ending;
   const kill = (name) => {
     try {
@@ -46,7 +48,6 @@ export async function runOrExit(command, args) {
   for (const name of signals) process.on(name, end);
   const [status, signal] = await new Promise((resolve, reject) => {
     child.on('error', reject);
-    child.on('spawn', () => lock?.holdFor(child.pid));
     child.on('exit', (...how) => resolve(how));
   });
   if (ending !== undefined) kill('SIGKILL');

@@ -87,6 +87,7 @@ const ROOMS = {
       'launcher/ledger',
       'launcher/view',
     ],
+    'launcher/leases': ['contract', 'launcher/state'],
     'launcher/nodes': [
       'contract',
       'async',
@@ -152,6 +153,7 @@ const ROOMS = {
       'launcher/ledger',
       'launcher/view',
       'launcher/requests',
+      'launcher/leases',
       'launcher/nodes',
       'launcher/pools',
       'launcher/conditions',

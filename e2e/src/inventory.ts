@@ -19,6 +19,9 @@ export async function children(zk: ZooKeeper, path: string): Promise<string[]> {
 const ROOT_CHILDREN = new Set([
   'database-id',
   'controls',
+  'leases',
+  'lease-slots',
+  'lease-tokens',
   'nodes',
   'requests',
   'requests-lock',

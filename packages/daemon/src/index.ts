@@ -31,6 +31,7 @@ export { createImageRoutes, createImageWorkRoutes } from './web/image-routes.js'
 export type { ListingRouteOptions } from './web/listing-route.js';
 export { listingRoute } from './web/listing-route.js';
 export type { WebServer, WebServerOptions } from './web/server.js';
+export { authorize } from './web/authorize.js';
 export { startWebServer } from './web/server.js';
 export { createStatusRoutes } from './web/status-routes.js';
 
@@ -40,7 +41,7 @@ export type { ApiEvent } from './web/api/events.js';
 export type { ShownConditions } from './web/api/condition-api.js';
 export { conditionToApi } from './web/api/condition-api.js';
 export { createImageApi, imageNotice, imageToApi } from './web/api/image-api.js';
-export type { ApiCall, ApiOperation, ApiPart } from './web/api/operation.js';
+export type { ApiCall, ApiOperation, ApiPart, Caller, Credentials } from './web/api/operation.js';
 export {
   FLAG,
   joinParts,

@@ -23,7 +23,7 @@ import { ActivityLog } from './web/api/activity-log.js';
 import { followChanges } from './web/api/changes.js';
 import { createLauncherApi } from './web/api/operations.js';
 import { launcherOverview } from './web/api/overview.js';
-import type { LauncherApiSources } from './web/api/sources.js';
+import type { LeaseApiSources } from './web/api/sources.js';
 import { createExplainRoutes } from './web/explain-routes.js';
 import { createListingRoutes } from './web/listing-routes.js';
 
@@ -95,7 +95,7 @@ function withOwnFiles(
   };
 }
 
-function apiOf(sources: LauncherApiSources): ReturnType<DaemonRuntime['api']> {
+function apiOf(sources: LeaseApiSources): ReturnType<DaemonRuntime['api']> {
   const { zk, clock, config, runtime } = sources;
   return {
     ...joinParts(createLauncherApi(sources), createImageApi({ zk, clock, config, images: () => runtime.images })),

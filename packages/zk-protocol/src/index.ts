@@ -78,6 +78,12 @@ export { encodePauseReason } from './records/image.js';
 export type { ControlKind, ControlMode, ControlRecord, ControlSubject } from './records/control.js';
 export { CONTROL_KINDS, CONTROL_MODES, controlId, controlPath } from './records/control.js';
 export { decodeControl, describeControl, encodeControl, isInForce, newControl } from './records/control.js';
+export type { LeaseRecord, LeaseState, NewLease } from './records/lease.js';
+export { LEASE_REQUESTOR, LEASE_STATES, leaseOf, leasePath } from './records/lease.js';
+export { decodeLease, encodeLease, newLease, withLease } from './records/lease.js';
+export type { LeaseRights, LeaseTokenRecord } from './records/lease-token.js';
+export { decodeLeaseToken, encodeLeaseToken, newLeaseToken } from './records/lease-token.js';
+export { LEASE_TOKEN_NAME, leaseSlotPath, leaseSlotsPath, leaseTokenPath } from './records/lease-token.js';
 export type { NodeActor, NodeTransition, RequestActor, RequestTransition, Transition } from './records/states.js';
 export { NODE_TRANSITIONS, REQUEST_TRANSITIONS, UNLOCKED_GARBAGE_STATES } from './records/states.js';
 export { assertNodeTransition, assertRequestTransition } from './records/states.js';
@@ -89,6 +95,9 @@ export {
   IMAGES_ROOT,
   COMPONENTS_ROOT,
   DATABASE_ID_PATH,
+  LEASES_ROOT,
+  LEASE_SLOTS_ROOT,
+  LEASE_TOKENS_ROOT,
   LEGACY_LAUNCHERS_ROOT,
   STATS_ELECTION_PATH,
 } from './records/paths.js';
@@ -102,10 +111,19 @@ export type { LockEntry } from './recipes/lock-entries.js';
 export { uuidHex, newLockEntryPrefix, parseLockEntry, sortContenders } from './recipes/lock-entries.js';
 export { findPredecessor, findForceUnlockTarget } from './recipes/lock-entries.js';
 export type { CacheOptions, NodeCacheOptions } from './cache/record-caches.js';
-export type { ComponentCache, ControlCache, NodeCache, RequestCache } from './cache/record-caches.js';
+export type {
+  ComponentCache,
+  ControlCache,
+  LeaseCache,
+  LeaseTokenCache,
+  NodeCache,
+  RequestCache,
+} from './cache/record-caches.js';
 export {
   createComponentCache,
   createControlCache,
+  createLeaseCache,
+  createLeaseTokenCache,
   createNodeCache,
   createRequestCache,
 } from './cache/record-caches.js';

@@ -67,7 +67,7 @@ export class SimulatedLauncher {
     this.#launcher = launcher;
     history.recorder.follow(launcher);
     this.#heard = new Map();
-    launcher.onControlsChange(() => this.#hear(launcher.controls));
+    launcher.events.on('ordersChanged', () => this.#hear(launcher.controls));
     launcher.start().catch((error: unknown) => {
       if (process.isDead) return;
       // a service would exit, and its supervisor would restart it

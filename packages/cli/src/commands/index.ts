@@ -78,6 +78,7 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
       control('pool', 'a pool'),
       control('label', 'a label'),
       control('image', 'labels of a disk image'),
+      entry('token <action> [name]', 'create, list or revoke tokens for leases over HTTP', () => import('./token.js')),
       entry('config-validate', 'check the configuration', () => import('./config-validate.js')),
       entry('plan', 'show what the configuration named by -c would change', () => import('./plan.js')),
       entry(

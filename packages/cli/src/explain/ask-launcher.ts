@@ -31,8 +31,8 @@ export async function askLauncher(
     const init = { headers: { accept: 'application/json' }, signal };
     const response = await whileBusy(() => fetch(target, init), { clock, patienceMs: answerMs, signal });
     const body = parse(await response.text());
-    const error = typeof body === 'object' && body !== null && 'error' in body ? body.error : undefined;
-    return { status: response.status, body, error };
+    const { code, error } = (typeof body === 'object' && body ? body : {}) as { code?: unknown; error?: unknown };
+    return { status: response.status, body, error: code ?? error }; // `/explain` has the latter
   } catch (error) {
     // `fetch` says only that it failed; its cause says why
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;

@@ -1,5 +1,6 @@
 import type { JsonObject } from '@nodepool/zk-protocol';
-import { connectionDetails, knownHostsLines, sshCommand } from './connection-details.js';
+import { connectionDetails, knownHostsLines } from '@nodepool/core/service';
+import { sshCommand } from './ssh-command.js';
 import { hostNames } from './host-names.js';
 import type { LeasedNode } from './lease.js';
 

@@ -2,7 +2,7 @@ import { loadIfPresent } from '../connection/connection.js';
 import { personName } from '../connection/who-am-i.js';
 import { tell } from '../command/context.js';
 import type { CliContext } from '../command/context.js';
-import { sshCommand } from './connection-details.js';
+import { sshCommand } from './ssh-command.js';
 import type { Lease } from './lease.js';
 
 /** Exit statuses of a command that was ended from outside: 128 plus the number of HUP, INT or TERM. */

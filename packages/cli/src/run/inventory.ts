@@ -1,5 +1,5 @@
 import type { Json, JsonObject, NodeRecord } from '@nodepool/zk-protocol';
-import { connectionDetails } from '../lease/connection-details.js';
+import { connectionDetails } from '@nodepool/core/service';
 import { hostNames } from '../lease/host-names.js';
 import type { LeasedNode } from '../lease/lease.js';
 

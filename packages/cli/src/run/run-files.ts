@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { knownHostsLines } from '../lease/connection-details.js';
+import { knownHostsLines } from '@nodepool/core/service';
 import { describeNodes } from '../lease/describe-lease.js';
 import type { LeasedNode } from '../lease/lease.js';
 import { createInventory } from './inventory.js';

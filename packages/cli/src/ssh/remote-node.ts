@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { NodeRecord } from '@nodepool/zk-protocol';
 import { CliError } from '../command/errors.js';
 import { shellWord } from '../command/shell-word.js';
-import { connectionDetails } from '../lease/connection-details.js';
+import { connectionDetails } from '@nodepool/core/service';
 
 const DEFAULT_PORT = 22;
 /** Detects a dead node after a minute. */

@@ -166,8 +166,11 @@ function readSecureEnvVars(
 }
 
 function readWebapp(value: Json | undefined, defaults: WebappConfig): WebappConfig {
-  const { port, listen_address: address } = mapOf(value);
-  return { port: numberOf(port) ?? defaults.port, listenAddress: textOf(address) ?? defaults.listenAddress };
+  const { port, listen_address: address, 'anonymous-leases': anonymousLeases } = mapOf(value);
+  return {
+    ...{ port: numberOf(port) ?? defaults.port, listenAddress: textOf(address) ?? defaults.listenAddress },
+    anonymousLeases: anonymousLeases === true,
+  };
 }
 
 function readScalars(top: JsonObject) {

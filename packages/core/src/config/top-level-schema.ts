@@ -45,6 +45,9 @@ export const TOP_LEVEL_SCHEMA: JsonSchema = closeSchema({
       ...section('Web server', {
         port: integer('Port to listen on; 0: any free one', { default: 8005 }, { minimum: 0, maximum: 65535 }),
         listen_address: text('Address to listen on', { default: '0.0.0.0' }),
+        'anonymous-leases': flag('Whether users of this computer may lease nodes over HTTP without a token', {
+          default: false,
+        }),
       }),
       description: 'Web server of the launcher',
       'x-default': 'as below',

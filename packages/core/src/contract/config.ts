@@ -170,6 +170,8 @@ export interface WebappConfig {
   /** 0: any free port. */
   readonly port: number;
   readonly listenAddress: string;
+  /** Whether users of this computer may lease nodes without a token. Missing: no. */
+  readonly anonymousLeases?: boolean;
 }
 
 /** Content of `nodepool.yaml` and the secure file, validated, with defaults filled in. Immutable. */

@@ -20,6 +20,7 @@ import { drain } from './drain.js';
 import type { LauncherEvents, PoolChange } from './state/events.js';
 import type { SteeringReport } from './health/provider-steering.js';
 import { checkModelApi } from './model-api.js';
+import type { Leases } from './leases/leases.js';
 import { deleteDrainedNodes, followDrainOrders } from './nodes/drained-nodes.js';
 import type { DeletionStatus } from './nodes/reaper.js';
 import type { LauncherOptions } from './options.js';
@@ -38,6 +39,8 @@ import { sweepPeriodically } from './sweeps.js';
 export class Launcher {
   readonly nodes: RecordCache<NodeRecord> & LockAware;
   readonly requests: RecordCache<RequestRecord> & LockAware;
+  /** Nodes lent over HTTP. */
+  readonly leases: Leases;
   readonly events: LauncherEvents;
   /** The current conditions. */
   readonly conditions: ConditionSource;
@@ -53,6 +56,7 @@ export class Launcher {
     this.#parts = makeParts(options);
     this.nodes = this.#parts.nodes;
     this.requests = this.#parts.requests;
+    this.leases = this.#parts.leases;
     this.events = this.#parts.context.events;
     this.conditions = this.#parts.conditions;
   }
@@ -150,7 +154,7 @@ export class Launcher {
 
   /** Starts all work that is due, once the caches are complete: at the start and after a reconnect. */
   #checkEverything(): void {
-    const { context, reaper, pools, providers, standby, lost } = this.#parts;
+    const { context, leaseKeeper, reaper, pools, providers, standby, lost } = this.#parts;
     const { life, zk } = context;
     if (!life.isActive || !life.isStarted) return;
     const isNewSession = this.#epoch !== zk.sessionEpoch;
@@ -160,6 +164,7 @@ export class Launcher {
     pools.reconsiderAll();
     deleteDrainedNodes(context, providers);
     standby.checkAll();
+    leaseKeeper.sweep();
     void lost.checkAll();
   }
 
@@ -194,11 +199,6 @@ export class Launcher {
   /** Operators' orders in force. */
   get controls(): readonly ControlRecord[] {
     return this.#parts.context.controls.inForce;
-  }
-
-  /** Calls the listener when an order came into force, changed or ended. @returns unsubscribes */
-  onControlsChange(listener: () => void): () => void {
-    return this.events.on('ordersChanged', listener);
   }
 
   /** Images with their builds and uploads, by name. */

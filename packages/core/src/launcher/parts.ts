@@ -2,15 +2,20 @@ import {
   createCommitter,
   createComponentCache,
   createControlCache,
+  createLeaseCache,
+  createLeaseTokenCache,
   createNodeCache,
   createRequestCache,
   newComponent,
+  uuidHex,
   type NodeCache,
   type RequestCache,
 } from '@nodepool/zk-protocol';
 import { LOGGER_NAMES } from '../contract/logger-names.js';
 import { ConfigChanges, type ConfiguredParts } from './config-changes.js';
 import type { DrainedParts } from './drain.js';
+import { LeaseKeeper } from './leases/lease-keeper.js';
+import { Leases } from './leases/leases.js';
 import { LauncherEvents } from './state/events.js';
 import { LauncherConditions, type ObservedParts } from './find-conditions.js';
 import { SteeringSet } from './health/steering-set.js';
@@ -38,6 +43,7 @@ import { PoolViews } from './view/pool-views.js';
 export interface LauncherParts extends ObservedParts, DrainedParts, ConfiguredParts, SweptParts {
   readonly nodes: NodeCache;
   readonly requests: RequestCache;
+  readonly leases: Leases;
   readonly ledger: Ledger;
   readonly lost: LostRequests;
   readonly conditions: LauncherConditions;
@@ -58,6 +64,8 @@ export function makeParts(options: LauncherOptions): LauncherParts {
   const requests = createRequestCache(common);
   const components = createComponentCache(common);
   const controlCache = createControlCache(common);
+  const leaseCache = createLeaseCache(common);
+  const leaseTokens = createLeaseTokenCache(common);
   const events = new LauncherEvents();
   const context: Context = {
     ...common,
@@ -65,7 +73,7 @@ export function makeParts(options: LauncherOptions): LauncherParts {
     config: { now: config },
     life: new LifeCycle(zk, [nodes, requests]),
     mirror: new Mirror(nodes, requests, events),
-    committer: createCommitter(zk, [nodes, requests, components]),
+    committer: createCommitter(zk, [nodes, requests, components, leaseCache]),
     controls: new ControlMirror(controlCache, { clock, events }),
   };
   const cleanup = loggingAs(context, LOGGER_NAMES.cleanup);
@@ -83,6 +91,10 @@ export function makeParts(options: LauncherOptions): LauncherParts {
   const lost = new LostRequests(cleanup, ledger);
   const tools = { registry, unlocks, lost, ledger, providers, steering, views };
   const pools = new PoolSet(context, tools, announceLegacy);
+
+  const lending = loggingAs(context, LOGGER_NAMES.leases);
+  const leases = new Leases(lending, leaseCache, leaseTokens, uuidHex());
+  const leaseKeeper = new LeaseKeeper(lending, leases);
 
   // nodes
   const reaper = new Reaper(loggingAs(context, LOGGER_NAMES.deletedNodes), providers, registry.registered);
@@ -109,9 +121,9 @@ export function makeParts(options: LauncherOptions): LauncherParts {
 
   return {
     ...observed,
-    ...{ nodes, requests, conditions, unlocks, ledger, lost, ages, standby, changes, metrics },
-    stopped: [changes, reaper, providers, standby, probes, ages, lost, unlocks],
-    closed: [steering, context.controls, registry, ledger, context.mirror],
-    caches: [nodes, requests, components, controlCache, images],
+    ...{ nodes, requests, leases, leaseKeeper, conditions, unlocks, ledger, lost, ages, standby, changes, metrics },
+    stopped: [changes, leaseKeeper, reaper, providers, standby, probes, ages, lost, unlocks],
+    closed: [steering, leases, context.controls, registry, ledger, context.mirror],
+    caches: [nodes, requests, components, controlCache, leaseCache, leaseTokens, images],
   };
 }

@@ -1,4 +1,5 @@
 import { delay } from '@nodepool/zk-protocol';
+import type { LeaseKeeper } from './leases/lease-keeper.js';
 import { sweepLeftovers } from './nodes/leftovers.js';
 import type { Reaper } from './nodes/reaper.js';
 import type { Standby } from './nodes/standby.js';
@@ -18,6 +19,7 @@ export interface SweptParts {
   readonly standby: Standby;
   readonly pools: PoolSet;
   readonly lost: LostRequests;
+  readonly leaseKeeper: LeaseKeeper;
 }
 
 /**
@@ -38,12 +40,13 @@ export async function sweepPeriodically(parts: SweptParts): Promise<void> {
 }
 
 async function sweep(parts: SweptParts, suspects: Set<string>): Promise<void> {
-  const { context, providers, reaper, standby, pools, lost } = parts;
+  const { context, providers, reaper, standby, pools, lost, leaseKeeper } = parts;
   const { logger, metrics } = context;
   providers.sweep();
   const deletions = reaper.sweep();
   const missing = standby.sweep();
   const woken = pools.sweep();
+  leaseKeeper.sweep();
   metrics?.sweepFound('waiting-request', woken);
   metrics?.sweepFound('deletion', deletions);
   metrics?.sweepFound('standby-node', missing);

@@ -26,7 +26,7 @@ async function checkToken(token: string): Promise<string> {
   try {
     const response = await fetch('api/v1/token', { method: 'POST', headers: { authorization: `Bearer ${token}` } });
     if (response.ok) return '';
-    const { text } = (await response.json()) as { text?: string };
+    const { text } = (await response.json()) as { detail?: string };
     return response.status === 401 ? 'This is not a token of this service' : (text ?? response.statusText);
   } catch {
     return 'No answer';
@@ -91,8 +91,8 @@ export function useWrite(): { send: (write: Write, done: string) => Promise<void
         headers: { authorization: `Bearer ${token}`, ...(body && { 'content-type': 'application/json' }) },
         ...(body && { body: JSON.stringify(body) }),
       });
-      const answer = (await response.json()) as { text?: string };
-      setOutcome(response.ok ? done : `Refused: ${answer.text ?? response.statusText}`);
+      const answer = (await response.json()) as { detail?: string };
+      setOutcome(response.ok ? done : `Refused: ${answer.detail ?? response.statusText}`);
     } catch {
       setOutcome('Failed: no answer');
     } finally {

@@ -126,7 +126,6 @@ export class World {
     page: () => Promise.resolve({ baseMs: 0, lines: [], next: undefined }),
   };
   readonly #imageListeners = new Set<(image: string) => void>();
-  readonly #controlListeners = new Set<() => void>();
 
   /** Stores an image and reports the change. */
   setImage(entry: ImageEntry): void {
@@ -137,7 +136,7 @@ export class World {
   /** Replaces the operator commands and reports the change. */
   setControls(controls: ControlRecord[]): void {
     this.controls = controls;
-    for (const listener of this.#controlListeners) listener();
+    this.events.emit('ordersChanged', {});
   }
 
   /** Sources that read the current values of this world. */
@@ -174,7 +173,6 @@ export class World {
         },
         explain: (subject) => ('requestId' in subject ? this.explanations.get(subject.requestId) : undefined),
         onImageChange: (listener) => subscribe(this.#imageListeners, listener),
-        onControlsChange: (listener) => subscribe(this.#controlListeners, listener),
       },
     };
   }

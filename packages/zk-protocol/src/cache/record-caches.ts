@@ -4,6 +4,8 @@ import {
   COMPONENTS_ROOT,
   CONTROLS_ROOT,
   componentsPath,
+  LEASE_TOKENS_ROOT,
+  LEASES_ROOT,
   LEGACY_LAUNCHERS_ROOT,
   NODES_ROOT,
   REQUEST_LOCKS_ROOT,
@@ -12,6 +14,8 @@ import {
 import { decodeComponent, decodeLegacyLauncher } from '../records/component.js';
 import { CONTROL_KINDS, decodeControl } from '../records/control.js';
 import type { ControlRecord } from '../records/control.js';
+import { decodeLease, type LeaseRecord } from '../records/lease.js';
+import { decodeLeaseToken, type LeaseTokenRecord } from '../records/lease-token.js';
 import { decodeNode } from '../records/node.js';
 import { decodeRequest } from '../records/request.js';
 import type { ComponentRecord, NodeId, NodeRecord, PoolComponentRecord, RequestId } from '../records/types.js';
@@ -42,6 +46,11 @@ export type ComponentCache = RecordCache<ComponentRecord | PoolComponentRecord> 
 
 /** Operator controls (pause, drain, limit) by `<kind>/<encoded name>`. */
 export type ControlCache = RecordCache<ControlRecord>;
+
+/** Leases by id. */
+export type LeaseCache = RecordCache<LeaseRecord> & CommitTarget;
+/** Tokens for leases by name. */
+export type LeaseTokenCache = RecordCache<LeaseTokenRecord>;
 
 /** Mirrors the nodes. */
 export function createNodeCache(options: NodeCacheOptions): NodeCache {
@@ -88,5 +97,23 @@ export function createControlCache({ zk, clock, logger }: CacheOptions): Control
     ...{ zk, clock, logger, what: 'control', watchRoots: [CONTROLS_ROOT], locks: false },
     directories: CONTROL_KINDS.map((kind) => ({ path: `${CONTROLS_ROOT}/${kind}`, idPrefix: `${kind}/` })),
     decode: (id, body, stat) => decodeControl(id, body, stat),
+  });
+}
+
+/** Mirrors the leases. */
+export function createLeaseCache({ zk, clock, logger }: CacheOptions): LeaseCache {
+  return new TreeCache<LeaseRecord>({
+    ...{ zk, clock, logger, what: 'lease', watchRoots: [LEASES_ROOT], locks: false },
+    directories: [{ path: LEASES_ROOT, idPrefix: '' }],
+    decode: (id, body, stat) => decodeLease(id, body, stat),
+  });
+}
+
+/** Mirrors the tokens for leases, including expired ones. */
+export function createLeaseTokenCache({ zk, clock, logger }: CacheOptions): LeaseTokenCache {
+  return new TreeCache<LeaseTokenRecord>({
+    ...{ zk, clock, logger, what: 'lease token', watchRoots: [LEASE_TOKENS_ROOT], locks: false },
+    directories: [{ path: LEASE_TOKENS_ROOT, idPrefix: '' }],
+    decode: (name, body, stat) => decodeLeaseToken(name, body, stat),
   });
 }

@@ -17,6 +17,12 @@ export const COMPONENTS_ROOT = '/nodepool/components';
 export const LEGACY_LAUNCHERS_ROOT = '/nodepool/launchers';
 /** Parent of operator controls, `<kind>/<name>` each. Our addition; Zuul and Nodepool ignore it. */
 export const CONTROLS_ROOT = '/nodepool/controls';
+/** Parent of the leases of the web API. Our addition; Zuul and Nodepool ignore it. */
+export const LEASES_ROOT = '/nodepool/leases';
+/** Parent of the numbers that limit the nodes of each token. Our addition; Zuul and Nodepool ignore it. */
+export const LEASE_SLOTS_ROOT = '/nodepool/lease-slots';
+/** Parent of the tokens for leases. Our addition; Zuul and Nodepool ignore it. */
+export const LEASE_TOKENS_ROOT = '/nodepool/lease-tokens';
 /** Random id of the database, created once; see `ensureDatabaseId`. Our addition; Zuul and Nodepool ignore it. */
 export const DATABASE_ID_PATH = '/nodepool/database-id';
 /** Lock directory of the election of the launcher that reports statistics. */

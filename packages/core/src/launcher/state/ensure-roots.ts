@@ -1,6 +1,9 @@
 import {
   COMPONENTS_ROOT,
   ensureDatabaseId,
+  LEASE_SLOTS_ROOT,
+  LEASE_TOKENS_ROOT,
+  LEASES_ROOT,
   LEGACY_LAUNCHERS_ROOT,
   NODES_ROOT,
   REQUEST_LOCKS_ROOT,
@@ -8,7 +11,10 @@ import {
   type ZooKeeper,
 } from '@nodepool/zk-protocol';
 
-const ROOTS = [NODES_ROOT, REQUESTS_ROOT, REQUEST_LOCKS_ROOT, COMPONENTS_ROOT, LEGACY_LAUNCHERS_ROOT];
+const ROOTS = [
+  ...[NODES_ROOT, REQUESTS_ROOT, REQUEST_LOCKS_ROOT, COMPONENTS_ROOT, LEGACY_LAUNCHERS_ROOT],
+  ...[LEASES_ROOT, LEASE_SLOTS_ROOT, LEASE_TOKENS_ROOT],
+];
 
 /**
  * Creates the directories of a launcher once there is a connection, and retries after a lost connection, so that a slow server

@@ -82,7 +82,7 @@ describe('reads', () => {
   it('refuse unknown parameters, with a suggestion', async () => {
     expect(await ask('/nodes?stat=a')).toMatchObject({
       status: 400,
-      body: { error: 'unknown-parameter', text: expect.stringContaining('did you mean "state"?') as string },
+      body: { code: 'unknown-parameter', detail: expect.stringContaining('did you mean "state"?') as string },
     });
   });
 
@@ -92,7 +92,9 @@ describe('reads', () => {
     };
     const { status, headers, body } = await ask('/nodes/7');
 
-    expect([status, body]).toEqual([404, { error: 'unknown-node', text: 'There is no node "7"' }]);
+    expect(headers.get('content-type')).toMatch(/^application\/problem\+json/);
+    const problem = { type: 'about:blank', title: 'Not Found', status: 404, code: 'unknown-node' };
+    expect([status, body]).toEqual([404, { ...problem, detail: 'There is no node "7"' }]);
     expect(headers.get('cache-control')).toBe('no-store');
   });
 
@@ -101,7 +103,7 @@ describe('reads', () => {
       throw new Error('secret');
     };
 
-    expect(await ask('/nodes/7')).toMatchObject({ status: 500, body: { error: 'internal' } });
+    expect(await ask('/nodes/7')).toMatchObject({ status: 500, body: { code: 'internal' } });
   });
 });
 
@@ -126,7 +128,7 @@ describe('writes', () => {
   });
 
   it('are refused for a body that does not match the schema', async () => {
-    expect(await hold({ seconds: 'long' })).toMatchObject({ status: 400, body: { error: 'bad-request' } });
+    expect(await hold({ seconds: 'long' })).toMatchObject({ status: 400, body: { code: 'bad-request' } });
     expect(await hold({ seconds: 5, padding: 'x'.repeat(70_000) })).toMatchObject({ status: 413 });
     expect(calls).toEqual([]);
   });
@@ -134,5 +136,5 @@ describe('writes', () => {
 
 it('answers unknown paths and methods with 404', async () => {
   for (const path of ['/nothing', '/NODES', '/%']) expect(await ask(path)).toMatchObject({ status: 404 });
-  expect(await ask('/nodes', { method: 'PUT' })).toMatchObject({ status: 404, body: { error: 'not-found' } });
+  expect(await ask('/nodes', { method: 'PUT' })).toMatchObject({ status: 404, body: { code: 'not-found' } });
 });

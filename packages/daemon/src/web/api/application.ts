@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { STATUS_CODES, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from '@nodepool/core';
 import type { ApiToken } from '@nodepool/core/config';
@@ -11,7 +11,7 @@ import { ApiError } from '../api-error.js';
 import { authorize } from '../authorize.js';
 import type { EventStreams } from './events.js';
 import { API_ROOT, openApiDocument } from './openapi.js';
-import type { ApiCall, ApiOperation, ApiPart } from './operation.js';
+import type { ApiCall, ApiOperation, ApiPart, Caller, Credentials } from './operation.js';
 import { readPageFiles } from './page-files.js';
 
 const MAX_BODY_BYTES = 64 * 1024;
@@ -40,6 +40,7 @@ export async function createApplication(options: ApplicationOptions): Promise<Ap
   const { fastify } = await import('fastify');
   const app = fastify({
     bodyLimit: MAX_BODY_BYTES,
+    ajv: { customOptions: { removeAdditional: false } }, // a misspelled member is refused, not ignored
     routerOptions: { maxParamLength: MAX_PARAMETER_LENGTH, caseSensitive: true },
     frameworkErrors(_error, _request, reply) {
       void refuse(reply, notFound());
@@ -67,7 +68,8 @@ function refuse(reply: FastifyReply, { status, code, message }: ApiError): Fasti
   if (status === 401) void reply.header('WWW-Authenticate', 'Bearer');
   if (status === 429) void reply.header('Retry-After', '1');
   void reply.code(status).header('Cache-Control', 'no-store').header('X-Content-Type-Options', 'nosniff');
-  return reply.type(JSON_TYPE).send(JSON.stringify({ error: code, text: message }));
+  const problem = { type: 'about:blank', title: STATUS_CODES[status] ?? 'Error', status, code, detail: message };
+  return reply.type('application/problem+json').send(JSON.stringify(problem));
 }
 
 function toApiError(error: unknown, request: FastifyRequest, logger: Logger): ApiError {
@@ -89,20 +91,30 @@ function addOperation(app: FastifyInstance, operation: ApiOperation, shared: Sha
       ...(query && { querystring: { type: 'object', properties: query } }),
       ...(body && { body: { type: ['object', 'null'], ...withoutType(body) } }),
     },
-    handler: method === 'GET' ? reader(operation, shared) : writer(operation, shared),
+    handler: handlerOf(operation, shared),
   });
+}
+
+function handlerOf(operation: ApiOperation, shared: Shared) {
+  if (operation.stream) return streamer(operation, shared);
+  if (operation.method !== 'GET') return writer(operation, shared);
+  return operation.authorize ? privateReader(operation) : reader(operation, shared);
 }
 
 function withoutType({ type: _type, ...others }: JsonObject): JsonObject {
   return others;
 }
 
-function callOf(request: FastifyRequest, actor?: string): ApiCall {
+const credentialsOf = ({ headers, ip }: FastifyRequest) => ({ authorization: headers.authorization, address: ip });
+
+function callOf(request: FastifyRequest, caller?: Caller): ApiCall {
+  const key = request.headers['idempotency-key'];
   return {
     path: request.params as ApiCall['path'],
     query: request.query as ApiCall['query'],
     body: (request.body ?? {}) as JsonObject,
-    actor,
+    ...{ actor: caller?.name, caller },
+    idempotencyKey: typeof key === 'string' ? key : undefined,
   };
 }
 
@@ -121,6 +133,31 @@ function reader(operation: ApiOperation, { cache, budget }: Shared) {
     const body = isWhole ? await wholeBody(operation, call, cache) : await bodyOf(operation, call, budget);
     if (!body) throw new ApiError(429, 'busy', 'Too many requests; retry later');
     return sendJson(reply, body);
+  };
+}
+
+/** Answers for the caller alone: nothing is cached, nor readable by pages of other origins. */
+function privateReader(operation: ApiOperation) {
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const call = callOf(request, operation.authorize?.(credentialsOf(request)));
+    refuseUnknown(operation, call);
+    const answer = await operation.handle(call);
+    return sendJson(reply.header('Cache-Control', 'no-store'), [...partsOf(answer)].join(''));
+  };
+}
+
+/** Operations without a check of their own need an entry of `api-tokens`. */
+function checkOf({ authorize: own }: ApiOperation, tokens: ApplicationOptions['tokens']) {
+  return own ?? (({ authorization }: Credentials): Caller => ({ name: authorize(authorization, tokens()) }));
+}
+
+function streamer(operation: ApiOperation, shared: Shared) {
+  const check = checkOf(operation, shared.tokens);
+  return (request: FastifyRequest, reply: FastifyReply): void => {
+    const call = callOf(request, check(credentialsOf(request)));
+    refuseUnknown(operation, call);
+    operation.stream?.(call, reply.raw);
+    reply.hijack();
   };
 }
 
@@ -173,13 +210,15 @@ function* partsOf(answer: Json | Iterable<Json>): Generator<string, void> {
 
 /** Logs one audit line for each attempt, also for refused ones. */
 function writer(operation: ApiOperation, { tokens, logger }: Shared) {
+  const check = checkOf(operation, tokens);
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const target = request.params as Record<string, string>;
     const audit = { operation: operation.id, ...target, address: request.ip };
     let actor: string | undefined;
     try {
-      actor = authorize(request.headers.authorization, tokens());
-      const answer = await operation.handle(callOf(request, actor));
+      const caller = check(credentialsOf(request));
+      actor = caller.name;
+      const answer = await operation.handle(callOf(request, caller));
       logger.info('Write through the web API', { ...audit, actor, outcome: 'done' });
       return await sendJson(reply.header('Cache-Control', 'no-store'), JSON.stringify(answer));
     } catch (error) {

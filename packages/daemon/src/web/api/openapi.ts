@@ -4,12 +4,16 @@ import type { ApiOperation, ApiPart } from './operation.js';
 /** Root path of all operations. */
 export const API_ROOT = '/api/v1';
 
-const ERROR: JsonObject = {
+/** A problem, as of RFC 9457. */
+const PROBLEM: JsonObject = {
   type: 'object',
-  required: ['error', 'text'],
+  required: ['type', 'title', 'status', 'code', 'detail'],
   properties: {
-    error: { type: 'string', description: 'kebab-case code, for programs' },
-    text: { type: 'string', description: 'What was tried, and the fix' },
+    type: { type: 'string', const: 'about:blank' },
+    title: { type: 'string', description: 'Meaning of the status' },
+    status: { type: 'integer' },
+    code: { type: 'string', description: 'kebab-case code, for programs; never changes' },
+    detail: { type: 'string', description: 'What was tried, and the fix' },
   },
 };
 
@@ -36,6 +40,13 @@ const EVENTS: JsonObject = {
   },
 };
 
+const IDEMPOTENCY_KEY: JsonObject = {
+  ...{ name: 'Idempotency-Key', in: 'header', required: false },
+  description:
+    'A random text of the client. A repetition with the same text has no further effect, and the same answer',
+  schema: { type: 'string', minLength: 1, maxLength: 255 },
+};
+
 /** What the document is made for. */
 export interface DocumentOptions {
   readonly title: string;
@@ -59,7 +70,7 @@ export function openApiDocument({ operations, schemas }: ApiPart, options: Docum
     },
     paths,
     components: {
-      schemas: { ...schemas, Error: ERROR },
+      schemas: { ...schemas, Problem: PROBLEM },
       securitySchemes: { token: { type: 'http', scheme: 'bearer' } },
     },
   };
@@ -67,20 +78,28 @@ export function openApiDocument({ operations, schemas }: ApiPart, options: Docum
 
 function describe(operation: ApiOperation): JsonObject {
   const isWrite = operation.method !== 'GET';
+  const needsToken = isWrite || operation.authorize !== undefined;
   const errors = {
     ...operation.errors,
-    ...(isWrite && { 401: 'The token is missing or wrong', 403: 'Writes are disabled' }),
+    ...(needsToken && { 401: 'The token is missing or wrong', 403: 'The token does not allow it' }),
   };
   return {
     operationId: operation.id,
     summary: operation.summary,
-    ...(isWrite && { security: [{ token: [] }] }),
-    parameters: [...parameters('path', operation.pathParameters ?? {}), ...parameters('query', operation.query ?? {})],
+    ...(needsToken && { security: [{ token: [] }] }),
+    parameters: [
+      ...parameters('path', operation.pathParameters ?? {}),
+      ...parameters('query', operation.query ?? {}),
+      ...(operation.isIdempotent ? [IDEMPOTENCY_KEY] : []),
+    ],
     ...(operation.body && {
       requestBody: { required: false, content: { 'application/json': { schema: operation.body } } },
     }),
     responses: {
-      200: { description: 'Done', content: { 'application/json': { schema: operation.answer } } },
+      200: {
+        description: operation.stream ? 'Events until either side ends it' : 'Done',
+        content: { [operation.stream ? 'text/event-stream' : 'application/json']: { schema: operation.answer } },
+      },
       ...Object.fromEntries(Object.entries(errors).map(([status, text]) => [status, errorAnswer(text)])),
       429: errorAnswer('Too many requests; retry later'),
     },
@@ -95,5 +114,8 @@ function parameters(place: 'path' | 'query', schemas: Readonly<Record<string, Js
 }
 
 function errorAnswer(description: string): JsonObject {
-  return { description, content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } } };
+  return {
+    description,
+    content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
+  };
 }

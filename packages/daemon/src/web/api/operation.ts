@@ -1,4 +1,19 @@
+import type { ServerResponse } from 'node:http';
 import type { Json, JsonObject } from '@nodepool/zk-protocol';
+
+/** Who sent a request, as far as it is known before an operation has checked it. */
+export interface Credentials {
+  /** Header `Authorization`. */
+  readonly authorization: string | undefined;
+  /** IP address of the client, or of the proxy in front of it. */
+  readonly address: string;
+}
+
+/** Who may call an operation, as its {@link ApiOperation.authorize} found. */
+export interface Caller {
+  /** Shown in the audit lines of the log. */
+  readonly name: string;
+}
 
 /** Parameters of an operation, checked against its schemas. */
 export interface ApiCall {
@@ -9,6 +24,10 @@ export interface ApiCall {
   readonly body: JsonObject;
   /** Name of the token; `undefined` for reads. */
   readonly actor: string | undefined;
+  /** What {@link ApiOperation.authorize} returned. */
+  readonly caller?: Caller | undefined;
+  /** Header `Idempotency-Key`. */
+  readonly idempotencyKey?: string | undefined;
 }
 
 /** An operation below `/api/v1`. */
@@ -25,6 +44,16 @@ export interface ApiOperation {
   readonly query?: Readonly<Record<string, JsonObject>>;
   readonly body?: JsonObject;
   readonly answer: JsonObject;
+  /**
+   * Checks who calls it. Default: everybody may read, owners of an `api-tokens` entry may write. Its answers are for the caller
+   * alone: they are not cached, and pages of other origins cannot read them.
+   * @throws ApiError
+   */
+  readonly authorize?: (credentials: Credentials) => Caller;
+  /** Answers with server-sent events instead of {@link handle}. @throws ApiError before anything was sent */
+  readonly stream?: (call: ApiCall, response: ServerResponse) => void;
+  /** Whether it honours the header `Idempotency-Key`. */
+  readonly isIdempotent?: boolean;
   /** Additional status codes with descriptions. */
   readonly errors?: Readonly<Record<number, string>>;
   /**

@@ -47,7 +47,7 @@ export function followChanges(sources: LauncherApiSources, emit: Emit): () => vo
 function followControls({ runtime }: LauncherApiSources, emit: Emit): () => void {
   const byId = () => new Map(runtime.controls.map((control): [string, ControlRecord] => [controlId(control), control]));
   let before = byId();
-  return runtime.onControlsChange(() => {
+  return runtime.events.on('ordersChanged', () => {
     const after = byId();
     for (const id of new Set([...before.keys(), ...after.keys()])) {
       const control = after.get(id);

@@ -65,8 +65,8 @@ const logger: Logger = {
 const ALONE = { connection: 'close' };
 
 const address = () => `http://127.0.0.1:${service.web?.port}`;
-const get = async (path: string) => {
-  const response = await fetch(`${address()}${path}`, { headers: ALONE });
+const get = async (path: string, headers: Record<string, string> = {}) => {
+  const response = await fetch(`${address()}${path}`, { headers: { ...ALONE, ...headers } });
   return { status: response.status, headers: response.headers, body: await response.json() };
 };
 const write = async (method: string, path: string, options: { token?: string; body?: unknown } = { token: TOKEN }) => {
@@ -129,7 +129,9 @@ describe('the OpenAPI document', () => {
     const ajv = new Ajv2020({ strict: false, allErrors: true });
     ajv.addSchema({ $id: 'api', components: document.components });
     const [node] = (await get('/api/v1/nodes')).body as { id: string }[];
-    const ids: Record<string, string> = { nodes: node?.id ?? '', requests: waiting, history: waiting };
+    const lease = await write('POST', '/api/v1/leases', { token: TOKEN, body: { labels: ['small'], wait: 10 } });
+    const leases = String(lease.body['id']);
+    const ids: Record<string, string> = { nodes: node?.id ?? '', requests: waiting, history: waiting, leases };
 
     const checked: string[] = [];
     const wrong: unknown[] = [];
@@ -137,16 +139,23 @@ describe('the OpenAPI document', () => {
       const schema = operations['get']?.responses['200']?.content?.['application/json']?.schema;
       if (!schema) continue;
       const asked = path.replace('{id}', ids[path.split('/')[3] ?? ''] ?? '').replace('{page}', 'first');
-      const { status, body } = await get(asked);
+      const { status, body } = await get(asked, { authorization: `Bearer ${TOKEN}` });
       const absolute = JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"api#/')) as object;
       checked.push(path.replace('/api/v1/', ''));
       if (status !== 200 || !ajv.validate(absolute, body)) wrong.push({ path, status, errors: ajv.errors });
     }
     await zk.delete(`/nodepool/requests/${waiting}`);
+    await write('DELETE', `/api/v1/leases/${leases}`);
+    const atRest = async () => {
+      expect(await nodes()).toHaveLength(1);
+      for (const path of ['hosts', 'labels'])
+        expect(await (await fetch(`${address()}/api/v1/${path}`)).text()).not.toMatch(/lease|Busy/);
+    };
+    await vi.waitFor(atRest, { timeout: 50_000 });
 
     expect(wrong).toEqual([]);
     const lists = ['builds', 'components', 'controls', 'images', 'labels', 'nodes', 'overview', 'pools', 'providers'];
-    const records = ['conditions', 'hosts', 'nodes/{id}', 'requests', 'requests/{id}'];
+    const records = ['conditions', 'hosts', 'leases', 'leases/{id}', 'nodes/{id}', 'requests', 'requests/{id}'];
     const timelines = ['history/pages/{page}', 'history/{id}', 'nodes/{id}/timeline', 'requests/{id}/timeline'];
     expect(checked.sort()).toEqual([...lists, ...records, ...timelines].sort());
   });
@@ -177,7 +186,8 @@ describe('reading', () => {
   ])('refuses %s', async (path, error, text) => {
     const { status, body } = await get(path);
 
-    expect([status, body]).toEqual([400, { error, text: expect.stringContaining(text) as string }]);
+    expect(status).toBe(400);
+    expect(body).toMatchObject({ code: error, detail: expect.stringContaining(text) as string });
   });
 
   it('lists hosts with their health and users', async () => {
@@ -215,10 +225,8 @@ describe('reading', () => {
     async (path) => {
       const { status, body } = await get(path);
 
-      expect([status, body]).toEqual([
-        404,
-        { error: expect.any(String) as string, text: expect.any(String) as string },
-      ]);
+      expect(status).toBe(404);
+      expect(body).toMatchObject({ code: expect.any(String) as string, detail: expect.any(String) as string });
     },
   );
 });
@@ -342,7 +350,7 @@ describe('writing', () => {
       status: 200,
       body: { state: 'hold', comment: 'held by alice: look at it', hold_expiration: 600 },
     });
-    expect(odd).toMatchObject({ status: 400, body: { error: 'bad-request' } });
+    expect(odd).toMatchObject({ status: 400, body: { code: 'bad-request' } });
     expect(audit).toContainEqual([
       'Write through the web API',
       { operation: 'holdNode', id: node?.id, address: '127.0.0.1', actor: 'alice', outcome: 'done' },
@@ -417,7 +425,7 @@ describe('writing', () => {
     await writeFile(join(directory, 'secure.yaml'), '{}\n');
     await service.reload();
 
-    expect(await write('DELETE', '/api/v1/nodes/1')).toMatchObject({ status: 403, body: { error: 'writes-off' } });
+    expect(await write('DELETE', '/api/v1/nodes/1')).toMatchObject({ status: 403, body: { code: 'writes-off' } });
   });
 });
 

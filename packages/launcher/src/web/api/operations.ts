@@ -3,12 +3,13 @@ import { listOf, orNull, record, ref, TEXT, WHOLE, type ApiOperation, type ApiPa
 import { CONTROL_SCHEMA, controlOperations } from './controls.js';
 import { historyOperations, TIMELINE_SCHEMAS } from './history-operations.js';
 import { HOST_SCHEMA, listHosts } from './hosts.js';
+import { LEASE_SCHEMAS, leaseOperations } from './lease-operations.js';
 import { nodeOperations } from './node-operations.js';
 import { labelsWithConditions, poolsToApi } from './overview.js';
 import { countNodes, PROVIDER_SCHEMA, providersToApi } from './providers.js';
 import { componentToApi, RECORD_SCHEMAS } from './records.js';
 import { requestOperations } from './request-operations.js';
-import type { LauncherApiSources } from './sources.js';
+import type { LauncherApiSources, LeaseApiSources } from './sources.js';
 
 const LABEL = record({
   ...{ label: TEXT, pools: listOf(TEXT), ready: WHOLE, building: WHOLE, in_use: WHOLE, hold: WHOLE, waiting: WHOLE },
@@ -21,11 +22,12 @@ const EXPLANATION: JsonObject = {
 };
 
 /** All operations of a launcher, except those of images. */
-export function createLauncherApi(sources: LauncherApiSources): ApiPart {
+export function createLauncherApi(sources: LeaseApiSources): ApiPart {
   return {
     operations: [
       ...nodeOperations(sources),
       ...requestOperations(sources),
+      ...leaseOperations(sources),
       ...supplyOperations(sources),
       listHosts(sources),
       ...controlOperations(sources),
@@ -34,6 +36,7 @@ export function createLauncherApi(sources: LauncherApiSources): ApiPart {
     schemas: {
       ...RECORD_SCHEMAS,
       ...TIMELINE_SCHEMAS,
+      ...LEASE_SCHEMAS,
       Provider: PROVIDER_SCHEMA,
       Host: HOST_SCHEMA,
       Label: LABEL,

@@ -31,9 +31,13 @@ export interface LauncherApiSources {
     | 'failingDeletions'
     | 'hosts'
     | 'controls'
-    | 'onControlsChange'
     | 'notReady'
     | 'explain'
     | 'onImageChange'
   >;
+}
+
+/** The same with leases. */
+export interface LeaseApiSources extends LauncherApiSources {
+  readonly runtime: LauncherApiSources['runtime'] & Pick<Launcher, 'leases'>;
 }

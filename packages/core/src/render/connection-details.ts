@@ -1,5 +1,4 @@
 import type { NodeRecord } from '@nodepool/zk-protocol';
-import { shellWord } from '../command/shell-word.js';
 
 const SSH_PORT = 22;
 
@@ -31,15 +30,4 @@ export function knownHostsLines(node: NodeRecord): string[] {
   if (address === undefined) return [];
   const host = port === undefined || port === SSH_PORT ? address : `[${address}]:${port}`;
   return node.hostKeys.map((key) => `${host} ${key}`);
-}
-
-/**
- * The command that logs in to the node; `undefined` when it is not reached by SSH.
- * @param identity - file with a private key; `undefined`: the defaults of ssh
- */
-export function sshCommand(node: NodeRecord, identity?: string): string | undefined {
-  const { address, port, username, connectionType } = connectionDetails(node);
-  if (address === undefined || port === undefined || connectionType !== 'ssh') return undefined;
-  const key = identity === undefined ? '' : `-i ${shellWord(identity)} `;
-  return `ssh ${key}-p ${port} ${username === null ? '' : `${username}@`}${address}`;
 }

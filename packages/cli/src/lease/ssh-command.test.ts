@@ -1,7 +1,7 @@
 import { decodeNode, encodeNode, newNode } from '@nodepool/zk-protocol';
 import type { NodeId } from '@nodepool/zk-protocol';
 import { expect, it } from 'vitest';
-import { sshCommand } from './connection-details.js';
+import { sshCommand } from './ssh-command.js';
 
 it('logs in with the key that is named', () => {
   const login = { interfaceIp: '10.0.0.1', username: 'zuul', connectionPort: 2222, connectionType: 'ssh' };

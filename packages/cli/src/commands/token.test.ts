@@ -1,0 +1,93 @@
+import { createHash } from 'node:crypto';
+import { decodeLeaseToken, LEASE_TOKENS_ROOT, leaseSlotsPath, leaseTokenPath } from '@nodepool/zk-protocol';
+import { describe, expect, it } from 'vitest';
+import { useWorld } from '../../test/world.js';
+
+const get = useWorld();
+const call = (...argv: string[]) => get().call('token', ...argv);
+
+async function stored(name: string) {
+  const { data, stat } = await get().zk.getData(leaseTokenPath(name));
+  return decodeLeaseToken(name, data, stat);
+}
+
+describe('nodepool token create', () => {
+  it('prints the token once, and stores its hash with what it allows', async () => {
+    const options = [
+      '--owner',
+      'team',
+      '--label',
+      'small',
+      '--label',
+      'ubuntu-*',
+      '--max-ttl',
+      '2h',
+      '--max-nodes',
+      '3',
+    ];
+    const { status, stdout } = await call('create', 'ci', ...options, '--tenant', 't', '--priority', 'high');
+
+    const [name, secret = ''] = stdout.trim().split('.');
+    expect([status, name]).toEqual([0, 'ci']);
+    expect(secret).toMatch(/^[\w-]{43}$/);
+    expect(await stored('ci')).toMatchObject({
+      ...{ hash: createHash('sha256').update(secret).digest('hex'), owner: 'team', labels: ['small', 'ubuntu-*'] },
+      ...{ maxTtlMs: 7_200_000, maxNodes: 3, tenantName: 't', highestPriority: 100, admin: false, endTimeMs: null },
+    });
+    expect(await get().zk.exists(leaseSlotsPath('ci'))).toBeDefined();
+  });
+
+  it('allows all labels, eight hours and normal priority unless told otherwise', async () => {
+    await call('create', 'ci', '--expires-in', '1h', '--admin');
+
+    const token = await stored('ci');
+    expect(token).toMatchObject({ owner: 'ci', labels: ['*'], maxTtlMs: 28_800_000, maxNodes: null, admin: true });
+    expect((token?.endTimeMs ?? 0) - (token?.createdTimeMs ?? 0)).toBe(3_600_000);
+  });
+
+  it('does not replace a token', async () => {
+    await call('create', 'ci');
+    const before = await stored('ci');
+
+    const { status, stderr } = await call('create', 'ci');
+
+    expect(status).toBe(1);
+    expect(stderr).toContain('There is a token "ci" already; to replace it: nodepool token revoke ci');
+    expect(await stored('ci')).toEqual(before);
+  });
+
+  it.each([
+    [['create'], 'token create needs a name'],
+    [['create', 'Alice'], '"Alice" is no name of a token'],
+    [['create', 'ci', '--max-nodes', '0'], '--max-nodes needs a whole number above 0'],
+    [['create', 'ci', '--max-ttl', '0s'], '--max-ttl needs a time above 0'],
+    [['make', 'ci'], 'create'],
+  ])('refuses %j', async (argv, text) => {
+    const { status, stderr } = await call(...argv);
+
+    expect(status).not.toBe(0);
+    expect(stderr).toContain(text);
+    expect(await get().zk.exists(LEASE_TOKENS_ROOT)).toBeUndefined();
+  });
+});
+
+it('nodepool token list shows what tokens allow, without their hashes', async () => {
+  expect((await call('list')).stdout).toContain('Name');
+  await call('create', 'ci', '--max-nodes', '3');
+
+  const { stdout } = await call('list');
+
+  expect(stdout).toMatch(/\| ci +\| ci +\| \* +\| 0?0?:?0?8/);
+  expect(stdout).not.toContain((await stored('ci'))?.hash);
+});
+
+it('nodepool token revoke removes a token, and says when there is none', async () => {
+  await call('create', 'ci');
+
+  expect((await call('revoke', 'ci')).status).toBe(0);
+  expect(await get().zk.exists(leaseTokenPath('ci'))).toBeUndefined();
+  expect(await call('revoke', 'ci')).toMatchObject({
+    status: 1,
+    stderr: expect.stringContaining('no token') as string,
+  });
+});

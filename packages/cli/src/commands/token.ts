@@ -1,0 +1,161 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { formatAge, type Listing } from '@nodepool/core/service';
+import {
+  decodeLeaseToken,
+  encodeLeaseToken,
+  isZooKeeperError,
+  LEASE_TOKEN_NAME,
+  LEASE_TOKENS_ROOT,
+  leaseSlotsPath,
+  leaseTokenPath,
+  newLeaseToken,
+  type LeaseRights,
+  type LeaseTokenRecord,
+  type ZooKeeper,
+} from '@nodepool/zk-protocol';
+import { defineCommand, flag, last, text, texts, type Values } from '../command/command.js';
+import { print, tell, type CliContext } from '../command/context.js';
+import { parseDuration } from '../command/duration.js';
+import { CliError } from '../command/errors.js';
+import { UsageError } from '../command/usage-error.js';
+import { withZooKeeper } from '../connection/connection.js';
+import { ifPresent } from '../connection/fetch-records.js';
+import { printListing } from '../terminal/output.js';
+
+const PRIORITIES = { high: 100, normal: 200, low: 300 } as const;
+const SECRET_BYTES = 32;
+
+/** `nodepool token`. */
+export const command = defineCommand({
+  positionals: {
+    action: { type: 'string', demandOption: true, choices: ['create', 'list', 'revoke'], describe: 'what to do' },
+    name: { type: 'string', describe: 'name of the token: letters a-z, digits and dashes' },
+  },
+  options: {
+    owner: { type: 'string', requiresArg: true, value: 'NAME', describe: 'person or team; default: name of the token' },
+    label: {
+      ...{ type: 'string', array: true, requiresArg: true, value: 'PATTERN', default: ['*'] },
+      describe: "labels it may lease, e.g. 'ubuntu-*'; repeatable",
+    },
+    'max-ttl': {
+      type: 'string',
+      requiresArg: true,
+      value: 'TIME',
+      default: '8h',
+      describe: 'longest lease or renewal',
+    },
+    'max-nodes': {
+      type: 'number',
+      requiresArg: true,
+      value: 'N',
+      describe: 'most nodes at a time; default: any number',
+    },
+    tenant: { type: 'string', requiresArg: true, value: 'NAME', describe: 'tenant whose resource limits apply' },
+    priority: { choices: ['high', 'normal', 'low'], default: 'normal', describe: 'highest priority' },
+    'expires-in': { type: 'string', requiresArg: true, value: 'TIME', describe: 'end of the token; default: never' },
+    admin: { type: 'boolean', default: false, describe: 'may see and end the leases of all owners' },
+  },
+  parse(values) {
+    const name = text(values, 'name');
+    const action = text(values, 'action') ?? '';
+    if (action === 'list') return { action, name: '', rights: undefined, expiresInMs: undefined };
+    if (name === undefined) throw new UsageError(`token ${action} needs a name: nodepool token ${action} NAME`);
+    if (!LEASE_TOKEN_NAME.test(name)) {
+      throw new UsageError(`"${name}" is no name of a token: use a-z, 0-9 and dashes, at most 63 characters`);
+    }
+    if (action === 'revoke') return { action, name, rights: undefined, expiresInMs: undefined };
+    const expiresIn = text(values, 'expires-in');
+    const expiresInMs = expiresIn === undefined ? undefined : parseDuration(expiresIn, '--expires-in');
+    return { action, name, rights: rightsOf(name, values), expiresInMs };
+  },
+  run(context, { action, name, rights, expiresInMs }) {
+    if (action === 'list') return listTokens(context);
+    return rights === undefined ? revoke(context, name) : create(context, name, rights, expiresInMs);
+  },
+});
+
+function rightsOf(name: string, values: Values): LeaseRights {
+  const maxNodes = last(values, 'max-nodes') as number | undefined;
+  if (maxNodes !== undefined && (!Number.isInteger(maxNodes) || maxNodes < 1)) {
+    throw new UsageError('--max-nodes needs a whole number above 0');
+  }
+  const maxTtlMs = parseDuration(text(values, 'max-ttl') ?? '', '--max-ttl');
+  if (maxTtlMs <= 0) throw new UsageError('--max-ttl needs a time above 0');
+  return {
+    ...{ owner: text(values, 'owner') ?? name, labels: texts(values, 'label'), maxTtlMs, maxNodes: maxNodes ?? null },
+    tenantName: text(values, 'tenant') ?? null,
+    highestPriority: PRIORITIES[(text(values, 'priority') ?? 'normal') as keyof typeof PRIORITIES],
+    admin: flag(values, 'admin'),
+  };
+}
+
+/** `nodepool token create`: prints the token, which is stored as a hash only. @throws CliError the name is taken */
+async function create(
+  context: CliContext,
+  name: string,
+  rights: LeaseRights,
+  expiresInMs: number | undefined,
+): Promise<void> {
+  const secret = randomBytes(SECRET_BYTES).toString('base64url');
+  const hash = createHash('sha256').update(secret).digest('hex');
+  const nowMs = context.clock.now();
+  const token = newLeaseToken(
+    { ...rights, name, hash, endTimeMs: expiresInMs === undefined ? null : nowMs + expiresInMs },
+    nowMs,
+  );
+  await withZooKeeper(context, async (zk) => {
+    await Promise.all([zk.ensurePath(LEASE_TOKENS_ROOT), zk.ensurePath(leaseSlotsPath(name))]);
+    try {
+      await zk.create(leaseTokenPath(name), encodeLeaseToken(token));
+    } catch (error) {
+      if (!isZooKeeperError(error, 'ZK_NODE_EXISTS')) throw error;
+      throw new CliError(`There is a token "${name}" already; to replace it: nodepool token revoke ${name}`);
+    }
+  });
+  tell('The token is shown once and cannot be read again:');
+  print(`${name}.${secret}`);
+}
+
+/** `nodepool token revoke`. Leases that were requested with it stay until they expire. @throws CliError there is none */
+async function revoke(context: CliContext, name: string): Promise<void> {
+  await withZooKeeper(context, async (zk) => {
+    try {
+      await zk.delete(leaseTokenPath(name));
+    } catch (error) {
+      if (!isZooKeeperError(error, 'ZK_NO_NODE')) throw error;
+      throw new CliError(`There is no token "${name}"; nodepool token list shows all`);
+    }
+  });
+  print(`Token ${name} is revoked; its leases last until they expire or an operator ends them`);
+}
+
+const timeText = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString());
+
+const tokenListing: Listing<LeaseTokenRecord> = [
+  { key: 'name', header: 'Name', level: 'brief', value: ({ name }) => name },
+  { key: 'owner', header: 'Owner', level: 'brief', value: ({ owner }) => owner },
+  { key: 'labels', header: 'Labels', level: 'brief', value: ({ labels }) => [...labels] },
+  { key: 'max_ttl', header: 'Max TTL', level: 'brief', value: ({ maxTtlMs }) => formatAge(maxTtlMs) },
+  { key: 'max_nodes', header: 'Max Nodes', level: 'brief', value: ({ maxNodes }) => maxNodes },
+  { key: 'tenant', header: 'Tenant', level: 'brief', value: ({ tenantName }) => tenantName },
+  { key: 'priority', header: 'Priority', level: 'brief', value: ({ highestPriority }) => highestPriority },
+  { key: 'admin', header: 'Admin', level: 'brief', value: ({ admin }) => admin },
+  { key: 'age', header: 'Age', level: 'brief', value: ({ createdTimeMs }, nowMs) => formatAge(nowMs - createdTimeMs) },
+  { key: 'expires', header: 'Expires', level: 'brief', value: ({ endTimeMs }) => timeText(endTimeMs) },
+];
+
+/** `nodepool token list`. */
+async function listTokens(context: CliContext): Promise<void> {
+  printListing(context, tokenListing, await withZooKeeper(context, fetchTokens));
+}
+
+async function fetchTokens(zk: ZooKeeper): Promise<LeaseTokenRecord[]> {
+  const names = (await ifPresent(zk.getChildren(LEASE_TOKENS_ROOT))) ?? [];
+  const tokens = await Promise.all(
+    names.sort().map(async (name) => {
+      const found = await ifPresent(zk.getData(leaseTokenPath(name)));
+      return found && decodeLeaseToken(name, found.data, found.stat);
+    }),
+  );
+  return tokens.filter((token) => token !== undefined);
+}

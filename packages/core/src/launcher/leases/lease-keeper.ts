@@ -1,0 +1,211 @@
+import {
+  isZooKeeperError,
+  LEASE_REQUESTOR,
+  leaseOf,
+  type CancelTimer,
+  type LeaseRecord,
+  type NodeRecord,
+  type RequestRecord,
+} from '@nodepool/zk-protocol';
+import type { Context } from '../state/context.js';
+import { Retries } from '../state/retries.js';
+import { isRefusal } from '../state/transaction.js';
+import { activate, removeLease, requestAgain, returnNode } from './lease-writes.js';
+import type { Leases } from './leases.js';
+
+/** How long other launchers leave a lease to its keeper. */
+const KEEPER_MS = 2_000;
+/** How long the record of a lease that is over is kept, so that its owner can read how it ended. */
+export const KEPT_MS = 3_600_000;
+const RETRY = { firstMs: 100, longestMs: 10_000 };
+/** The longest time a timer can wait; a lease that is due later is looked at again then. */
+const LONGEST_WAIT_MS = 2 ** 30;
+
+/** What is to be done about a lease, and since when. Its keeper does it at once, others after a while. */
+interface Step {
+  readonly sinceMs: number;
+  readonly run: () => Promise<unknown>;
+}
+
+/**
+ * Takes care of leases: gives the nodes of a fulfilled request to its lease, ends leases that are due, and returns their nodes.
+ * Looks at one lease as a whole whenever something about it changes, so it does not matter which event was missed or which
+ * launcher died in between. Each step is one transaction on the version that was looked at: of several launchers, one succeeds.
+ */
+export class LeaseKeeper {
+  readonly #context: Context;
+  readonly #leases: Leases;
+  readonly #timers = new Map<string, CancelTimer>();
+  readonly #retries: Retries<string>;
+  readonly #busy = new Set<string>();
+  readonly #again = new Set<string>();
+  readonly #unsubscribe: readonly (() => void)[];
+
+  constructor(context: Context, leases: Leases) {
+    this.#context = context;
+    this.#leases = leases;
+    this.#retries = new Retries(context);
+    const { events } = context;
+    this.#unsubscribe = [
+      leases.onChange(({ id, after }) => (after ? this.consider(id) : this.#forget(id))),
+      leases.onReady(() => this.sweep()),
+      events.on('requestChanged', ({ before, after }) => this.#requestChanged(before, after)),
+      events.on('nodeChanged', ({ before }) => before?.state === 'hold' && this.#considerData(before.userData)),
+    ];
+  }
+
+  stop(): void {
+    for (const unsubscribe of this.#unsubscribe) unsubscribe();
+    for (const cancel of this.#timers.values()) cancel();
+    this.#retries.stop();
+  }
+
+  /** Looks at every lease: at the start, after a reconnect, and periodically, in case an event was missed. */
+  sweep(): void {
+    for (const { id } of this.#leases.values()) this.consider(id);
+  }
+
+  /** Looks at one lease; cheap if there is nothing to do. */
+  consider(id: string): void {
+    const { life } = this.#context;
+    if (!life.isStarted || !life.isActive || !this.#leases.ready || this.#retries.isPausing(id)) return;
+    if (this.#busy.has(id)) {
+      this.#again.add(id);
+      return;
+    }
+    const lease = this.#leases.get(id);
+    const step = lease && this.#nextStep(lease);
+    if (!step || !this.#isDue(lease, step)) return;
+    this.#busy.add(id);
+    void this.#run(lease, step).finally(() => {
+      this.#busy.delete(id);
+      if (this.#again.delete(id)) this.consider(id);
+    });
+  }
+
+  #nextStep(lease: LeaseRecord): Step | undefined {
+    const leases = this.#leases;
+    const nowMs = this.#context.clock.now();
+    const request = leases.requestOf(lease.id);
+    const nodes = leases.heldNodes(lease);
+    switch (lease.state) {
+      case 'waiting': {
+        const { dueTimeMs } = lease;
+        if (!request) return { sinceMs: nowMs, run: () => this.#checkRequest(lease) };
+        const sinceMs = request.stateTimeMs;
+        if (request.state === 'fulfilled') return { sinceMs, run: () => this.#activate(lease, request) };
+        if (request.state === 'failed')
+          return { sinceMs, run: () => leases.finish(lease, 'failed', whyFailed(request)) };
+        if (dueTimeMs === null) return undefined;
+        return { sinceMs: dueTimeMs, run: () => leases.finish(lease, 'ended', 'it was not served in time') };
+      }
+      case 'active':
+        if (nodes.length === 0) return { sinceMs: nowMs, run: () => this.#checkNodes(lease) };
+        return { sinceMs: lease.dueTimeMs ?? nowMs, run: () => leases.finish(lease, 'ended', 'it expired') };
+      default:
+        if (nodes.length > 0) return { sinceMs: lease.stateTimeMs, run: () => this.#returnAll(lease, nodes) };
+        return { sinceMs: lease.stateTimeMs + KEPT_MS, run: () => removeLease(this.#context, lease) };
+    }
+  }
+
+  /** Whether a step is due for this launcher. If not, comes back then. */
+  #isDue(lease: LeaseRecord, { sinceMs }: Step): boolean {
+    const { clock } = this.#context;
+    const { id } = lease;
+    this.#timers.get(id)?.();
+    this.#timers.delete(id);
+    const waitMs = sinceMs + (this.#leases.isKept(lease) ? 0 : KEEPER_MS) - clock.now();
+    if (waitMs <= 0) return true;
+    const cancel = clock.setTimer(Math.min(waitMs, LONGEST_WAIT_MS), () => {
+      this.#timers.delete(id);
+      this.consider(id);
+    });
+    this.#timers.set(id, cancel);
+    return false;
+  }
+
+  async #run({ id }: LeaseRecord, { run }: Step): Promise<void> {
+    const { logger } = this.#context;
+    try {
+      await run();
+      this.#retries.forget(id);
+    } catch (error) {
+      if (isRefusal(error) || isZooKeeperError(error)) {
+        logger.debug('A lease changed meanwhile; looking at it again', { lease: id, error });
+      } else logger.error('Could not take care of a lease', { lease: id, error });
+      this.#retries.schedule(id, RETRY, () => this.consider(id));
+    }
+  }
+
+  async #activate(lease: LeaseRecord, request: RequestRecord): Promise<void> {
+    const context = this.#context;
+    const kept = this.#leases.kept(lease);
+    let nodes = this.#allocatedTo(request);
+    if (nodes.length < request.nodeIds.length) {
+      await context.mirror.nodes.settle(); // the request may be known before its nodes
+      nodes = this.#allocatedTo(request);
+    }
+    if (nodes.length < request.nodeIds.length) {
+      context.logger.warn('A node was lost before its lease was active; requesting again', { lease: lease.id });
+      await requestAgain(context, kept, request);
+      return;
+    }
+    await activate(context, kept, request, nodes);
+    context.logger.info('Lease is active', { lease: lease.id, owner: lease.owner, nodes: request.nodeIds });
+  }
+
+  /** The nodes of a fulfilled request that are still there for it. */
+  #allocatedTo({ id, nodeIds }: RequestRecord): NodeRecord[] {
+    const { nodes } = this.#context.mirror;
+    const found = nodeIds.map((nodeId) => nodes.get(nodeId)).filter((node) => node !== undefined);
+    return found.filter((node) => node.state === 'ready' && node.allocatedTo === id);
+  }
+
+  /** Its request is not known: the mirror may be behind, or the request was cancelled. */
+  async #checkRequest({ id }: LeaseRecord): Promise<void> {
+    await this.#leases.settle();
+    const lease = this.#leases.get(id);
+    if (lease?.state !== 'waiting' || this.#leases.requestOf(id)) return;
+    await this.#leases.finish(lease, 'ended', 'its request was cancelled');
+  }
+
+  /** Its nodes are not on hold for it: the mirror may be behind, or they expired, failed or were deleted. */
+  async #checkNodes({ id }: LeaseRecord): Promise<void> {
+    await this.#leases.settle();
+    const lease = this.#leases.get(id);
+    if (lease?.state !== 'active' || this.#leases.heldNodes(lease).length > 0) return;
+    const isDue = lease.dueTimeMs !== null && lease.dueTimeMs <= this.#context.clock.now();
+    const why = isDue ? 'it expired' : 'its nodes are gone: they failed, or an operator deleted them';
+    await this.#leases.finish(lease, 'ended', why);
+  }
+
+  async #returnAll({ id }: LeaseRecord, nodes: readonly NodeRecord[]): Promise<void> {
+    const done = await Promise.all(nodes.map((node) => returnNode(this.#context, node)));
+    if (done.includes(false)) this.#retries.schedule(id, RETRY, () => this.consider(id));
+  }
+
+  #requestChanged(before: RequestRecord | undefined, after: RequestRecord | undefined): void {
+    const request = after ?? before;
+    if (request?.requestor !== LEASE_REQUESTOR || before?.state === after?.state) return;
+    this.#considerData(request.requestorData);
+  }
+
+  /** Looks at the lease that a node or request names. */
+  #considerData(data: Parameters<typeof leaseOf>[0]): void {
+    const lease = leaseOf(data);
+    if (lease !== undefined) this.consider(lease);
+  }
+
+  #forget(id: string): void {
+    this.#timers.get(id)?.();
+    this.#timers.delete(id);
+    this.#retries.forget(id);
+  }
+}
+
+function whyFailed({ declineReasons, launchError, declinedBy }: RequestRecord): string {
+  const reasons = Object.entries(declineReasons).map(([pool, { text }]) => `${pool}: ${text}`);
+  if (launchError !== null) reasons.push(launchError);
+  if (reasons.length === 0) reasons.push(`declined by ${declinedBy.join(', ') || 'all pools'}`);
+  return reasons.join('; ');
+}

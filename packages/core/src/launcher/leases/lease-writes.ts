@@ -1,0 +1,172 @@
+import {
+  encodeLease,
+  encodeRequest,
+  isNodepoolError,
+  LEASE_REQUESTOR,
+  leaseOf,
+  leasePath,
+  leaseSlotPath,
+  leaseTokenPath,
+  newRequest,
+  requestCreatePath,
+  requestPath,
+  uuidHex,
+  withLease,
+  withNode,
+  type LeaseRecord,
+  type NodeRecord,
+  type Operation,
+  type RequestRecord,
+} from '@nodepool/zk-protocol';
+import type { Context } from '../state/context.js';
+import { isRefusal, removeLockDirectory, setNode, Transaction } from '../state/transaction.js';
+
+/** What refused a transaction about a lease. */
+export type LeaseOwner = 'lease' | 'request' | 'token' | 'slot' | 'node';
+
+const MS_PER_SECOND = 1000;
+
+/** Records store whole seconds, and a node must not expire before its lease. */
+const toWholeSeconds = (ms: number) => Math.max(1, Math.ceil(ms / MS_PER_SECOND)) * MS_PER_SECOND;
+
+function setLease(lease: LeaseRecord): Operation {
+  return { op: 'set', path: leasePath(lease.id), data: encodeLease(lease), version: lease.stat?.version ?? -1 };
+}
+
+const removeSlots = ({ token, slots }: LeaseRecord): Operation[] =>
+  slots.map((slot) => ({ op: 'delete', path: leaseSlotPath(token, slot) }));
+
+/** The node as the lease holds it. */
+export const isHeldFor = (node: NodeRecord | undefined, lease: string): node is NodeRecord =>
+  node?.state === 'hold' && leaseOf(node.userData) === lease;
+
+/**
+ * Stores a new lease together with its request. The request is persistent: it keeps its place when the launcher ends.
+ * @param tokenVersion - version of the token's record; a token that has changed or was revoked meanwhile creates nothing
+ * @throws {Refusal} of {@link LeaseOwner}: `lease` exists already, `slot` is occupied, `token` has changed
+ */
+export async function createLease(
+  context: Context,
+  lease: LeaseRecord,
+  tokenVersion: number | undefined,
+): Promise<void> {
+  const transaction = new Transaction<LeaseOwner>();
+  transaction.add('lease', { op: 'create', path: leasePath(lease.id), data: encodeLease(lease) });
+  if (tokenVersion !== undefined) {
+    transaction.add('token', { op: 'check', path: leaseTokenPath(lease.token), version: tokenVersion });
+  }
+  for (const slot of lease.slots) transaction.add('slot', { op: 'create', path: leaseSlotPath(lease.token, slot) });
+  transaction.add('request', requestFor(lease, context.clock.now()));
+  await transaction.commit(context.committer);
+}
+
+function requestFor({ id, labels, priority, tenantName }: LeaseRecord, nowMs: number): Operation {
+  const requestorData = { lease: id };
+  const fields = { labels, tenantName, requestor: LEASE_REQUESTOR, requestorData, eventId: uuidHex() };
+  const request = newRequest({ ...fields, createdTimeMs: nowMs }, nowMs);
+  return { op: 'create', path: requestCreatePath(priority), data: encodeRequest(request), sequential: true };
+}
+
+/**
+ * Puts the nodes of the fulfilled request on hold for the lease, and removes the request, in one transaction.
+ * @throws {Refusal} of {@link LeaseOwner}
+ */
+export async function activate(
+  context: Context,
+  lease: LeaseRecord,
+  request: RequestRecord,
+  nodes: readonly NodeRecord[],
+): Promise<void> {
+  const { clock, committer, mirror } = context;
+  const nowMs = clock.now();
+  const nodeIds = nodes.map(({ id }) => id);
+  const transaction = new Transaction<LeaseOwner>();
+  const dueTimeMs = nowMs + lease.ttlMs;
+  transaction.add('lease', setLease(withLease(lease, { state: 'active', nodeIds, dueTimeMs }, nowMs)));
+  transaction.add('request', { op: 'delete', path: requestPath(request.id), version: request.stat?.version ?? -1 });
+  for (const node of nodes) {
+    if (mirror.nodes.hasLockDirectory(node.id)) transaction.add('node', removeLockDirectory(node));
+    const held = { allocatedTo: null, userData: { lease: lease.id }, comment: `lease ${lease.id}` };
+    const holdExpirationMs = toWholeSeconds(lease.ttlMs);
+    transaction.add('node', setNode(withNode(node, { state: 'hold', ...held, holdExpirationMs }, nowMs, 'operator')));
+  }
+  await transaction.commit(committer);
+}
+
+/**
+ * Requests nodes again for a waiting lease: its fulfilled request lost a node before the lease became active. The others
+ * become free.
+ */
+export async function requestAgain(context: Context, lease: LeaseRecord, request: RequestRecord): Promise<void> {
+  const { clock, committer } = context;
+  const transaction = new Transaction<LeaseOwner>();
+  transaction.add('lease', setLease(lease));
+  transaction.add('request', { op: 'delete', path: requestPath(request.id), version: request.stat?.version ?? -1 });
+  transaction.add('request', requestFor(lease, clock.now()));
+  await transaction.commit(committer);
+}
+
+/** Ends a lease and removes its request. Its nodes are returned afterwards, see {@link returnNode}. @throws {Refusal} */
+export async function endLease(
+  context: Context,
+  lease: LeaseRecord,
+  end: { readonly state: 'ended' | 'failed'; readonly endReason: string },
+  request: RequestRecord | undefined,
+): Promise<LeaseRecord> {
+  const { clock, committer } = context;
+  const transaction = new Transaction<LeaseOwner>();
+  const ended = withLease(lease, { ...end, dueTimeMs: null, slots: [] }, clock.now());
+  transaction.add('lease', setLease(ended));
+  transaction.add('slot', ...removeSlots(lease));
+  if (request) transaction.add('request', { op: 'delete', path: requestPath(request.id) });
+  await transaction.commit(committer);
+  return ended;
+}
+
+/** Marks a node of an ended lease for deletion. @returns false if it is locked or was changed meanwhile */
+export async function returnNode(context: Context, node: NodeRecord): Promise<boolean> {
+  const { clock, committer, mirror } = context;
+  const transaction = new Transaction<LeaseOwner>();
+  if (mirror.nodes.hasLockDirectory(node.id)) transaction.add('node', removeLockDirectory(node));
+  transaction.add('node', setNode(withNode(node, { state: 'deleting' }, clock.now(), 'launcher')));
+  try {
+    await transaction.commit(committer);
+    return true;
+  } catch (error) {
+    if (!isRefusal(error)) throw error;
+    return false;
+  }
+}
+
+/**
+ * Renews a lease. A waiting one waits for `ttlMs` from now; the nodes of an active one stay for `ttlMs` from now.
+ * @throws {Refusal} of {@link LeaseOwner}
+ */
+export async function renewLease(
+  context: Context,
+  lease: LeaseRecord,
+  ttlMs: number,
+  nodes: readonly NodeRecord[],
+): Promise<LeaseRecord> {
+  const { clock, committer } = context;
+  const nowMs = clock.now();
+  const dueTimeMs = nowMs + ttlMs;
+  const renewed = withLease(lease, lease.state === 'active' ? { dueTimeMs, ttlMs } : { dueTimeMs }, nowMs);
+  const transaction = new Transaction<LeaseOwner>();
+  transaction.add('lease', setLease(renewed));
+  for (const node of nodes) {
+    const holdExpirationMs = toWholeSeconds(dueTimeMs - node.stateTimeMs);
+    transaction.add('node', setNode(withNode(node, { holdExpirationMs }, nowMs)));
+  }
+  await transaction.commit(committer);
+  return renewed;
+}
+
+/** Removes the record of a lease that is over. */
+export async function removeLease({ committer }: Context, lease: LeaseRecord): Promise<void> {
+  try {
+    await committer.commit([{ op: 'delete', path: leasePath(lease.id), version: lease.stat?.version ?? -1 }]);
+  } catch (error) {
+    if (!isNodepoolError(error, 'ZK_NO_NODE') && !isNodepoolError(error, 'ZK_BAD_VERSION')) throw error;
+  }
+}

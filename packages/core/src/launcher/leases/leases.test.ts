@@ -1,0 +1,66 @@
+import { leaseSlotPath } from '@nodepool/zk-protocol';
+import { describe, expect, it } from 'vitest';
+import { leaseWorld, MINUTE_MS } from '../../../test/support/lease-world.js';
+import { LeaseLimitError } from './leases.js';
+
+describe('a lease', () => {
+  it('with the id of another one is that one', async () => {
+    const { leases, lease, world } = await leaseWorld();
+    const first = await lease();
+    const second = await lease({ labels: ['b'] });
+
+    expect(second).toEqual(leases.get('l1'));
+    expect(second.labels).toEqual(first.labels);
+    expect(world.context.mirror.requests.size).toBe(1);
+  });
+
+  it('lasts longer when it is renewed, and so do its nodes', async () => {
+    const { leases, lease, serve, node, world } = await leaseWorld();
+    await lease();
+    const [id] = await serve();
+    await world.pass(9 * MINUTE_MS);
+
+    await world.clock.run(leases.renew('l1', 10 * MINUTE_MS));
+
+    expect((await node(id))?.holdExpirationMs).toBeGreaterThanOrEqual(19 * MINUTE_MS);
+    await world.pass(9 * MINUTE_MS);
+    expect(leases.get('l1')?.state).toBe('active');
+  });
+
+  it.each(['waiting', 'active'])('that is %s ends at once when it is returned', async (state) => {
+    const { leases, lease, serve, node, world } = await leaseWorld();
+    await lease();
+    const ids = state === 'active' ? await serve() : [];
+
+    await world.clock.run(leases.end('l1', 'returned'));
+    await world.pass(200);
+
+    expect(leases.get('l1')).toMatchObject({ state: 'ended', endReason: 'returned' });
+    expect(world.context.mirror.requests.size).toBe(0);
+    for (const id of ids) expect((await node(id))?.state).toBe('deleting');
+    expect(await world.clock.run(leases.end('l1', 'again'))).toMatchObject({ endReason: 'returned' });
+  });
+});
+
+describe('the most nodes of a token', () => {
+  it('are never exceeded, and are counted again when a lease is over', async () => {
+    const { leases, lease, world } = await leaseWorld();
+    await lease({ id: 'l1', maxNodes: 2 });
+    await lease({ id: 'l2', maxNodes: 2 });
+    expect(leases.get('l2')?.slots).toEqual([1]);
+    await expect(lease({ id: 'l3', maxNodes: 2 })).rejects.toThrow(LeaseLimitError);
+
+    await world.clock.run(leases.end('l1', 'returned'));
+    await lease({ id: 'l3', maxNodes: 2 });
+
+    expect(leases.get('l3')).toMatchObject({ state: 'waiting', slots: [0] });
+  });
+
+  it('count what the mirror does not show yet', async () => {
+    const { lease, world } = await leaseWorld();
+    await world.clock.run(world.other.create(leaseSlotPath('alice', 0), ''));
+
+    expect((await lease({ maxNodes: 2 })).slots).toEqual([1]);
+    await expect(lease({ id: 'l2', maxNodes: 2 })).rejects.toThrow('Token "alice" may have 2 nodes at a time');
+  });
+});

@@ -1,0 +1,81 @@
+import {
+  createCommitter,
+  createLeaseCache,
+  createLeaseTokenCache,
+  decodeNode,
+  encodeNode,
+  encodeRequest,
+  LEASES_ROOT,
+  leaseSlotsPath,
+  nodePath,
+  requestPath,
+  withNode,
+  withRequest,
+  type NodeCache,
+  type NodeId,
+  type RequestCache,
+  type RequestRecord,
+} from '@nodepool/zk-protocol';
+import { ServiceWorld } from './service-world.js';
+import { LeaseKeeper } from '../../src/launcher/leases/lease-keeper.js';
+import { Leases, type LeaseSpec } from '../../src/launcher/leases/leases.js';
+
+/** Milliseconds. */
+export const MINUTE_MS = 60_000;
+const spec: LeaseSpec = {
+  ...{ id: 'l1', owner: 'alice', token: 'alice', labels: ['a'], ttlMs: 10 * MINUTE_MS, digest: 'd' },
+  ...{ maxNodes: null, tokenVersion: undefined },
+};
+
+/**
+ * Leases of one launcher in a {@link ServiceWorld}; the test plays the pools.
+ * In one piece: each function needs the world.
+ */
+export async function leaseWorld() {
+  const world = await ServiceWorld.open();
+  const { clock, other, zk } = world;
+  await clock.run(Promise.all([LEASES_ROOT, leaseSlotsPath('alice')].map((path) => other.ensurePath(path))));
+  const { nodes, requests } = world.context.mirror;
+  /** A launcher with its own cache; both share the session. */
+  const launcher = async (keeper: string) => {
+    const cache = createLeaseCache({ zk, clock, logger: world.context.logger });
+    const committer = createCommitter(zk, [nodes as NodeCache, requests as RequestCache, cache]);
+    const context = { ...world.context, committer };
+    const tokens = createLeaseTokenCache({ zk, clock, logger: context.logger });
+    const leases = new Leases(context, cache, tokens, keeper);
+    const taking = new LeaseKeeper(context, leases);
+    await clock.run(cache.start());
+    return { leases, stop: () => taking.stop() };
+  };
+  const { leases, stop } = await launcher('me');
+  const request = (): RequestRecord => {
+    const [first] = requests.values();
+    if (!first) throw new Error('there is no request');
+    return first;
+  };
+  return {
+    ...{ world, leases, stop, launcher, request },
+    lease: async (changes: Partial<LeaseSpec> = {}) => clock.run(leases.request({ ...spec, ...changes })),
+    /** Serves the request as a pool does. */
+    serve: async (count = 1) => {
+      const { id } = request();
+      const ids: NodeId[] = [];
+      for (let i = 0; i < count; i++) ids.push(await world.createNode({ allocatedTo: id, externalId: `x${i}` }));
+      const fulfilled = withRequest(request(), { state: 'fulfilled', nodeIds: ids }, clock.now());
+      await clock.run(other.setData(requestPath(id), encodeRequest(fulfilled)));
+      await world.pass(100);
+      return ids;
+    },
+    node: async (id: NodeId | undefined) => {
+      if (!id) throw new Error('there is no node');
+      const { data, stat } = await clock.run(other.getData(nodePath(id)));
+      return decodeNode(id, data, stat, clock.now());
+    },
+    write: async (id: NodeId, changes: Parameters<typeof withNode>[1]) => {
+      const { data, stat } = await clock.run(other.getData(nodePath(id)));
+      const node = decodeNode(id, data, stat, clock.now());
+      if (node) await clock.run(other.setData(nodePath(id), encodeNode(withNode(node, changes, clock.now()))));
+      await world.pass(100);
+    },
+  };
+}

@@ -1,0 +1,89 @@
+import { createHash } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { VirtualClock } from '@nodepool/core/testing';
+import { newLeaseToken, type LeaseTokenRecord } from '@nodepool/zk-protocol';
+import { LeaseAccess, mayLease } from './lease-access.js';
+
+const LOCAL = '127.0.0.1';
+const hash = createHash('sha256').update('secret').digest('hex');
+
+function accessWith({ allowsAnonymous = false, apiTokens = [{ name: 'root', token: 'admins-own' }] } = {}) {
+  const clock = new VirtualClock(1_000);
+  const rights = { owner: 'team', labels: ['*'], maxTtlMs: 1, maxNodes: 3, tenantName: null, highestPriority: 200 };
+  const alice = newLeaseToken({ ...rights, admin: false, name: 'alice', hash, endTimeMs: 9_000 }, 0);
+  const leaseTokens = new Map<string, LeaseTokenRecord>([['alice', alice]]);
+  const access = new LeaseAccess({
+    ...{ clock, leaseTokens, apiTokens: () => apiTokens, allowsAnonymous: () => allowsAnonymous },
+  });
+  const call = (authorization: string | undefined, address = LOCAL) => access.callerOf({ authorization, address });
+  return { clock, call };
+}
+
+describe('who calls', () => {
+  it('is the owner of a token for leases, or an admin with a token of the secure file', () => {
+    const { call } = accessWith();
+
+    expect(call('Bearer alice.secret')).toMatchObject({ name: 'alice', owner: 'team', maxNodes: 3, admin: false });
+    expect(call('Bearer admins-own')).toMatchObject({ name: 'root', owner: 'root', maxNodes: null, admin: true });
+  });
+
+  it.each([
+    'Bearer alice.Secret',
+    'Bearer alice.',
+    'Bearer .secret',
+    'Bearer alice',
+    'Basic alice.secret',
+    'alice.secret',
+    '',
+  ])('is not known by %j', (authorization) => {
+    for (const apiTokens of [[], [{ name: 'root', token: 'admins-own' }]]) {
+      expect(() => accessWith({ apiTokens }).call(authorization)).toThrow(expect.objectContaining({ status: 401 }));
+    }
+  });
+
+  it('is not known any more when the token has expired', async () => {
+    const { call, clock } = accessWith();
+    await clock.advance(8_000);
+
+    expect(() => call('Bearer alice.secret')).toThrow(expect.objectContaining({ code: 'bad-token' }));
+  });
+
+  it.each([
+    [true, '127.0.0.1', true],
+    [true, '127.9.9.9', true],
+    [true, '::1', true],
+    [true, '::ffff:127.0.0.1', true],
+    [true, '10.0.0.1', false],
+    [true, '::ffff:10.0.0.1', false],
+    [false, '127.0.0.1', false],
+  ])('without a token, where that is allowed %s, from %s: %s', (allowsAnonymous, address, isAllowed) => {
+    const { call } = accessWith({ allowsAnonymous });
+
+    if (isAllowed) expect(call(undefined, address)).toMatchObject({ owner: 'anonymous', admin: false });
+    else expect(() => call(undefined, address)).toThrow(expect.objectContaining({ status: 401 }));
+  });
+});
+
+it('limits how often a token may call', async () => {
+  const { call, clock } = accessWith();
+  for (let i = 0; i < 1_000; i++) call('Bearer alice.secret');
+
+  expect(() => call('Bearer alice.secret')).toThrow(expect.objectContaining({ status: 429, code: 'too-fast' }));
+  expect(call('Bearer admins-own').name).toBe('root');
+  await clock.advance(1_000);
+  for (let i = 0; i < 499; i++) call('Bearer alice.secret');
+});
+
+it.each([
+  [['*'], 'small', true],
+  [['small'], 'small', true],
+  [['small'], 'smaller', false],
+  [['ubuntu-*', 'small'], 'ubuntu-24.04', true],
+  [['ubuntu-*'], 'my-ubuntu-1', false],
+  [['u.*'], 'ubuntu', false],
+  [['a*c'], 'abc', true],
+  [[], 'small', false],
+])('labels %j cover %s: %s', (labels, label, covers) => {
+  const rights = { owner: 'o', maxTtlMs: 1, maxNodes: null, tenantName: null, highestPriority: 200, admin: false };
+  expect(mayLease({ ...rights, labels }, label)).toBe(covers);
+});

@@ -1,0 +1,99 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { isIP } from 'node:net';
+import type { ApiToken } from '@nodepool/core/config';
+import { ApiError, authorize, type Caller, type Credentials } from '@nodepool/daemon';
+import type { Clock, LeaseRights, LeaseTokenRecord } from '@nodepool/zk-protocol';
+
+/** Calls a second that a token may make, and how many at once after a pause. */
+const CALLS_A_SECOND = 500;
+const MOST_CALLS = 1_000;
+
+/** Who calls an operation on leases, and what they may do. */
+export interface LeaseCaller extends Caller, LeaseRights {
+  /** Version of the token's record; `undefined`: the token is not stored in ZooKeeper. */
+  readonly tokenVersion: number | undefined;
+}
+
+/** Where tokens come from. */
+export interface LeaseAccessOptions {
+  readonly clock: Clock;
+  /** Tokens for leases, by name. */
+  readonly leaseTokens: { get(name: string): LeaseTokenRecord | undefined };
+  /** Tokens of the secure file: their owners may do everything. */
+  readonly apiTokens: () => readonly ApiToken[];
+  /** Whether users of this computer may lease without a token. */
+  readonly allowsAnonymous: () => boolean;
+}
+
+const EVERYTHING = { labels: ['*'], maxTtlMs: Infinity, maxNodes: null, tenantName: null, highestPriority: 1 };
+const ANONYMOUS = { ...EVERYTHING, name: 'anonymous', owner: 'anonymous', highestPriority: 200, admin: false };
+
+const sha256 = (text: string) => createHash('sha256').update(text).digest();
+
+function isLoopback(address: string): boolean {
+  const plain = address.replace(/^::ffff:/, '');
+  return isIP(plain) === 4 ? plain.startsWith('127.') : plain === '::1';
+}
+
+/** Finds out who calls, and limits how often each token may. */
+export class LeaseAccess {
+  readonly #options: LeaseAccessOptions;
+  readonly #buckets = new Map<string, { left: number; filledMs: number }>();
+
+  constructor(options: LeaseAccessOptions) {
+    this.#options = options;
+  }
+
+  /** @throws ApiError 401 for a missing, wrong, expired or revoked token, 403 without any token, 429 too many calls */
+  readonly callerOf = (credentials: Credentials): LeaseCaller => {
+    const caller = this.#identify(credentials);
+    if (!this.#admits(caller.name)) {
+      throw new ApiError(429, 'too-fast', `Token "${caller.name}" calls more than ${CALLS_A_SECOND} times a second`);
+    }
+    return caller;
+  };
+
+  #identify({ authorization, address }: Credentials): LeaseCaller {
+    const { leaseTokens, apiTokens, allowsAnonymous, clock } = this.#options;
+    if (authorization === undefined && allowsAnonymous() && isLoopback(address)) {
+      return { ...ANONYMOUS, tokenVersion: undefined };
+    }
+    const [, name = '', secret = ''] = /^Bearer +([a-z0-9-]+)\.(\S+)$/i.exec(authorization ?? '') ?? [];
+    const token = leaseTokens.get(name);
+    const expected = token ? Buffer.from(token.hash, 'hex') : sha256('');
+    const isRight = expected.length === 32 && timingSafeEqual(sha256(secret), expected);
+    const isValid = token !== undefined && (token.endTimeMs === null || clock.now() < token.endTimeMs);
+    if (isRight && isValid) return { ...token, tokenVersion: token.stat?.version };
+    const tokens = apiTokens();
+    if (tokens.length > 0) {
+      const owner = authorize(authorization, tokens);
+      return { ...EVERYTHING, name: owner, owner, admin: true, tokenVersion: undefined };
+    }
+    throw new ApiError(
+      401,
+      'bad-token',
+      'The token is missing, wrong, expired or revoked: send Authorization: Bearer TOKEN. ' +
+        'An operator makes one with: nodepool token create NAME',
+    );
+  }
+
+  #admits(name: string): boolean {
+    const nowMs = this.#options.clock.now();
+    const bucket = this.#buckets.get(name) ?? { left: MOST_CALLS, filledMs: nowMs };
+    this.#buckets.set(name, bucket);
+    const gained = (Math.max(0, nowMs - bucket.filledMs) * CALLS_A_SECOND) / 1000;
+    bucket.left = Math.min(MOST_CALLS, bucket.left + gained) - 1;
+    bucket.filledMs = nowMs;
+    if (bucket.left >= 0) return true;
+    bucket.left = 0;
+    return false;
+  }
+}
+
+/** Whether the rights cover a label. */
+export function mayLease({ labels }: LeaseRights, label: string): boolean {
+  return labels.some((pattern) => {
+    const parts = pattern.split('*').map((part) => part.replaceAll(/[.+?^${}()|[\]\\]/g, String.raw`\$&`));
+    return new RegExp(`^${parts.join('.*')}$`, 's').test(label);
+  });
+}

@@ -1,0 +1,265 @@
+import { createHash } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { silentLogger } from '@nodepool/core';
+import { findEmbeddedServer } from '@nodepool/core/config';
+import type { DaemonService } from '@nodepool/daemon';
+import {
+  connect,
+  encodeLeaseToken,
+  leaseSlotsPath,
+  leaseTokenPath,
+  newLeaseToken,
+  systemClock,
+  type LeaseRights,
+  type ZooKeeper,
+} from '@nodepool/zk-protocol';
+import { createService } from '../../start-service.js';
+
+const ADMIN = 'a-token-that-is-hard-to-guess';
+const SECRET = 'a-secret-of-a-lease-token';
+const SLOTS = 4;
+const YAML = `
+webapp: {port: 0, listen_address: 127.0.0.1}
+max-hold-age: 7200
+labels: [{name: small}, {name: big}, {name: nowhere}]
+providers:
+  - name: rack
+    driver: static
+    pools:
+      - name: main
+        nodes: [{name: 127.0.0.1, labels: [small, big], host-key-checking: false, max-parallel-jobs: ${SLOTS}}]
+`;
+
+let directory: string;
+let service: DaemonService;
+let zk: ZooKeeper;
+
+interface Answer {
+  readonly status: number;
+  readonly body: Record<string, unknown>;
+}
+
+const url = (path: string) => `http://127.0.0.1:${service.web?.port}/api/v1${path}`;
+
+async function call(
+  method: string,
+  path: string,
+  { token = `alice.${SECRET}`, body, key }: { token?: string | null; body?: object; key?: string } = {},
+): Promise<Answer> {
+  const response = await fetch(url(path), {
+    method,
+    headers: {
+      connection: 'close',
+      ...(token !== null && { authorization: `Bearer ${token}` }),
+      ...(key !== undefined && { 'idempotency-key': key }),
+      ...(body && { 'content-type': 'application/json' }),
+    },
+    ...(body && { body: JSON.stringify(body) }),
+  });
+  return { status: response.status, body: (await response.json()) as Answer['body'] };
+}
+const lease = (body: object = {}, options: { token?: string | null; key?: string } = {}) =>
+  call('POST', '/leases', { ...options, body: { labels: ['small'], wait: 10, ...body } });
+
+async function storeToken(name: string, rights: Partial<LeaseRights> & { endTimeMs?: number } = {}): Promise<void> {
+  const all: LeaseRights = {
+    ...{ owner: name, labels: ['*'], maxTtlMs: 86_400_000, maxNodes: null, tenantName: null },
+    ...{ highestPriority: 200, admin: false, ...rights },
+  };
+  const hash = createHash('sha256').update(SECRET).digest('hex');
+  const token = newLeaseToken({ ...all, name, hash, endTimeMs: rights.endTimeMs ?? null }, Date.now());
+  await zk.ensurePath(leaseSlotsPath(name));
+  await zk.create(leaseTokenPath(name), encodeLeaseToken(token));
+  const known = async () => expect((await call('GET', '/leases', { token: `${name}.${SECRET}` })).status).not.toBe(401);
+  await vi.waitFor(known, { timeout: 5_000 });
+}
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'nodepool-leases-'));
+  const files = { configFile: join(directory, 'nodepool.yaml'), secureFile: join(directory, 'secure.yaml') };
+  await writeFile(files.configFile, YAML);
+  await writeFile(files.secureFile, `api-tokens: [{name: root, token: ${ADMIN}}]\n`);
+  const others = { logConfigFile: undefined, pidFile: join(directory, 'pid'), foreground: true, debug: false };
+  const times = { webapp: true, stateDir: join(directory, 'state'), drainTimeoutMs: 1000, announceLegacy: false };
+  service = await createService({
+    args: { ...files, ...others, ...times },
+    ...{ env: {}, clock: systemClock, logger: silentLogger, version: '1', hostname: 'nl01', profileDirs: [directory] },
+  });
+  await service.start();
+  const embedded = await findEmbeddedServer([join(directory, 'state')]);
+  zk = await connect({ servers: embedded?.servers ?? '' });
+  await storeToken('alice');
+  await storeToken('bob');
+});
+
+afterEach(async () => {
+  const { body } = await call('GET', '/leases', { token: ADMIN });
+  for (const { id } of Object.values(body) as { id: string }[]) await call('DELETE', `/leases/${id}`, { token: ADMIN });
+});
+
+afterAll(async () => {
+  await zk.close();
+  await service.stop(1000);
+  await rm(directory, { recursive: true });
+});
+
+describe('a lease', () => {
+  it('gives nodes with all that is needed to log in, until they are returned', async () => {
+    const { status, body } = await lease({ labels: ['small', 'big'], reason: 'try', ttl: 60 });
+    const { id } = body as { id: string };
+
+    expect([status, body]).toMatchObject([200, { state: 'active', owner: 'alice', reason: 'try', ttl: 60 }]);
+    expect(body['nodes']).toMatchObject([
+      { label: 'small', host: '127.0.0.1', port: 22, connection_type: 'ssh', provider: 'rack', known_hosts: [] },
+      { label: 'big', host: '127.0.0.1' },
+    ]);
+    expect((await call('GET', `/leases/${id}`)).body).toMatchObject({ id, state: 'active' });
+
+    expect((await call('DELETE', `/leases/${id}`)).body).toMatchObject({
+      state: 'ended',
+      end_reason: 'returned by alice',
+    });
+    expect((await call('GET', `/leases/${id}`)).body).toMatchObject({ state: 'ended', nodes: [] });
+    expect(await call('POST', `/leases/${id}/renew`)).toMatchObject({ status: 409, body: { code: 'over' } });
+  });
+
+  it('is the same when its request is repeated with its key, and another request with the key is refused', async () => {
+    const [one, two] = await Promise.all([lease({}, { key: 'k1' }), lease({}, { key: 'k1' })]);
+
+    expect(one.body['id']).toBe(two.body['id']);
+    expect((await lease({}, { key: 'k2' })).body['id']).not.toBe(one.body['id']);
+    expect(await lease({ labels: ['big'] }, { key: 'k1' })).toMatchObject({
+      status: 422,
+      body: { code: 'key-reused' },
+    });
+  });
+
+  it('that waits says why, and its place in the queue', async () => {
+    const all = await lease({ labels: Array<string>(SLOTS).fill('small') });
+    const { body } = await lease({ wait: 0 });
+
+    const waiting = await call('GET', `/leases/${body['id'] as string}`);
+    expect(waiting.body).toMatchObject({ state: 'waiting', position: 0, nodes: [] });
+    expect(JSON.stringify(waiting.body['explanation'])).toContain('rack');
+
+    const served = call('GET', `/leases/${body['id'] as string}?wait=20`);
+    await call('DELETE', `/leases/${all.body['id'] as string}`);
+    expect((await served).body).toMatchObject({ state: 'active' });
+  });
+
+  it('fails with the reason when no pool can serve it', async () => {
+    const { body } = await lease({ labels: Array<string>(SLOTS + 1).fill('small') });
+
+    expect(body).toMatchObject({ state: 'failed', end_reason: expect.stringMatching(/rack-main.*: /) as string });
+  });
+
+  it('is renewed, but not beyond max-hold-age', async () => {
+    const { body } = await lease({ ttl: 60 });
+    const path = `/leases/${body['id'] as string}/renew`;
+
+    const { body: renewed } = await call('POST', path, { body: { ttl: 600 } });
+    expect(Number(renewed['expires'])).toBeGreaterThan(Number(body['expires']) + 500);
+    const refused = await call('POST', path, { body: { ttl: 7_200.5 } });
+    expect(refused).toMatchObject({ status: 422, body: { code: 'max-hold-age' } });
+    expect(await lease({ ttl: 7_201 })).toMatchObject({ status: 422, body: { code: 'max-hold-age' } });
+  });
+
+  it('tells of its changes until it is over', async () => {
+    const { body } = await lease();
+    const path = `/leases/${body['id'] as string}`;
+    const stream = await new Promise<IncomingMessage>((resolve) =>
+      httpRequest(url(`${path}/events`), { headers: { authorization: `Bearer alice.${SECRET}` } }, resolve).end(),
+    );
+    void call('DELETE', path);
+    let text = '';
+    for await (const chunk of stream) text += String(chunk);
+
+    const states = [...text.matchAll(/"state":"(\w+)"/g)].map(([, state]) => state);
+    expect(states).toEqual(['active', 'ended']);
+    expect(stream.headers['content-type']).toContain('text/event-stream');
+  });
+});
+
+describe('what a token does not allow is refused:', () => {
+  it.each([
+    ['no token', null, 401, 'bad-token'],
+    ['a wrong secret', 'alice.wrong', 401, 'bad-token'],
+    ['an unknown name', `unknown.${SECRET}`, 401, 'bad-token'],
+    ['a bare secret', SECRET, 401, 'bad-token'],
+  ])('%s', async (_what, token, status, code) => {
+    expect(await lease({}, { token })).toMatchObject({ status, body: { code } });
+    expect(await call('GET', '/leases', { token })).toMatchObject({ status });
+  });
+
+  it.each([
+    ['another owner', { owner: 'bob' }, 403, 'wrong-owner'],
+    ['another label', { labels: ['big'] }, 403, 'label-not-allowed'],
+    ['a higher priority', { priority: 100 }, 403, 'priority'],
+    ['a longer time', { ttl: 601 }, 403, 'ttl-too-long'],
+    ['more nodes', { labels: ['small', 'small', 'small'] }, 403, 'too-many-nodes'],
+    ['an unknown label', { labels: ['smalll'] }, 422, 'unknown-label'],
+    ['a key that is none', { ssh_key: 'command="x" ssh-rsa AAAA' }, 422, 'bad-ssh-key'],
+    ['no label', { labels: [] }, 400, 'bad-request'],
+    ['an unknown field', { label: 'small' }, 400, 'bad-request'],
+  ])('%s', async (_what, body, status, code) => {
+    const rights = { labels: ['smal*'], maxTtlMs: 600_000, maxNodes: 2 };
+    await storeToken('carol', rights).catch(() => undefined); // stored by the first case
+    const refused = await lease({ ttl: 60, ...body }, { token: `carol.${SECRET}` });
+
+    expect(refused).toMatchObject({ status, body: { code } });
+  });
+
+  it('a token that was revoked, at once', async () => {
+    await storeToken('dave');
+    await zk.delete(leaseTokenPath('dave'));
+
+    await expect.poll(async () => (await lease({}, { token: `dave.${SECRET}` })).status).toBe(401);
+  });
+
+  it('a token that has expired', async () => {
+    await storeToken('erin', { endTimeMs: Date.now() + 1_000 });
+    await expect.poll(async () => (await lease({}, { token: `erin.${SECRET}` })).status, { timeout: 5_000 }).toBe(401);
+  });
+
+  it('leases of another owner, unless the token is an admin', async () => {
+    const { body } = await lease();
+    const path = `/leases/${body['id'] as string}`;
+    const bob = { token: `bob.${SECRET}` };
+
+    expect(await call('GET', '/leases', bob)).toMatchObject({ status: 200, body: [] });
+    for (const [method, target] of [
+      ['GET', path],
+      ['DELETE', path],
+      ['POST', `${path}/renew`],
+      ['GET', `${path}/events`],
+    ] as const) {
+      expect(await call(method, target, bob)).toMatchObject({ status: 404, body: { code: 'unknown-lease' } });
+    }
+    expect((await call('GET', path, { token: ADMIN })).body).toMatchObject({ owner: 'alice' });
+    const owned = await lease({ owner: 'team' }, { token: ADMIN });
+    expect(owned.body).toMatchObject({ owner: 'team' });
+  });
+});
+
+it('shows nothing of leases to those without a token', async () => {
+  const key = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHgB2vVYcEHh2rAsxVBbX4gAIuU5j1dYGY4mrlzVvaxo me';
+  const { body } = await lease({ reason: 'the-secret-reason', ssh_key: key });
+  expect(body).toMatchObject({ state: 'active' });
+
+  const base = url('').replace('/api/v1', '');
+  const paths = [
+    'node-list',
+    'request-list',
+    'api/v1/nodes',
+    'api/v1/requests',
+    'api/v1/overview',
+    'metrics',
+    'healthz',
+  ];
+  const texts = await Promise.all(paths.map(async (path) => (await fetch(`${base}/${path}`)).text()));
+  expect(texts.join('\n')).not.toMatch(/alice|the-secret-reason|ssh-ed25519 AAAAC3/);
+});

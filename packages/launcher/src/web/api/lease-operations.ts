@@ -1,0 +1,368 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
+import {
+  isNodepoolError,
+  isZooKeeperError,
+  type JsonObject,
+  type LeaseRecord,
+  type NodeRecord,
+} from '@nodepool/zk-protocol';
+import { connectionDetails, didYouMean, explanationToJson, knownHostsLines } from '@nodepool/core/service';
+import {
+  ApiError,
+  listOf,
+  orNull,
+  record,
+  ref,
+  TEXT,
+  TIME,
+  WHOLE,
+  type ApiCall,
+  type ApiOperation,
+} from '@nodepool/daemon';
+import { LeaseAccess, mayLease, type LeaseCaller } from './lease-access.js';
+import { LeaseStreams } from './lease-streams.js';
+import { waitingRequests } from './records.js';
+import type { LeaseApiSources } from './sources.js';
+import { sshKeyProblem } from './ssh-key.js';
+
+const DEFAULT_TTL_S = 3_600;
+const LONGEST_WAIT_S = 60;
+const MOST_LABELS = 100;
+const PRIORITY = 200;
+
+const KEY_EXAMPLE = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGx4 alice@laptop';
+const SECONDS: JsonObject = { type: 'number', exclusiveMinimum: 0 };
+const WAIT: JsonObject = {
+  ...{ type: 'number', minimum: 0, maximum: LONGEST_WAIT_S },
+  description:
+    'Answer when the lease does not wait any more, but after this time at the latest, seconds; default 0: at once',
+};
+const ID = { id: { type: 'string', description: 'Id of the lease' } };
+
+/** Schemas of leases, by name. */
+export const LEASE_SCHEMAS: Readonly<Record<string, JsonObject>> = {
+  LeasedNode: record({
+    ...{ id: TEXT, label: TEXT, host: orNull(TEXT), port: orNull(WHOLE), username: orNull(TEXT) },
+    connection_type: { ...TEXT, description: 'ssh unless the label says otherwise' },
+    known_hosts: { ...listOf(TEXT), description: 'Lines for a known_hosts file' },
+    ...{ provider: orNull(TEXT), pool: orNull(TEXT), zone: orNull(TEXT), hostname: orNull(TEXT) },
+    ...{ public_ipv4: orNull(TEXT), private_ipv4: orNull(TEXT), public_ipv6: orNull(TEXT) },
+    ...{ python_path: orNull(TEXT), shell_type: orNull(TEXT), attributes: {} },
+  }),
+  Lease: record({
+    id: TEXT,
+    state: {
+      ...{ type: 'string', enum: ['waiting', 'active', 'ended', 'failed'] },
+      description:
+        'waiting for nodes; active: they are yours; ended: returned, expired or lost; failed: no pool can serve it',
+    },
+    ...{ owner: TEXT, labels: listOf(TEXT), reason: TEXT, priority: WHOLE, tenant_name: orNull(TEXT) },
+    ...{ created_time: TIME, state_time: TIME },
+    ttl: { type: 'number', description: 'Time to live once it is active, seconds' },
+    expires: orNull({ ...TIME, description: 'When an active lease expires' }),
+    gives_up: orNull({ ...TIME, description: 'When a waiting lease ends unserved; null: never' }),
+    nodes: { ...listOf(ref('LeasedNode')), description: 'Of an active lease' },
+    request: orNull({ ...TEXT, description: 'Id of the request of a waiting lease' }),
+    end_reason: orNull({ ...TEXT, description: 'Why it ended or failed' }),
+  }),
+  WaitingLease: {
+    type: 'object',
+    description: 'A lease; while it waits, with its position in the queue and the explanation of each pool',
+    required: ['id', 'state'],
+    properties: {
+      position: orNull({ ...WHOLE, description: 'Number of requests ahead of it; null once it is accepted' }),
+      explanation: ref('Explanation'),
+    },
+  },
+};
+
+const LEASE_BODY: JsonObject = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['labels'],
+  properties: {
+    labels: {
+      ...{ type: 'array', minItems: 1, maxItems: MOST_LABELS, items: { type: 'string', minLength: 1, maxLength: 255 } },
+      ...{ description: 'One node each', examples: [['small']] },
+    },
+    ttl: { ...SECONDS, description: `Time to live once it is active, seconds; default ${DEFAULT_TTL_S}` },
+    give_up: { ...SECONDS, description: 'End it unserved after this time, seconds; default: wait without a limit' },
+    owner: {
+      type: 'string',
+      maxLength: 255,
+      description: 'Default: the owner of the token; another only with an admin token',
+    },
+    reason: { type: 'string', maxLength: 1_000, description: 'For people' },
+    priority: { type: 'integer', minimum: 1, maximum: 999, description: '100 high, 200 normal (default), 300 low' },
+    ssh_key: {
+      type: 'string',
+      description: 'Public key that may log in, one line without options',
+      examples: [KEY_EXAMPLE],
+    },
+    wait: WAIT,
+  },
+};
+
+const FORBIDDEN = { 403: 'The token does not allow it' };
+const NO_LEASE = { 404: 'There is no such lease, or it belongs to another owner' };
+
+/** Operations on leases: nodes for anybody who has a token. In one piece: a table. */
+export function leaseOperations(sources: LeaseApiSources): ApiOperation[] {
+  const { runtime, clock, config } = sources;
+  const access = new LeaseAccess({
+    clock,
+    leaseTokens: runtime.leases.tokens,
+    apiTokens: () => config().apiTokens,
+    allowsAnonymous: () => config().webapp.anonymousLeases === true,
+  });
+  const desk = new LeaseDesk(sources, new LeaseStreams(clock, runtime.leases));
+  const common = { authorize: access.callerOf };
+  const path = '/leases/{id}';
+  return [
+    {
+      ...common,
+      ...{ id: 'createLease', method: 'POST', path: '/leases', summary: 'Request nodes', isIdempotent: true },
+      ...{ body: LEASE_BODY, answer: ref('Lease'), errors: { ...FORBIDDEN, 422: 'The body asks for the impossible' } },
+      handle: (call) => desk.create(call),
+    },
+    {
+      ...common,
+      ...{ id: 'listLeases', method: 'GET', path: '/leases', summary: 'Own leases; with an admin token, all' },
+      query: {
+        owner: { type: 'string', description: 'Only of this owner' },
+        state: { type: 'string', description: 'Only in this state' },
+      },
+      answer: listOf(ref('Lease')),
+      handle: (call) => desk.list(call),
+    },
+    {
+      ...common,
+      ...{ id: 'getLease', method: 'GET', path, summary: 'One lease, and why it waits', pathParameters: ID },
+      ...{ query: { wait: WAIT }, answer: { allOf: [ref('Lease'), ref('WaitingLease')] }, errors: NO_LEASE },
+      handle: (call) => desk.get(call),
+    },
+    {
+      ...common,
+      ...{ id: 'renewLease', method: 'POST', path: `${path}/renew`, summary: 'Keep a lease for longer' },
+      pathParameters: ID,
+      body: {
+        ...{ type: 'object', additionalProperties: false },
+        properties: { ttl: { ...SECONDS, description: 'Seconds from now; default: its time to live' } },
+      },
+      ...{ answer: ref('Lease'), errors: { ...FORBIDDEN, ...NO_LEASE, 409: 'It is over' } },
+      handle: (call) => desk.renew(call),
+    },
+    {
+      ...common,
+      ...{ id: 'endLease', method: 'DELETE', path, summary: 'Return the nodes', pathParameters: ID },
+      ...{ answer: ref('Lease'), errors: NO_LEASE },
+      handle: (call) => desk.end(call),
+    },
+    {
+      ...common,
+      ...{ id: 'streamLease', method: 'GET', path: `${path}/events`, summary: 'Changes of a lease, until it is over' },
+      ...{ pathParameters: ID, answer: TEXT, errors: { ...NO_LEASE, 503: 'Too many streams are open' } },
+      handle: (call) => desk.get(call),
+      stream: (call, response) => desk.stream(call, response),
+    },
+  ];
+}
+
+/** Converts a lease to its form in the API. @param nodes - those it holds */
+export function leaseToApi(lease: LeaseRecord, nodes: readonly NodeRecord[], request: string | null): JsonObject {
+  const { id, state, owner, labels, reason, priority, tenantName, createdTimeMs, stateTimeMs, ttlMs } = lease;
+  const due = lease.dueTimeMs === null ? null : lease.dueTimeMs / 1000;
+  return {
+    ...{ id, state, owner, labels: [...labels], reason, priority, tenant_name: tenantName },
+    ...{ created_time: createdTimeMs / 1000, state_time: stateTimeMs / 1000, ttl: ttlMs / 1000 },
+    expires: state === 'active' ? due : null,
+    gives_up: state === 'waiting' ? due : null,
+    nodes: nodes.map((node) => nodeToApi(node, labels[lease.nodeIds.indexOf(node.id)] ?? '')),
+    ...{ request, end_reason: lease.endReason },
+  };
+}
+
+function nodeToApi(node: NodeRecord, label: string): JsonObject {
+  const { address, port, username, connectionType } = connectionDetails(node);
+  return {
+    ...{ id: node.id, label, host: address ?? null, port: port ?? null, username, connection_type: connectionType },
+    ...{ known_hosts: knownHostsLines(node), provider: node.provider, pool: node.pool, zone: node.az },
+    ...{ hostname: node.hostname, public_ipv4: node.publicIpv4, private_ipv4: node.privateIpv4 },
+    ...{ public_ipv6: node.publicIpv6, python_path: node.pythonPath, shell_type: node.shellType },
+    attributes: node.attributes,
+  };
+}
+
+/** The body of a new lease, checked against its schema. */
+interface LeaseBody {
+  readonly labels: readonly string[];
+  readonly ttl?: number;
+  readonly give_up?: number;
+  readonly owner?: string;
+  readonly reason?: string;
+  readonly priority?: number;
+  readonly ssh_key?: string;
+  readonly wait?: number;
+}
+
+/** Answers questions about leases. */
+class LeaseDesk {
+  constructor(
+    private readonly sources: LeaseApiSources,
+    private readonly streams: LeaseStreams,
+  ) {}
+
+  async create({ body, caller, idempotencyKey }: ApiCall): Promise<JsonObject> {
+    const { wait = 0, ...wanted } = body as unknown as LeaseBody;
+    const who = caller as LeaseCaller;
+    const { labels, ttl = DEFAULT_TTL_S, priority = PRIORITY, reason = '', owner = who.owner } = wanted;
+    this.#checkWanted(who, { ...wanted, ttl, priority, owner });
+    const digest = createHash('sha256').update(JSON.stringify(wanted)).digest('hex');
+    const lease = await this.#write(() =>
+      this.#leases.request({
+        ...{ id: leaseId(who, idempotencyKey), owner, token: who.name, labels, priority, reason, digest },
+        ...{ ttlMs: ttl * 1000, tenantName: who.tenantName, sshKey: wanted.ssh_key ?? null },
+        dueTimeMs: wanted.give_up === undefined ? null : this.sources.clock.now() + wanted.give_up * 1000,
+        ...{ maxNodes: who.maxNodes, tokenVersion: who.tokenVersion },
+      }),
+    );
+    if (lease.digest !== digest) {
+      const text = 'This Idempotency-Key was used for another lease: use a new random key for each lease';
+      throw new ApiError(422, 'key-reused', text);
+    }
+    await this.streams.whenServed(lease, wait * 1000);
+    return this.#describe(this.#leases.get(lease.id) ?? lease);
+  }
+
+  *list({ caller, query: { owner, state } }: ApiCall): Generator<JsonObject, void> {
+    const who = caller as LeaseCaller;
+    for (const lease of this.#leases.values()) {
+      if (!who.admin && lease.owner !== who.owner) continue;
+      if (owner !== undefined && lease.owner !== owner) continue;
+      if (state === undefined || lease.state === state) yield this.#describe(lease);
+    }
+  }
+
+  async get(call: ApiCall): Promise<JsonObject> {
+    const lease = this.#find(call);
+    await this.streams.whenServed(lease, Number(call.query['wait'] ?? 0) * 1000);
+    const now = this.#leases.get(lease.id) ?? lease;
+    return { ...this.#describe(now), ...this.#waiting(now) };
+  }
+
+  async renew(call: ApiCall): Promise<JsonObject> {
+    const lease = this.#find(call);
+    const { ttl = lease.ttlMs / 1000 } = call.body as { ttl?: number };
+    this.#checkTtl(call.caller as LeaseCaller, ttl, lease);
+    const renewed = await this.#write(() => this.#leases.renew(lease.id, ttl * 1000));
+    if (renewed?.state === 'waiting' || renewed?.state === 'active') return this.#describe(renewed);
+    throw new ApiError(409, 'over', `Lease ${lease.id} is over: ${renewed?.endReason ?? 'it was removed'}`);
+  }
+
+  async end(call: ApiCall): Promise<JsonObject> {
+    const lease = this.#find(call);
+    const ended = await this.#write(() => this.#leases.end(lease.id, `returned by ${call.actor ?? 'its owner'}`));
+    return this.#describe(ended ?? lease);
+  }
+
+  stream(call: ApiCall, response: ServerResponse): void {
+    if (this.streams.open(this.#find(call), response, (lease) => this.#describe(lease))) return;
+    throw new ApiError(503, 'too-many-streams', 'Too many open streams; retry later');
+  }
+
+  get #leases() {
+    return this.sources.runtime.leases;
+  }
+
+  #describe(lease: LeaseRecord): JsonObject {
+    const nodes = lease.state === 'active' ? this.#leases.heldNodes(lease) : [];
+    return leaseToApi(lease, nodes, this.#leases.requestOf(lease.id)?.id ?? null);
+  }
+
+  #waiting(lease: LeaseRecord): JsonObject {
+    const { runtime, conditions } = this.sources;
+    const request = lease.state === 'waiting' ? this.#leases.requestOf(lease.id) : undefined;
+    const explanation = request && runtime.explain({ requestId: request.id });
+    if (!request || !explanation) return {};
+    const place = waitingRequests(runtime.requests.values()).findIndex(({ id }) => id === request.id);
+    return { position: place < 0 ? null : place, explanation: explanationToJson(explanation, conditions.merged) };
+  }
+
+  /** @throws ApiError 404, also for the lease of another owner: ids are not to be found out by trying */
+  #find({ path: { id = '' }, caller }: ApiCall): LeaseRecord {
+    const who = caller as LeaseCaller;
+    const lease = this.#leases.get(id);
+    if (lease && (who.admin || lease.owner === who.owner)) return lease;
+    throw new ApiError(404, 'unknown-lease', `There is no lease "${id}", or it belongs to another owner`);
+  }
+
+  #checkWanted(who: LeaseCaller, wanted: LeaseBody & { ttl: number; priority: number; owner: string }): void {
+    const { labels, owner, priority } = wanted;
+    if (owner !== who.owner && !who.admin) {
+      throw new ApiError(403, 'wrong-owner', `Token "${who.name}" leases for "${who.owner}", not for "${owner}"`);
+    }
+    for (const label of labels) this.#checkLabel(who, label);
+    if (priority < who.highestPriority) {
+      const text = `Token "${who.name}" may have priority ${who.highestPriority} at best (smaller is higher), not ${priority}`;
+      throw new ApiError(403, 'priority', text);
+    }
+    this.#checkTtl(who, wanted.ttl);
+    const problem = wanted.ssh_key === undefined ? undefined : sshKeyProblem(wanted.ssh_key);
+    if (problem !== undefined) throw new ApiError(422, 'bad-ssh-key', `ssh_key is no public key: ${problem}`);
+  }
+
+  #checkLabel(who: LeaseCaller, label: string): void {
+    if (!mayLease(who, label)) {
+      const text = `Token "${who.name}" may not lease "${label}"; its labels: ${who.labels.join(', ')}`;
+      throw new ApiError(403, 'label-not-allowed', text);
+    }
+    const known = new Set<string>();
+    for (const { supportedLabels } of this.sources.runtime.components)
+      for (const each of supportedLabels) known.add(each);
+    if (known.has(label)) return;
+    const allowed = [...known].filter((each) => mayLease(who, each));
+    const text = `No launcher offers a label "${label}"${didYouMean(label, allowed) || '.'} Labels: ${allowed.join(', ')}`;
+    throw new ApiError(422, 'unknown-label', text);
+  }
+
+  /** @param lease - the lease to renew; `undefined`: a new one */
+  #checkTtl(who: LeaseCaller, ttl: number, lease?: LeaseRecord): void {
+    if (ttl * 1000 > who.maxTtlMs) {
+      const text = `Token "${who.name}" may keep a lease for ${who.maxTtlMs / 1000} s at a time, not for ${ttl} s`;
+      throw new ApiError(403, 'ttl-too-long', text);
+    }
+    const { maxHoldAgeMs } = this.sources.config();
+    const nowMs = this.sources.clock.now();
+    const sinceMs = lease ? Math.min(nowMs, ...this.#leases.heldNodes(lease).map((node) => node.stateTimeMs)) : nowMs;
+    if (maxHoldAgeMs === 0 || nowMs - sinceMs + ttl * 1000 <= maxHoldAgeMs) return;
+    const left = Math.max(0, Math.floor((maxHoldAgeMs - (nowMs - sinceMs)) / 1000));
+    const text = `max-hold-age of the configuration ends a lease after ${maxHoldAgeMs / 1000} s: ${left} s are left`;
+    throw new ApiError(422, 'max-hold-age', text);
+  }
+
+  async #write<T>(write: () => Promise<T>): Promise<T> {
+    try {
+      return await write();
+    } catch (error) {
+      if (isNodepoolError(error, 'NODEPOOL_LEASE_LIMIT')) throw new ApiError(403, 'too-many-nodes', error.message);
+      if (isZooKeeperError(error)) {
+        throw new ApiError(
+          503,
+          'zookeeper',
+          `ZooKeeper did not answer (${error.code}): repeat it with the same Idempotency-Key`,
+        );
+      }
+      if (error instanceof Error && error.name === 'Refusal') {
+        throw new ApiError(409, 'changed', 'The lease or its token was changed meanwhile: repeat it');
+      }
+      throw error;
+    }
+  }
+}
+
+/** The same for the same token and key, so that a repetition finds the lease. */
+function leaseId({ name }: LeaseCaller, key: string | undefined): string {
+  if (key === undefined || key === '') return randomBytes(16).toString('hex');
+  return createHash('sha256').update(`${name}\0${key}`).digest('hex').slice(0, 32);
+}

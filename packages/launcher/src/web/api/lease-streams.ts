@@ -1,0 +1,97 @@
+import type { ServerResponse } from 'node:http';
+import type { Leases } from '@nodepool/core/launcher';
+import type { CancelTimer, Clock, JsonObject, LeaseRecord } from '@nodepool/zk-protocol';
+
+/** Pause between comments that keep streams open in proxies. */
+const HEARTBEAT_MS = 15_000;
+/** Readers that do not read are disconnected. A lease has few events. */
+const MOST_BUFFERED_BYTES = 64 * 1024;
+/** Greatest number of open streams. */
+export const MOST_LEASE_STREAMS = 8_000;
+
+type Listener = (lease: LeaseRecord | undefined) => void;
+
+/** Tells who waits for one lease about its changes: at most one look-up for each change, however many leases there are. */
+export class LeaseStreams {
+  readonly #clock: Clock;
+  readonly #listeners = new Map<string, Set<Listener>>();
+  readonly #responses = new Set<ServerResponse>();
+  #heartbeat: CancelTimer | undefined;
+  #nextId = 1;
+
+  constructor(clock: Clock, leases: Pick<Leases, 'onChange'>) {
+    this.#clock = clock;
+    leases.onChange(({ id, after }) => {
+      for (const listener of this.#listeners.get(id) ?? []) listener(after);
+    });
+  }
+
+  /** Number of open streams. */
+  get size(): number {
+    return this.#responses.size;
+  }
+
+  /** Calls the listener when the lease changes. @returns unsubscribes */
+  on(id: string, listener: Listener): () => void {
+    const listeners = this.#listeners.get(id) ?? new Set();
+    this.#listeners.set(id, listeners.add(listener));
+    return () => {
+      listeners.delete(listener);
+      if (listeners.size === 0) this.#listeners.delete(id);
+    };
+  }
+
+  /** Resolves when the lease does not wait any more, or after this time. */
+  async whenServed(lease: LeaseRecord, waitMs: number): Promise<void> {
+    if (lease.state !== 'waiting' || waitMs <= 0) return;
+    let end = () => {};
+    await new Promise<void>((resolve) => {
+      const cancel = this.#clock.setTimer(waitMs, resolve);
+      const leave = this.on(lease.id, (after) => after?.state !== 'waiting' && resolve());
+      end = () => {
+        cancel();
+        leave();
+      };
+    });
+    end();
+  }
+
+  /**
+   * Sends the lease now and at each change, until it is over.
+   * @returns false, without writing anything, if too many streams are open
+   */
+  open(lease: LeaseRecord, response: ServerResponse, describe: (lease: LeaseRecord) => JsonObject): boolean {
+    if (this.#responses.size >= MOST_LEASE_STREAMS) return false;
+    response.writeHead(200, {
+      'Content-Type': 'text/event-stream; charset=utf-8',
+      'Cache-Control': 'no-store',
+      'X-Content-Type-Options': 'nosniff',
+    });
+    const send = (now: LeaseRecord | undefined) => {
+      if (now) this.#write(response, `id: ${this.#nextId++}\nevent: lease\ndata: ${JSON.stringify(describe(now))}\n\n`);
+      if (!now || now.state === 'ended' || now.state === 'failed') response.end();
+    };
+    const leave = this.on(lease.id, send);
+    const close = () => {
+      leave();
+      this.#responses.delete(response);
+    };
+    response.on('close', close).on('error', close);
+    this.#responses.add(response);
+    if (!this.#heartbeat) this.#heartbeat = this.#clock.setTimer(HEARTBEAT_MS, () => this.#beat());
+    send(lease);
+    return true;
+  }
+
+  #write(response: ServerResponse, text: string): void {
+    response.write(text);
+    if (response.writableLength > MOST_BUFFERED_BYTES) response.destroy();
+  }
+
+  #beat(): void {
+    this.#heartbeat = undefined;
+    if (this.#responses.size === 0) return;
+    for (const response of this.#responses) this.#write(response, ': here\n\n');
+    this.#heartbeat = this.#clock.setTimer(HEARTBEAT_MS, () => this.#beat());
+  }
+}
