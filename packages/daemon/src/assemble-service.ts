@@ -15,7 +15,7 @@ import type { CommonArguments } from './arguments.js';
 import type { EmbeddedZooKeeper } from './embedded-zookeeper.js';
 import { logConfigWarnings } from './log-config-warnings.js';
 import type { ServiceSurroundings } from './program.js';
-import type { WebappKey } from './reloader.js';
+import { WEBAPP_NAMES, type WebappKey } from './reloader.js';
 import type { DaemonRuntime } from './runtime.js';
 import { DaemonService } from './service.js';
 import type { ServiceMetrics } from './web/metrics-route.js';
@@ -52,8 +52,9 @@ export async function assembleService<Args extends CommonArguments>(
   const { args, env, clock, logger, version, hostname, profileDirs } = surroundings;
   const { configFile: file, secureFile, stateDir } = args;
   const registry = createRegistry(file, plan.programDir);
+  const serves = args.webapp ? WEBAPP_NAMES[plan.webapp] : undefined;
   const load = (signal?: AbortSignal) =>
-    loadConfig({ file, secureFile, stateDir, env, drivers: registry, mode: 'service', clock, signal });
+    loadConfig({ file, secureFile, stateDir, env, drivers: registry, mode: 'service', serves, clock, signal });
   const config = await load();
   logConfigWarnings(config, logger);
   const isEmbedded = config.zookeeper.servers.length === 0;

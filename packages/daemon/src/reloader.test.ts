@@ -150,6 +150,18 @@ describe('reload', () => {
     expect(reloader.status.restartNeeded).toEqual(['builder-webapp', 'zookeeper-servers']);
   });
 
+  it('changes a web server that keeps its address without a restart', async () => {
+    const webapp = { port: 8005, listenAddress: '0.0.0.0', anonymousLeases: true };
+    const files = { certFile: 'web.pem', keyFile: 'web.key' };
+    const answers = [config({ webapp }), config({ webapp: { ...webapp, tls: files } })];
+    const { reloader } = harness(() => Promise.resolve(answers.shift() ?? config()), 'webapp');
+
+    await reloader.reload();
+    expect(reloader.status.restartNeeded).toEqual([]);
+    await reloader.reload();
+    expect(reloader.status.restartNeeded).toEqual(['webapp']);
+  });
+
   it('compares settings that need a restart with those of the start, at each reload', async () => {
     const { zookeeper } = config();
     const digest = { user: 'u', password: 'p', protect: false };

@@ -1,6 +1,6 @@
 import { ConfigError } from '@nodepool/core';
 import type { Config, Logger } from '@nodepool/core';
-import type { ConfigProblem } from '@nodepool/core/config';
+import type { ConfigProblem, WebappConfig } from '@nodepool/core/config';
 import { logConfigWarnings } from './log-config-warnings.js';
 
 /** Result of the last attempt to load the configuration. */
@@ -56,14 +56,20 @@ function isUnread({ position, path, message }: ConfigProblem): boolean {
 /** Thrown when a load was aborted for a newer one. */
 class SupersededError extends Error {}
 
-const WEBAPP_NAMES: Readonly<Record<WebappKey, string>> = { webapp: 'webapp', builderWebapp: 'builder-webapp' };
+/** Names of the keys in the file. */
+export const WEBAPP_NAMES = { webapp: 'webapp', builderWebapp: 'builder-webapp' } as const;
+
+/** Settings of a web server that it cannot change while it runs. */
+function listening({ port, listenAddress, tls }: WebappConfig) {
+  return { port, listenAddress, isTls: tls !== undefined };
+}
 
 /** Names changed settings that take effect only after a restart. */
 function changesNeedingRestart({ initial: before, webapp }: ReloaderOptions, after: Config): string[] {
   const changed = (name: string, pick: (config: Config) => unknown) =>
     JSON.stringify(pick(before)) === JSON.stringify(pick(after)) ? [] : [name];
   return [
-    ...(webapp === undefined ? [] : changed(WEBAPP_NAMES[webapp], (config) => config[webapp])),
+    ...(webapp === undefined ? [] : changed(WEBAPP_NAMES[webapp], (config) => listening(config[webapp]))),
     ...changed('zookeeper-digest', (config) => config.zookeeper.digest),
     ...changed('zookeeper-tls', (config) => config.zookeeper.tls),
     ...changed('embedded-zookeeper-access', (config) => config.zookeeper.embeddedAccess),

@@ -81,7 +81,7 @@ function watchFiles(
 ): Promise<ConfigWatcher> {
   return watchConfig({
     files: [configFile, ...(secureFile === undefined ? [] : [secureFile])],
-    moreFiles: () => service()?.providerFiles ?? [],
+    moreFiles: () => service()?.moreFiles ?? [],
     clock: systemClock,
     logger,
     onChange: () => void service()?.reload(),
@@ -116,7 +116,7 @@ export async function runProcess<Args extends CommonArguments>(
       profileDirs: profileDirs(args, logFile, tmpdir()),
     });
     startInBackground(service, logging);
-    void watcher.check(); // includes the files of providers now
+    void watcher.check(); // includes the files of providers and the certificate now
     const manager = new ServiceManager({
       env: process.env,
       onError: (error) => logger.warn('Failed to notify systemd', { error }),

@@ -1,8 +1,14 @@
+import { copyFile, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connect as connectTls } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { silentLogger, type Config, type LogFields, type Logger } from '@nodepool/core';
 import { ConditionList } from '@nodepool/core/service';
+import { makeSelfSigned } from '@nodepool/test-servers';
 import { systemClock } from '@nodepool/zk-protocol';
 import { connectInMemory, MemoryServer } from '@nodepool/zk-protocol/memory';
+import type { WebTls } from '@nodepool/core/config';
 import type { DaemonRuntime } from './runtime.js';
 import { DaemonService } from './service.js';
 
@@ -19,13 +25,13 @@ const logger: Logger = {
   error: (message, fields) => void logged.push([message, fields]),
   child: () => logger,
 };
-const config = (host: string): Config =>
+const config = (host: string, tls?: WebTls): Config =>
   ({
     ...{ file: 'nodepool.yaml', zookeeper: { servers: [] }, providers: new Map(), warnings: [], apiTokens: [] },
-    ...{ webhooks: [], webapp: { listenAddress: host, port: 0 } },
+    ...{ webhooks: [], webapp: { listenAddress: host, port: 0, tls } },
   }) as unknown as Config;
 
-function make(host = '127.0.0.1'): DaemonService {
+function make(host = '127.0.0.1', tls?: WebTls): DaemonService {
   const runtime: DaemonRuntime = {
     start: (url) => Promise.resolve(void calls.push(`start ${url}`)),
     reconfigure: () => Promise.resolve(void calls.push('reconfigure')),
@@ -45,7 +51,7 @@ function make(host = '127.0.0.1'): DaemonService {
     api: () => ({ operations: [], schemas: {}, overview: () => ({}), subscribe: () => () => {} }),
   };
   return new DaemonService({
-    ...{ name: 'nodepool-test', config: config(host), runtime, clock: systemClock, logger, version: '1.2.3' },
+    ...{ name: 'nodepool-test', config: config(host, tls), runtime, clock: systemClock, logger, version: '1.2.3' },
     ...{ hostname: 'nt01.example.com', webapp: 'webapp', embedded: undefined, profileDirs: [] },
     zk: connectInMemory(new MemoryServer(systemClock)).zk,
     metrics: {
@@ -54,7 +60,7 @@ function make(host = '127.0.0.1'): DaemonService {
       showConditions: (list) => expect(list).toBeInstanceOf(ConditionList),
       close: () => Promise.resolve(void calls.push('close metrics')),
     },
-    loadConfig: () => Promise.resolve(config(host)),
+    loadConfig: () => Promise.resolve(config(host, tls)),
     applyConfig: () => Promise.resolve(void calls.push('apply')),
   });
 }
@@ -95,6 +101,41 @@ it('applies a reloaded configuration to the connection before the runtime', asyn
   await service.reload();
 
   expect(calls).toEqual(['apply', 'reconfigure']);
+});
+
+it('serves HTTPS, and uses a new certificate after a reload; a broken one changes nothing and is logged', async () => {
+  const dir = await mkdtemp(join(tmpdir(), 'nodepool-service-'));
+  const [one, two] = await Promise.all([makeSelfSigned(dir, 'one'), makeSelfSigned(dir, 'two')]);
+  const files = { certFile: join(dir, 'web.pem'), keyFile: join(dir, 'web.key') };
+  await copyFile(one.cert, files.certFile);
+  await copyFile(one.key, files.keyFile);
+  const served = async () => {
+    const socket = connectTls({ host: '127.0.0.1', port: service.web?.port, rejectUnauthorized: false });
+    await new Promise((resolve) => socket.once('secureConnect', resolve));
+    const { CN } = socket.getPeerCertificate().subject;
+    socket.destroy();
+    return CN;
+  };
+  service = make('127.0.0.1', files);
+  await service.listen();
+
+  expect([service.webUrl, service.moreFiles]).toEqual([`https://127.0.0.1:${service.web?.port}`, Object.values(files)]);
+  expect(await served()).toBe('one');
+  await copyFile(two.cert, files.certFile);
+  await service.reload();
+  expect([await served(), calls]).toEqual(['one', []]);
+  expect(logged).toContainEqual([
+    'New configuration is invalid; the old one stays in force',
+    {
+      error: expect.objectContaining({
+        message: expect.stringContaining('web.key is not the key of') as string,
+      }) as Error,
+    },
+  ]);
+  await copyFile(two.key, files.keyFile);
+  await service.reload();
+  expect(await served()).toBe('two');
+  await rm(dir, { recursive: true });
 });
 
 describe('a stop', () => {

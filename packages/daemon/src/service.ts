@@ -1,4 +1,5 @@
 import type { Clock, ZooKeeper } from '@nodepool/zk-protocol';
+import { readWebCertificate } from '@nodepool/core/config';
 import { unfinishedAfter } from '@nodepool/core/service';
 import type { Config, Logger } from '@nodepool/core';
 import { CpuProfiler } from './cpu-profile.js';
@@ -66,6 +67,7 @@ export class DaemonService {
       webapp: parts.webapp,
       load: (signal) => parts.loadConfig(signal),
       apply: async (config) => {
+        this.#useCertificate(config);
         await parts.applyConfig(config);
         await parts.runtime.reconfigure(config);
       },
@@ -91,7 +93,9 @@ export class DaemonService {
     if (!this.#web) return undefined;
     const { host, port } = this.#web;
     const name = WILDCARDS.has(host) ? this.#parts.hostname : host;
-    return `http://${name.includes(':') ? `[${name}]` : name}:${port}`;
+    const { config, webapp } = this.#parts;
+    const scheme = webapp && config[webapp].tls ? 'https' : 'http';
+    return `${scheme}://${name.includes(':') ? `[${name}]` : name}:${port}`;
   }
 
   /** True once {@link DaemonService.stop} was called. */
@@ -109,9 +113,9 @@ export class DaemonService {
       config: () => this.#reloader.config,
       health: () => this.#health(),
     });
+    const { listenAddress, port, tls } = config[webapp];
     this.#web = await startWebServer({
-      host: config[webapp].listenAddress,
-      port: config[webapp].port,
+      ...{ host: listenAddress, port, certificate: tls && readWebCertificate(tls) },
       tokens: () => this.#reloader.config.apiTokens,
       routes: this.#routes(),
       application: this.#pages.application,
@@ -132,10 +136,12 @@ export class DaemonService {
     this.#conditions.start();
   }
 
-  /** Files from which providers were read, besides the configuration itself. */
-  get providerFiles(): readonly string[] {
-    const providers = [...this.#reloader.config.providers.values()];
-    return [...new Set(providers.flatMap(({ files = [] }) => files))];
+  /** Files that are in use besides the configuration itself: those of providers, and the certificate. */
+  get moreFiles(): readonly string[] {
+    const { config } = this.#reloader;
+    const { certFile, keyFile } = (this.#parts.webapp && config[this.#parts.webapp].tls) ?? {};
+    const files = [...[...config.providers.values()].flatMap(({ files = [] }) => files), certFile, keyFile];
+    return [...new Set(files.filter((file) => file !== undefined))];
   }
 
   /** Reloads the configuration. Never rejects; an invalid one changes nothing. */
@@ -194,6 +200,13 @@ export class DaemonService {
     } catch (error) {
       logger.error('Failed to close connections; the ZooKeeper session will expire', { error });
     }
+  }
+
+  /** The files may have changed even if the configuration has not. @throws {Error} they cannot be used */
+  #useCertificate(config: Config): void {
+    const { webapp } = this.#parts;
+    const tls = webapp && config[webapp].tls;
+    if (tls) this.#web?.setCertificate(readWebCertificate(tls));
   }
 
   #routes(): RouteTable {

@@ -68,3 +68,13 @@ export async function makeTlsFiles(dir: string): Promise<TlsFiles> {
     serverPem: path('server-chain.pem'),
   };
 }
+
+/** Creates a self-signed certificate for localhost. @returns its PEM files */
+export async function makeSelfSigned(dir: string, name = 'web'): Promise<{ cert: string; key: string }> {
+  const [cert, key] = [join(dir, `${name}.pem`), join(dir, `${name}.key`)];
+  await run('openssl', [
+    ...['req', '-x509', ...EC_KEY, '-days', '30', '-subj', `/CN=${name}`, '-keyout', key, '-out', cert],
+    ...['-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1'],
+  ]);
+  return { cert, key };
+}

@@ -40,6 +40,16 @@ describe('launcherUrls', () => {
     expect(launcherUrls(components, webapp, 'here')).toEqual(['http://nl01.example.com:9000', 'http://nl02:8005']);
   });
 
+  it('keeps the names of launchers with HTTPS, which their certificates have', () => {
+    const components = [telling('nl01', 'https://nl01.example.com:9000'), launcher('nl02')];
+    const tls = { certFile: 'web.pem', keyFile: 'web.key' };
+
+    expect(launcherUrls(components, { ...webapp, tls }, 'nl01')).toEqual([
+      'https://nl01.example.com:9000',
+      'https://nl02:8005',
+    ]);
+  });
+
   it('reaches launchers on loopback only on the same host', () => {
     const components = [telling('here', 'http://here.example.com:9000'), telling('nl01', 'http://127.0.0.1:9001')];
 

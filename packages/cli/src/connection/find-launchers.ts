@@ -35,7 +35,8 @@ export function launcherUrls(components: readonly ComponentRecord[], webapp: Con
 
 function configuredUrls(components: readonly ComponentRecord[], webapp: Config['webapp'], own: string): string[] {
   const hosts = new Set(launcherHosts(components).map((host) => (isHost(host, own) ? ownAddress(webapp) : host)));
-  return [...hosts].sort().map((host) => `http://${host.includes(':') ? `[${host}]` : host}:${webapp.port}`);
+  const scheme = webapp.tls ? 'https' : 'http';
+  return [...hosts].sort().map((host) => `${scheme}://${host.includes(':') ? `[${host}]` : host}:${webapp.port}`);
 }
 
 /** Each host once, by its full name if a pool has it: a launcher's own entry has the short name. */

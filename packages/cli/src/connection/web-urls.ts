@@ -12,13 +12,16 @@ export function registeredUrls(components: readonly ComponentRecord[], own: stri
   );
 }
 
-/** Loopback URLs are valid on their own host only. There, loopback also replaces host names, which may not resolve. */
+/**
+ * Loopback URLs are valid on their own host only. There, loopback also replaces host names, which may not resolve, except for
+ * HTTPS: certificates name the host.
+ */
 function reachableUrl(webUrl: string, isOwnHost: boolean): string | undefined {
   if (!URL.canParse(webUrl)) return undefined;
-  const { hostname: host, port } = new URL(webUrl);
+  const { hostname: host, port, protocol } = new URL(webUrl);
   const isLoopback = LOOPBACK_HOST.test(host);
   if (!isOwnHost) return isLoopback ? undefined : webUrl;
-  return isLoopback || IP_ADDRESS.test(host) ? webUrl : `http://${LOOPBACK}:${port}`;
+  return isLoopback || IP_ADDRESS.test(host) || protocol === 'https:' ? webUrl : `http://${LOOPBACK}:${port}`;
 }
 
 /** A host without its domain. */

@@ -5,8 +5,10 @@ export type {
   DiskimageValidation,
   EmbeddedAccess,
   HistorySettings,
+  WebappConfig,
   WebhookConfig,
   WebhookEvent,
+  WebTls,
   ZooKeeperSettings,
 } from '../contract/config.js';
 export { DRIVER_API_VERSION } from '../contract/driver.js';
@@ -14,6 +16,7 @@ export type { DriverSetup, SetupChoice, SetupContext, SetupQuestion } from '../c
 export type { LoadConfigOptions } from './load-config.js';
 export { loadConfig } from './load-config.js';
 export { formatProblem } from './problems.js';
+export { readWebCertificate, type WebCertificate } from './web-settings.js';
 export { composeConfigSchema } from './config-schema.js';
 export { sameProviderConfig } from './compare.js';
 export type { ConfigWatcher } from './watch-config.js';

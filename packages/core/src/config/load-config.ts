@@ -3,7 +3,7 @@ import { type Clock, type Json, type JsonObject, type Resources, systemClock, or
 import { createDriverRegistry } from './discovery/registry.js';
 import type { DriverRegistry } from './discovery/registry-types.js';
 import { NEVER_ABORTED } from '../async/never-aborted.js';
-import { checkSense } from './check-sense.js';
+import { checkSense, type SenseCheck } from './check-sense.js';
 import { readDiskimages } from './diskimages.js';
 import { reportDuplicates } from './duplicates.js';
 import { checkLikelyMistakes } from './likely-mistakes.js';
@@ -16,9 +16,10 @@ import { checkSchema } from './schema-validator.js';
 import type { SourceDocument } from './source-document.js';
 import { didYouMean } from '../text/suggest.js';
 import { SECURE_SCHEMA, TOP_LEVEL_SCHEMA } from './top-level-schema.js';
-import type { Config, ConfigMode, LabelConfig, WebappConfig } from '../contract/config.js';
+import type { Config, ConfigMode, LabelConfig } from '../contract/config.js';
 import { checkWrittenValues } from './written-values.js';
 import { readApiTokens, readWebhooks } from './web-access.js';
+import { checkCertificate, readWebapp } from './web-settings.js';
 import { readZooKeeperSettings, type Section } from './zookeeper-settings.js';
 
 /** Options of {@link loadConfig}. */
@@ -32,6 +33,8 @@ export interface LoadConfigOptions {
   /** Default: packages installed in the folder of the main file or above it. */
   drivers?: DriverRegistry | undefined;
   mode: ConfigMode;
+  /** The web server of this process, which must be able to use its certificate. Default: none. */
+  serves?: 'webapp' | 'builder-webapp' | undefined;
   /** State directory of the service, for drivers with state. Default: the default directory of this user. */
   stateDir?: string | undefined;
   /** Default: the system clock. */
@@ -59,7 +62,7 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
   const secureSource = secure && secureTop && { document: secure, top: secureTop };
   const zookeeper = readZooKeeper({ document: main, top }, secureSource, problems);
   reportTopLevelDuplicates(top, main, mode, problems);
-  checkSense(top, { document: main, problems });
+  checkTopLevel(top, options, { document: main, problems });
   const labels = readLabels(top['labels']);
   const secureEnvVars = secureSource && readSecureEnvVars(secureSource, top, problems);
   const diskimages = readDiskimages(top['diskimages'], secureEnvVars ?? new Map(), main, problems);
@@ -139,6 +142,15 @@ function reportTopLevelDuplicates(
   }
 }
 
+/** A service must be able to use its own certificate; `config-validate` may run where the files are not. */
+function checkTopLevel(top: JsonObject, { mode, serves }: LoadConfigOptions, check: SenseCheck): void {
+  checkSense(top, check);
+  for (const section of ['webapp', 'builder-webapp'] as const) {
+    if (mode === 'validate' || serves === section)
+      checkCertificate(top, section, { ...check, severity: mode === 'validate' ? 'warning' : 'error' });
+  }
+}
+
 function readLabels(list: Json | undefined): Map<string, LabelConfig> {
   const labels = namedEntries(list).map(({ name, entry }): [string, LabelConfig] => {
     const minReady = numberOf(entry['min-ready']) ?? 0;
@@ -163,14 +175,6 @@ function readSecureEnvVars(
     envVars.set(name, { ...envVars.get(name), ...(mapOf(entry['env-vars']) as Record<string, string>) });
   }
   return envVars;
-}
-
-function readWebapp(value: Json | undefined, defaults: WebappConfig): WebappConfig {
-  const { port, listen_address: address, 'anonymous-leases': anonymousLeases } = mapOf(value);
-  return {
-    ...{ port: numberOf(port) ?? defaults.port, listenAddress: textOf(address) ?? defaults.listenAddress },
-    anonymousLeases: anonymousLeases === true,
-  };
 }
 
 function readScalars(top: JsonObject) {

@@ -3,6 +3,7 @@ import { closeSchema, COMMON_PROVIDER_PROPERTIES } from './compose-schema.js';
 import { DISKIMAGE, ENV_VARS } from './diskimage-schema.js';
 import { HISTORY } from './history-settings.js';
 import { WEB_SECRETS, WEBHOOKS } from './web-access.js';
+import { LEASE_KEYS, webappSchema } from './web-settings.js';
 import { flag, integer, list, name, section, text } from './schema-parts.js';
 import { ZOOKEEPER_SECTIONS } from './zookeeper-schema.js';
 
@@ -41,29 +42,15 @@ export const TOP_LEVEL_SCHEMA: JsonSchema = closeSchema({
   title: 'Nodepool configuration',
   type: 'object',
   properties: {
-    webapp: {
-      ...section('Web server', {
-        port: integer('Port to listen on; 0: any free one', { default: 8005 }, { minimum: 0, maximum: 65535 }),
-        listen_address: text('Address to listen on', { default: '0.0.0.0' }),
-        'anonymous-leases': flag('Whether users of this computer may lease nodes over HTTP without a token', {
-          default: false,
-        }),
-      }),
-      description: 'Web server of the launcher',
-      'x-default': 'as below',
-      'x-restart': true,
-    },
-    'builder-webapp': {
-      ...section('Web server of the builder', {
-        port: integer('Port to listen on; 0: any free one', { default: 8006 }, { minimum: 0, maximum: 65535 }),
-        listen_address: text('Address to listen on; others than loopback let other machines read build logs', {
-          default: '127.0.0.1',
-        }),
-      }),
-      description: 'Web server of the builder',
-      'x-default': 'as below',
-      'x-restart': true,
-    },
+    webapp: webappSchema(
+      'launcher',
+      { port: 8005, address: '0.0.0.0', addressText: 'Address to listen on' },
+      LEASE_KEYS,
+    ),
+    'builder-webapp': webappSchema('builder', {
+      ...{ port: 8006, address: '127.0.0.1' },
+      addressText: 'Address to listen on; others than loopback let other machines read build logs',
+    }),
     webhooks: WEBHOOKS,
     history: HISTORY,
     ...ZOOKEEPER_SECTIONS,

@@ -165,13 +165,21 @@ export interface HistorySettings {
   readonly maxAgeMs: number;
 }
 
-/** Address of the web server of a service. */
+/** PEM files of a web server with HTTPS. */
+export interface WebTls {
+  readonly certFile: string;
+  readonly keyFile: string;
+}
+
+/** Settings of the web server of a service. */
 export interface WebappConfig {
   /** 0: any free port. */
   readonly port: number;
   readonly listenAddress: string;
   /** Whether users of this computer may lease nodes without a token. Missing: no. */
   readonly anonymousLeases?: boolean;
+  /** Missing: HTTP. */
+  readonly tls?: WebTls | undefined;
 }
 
 /** Content of `nodepool.yaml` and the secure file, validated, with defaults filled in. Immutable. */

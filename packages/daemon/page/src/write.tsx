@@ -26,8 +26,8 @@ async function checkToken(token: string): Promise<string> {
   try {
     const response = await fetch('api/v1/token', { method: 'POST', headers: { authorization: `Bearer ${token}` } });
     if (response.ok) return '';
-    const { text } = (await response.json()) as { detail?: string };
-    return response.status === 401 ? 'This is not a token of this service' : (text ?? response.statusText);
+    const { detail } = (await response.json()) as { detail?: string };
+    return response.status === 401 ? 'This is not a token of this service' : (detail ?? response.statusText);
   } catch {
     return 'No answer';
   }

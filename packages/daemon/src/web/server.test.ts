@@ -1,8 +1,13 @@
 import { once } from 'node:events';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connect as connectTls } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { silentLogger } from '@nodepool/core';
-import type { ApiToken } from '@nodepool/core/config';
+import { readWebCertificate, type ApiToken } from '@nodepool/core/config';
+import { makeSelfSigned } from '@nodepool/test-servers';
 import type { FileRoute, ListingRoute, Route } from './routes.js';
 import { startWebServer, type WebServer } from './server.js';
 
@@ -108,4 +113,33 @@ it('says how to resolve a conflict of addresses', async () => {
 
   await expect(second).rejects.toMatchObject({ code: 'NODEPOOL_WEB_LISTEN' });
   await expect(second).rejects.toThrow(/cannot listen on 127\.0\.0\.1:\d+: the address is in use; stop .* --no-webapp/);
+});
+
+it('speaks HTTPS with a certificate, which can be replaced while connections are open', async () => {
+  const dir = await mkdtemp(join(tmpdir(), 'nodepool-web-'));
+  const pairs = await Promise.all(['old', 'new'].map((name) => makeSelfSigned(dir, name)));
+  const [before, after] = pairs.map(({ cert, key }) => readWebCertificate({ certFile: cert, keyFile: key }));
+  const ca = await Promise.all(pairs.map(({ cert }) => readFile(cert)));
+  const clock = { now: () => nowMs, setTimer: () => () => {} };
+  const routes = new Map<string, Route>([['/live', live]]);
+  const secure = await startWebServer({
+    ...{ host: '127.0.0.1', port: 0, routes, clock, logger: silentLogger, certificate: before },
+  });
+  const open = async () => {
+    const socket = connectTls({ host: '127.0.0.1', port: secure.port, ca });
+    await once(socket, 'secureConnect');
+    return socket;
+  };
+  const ask = async (socket: Awaited<ReturnType<typeof open>>) => {
+    socket.write('GET /live HTTP/1.1\r\nHost: localhost\r\n\r\n');
+    const [answer] = (await once(socket, 'data')) as [Buffer];
+    return `${String(socket.getPeerCertificate().subject.CN)}: ${answer.toString().split('\r\n', 1)[0]}`;
+  };
+  const first = await open();
+  if (after) secure.setCertificate(after);
+  const second = await open();
+
+  expect([await ask(first), await ask(second)]).toEqual(['old: HTTP/1.1 200 OK', 'new: HTTP/1.1 200 OK']);
+  await secure.close();
+  await rm(dir, { recursive: true });
 });

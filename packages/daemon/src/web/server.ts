@@ -1,10 +1,10 @@
-import { createServer } from 'node:http';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
+import type { AddressInfo, Server, Socket } from 'node:net';
 import { NodepoolError } from '@nodepool/zk-protocol';
 import type { Clock } from '@nodepool/zk-protocol';
 import type { Logger } from '@nodepool/core';
-import type { ApiToken } from '@nodepool/core/config';
+import type { ApiToken, WebCertificate } from '@nodepool/core/config';
 import { negotiate } from './accept.js';
 import { ApiError } from './api-error.js';
 import { authorize } from './authorize.js';
@@ -18,6 +18,8 @@ import { writeParts } from './write-parts.js';
 const TEXT = 'text/plain; charset=UTF-8';
 
 const MAX_HEADER_BYTES = 16 * 1024;
+/** A request, and the handshake before it, must arrive within this time. */
+const ARRIVAL_MS = 10_000;
 /** Further connections are closed immediately. */
 const MAX_CONNECTIONS = 1_000;
 /** One client must not use up all connections. High, because a proxy has many clients behind one address. */
@@ -29,6 +31,8 @@ export interface WebServerOptions {
   /** `0` selects a free port. */
   readonly port: number;
   readonly routes: RouteTable;
+  /** Default: HTTP. */
+  readonly certificate?: WebCertificate | undefined;
   /** Tokens for routes with {@link FileRoute.needsToken}; without any, those routes are public. */
   readonly tokens?: (() => readonly ApiToken[]) | undefined;
   /** Answers paths without a route. Default: 404. */
@@ -41,6 +45,8 @@ export interface WebServerOptions {
 export interface WebServer {
   readonly host: string;
   readonly port: number;
+  /** Uses another certificate for connections from now on. Without effect for HTTP. */
+  setCertificate(certificate: WebCertificate): void;
   /** Stops listening and closes open connections. */
   close(): Promise<void>;
 }
@@ -237,17 +243,22 @@ function limitEachAddress(server: Server): void {
  * @throws NODEPOOL_WEB_LISTEN if the address is not available
  */
 export async function startWebServer(options: WebServerOptions): Promise<WebServer> {
-  const limits = { requestTimeout: 10_000, headersTimeout: 10_000, maxHeaderSize: MAX_HEADER_BYTES };
-  const server = createServer(limits, createHandler(options));
+  const { certificate } = options;
+  const limits = { requestTimeout: ARRIVAL_MS, headersTimeout: ARRIVAL_MS, maxHeaderSize: MAX_HEADER_BYTES };
+  const handler = createHandler(options);
+  const tlsServer: TlsServer | undefined =
+    certificate && createTlsServer({ ...limits, ...certificate, handshakeTimeout: ARRIVAL_MS }, handler);
+  const server = tlsServer ?? createServer(limits, handler);
   server.maxConnections = MAX_CONNECTIONS;
   limitEachAddress(server);
   await listen(server, options.host, options.port);
   server.on('error', (error) => options.logger.error('Web server failed', { error }));
   const { address, port } = server.address() as AddressInfo;
-  options.logger.info('Web server listening', { host: address, port });
+  options.logger.info('Web server listening', { host: address, port, ...(certificate && { tls: true }) });
   return {
     host: address,
     port,
+    setCertificate: (next) => tlsServer?.setSecureContext(next),
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());

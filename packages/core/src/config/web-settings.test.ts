@@ -1,0 +1,63 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { makeSelfSigned } from '@nodepool/test-servers';
+import { linesAbout, loadWritten } from '../../test/support/load-config.js';
+import { tempDir } from '../../test/support/temp-dir.js';
+import { readWebCertificate } from './web-settings.js';
+
+const yaml = (tls: { cert: string; key: string }) => `webapp:\n  tls:\n    cert: ${tls.cert}\n    key: ${tls.key}\n`;
+
+describe('the files of webapp.tls', () => {
+  it('are named by the configuration, and read when they are used', async () => {
+    const files = await makeSelfSigned(tempDir());
+    const { webapp, builderWebapp } = await loadWritten({ yaml: yaml(files), serves: 'webapp' });
+
+    expect([webapp.tls, builderWebapp.tls]).toEqual([{ certFile: files.cert, keyFile: files.key }, undefined]);
+    expect(webapp.tls && readWebCertificate(webapp.tls).key.toString()).toContain('PRIVATE KEY');
+  });
+
+  it('are errors of the service that uses them, with their place in the file', async () => {
+    const dir = tempDir();
+    const [one, other] = await Promise.all([makeSelfSigned(dir, 'one'), makeSelfSigned(dir, 'other')]);
+    const text = join(dir, 'text');
+    await writeFile(text, 'neither certificate nor key');
+    const said = async (tls: { cert: string; key: string }) => {
+      const lines = await linesAbout({ yaml: yaml(tls), serves: 'webapp' });
+      return lines.map((line) => line.replaceAll(`${dir}/`, ''));
+    };
+
+    expect(await said({ ...one, cert: join(dir, 'no.pem') })).toEqual([
+      expect.stringMatching(/^nodepool.yaml:3:11: webapp.tls.cert: no.pem cannot be read: ENOENT/),
+    ]);
+    expect(await said({ ...one, cert: text })).toEqual([
+      expect.stringMatching(/^nodepool.yaml:3:11: webapp.tls.cert: text has no certificate in PEM form/),
+    ]);
+    expect(await said({ ...one, key: join(dir, 'no.key') })).toEqual([
+      expect.stringMatching(/^nodepool.yaml:4:10: webapp.tls.key: no.key cannot be read: ENOENT/),
+    ]);
+    expect(await said({ ...one, key: text })).toEqual([
+      expect.stringMatching(/^nodepool.yaml:4:10: webapp.tls.key: text has no PEM key without a passphrase/),
+    ]);
+    expect(await said({ ...one, key: other.key })).toEqual([
+      expect.stringMatching(/^nodepool.yaml:4:10: webapp.tls.key: other.key is not the key of one.pem/),
+    ]);
+  });
+
+  it('are warnings where the file is only checked, and nothing to other services', async () => {
+    const files = await makeSelfSigned(tempDir());
+    const missing = yaml({ ...files, key: '/nowhere/web.key' });
+
+    expect(await linesAbout({ yaml: missing, mode: 'validate' })).toEqual([
+      expect.stringMatching(/^nodepool.yaml:4:10: webapp.tls.key: warning: \/nowhere\/web.key cannot be read/),
+    ]);
+    expect(await linesAbout({ yaml: missing, serves: 'builder-webapp' })).toEqual([]);
+    expect(await linesAbout({ yaml: missing })).toEqual([]);
+  });
+
+  it('are both needed', async () => {
+    expect(await linesAbout({ yaml: 'webapp: {tls: {cert: /etc/web.pem}}' })).toEqual([
+      expect.stringMatching(/^nodepool.yaml:1:\d+: webapp.tls: .*"key"/),
+    ]);
+  });
+});
