@@ -11,6 +11,7 @@ import type { DaemonRuntime } from './runtime.js';
 import { describeProcess } from './state-dump.js';
 import { withConditions } from './web/api/condition-api.js';
 import { ServiceWeb } from './web/api/service-web.js';
+import { WebGate } from './web/gate.js';
 import { createMetricsRoute, type ServiceMetrics } from './web/metrics-route.js';
 import type { RouteTable } from './web/routes.js';
 import { startWebServer, type WebServer } from './web/server.js';
@@ -107,15 +108,16 @@ export class DaemonService {
   async listen(): Promise<void> {
     const { config, webapp, clock, logger, name, version, hostname, runtime } = this.#parts;
     if (webapp === undefined) return;
+    const gate = new WebGate(hostname, () => this.#reloader.config[webapp]);
     this.#pages = new ServiceWeb({
-      ...{ clock, logger: logger.child({}, 'web'), name, version, hostname },
+      ...{ clock, logger: logger.child({}, 'web'), name, version, hostname, gate },
       api: withConditions(runtime.api(this.#conditions), this.#conditions),
       config: () => this.#reloader.config,
       health: () => this.#health(),
     });
     const { listenAddress, port, tls } = config[webapp];
     this.#web = await startWebServer({
-      ...{ host: listenAddress, port, certificate: tls && readWebCertificate(tls) },
+      ...{ host: listenAddress, port, certificate: tls && readWebCertificate(tls), gate },
       tokens: () => this.#reloader.config.apiTokens,
       routes: this.#routes(),
       application: this.#pages.application,

@@ -19,7 +19,7 @@ import { SECURE_SCHEMA, TOP_LEVEL_SCHEMA } from './top-level-schema.js';
 import type { Config, ConfigMode, LabelConfig } from '../contract/config.js';
 import { checkWrittenValues } from './written-values.js';
 import { readApiTokens, readWebhooks } from './web-access.js';
-import { checkCertificate, readWebapp } from './web-settings.js';
+import { checkCertificate, checkProxies, readWebapp, type WebSection } from './web-settings.js';
 import { readZooKeeperSettings, type Section } from './zookeeper-settings.js';
 
 /** Options of {@link loadConfig}. */
@@ -34,7 +34,7 @@ export interface LoadConfigOptions {
   drivers?: DriverRegistry | undefined;
   mode: ConfigMode;
   /** The web server of this process, which must be able to use its certificate. Default: none. */
-  serves?: 'webapp' | 'builder-webapp' | undefined;
+  serves?: WebSection | undefined;
   /** State directory of the service, for drivers with state. Default: the default directory of this user. */
   stateDir?: string | undefined;
   /** Default: the system clock. */
@@ -146,8 +146,9 @@ function reportTopLevelDuplicates(
 function checkTopLevel(top: JsonObject, { mode, serves }: LoadConfigOptions, check: SenseCheck): void {
   checkSense(top, check);
   for (const section of ['webapp', 'builder-webapp'] as const) {
-    if (mode === 'validate' || serves === section)
-      checkCertificate(top, section, { ...check, severity: mode === 'validate' ? 'warning' : 'error' });
+    checkProxies(top, section, check);
+    if (mode === 'validate') checkCertificate(top, section, check, 'warning');
+    else if (serves === section) checkCertificate(top, section, check, 'error');
   }
 }
 

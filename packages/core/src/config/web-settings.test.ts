@@ -61,3 +61,32 @@ describe('the files of webapp.tls', () => {
     ]);
   });
 });
+
+describe('other settings of a web server', () => {
+  it('name proxies and hosts', async () => {
+    const proxies = 'trusted-proxies: [192.0.2.10, 10.0.0.0/8, "2001:db8::/64"]';
+    const { webapp, builderWebapp } = await loadWritten({
+      yaml: `webapp: {${proxies}, names: [pool.example.org], insecure-tokens: true}`,
+    });
+
+    expect(webapp).toMatchObject({ names: ['pool.example.org'], insecureTokens: true });
+    expect(webapp.trustedProxies).toEqual([
+      { network: '192.0.2.10', prefix: 32, family: 'ipv4' },
+      { network: '10.0.0.0', prefix: 8, family: 'ipv4' },
+      { network: '2001:db8::', prefix: 64, family: 'ipv6' },
+    ]);
+    expect(builderWebapp).toMatchObject({ names: [], trustedProxies: [], insecureTokens: false });
+  });
+
+  it.each(['proxy.example.org', '10.0.0.0/33', '10.0.0', '10.0.0.0/', ''])('refuse the proxy %j', async (entry) => {
+    expect(await linesAbout({ yaml: `builder-webapp: {trusted-proxies: [${JSON.stringify(entry)}]}` })).toEqual([
+      `nodepool.yaml:1:36: builder-webapp.trusted-proxies[0]: expected an IP address or a range such as "10.0.0.0/8", got ${JSON.stringify(entry)}`,
+    ]);
+  });
+
+  it.each(['https://pool.example.org', 'pool.example.org:8005'])('refuse the name %j', async (name) => {
+    expect(await linesAbout({ yaml: `webapp: {names: ["${name}"]}` })).toEqual([
+      expect.stringMatching(/^nodepool.yaml:1:18: webapp.names\[0\]: /),
+    ]);
+  });
+});

@@ -1,11 +1,34 @@
 import { readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
 import { createSecureContext } from 'node:tls';
 import type { Json, JsonObject } from '@nodepool/zk-protocol';
-import type { WebappConfig, WebTls } from '../contract/config.js';
+import type { ConfigProblem, Subnet, WebappConfig, WebTls } from '../contract/config.js';
 import type { ProblemCollector } from './problems.js';
-import { mapOf, numberOf, textOf } from './raw-values.js';
-import { flag, integer, name, section, text } from './schema-parts.js';
+import { listOf, mapOf, numberOf, textOf, textsOf } from './raw-values.js';
+import { flag, integer, name, section, text, texts } from './schema-parts.js';
 import type { SourceDocument } from './source-document.js';
+
+/** Keys with settings of web servers. */
+export type WebSection = 'webapp' | 'builder-webapp';
+
+interface WebCheck {
+  readonly document: SourceDocument;
+  readonly problems: ProblemCollector;
+}
+
+const TLS = {
+  ...section(
+    'HTTPS',
+    {
+      cert: name('Certificate with its chain, a PEM file', { examples: ['/etc/nodepool/web.pem'] }),
+      key: name('Key of the certificate, a PEM file', { examples: ['/etc/nodepool/web.key'] }),
+    },
+    ['cert', 'key'],
+  ),
+  description:
+    'HTTPS instead of HTTP; both files are read again when they change. Adding or removing it needs a restart',
+  'x-default': 'none: HTTP',
+} satisfies JsonObject;
 
 /** Schema of the web server of a service. @param own - keys that only this service has */
 export function webappSchema(
@@ -18,19 +41,22 @@ export function webappSchema(
     ...section(`Web server of the ${of}`, {
       port: integer('Port to listen on; 0: any free one', { default: port, restart: true }, range),
       listen_address: text(addressText, { default: address, restart: true }),
-      tls: {
-        ...section(
-          'HTTPS',
-          {
-            cert: name('Certificate with its chain, a PEM file', { examples: ['/etc/nodepool/web.pem'] }),
-            key: name('Key of the certificate, a PEM file', { examples: ['/etc/nodepool/web.key'] }),
-          },
-          ['cert', 'key'],
-        ),
-        description:
-          'HTTPS instead of HTTP; both files are read again when they change. Adding or removing it needs a restart',
-        'x-default': 'none: HTTP',
+      tls: TLS,
+      names: {
+        ...texts('Names that the service is called by besides that of its host, such as that of a proxy', {
+          otherwise: 'none',
+          examples: [['nodepool.example.org']],
+        }),
+        items: { type: 'string', pattern: String.raw`^[^\s:/]+$` },
       },
+      'trusted-proxies': texts(
+        'Addresses of proxies whose X-Forwarded-For and X-Forwarded-Proto count; ranges as CIDR',
+        {
+          otherwise: 'none',
+          examples: [['192.0.2.10', '2001:db8::/64']],
+        },
+      ),
+      'insecure-tokens': flag('Whether tokens may arrive over plain HTTP from other computers', { default: false }),
       ...own,
     }),
     description: `Web server of the ${of}`,
@@ -47,17 +73,37 @@ export const LEASE_KEYS = {
 
 /** Reads settings of a web server. */
 export function readWebapp(value: Json | undefined, defaults: WebappConfig): WebappConfig {
-  const { port, listen_address: address, 'anonymous-leases': anonymousLeases, tls } = mapOf(value);
+  const { port, listen_address: address, 'anonymous-leases': anonymousLeases, ...given } = mapOf(value);
   return {
     ...{ port: numberOf(port) ?? defaults.port, listenAddress: textOf(address) ?? defaults.listenAddress },
     anonymousLeases: anonymousLeases === true,
-    tls: tlsOf(tls),
+    ...{ tls: tlsOf(given['tls']), insecureTokens: given['insecure-tokens'] === true },
+    ...{ names: textsOf(given['names']), trustedProxies: textsOf(given['trusted-proxies']).flatMap(subnetOf) },
   };
 }
 
 function tlsOf(value: Json | undefined): WebTls | undefined {
   const { cert, key } = mapOf(value);
   return typeof cert === 'string' && typeof key === 'string' ? { certFile: cert, keyFile: key } : undefined;
+}
+
+/** Reads an address or a range such as `10.0.0.0/8`. @returns nothing if it is neither */
+function subnetOf(text: string): Subnet[] {
+  const [, network = '', digits] = /^([^/]*)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
+  const version = isIP(network);
+  const longest = version === 4 ? 32 : 128;
+  const prefix = digits === undefined ? longest : Number(digits);
+  if (version === 0 || prefix > longest) return [];
+  return [{ network, prefix, family: version === 4 ? 'ipv4' : 'ipv6' }];
+}
+
+/** Reports entries of `trusted-proxies` that are no addresses. */
+export function checkProxies(top: JsonObject, section: WebSection, { document, problems }: WebCheck): void {
+  for (const [index, entry] of listOf(mapOf(top[section])['trusted-proxies']).entries()) {
+    if (typeof entry !== 'string' || subnetOf(entry).length > 0) continue;
+    const message = `expected an IP address or a range such as "10.0.0.0/8", got ${JSON.stringify(entry)}`;
+    problems.add(document, [section, 'trusted-proxies', index], message);
+  }
 }
 
 /** Certificate and key of a web server, as PEM. */
@@ -101,12 +147,9 @@ function tryCertificate({ certFile, keyFile }: WebTls): WebCertificate | Unusabl
 /** Reports files of `tls` that cannot be used. */
 export function checkCertificate(
   top: JsonObject,
-  section: 'webapp' | 'builder-webapp',
-  {
-    document,
-    problems,
-    severity,
-  }: { document: SourceDocument; problems: ProblemCollector; severity: 'error' | 'warning' },
+  section: WebSection,
+  { document, problems }: WebCheck,
+  severity: ConfigProblem['severity'],
 ): void {
   const tls = tlsOf(mapOf(top[section])['tls']);
   const found = tls && tryCertificate(tls);

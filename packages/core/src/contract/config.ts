@@ -165,6 +165,13 @@ export interface HistorySettings {
   readonly maxAgeMs: number;
 }
 
+/** A range of IP addresses. */
+export interface Subnet {
+  readonly network: string;
+  readonly prefix: number;
+  readonly family: 'ipv4' | 'ipv6';
+}
+
 /** PEM files of a web server with HTTPS. */
 export interface WebTls {
   readonly certFile: string;
@@ -180,6 +187,12 @@ export interface WebappConfig {
   readonly anonymousLeases?: boolean;
   /** Missing: HTTP. */
   readonly tls?: WebTls | undefined;
+  /** Whether tokens may arrive over plain HTTP from other computers. Missing: no. */
+  readonly insecureTokens?: boolean;
+  /** Proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` count. Missing: none. */
+  readonly trustedProxies?: readonly Subnet[];
+  /** Names by which the service is called besides that of its host. Missing: none. */
+  readonly names?: readonly string[];
 }
 
 /** Content of `nodepool.yaml` and the secure file, validated, with defaults filled in. Immutable. */

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
-import type { AddressInfo, Server, Socket } from 'node:net';
+import type { AddressInfo, Server } from 'node:net';
 import { NodepoolError } from '@nodepool/zk-protocol';
 import type { Clock } from '@nodepool/zk-protocol';
 import type { Logger } from '@nodepool/core';
@@ -9,6 +9,8 @@ import { negotiate } from './accept.js';
 import { ApiError } from './api-error.js';
 import { authorize } from './authorize.js';
 import { ComputeBudget } from './compute-budget.js';
+import { ConnectionLimits } from './connection-limits.js';
+import type { WebGate } from './gate.js';
 import { hasProof, proofChallenge } from './proof.js';
 import { CACHE_MS, ResponseCache } from './response-cache.js';
 import type { CachedBody } from './response-cache.js';
@@ -20,11 +22,6 @@ const TEXT = 'text/plain; charset=UTF-8';
 const MAX_HEADER_BYTES = 16 * 1024;
 /** A request, and the handshake before it, must arrive within this time. */
 const ARRIVAL_MS = 10_000;
-/** Further connections are closed immediately. */
-const MAX_CONNECTIONS = 1_000;
-/** One client must not use up all connections. High, because a proxy has many clients behind one address. */
-const MAX_PER_ADDRESS = MAX_CONNECTIONS / 2;
-
 /** Options of {@link startWebServer}. */
 export interface WebServerOptions {
   readonly host: string;
@@ -35,6 +32,8 @@ export interface WebServerOptions {
   readonly certificate?: WebCertificate | undefined;
   /** Tokens for routes with {@link FileRoute.needsToken}; without any, those routes are public. */
   readonly tokens?: (() => readonly ApiToken[]) | undefined;
+  /** Checks how tokens arrive, and which connections are accepted. Default: any token, no trusted proxies. */
+  readonly gate?: WebGate | undefined;
   /** Answers paths without a route. Default: 404. */
   readonly application?: ((request: IncomingMessage, response: ServerResponse) => void) | undefined;
   readonly clock: Clock;
@@ -147,13 +146,14 @@ function answerQuery(request: IncomingMessage, target: Target, route: QueryRoute
 function refusal(
   request: IncomingMessage,
   route: FileRoute,
-  { tokens: now, clock }: WebServerOptions,
+  { tokens: now, clock, gate }: WebServerOptions,
 ): Answer | undefined {
   const tokens = now?.() ?? [];
   if (route.needsToken !== true || tokens.length === 0) return undefined;
   const nowMs = clock.now();
   if (hasProof(request.headers.authorization, { target: request.url ?? '/', tokens, nowMs })) return undefined;
   try {
+    gate?.checkToken(request);
     authorize(request.headers.authorization, tokens);
     return undefined;
   } catch (error) {
@@ -222,22 +222,6 @@ function listen(server: Server, host: string, port: number): Promise<void> {
   });
 }
 
-/** Closes connections beyond the limit of an address before reading from them. */
-function limitEachAddress(server: Server): void {
-  const counts = new Map<string, number>();
-  server.prependListener('connection', (socket: Socket) => {
-    const { remoteAddress = '' } = socket;
-    const count = (counts.get(remoteAddress) ?? 0) + 1;
-    counts.set(remoteAddress, count);
-    socket.once('close', () => {
-      const left = (counts.get(remoteAddress) ?? 1) - 1;
-      if (left > 0) counts.set(remoteAddress, left);
-      else counts.delete(remoteAddress);
-    });
-    if (count > MAX_PER_ADDRESS) socket.destroy();
-  });
-}
-
 /**
  * Starts a web server.
  * @throws NODEPOOL_WEB_LISTEN if the address is not available
@@ -249,8 +233,7 @@ export async function startWebServer(options: WebServerOptions): Promise<WebServ
   const tlsServer: TlsServer | undefined =
     certificate && createTlsServer({ ...limits, ...certificate, handshakeTimeout: ARRIVAL_MS }, handler);
   const server = tlsServer ?? createServer(limits, handler);
-  server.maxConnections = MAX_CONNECTIONS;
-  limitEachAddress(server);
+  (options.gate?.connections ?? new ConnectionLimits(() => false)).apply(server);
   await listen(server, options.host, options.port);
   server.on('error', (error) => options.logger.error('Web server failed', { error }));
   const { address, port } = server.address() as AddressInfo;

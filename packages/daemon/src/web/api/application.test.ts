@@ -5,6 +5,7 @@ import { silentLogger, type LogFields } from '@nodepool/core';
 import type { ApiToken } from '@nodepool/core/config';
 import { systemClock, type Json } from '@nodepool/zk-protocol';
 import { ApiError } from '../api-error.js';
+import { WebGate } from '../gate.js';
 import { createApplication } from './application.js';
 import { EventStreams } from './events.js';
 import { TEXT, type ApiCall, type ApiOperation } from './operation.js';
@@ -45,6 +46,7 @@ beforeEach(async () => {
   const application = await createApplication({
     ...{ api: { operations, schemas: {} }, events, tokens: () => tokens, clock: systemClock, logger },
     ...{ title: 'nodepool-test', version: '1.2.3' },
+    gate: new WebGate('nt01', () => ({ listenAddress: '127.0.0.1' })),
   });
   server = createServer(application).listen(0, '127.0.0.1');
   await new Promise((resolve) => server.once('listening', resolve));
@@ -124,6 +126,14 @@ describe('writes', () => {
 
     expect([refused.status, refused.headers.get('www-authenticate'), off.status]).toEqual([401, 'Bearer', 403]);
     expect(audit.map(([, fields]) => fields?.['outcome'])).toEqual(['bad-token', 'writes-off']);
+    expect(calls).toEqual([]);
+  });
+
+  it('are refused and logged when they name another host or come from a page of another site', async () => {
+    const foreign = await hold({}, { ...auth, origin: 'https://evil.example.com' });
+
+    expect(foreign).toMatchObject({ status: 403, body: { code: 'wrong-origin' } });
+    expect(audit).toMatchObject([[expect.any(String), { outcome: 'wrong-origin', address: '127.0.0.1', actor: null }]]);
     expect(calls).toEqual([]);
   });
 

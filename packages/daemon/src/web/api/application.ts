@@ -9,9 +9,10 @@ import { ResponseCache } from '../response-cache.js';
 import { writeParts } from '../write-parts.js';
 import { ApiError } from '../api-error.js';
 import { authorize } from '../authorize.js';
+import type { WebGate } from '../gate.js';
 import type { EventStreams } from './events.js';
 import { API_ROOT, openApiDocument } from './openapi.js';
-import type { ApiCall, ApiOperation, ApiPart, Caller, Credentials } from './operation.js';
+import type { ApiCall, ApiOperation, ApiPart, Caller } from './operation.js';
 import { readPageFiles } from './page-files.js';
 
 const MAX_BODY_BYTES = 64 * 1024;
@@ -25,6 +26,7 @@ export interface ApplicationOptions {
   readonly events: EventStreams;
   /** Current tokens for writes. */
   readonly tokens: () => readonly ApiToken[];
+  readonly gate: WebGate;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Program name, for the OpenAPI document. */
@@ -98,14 +100,12 @@ function addOperation(app: FastifyInstance, operation: ApiOperation, shared: Sha
 function handlerOf(operation: ApiOperation, shared: Shared) {
   if (operation.stream) return streamer(operation, shared);
   if (operation.method !== 'GET') return writer(operation, shared);
-  return operation.authorize ? privateReader(operation) : reader(operation, shared);
+  return operation.authorize ? privateReader(operation, shared) : reader(operation, shared);
 }
 
 function withoutType({ type: _type, ...others }: JsonObject): JsonObject {
   return others;
 }
-
-const credentialsOf = ({ headers, ip }: FastifyRequest) => ({ authorization: headers.authorization, address: ip });
 
 function callOf(request: FastifyRequest, caller?: Caller): ApiCall {
   const key = request.headers['idempotency-key'];
@@ -137,24 +137,30 @@ function reader(operation: ApiOperation, { cache, budget }: Shared) {
 }
 
 /** Answers for the caller alone: nothing is cached, nor readable by pages of other origins. */
-function privateReader(operation: ApiOperation) {
+function privateReader(operation: ApiOperation, shared: Shared) {
+  const check = checkOf(operation, shared);
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
-    const call = callOf(request, operation.authorize?.(credentialsOf(request)));
+    const call = callOf(request, check(request));
     refuseUnknown(operation, call);
     const answer = await operation.handle(call);
     return sendJson(reply.header('Cache-Control', 'no-store'), [...partsOf(answer)].join(''));
   };
 }
 
-/** Operations without a check of their own need an entry of `api-tokens`. */
-function checkOf({ authorize: own }: ApiOperation, tokens: ApplicationOptions['tokens']) {
-  return own ?? (({ authorization }: Credentials): Caller => ({ name: authorize(authorization, tokens()) }));
+/** Finds out who calls. Operations without a check of their own need an entry of `api-tokens`. @throws ApiError */
+function checkOf({ authorize: own }: ApiOperation, { tokens, gate }: Shared): (request: FastifyRequest) => Caller {
+  const identify = own ?? (({ authorization }) => ({ name: authorize(authorization, tokens()) }));
+  return ({ raw }) => {
+    const caller = identify(gate.credentialsOf(raw));
+    gate.connections.identified(raw.socket);
+    return caller;
+  };
 }
 
 function streamer(operation: ApiOperation, shared: Shared) {
-  const check = checkOf(operation, shared.tokens);
+  const check = checkOf(operation, shared);
   return (request: FastifyRequest, reply: FastifyReply): void => {
-    const call = callOf(request, check(credentialsOf(request)));
+    const call = callOf(request, check(request));
     refuseUnknown(operation, call);
     operation.stream?.(call, reply.raw);
     reply.hijack();
@@ -209,14 +215,15 @@ function* partsOf(answer: Json | Iterable<Json>): Generator<string, void> {
 }
 
 /** Logs one audit line for each attempt, also for refused ones. */
-function writer(operation: ApiOperation, { tokens, logger }: Shared) {
-  const check = checkOf(operation, tokens);
+function writer(operation: ApiOperation, shared: Shared) {
+  const { gate, logger } = shared;
+  const check = checkOf(operation, shared);
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const target = request.params as Record<string, string>;
-    const audit = { operation: operation.id, ...target, address: request.ip };
+    const audit = { operation: operation.id, ...target, address: gate.addressOf(request.raw) };
     let actor: string | undefined;
     try {
-      const caller = check(credentialsOf(request));
+      const caller = check(request);
       actor = caller.name;
       const answer = await operation.handle(callOf(request, caller));
       logger.info('Write through the web API', { ...audit, actor, outcome: 'done' });

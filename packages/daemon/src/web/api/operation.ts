@@ -5,8 +5,10 @@ import type { Json, JsonObject } from '@nodepool/zk-protocol';
 export interface Credentials {
   /** Header `Authorization`. */
   readonly authorization: string | undefined;
-  /** IP address of the client, or of the proxy in front of it. */
+  /** IP address of the client, or of an untrusted proxy in front of it. */
   readonly address: string;
+  /** Whether a program of this computer sent it, and no proxy forwarded it. */
+  readonly isLocal: boolean;
 }
 
 /** Who may call an operation, as its {@link ApiOperation.authorize} found. */

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { silentLogger, type Config } from '@nodepool/core';
 import { systemClock } from '@nodepool/zk-protocol';
+import { WebGate } from '../gate.js';
 import type { ApiEvent } from './events.js';
 import { ServiceWeb } from './service-web.js';
 
@@ -24,6 +25,7 @@ beforeEach(async () => {
       },
     },
     config: () => ({ apiTokens: [{ name: 'alice', token: TOKEN }], webhooks: [] }) as unknown as Config,
+    gate: new WebGate('nl01', () => ({ listenAddress: '127.0.0.1' })),
     health: () => ({ status: 'degraded' }),
   });
   server = createServer(pages.application).listen(0, '127.0.0.1');

@@ -1,5 +1,6 @@
 import type { Config, Logger } from '@nodepool/core';
 import type { Clock } from '@nodepool/zk-protocol';
+import type { WebGate } from '../gate.js';
 import type { Application } from './application.js';
 import { EventStreams } from './events.js';
 import { record, TEXT, type ApiCall } from './operation.js';
@@ -16,6 +17,7 @@ export interface ServiceWebOptions {
   readonly hostname: string;
   /** The configuration in force. */
   readonly config: () => Config;
+  readonly gate: WebGate;
   /** Status for the overview. */
   readonly health: () => { readonly status: string };
 }
@@ -65,7 +67,7 @@ export class ServiceWeb {
   }
 
   async #create(): Promise<Application> {
-    const { api, clock, logger, name, version, config } = this.#options;
+    const { api, clock, logger, name, version, config, gate } = this.#options;
     const { createApplication } = await import('./application.js');
     const overview = {
       ...({ id: 'getOverview', method: 'GET', path: '/overview', summary: 'Data of the status page' } as const),
@@ -79,6 +81,6 @@ export class ServiceWeb {
     };
     const part = { operations: [...api.operations, overview, token], schemas: api.schemas };
     const tokens = () => config().apiTokens;
-    return createApplication({ api: part, events: this.#events, tokens, clock, logger, title: name, version });
+    return createApplication({ api: part, events: this.#events, tokens, gate, clock, logger, title: name, version });
   }
 }

@@ -1,5 +1,4 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { isIP } from 'node:net';
 import type { ApiToken } from '@nodepool/core/config';
 import { ApiError, authorize, type Caller, type Credentials } from '@nodepool/daemon';
 import type { Clock, LeaseRights, LeaseTokenRecord } from '@nodepool/zk-protocol';
@@ -30,11 +29,6 @@ const ANONYMOUS = { ...EVERYTHING, name: 'anonymous', owner: 'anonymous', highes
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest();
 
-function isLoopback(address: string): boolean {
-  const plain = address.replace(/^::ffff:/, '');
-  return isIP(plain) === 4 ? plain.startsWith('127.') : plain === '::1';
-}
-
 /** Finds out who calls, and limits how often each token may. */
 export class LeaseAccess {
   readonly #options: LeaseAccessOptions;
@@ -53,9 +47,9 @@ export class LeaseAccess {
     return caller;
   };
 
-  #identify({ authorization, address }: Credentials): LeaseCaller {
+  #identify({ authorization, isLocal }: Credentials): LeaseCaller {
     const { leaseTokens, apiTokens, allowsAnonymous, clock } = this.#options;
-    if (authorization === undefined && allowsAnonymous() && isLoopback(address)) {
+    if (authorization === undefined && allowsAnonymous() && isLocal) {
       return { ...ANONYMOUS, tokenVersion: undefined };
     }
     const [, name = '', secret = ''] = /^Bearer +([a-z0-9-]+)\.(\S+)$/i.exec(authorization ?? '') ?? [];

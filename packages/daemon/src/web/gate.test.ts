@@ -1,0 +1,141 @@
+import type { IncomingMessage } from 'node:http';
+import { describe, expect, it } from 'vitest';
+import type { WebappConfig } from '@nodepool/core/config';
+import { WebGate } from './gate.js';
+
+const PROXY = '192.0.2.10';
+const trustedProxies: WebappConfig['trustedProxies'] = [
+  { network: PROXY, prefix: 32, family: 'ipv4' },
+  { network: '10.1.0.0', prefix: 16, family: 'ipv4' },
+  { network: '2001:db8::', prefix: 64, family: 'ipv6' },
+];
+
+function gateWith(settings: Partial<WebappConfig> = {}): WebGate {
+  const config = { port: 8005, listenAddress: '0.0.0.0', ...settings };
+  return new WebGate('nl01.example.org', () => config);
+}
+
+/** A request as Node's server gives it. */
+function requestFrom(
+  remoteAddress: string,
+  headers: Record<string, string> = {},
+  socket: { encrypted?: boolean; localAddress?: string } = {},
+): IncomingMessage {
+  const given = { remoteAddress, localAddress: '192.0.2.1', ...socket };
+  return { socket: given, headers: { host: '192.0.2.1:8005', ...headers } } as unknown as IncomingMessage;
+}
+
+/** The code of the refusal, or who sends it. */
+function outcome(gate: WebGate, request: IncomingMessage): string {
+  try {
+    const { address, isLocal } = gate.credentialsOf(request);
+    return `${address}${isLocal ? ' local' : ''}`;
+  } catch (error) {
+    return (error as { code: string }).code;
+  }
+}
+
+const token = { authorization: 'Bearer x' };
+
+describe('a token', () => {
+  it.each([
+    ['192.0.2.77', {}, 'insecure'],
+    ['::ffff:192.0.2.77', {}, 'insecure'],
+    ['192.0.2.77', { encrypted: true }, '192.0.2.77'],
+    ['127.0.0.1', {}, '127.0.0.1 local'],
+    ['::1', {}, '::1 local'],
+    ['::ffff:127.0.0.5', {}, '127.0.0.5 local'],
+    ['192.0.2.1', {}, '192.0.2.1'], // this computer's own address
+  ])('from %s, connection %j: %s', (address, socket, expected) => {
+    expect(outcome(gateWith(), requestFrom(address, token, socket))).toBe(expected);
+  });
+
+  it('is refused with the way out, also as part of a file request', () => {
+    const request = requestFrom('192.0.2.77', token);
+
+    expect(() => gateWith().checkToken(request)).toThrow(
+      expect.objectContaining({
+        status: 403,
+        message: expect.stringMatching(/HTTPS.*insecure-tokens: true/s) as string,
+      }),
+    );
+    expect(outcome(gateWith({ insecureTokens: true }), request)).toBe('192.0.2.77');
+    expect(outcome(gateWith(), requestFrom('192.0.2.77'))).toBe('192.0.2.77');
+  });
+
+  it.each([
+    ['an unknown proxy', '192.0.2.99', { 'x-forwarded-for': '192.0.2.77', 'x-forwarded-proto': 'https' }, 'insecure'],
+    ['a proxy with HTTPS', PROXY, { 'x-forwarded-for': '192.0.2.77', 'x-forwarded-proto': 'https' }, '192.0.2.77'],
+    ['a proxy with HTTP', PROXY, { 'x-forwarded-for': '192.0.2.77', 'x-forwarded-proto': 'http' }, 'insecure'],
+    ['a proxy that does not say', PROXY, { 'x-forwarded-for': '192.0.2.77' }, 'insecure'],
+    ['a proxy that was told a lie', PROXY, { 'x-forwarded-proto': 'https, http' }, 'insecure'],
+    ['two proxies', '10.1.2.3', { 'x-forwarded-for': '8.8.8.8, 192.0.2.77, 192.0.2.10' }, 'insecure'],
+  ])('through %s', (_what, address, headers, expected) => {
+    expect(outcome(gateWith({ trustedProxies }), requestFrom(address, { ...token, ...headers }))).toBe(expected);
+  });
+
+  it.each([
+    ['8.8.8.8, 192.0.2.77', '192.0.2.77'],
+    ['8.8.8.8, 192.0.2.77, 10.1.9.9', '192.0.2.77'],
+    ['192.0.2.77:4711', '192.0.2.77'],
+    ['[2001:db9::1]:4711', '2001:db9::1'],
+    ['2001:db9::1, 2001:db8::7', '2001:db9::1'],
+    ['127.0.0.1', '127.0.0.1'],
+    ['unknown', PROXY],
+    ['', PROXY],
+  ])('is from the client that trusted proxies name: %s', (forwarded, expected) => {
+    const headers = { ...token, 'x-forwarded-for': forwarded, 'x-forwarded-proto': 'https' };
+    const request = requestFrom(PROXY, headers);
+
+    expect(outcome(gateWith({ trustedProxies }), request)).toBe(expected);
+    expect(gateWith({ trustedProxies }).addressOf(request)).toBe(expected);
+  });
+});
+
+describe('this computer', () => {
+  it.each(['x-forwarded-for', 'x-forwarded-proto', 'x-real-ip', 'forwarded', 'via'])(
+    'is not who asks through a proxy on loopback (%s), trusted or not',
+    (header) => {
+      const proxies: WebappConfig['trustedProxies'] = [{ network: '127.0.0.1', prefix: 32, family: 'ipv4' }];
+      const request = requestFrom('127.0.0.1', { [header]: '127.0.0.1' });
+
+      expect(outcome(gateWith(), request)).toBe('127.0.0.1');
+      expect(outcome(gateWith({ trustedProxies: proxies }), request)).toBe('127.0.0.1');
+      expect(outcome(gateWith({ trustedProxies: proxies }), requestFrom('127.0.0.1'))).toBe('127.0.0.1 local');
+    },
+  );
+});
+
+describe('the names in a request', () => {
+  const names = ['Pool.example.org'];
+
+  it.each([
+    ['192.0.2.1:8005', undefined, 'good'],
+    ['[::1]:8005', undefined, 'good'],
+    ['localhost', undefined, 'good'],
+    ['app.localhost:1', undefined, 'good'],
+    ['nl01', undefined, 'good'],
+    ['NL01.example.org.:8005', undefined, 'good'],
+    ['pool.example.org', undefined, 'good'],
+    ['evil.example.com', undefined, 'wrong-host'],
+    ['nl01.example.org.evil.example.com', undefined, 'wrong-host'],
+    ['127.0.0.1.evil.example.com', undefined, 'wrong-host'],
+    ['nl01@evil.example.com', undefined, 'wrong-host'],
+    ['nl01/x', undefined, 'wrong-host'],
+    ['', undefined, 'wrong-host'],
+    ['localhost:8005', 'http://localhost:8005', 'good'],
+    ['pool.example.org', 'https://pool.example.org', 'good'],
+    ['127.0.0.1:8005', 'https://pool.example.org', 'good'],
+    ['127.0.0.1:8005', 'https://pool.example.org:444', 'good'],
+    ['192.0.2.1:8005', 'http://192.0.2.1:8005', 'good'],
+    ['192.0.2.1:8005', 'http://192.0.2.2:8005', 'wrong-origin'],
+    ['localhost:8005', 'http://localhost:3000', 'wrong-origin'],
+    ['localhost:8005', 'https://evil.example.com', 'wrong-origin'],
+    ['localhost:8005', 'null', 'wrong-origin'],
+  ])('Host %j, Origin %j: %s', (host, origin, expected) => {
+    const request = requestFrom('127.0.0.1', { host, ...(origin !== undefined && { origin }) });
+    const found = outcome(gateWith({ names }), request);
+
+    expect(found.startsWith('127.0.0.1') ? 'good' : found).toBe(expected);
+  });
+});

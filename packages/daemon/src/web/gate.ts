@@ -1,0 +1,152 @@
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { BlockList, isIP, type Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
+import type { WebappConfig } from '@nodepool/core/config';
+import { ApiError } from './api-error.js';
+import type { Credentials } from './api/operation.js';
+import { ConnectionLimits } from './connection-limits.js';
+
+type Settings = Pick<WebappConfig, 'trustedProxies' | 'names' | 'insecureTokens' | 'listenAddress'>;
+
+/** How a request arrived. */
+interface Arrival {
+  /** Of the client, as far as trusted proxies say. */
+  readonly address: string;
+  /** Whether no other computer could read it on the way: HTTPS, or from this computer. */
+  readonly isPrivate: boolean;
+  /** Whether a program of this computer sent it, and no proxy forwarded it. */
+  readonly isLocal: boolean;
+}
+
+/** Headers by which proxies say for whom they ask. */
+const FORWARDING = ['x-forwarded-for', 'x-forwarded-proto', 'x-forwarded-host', 'x-real-ip', 'forwarded', 'via'];
+
+/** An IPv4 address that a socket for IPv6 shows is that IPv4 address. */
+const plainAddress = (address = '') => address.replace(/^::ffff:(?=\d+\.)/i, '');
+
+function isLoopback(address: string): boolean {
+  return isIP(address) === 4 ? address.startsWith('127.') : address === '::1';
+}
+
+/** Decides which requests with a token, or in the name of this computer's users, a web server takes at all. */
+export class WebGate {
+  readonly connections: ConnectionLimits;
+  readonly #hostname: string;
+  readonly #settings: () => Settings;
+  readonly #proxies = new WeakMap<Settings, BlockList>();
+
+  /**
+   * @param hostname - full name of this host
+   * @param settings - those in force
+   */
+  constructor(hostname: string, settings: () => Settings) {
+    this.#hostname = hostname.toLowerCase();
+    this.#settings = settings;
+    this.connections = new ConnectionLimits((address) => this.#isTrusted(plainAddress(address)));
+  }
+
+  /**
+   * Who sends a request, not yet whether the token is valid.
+   * @throws ApiError 403 for a wrong `Host` or `Origin`, and for a token that others could read on the way
+   */
+  credentialsOf(request: IncomingMessage): Credentials {
+    this.#checkNames(request.headers);
+    this.checkToken(request);
+    const { authorization } = request.headers;
+    return { authorization, ...this.#arrivalOf(request) };
+  }
+
+  /** IP address of the client, as far as trusted proxies say. */
+  addressOf(request: IncomingMessage): string {
+    return this.#arrivalOf(request).address;
+  }
+
+  /** @throws ApiError 403 for a token that others could read on the way */
+  checkToken(request: IncomingMessage): void {
+    if (request.headers.authorization === undefined || this.#settings().insecureTokens === true) return;
+    const { isPrivate, address } = this.#arrivalOf(request);
+    if (isPrivate) return;
+    const text =
+      `A token over plain HTTP from another computer (${address}) is refused, as others can read it on the way: use HTTPS ` +
+      '(tls of webapp, or a proxy in trusted-proxies that sends X-Forwarded-Proto), or set insecure-tokens: true. ' +
+      'Replace this token if the network is not yours alone';
+    throw new ApiError(403, 'insecure', text);
+  }
+
+  #arrivalOf({ socket, headers }: { socket: Socket; headers: IncomingHttpHeaders }): Arrival {
+    const peer = plainAddress(socket.remoteAddress);
+    const isOwn = isLoopback(peer) || peer === plainAddress(socket.localAddress);
+    const isPrivate = (socket as Partial<TLSSocket>).encrypted === true || isOwn;
+    const isForwarded = FORWARDING.some((name) => headers[name] !== undefined);
+    const direct = { address: peer, isPrivate, isLocal: isLoopback(peer) && !isForwarded };
+    if (!isForwarded || !this.#isTrusted(peer)) return direct;
+    const schemes = partsOf(headers['x-forwarded-proto']);
+    const isHttps = schemes.length > 0 && schemes.every((scheme) => scheme.toLowerCase() === 'https');
+    return { address: this.#clientOf(headers, peer), isPrivate: isHttps, isLocal: false };
+  }
+
+  /** The last address that no trusted proxy has: those before it may be invented by the client. */
+  #clientOf(headers: IncomingHttpHeaders, peer: string): string {
+    let client = peer;
+    for (const part of partsOf(headers['x-forwarded-for']).reverse()) {
+      const address = plainAddress(part.replace(/^\[(.*)\](:\d+)?$|^([\d.]+):\d+$/, '$1$3'));
+      if (isIP(address) === 0) return client;
+      client = address;
+      if (!this.#isTrusted(address)) return client;
+    }
+    return client;
+  }
+
+  #isTrusted(address: string): boolean {
+    const settings = this.#settings();
+    const { trustedProxies = [] } = settings;
+    if (trustedProxies.length === 0 || isIP(address) === 0) return false;
+    let list = this.#proxies.get(settings);
+    if (!list) {
+      list = new BlockList();
+      for (const { network, prefix, family } of trustedProxies) list.addSubnet(network, prefix, family);
+      this.#proxies.set(settings, list);
+    }
+    return list.check(address, isIP(address) === 4 ? 'ipv4' : 'ipv6');
+  }
+
+  /**
+   * Pages of other sites must not act through the browser of someone who can reach this service, even if the site's name leads
+   * here (DNS rebinding).
+   */
+  #checkNames({ host = '', origin }: IncomingHttpHeaders): void {
+    const called = parse(`http://${host}`);
+    if (!called || !(isAddressOrLocalhost(called.hostname) || this.#isOwnName(called.hostname))) {
+      const text = `This service does not know itself as "${host}" (header Host): add the name to names of webapp`;
+      throw new ApiError(403, 'wrong-host', text);
+    }
+    if (origin === undefined) return;
+    const page = parse(origin);
+    if (page && (page.host === parse(`${page.protocol}//${host}`)?.host || this.#isOwnName(page.hostname))) return;
+    const text = `Pages of ${origin} (header Origin) may not act here: add the name of your proxy to names of webapp`;
+    throw new ApiError(403, 'wrong-origin', text);
+  }
+
+  #isOwnName(name: string): boolean {
+    const { names = [], listenAddress } = this.#settings();
+    const [short = ''] = this.#hostname.split('.', 1);
+    return [this.#hostname, short, listenAddress, ...names].some((own) => own !== '' && own.toLowerCase() === name);
+  }
+}
+
+function partsOf(header: string | string[] | undefined): string[] {
+  const parts = [header ?? []].flat().join(',').split(',');
+  return parts.map((part) => part.trim()).filter((part) => part !== '');
+}
+
+/** An address of a service; its name is in lower case, without a dot at its end. */
+function parse(url: string): Pick<URL, 'protocol' | 'host' | 'hostname'> | undefined {
+  if (!URL.canParse(url)) return undefined;
+  const { protocol, host, hostname, username, pathname } = new URL(url);
+  if (username !== '' || (pathname !== '/' && pathname !== '') || hostname === '') return undefined;
+  return { protocol, host, hostname: hostname.replace(/\.$/, '') };
+}
+
+function isAddressOrLocalhost(name: string): boolean {
+  return isIP(name.replace(/^\[(.*)\]$/, '$1')) !== 0 || name === 'localhost' || name.endsWith('.localhost');
+}
