@@ -39,8 +39,10 @@ export async function startLauncher(
   return child;
 }
 
-async function isReady(webPort: number, signal: AbortSignal): Promise<boolean> {
+/** Before our launcher listens, another service may answer on the port that it will not get. */
+async function isReady(webPort: number, logFile: string, signal: AbortSignal): Promise<boolean> {
   try {
+    if (!(await readFile(logFile, 'utf8')).includes('Web server listening')) return false;
     const answer = await fetch(`http://${LOOPBACK}:${webPort}/ready`, { signal });
     await answer.arrayBuffer();
     return answer.ok;
@@ -58,7 +60,7 @@ export async function waitUntilReady(
 ): Promise<void> {
   const { process: child } = launcher;
   const limit = AbortSignal.any([signal, AbortSignal.timeout(READY_TIMEOUT_MS)]);
-  while (!(await isReady(webPort, limit))) {
+  while (!(await isReady(webPort, logFile, limit))) {
     signal.throwIfAborted();
     if (child.exitCode !== null || limit.aborted) {
       const log = (await readFile(logFile, 'utf8')).trimEnd().split('\n').slice(-LAST_LINES).join('\n');

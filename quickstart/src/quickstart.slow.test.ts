@@ -51,14 +51,15 @@ describe('npm start', () => {
     while (isProcessRunning(pid)) await delay(50);
   }
 
-  /** Whether a server of the cloud answers. */
-  function cloudAnswers(): Promise<boolean> {
+  /** Whether a server listens. */
+  function answers(where: string | { readonly port: number }): Promise<boolean> {
     return new Promise((resolve) => {
-      const socket = connect(join(stateDir, 'cloud', 'socket'));
+      const socket = typeof where === 'string' ? connect(where) : connect(where.port, '127.0.0.1');
       socket.once('connect', () => resolve(true)).once('error', () => resolve(false));
       socket.once('connect', () => socket.destroy());
     });
   }
+  const cloudAnswers = () => answers(join(stateDir, 'cloud', 'socket'));
 
   async function launcherPid(): Promise<number> {
     const info = JSON.parse(await readFile(join(stateDir, 'embedded-zookeeper.json'), 'utf8')) as { pid: number };
@@ -131,7 +132,7 @@ describe('npm start', () => {
 
     while (await cloudAnswers()) await delay(50);
     const port = /SSH servers on 127\.0\.0\.1, ports (\d+)/.exec(output)?.[1] ?? expect.fail(output);
-    await expect(fetch(`http://127.0.0.1:${port}`)).rejects.toMatchObject({ cause: { code: 'ECONNREFUSED' } });
+    while (await answers({ port: Number(port) })) await delay(50);
   });
 
   it('refuses to run twice on one state directory', async () => {
