@@ -21,6 +21,8 @@ const STRUCTURE = [
   /^\/nodepool\/components\/[a-z]+$/,
   /^\/nodepool\/images\/[^/]+(\/.*)?$/,
   /^\/nodepool\/controls(\/(provider|pool|label|image)(\/[^/]+)?)?$/,
+  /^\/nodepool\/(leases|lease-tokens)(\/[^/]+)?$/,
+  /^\/nodepool\/lease-slots(\/[^/]+){0,2}$/,
 ];
 
 /**
