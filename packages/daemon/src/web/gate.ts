@@ -3,10 +3,19 @@ import { BlockList, isIP, type Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import type { WebappConfig } from '@nodepool/core/config';
 import { ApiError } from './api-error.js';
-import type { Credentials } from './api/operation.js';
 import { ConnectionLimits } from './connection-limits.js';
 
 type Settings = Pick<WebappConfig, 'trustedProxies' | 'names' | 'insecureTokens' | 'listenAddress'>;
+
+/** Who sent a request, as far as it is known before an operation has checked it. */
+export interface Credentials {
+  /** Header `Authorization`. */
+  readonly authorization: string | undefined;
+  /** IP address of the client, or of an untrusted proxy in front of it. */
+  readonly address: string;
+  /** Whether a program of this computer sent it, and no proxy forwarded it. */
+  readonly isLocal: boolean;
+}
 
 /** How a request arrived. */
 interface Arrival {

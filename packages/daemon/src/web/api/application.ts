@@ -159,10 +159,10 @@ function checkOf({ authorize: own }: ApiOperation, { tokens, gate }: Shared): (r
 
 function streamer(operation: ApiOperation, shared: Shared) {
   const check = checkOf(operation, shared);
-  return (request: FastifyRequest, reply: FastifyReply): void => {
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     const call = callOf(request, check(request));
     refuseUnknown(operation, call);
-    operation.stream?.(call, reply.raw);
+    await operation.stream?.(call, reply.raw);
     reply.hijack();
   };
 }

@@ -1,15 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Json, JsonObject } from '@nodepool/zk-protocol';
-
-/** Who sent a request, as far as it is known before an operation has checked it. */
-export interface Credentials {
-  /** Header `Authorization`. */
-  readonly authorization: string | undefined;
-  /** IP address of the client, or of an untrusted proxy in front of it. */
-  readonly address: string;
-  /** Whether a program of this computer sent it, and no proxy forwarded it. */
-  readonly isLocal: boolean;
-}
+import type { Credentials } from '../gate.js';
 
 /** Who may call an operation, as its {@link ApiOperation.authorize} found. */
 export interface Caller {
@@ -53,7 +44,7 @@ export interface ApiOperation {
    */
   readonly authorize?: (credentials: Credentials) => Caller;
   /** Answers with server-sent events instead of {@link handle}. @throws ApiError before anything was sent */
-  readonly stream?: (call: ApiCall, response: ServerResponse) => void;
+  readonly stream?: (call: ApiCall, response: ServerResponse) => Promise<void>;
   /** Whether it honours the header `Idempotency-Key`. */
   readonly isIdempotent?: boolean;
   /** Additional status codes with descriptions. */

@@ -6,11 +6,16 @@ import { LeaseAccess, mayLease } from './lease-access.js';
 
 const hash = createHash('sha256').update('secret').digest('hex');
 
-function accessWith({ allowsAnonymous = false, apiTokens = [{ name: 'root', token: 'admins-own' }] } = {}) {
+function accessWith({
+  isReady = true,
+  allowsAnonymous = false,
+  apiTokens = [{ name: 'root', token: 'admins-own' }],
+} = {}) {
   const clock = new VirtualClock(1_000);
   const rights = { owner: 'team', labels: ['*'], maxTtlMs: 1, maxNodes: 3, tenantName: null, highestPriority: 200 };
   const alice = newLeaseToken({ ...rights, admin: false, name: 'alice', hash, endTimeMs: 9_000 }, 0);
-  const leaseTokens = new Map<string, LeaseTokenRecord>([['alice', alice]]);
+  const stored = new Map<string, LeaseTokenRecord>(isReady ? [['alice', alice]] : []);
+  const leaseTokens = { get: (name: string) => stored.get(name), ready: isReady };
   const access = new LeaseAccess({
     ...{ clock, leaseTokens, apiTokens: () => apiTokens, allowsAnonymous: () => allowsAnonymous },
   });
@@ -20,6 +25,13 @@ function accessWith({ allowsAnonymous = false, apiTokens = [{ name: 'root', toke
 }
 
 describe('who calls', () => {
+  it('is not known yet while the tokens are being read, except operators', () => {
+    const { call } = accessWith({ isReady: false });
+
+    expect(() => call('Bearer alice.secret')).toThrow(expect.objectContaining({ status: 503, code: 'starting' }));
+    expect(call('Bearer admins-own').admin).toBe(true);
+  });
+
   it('is the owner of a token for leases, or an admin with a token of the secure file', () => {
     const { call } = accessWith();
 

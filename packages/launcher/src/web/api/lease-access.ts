@@ -17,7 +17,7 @@ export interface LeaseCaller extends Caller, LeaseRights {
 export interface LeaseAccessOptions {
   readonly clock: Clock;
   /** Tokens for leases, by name. */
-  readonly leaseTokens: { get(name: string): LeaseTokenRecord | undefined };
+  readonly leaseTokens: { get(name: string): LeaseTokenRecord | undefined; readonly ready: boolean };
   /** Tokens of the secure file: their owners may do everything. */
   readonly apiTokens: () => readonly ApiToken[];
   /** Whether users of this computer may lease without a token. */
@@ -38,7 +38,7 @@ export class LeaseAccess {
     this.#options = options;
   }
 
-  /** @throws ApiError 401 for a missing, wrong, expired or revoked token, 403 without any token, 429 too many calls */
+  /** @throws ApiError 503 while the tokens are being read, 401 for a missing, wrong, expired or revoked token, 403 without any token, 429 too many calls */
   readonly callerOf = (credentials: Credentials): LeaseCaller => {
     const caller = this.#identify(credentials);
     if (!this.#admits(caller.name)) {
@@ -58,11 +58,9 @@ export class LeaseAccess {
     const isRight = expected.length === 32 && timingSafeEqual(sha256(secret), expected);
     const isValid = token !== undefined && (token.endTimeMs === null || clock.now() < token.endTimeMs);
     if (isRight && isValid) return { ...token, tokenVersion: token.stat?.version };
-    const tokens = apiTokens();
-    if (tokens.length > 0) {
-      const owner = authorize(authorization, tokens);
-      return { ...EVERYTHING, name: owner, owner, admin: true, tokenVersion: undefined };
-    }
+    const owner = operatorOf(authorization, apiTokens());
+    if (owner !== undefined) return { ...EVERYTHING, name: owner, owner, admin: true, tokenVersion: undefined };
+    if (!leaseTokens.ready) throw new ApiError(503, 'starting', 'This launcher is reading the tokens: repeat it soon');
     throw new ApiError(
       401,
       'bad-token',
@@ -81,6 +79,16 @@ export class LeaseAccess {
     if (bucket.left >= 0) return true;
     bucket.left = 0;
     return false;
+  }
+}
+
+/** The owner of a token of the secure file; `undefined`: it is none. */
+function operatorOf(authorization: string | undefined, tokens: readonly ApiToken[]): string | undefined {
+  try {
+    return authorize(authorization, tokens);
+  } catch (error) {
+    if (error instanceof ApiError) return undefined;
+    throw error;
   }
 }
 

@@ -232,27 +232,28 @@ class LeaseDesk {
       throw new ApiError(422, 'key-reused', text);
     }
     await this.streams.whenServed(lease, wait * 1000);
-    return this.#describe(this.#leases.get(lease.id) ?? lease);
+    return this.#describe(lease);
   }
 
-  *list({ caller, query: { owner, state } }: ApiCall): Generator<JsonObject, void> {
+  list({ caller, query: { owner, state } }: ApiCall): Promise<JsonObject[]> {
     const who = caller as LeaseCaller;
-    for (const lease of this.#leases.values()) {
-      if (!who.admin && lease.owner !== who.owner) continue;
-      if (owner !== undefined && lease.owner !== owner) continue;
-      if (state === undefined || lease.state === state) yield this.#describe(lease);
-    }
+    if (!this.#leases.ready) throw this.#unknown('');
+    const found = [...this.#leases.values()]
+      .filter((lease) => who.admin || lease.owner === who.owner)
+      .filter((lease) => owner === undefined || lease.owner === owner)
+      .filter((lease) => state === undefined || lease.state === state);
+    return Promise.all(found.map((lease) => this.#describe(lease)));
   }
 
   async get(call: ApiCall): Promise<JsonObject> {
-    const lease = this.#find(call);
+    const lease = await this.#find(call);
     await this.streams.whenServed(lease, Number(call.query['wait'] ?? 0) * 1000);
     const now = this.#leases.get(lease.id) ?? lease;
-    return { ...this.#describe(now), ...this.#waiting(now) };
+    return { ...(await this.#describe(now)), ...this.#waiting(now) };
   }
 
   async renew(call: ApiCall): Promise<JsonObject> {
-    const lease = this.#find(call);
+    const lease = await this.#find(call);
     const { ttl = lease.ttlMs / 1000 } = call.body as { ttl?: number };
     this.#checkTtl(call.caller as LeaseCaller, ttl, lease);
     const renewed = await this.#write(() => this.#leases.renew(lease.id, ttl * 1000));
@@ -261,13 +262,13 @@ class LeaseDesk {
   }
 
   async end(call: ApiCall): Promise<JsonObject> {
-    const lease = this.#find(call);
+    const lease = await this.#find(call);
     const ended = await this.#write(() => this.#leases.end(lease.id, `returned by ${call.actor ?? 'its owner'}`));
     return this.#describe(ended ?? lease);
   }
 
-  stream(call: ApiCall, response: ServerResponse): void {
-    if (this.streams.open(this.#find(call), response, (lease) => this.#describe(lease))) return;
+  async stream(call: ApiCall, response: ServerResponse): Promise<void> {
+    if (this.streams.open(await this.#find(call), response, (lease) => this.#describe(lease))) return;
     throw new ApiError(503, 'too-many-streams', 'Too many open streams; retry later');
   }
 
@@ -275,9 +276,18 @@ class LeaseDesk {
     return this.sources.runtime.leases;
   }
 
-  #describe(lease: LeaseRecord): JsonObject {
-    const nodes = lease.state === 'active' ? this.#leases.heldNodes(lease) : [];
-    return leaseToApi(lease, nodes, this.#leases.requestOf(lease.id)?.id ?? null);
+  /** The lease as it is now. A launcher may learn that a lease is active before it learns of its nodes. */
+  async #describe({ id }: Pick<LeaseRecord, 'id'>): Promise<JsonObject> {
+    const leases = this.#leases;
+    const hasAll = (lease: LeaseRecord) => leases.heldNodes(lease).length === lease.nodeIds.length;
+    let lease = leases.get(id);
+    if (lease?.state === 'active' && !hasAll(lease)) {
+      await this.#write(() => leases.settle());
+      lease = leases.get(id);
+    }
+    if (!lease) throw this.#unknown(id);
+    const nodes = lease.state === 'active' ? leases.heldNodes(lease) : [];
+    return leaseToApi(lease, nodes, leases.requestOf(id)?.id ?? null);
   }
 
   #waiting(lease: LeaseRecord): JsonObject {
@@ -289,12 +299,23 @@ class LeaseDesk {
     return { position: place < 0 ? null : place, explanation: explanationToJson(explanation, conditions.merged) };
   }
 
-  /** @throws ApiError 404, also for the lease of another owner: ids are not to be found out by trying */
-  #find({ path: { id = '' }, caller }: ApiCall): LeaseRecord {
+  /**
+   * Another launcher may just have made the lease.
+   * @throws ApiError 404, also for the lease of another owner: ids are not to be found out by trying
+   */
+  async #find({ path: { id = '' }, caller }: ApiCall): Promise<LeaseRecord> {
     const who = caller as LeaseCaller;
+    if (!this.#leases.get(id)) await this.#write(() => this.#leases.settle());
     const lease = this.#leases.get(id);
     if (lease && (who.admin || lease.owner === who.owner)) return lease;
-    throw new ApiError(404, 'unknown-lease', `There is no lease "${id}", or it belongs to another owner`);
+    throw this.#unknown(id);
+  }
+
+  /** A launcher that starts does not know all leases yet. */
+  #unknown(id: string): ApiError {
+    if (!this.#leases.ready)
+      return new ApiError(503, 'starting', 'This launcher is reading the leases: repeat it soon');
+    return new ApiError(404, 'unknown-lease', `There is no lease "${id}", or it belongs to another owner`);
   }
 
   #checkWanted(who: LeaseCaller, wanted: LeaseBody & { ttl: number; priority: number; owner: string }): void {

@@ -60,16 +60,22 @@ export class LeaseStreams {
    * Sends the lease now and at each change, until it is over.
    * @returns false, without writing anything, if too many streams are open
    */
-  open(lease: LeaseRecord, response: ServerResponse, describe: (lease: LeaseRecord) => JsonObject): boolean {
+  open(lease: LeaseRecord, response: ServerResponse, describe: (lease: LeaseRecord) => Promise<JsonObject>): boolean {
     if (this.#responses.size >= MOST_LEASE_STREAMS) return false;
     response.writeHead(200, {
       'Content-Type': 'text/event-stream; charset=utf-8',
       'Cache-Control': 'no-store',
       'X-Content-Type-Options': 'nosniff',
     });
-    const send = (now: LeaseRecord | undefined) => {
-      if (now) this.#write(response, `id: ${this.#nextId++}\nevent: lease\ndata: ${JSON.stringify(describe(now))}\n\n`);
+    const write = async (now: LeaseRecord | undefined) => {
+      if (response.destroyed || response.writableEnded) return;
+      const body = now && JSON.stringify(await describe(now));
+      if (body) this.#write(response, `id: ${this.#nextId++}\nevent: lease\ndata: ${body}\n\n`);
       if (!now || now.state === 'ended' || now.state === 'failed') response.end();
+    };
+    let sent = Promise.resolve();
+    const send = (now: LeaseRecord | undefined) => {
+      sent = sent.then(() => write(now)).catch(() => void response.destroy()); // the reader connects again
     };
     const leave = this.on(lease.id, send);
     const close = () => {
