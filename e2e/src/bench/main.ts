@@ -6,6 +6,7 @@ import { ELASTIC_SCENARIOS } from './elastic-scenarios.js';
 import { describeFinding, type Finding } from './finding.js';
 import { measureHistory } from './history.js';
 import { measureImageBuilds } from './image-builds.js';
+import { measureLeases } from './leases.js';
 import { measureLogging } from './logging.js';
 import { measure, measureIdle, measureStart, measureTakeovers, type Measurement, type Scenario } from './scenarios.js';
 
@@ -152,7 +153,7 @@ const COLUMNS: [string, (m: Measurement) => string][] = [
 
 const NAMES = [
   ...[...SCENARIOS, ...ELASTIC_PROBES].map(({ name }) => name),
-  ...['logging', 'history', 'images', 'cold', 'start', 'takeover', 'idle'],
+  ...['logging', 'history', 'leases', 'images', 'cold', 'start', 'takeover', 'idle'],
 ];
 
 const values = readOptions();
@@ -171,6 +172,7 @@ for (const probe of ELASTIC_PROBES.filter(({ name }) => wanted(name))) {
 }
 if (wanted('logging')) findings.push(...(await measureLogging()));
 if (wanted('history')) findings.push(...(await measureHistory()));
+if (wanted('leases')) findings.push(...(await measureLeases(values.long)));
 if (wanted('images')) findings.push(...(await measureImageBuilds()));
 if (wanted('cold')) findings.push(...(await measureColdStart(values.beside)));
 const startMs = wanted('start') ? await measureStart() : undefined;

@@ -56,6 +56,15 @@ describe('the most nodes of a token', () => {
     expect(leases.get('l3')).toMatchObject({ state: 'waiting', slots: [0] });
   });
 
+  it('are taken from different numbers by leases requested at the same time, one of them twice', async () => {
+    const { leases, lease } = await leaseWorld();
+    const ids = Array.from({ length: 10 }, (_, i) => `l${i}`);
+    const [first] = await Promise.all([...ids, 'l0'].map((id) => lease({ id, maxNodes: 10 })));
+
+    expect(ids.map((id) => leases.get(id)?.slots[0]).sort()).toEqual(ids.map((_, i) => i));
+    expect(first?.id).toBe('l0');
+  });
+
   it('count what the mirror does not show yet', async () => {
     const { lease, world } = await leaseWorld();
     await world.clock.run(world.other.create(leaseSlotPath('alice', 0), ''));

@@ -44,6 +44,8 @@ export class Leases {
   readonly #keeper: string;
   /** Request of each waiting lease. */
   readonly #requests = new Map<string, RequestId>();
+  /** Lease for which each slot is being created, by path: leases requested at the same time must not try for the same slot. */
+  readonly #reserved = new Map<string, string>();
   readonly #unsubscribe: () => void;
 
   /** @param keeper - id of this launcher, which marks the leases that it takes care of at once */
@@ -124,6 +126,8 @@ export class Leases {
       const existing = this.#cache.get(spec.id);
       if (existing) return existing;
       const slots = maxNodes === null ? [] : this.#freeSlots(spec, maxNodes, occupied);
+      const paths = slots.map((slot) => leaseSlotPath(spec.token, slot));
+      for (const path of paths) this.#reserved.set(path, spec.id);
       const lease = this.kept(newLease({ ...fields, slots, keeper: '' }, this.#context.clock.now()));
       try {
         await createLease(this.#context, lease, tokenVersion);
@@ -132,6 +136,8 @@ export class Leases {
         if (!isRefusal<LeaseOwner>(error) || error.kind !== 'directory-exists') throw error;
         if (error.owner === 'lease') await this.#cache.settle();
         for (const slot of slots) if (error.operation.path === leaseSlotPath(spec.token, slot)) occupied.add(slot);
+      } finally {
+        for (const path of paths) this.#reserved.delete(path);
       }
     }
   }
@@ -171,11 +177,12 @@ export class Leases {
   }
 
   /** Numbers for the nodes of a new lease, of those that its token has not used up. */
-  #freeSlots({ token, labels }: LeaseSpec, maxNodes: number, occupied: ReadonlySet<number>): number[] {
+  #freeSlots({ id, token, labels }: LeaseSpec, maxNodes: number, occupied: ReadonlySet<number>): number[] {
     const used = new Set(occupied);
     for (const lease of this.#cache.values()) if (lease.token === token) for (const slot of lease.slots) used.add(slot);
     const free: number[] = [];
-    for (let slot = 0; slot < maxNodes && free.length < labels.length; slot++) if (!used.has(slot)) free.push(slot);
+    const isFree = (slot: number) => !used.has(slot) && (this.#reserved.get(leaseSlotPath(token, slot)) ?? id) === id;
+    for (let slot = 0; slot < maxNodes && free.length < labels.length; slot++) if (isFree(slot)) free.push(slot);
     if (free.length < labels.length) throw new LeaseLimitError(token, maxNodes);
     return free;
   }
