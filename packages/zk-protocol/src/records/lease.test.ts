@@ -4,7 +4,7 @@ import { decodeLease, encodeLease, leaseOf, newLease, withLease } from './lease.
 const lease = newLease(
   {
     ...{ id: 'a1', owner: 'team', token: 'alice', labels: ['small', 'big'], ttlMs: 90_500, digest: 'd', keeper: 'k' },
-    ...{ priority: 100, tenantName: 't', reason: 'try', sshKey: 'ssh-ed25519 AAAA', dueTimeMs: 5_500, slots: [0, 3] },
+    ...{ priority: 100, tenantName: 't', reason: 'try', dueTimeMs: 5_500, slots: [0, 3] },
   },
   1_500,
 );

@@ -47,8 +47,6 @@ export interface LeaseRecord {
   readonly priority: number;
   readonly tenantName: string | null;
   readonly reason: string;
-  /** Public key that may log in to the nodes, one line. */
-  readonly sshKey: string | null;
   /** How long it is active, from the moment its nodes are ready or it is renewed. */
   readonly ttlMs: number;
   /** While it waits: when it gives up, or `null` to wait without a limit. While it is active: when it expires. */
@@ -94,7 +92,6 @@ export function decodeLease(id: string, body: Buffer, stat: Stat | undefined): L
       priority: number(raw.priority, 'priority') ?? 200,
       tenantName: text(raw.tenant_name, 'tenant_name'),
       reason: text(raw.reason, 'reason') ?? '',
-      sshKey: text(raw.ssh_key, 'ssh_key'),
       ttlMs: timeMs(raw.ttl, 'ttl') ?? 0,
       dueTimeMs: timeMs(raw.due_time, 'due_time'),
       nodeIds: texts(raw.nodes, 'nodes') as NodeId[],
@@ -114,7 +111,7 @@ function numbers(value: Json | undefined): number[] {
 
 const KNOWN_KEYS: ReadonlySet<string> = new Set(
   (
-    'state state_time created_time owner token labels priority tenant_name reason ssh_key ttl due_time nodes end_reason ' +
+    'state state_time created_time owner token labels priority tenant_name reason ttl due_time nodes end_reason ' +
     'slots digest keeper'
   ).split(' '),
 );
@@ -132,7 +129,6 @@ export function encodeLease(lease: LeaseRecord): Buffer {
     priority: lease.priority,
     tenant_name: lease.tenantName,
     reason: lease.reason,
-    ssh_key: lease.sshKey,
     ttl: lease.ttlMs / 1000,
     due_time: secondsOrNull(lease.dueTimeMs, raw.due_time),
     nodes: [...lease.nodeIds],
@@ -147,13 +143,13 @@ export function encodeLease(lease: LeaseRecord): Buffer {
 
 /** What a new lease is made of. */
 export type NewLease = Pick<LeaseRecord, 'id' | 'owner' | 'token' | 'labels' | 'ttlMs' | 'digest' | 'keeper'> &
-  Partial<Pick<LeaseRecord, 'priority' | 'tenantName' | 'reason' | 'sshKey' | 'dueTimeMs' | 'slots'>>;
+  Partial<Pick<LeaseRecord, 'priority' | 'tenantName' | 'reason' | 'dueTimeMs' | 'slots'>>;
 
 /** A waiting lease that is not stored yet. */
 export function newLease(fields: NewLease, nowMs: number): LeaseRecord {
   return {
     ...{ state: 'waiting', stateTimeMs: nowMs, createdTimeMs: nowMs, priority: 200, tenantName: null, reason: '' },
-    ...{ sshKey: null, dueTimeMs: null, nodeIds: [], endReason: null, slots: [], ...fields },
+    ...{ dueTimeMs: null, nodeIds: [], endReason: null, slots: [], ...fields },
     ...{ raw: NO_BODY, stat: undefined },
   };
 }

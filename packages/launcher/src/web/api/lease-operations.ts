@@ -24,14 +24,12 @@ import { LeaseAccess, mayLease, type LeaseCaller } from './lease-access.js';
 import { LeaseStreams } from './lease-streams.js';
 import { waitingRequests } from './records.js';
 import type { LeaseApiSources } from './sources.js';
-import { sshKeyProblem } from './ssh-key.js';
 
 const DEFAULT_TTL_S = 3_600;
 const LONGEST_WAIT_S = 60;
 const MOST_LABELS = 100;
 const PRIORITY = 200;
 
-const KEY_EXAMPLE = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGx4 alice@laptop';
 const SECONDS: JsonObject = { type: 'number', exclusiveMinimum: 0 };
 const WAIT: JsonObject = {
   ...{ type: 'number', minimum: 0, maximum: LONGEST_WAIT_S },
@@ -95,11 +93,6 @@ const LEASE_BODY: JsonObject = {
     },
     reason: { type: 'string', maxLength: 1_000, description: 'For people' },
     priority: { type: 'integer', minimum: 1, maximum: 999, description: '100 high, 200 normal (default), 300 low' },
-    ssh_key: {
-      type: 'string',
-      description: 'Public key that may log in, one line without options',
-      examples: [KEY_EXAMPLE],
-    },
     wait: WAIT,
   },
 };
@@ -202,7 +195,6 @@ interface LeaseBody {
   readonly owner?: string;
   readonly reason?: string;
   readonly priority?: number;
-  readonly ssh_key?: string;
   readonly wait?: number;
 }
 
@@ -222,7 +214,7 @@ class LeaseDesk {
     const lease = await this.#write(() =>
       this.#leases.request({
         ...{ id: leaseId(who, idempotencyKey), owner, token: who.name, labels, priority, reason, digest },
-        ...{ ttlMs: ttl * 1000, tenantName: who.tenantName, sshKey: wanted.ssh_key ?? null },
+        ...{ ttlMs: ttl * 1000, tenantName: who.tenantName },
         dueTimeMs: wanted.give_up === undefined ? null : this.sources.clock.now() + wanted.give_up * 1000,
         ...{ maxNodes: who.maxNodes, tokenVersion: who.tokenVersion },
       }),
@@ -329,8 +321,6 @@ class LeaseDesk {
       throw new ApiError(403, 'priority', text);
     }
     this.#checkTtl(who, wanted.ttl);
-    const problem = wanted.ssh_key === undefined ? undefined : sshKeyProblem(wanted.ssh_key);
-    if (problem !== undefined) throw new ApiError(422, 'bad-ssh-key', `ssh_key is no public key: ${problem}`);
   }
 
   #checkLabel(who: LeaseCaller, label: string): void {
