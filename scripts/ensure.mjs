@@ -28,9 +28,6 @@ async function locked(work) {
  * on to all processes of the command, and a second one kills them.
  */
 export async function runOrExit(command, args) {
-  const child = spawn(command, args, { cwd: root, stdio: ['ignore', 'inherit', 'inherit'], detached: true });
-  // at once: if this process is killed, the command keeps the lock
-  if (child.pid !== undefined) lock?.holdFor(child.pid);
   let ending;
   const kill = (name) => {
     try {
@@ -44,8 +41,12 @@ export async function runOrExit(command, args) {
     ending ??= name;
     setTimeout(() => kill('SIGKILL'), GRACE_MS);
   };
+  // before the command starts: a signal that ended this process at once would leave the command running
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'];
   for (const name of signals) process.on(name, end);
+  const child = spawn(command, args, { cwd: root, stdio: ['ignore', 'inherit', 'inherit'], detached: true });
+  // at once: if this process is killed, the command keeps the lock
+  if (child.pid !== undefined) lock?.holdFor(child.pid);
   const [status, signal] = await new Promise((resolve, reject) => {
     child.on('error', reject);
     child.on('exit', (...how) => resolve(how));

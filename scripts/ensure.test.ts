@@ -14,7 +14,7 @@ import {
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 
 const SCRIPTS = fileURLToPath(new URL('.', import.meta.url));
 const ENSURE = "import('./scripts/ensure.mjs').then(({ ensureInstalled }) => ensureInstalled())";
@@ -85,8 +85,8 @@ describe('an installed checkout', () => {
 describe('two processes in one checkout', () => {
   const lockFile = () => join(checkout, '.build-lock');
 
-  /** Starts the program with an `npm` that ignores signals. */
-  function startWithStubbornNpm() {
+  /** Starts the program with an `npm` that ignores signals, and waits until that runs. */
+  async function startWithStubbornNpm() {
     const npm = join(checkout, 'bin', 'npm');
     mkdirSync(join(checkout, 'bin'));
     writeFileSync(npm, `#!/bin/sh\ntrap '' INT TERM\necho started\nsleep 60\n`, { mode: 0o755 });
@@ -94,6 +94,9 @@ describe('two processes in one checkout', () => {
     const env = { ...process.env, PATH: `${join(checkout, 'bin')}${delimiter}${process.env['PATH']}` };
     const child = spawn(process.execPath, ['-e', ENSURE], { cwd: checkout, env });
     onTestFinished(() => void child.kill('SIGTERM'));
+    // the program itself prints a line before it starts npm
+    for await (const data of child.stdout) if (String(data).includes('started')) break;
+    await vi.waitFor(() => expect(readFileSync(lockFile(), 'utf8')).toContain(' -')); // it holds the lock too
     return child;
   }
 
@@ -126,8 +129,7 @@ describe('two processes in one checkout', () => {
   });
 
   it('end within two seconds of Ctrl-C, with what they started, and leave no lock', async () => {
-    const child = startWithStubbornNpm();
-    await once(child.stdout, 'data');
+    const child = await startWithStubbornNpm();
     const asked = performance.now();
 
     child.kill('SIGINT');
@@ -140,8 +142,7 @@ describe('two processes in one checkout', () => {
   });
 
   it('wait for the npm of a process that was killed', async () => {
-    const child = startWithStubbornNpm();
-    await once(child.stdout, 'data');
+    const child = await startWithStubbornNpm();
     child.kill('SIGKILL');
     await once(child, 'exit');
 
