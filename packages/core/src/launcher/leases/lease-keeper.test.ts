@@ -1,4 +1,12 @@
-import { encodeRequest, requestPath, withRequest, type NodeId } from '@nodepool/zk-protocol';
+import {
+  encodeRequest,
+  nodeLockPath,
+  requestCreatePath,
+  requestPath,
+  withRequest,
+  ZkLock,
+  type NodeId,
+} from '@nodepool/zk-protocol';
 import { describe, expect, it } from 'vitest';
 import { leaseWorld, MINUTE_MS } from '../../../test/support/lease-world.js';
 import { KEPT_MS } from './lease-keeper.js';
@@ -103,6 +111,49 @@ describe('a lease', () => {
     await world.pass(2_500);
 
     expect(other.get('l1')).toMatchObject({ state: 'active', keeper: 'other' });
+  });
+
+  it.each(['active', 'waiting'])('that is %s ends and frees its number when its launcher is gone', async (state) => {
+    const { world, stop, lease, serve, launcher, request, write } = await leaseWorld();
+    await lease({ maxNodes: 1 });
+    const ids = state === 'active' ? await serve() : [];
+    stop();
+    const { leases: other } = await launcher('other');
+    if (ids[0]) await write(ids[0], { state: 'deleting' });
+    else await world.clock.run(world.other.delete(requestPath(request().id)));
+
+    await world.pass(20 * MINUTE_MS);
+
+    expect(other.get('l1')).toMatchObject({ state: 'ended', slots: [] });
+  });
+
+  it('returns a node that another process had locked soon after that has unlocked it', async () => {
+    const { world, leases, lease, serve, node } = await leaseWorld();
+    await lease();
+    const [id] = await serve();
+    const lock = new ZkLock(world.other, nodeLockPath(id as NodeId), { clock: world.clock });
+    await world.clock.run(lock.acquire());
+    await world.pass(100);
+    await world.clock.run(leases.end('l1', 'returned'));
+    await world.pass(2_000);
+    expect((await node(id))?.state).toBe('hold');
+
+    await world.clock.run(lock.release());
+    await world.pass(10_000);
+
+    expect((await node(id))?.state).toBe('deleting');
+  });
+
+  it('that is over has no request, also if it ended at a launcher that had not seen the request', async () => {
+    const { world, leases, lease, request } = await leaseWorld();
+    await lease();
+    const body = encodeRequest(request());
+    await world.clock.run(leases.end('l1', 'returned'));
+
+    await world.clock.run(world.other.create(requestCreatePath(200), body, { sequential: true }));
+    await world.pass(5_000);
+
+    expect(world.context.mirror.requests.size).toBe(0);
   });
 
   it('is active although the answer to its transaction was lost', async () => {

@@ -10,7 +10,7 @@ import {
 import type { Context } from '../state/context.js';
 import { Retries } from '../state/retries.js';
 import { isRefusal } from '../state/transaction.js';
-import { activate, removeLease, requestAgain, returnNode } from './lease-writes.js';
+import { activate, removeLease, removeRequest, requestAgain, returnNode } from './lease-writes.js';
 import type { Leases } from './leases.js';
 
 /** How long other launchers leave a lease to its keeper. */
@@ -85,13 +85,12 @@ export class LeaseKeeper {
 
   #nextStep(lease: LeaseRecord): Step | undefined {
     const leases = this.#leases;
-    const nowMs = this.#context.clock.now();
     const request = leases.requestOf(lease.id);
     const nodes = leases.heldNodes(lease);
     switch (lease.state) {
       case 'waiting': {
         const { dueTimeMs } = lease;
-        if (!request) return { sinceMs: nowMs, run: () => this.#checkRequest(lease) };
+        if (!request) return { sinceMs: lease.stateTimeMs, run: () => this.#checkRequest(lease) };
         const sinceMs = request.stateTimeMs;
         if (request.state === 'fulfilled') return { sinceMs, run: () => this.#activate(lease, request) };
         if (request.state === 'failed')
@@ -100,10 +99,15 @@ export class LeaseKeeper {
         return { sinceMs: dueTimeMs, run: () => leases.finish(lease, 'ended', 'it was not served in time') };
       }
       case 'active':
-        if (nodes.length === 0) return { sinceMs: nowMs, run: () => this.#checkNodes(lease) };
-        return { sinceMs: lease.dueTimeMs ?? nowMs, run: () => leases.finish(lease, 'ended', 'it expired') };
+        if (nodes.length === 0) return { sinceMs: lease.stateTimeMs, run: () => this.#checkNodes(lease) };
+        return {
+          sinceMs: lease.dueTimeMs ?? lease.stateTimeMs,
+          run: () => leases.finish(lease, 'ended', 'it expired'),
+        };
       default:
-        if (nodes.length > 0) return { sinceMs: lease.stateTimeMs, run: () => this.#returnAll(lease, nodes) };
+        // it ended at a launcher that had not seen its request yet
+        if (request) return { sinceMs: lease.stateTimeMs, run: () => removeRequest(this.#context, request) };
+        if (nodes.length > 0) return { sinceMs: lease.stateTimeMs, run: () => this.#returnAll(nodes) };
         return { sinceMs: lease.stateTimeMs + KEPT_MS, run: () => removeLease(this.#context, lease) };
     }
   }
@@ -179,9 +183,9 @@ export class LeaseKeeper {
     await this.#leases.finish(lease, 'ended', why);
   }
 
-  async #returnAll({ id }: LeaseRecord, nodes: readonly NodeRecord[]): Promise<void> {
-    const done = await Promise.all(nodes.map((node) => returnNode(this.#context, node)));
-    if (done.includes(false)) this.#retries.schedule(id, RETRY, () => this.consider(id));
+  /** @throws {Refusal} a node is locked, or was changed meanwhile: it is returned later */
+  async #returnAll(nodes: readonly NodeRecord[]): Promise<void> {
+    await Promise.all(nodes.map((node) => returnNode(this.#context, node)));
   }
 
   #requestChanged(before: RequestRecord | undefined, after: RequestRecord | undefined): void {

@@ -19,7 +19,7 @@ import {
   type RequestRecord,
 } from '@nodepool/zk-protocol';
 import type { Context } from '../state/context.js';
-import { isRefusal, removeLockDirectory, setNode, Transaction } from '../state/transaction.js';
+import { removeLockDirectory, setNode, Transaction } from '../state/transaction.js';
 
 /** What refused a transaction about a lease. */
 export type LeaseOwner = 'lease' | 'request' | 'token' | 'slot' | 'node';
@@ -123,19 +123,13 @@ export async function endLease(
   return ended;
 }
 
-/** Marks a node of an ended lease for deletion. @returns false if it is locked or was changed meanwhile */
-export async function returnNode(context: Context, node: NodeRecord): Promise<boolean> {
+/** Marks a node of an ended lease for deletion. @throws {Refusal} it is locked, or was changed meanwhile */
+export async function returnNode(context: Context, node: NodeRecord): Promise<void> {
   const { clock, committer, mirror } = context;
   const transaction = new Transaction<LeaseOwner>();
   if (mirror.nodes.hasLockDirectory(node.id)) transaction.add('node', removeLockDirectory(node));
   transaction.add('node', setNode(withNode(node, { state: 'deleting' }, clock.now(), 'launcher')));
-  try {
-    await transaction.commit(committer);
-    return true;
-  } catch (error) {
-    if (!isRefusal(error)) throw error;
-    return false;
-  }
+  await transaction.commit(committer);
 }
 
 /**
@@ -160,6 +154,11 @@ export async function renewLease(
   }
   await transaction.commit(committer);
   return renewed;
+}
+
+/** Removes the request of a lease that is over; its nodes become free. @throws {ZooKeeperError} it is gone already */
+export async function removeRequest({ committer }: Context, { id }: RequestRecord): Promise<void> {
+  await committer.commit([{ op: 'delete', path: requestPath(id) }]);
 }
 
 /** Removes the record of a lease that is over. */
