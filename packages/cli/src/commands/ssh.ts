@@ -137,7 +137,7 @@ async function runSteps(use: Use, localDirectory: string): Promise<number> {
   const remote = new RemoteCommand(node, options.command, directory);
   let isHeld = false;
   try {
-    if (options.copy !== undefined) await copyTo(node, options.copy, directory, signal);
+    if (options.copy !== undefined) await copyTo(node, options.copy, directory, { clock, signal });
     const command = remote.command({ env, directory: localDirectory });
     const status = await remote.run(command, { clock, lease, interrupts });
     isHeld = await holdOnFailure(context, lease, status, options.holdMs, options.identity);
@@ -155,7 +155,7 @@ async function fetchAll({ options, node, directory, signal, context }: Use, stat
   for (const path of options.fetch) {
     const file = remoteFile(path);
     try {
-      if (file) await fetchFrom(node, file, directory, signal);
+      if (file) await fetchFrom(node, file, directory, { clock: context.clock, signal });
     } catch (error) {
       signal.throwIfAborted();
       if (!(error instanceof CliError)) throw error;

@@ -47,8 +47,7 @@ function waitForExit(child: ChildProcess, program: string): Promise<number> {
       tell(`nodepool: cannot run ${program}: ${error.message}`);
       resolve(error.code === 'ENOENT' ? NOT_FOUND_STATUS : NOT_EXECUTABLE_STATUS);
     });
-    // a turn later, so that a Ctrl-C that ended the child is known here: of two pending signals, SIGCHLD is handled first
-    child.once('exit', (code, signal) => setImmediate(resolve, statusOf(code, signal)));
+    child.once('exit', (code, signal) => resolve(statusOf(code, signal)));
   });
 }
 
@@ -152,6 +151,7 @@ async function runGuarded(command: ChildCommand, surroundings: ChildContext, gua
     const unwatch = endWhenLost(ending, guard, lease);
     const status = await waitForExit(child, command.program);
     unwatch();
+    if (await group.settle()) await interrupts.first;
     return (await ending.finish()) ?? status;
   } finally {
     interrupts.divert(undefined);

@@ -43,6 +43,24 @@ it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
   },
 );
 
+it('knows a signal to the group when it has ended another process of it', async () => {
+  const program = PROGRAM.replace(
+    /process\.stdin\.on[^]*/,
+    `
+    const { spawn } = await import('node:child_process');
+    const child = spawn('/bin/sh', ['-c', "trap 'exit 255' INT; kill -s INT 0; exit 255"]);
+    child.on('exit', async () => { console.log(await signals.settle()); process.exit(); });`,
+  );
+  const child = spawn(process.execPath, ['--input-type=module', '-e', program], {
+    ...{ detached: true, stdio: ['ignore', 'pipe', 'inherit'] },
+  });
+  let said = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (said += text));
+  await once(child, 'close');
+
+  expect(said.split('\n')).toContain('SIGINT');
+});
+
 it('leaves no process behind', async () => {
   const { child, pid } = await start();
 

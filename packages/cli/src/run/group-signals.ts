@@ -6,12 +6,17 @@ import type { Clock } from '@nodepool/zk-protocol';
 /** Signals that a terminal or a supervisor may send to a whole process group. */
 export type GroupSignal = 'SIGINT' | 'SIGTERM' | 'SIGHUP';
 
-/** `read` ends early when a trap has run; at the end of its input there was none, and the shell ends. */
+/**
+ * `read` ends early when a trap has run; at the end of its input there was none, and the shell ends. A shell runs its traps before it
+ * goes on, so the answer to a line follows all signals that came before the line.
+ */
 const SCRIPT = `
 trap 'echo SIGINT; trapped=1' INT; trap 'echo SIGTERM; trapped=1' TERM; trap 'echo SIGHUP; trapped=1' HUP
 echo ready
-while trapped=; do read -r line || [ "$trapped" ] || exit 0; done
+while trapped=; do if read -r line; then echo asked; else [ "$trapped" ] || exit 0; fi; done
 `;
+/** Its answer to a line. */
+const ANSWER = 'asked';
 /** A signal reaches all processes of a group at about the same time. */
 const SAME_SIGNAL_MS = 200;
 
@@ -23,11 +28,15 @@ export class GroupSignals {
   readonly #clock: Clock;
   readonly #shell: ChildProcess;
   readonly #reported: { signal: string; atMs: number }[] = [];
+  readonly #ended: Promise<void>;
   #listener: () => void = () => {};
+  #onAnswer: () => void = () => {};
+  #last: GroupSignal | undefined;
 
   private constructor(clock: Clock, shell: ChildProcess) {
     this.#clock = clock;
     this.#shell = shell;
+    this.#ended = new Promise((resolve) => shell.once('error', () => resolve()).once('exit', () => resolve()));
   }
 
   /** Resolves once signals can be distinguished; without a shell, each counts as sent to this process alone. */
@@ -35,10 +44,9 @@ export class GroupSignals {
     const shell = spawn('/bin/sh', ['-c', SCRIPT], { stdio: ['pipe', 'pipe', 'ignore'] });
     const signals = new GroupSignals(clock, shell);
     shell.stdin.on('error', () => {}); // it has already ended
-    const ended = new Promise((resolve) => shell.once('error', resolve).once('exit', resolve));
     shell.stdout.setEncoding('utf8');
     const ready = once(shell.stdout, 'data');
-    await Promise.race([ready, ended]);
+    await Promise.race([ready, signals.#ended]);
     shell.stdout.on('data', (text: string) => signals.#report(text.trim().split('\n')));
     return signals;
   }
@@ -57,13 +65,32 @@ export class GroupSignals {
     });
   }
 
+  /**
+   * Waits until all signals that the group has had are known here. Call it when a child has ended: a signal is pending in all
+   * processes of the group before one of them can end of it, but node may handle the end of the child first.
+   * @returns the last one
+   */
+  async settle(): Promise<GroupSignal | undefined> {
+    const answered = new Promise<void>((resolve) => (this.#onAnswer = resolve));
+    this.#shell.stdin?.write('\n');
+    await Promise.race([answered, this.#ended]);
+    return this.#last;
+  }
+
   /** Ends the other process. */
   stop(): void {
     this.#shell.kill('SIGKILL');
   }
 
-  #report(signals: readonly string[]): void {
-    for (const signal of signals) this.#reported.push({ signal, atMs: this.#clock.now() });
+  #report(lines: readonly string[]): void {
+    for (const line of lines) {
+      if (line === ANSWER) {
+        this.#onAnswer();
+        continue;
+      }
+      this.#last = line as GroupSignal;
+      this.#reported.push({ signal: line, atMs: this.#clock.now() });
+    }
     this.#listener();
   }
 

@@ -1,30 +1,57 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { nodeBehind } from '../../test/fake-ssh.js';
-import { InterruptedError } from '../terminal/interrupts.js';
-import { copyTo, fetchFrom, remoteFile } from './transfer.js';
+import { remoteFile } from './transfer.js';
 
 let directory: string;
 beforeEach(() => (directory = mkdtempSync(join(tmpdir(), 'nodepool-ssh-'))));
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
-describe.each(['INT', 'TERM', 'HUP'] as const)('ssh that SIG%s has ended before this process has it', (name) => {
-  const { signal } = new AbortController();
-  const interrupted = new InterruptedError(`SIG${name}`);
+/** From `dist`, for a process of its own: a signal to its group must not reach the tests. It ends with the status of the error. */
+const moduleOf = (path: string) => JSON.stringify(new URL(`../../dist/${path}.js`, import.meta.url));
+const PROGRAM = (transfer: string) => `
+  const { copyTo, fetchFrom } = await import(${moduleOf('ssh/transfer')});
+  const { Interrupts } = await import(${moduleOf('terminal/interrupts')});
+  const { patientClock: clock } = await import('@nodepool/zk-protocol');
+  const { signal } = new Interrupts();
+  const node = { where: 'node 1', script: () => [] };
+  await ${transfer}.catch((error) => { console.error(error.message); process.exit(error.exitStatus ?? 1); });`;
 
-  it('counts as interrupted while files are copied', async () => {
-    const node = nodeBehind(directory, `kill -s ${name} $$`);
+/** Runs a transfer in a process group of its own, with an `ssh` that is a shell script. */
+async function runTransfer(transfer: string, ssh: string) {
+  writeFileSync(join(directory, 'ssh'), `#!/bin/sh\n${ssh}\n`, { mode: 0o755 });
+  const child = spawn(process.execPath, ['--input-type=module', '-e', PROGRAM(transfer)], {
+    ...{ detached: true, stdio: ['ignore', 'ignore', 'pipe'], cwd: import.meta.dirname },
+    env: { ...process.env, PATH: `${directory}:${process.env['PATH']}` },
+  });
+  let errors = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (errors += text));
+  const [status] = (await once(child, 'close')) as [number | null];
+  return { status, errors };
+}
 
-    await expect(copyTo(node, directory, 'copy', signal)).rejects.toEqual(interrupted);
+describe.each([
+  ['copied', `copyTo(node, ${JSON.stringify(tmpdir())}, 'copy', { clock, signal })`],
+  ['fetched', `fetchFrom(node, { directory: '.', name: 'x' }, '', { clock, signal })`],
+])('while files are %s', (_, transfer) => {
+  it.each([
+    ['INT', 130],
+    ['TERM', 143],
+    ['HUP', 129],
+  ] as const)('SIG%s for the group counts as an interrupt, although ssh fails because of it', async (name, status) => {
+    const ssh = `trap 'exit 255' ${name}; kill -s ${name} 0; exit 255`;
+
+    expect(await runTransfer(transfer, ssh)).toEqual({ status, errors: `interrupted by SIG${name}\n` });
   });
 
-  it('counts as interrupted while a file is fetched', async () => {
-    const node = nodeBehind(directory, `kill -s ${name} $$`);
-    const file = { directory: '.', name: 'results' };
+  it('an error of ssh without a signal is reported', async () => {
+    const { status, errors } = await runTransfer(transfer, 'exit 255');
 
-    await expect(fetchFrom(node, file, '', signal)).rejects.toEqual(interrupted);
+    expect(status).toBe(1);
+    expect(errors).toContain('ssh ended with status 255');
   });
 });
 

@@ -5,8 +5,10 @@ import { constants } from 'node:os';
 import { posix } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import type { Clock } from '@nodepool/zk-protocol';
 import { CliError } from '../command/errors.js';
-import { InterruptedError, SIGNALS } from '../terminal/interrupts.js';
+import { GroupSignals } from '../run/group-signals.js';
+import { InterruptedError } from '../terminal/interrupts.js';
 import type { RemoteNode } from './remote-node.js';
 import { NOTHING_TO_PACK, PACK, UNPACK } from './remote-scripts.js';
 
@@ -31,8 +33,7 @@ function start(
     child.once('error', (error) => {
       if (!signal.aborted) reject(new CliError(`Cannot run ${program}: ${error.message}`, { cause: error }));
     });
-    // a turn later, so that a Ctrl-C that ended the child is known here: of two pending signals, SIGCHLD is handled first
-    child.once('close', (code, by) => setImmediate(resolve, code ?? 128 + (by === null ? 0 : constants.signals[by])));
+    child.once('close', (code, by) => resolve(code ?? 128 + (by === null ? 0 : constants.signals[by])));
   });
   ended.catch(() => undefined); // reported where it is awaited
   return { child, ended };
@@ -43,24 +44,42 @@ async function pipe(from: ChildProcess, to: ChildProcess): Promise<void> {
   await pipeline(from.stdout as Readable, to.stdin as Writable).catch(() => undefined);
 }
 
-/** Ctrl-C reaches `ssh` and `tar` too, and they may end before this process notices it. */
-function throwIfInterrupted(signal: AbortSignal, ...statuses: readonly number[]): void {
+/** How long a transfer may run. */
+export interface TransferLimits {
+  readonly clock: Clock;
+  /** Ends it. */
+  readonly signal: AbortSignal;
+}
+
+/** Ctrl-C reaches `ssh` and `tar` too, and they may end before this process notices it: that is no failed transfer. */
+async function untilInterrupted({ clock, signal }: TransferLimits, transfer: () => Promise<void>): Promise<void> {
   signal.throwIfAborted();
-  const name = SIGNALS.find((each) => statuses.includes(128 + constants.signals[each]));
-  if (name !== undefined) throw new InterruptedError(name);
+  const group = await GroupSignals.start(clock);
+  try {
+    await transfer();
+  } catch (error) {
+    const interrupt = await group.settle();
+    signal.throwIfAborted();
+    throw interrupt === undefined ? error : new InterruptedError(interrupt);
+  } finally {
+    group.stop();
+  }
 }
 
 /**
  * Copies the content of a local directory to a directory below the node's folder.
  * @throws CliError it could not be read, sent or unpacked; the signal's reason; InterruptedError a signal ended it
  */
-export async function copyTo(node: RemoteNode, source: string, target: string, signal: AbortSignal): Promise<void> {
-  signal.throwIfAborted();
+export function copyTo(node: RemoteNode, source: string, target: string, limits: TransferLimits): Promise<void> {
+  return untilInterrupted(limits, () => copy(node, source, target, limits.signal));
+}
+
+async function copy(node: RemoteNode, source: string, target: string, signal: AbortSignal): Promise<void> {
   const tar = start('tar', ['-C', source, '-c', '-f', '-', '.'], ['ignore', 'pipe'], signal);
   const ssh = start('ssh', node.script('streams', UNPACK, target), ['pipe', 'ignore'], signal);
   await pipe(tar.child, ssh.child);
   const [packed, unpacked] = await Promise.all([tar.ended, ssh.ended]);
-  throwIfInterrupted(signal, packed, unpacked);
+  signal.throwIfAborted();
   if (unpacked !== 0) throw new CliError(`Cannot copy ${source} to ${node.where}: ssh ended with status ${unpacked}`);
   if (packed > TAR_WARNING) throw new CliError(`Cannot copy all of ${source}: tar ended with status ${packed}`);
 }
@@ -83,8 +102,11 @@ export function remoteFile(path: string): RemoteFile | undefined {
  * @param base - directory of the command below the node's folder, or nothing
  * @throws CliError there is none, or it could not be sent or unpacked; the signal's reason; InterruptedError a signal ended it
  */
-export async function fetchFrom(node: RemoteNode, file: RemoteFile, base: string, signal: AbortSignal): Promise<void> {
-  signal.throwIfAborted();
+export function fetchFrom(node: RemoteNode, file: RemoteFile, base: string, limits: TransferLimits): Promise<void> {
+  return untilInterrupted(limits, () => fetch(node, file, base, limits.signal));
+}
+
+async function fetch(node: RemoteNode, file: RemoteFile, base: string, signal: AbortSignal): Promise<void> {
   const { directory, name } = file;
   const ssh = start('ssh', node.script('streams', PACK, base, directory, name), ['ignore', 'pipe'], signal);
   const output = ssh.child.stdout as Readable;
@@ -93,7 +115,7 @@ export async function fetchFrom(node: RemoteNode, file: RemoteFile, base: string
   if (first !== null) output.unshift(first);
   const unpacked = first === null ? 0 : await unpack(ssh, name, signal);
   const packed = await ssh.ended;
-  throwIfInterrupted(signal, packed, unpacked);
+  signal.throwIfAborted();
   const path = posix.join(directory, name);
   if (packed === NOTHING_TO_PACK) throw new CliError(`Cannot fetch ${path}: ${node.where} has no such file`);
   if (packed !== 0) throw new CliError(`Cannot fetch ${path} from ${node.where}: ssh ended with status ${packed}`);

@@ -26,6 +26,9 @@ export class Interrupts {
   readonly #onSignal = (signal: NodeJS.Signals) => this.#handle(signal as InterruptSignal);
   #divert: ((signal: NodeJS.Signals) => void) | undefined;
   #status: number | undefined;
+  #onFirst: () => void = () => {};
+  /** Resolves at the first signal. */
+  readonly first = new Promise<void>((resolve) => (this.#onFirst = resolve));
 
   constructor() {
     setMaxListeners(0, this.signal); // one for each machine that is checked
@@ -58,6 +61,7 @@ export class Interrupts {
 
   #handle(signal: InterruptSignal): void {
     this.#status = 128 + constants.signals[signal];
+    this.#onFirst();
     if (this.#divert) {
       this.#divert(signal);
       return;
