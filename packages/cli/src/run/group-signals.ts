@@ -8,7 +8,7 @@ export type GroupSignal = 'SIGINT' | 'SIGTERM' | 'SIGHUP';
 
 /**
  * `read` ends early when a trap has run; at the end of its input there was none, and the shell ends. A shell runs its traps before it
- * goes on, so the answer to a line follows all signals that came before the line.
+ * continues, so the answer to a line follows all signals that came before the line.
  */
 const SCRIPT = `
 trap 'echo SIGINT; trapped=1' INT; trap 'echo SIGTERM; trapped=1' TERM; trap 'echo SIGHUP; trapped=1' HUP
