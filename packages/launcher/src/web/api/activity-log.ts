@@ -1,5 +1,6 @@
 import type { CancelTimer, Clock, Json, JsonObject, NodeRecord } from '@nodepool/zk-protocol';
 import type { LauncherMetrics, MetricsAttachment, ObservedLauncher, SweptWork } from '@nodepool/core/service';
+import { LabelWaits } from './label-waits.js';
 
 const MINUTE_MS = 60_000;
 const MINUTES = 60;
@@ -36,6 +37,7 @@ type Launch = Parameters<NonNullable<LauncherMetrics['launchEnded']>>;
 
 /** Keeps the last hour of a launcher in limited memory for its status page, and forwards all events to the metrics. */
 export class ActivityLog implements LauncherMetrics {
+  readonly waits = new LabelWaits();
   readonly #inner: LauncherMetrics;
   readonly #clock: Clock;
   readonly #launches: LaunchMinute[] = [];

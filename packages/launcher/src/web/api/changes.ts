@@ -75,6 +75,7 @@ function requestChanged(
   { id, before, after }: RecordChange<RequestRecord>,
   emit: Emit,
 ): void {
+  sources.activity.waits.requestChanged({ before, after }, sources.runtime.nodes);
   const hasFailed = after?.state === 'failed' && before !== undefined && before.state !== 'failed';
   const notice: WebhookEvent | undefined =
     hasFailed && isOwn(sources, after.declinedBy.at(-1)) ? 'request-failed' : undefined;

@@ -1,7 +1,18 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { ApiToken } from '@nodepool/core/config';
-import { ApiError, authorize, type Caller, type Credentials } from '@nodepool/daemon';
-import type { Clock, LeaseRights, LeaseTokenRecord } from '@nodepool/zk-protocol';
+import {
+  ApiError,
+  authorize,
+  FLAG,
+  listOf,
+  orNull,
+  record,
+  TEXT,
+  WHOLE,
+  type Caller,
+  type Credentials,
+} from '@nodepool/daemon';
+import type { Clock, JsonObject, LeaseRights, LeaseTokenRecord } from '@nodepool/zk-protocol';
 
 /** Calls a second that a token may make, and how many at once after a pause. */
 const CALLS_A_SECOND = 500;
@@ -11,6 +22,31 @@ const MOST_CALLS = 1_000;
 export interface LeaseCaller extends Caller, LeaseRights {
   /** Version of the token's record; `undefined`: the token is not stored in ZooKeeper. */
   readonly tokenVersion: number | undefined;
+  /** Whether the token is one of `api-tokens`. */
+  readonly isOperator: boolean;
+}
+
+/** Schema of what a token allows. */
+export const LEASE_RIGHTS_SCHEMA: JsonObject = record({
+  name: { ...TEXT, description: 'Name of the token' },
+  owner: { ...TEXT, description: 'Owner of its leases' },
+  labels: { ...listOf(TEXT), description: 'Patterns of labels; * stands for any characters' },
+  max_ttl: orNull({ type: 'number', description: 'Longest time to live and longest renewal, seconds; null: no limit' }),
+  max_nodes: orNull({ ...WHOLE, description: 'Most nodes at a time, waiting ones included; null: no limit' }),
+  highest_priority: { ...WHOLE, description: 'Smallest number that priority may have' },
+  tenant_name: orNull(TEXT),
+  admin: { ...FLAG, description: 'Whether it may see and end the leases of all owners' },
+  operator: { ...FLAG, description: 'Whether it is one of api-tokens, which may write everything else as well' },
+});
+
+/** Converts what a caller may do to its form in the API. @param longestMs - limit for all leases; 0: none */
+export function rightsToApi(caller: LeaseCaller, longestMs: number): JsonObject {
+  const { name, owner, labels, maxTtlMs, maxNodes, highestPriority, tenantName, admin, isOperator } = caller;
+  const ttlMs = Math.min(maxTtlMs, longestMs === 0 ? Infinity : longestMs);
+  return {
+    ...{ name, owner, labels: [...labels], max_ttl: Number.isFinite(ttlMs) ? ttlMs / 1000 : null },
+    ...{ max_nodes: maxNodes, highest_priority: highestPriority, tenant_name: tenantName, admin, operator: isOperator },
+  };
 }
 
 /** Where tokens come from. */
@@ -50,16 +86,18 @@ export class LeaseAccess {
   #identify({ authorization, isLocal }: Credentials): LeaseCaller {
     const { leaseTokens, apiTokens, allowsAnonymous, clock } = this.#options;
     if (authorization === undefined && allowsAnonymous() && isLocal) {
-      return { ...ANONYMOUS, tokenVersion: undefined };
+      return { ...ANONYMOUS, tokenVersion: undefined, isOperator: false };
     }
     const [, name = '', secret = ''] = /^Bearer +([a-z0-9-]+)\.(\S+)$/i.exec(authorization ?? '') ?? [];
     const token = leaseTokens.get(name);
     const expected = token ? Buffer.from(token.hash, 'hex') : sha256('');
     const isRight = expected.length === 32 && timingSafeEqual(sha256(secret), expected);
     const isValid = token !== undefined && (token.endTimeMs === null || clock.now() < token.endTimeMs);
-    if (isRight && isValid) return { ...token, tokenVersion: token.stat?.version };
+    if (isRight && isValid) return { ...token, tokenVersion: token.stat?.version, isOperator: false };
     const owner = operatorOf(authorization, apiTokens());
-    if (owner !== undefined) return { ...EVERYTHING, name: owner, owner, admin: true, tokenVersion: undefined };
+    if (owner !== undefined) {
+      return { ...EVERYTHING, name: owner, owner, admin: true, tokenVersion: undefined, isOperator: true };
+    }
     if (!leaseTokens.ready) throw new ApiError(503, 'starting', 'This launcher is reading the tokens: repeat it soon');
     throw new ApiError(
       401,

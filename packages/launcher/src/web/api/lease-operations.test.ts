@@ -244,6 +244,24 @@ describe('what a token does not allow is refused:', () => {
   });
 });
 
+it('says what a token allows', async () => {
+  await storeToken('frank', { owner: 'team', labels: ['smal*'], maxTtlMs: 600_000, maxNodes: 2, tenantName: 't' });
+  const rightsOf = (token: string | null) => call('GET', '/lease-rights', { token });
+
+  expect((await rightsOf(`frank.${SECRET}`)).body).toEqual({
+    ...{ name: 'frank', owner: 'team', labels: ['smal*'], max_ttl: 600, max_nodes: 2 },
+    ...{ highest_priority: 200, tenant_name: 't', admin: false, operator: false },
+  });
+  const maxHoldAge = 7_200;
+  expect((await rightsOf(ADMIN)).body).toMatchObject({
+    name: 'root',
+    max_ttl: maxHoldAge,
+    admin: true,
+    operator: true,
+  });
+  expect(await rightsOf('wrong')).toMatchObject({ status: 401, body: { code: 'bad-token' } });
+});
+
 it('shows nothing of leases to those without a token', async () => {
   const { body } = await lease({ reason: 'the-secret-reason' });
   expect(body).toMatchObject({ state: 'active' });
@@ -259,5 +277,6 @@ it('shows nothing of leases to those without a token', async () => {
     'healthz',
   ];
   const texts = await Promise.all(paths.map(async (path) => (await fetch(`${base}/${path}`)).text()));
+  expect((await call('GET', '/lease-rights', { token: null })).status).toBe(401);
   expect(texts.join('\n')).not.toMatch(/alice|the-secret-reason/);
 });

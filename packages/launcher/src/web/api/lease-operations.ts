@@ -20,7 +20,7 @@ import {
   type ApiCall,
   type ApiOperation,
 } from '@nodepool/daemon';
-import { LeaseAccess, mayLease, type LeaseCaller } from './lease-access.js';
+import { LEASE_RIGHTS_SCHEMA, LeaseAccess, mayLease, rightsToApi, type LeaseCaller } from './lease-access.js';
 import { LeaseStreams } from './lease-streams.js';
 import { waitingRequests } from './records.js';
 import type { LeaseApiSources } from './sources.js';
@@ -40,6 +40,7 @@ const ID = { id: { type: 'string', description: 'Id of the lease' } };
 
 /** Schemas of leases, by name. */
 export const LEASE_SCHEMAS: Readonly<Record<string, JsonObject>> = {
+  LeaseRights: LEASE_RIGHTS_SCHEMA,
   LeasedNode: record({
     ...{ id: TEXT, label: TEXT, host: orNull(TEXT), port: orNull(WHOLE), username: orNull(TEXT) },
     connection_type: { ...TEXT, description: 'ssh unless the label says otherwise' },
@@ -113,6 +114,12 @@ export function leaseOperations(sources: LeaseApiSources): ApiOperation[] {
   const common = { authorize: access.callerOf };
   const path = '/leases/{id}';
   return [
+    {
+      ...common,
+      ...{ id: 'getLeaseRights', method: 'GET', path: '/lease-rights', summary: 'Owner and limits of the token' },
+      ...{ answer: ref('LeaseRights') },
+      handle: ({ caller }) => rightsToApi(caller as LeaseCaller, config().maxHoldAgeMs),
+    },
     {
       ...common,
       ...{ id: 'createLease', method: 'POST', path: '/leases', summary: 'Request nodes', isIdempotent: true },

@@ -1,5 +1,5 @@
 import type { JsonObject } from '@nodepool/zk-protocol';
-import { listOf, orNull, record, ref, TEXT, WHOLE, type ApiOperation, type ApiPart } from '@nodepool/daemon';
+import { listOf, NUMBER, orNull, record, ref, TEXT, WHOLE, type ApiOperation, type ApiPart } from '@nodepool/daemon';
 import { CONTROL_SCHEMA, controlOperations } from './controls.js';
 import { historyOperations, TIMELINE_SCHEMAS } from './history-operations.js';
 import { HOST_SCHEMA, listHosts } from './hosts.js';
@@ -14,6 +14,11 @@ import type { LauncherApiSources, LeaseApiSources } from './sources.js';
 const LABEL = record({
   ...{ label: TEXT, pools: listOf(TEXT), ready: WHOLE, building: WHOLE, in_use: WHOLE, hold: WHOLE, waiting: WHOLE },
   ...{ min_ready: orNull(WHOLE), conditions: listOf(ref('Condition')) },
+  usual_wait: orNull({
+    ...NUMBER,
+    description:
+      'Median wait of the last 20 requests for this label alone that found no node ready, seconds; null: none since this launcher started',
+  }),
 });
 const EXPLANATION: JsonObject = {
   type: 'object',

@@ -101,10 +101,12 @@ function supplyOf({ runtime }: LauncherApiSources, conditions: readonly SharedCo
   return supplyOfLabels({ pools: components, nodes: rows, requests: requests.values(), conditions });
 }
 
-function labelToApi({ config }: LauncherApiSources, supply: LabelSupply): JsonObject {
+function labelToApi({ config, activity }: LauncherApiSources, supply: LabelSupply): JsonObject {
   const { label, pools, ready, building, inUse, held, waiting } = supply;
+  const usualMs = activity.waits.usualMs(label);
   return {
     ...{ label, pools: [...pools], ready, building, in_use: inUse, hold: held, waiting },
     min_ready: config().labels.get(label)?.minReady ?? null,
+    usual_wait: usualMs === undefined ? null : usualMs / 1000,
   };
 }
