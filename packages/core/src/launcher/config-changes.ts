@@ -3,6 +3,7 @@ import type { Config } from '../contract/config.js';
 import { DriverError } from '../contract/errors.js';
 import type { MetricsAttachment } from '../metrics/types.js';
 import type { LauncherEventMap } from './state/events.js';
+import type { LeaseKeeper } from './leases/lease-keeper.js';
 import type { AgeLimits } from './nodes/age-limits.js';
 import type { Reaper } from './nodes/reaper.js';
 import type { Standby } from './nodes/standby.js';
@@ -24,6 +25,7 @@ export interface ConfiguredParts {
   readonly reaper: Reaper;
   readonly ages: AgeLimits;
   readonly standby: Standby;
+  readonly leaseKeeper: LeaseKeeper;
   readonly metrics: MetricsAttachment | undefined;
 }
 
@@ -62,7 +64,7 @@ export class ConfigChanges {
   }
 
   async #apply(config: Config): Promise<void> {
-    const { context, pools, providers, reaper, ages, standby, metrics } = this.#parts;
+    const { context, pools, providers, reaper, ages, standby, leaseKeeper, metrics } = this.#parts;
     context.config.now = config;
     pools.prepare(config);
     try {
@@ -74,6 +76,7 @@ export class ConfigChanges {
     reaper.sweep();
     ages.reload();
     standby.checkAll();
+    leaseKeeper.sweep();
     metrics?.configChanged();
   }
 

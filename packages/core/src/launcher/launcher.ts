@@ -68,10 +68,11 @@ export class Launcher {
    * @param webUrl - address of this launcher's web server, published in the registry; default: none
    */
   async start(webUrl?: string): Promise<void> {
-    const { context, components, caches, registry, registration, metrics, providers } = this.#parts;
+    const { context, components, caches, registry, registration, metrics, providers, serverClock } = this.#parts;
     const { zk, logger, life } = context;
     life.databaseId = await ensureRoots(zk, life.signal);
     this.#epoch = zk.sessionEpoch;
+    await serverClock.measure(life.signal);
     await Promise.all(caches.map((cache) => cache.start()));
     this.#follow();
     checkModelApi(components.values(), logger);

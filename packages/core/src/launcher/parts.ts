@@ -36,6 +36,7 @@ import { ControlMirror } from './state/controls.js';
 import { ImageMirror } from './state/image-mirror.js';
 import { LifeCycle } from './state/life-cycle.js';
 import { Mirror } from './state/mirror.js';
+import { ServerClock } from './state/server-clock.js';
 import type { SweptParts } from './sweeps.js';
 import { PoolViews } from './view/pool-views.js';
 
@@ -77,6 +78,7 @@ export function makeParts(options: LauncherOptions): LauncherParts {
     controls: new ControlMirror(controlCache, { clock, events }),
   };
   const cleanup = loggingAs(context, LOGGER_NAMES.cleanup);
+  const serverClock = new ServerClock(zk, clock);
   const images = new ImageMirror(context, nodes);
 
   // health, registry, providers, ledger
@@ -92,13 +94,13 @@ export function makeParts(options: LauncherOptions): LauncherParts {
   const tools = { registry, unlocks, lost, ledger, providers, steering, views };
   const pools = new PoolSet(context, tools, announceLegacy);
 
-  const lending = loggingAs(context, LOGGER_NAMES.leases);
+  const lending = { ...loggingAs(context, LOGGER_NAMES.leases), clock: serverClock };
   const leases = new Leases(lending, leaseCache, leaseTokens, uuidHex());
   const leaseKeeper = new LeaseKeeper(lending, leases);
 
   // nodes
   const reaper = new Reaper(loggingAs(context, LOGGER_NAMES.deletedNodes), providers, registry.registered);
-  const ages = new AgeLimits(cleanup, providers);
+  const ages = new AgeLimits(cleanup, providers, serverClock);
   const standby = new Standby(context, views);
   const probes = new StandbyProbes(context, views, standby);
 
@@ -117,11 +119,25 @@ export function makeParts(options: LauncherOptions): LauncherParts {
     failingProviders: () => steering.failingProviders(),
   });
   if (options.metrics) events.on('requestEnded', options.metrics.requestEnded.bind(options.metrics));
-  const changes = new ConfigChanges({ context, pools, providers, reaper, ages, standby, metrics });
+  const changes = new ConfigChanges({ context, pools, providers, reaper, ages, standby, leaseKeeper, metrics });
 
   return {
     ...observed,
-    ...{ nodes, requests, leases, leaseKeeper, conditions, unlocks, ledger, lost, ages, standby, changes, metrics },
+    ...{
+      nodes,
+      requests,
+      serverClock,
+      leases,
+      leaseKeeper,
+      conditions,
+      unlocks,
+      ledger,
+      lost,
+      ages,
+      standby,
+      changes,
+      metrics,
+    },
     stopped: [changes, leaseKeeper, reaper, providers, standby, probes, ages, lost, unlocks],
     closed: [steering, leases, context.controls, registry, ledger, context.mirror],
     caches: [nodes, requests, components, controlCache, leaseCache, leaseTokens, images],

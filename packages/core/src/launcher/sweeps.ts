@@ -8,6 +8,7 @@ import type { ProviderSet } from './providers/provider-set.js';
 import type { LostRequests } from './requests/lost-requests.js';
 import { LOGGER_NAMES } from '../contract/logger-names.js';
 import { loggingAs, type Context } from './state/context.js';
+import type { ServerClock } from './state/server-clock.js';
 
 const INTERVAL_MS = 60_000;
 
@@ -20,6 +21,7 @@ export interface SweptParts {
   readonly pools: PoolSet;
   readonly lost: LostRequests;
   readonly leaseKeeper: LeaseKeeper;
+  readonly serverClock: ServerClock;
 }
 
 /**
@@ -27,13 +29,16 @@ export interface SweptParts {
  * cause no event.
  */
 export async function sweepPeriodically(parts: SweptParts): Promise<void> {
-  const { clock, life } = parts.context;
+  const { context, serverClock } = parts;
+  const { clock, life, logger } = context;
   const suspects = new Set<string>();
   while (!life.isDraining) {
     try {
       await delay(clock, INTERVAL_MS, life.signal);
-    } catch {
-      return;
+      await serverClock.measure(life.signal);
+    } catch (error) {
+      if (life.signal.aborted) return;
+      logger.warn('Could not compare the clock with that of ZooKeeper', { error });
     }
     if (life.isActive) await sweep(parts, suspects);
   }

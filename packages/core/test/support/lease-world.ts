@@ -11,6 +11,7 @@ import {
   requestPath,
   withNode,
   withRequest,
+  type Clock,
   type NodeCache,
   type NodeId,
   type RequestCache,
@@ -19,12 +20,14 @@ import {
 import { ServiceWorld } from './service-world.js';
 import { LeaseKeeper } from '../../src/launcher/leases/lease-keeper.js';
 import { Leases, type LeaseSpec } from '../../src/launcher/leases/leases.js';
+import { ServerClock } from '../../src/launcher/state/server-clock.js';
 
 /** Milliseconds. */
 export const MINUTE_MS = 60_000;
-const spec: LeaseSpec = {
+/** A lease to request. */
+export const spec: LeaseSpec = {
   ...{ id: 'l1', owner: 'alice', token: 'alice', labels: ['a'], ttlMs: 10 * MINUTE_MS, digest: 'd' },
-  ...{ maxNodes: null, tokenVersion: undefined },
+  ...{ maxNodes: null, tokenVersion: undefined, giveUpMs: null },
 };
 
 /**
@@ -36,25 +39,31 @@ export async function leaseWorld() {
   const { clock, other, zk } = world;
   await clock.run(Promise.all([LEASES_ROOT, leaseSlotsPath('alice')].map((path) => other.ensurePath(path))));
   const { nodes, requests } = world.context.mirror;
-  /** A launcher with its own cache; both share the session. */
-  const launcher = async (keeper: string) => {
+  /**
+   * A launcher with its own cache; all share the session.
+   * @param aheadMs - how far its own clock is ahead of the server's
+   */
+  const launcher = async (keeper: string, aheadMs = 0) => {
     const cache = createLeaseCache({ zk, clock, logger: world.context.logger });
     const committer = createCommitter(zk, [nodes as NodeCache, requests as RequestCache, cache]);
-    const context = { ...world.context, committer };
+    const own: Clock = { now: () => clock.now() + aheadMs, setTimer: (ms, fn) => clock.setTimer(ms, fn) };
+    const serverClock = new ServerClock(zk, own);
+    await clock.run(serverClock.measure(world.context.life.signal));
+    const context = { ...world.context, committer, clock: serverClock };
     const tokens = createLeaseTokenCache({ zk, clock, logger: context.logger });
     const leases = new Leases(context, cache, tokens, keeper);
     const taking = new LeaseKeeper(context, leases);
     await clock.run(cache.start());
-    return { leases, stop: () => taking.stop() };
+    return { leases, sweep: () => taking.sweep(), stop: () => taking.stop() };
   };
-  const { leases, stop } = await launcher('me');
+  const { leases, sweep, stop } = await launcher('me');
   const request = (): RequestRecord => {
     const [first] = requests.values();
     if (!first) throw new Error('there is no request');
     return first;
   };
   return {
-    ...{ world, leases, stop, launcher, request },
+    ...{ world, leases, sweep, stop, launcher, request },
     lease: async (changes: Partial<LeaseSpec> = {}) => clock.run(leases.request({ ...spec, ...changes })),
     /** Serves the request as a pool does. */
     serve: async (count = 1) => {

@@ -88,6 +88,7 @@ export const REQUEST_TRANSITIONS: readonly RequestTransition[] = [
   { from: 'pending', to: 'fulfilled', actor: 'launcher', lock: 'record', when: 'all nodes are ready' },
   { from: 'requested', to: 'requested', actor: 'launcher', lock: 'record', when: 'declined, other pools remain' },
   { from: 'pending', to: 'requested', actor: 'launcher', lock: 'record', when: 'declined, or its launcher vanished' },
+  { from: 'fulfilled', to: 'requested', actor: 'launcher', lock: 'record', when: 'a lease lost a node of it' },
   { from: 'requested', to: 'failed', actor: 'launcher', lock: 'record', when: 'declined by every pool' },
   { from: 'pending', to: 'failed', actor: 'launcher', lock: 'record', when: 'declined by every pool' },
   { from: 'any', to: undefined, actor: 'requestor', lock: 'none', when: 'taken, cancelled or given up' },

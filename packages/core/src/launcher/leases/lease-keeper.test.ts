@@ -1,15 +1,19 @@
 import {
+  encodeLease,
   encodeRequest,
+  leasePath,
+  newLease,
   nodeLockPath,
   requestCreatePath,
+  requestLockPath,
   requestPath,
   withRequest,
   ZkLock,
   type NodeId,
 } from '@nodepool/zk-protocol';
 import { describe, expect, it } from 'vitest';
-import { leaseWorld, MINUTE_MS } from '../../../test/support/lease-world.js';
-import { KEPT_MS } from './lease-keeper.js';
+import { leaseWorld, MINUTE_MS, spec } from '../../../test/support/lease-world.js';
+import { KEPT_MS, MOST_KEPT } from './lease-keeper.js';
 
 describe('a lease', () => {
   it('waits with its request until that is fulfilled; then its nodes are on hold for it', async () => {
@@ -28,7 +32,7 @@ describe('a lease', () => {
   });
 
   it('ends when it expires, and its nodes are deleted', async () => {
-    const { leases, lease, serve, node, world } = await leaseWorld();
+    const { leases, lease, serve, node, world, sweep } = await leaseWorld();
     await lease();
     const [id] = await serve();
 
@@ -39,12 +43,14 @@ describe('a lease', () => {
     expect(leases.get('l1')).toMatchObject({ state: 'ended', endReason: 'it expired' });
     expect((await node(id))?.state).toBe('deleting');
     await world.pass(KEPT_MS + MINUTE_MS);
+    sweep();
+    await world.pass(100);
     expect(leases.get('l1')).toBeUndefined();
   });
 
   it('waits no longer than it is meant to', async () => {
     const { leases, lease, world } = await leaseWorld();
-    await lease({ dueTimeMs: world.clock.now() + MINUTE_MS });
+    await lease({ giveUpMs: MINUTE_MS });
 
     await world.pass(2 * MINUTE_MS);
 
@@ -86,18 +92,74 @@ describe('a lease', () => {
     expect(leases.get('l1')).toMatchObject({ state: 'ended', endReason: expect.stringContaining('gone') as string });
   });
 
-  it('waits again when a node was lost before it was active', async () => {
-    const { leases, lease, request, world } = await leaseWorld();
-    await lease();
+  it('waits again at its place in the queue when a node was lost before it was active', async () => {
+    const { leases, lease, request, world, node } = await leaseWorld();
+    await lease({ labels: ['a', 'a'] });
     const { id } = request();
+    const other = await world.createNode({ allocatedTo: id });
     const lost = await world.createNode({ allocatedTo: null });
-    const fulfilled = withRequest(request(), { state: 'fulfilled', nodeIds: [lost] }, world.clock.now());
+    const lock = new ZkLock(world.other, requestLockPath(id), { clock: world.clock });
+    await world.clock.run(lock.acquire());
+    const fulfilled = withRequest(request(), { state: 'fulfilled', nodeIds: [other, lost] }, world.clock.now());
     await world.clock.run(world.other.setData(requestPath(id), encodeRequest(fulfilled)));
     await world.pass(500);
+    expect(request().state).toBe('fulfilled'); // its lock is still held
+    await world.clock.run(lock.release());
+    await world.pass(2_000);
 
     expect(leases.get('l1')?.state).toBe('waiting');
-    expect(leases.requestOf('l1')).toMatchObject({ state: 'requested' });
-    expect(request().id).not.toBe(id);
+    expect(leases.requestOf('l1')).toMatchObject({ id, state: 'requested', nodeIds: [] });
+    expect(await node(other)).toMatchObject({ state: 'ready', allocatedTo: null });
+  });
+
+  it.each([3_600_000, -3_600_000])('ends on time at a launcher whose clock is %i ms ahead', async (aheadMs) => {
+    const { leases, lease, serve, node, world, launcher, stop } = await leaseWorld();
+    await lease();
+    const [id] = await serve();
+    stop();
+    await launcher('other', aheadMs);
+
+    await world.pass(9 * MINUTE_MS);
+    expect(leases.get('l1')?.state).toBe('active');
+    await world.pass(2 * MINUTE_MS);
+
+    expect(leases.get('l1')).toMatchObject({ state: 'ended', endReason: 'it expired' });
+    expect((await node(id))?.state).toBe('deleting');
+  });
+
+  it('ends as early as a lowered max-hold-age says, at the time it shows and with that reason', async () => {
+    const { leases, lease, serve, world, sweep } = await leaseWorld();
+    await lease();
+    await serve();
+    const beganMs = leases.get('l1')?.stateTimeMs ?? 0;
+    const { config } = world.context;
+    config.now = { ...config.now, maxHoldAgeMs: 2 * MINUTE_MS };
+    sweep();
+    const active = leases.get('l1');
+    expect(active && leases.endOf(active)?.timeMs).toBe(beganMs + 2 * MINUTE_MS);
+
+    await world.pass(MINUTE_MS);
+    expect(leases.get('l1')?.state).toBe('active');
+    await world.pass(MINUTE_MS + 500);
+
+    const endReason = 'max-hold-age of the configuration ends a lease after 120 s';
+    expect(leases.get('l1')).toMatchObject({ state: 'ended', endReason });
+  });
+
+  it('that is over is forgotten early when many others have ended since', async () => {
+    const { leases, world } = await leaseWorld();
+    const body = (id: string) =>
+      encodeLease({ ...newLease({ ...spec, id, slots: [], keeper: 'me' }, 0), state: 'ended' });
+    const create = (id: string) => world.other.create(leasePath(id), body(id));
+    await world.clock.run(create('oldest'));
+    await world.pass(100);
+    const ids = Array.from({ length: MOST_KEPT }, (_, i) => `l${i}`);
+    await world.clock.run(Promise.all(ids.map(create)));
+    await world.pass(2_000);
+
+    expect(leases.get('oldest')).toBeUndefined();
+    expect(leases.get('l9999')?.state).toBe('ended');
+    expect([...leases.values()]).toHaveLength(MOST_KEPT);
   });
 
   it('of another launcher is taken care of when that one does not, two seconds later', async () => {

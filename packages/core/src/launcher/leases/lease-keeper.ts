@@ -11,12 +11,14 @@ import type { Context } from '../state/context.js';
 import { Retries } from '../state/retries.js';
 import { isRefusal } from '../state/transaction.js';
 import { activate, removeLease, removeRequest, requestAgain, returnNode } from './lease-writes.js';
-import type { Leases } from './leases.js';
+import { isOver, type Leases } from './leases.js';
 
 /** How long other launchers leave a lease to its keeper. */
 const KEEPER_MS = 2_000;
 /** How long the record of a lease that is over is kept, so that its owner can read how it ended. */
 export const KEPT_MS = 3_600_000;
+/** How many leases that are over are kept; the oldest ones go first. */
+export const MOST_KEPT = 10_000;
 const RETRY = { firstMs: 100, longestMs: 10_000 };
 /** The longest time a timer can wait; a lease that is due later is looked at again then. */
 const LONGEST_WAIT_MS = 2 ** 30;
@@ -24,6 +26,8 @@ const LONGEST_WAIT_MS = 2 ** 30;
 /** What is to be done about a lease, and since when. Its keeper does it at once, others after a while. */
 interface Step {
   readonly sinceMs: number;
+  /** Left to the sweep: a lease that is over needs no timer. */
+  readonly isSwept?: boolean;
   readonly run: () => Promise<unknown>;
 }
 
@@ -39,6 +43,8 @@ export class LeaseKeeper {
   readonly #retries: Retries<string>;
   readonly #busy = new Set<string>();
   readonly #again = new Set<string>();
+  /** Leases that are over, in the order in which they ended. */
+  readonly #over = new Set<string>();
   readonly #unsubscribe: readonly (() => void)[];
 
   constructor(context: Context, leases: Leases) {
@@ -47,7 +53,7 @@ export class LeaseKeeper {
     this.#retries = new Retries(context);
     const { events } = context;
     this.#unsubscribe = [
-      leases.onChange(({ id, after }) => (after ? this.consider(id) : this.#forget(id))),
+      leases.onChange(({ id, after }) => this.#leaseChanged(id, after)),
       leases.onReady(() => this.sweep()),
       events.on('requestChanged', ({ before, after }) => this.#requestChanged(before, after)),
       events.on('nodeChanged', ({ before }) => before?.state === 'hold' && this.#considerData(before.userData)),
@@ -63,6 +69,7 @@ export class LeaseKeeper {
   /** Looks at every lease: at the start, after a reconnect, and periodically, in case an event was missed. */
   sweep(): void {
     for (const { id } of this.#leases.values()) this.consider(id);
+    for (const id of this.#surplus()) this.#removeEarly(id);
   }
 
   /** Looks at one lease; cheap if there is nothing to do. */
@@ -86,40 +93,36 @@ export class LeaseKeeper {
   #nextStep(lease: LeaseRecord): Step | undefined {
     const leases = this.#leases;
     const request = leases.requestOf(lease.id);
-    const nodes = leases.heldNodes(lease);
-    switch (lease.state) {
-      case 'waiting': {
-        const { dueTimeMs } = lease;
-        if (!request) return { sinceMs: lease.stateTimeMs, run: () => this.#checkRequest(lease) };
-        const sinceMs = request.stateTimeMs;
-        if (request.state === 'fulfilled') return { sinceMs, run: () => this.#activate(lease, request) };
-        if (request.state === 'failed')
-          return { sinceMs, run: () => leases.finish(lease, 'failed', whyFailed(request)) };
-        if (dueTimeMs === null) return undefined;
-        return { sinceMs: dueTimeMs, run: () => leases.finish(lease, 'ended', 'it was not served in time') };
-      }
-      case 'active':
-        if (nodes.length === 0) return { sinceMs: lease.stateTimeMs, run: () => this.#checkNodes(lease) };
-        return {
-          sinceMs: lease.dueTimeMs ?? lease.stateTimeMs,
-          run: () => leases.finish(lease, 'ended', 'it expired'),
-        };
-      default:
-        // it ended at a launcher that had not seen its request yet
-        if (request) return { sinceMs: lease.stateTimeMs, run: () => removeRequest(this.#context, request) };
-        if (nodes.length > 0) return { sinceMs: lease.stateTimeMs, run: () => this.#returnAll(nodes) };
-        return { sinceMs: lease.stateTimeMs + KEPT_MS, run: () => removeLease(this.#context, lease) };
+    const end = leases.endOf(lease);
+    const atEnd = end && { sinceMs: end.timeMs, run: () => leases.finish(lease, 'ended', end.why) };
+    const sinceMs = this.#writtenMs(request ?? lease);
+    if (lease.state === 'waiting') {
+      if (!request) return { sinceMs, run: () => this.#checkRequest(lease) };
+      if (request.state === 'fulfilled') return { sinceMs, run: () => this.#activate(lease, request) };
+      if (request.state === 'failed') return { sinceMs, run: () => leases.finish(lease, 'failed', whyFailed(request)) };
+      return atEnd;
     }
+    const nodes = leases.heldNodes(lease);
+    if (lease.state === 'active') return nodes.length > 0 ? atEnd : { sinceMs, run: () => this.#checkNodes(lease) };
+    // it ended at a launcher that had not seen its request yet
+    if (request) return { sinceMs, run: () => removeRequest(this.#context, request) };
+    if (nodes.length > 0) return { sinceMs, run: () => this.#returnAll(nodes) };
+    return { sinceMs: lease.stateTimeMs + KEPT_MS, isSwept: true, run: () => removeLease(this.#context, lease) };
+  }
+
+  /** When a record was written, in the time of the server that the clock follows. It may be behind by a moment. */
+  #writtenMs({ stat }: LeaseRecord | RequestRecord): number {
+    return Math.min(stat?.mtime ?? 0, this.#context.clock.now());
   }
 
   /** Whether a step is due for this launcher. If not, comes back then. */
-  #isDue(lease: LeaseRecord, { sinceMs }: Step): boolean {
+  #isDue(lease: LeaseRecord, { sinceMs, isSwept = false }: Step): boolean {
     const { clock } = this.#context;
     const { id } = lease;
     this.#timers.get(id)?.();
     this.#timers.delete(id);
     const waitMs = sinceMs + (this.#leases.isKept(lease) ? 0 : KEEPER_MS) - clock.now();
-    if (waitMs <= 0) return true;
+    if (waitMs <= 0 || isSwept) return waitMs <= 0;
     const cancel = clock.setTimer(Math.min(waitMs, LONGEST_WAIT_MS), () => {
       this.#timers.delete(id);
       this.consider(id);
@@ -151,7 +154,7 @@ export class LeaseKeeper {
     }
     if (nodes.length < request.nodeIds.length) {
       context.logger.warn('A node was lost before its lease was active; requesting again', { lease: lease.id });
-      await requestAgain(context, kept, request);
+      await requestAgain(context, kept, request, nodes);
       return;
     }
     await activate(context, kept, request, nodes);
@@ -178,8 +181,9 @@ export class LeaseKeeper {
     await this.#leases.settle();
     const lease = this.#leases.get(id);
     if (lease?.state !== 'active' || this.#leases.heldNodes(lease).length > 0) return;
-    const isDue = lease.dueTimeMs !== null && lease.dueTimeMs <= this.#context.clock.now();
-    const why = isDue ? 'it expired' : 'its nodes are gone: they failed, or an operator deleted them';
+    const end = this.#leases.endOf(lease);
+    const isDue = end && end.timeMs <= this.#context.clock.now();
+    const why = isDue ? end.why : 'its nodes are gone: they failed, or an operator deleted them';
     await this.#leases.finish(lease, 'ended', why);
   }
 
@@ -200,10 +204,46 @@ export class LeaseKeeper {
     if (lease !== undefined) this.consider(lease);
   }
 
+  #leaseChanged(id: string, after: LeaseRecord | undefined): void {
+    if (!after) {
+      this.#forget(id);
+      return;
+    }
+    this.consider(id);
+    if (!isOver(after)) return;
+    this.#over.add(id);
+    for (const each of this.#surplus()) {
+      const lease = this.#leases.get(each);
+      if (lease && this.#leases.isKept(lease)) this.#removeEarly(each);
+    }
+  }
+
+  /** The leases that have been over for longest, as far as there are too many. */
+  #surplus(): string[] {
+    const surplus: string[] = [];
+    const count = this.#over.size - MOST_KEPT;
+    for (const id of this.#over) {
+      if (surplus.length >= count) break;
+      surplus.push(id);
+    }
+    return surplus;
+  }
+
+  /** Removes a lease that is over and has nothing left, before its time. */
+  #removeEarly(id: string): void {
+    const lease = this.#leases.get(id);
+    if (!lease || this.#busy.has(id)) return;
+    const step = this.#nextStep(lease);
+    if (!step?.isSwept) return;
+    this.#over.delete(id);
+    void this.#run(lease, step);
+  }
+
   #forget(id: string): void {
     this.#timers.get(id)?.();
     this.#timers.delete(id);
     this.#retries.forget(id);
+    this.#over.delete(id);
   }
 }
 

@@ -9,15 +9,19 @@ import {
   leaseTokenPath,
   newRequest,
   requestCreatePath,
+  requestLockPath,
   requestPath,
   uuidHex,
   withLease,
   withNode,
+  withRequest,
   type LeaseRecord,
   type NodeRecord,
   type Operation,
   type RequestRecord,
 } from '@nodepool/zk-protocol';
+import { UNALLOCATED } from '../requests/release.js';
+import { proveUnlocked, setRequest } from '../requests/writes.js';
 import type { Context } from '../state/context.js';
 import { removeLockDirectory, setNode, Transaction } from '../state/transaction.js';
 
@@ -94,15 +98,29 @@ export async function activate(
 }
 
 /**
- * Requests nodes again for a waiting lease: its fulfilled request lost a node before the lease became active. The others
- * become free.
+ * Puts the fulfilled request of a waiting lease back into the queue, at its place: it lost a node before the lease became
+ * active. Its other nodes become free.
+ * @throws {Refusal} its lock is still held, or it was changed meanwhile
  */
-export async function requestAgain(context: Context, lease: LeaseRecord, request: RequestRecord): Promise<void> {
-  const { clock, committer } = context;
+export async function requestAgain(
+  context: Context,
+  lease: LeaseRecord,
+  request: RequestRecord,
+  nodes: readonly NodeRecord[],
+): Promise<void> {
+  const { clock, committer, mirror } = context;
+  const nowMs = clock.now();
   const transaction = new Transaction<LeaseOwner>();
   transaction.add('lease', setLease(lease));
-  transaction.add('request', { op: 'delete', path: requestPath(request.id), version: request.stat?.version ?? -1 });
-  transaction.add('request', requestFor(lease, clock.now()));
+  transaction.add(
+    'request',
+    ...proveUnlocked(requestLockPath(request.id), mirror.requests.hasLockDirectory(request.id)),
+  );
+  transaction.add('request', setRequest(withRequest(request, { state: 'requested', nodeIds: [] }, nowMs, 'launcher')));
+  for (const node of nodes) {
+    if (mirror.nodes.hasLockDirectory(node.id)) transaction.add('node', removeLockDirectory(node));
+    transaction.add('node', setNode(withNode(node, UNALLOCATED, nowMs)));
+  }
   await transaction.commit(committer);
 }
 

@@ -1,7 +1,7 @@
 import { leaseSlotPath } from '@nodepool/zk-protocol';
 import { describe, expect, it } from 'vitest';
-import { leaseWorld, MINUTE_MS } from '../../../test/support/lease-world.js';
-import { LeaseLimitError } from './leases.js';
+import { leaseWorld, MINUTE_MS, spec } from '../../../test/support/lease-world.js';
+import { LeaseAgeError, LeaseLimitError } from './leases.js';
 
 describe('a lease', () => {
   it('with the id of another one is that one', async () => {
@@ -42,18 +42,48 @@ describe('a lease', () => {
   });
 });
 
+describe('max-hold-age', () => {
+  it('limits the whole time of a lease, renewals included', async () => {
+    const { leases, lease, serve, world } = await leaseWorld();
+    const { config } = world.context;
+    config.now = { ...config.now, maxHoldAgeMs: 10 * MINUTE_MS };
+    await expect(lease({ ttlMs: 11 * MINUTE_MS })).rejects.toThrow(LeaseAgeError);
+    await lease();
+    await serve();
+    await world.pass(4 * MINUTE_MS);
+
+    await world.clock.run(leases.renew('l1', 5 * MINUTE_MS));
+    const tooLong = world.clock.run(leases.renew('l1', 6 * MINUTE_MS));
+
+    await expect(tooLong).rejects.toThrow('ends a lease after 600 s: 359 s are left');
+  });
+});
+
 describe('the most nodes of a token', () => {
+  it('do not count a lease that has just ended at another launcher', async () => {
+    const { leases, lease, world, launcher } = await leaseWorld();
+    const { leases: other } = await launcher('other');
+    await lease({ maxNodes: 1 });
+    await world.pass(100);
+
+    const ended = leases.end('l1', 'returned');
+    const next = ended.then(() => other.request({ ...spec, id: 'l2', maxNodes: 1 }));
+
+    expect(await world.clock.run(next)).toMatchObject({ state: 'waiting', slots: [0] });
+  });
+
   it('are never exceeded, and are counted again when a lease is over', async () => {
     const { leases, lease, world } = await leaseWorld();
     await lease({ id: 'l1', maxNodes: 2 });
     await lease({ id: 'l2', maxNodes: 2 });
-    expect(leases.get('l2')?.slots).toEqual([1]);
+    const slots = ['l1', 'l2'].map((id) => leases.get(id)?.slots);
+    expect(slots.flat().sort()).toEqual([0, 1]);
     await expect(lease({ id: 'l3', maxNodes: 2 })).rejects.toThrow(LeaseLimitError);
 
     await world.clock.run(leases.end('l1', 'returned'));
     await lease({ id: 'l3', maxNodes: 2 });
 
-    expect(leases.get('l3')).toMatchObject({ state: 'waiting', slots: [0] });
+    expect(leases.get('l3')).toMatchObject({ state: 'waiting', slots: slots[0] });
   });
 
   it('are taken from different numbers by leases requested at the same time, one of them twice', async () => {

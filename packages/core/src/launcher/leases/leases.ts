@@ -16,12 +16,15 @@ import {
 import type { Context } from '../state/context.js';
 import { isRefusal } from '../state/transaction.js';
 import { createLease, endLease, isHeldFor, renewLease, type LeaseOwner } from './lease-writes.js';
+import { TokenSlots } from './token-slots.js';
 
 /** How often a change is tried when others change the lease at the same time. */
 const ATTEMPTS = 5;
 
 /** A lease to request. */
-export type LeaseSpec = Omit<NewLease, 'slots' | 'keeper'> & {
+export type LeaseSpec = Omit<NewLease, 'slots' | 'keeper' | 'dueTimeMs'> & {
+  /** How long it waits; `null`: without a limit. */
+  readonly giveUpMs: number | null;
   /** Most nodes that the token may have at a time; `null`: no limit. */
   readonly maxNodes: number | null;
   /** Version of the token's record; `undefined`: the token is not stored in ZooKeeper. */
@@ -35,6 +38,17 @@ export class LeaseLimitError extends NodepoolError {
   }
 }
 
+/** The lease would last longer than `max-hold-age` of the configuration. */
+export class LeaseAgeError extends NodepoolError {
+  constructor(maxHoldAgeMs: number, leftMs: number) {
+    const left = `${Math.max(0, Math.floor(leftMs / 1000))} s are left`;
+    super(
+      'NODEPOOL_LEASE_AGE',
+      `max-hold-age of the configuration ends a lease after ${maxHoldAgeMs / 1000} s: ${left}`,
+    );
+  }
+}
+
 /** The leases of all launchers, and what lessees do with them. See {@link LeaseKeeper} for what happens to them. */
 export class Leases {
   /** Tokens for leases by name, including expired ones. */
@@ -44,9 +58,10 @@ export class Leases {
   readonly #keeper: string;
   /** Request of each waiting lease. */
   readonly #requests = new Map<string, RequestId>();
-  /** Lease for which each slot is being created, by path: leases requested at the same time must not try for the same slot. */
-  readonly #reserved = new Map<string, string>();
-  readonly #unsubscribe: () => void;
+  /** Leases that are being requested: a repetition is the same one. */
+  readonly #requesting = new Map<string, Promise<LeaseRecord>>();
+  readonly #slots: TokenSlots;
+  readonly #unsubscribe: readonly (() => void)[];
 
   /** @param keeper - id of this launcher, which marks the leases that it takes care of at once */
   constructor(context: Context, cache: LeaseCache, tokens: LeaseTokenCache, keeper: string) {
@@ -54,18 +69,22 @@ export class Leases {
     this.#cache = cache;
     this.tokens = tokens;
     this.#keeper = keeper;
-    this.#unsubscribe = context.events.on('requestChanged', ({ before, after }) => this.#requestChanged(before, after));
+    this.#slots = new TokenSlots(context);
+    this.#unsubscribe = [
+      cache.onChange((change) => this.#slots.changed(change)),
+      context.events.on('requestChanged', ({ before, after }) => this.#requestChanged(before, after)),
+    ];
   }
 
   close(): void {
-    this.#unsubscribe();
+    for (const unsubscribe of this.#unsubscribe) unsubscribe();
   }
 
   get(id: string): LeaseRecord | undefined {
     return this.#cache.get(id);
   }
 
-  /** All leases, also those that were over within the last hour. */
+  /** All leases, also those that were over recently. */
   values(): Iterable<LeaseRecord> {
     return this.#cache.values();
   }
@@ -114,40 +133,82 @@ export class Leases {
   }
 
   /**
+   * When a lease will end, and why it ends then; `undefined`: it waits without a limit, or is over. The configuration may have
+   * been changed since an active lease was requested or renewed.
+   */
+  endOf({ state, stateTimeMs, dueTimeMs }: LeaseRecord): { timeMs: number; why: string } | undefined {
+    if (state === 'waiting' && dueTimeMs !== null) return { timeMs: dueTimeMs, why: 'it was not served in time' };
+    if (state !== 'active') return undefined;
+    const { maxHoldAgeMs } = this.#context.config.now;
+    const lastMs = maxHoldAgeMs === 0 ? Infinity : stateTimeMs + maxHoldAgeMs;
+    const timeMs = dueTimeMs ?? stateTimeMs;
+    if (timeMs <= lastMs) return { timeMs, why: 'it expired' };
+    return { timeMs: lastMs, why: `max-hold-age of the configuration ends a lease after ${maxHoldAgeMs / 1000} s` };
+  }
+
+  /**
    * Requests a lease. With the id of an existing lease, returns that one.
    * @throws {LeaseLimitError} the token would have too many nodes
+   * @throws {LeaseAgeError} it would last longer than `max-hold-age`
    * @throws {Refusal} the token has changed or was revoked
    * @throws {ZooKeeperError} it is not known whether the lease was requested: repeat it with the same id
    */
-  async request(spec: LeaseSpec): Promise<LeaseRecord> {
-    const { maxNodes, tokenVersion, ...fields } = spec;
+  request(spec: LeaseSpec): Promise<LeaseRecord> {
+    const { id } = spec;
+    const same = this.#requesting.get(id);
+    if (same) return same;
+    const lease = this.#request(spec).finally(() => this.#requesting.delete(id));
+    this.#requesting.set(id, lease);
+    return lease;
+  }
+
+  async #request({ maxNodes, tokenVersion, giveUpMs, ...fields }: LeaseSpec): Promise<LeaseRecord> {
+    const { id, token, ttlMs } = fields;
     const occupied = new Set<number>();
+    let isSettled = false;
     for (;;) {
-      const existing = this.#cache.get(spec.id);
+      const existing = this.#cache.get(id);
       if (existing) return existing;
-      const slots = maxNodes === null ? [] : this.#freeSlots(spec, maxNodes, occupied);
-      const paths = slots.map((slot) => leaseSlotPath(spec.token, slot));
-      for (const path of paths) this.#reserved.set(path, spec.id);
-      const lease = this.kept(newLease({ ...fields, slots, keeper: '' }, this.#context.clock.now()));
+      this.#checkAge(0, ttlMs);
+      const slots = maxNodes === null ? [] : this.#slots.take(fields, maxNodes, occupied);
+      if (!slots) {
+        if (isSettled) throw new LeaseLimitError(token, maxNodes ?? 0);
+        isSettled = true; // a lease may just have ended at another launcher
+        occupied.clear();
+        await this.#cache.settle();
+        continue;
+      }
+      const nowMs = this.#context.clock.now();
+      const dueTimeMs = giveUpMs === null ? null : nowMs + giveUpMs;
+      const lease = this.kept(newLease({ ...fields, dueTimeMs, slots, keeper: '' }, nowMs));
       try {
         await createLease(this.#context, lease, tokenVersion);
-        return this.#cache.get(lease.id) ?? lease;
+        return this.#cache.get(id) ?? lease;
       } catch (error) {
+        this.#slots.release(token, id, slots);
         if (!isRefusal<LeaseOwner>(error) || error.kind !== 'directory-exists') throw error;
         if (error.owner === 'lease') await this.#cache.settle();
-        for (const slot of slots) if (error.operation.path === leaseSlotPath(spec.token, slot)) occupied.add(slot);
-      } finally {
-        for (const path of paths) this.#reserved.delete(path);
+        for (const slot of slots) if (error.operation.path === leaseSlotPath(token, slot)) occupied.add(slot);
       }
     }
   }
 
+  /** @param usedMs - how long the lease has been active. @throws {LeaseAgeError} */
+  #checkAge(usedMs: number, ttlMs: number): void {
+    const { maxHoldAgeMs } = this.#context.config.now;
+    if (maxHoldAgeMs > 0 && usedMs + ttlMs > maxHoldAgeMs) throw new LeaseAgeError(maxHoldAgeMs, maxHoldAgeMs - usedMs);
+  }
+
   /**
    * Renews a lease: it waits, or is active, for this long from now.
+   * @throws {LeaseAgeError} it would last longer than `max-hold-age`
    * @throws {Refusal} it changes all the time
    */
   renew(id: string, ttlMs: number): Promise<LeaseRecord | undefined> {
-    return this.#change(id, (lease) => renewLease(this.#context, this.kept(lease), ttlMs, this.heldNodes(lease)));
+    return this.#change(id, (lease) => {
+      this.#checkAge(lease.state === 'active' ? this.#context.clock.now() - lease.stateTimeMs : 0, ttlMs);
+      return renewLease(this.#context, this.kept(lease), ttlMs, this.heldNodes(lease));
+    });
   }
 
   /** Ends a lease; its nodes are returned soon afterwards. @throws {Refusal} it changes all the time */
@@ -166,7 +227,7 @@ export class Leases {
   async #change(id: string, change: (lease: LeaseRecord) => Promise<LeaseRecord>): Promise<LeaseRecord | undefined> {
     for (let attempt = 1; ; attempt++) {
       const lease = this.#cache.get(id);
-      if (!lease || lease.state === 'ended' || lease.state === 'failed') return lease;
+      if (!lease || isOver(lease)) return lease;
       try {
         return await change(lease);
       } catch (error) {
@@ -174,17 +235,6 @@ export class Leases {
         await this.settle();
       }
     }
-  }
-
-  /** Numbers for the nodes of a new lease, of those that its token has not used up. */
-  #freeSlots({ id, token, labels }: LeaseSpec, maxNodes: number, occupied: ReadonlySet<number>): number[] {
-    const used = new Set(occupied);
-    for (const lease of this.#cache.values()) if (lease.token === token) for (const slot of lease.slots) used.add(slot);
-    const free: number[] = [];
-    const isFree = (slot: number) => !used.has(slot) && (this.#reserved.get(leaseSlotPath(token, slot)) ?? id) === id;
-    for (let slot = 0; slot < maxNodes && free.length < labels.length; slot++) if (isFree(slot)) free.push(slot);
-    if (free.length < labels.length) throw new LeaseLimitError(token, maxNodes);
-    return free;
   }
 
   #requestChanged(before: RequestRecord | undefined, after: RequestRecord | undefined): void {
@@ -195,3 +245,6 @@ export class Leases {
     else if (this.#requests.get(lease) === request.id) this.#requests.delete(lease);
   }
 }
+
+/** Whether a lease is neither waiting nor active any more. */
+export const isOver = ({ state }: LeaseRecord): boolean => state === 'ended' || state === 'failed';

@@ -23,9 +23,9 @@ function configOf(maxReadyAgeMs: number): Config {
 }
 
 /** Label `a` may be ready for ten minutes, and nodes may be held for twenty. */
-async function setUp() {
+async function setUp(aheadMs = 0) {
   const { world, providers } = await LauncherRooms.open(configOf(10 * MINUTE_MS));
-  const limits = (ages = new AgeLimits(world.context, providers));
+  const limits = (ages = new AgeLimits(world.context, providers, { aheadMs }));
   const node = (id: NodeId) => {
     const found = world.context.mirror.nodes.get(id);
     if (!found) throw new Error('the mirror does not show the node');
@@ -51,6 +51,19 @@ async function setUp() {
     },
   };
 }
+
+it('counts the time of a node of a lease by the clock of the server', async () => {
+  const { world, create, stateOf } = await setUp(30 * MINUTE_MS);
+  const stateTimeMs = world.clock.now() - 30 * MINUTE_MS; // the server is behind
+  const held = { state: 'hold', userData: { lease: 'l1' }, holdExpirationMs: 10 * MINUTE_MS, stateTimeMs } as const;
+  const id = await create(held);
+
+  await world.pass(9 * MINUTE_MS);
+  expect(stateOf(id)).toBe('hold');
+  await world.pass(2 * MINUTE_MS);
+
+  expect(stateOf(id)).toBe('deleting');
+});
 
 describe('a node that is ready', () => {
   it('is deleted when it has been for its time, each by its own', async () => {

@@ -1,7 +1,8 @@
-import { isZooKeeperError, type CancelTimer, type NodeId, type NodeRecord } from '@nodepool/zk-protocol';
+import { isZooKeeperError, leaseOf, type CancelTimer, type NodeId, type NodeRecord } from '@nodepool/zk-protocol';
 import type { Context } from '../state/context.js';
 import { ageLimitOf } from '../plan/nodes.js';
 import { expireNode } from '../state/expire-node.js';
+import type { ServerClock } from '../state/server-clock.js';
 import type { ProviderSet } from '../providers/provider-set.js';
 
 /** Pause before the retry for a node that was locked when it was due. */
@@ -9,18 +10,21 @@ const RETRY_MS = 10_000;
 
 /**
  * Deletes ready nodes older than their label's `max-ready-age`, and held nodes older than `max-hold-age` or their own
- * `hold_expiration`, whichever is shorter. One timer waits for the next node that is due.
+ * `hold_expiration`, whichever is shorter. Nodes of leases count by the server's clock, as their leases do. One timer waits for
+ * the next node that is due.
  */
 export class AgeLimits {
   readonly #context: Context;
   readonly #providers: ProviderSet;
+  readonly #serverClock: Pick<ServerClock, 'aheadMs'>;
   readonly #due = new Map<NodeId, number>();
   readonly #unsubscribe: () => void;
   #timer: { atMs: number; cancel: CancelTimer } | undefined;
 
-  constructor(context: Context, providers: ProviderSet) {
+  constructor(context: Context, providers: ProviderSet, serverClock: Pick<ServerClock, 'aheadMs'>) {
     this.#context = context;
     this.#providers = providers;
+    this.#serverClock = serverClock;
     this.#unsubscribe = context.events.on('nodeChanged', ({ before, after }) => {
       if (after) this.#track(after);
       else if (before) this.#due.delete(before.id);
@@ -45,7 +49,8 @@ export class AgeLimits {
       this.#due.delete(node.id);
       return;
     }
-    this.#wait(node.id, node.stateTimeMs + limitMs);
+    const aheadMs = leaseOf(node.userData) === undefined ? 0 : this.#serverClock.aheadMs;
+    this.#wait(node.id, node.stateTimeMs + limitMs + aheadMs);
   }
 
   #limitOf(node: NodeRecord): number | undefined {

@@ -169,10 +169,15 @@ export function leaseOperations(sources: LeaseApiSources): ApiOperation[] {
   ];
 }
 
-/** Converts a lease to its form in the API. @param nodes - those it holds */
-export function leaseToApi(lease: LeaseRecord, nodes: readonly NodeRecord[], request: string | null): JsonObject {
+/** Converts a lease to its form in the API. @param endMs - when it will end. @param nodes - those it holds */
+export function leaseToApi(
+  lease: LeaseRecord,
+  endMs: number | undefined,
+  nodes: readonly NodeRecord[],
+  request: string | null,
+): JsonObject {
   const { id, state, owner, labels, reason, priority, tenantName, createdTimeMs, stateTimeMs, ttlMs } = lease;
-  const due = lease.dueTimeMs === null ? null : lease.dueTimeMs / 1000;
+  const due = endMs === undefined ? null : endMs / 1000;
   return {
     ...{ id, state, owner, labels: [...labels], reason, priority, tenant_name: tenantName },
     ...{ created_time: createdTimeMs / 1000, state_time: stateTimeMs / 1000, ttl: ttlMs / 1000 },
@@ -222,7 +227,7 @@ class LeaseDesk {
       this.#leases.request({
         ...{ id: leaseId(who, idempotencyKey), owner, token: who.name, labels, priority, reason, digest },
         ...{ ttlMs: ttl * 1000, tenantName: who.tenantName },
-        dueTimeMs: wanted.give_up === undefined ? null : this.sources.clock.now() + wanted.give_up * 1000,
+        giveUpMs: wanted.give_up === undefined ? null : wanted.give_up * 1000,
         ...{ maxNodes: who.maxNodes, tokenVersion: who.tokenVersion },
       }),
     );
@@ -254,7 +259,7 @@ class LeaseDesk {
   async renew(call: ApiCall): Promise<JsonObject> {
     const lease = await this.#find(call);
     const { ttl = lease.ttlMs / 1000 } = call.body as { ttl?: number };
-    this.#checkTtl(call.caller as LeaseCaller, ttl, lease);
+    checkTtl(call.caller as LeaseCaller, ttl);
     const renewed = await this.#write(() => this.#leases.renew(lease.id, ttl * 1000));
     if (renewed?.state === 'waiting' || renewed?.state === 'active') return this.#describe(renewed);
     throw new ApiError(409, 'over', `Lease ${lease.id} is over: ${renewed?.endReason ?? 'it was removed'}`);
@@ -286,7 +291,7 @@ class LeaseDesk {
     }
     if (!lease) throw this.#unknown(id);
     const nodes = lease.state === 'active' ? leases.heldNodes(lease) : [];
-    return leaseToApi(lease, nodes, leases.requestOf(id)?.id ?? null);
+    return leaseToApi(lease, leases.endOf(lease)?.timeMs, nodes, leases.requestOf(id)?.id ?? null);
   }
 
   #waiting(lease: LeaseRecord): JsonObject {
@@ -327,7 +332,7 @@ class LeaseDesk {
       const text = `Token "${who.name}" may have priority ${who.highestPriority} at best (smaller is higher), not ${priority}`;
       throw new ApiError(403, 'priority', text);
     }
-    this.#checkTtl(who, wanted.ttl);
+    checkTtl(who, wanted.ttl);
   }
 
   #checkLabel(who: LeaseCaller, label: string): void {
@@ -344,26 +349,12 @@ class LeaseDesk {
     throw new ApiError(422, 'unknown-label', text);
   }
 
-  /** @param lease - the lease to renew; `undefined`: a new one */
-  #checkTtl(who: LeaseCaller, ttl: number, lease?: LeaseRecord): void {
-    if (ttl * 1000 > who.maxTtlMs) {
-      const text = `Token "${who.name}" may keep a lease for ${who.maxTtlMs / 1000} s at a time, not for ${ttl} s`;
-      throw new ApiError(403, 'ttl-too-long', text);
-    }
-    const { maxHoldAgeMs } = this.sources.config();
-    const nowMs = this.sources.clock.now();
-    const sinceMs = lease ? Math.min(nowMs, ...this.#leases.heldNodes(lease).map((node) => node.stateTimeMs)) : nowMs;
-    if (maxHoldAgeMs === 0 || nowMs - sinceMs + ttl * 1000 <= maxHoldAgeMs) return;
-    const left = Math.max(0, Math.floor((maxHoldAgeMs - (nowMs - sinceMs)) / 1000));
-    const text = `max-hold-age of the configuration ends a lease after ${maxHoldAgeMs / 1000} s: ${left} s are left`;
-    throw new ApiError(422, 'max-hold-age', text);
-  }
-
   async #write<T>(write: () => Promise<T>): Promise<T> {
     try {
       return await write();
     } catch (error) {
       if (isNodepoolError(error, 'NODEPOOL_LEASE_LIMIT')) throw new ApiError(403, 'too-many-nodes', error.message);
+      if (isNodepoolError(error, 'NODEPOOL_LEASE_AGE')) throw new ApiError(422, 'max-hold-age', error.message);
       if (isZooKeeperError(error)) {
         throw new ApiError(
           503,
@@ -377,6 +368,12 @@ class LeaseDesk {
       throw error;
     }
   }
+}
+
+function checkTtl(who: LeaseCaller, ttl: number): void {
+  if (ttl * 1000 <= who.maxTtlMs) return;
+  const text = `Token "${who.name}" may keep a lease for ${who.maxTtlMs / 1000} s at a time, not for ${ttl} s`;
+  throw new ApiError(403, 'ttl-too-long', text);
 }
 
 /** The same for the same token and key, so that a repetition finds the lease. */
