@@ -128,7 +128,7 @@ it(
     const token = 'a-token-that-nobody-guesses';
     const launcher = await get().launch(small(), { secure: { 'api-tokens': [{ name: 'alice', token }] } });
     const [page, other] = [await open(launcher), await open(launcher)];
-    await page.getByText('Write', { exact: true }).click();
+    await page.getByText('Use a token', { exact: true }).click();
     await page.getByLabel('Token of the web API').fill(token);
     await page.getByRole('button', { name: 'Use' }).click();
     await page.getByRole('combobox', { name: /^Order/ }).selectOption('pause');
@@ -165,7 +165,7 @@ it(
     await page.getByText('0 of 1').waitFor();
     await page.getByLabel('Search').fill('READY small');
     await rows.nth(1).getByRole('link').click();
-    await page.getByText('Write', { exact: true }).click();
+    await page.getByText('Use a token', { exact: true }).click();
     await page.getByLabel('Token of the web API').fill('a-wrong-one');
     await page.getByRole('button', { name: 'Use' }).click();
     await page.getByText('Refused: This is not a token of this service').waitFor();

@@ -1,5 +1,8 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
+import { AccessContext, TokenForm, useAccess, useStoredAccess } from './access.js';
+import { LeasePage } from './lease.js';
+import { LeasesPage } from './leases.js';
 import { HostList, NodeList, RequestList } from './lists.js';
 import { useNow, useOverview, useRoute, type Live } from './live.js';
 import { NodePage, RequestPage } from './records.js';
@@ -7,13 +10,12 @@ import { OverviewPage } from './overview.js';
 import { State } from './parts.js';
 import { clock } from './text.js';
 import type { Overview } from './types.js';
-import { Access, Token, useStoredToken } from './write.js';
 
 /** The whole page. */
 export function App() {
   const live = useOverview();
   const route = useRoute();
-  const [token, store] = useStoredToken();
+  const stored = useStoredAccess();
   const main = useRef<HTMLElement>(null);
   const isFirst = useRef(true);
   const [path = ''] = route.split('?');
@@ -22,17 +24,17 @@ export function App() {
     isFirst.current = false;
   }, [path]);
   return (
-    <Token.Provider value={token}>
+    <AccessContext.Provider value={stored.access}>
       <a class="skip" href="#content" onClick={(event) => (event.preventDefault(), main.current?.focus())}>
         Skip to the content
       </a>
       <Header live={live} path={path}>
-        {live.overview && <Access token={token} store={store} />}
+        {live.overview && <TokenForm {...stored} />}
       </Header>
       <main id="content" tabIndex={-1} ref={main}>
         <Content route={route} overview={live.overview} />
       </main>
-    </Token.Provider>
+    </AccessContext.Provider>
   );
 }
 
@@ -45,33 +47,45 @@ function Content({ route, overview }: { route: string; overview: Overview | unde
   if (kind === 'requests' && id !== '') return <RequestPage {...{ id, now }} />;
   if (kind === 'requests') return <RequestList {...{ state, now, shown }} />;
   if (kind === 'nodes') return id === '' ? <NodeList {...{ state, now }} /> : <NodePage {...{ id, now }} />;
+  if (kind === 'leases') return <Leases {...{ id, now, overview }} />;
   if (kind === 'hosts') return <HostList {...{ state, now }} />;
   if (!overview) return <p>Waiting for the first answer …</p>;
   return <OverviewPage overview={overview} now={now} />;
 }
 
+function Leases({ id, now, overview }: { id: string; now: number; overview: Overview | undefined }) {
+  const { rights } = useAccess();
+  if (!rights) return <p>Leases need a token: give one under “Use a token” at the top of the page.</p>;
+  if (!overview) return <p>Waiting for the first answer …</p>;
+  return id === '' ? <LeasesPage {...{ rights, now, overview }} /> : <LeasePage key={id} {...{ id, now, overview }} />;
+}
+
 /** What the header leads to; builders have no nodes. */
-function linksOf(overview: Overview): readonly (readonly [path: string, name: string])[] {
+function linksOf(overview: Overview, mayLease: boolean): readonly (readonly [path: string, name: string])[] {
   if (!overview.nodes) return [];
   const lists = [
     ['/', 'Overview'],
     ['/requests', 'Requests'],
     ['/nodes', 'Nodes'],
+    ...((overview.hosts?.total ?? 0) > 0 ? [['/hosts', 'Hosts'] as const] : []),
+    ...(mayLease ? [['/leases', 'Leases'] as const] : []),
   ] as const;
-  return (overview.hosts?.total ?? 0) > 0 ? [...lists, ['/hosts', 'Hosts']] : lists;
+  return lists;
 }
 
 function Header({ live, path, children }: { live: Live; path: string; children: ComponentChildren }) {
   const { overview, lostSince } = live;
+  const { rights } = useAccess();
+  const links = overview ? linksOf(overview, rights !== undefined) : [];
   const isCurrent = (link: string) => (path === '' ? '/' : path).split('/')[1] === link.split('/')[1];
   return (
     <header>
       <h1>
         <a href="#/">Nodepool</a>
       </h1>
-      {overview && linksOf(overview).length > 0 && (
+      {links.length > 0 && (
         <nav aria-label="Pages of this service">
-          {linksOf(overview).map(([link, name]) => (
+          {links.map(([link, name]) => (
             <a href={`#${link}`} aria-current={isCurrent(link) ? 'page' : undefined}>
               {name}
             </a>

@@ -1,4 +1,5 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { useAccess } from './access.js';
 import type { Overview } from './types.js';
 
 const TRY_AGAIN_MS = 3_000;
@@ -103,6 +104,59 @@ export function usePolled<T>(path: string): T | undefined {
     };
   }, [path]);
   return list;
+}
+
+/** The shortest pause between two reads, as a multiple of what the last one took: a long list is read less often. */
+const PAUSE_FACTOR = 10;
+
+/** What only the owner of a token may read. */
+export interface Private<T> {
+  readonly answer: T | undefined;
+  /** Why it is refused, as the service says; empty: it is not. */
+  readonly problem: string;
+  readonly readAgain: () => void;
+}
+
+/**
+ * What only the owner of a token may read, read again with each change and periodically.
+ * @param path - below `/api/v1/`
+ * @param change - another value after each change in the service, such as the overview
+ */
+export function usePrivate<T>(path: string, change: unknown): Private<T> {
+  const { token } = useAccess();
+  const [found, setFound] = useState<{ answer?: T; problem: string }>({ problem: '' });
+  const readAgain = useRef(() => {});
+  useEffect(() => {
+    let [isCurrent, isBusy, isDue] = [true, false, false];
+    const read = async () => {
+      const response = await fetch(`api/v1/${path}`, { headers: { authorization: `Bearer ${token}` } });
+      const body = (await response.json()) as T & { detail?: string };
+      if (!isCurrent) return;
+      setFound(response.ok ? { answer: body, problem: '' } : { problem: body.detail ?? response.statusText });
+    };
+    const readNow = async () => {
+      isDue = isBusy;
+      if (isBusy) return;
+      isBusy = true;
+      const beganMs = performance.now();
+      await read().catch(() => undefined); // the banner reports a lost connection
+      setTimeout(
+        () => {
+          isBusy = false;
+          if (isDue && isCurrent) void readNow();
+        },
+        PAUSE_FACTOR * (performance.now() - beganMs),
+      );
+    };
+    readAgain.current = () => void readNow();
+    const timer = setInterval(readAgain.current, TICK_MS);
+    return () => {
+      isCurrent = false;
+      clearInterval(timer);
+    };
+  }, [path, token]);
+  useEffect(() => readAgain.current(), [path, token, change]);
+  return { answer: found.answer, problem: found.problem, readAgain: () => readAgain.current() };
 }
 
 /** Seconds since the epoch, updated every few seconds. */

@@ -1,8 +1,8 @@
-import { useContext } from 'preact/hooks';
-import { Ago, Section, State, Table } from './parts.js';
+import { useAccess } from './access.js';
+import { Ago, Outcome, Section, State, Table } from './parts.js';
 import { fieldOf } from './text.js';
 import type { Control } from './types.js';
-import { Outcome, Token, useWrite, WriteButton } from './write.js';
+import { useWrite, WriteButton } from './write.js';
 
 const KINDS = ['provider', 'pool', 'label', 'image'];
 const MODES = ['pause', 'drain', 'limit'];
@@ -13,7 +13,7 @@ const pathOf = (kind: string, name: string) => `controls/${kind}/${encodeURIComp
 
 /** What operators have paused, drained or limited; with a token it can be changed here. */
 export function Orders({ controls, now }: { controls: readonly Control[]; now: number }) {
-  const mayWrite = useContext(Token) !== '';
+  const { mayWrite } = useAccess();
   if (controls.length === 0 && !mayWrite) return null;
   return (
     <Section title="Orders of operators">

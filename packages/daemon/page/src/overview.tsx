@@ -1,10 +1,10 @@
-import { useContext } from 'preact/hooks';
+import { useAccess } from './access.js';
 import { Orders } from './orders.js';
 import { Attention } from './attention.js';
 import { Ago, Meter, Section, State, Table } from './parts.js';
-import { amounts, clock, duration } from './text.js';
+import { amounts, clock, duration, length } from './text.js';
 import { toneOf, withoutSubject } from './words.js';
-import { Token, WriteButton } from './write.js';
+import { WriteButton } from './write.js';
 import type { Counts, Image, Launches, Overview, Pool, Provider, RequestLine, Trouble } from './types.js';
 
 /** In the order a node goes through them. */
@@ -33,8 +33,11 @@ export function OverviewPage({ overview, now }: { overview: Overview; now: numbe
         <Section title="Labels">
           <Table
             caption="Labels: what there is and who wants it"
-            columns={['Label', 'Ready', 'Building', 'In use', 'Held', 'Requests waiting', 'Kept ready']}
-            rows={labels.map((l) => [l.label, l.ready, l.building, l.in_use, l.hold, l.waiting, l.min_ready ?? 0])}
+            columns={['Label', 'Ready', 'Building', 'In use', 'Held', 'Requests waiting', 'Usual wait', 'Kept ready']}
+            rows={labels.map((l) => [
+              ...[l.label, l.ready, l.building, l.in_use, l.hold, l.waiting],
+              ...[l.usual_wait === null ? '' : length(l.usual_wait), l.min_ready ?? 0],
+            ])}
           />
         </Section>
       )}
@@ -172,7 +175,7 @@ function LaunchSection({ launches, now }: { launches: Launches; now: number }) {
 }
 
 function Images({ images, now }: { images: readonly Image[]; now: number }) {
-  const mayWrite = useContext(Token) !== '';
+  const { mayWrite } = useAccess();
   const rows = images.map((image) => {
     const newest = image.builds.filter(({ state }) => state === 'ready').sort((a, b) => b.state_time - a.state_time)[0];
     const building = image.builds.some(({ state }) => state === 'building');

@@ -100,3 +100,12 @@ export function Meter({ used, limit }: { used: number; limit: number | null }) {
     </span>
   );
 }
+
+/** What came of a write, told to screen readers too. */
+export function Outcome({ text }: { text: string }) {
+  return (
+    <span role="status" class={/^(Refused|Failed)/.test(text) ? 'lost' : 'live'}>
+      {text}
+    </span>
+  );
+}

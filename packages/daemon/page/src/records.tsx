@@ -1,10 +1,10 @@
-import { useContext } from 'preact/hooks';
+import { useAccess } from './access.js';
 import { useRecord } from './live.js';
-import { Section, Table } from './parts.js';
+import { Outcome, Section, Table } from './parts.js';
 import { age, fieldOf } from './text.js';
 import { TimelineSection } from './timeline.js';
 import { actionInWords, causeInWords, withoutSubject } from './words.js';
-import { Outcome, Token, useWrite, WriteButton } from './write.js';
+import { useWrite, WriteButton } from './write.js';
 import type { NodeRecord, RequestDetail } from './types.js';
 
 const SECONDS_PER_HOUR = 3_600;
@@ -52,6 +52,7 @@ function Missing({ kind, id, now, isGone }: { kind: 'node' | 'request'; id: stri
 
 /** One node. */
 export function NodePage({ id, now }: { id: string; now: number }) {
+  const { mayWrite } = useAccess();
   const { record: node, isGone } = useRecord<NodeRecord>('node', id);
   if (!node) return <Missing kind="node" {...{ id, now, isGone }} />;
   const note = isGone ? 'It is gone; this is how it was last seen.' : `${node.state} for ${age(node.state_time, now)}`;
@@ -63,7 +64,7 @@ export function NodePage({ id, now }: { id: string; now: number }) {
           Allocated to request <a href={`#/requests/${encodeURIComponent(request)}`}>{request}</a>
         </p>
       )}
-      {!isGone && (
+      {!isGone && mayWrite && (
         <div class="actions">
           {node.state !== 'hold' && <HoldForm id={id} isBusy={node['locked'] === true} />}
           <WriteButton
@@ -82,9 +83,7 @@ export function NodePage({ id, now }: { id: string; now: number }) {
 
 /** Keeps a node for a person: why, and until when; one that is busy, after its use. */
 function HoldForm({ id, isBusy }: { id: string; isBusy: boolean }) {
-  const mayWrite = useContext(Token) !== '';
   const { send, outcome, isBusy: isSending } = useWrite();
-  if (!mayWrite) return null;
   const submit = (form: HTMLFormElement) => {
     const seconds = Math.max(1, Math.round(Number(fieldOf(form, 'hours')) * SECONDS_PER_HOUR));
     const body = { reason: fieldOf(form, 'reason'), seconds };
@@ -104,7 +103,9 @@ function HoldForm({ id, isBusy }: { id: string; isBusy: boolean }) {
         Hold it, because <input name="reason" required maxLength={1000} placeholder="what for" />
       </label>
       <label>
-        for <input name="hours" type="number" required min="0.01" step="any" size={5} value={DAY_HOURS} /> hours
+        for{' '}
+        <input name="hours" type="number" required min="0.01" step="any" size={5} defaultValue={String(DAY_HOURS)} />{' '}
+        hours
       </label>
       <button type="submit" disabled={isSending}>
         {isBusy ? 'Hold after its use' : 'Hold'}
@@ -114,11 +115,30 @@ function HoldForm({ id, isBusy }: { id: string; isBusy: boolean }) {
   );
 }
 
+/** Why each pool serves a request, or not yet. */
+export function Verdicts({ pools }: { pools: RequestDetail['explanation']['pools'] }) {
+  return (
+    <Table
+      caption="What each pool says"
+      lead="Why"
+      columns={['Pool', 'What it does', 'Because', 'Why', 'What would have to change']}
+      rows={pools.map((p) => [
+        `${p.provider} / ${p.pool}`,
+        actionInWords(p.action),
+        p.rule === null ? '' : causeInWords(p.rule),
+        p.text,
+        p.remedy,
+      ])}
+    />
+  );
+}
+
 /**
  * One request, and why it is where it is.
  * In one piece: the parts of the page in the order in which they are shown.
  */
 export function RequestPage({ id, now }: { id: string; now: number }) {
+  const { mayWrite } = useAccess();
   const { record, isGone } = useRecord<RequestDetail>('request', id);
   if (!record) return <Missing kind="request" {...{ id, now, isGone }} />;
   const { request, explanation } = record;
@@ -131,7 +151,7 @@ export function RequestPage({ id, now }: { id: string; now: number }) {
       note={isGone ? 'It is gone; this is how it was last seen.' : `${request.state}${since}`}
     >
       <p class="why">{withoutSubject(explanation.summary, id)}</p>
-      {!isGone && (
+      {!isGone && mayWrite && (
         <p>
           <WriteButton
             name="Cancel the request"
@@ -151,18 +171,7 @@ export function RequestPage({ id, now }: { id: string; now: number }) {
           ))}
         </p>
       )}
-      <Table
-        caption="What each pool says"
-        lead="Why"
-        columns={['Pool', 'What it does', 'Because', 'Why', 'What would have to change']}
-        rows={explanation.pools.map((p) => [
-          `${p.provider} / ${p.pool}`,
-          actionInWords(p.action),
-          p.rule === null ? '' : causeInWords(p.rule),
-          p.text,
-          p.remedy,
-        ])}
-      />
+      <Verdicts pools={explanation.pools} />
       <TimelineSection kind="request" id={id} now={now} />
       <Fields caption={`Record of request ${id}`} record={request} />
     </Section>

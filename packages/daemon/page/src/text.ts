@@ -16,6 +16,16 @@ export function length(seconds: number): string {
   return seconds < 60 ? `${seconds.toFixed(1)} s` : duration(seconds);
 }
 
+/** The time until something, in two units, such as `1 h 58 min`. */
+export function timeLeft(seconds: number): string {
+  const whole = Math.max(0, Math.round(seconds));
+  const first = UNITS.findIndex(([size]) => whole >= size);
+  if (first < 0) return `${whole} s`;
+  const [size = 1] = UNITS[first] ?? [];
+  const rest = duration(whole % size);
+  return whole % size < (UNITS[first + 1]?.[0] ?? 1) ? duration(whole) : `${duration(whole)} ${rest}`;
+}
+
 /** How long ago a time was. */
 export function age(time: number | null, now: number): string {
   return time === null ? '' : duration(now - time);

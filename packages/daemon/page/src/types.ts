@@ -35,6 +35,61 @@ export interface Label {
   readonly hold: number;
   readonly waiting: number;
   readonly min_ready: number | null;
+  readonly pools: readonly string[];
+  /** Seconds; `null`: not known. */
+  readonly usual_wait: number | null;
+}
+
+/** What a token allows, as `/api/v1/lease-rights` answers it. */
+export interface LeaseRights {
+  readonly name: string;
+  readonly owner: string;
+  /** Patterns, with `*` for any characters. */
+  readonly labels: readonly string[];
+  /** Seconds; `null`: no limit. */
+  readonly max_ttl: number | null;
+  readonly max_nodes: number | null;
+  readonly admin: boolean;
+  /** Whether it may write everything else as well. */
+  readonly operator: boolean;
+}
+
+/** A machine of an active lease. */
+export interface LeasedNode {
+  readonly id: string;
+  readonly label: string;
+  readonly host: string | null;
+  readonly port: number | null;
+  readonly username: string | null;
+  readonly connection_type: string;
+  readonly known_hosts: readonly string[];
+  readonly provider: string | null;
+  readonly pool: string | null;
+}
+
+/** A lease as `/api/v1/leases` lists it. */
+export interface Lease {
+  readonly id: string;
+  readonly state: string;
+  readonly owner: string;
+  readonly labels: readonly string[];
+  readonly reason: string;
+  readonly created_time: number;
+  readonly state_time: number;
+  /** Seconds. */
+  readonly ttl: number;
+  readonly expires: number | null;
+  readonly gives_up: number | null;
+  readonly nodes: readonly LeasedNode[];
+  readonly request: string | null;
+  readonly end_reason: string | null;
+}
+
+/** One lease as `/api/v1/leases/ID` answers it. */
+export interface LeaseDetail extends Lease {
+  /** While it waits: the number of requests ahead of it; `null`: it is being served. */
+  readonly position?: number | null;
+  readonly explanation?: RequestDetail['explanation'];
 }
 
 export interface RequestLine {

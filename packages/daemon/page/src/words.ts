@@ -1,3 +1,5 @@
+import type { LeasedNode } from './types.js';
+
 /** Actions of pools in plain words. */
 const ACTIONS: Readonly<Record<string, string>> = {
   accept: 'can serve it now',
@@ -55,6 +57,21 @@ export function count(n: number, noun: string): string {
   return `${n} ${noun}${n === 1 ? '' : 's'}`;
 }
 
+/** A word of a shell command: quoted, unless it is plain. */
+function shellWord(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
+}
+
+/** The command that logs in to a machine; `undefined` when it is not reached by SSH. */
+export function sshCommand(
+  node: Pick<LeasedNode, 'host' | 'port' | 'username' | 'connection_type'>,
+): string | undefined {
+  const { host, port, username, connection_type: type } = node;
+  if (host === null || port === null || type !== 'ssh') return undefined;
+  const target = username === null ? host : `${username}@${host}`;
+  return `ssh -p ${port} ${target.startsWith('-') ? '-- ' : ''}${shellWord(target)}`;
+}
+
 /** Removes the request id from the start of a sentence, for places where the id stands beside it. */
 export function withoutSubject(text: string, id: string): string {
   const rest = text.startsWith(`Request ${id} `) ? text.slice(`Request ${id} `.length) : text;
@@ -67,6 +84,7 @@ export type Tone = 'good' | 'busy' | 'warn' | 'bad' | 'plain';
 const TONES: Readonly<Record<string, Tone>> = {
   ...{ ready: 'good', running: 'good', fulfilled: 'good', up: 'good', ok: 'good' },
   ...{ init: 'busy', building: 'busy', testing: 'busy', pending: 'busy', 'in-use': 'busy', uploading: 'busy' },
+  ...{ active: 'good', waiting: 'warn' },
   ...{ hold: 'warn', paused: 'warn', draining: 'warn', limited: 'warn', requested: 'warn', starting: 'warn' },
   ...{ warning: 'warn', failed: 'bad', down: 'bad', error: 'bad', degraded: 'bad' },
 };

@@ -1,73 +1,6 @@
-import { createContext } from 'preact';
-import { useContext, useState } from 'preact/hooks';
-import { fieldOf } from './text.js';
-
-/** Kept until the tab is closed, and for this page alone. */
-const STORED_AS = 'nodepool-token';
-
-/** With what the page may write; empty: it only reads. */
-export const Token = createContext('');
-
-/** The token of this tab, and how to set it. */
-export function useStoredToken(): [token: string, store: (token: string) => void] {
-  const [token, setToken] = useState(() => sessionStorage.getItem(STORED_AS) ?? '');
-  return [
-    token,
-    (next) => {
-      if (next === '') sessionStorage.removeItem(STORED_AS);
-      else sessionStorage.setItem(STORED_AS, next);
-      setToken(next);
-    },
-  ];
-}
-
-/** Whose token it is, as the service says. @returns why it is of no use, or nothing */
-async function checkToken(token: string): Promise<string> {
-  try {
-    const response = await fetch('api/v1/token', { method: 'POST', headers: { authorization: `Bearer ${token}` } });
-    if (response.ok) return '';
-    const { detail } = (await response.json()) as { detail?: string };
-    return response.status === 401 ? 'This is not a token of this service' : (detail ?? response.statusText);
-  } catch {
-    return 'No answer';
-  }
-}
-
-/** Where a person gives the page a token, or takes it away again. */
-export function Access({ token, store }: { token: string; store: (token: string) => void }) {
-  const [refusal, setRefusal] = useState('');
-  if (token !== '') {
-    return (
-      <p class="access">
-        This page may write.{' '}
-        <button type="button" onClick={() => store('')}>
-          Forget the token
-        </button>
-      </p>
-    );
-  }
-  const submit = async (given: string) => {
-    const why = await checkToken(given);
-    setRefusal(why === '' ? '' : `Refused: ${why}`);
-    if (why === '') store(given);
-  };
-  return (
-    <details class="access">
-      <summary>Write</summary>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          void submit(fieldOf(event.currentTarget, 'token'));
-        }}
-      >
-        <label>
-          Token of the web API <input name="token" type="password" autocomplete="off" required />
-        </label>{' '}
-        <button type="submit">Use</button> <Outcome text={refusal} />
-      </form>
-    </details>
-  );
-}
+import { useState } from 'preact/hooks';
+import { useAccess } from './access.js';
+import { Outcome } from './parts.js';
 
 /** Something that is written through the API. */
 export interface Write {
@@ -75,26 +8,43 @@ export interface Write {
   /** Below `/api/v1/`. */
   readonly path: string;
   readonly body?: Readonly<Record<string, unknown>>;
+  /** Makes a repetition the same write. */
+  readonly idempotencyKey?: string;
+}
+
+/** Options of {@link useWrite}. */
+interface Writer {
+  /** Writes. @returns the answer; `undefined`: it was refused, or did not arrive */
+  readonly send: (write: Write, done: string) => Promise<unknown>;
+  /** What came of it, in words. */
+  readonly outcome: string;
+  readonly isBusy: boolean;
 }
 
 /** Writes, and has what came of it in words. */
-export function useWrite(): { send: (write: Write, done: string) => Promise<void>; outcome: string; isBusy: boolean } {
-  const token = useContext(Token);
+export function useWrite(): Writer {
+  const { token } = useAccess();
   const [outcome, setOutcome] = useState('');
   const [isBusy, setBusy] = useState(false);
-  const send = async ({ method, path, body }: Write, done: string) => {
+  const send = async ({ method, path, body, idempotencyKey }: Write, done: string) => {
     setBusy(true);
     setOutcome('');
     try {
       const response = await fetch(`api/v1/${path}`, {
         method,
-        headers: { authorization: `Bearer ${token}`, ...(body && { 'content-type': 'application/json' }) },
+        headers: {
+          authorization: `Bearer ${token}`,
+          ...(body && { 'content-type': 'application/json' }),
+          ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
+        },
         ...(body && { body: JSON.stringify(body) }),
       });
       const answer = (await response.json()) as { detail?: string };
       setOutcome(response.ok ? done : `Refused: ${answer.detail ?? response.statusText}`);
+      return response.ok ? answer : undefined;
     } catch {
       setOutcome('Failed: no answer');
+      return undefined;
     } finally {
       setBusy(false);
     }
@@ -102,26 +52,29 @@ export function useWrite(): { send: (write: Write, done: string) => Promise<void
   return { send, outcome, isBusy };
 }
 
-/** What came of a write, told to screen readers too. */
-export function Outcome({ text }: { text: string }) {
-  return (
-    <span role="status" class={text.startsWith('Refused') ? 'lost' : 'live'}>
-      {text}
-    </span>
-  );
+/** Options of {@link WriteButton}. */
+interface WriteButtonProps {
+  readonly name: string;
+  readonly write: Write;
+  readonly done: string;
+  /** Asked before it is written. */
+  readonly ask?: string;
+  /** The name for screen readers, where several buttons have the same one. */
+  readonly label?: string;
+  /** Called once it is written. */
+  readonly written?: () => void;
 }
 
-/** A button that writes, there only with a token. */
-export function WriteButton({ name, write, done, ask }: { name: string; write: Write; done: string; ask?: string }) {
-  const token = useContext(Token);
+/** A button that writes. */
+export function WriteButton({ name, write, done, ask, label, written }: WriteButtonProps) {
   const { send, outcome, isBusy } = useWrite();
-  if (token === '') return null;
-  const press = () => {
-    if (ask === undefined || confirm(ask)) void send(write, done);
+  const press = async () => {
+    if (ask !== undefined && !confirm(ask)) return;
+    if ((await send(write, done)) !== undefined) written?.();
   };
   return (
     <>
-      <button type="button" disabled={isBusy} onClick={press}>
+      <button type="button" disabled={isBusy} aria-label={label} onClick={() => void press()}>
         {name}
       </button>{' '}
       <Outcome text={outcome} />

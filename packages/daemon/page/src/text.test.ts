@@ -1,0 +1,10 @@
+import { expect, it } from 'vitest';
+import { timeLeft } from './text.js';
+
+it('tells the time left in two units', () => {
+  const times = [-5, 0, 59.4, 60, 61, 3_599, 3_600, 3_659, 7_140, 90_000, 86_400];
+
+  expect(times.map(timeLeft)).toEqual([
+    ...['0 s', '0 s', '59 s', '1 min', '1 min 1 s', '59 min 59 s', '1 h', '1 h', '1 h 59 min', '1 d 1 h', '1 d'],
+  ]);
+});
