@@ -34,4 +34,4 @@ export { RULES } from './plan/types.js';
 export type { Assignment, AssignmentPart, PlannedRequest, PoolView, Reason, RuleName, Verdict } from './plan/types.js';
 export type { QuotaView, Reservation } from './plan/types.js';
 export type { LeaseSpec } from './leases/leases.js';
-export { LeaseLimitError, type Leases } from './leases/leases.js';
+export { LeaseLimitError, type LeaseAgeError, type Leases } from './leases/leases.js';

@@ -40,7 +40,11 @@ export class LeaseLimitError extends NodepoolError {
 
 /** The lease would last longer than `max-hold-age` of the configuration. */
 export class LeaseAgeError extends NodepoolError {
-  constructor(maxHoldAgeMs: number, leftMs: number) {
+  /** @param leftMs - how long it may still last */
+  constructor(
+    maxHoldAgeMs: number,
+    readonly leftMs: number,
+  ) {
     const left = `${Math.max(0, Math.floor(leftMs / 1000))} s are left`;
     super(
       'NODEPOOL_LEASE_AGE',

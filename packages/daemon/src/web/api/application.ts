@@ -66,11 +66,12 @@ interface Shared extends ApplicationOptions {
 
 const notFound = () => new ApiError(404, 'not-found', 'There is no such path');
 
-function refuse(reply: FastifyReply, { status, code, message }: ApiError): FastifyReply {
+function refuse(reply: FastifyReply, { status, code, message, facts }: ApiError): FastifyReply {
   if (status === 401) void reply.header('WWW-Authenticate', 'Bearer');
   if (status === 429) void reply.header('Retry-After', '1');
   void reply.code(status).header('Cache-Control', 'no-store').header('X-Content-Type-Options', 'nosniff');
-  const problem = { type: 'about:blank', title: STATUS_CODES[status] ?? 'Error', status, code, detail: message };
+  const title = STATUS_CODES[status] ?? 'Error';
+  const problem = { type: 'about:blank', title, status, code, detail: message, ...facts };
   return reply.type('application/problem+json').send(JSON.stringify(problem));
 }
 

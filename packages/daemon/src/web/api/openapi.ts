@@ -14,6 +14,7 @@ const PROBLEM: JsonObject = {
     status: { type: 'integer' },
     code: { type: 'string', description: 'kebab-case code, for programs; never changes' },
     detail: { type: 'string', description: 'What was tried, and the fix' },
+    longest_ttl: { type: 'number', description: 'With ttl-too-long and max-hold-age: what is allowed, seconds' },
   },
 };
 

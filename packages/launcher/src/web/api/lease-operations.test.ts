@@ -114,7 +114,17 @@ describe('a lease', () => {
 
     expect([status, body]).toMatchObject([200, { state: 'active', owner: 'alice', reason: 'try', ttl: 60 }]);
     expect(body['nodes']).toMatchObject([
-      { label: 'small', host: '127.0.0.1', port: 22, connection_type: 'ssh', provider: 'rack', known_hosts: [] },
+      {
+        label: 'small',
+        labels: ['small', 'big'],
+        host: '127.0.0.1',
+        port: 22,
+        host_keys: [],
+        slot: 0,
+        connection_type: 'ssh',
+        provider: 'rack',
+        known_hosts: [],
+      },
       { label: 'big', host: '127.0.0.1' },
     ]);
     expect((await call('GET', `/leases/${id}`)).body).toMatchObject({ id, state: 'active' });
@@ -165,7 +175,10 @@ describe('a lease', () => {
     expect(Number(renewed['expires'])).toBeGreaterThan(Number(body['expires']) + 500);
     const refused = await call('POST', path, { body: { ttl: 7_200.5 } });
     expect(refused).toMatchObject({ status: 422, body: { code: 'max-hold-age' } });
-    expect(await lease({ ttl: 7_201 })).toMatchObject({ status: 422, body: { code: 'max-hold-age' } });
+    expect(await lease({ ttl: 7_201 })).toMatchObject({
+      status: 422,
+      body: { code: 'max-hold-age', longest_ttl: 7_200 },
+    });
   });
 
   it('tells of its changes until it is over', async () => {

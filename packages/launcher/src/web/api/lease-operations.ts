@@ -8,6 +8,7 @@ import {
   type NodeRecord,
 } from '@nodepool/zk-protocol';
 import { connectionDetails, didYouMean, explanationToJson, knownHostsLines } from '@nodepool/core/service';
+import type { LeaseAgeError } from '@nodepool/core/launcher';
 import {
   ApiError,
   listOf,
@@ -47,7 +48,12 @@ export const LEASE_SCHEMAS: Readonly<Record<string, JsonObject>> = {
     known_hosts: { ...listOf(TEXT), description: 'Lines for a known_hosts file' },
     ...{ provider: orNull(TEXT), pool: orNull(TEXT), zone: orNull(TEXT), hostname: orNull(TEXT) },
     ...{ public_ipv4: orNull(TEXT), private_ipv4: orNull(TEXT), public_ipv6: orNull(TEXT) },
+    ...{ cloud: orNull(TEXT), region: orNull(TEXT), host_id: orNull(TEXT), external_id: {} },
     ...{ python_path: orNull(TEXT), shell_type: orNull(TEXT), attributes: {} },
+    labels: { ...listOf(TEXT), description: 'All labels of the node' },
+    interface_ip: { ...orNull(TEXT), description: 'The address that its provider prefers' },
+    host_keys: { ...listOf(TEXT), description: 'Without the names of the host' },
+    slot: { ...orNull(WHOLE), description: 'Of a machine with several nodes' },
   }),
   Lease: record({
     id: TEXT,
@@ -195,7 +201,9 @@ function nodeToApi(node: NodeRecord, label: string): JsonObject {
     ...{ known_hosts: knownHostsLines(node), provider: node.provider, pool: node.pool, zone: node.az },
     ...{ hostname: node.hostname, public_ipv4: node.publicIpv4, private_ipv4: node.privateIpv4 },
     ...{ public_ipv6: node.publicIpv6, python_path: node.pythonPath, shell_type: node.shellType },
-    attributes: node.attributes,
+    ...{ attributes: node.attributes, labels: [...node.labels], host_keys: [...node.hostKeys] },
+    ...{ interface_ip: node.interfaceIp, cloud: node.cloud, region: node.region, host_id: node.hostId },
+    ...{ external_id: node.externalId, slot: node.slot },
   };
 }
 
@@ -354,7 +362,10 @@ class LeaseDesk {
       return await write();
     } catch (error) {
       if (isNodepoolError(error, 'NODEPOOL_LEASE_LIMIT')) throw new ApiError(403, 'too-many-nodes', error.message);
-      if (isNodepoolError(error, 'NODEPOOL_LEASE_AGE')) throw new ApiError(422, 'max-hold-age', error.message);
+      if (isNodepoolError(error, 'NODEPOOL_LEASE_AGE')) {
+        const longest = Math.max(0, Math.floor((error as LeaseAgeError).leftMs / 1000));
+        throw new ApiError(422, 'max-hold-age', error.message, { longest_ttl: longest });
+      }
       if (isZooKeeperError(error)) {
         throw new ApiError(
           503,
@@ -373,7 +384,7 @@ class LeaseDesk {
 function checkTtl(who: LeaseCaller, ttl: number): void {
   if (ttl * 1000 <= who.maxTtlMs) return;
   const text = `Token "${who.name}" may keep a lease for ${who.maxTtlMs / 1000} s at a time, not for ${ttl} s`;
-  throw new ApiError(403, 'ttl-too-long', text);
+  throw new ApiError(403, 'ttl-too-long', text, { longest_ttl: who.maxTtlMs / 1000 });
 }
 
 /** The same for the same token and key, so that a repetition finds the lease. */
