@@ -2,6 +2,7 @@
 //
 //   cli, launcher, builder --> daemon --> core --> zk-protocol      e2e and tools may import anything and are never published
 //          |- cli, launcher --> history --> core
+//          |- cli --> client
 //          '- load at run time --> driver-* --> core
 'use strict';
 
@@ -37,6 +38,7 @@ module.exports = {
       to: { dependencyTypes: ['npm-no-pkg', 'npm-unknown', 'npm-dev'], dependencyTypesNot: ['npm-peer'] },
     },
     { name: 'nothing-missing', severity: 'error', from: {}, to: { couldNotResolve: true } },
+    forbid('client-imports-no-package', '^packages/client/', '^(packages/(?!client/)|tools/|e2e/)'),
     forbid('zk-protocol-imports-no-package', '^packages/zk-protocol/', '^(packages/(?!zk-protocol/)|tools/|e2e/)'),
     forbid('core-imports-only-zk-protocol', '^packages/core/', '^(packages/(?!core/|zk-protocol/)|tools/|e2e/)'),
     forbid(
@@ -56,7 +58,7 @@ module.exports = {
       comment: 'Drivers are found at run time, by the name in the configuration.',
       severity: 'error',
       from: { path: '^packages/(cli|daemon|launcher|builder)/', pathNot: TESTS },
-      to: { path: '^(packages|tools|e2e)/', pathNot: '^packages/($1|core|daemon|history|zk-protocol)/' },
+      to: { path: '^(packages|tools|e2e)/', pathNot: '^packages/($1|client|core|daemon|history|zk-protocol)/' },
     },
     forbid(
       'only-zk-protocol-uses-the-zookeeper-client',

@@ -53,6 +53,7 @@ export default defineConfig({
       project('launcher', 'packages/launcher'),
       project('builder', 'packages/builder', { exclude: [...NEVER, 'test/image/**'] }),
       project('e2e-image', 'packages/builder', { include: ['test/image/**/*.test.ts'] }),
+      project('client', 'packages/client'),
       project('cli', 'packages/cli'),
       project('repository', 'scripts', { include: ['*.test.ts'] }),
       project('fake-compute', 'tools/fake-compute'),

@@ -47,14 +47,15 @@ const ours = (dependencies: Record<string, string> = {}): string[] =>
 
 /**
  * The drawing of the architecture:
- * cli, launcher, builder -> core -> zk-protocol; cli, launcher -> history -> core; driver-* -> core, as a peer. The user who
- * installs a service chooses the drivers.
+ * cli, launcher, builder -> core -> zk-protocol; cli, launcher -> history -> core; cli -> client; driver-* -> core, as a peer. The
+ * user who installs a service chooses the drivers.
  */
 function mayDependOn(name: string, other: string): boolean {
-  if (name === 'zk-protocol') return false;
+  if (name === 'zk-protocol' || name === 'client') return false;
   if (name === 'core') return other === 'zk-protocol';
   if (name.startsWith('driver-') || name === 'create-driver') return false;
   if (other === 'daemon') return name === 'launcher' || name === 'builder';
+  if (other === 'client') return name === 'cli';
   if (other === 'history') return name === 'launcher' || name === 'cli';
   return other === 'core' || other === 'zk-protocol';
 }

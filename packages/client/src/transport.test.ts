@@ -1,0 +1,43 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect, it, onTestFinished } from 'vitest';
+import { Transport } from './transport.js';
+
+/** A server that sends this, whatever it is asked. */
+async function serverOf(text: string): Promise<string> {
+  const server = createServer((_request, response) => response.end(text));
+  onTestFinished(() => void server.close().closeAllConnections());
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return `127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+const call = { method: 'GET', path: '/', timeoutMs: 5_000 } as const;
+
+it('keeps a path of the address', () => {
+  expect(new Transport({ url: 'https://proxy.example.org/nodepool/' }).url).toBe('https://proxy.example.org/nodepool');
+});
+
+it('does not take a page for an answer', async () => {
+  const transport = new Transport({ url: `http://${await serverOf('<html>')}` });
+
+  await expect(transport.json(call)).rejects.toMatchObject({ code: 'not-nodepool' });
+});
+
+it('says that a server does not speak TLS, and does not try again', async () => {
+  const transport = new Transport({ url: `https://${await serverOf('')}` });
+
+  await expect(transport.json(call)).rejects.toMatchObject({
+    isPermanent: true,
+    message: expect.stringContaining('does not speak TLS as expected') as string,
+  });
+});
+
+it('limits the silence of a server', async () => {
+  const server = createServer(() => {});
+  onTestFinished(() => void server.close().closeAllConnections());
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const transport = new Transport({ url: `http://127.0.0.1:${port}` });
+
+  await expect(transport.json({ ...call, timeoutMs: 50 })).rejects.toThrow('no answer within 0.05 s');
+});
