@@ -15,7 +15,10 @@ describe('command line of nodepool', () => {
   it('has the documented defaults', async () => {
     expect(await command('list')).toEqual({
       kind: 'command',
-      command: { name: 'list', detail: false },
+      command: {
+        ...{ name: 'list', detail: false, isMine: false },
+        server: { url: undefined, tokenFile: undefined, caFile: undefined },
+      },
       options: {
         configFile: '/etc/nodepool/nodepool.yaml',
         configFileNamed: false,
@@ -33,7 +36,15 @@ describe('command line of nodepool', () => {
   });
 
   it.each([
-    [['list', '--detail'], { name: 'list', detail: true }],
+    [
+      ['list', '--detail'],
+      {
+        name: 'list',
+        detail: true,
+        isMine: false,
+        server: { url: undefined, tokenFile: undefined, caFile: undefined },
+      },
+    ],
     [['request-list'], { name: 'request-list', detail: false }],
     [['info', 'rack'], { name: 'info', provider: 'rack' }],
     [['delete', '0000000042'], { name: 'delete', id: '0000000042', now: false }],

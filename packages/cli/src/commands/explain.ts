@@ -13,24 +13,26 @@ import { findLauncherUrls } from '../connection/find-launchers.js';
 import { askLaunchers, mergeAnswers } from '../explain/ask-launchers.js';
 import type { LauncherAnswer } from '../explain/ask-launchers.js';
 import { askTimeline } from '../explain/ask-timeline.js';
+import { explainFromServer } from '../explain/explain-from-server.js';
 import { explainOffline } from '../explain/explain-offline.js';
 import type { Timeline } from '../explain/timeline.js';
 import { printValue } from '../terminal/output.js';
-import { LAUNCHER_URL, launcherUrls } from './shared-options.js';
+import { findServer, withServer, type ServerArguments } from '../connection/server.js';
+import { LAUNCHER_URL, launcherUrls, SERVER_OPTIONS, serverArguments } from './shared-options.js';
 import { printTimeline } from './timeline.js';
 
 function parse(values: Values): ExplainArguments {
   const requestId = text(values, 'request');
   const labels = texts(values, 'label');
-  const urls = launcherUrls(texts(values, 'url'));
-  if (requestId !== undefined && labels.length === 0) return { subject: { requestId }, urls };
-  if (requestId === undefined && labels.length > 0) return { subject: { labels }, urls };
+  const places = { urls: launcherUrls(texts(values, 'url')), server: serverArguments(values) };
+  if (requestId !== undefined && labels.length === 0) return { subject: { requestId }, ...places };
+  if (requestId === undefined && labels.length > 0) return { subject: { labels }, ...places };
   throw new UsageError('explain needs either the id of a request or --label, once for each node');
 }
 
 /** `nodepool explain`. */
 export const command = defineCommand({
-  positionals: { request: { type: 'string', describe: 'id of the request' } },
+  positionals: { request: { type: 'string', describe: 'id of the request; with --server, also of a lease' } },
   options: {
     label: {
       type: 'string',
@@ -40,6 +42,7 @@ export const command = defineCommand({
       describe: 'explain a new request for this label; repeat for each node',
     },
     url: LAUNCHER_URL,
+    ...SERVER_OPTIONS,
   },
   parse,
   run: explain,
@@ -53,10 +56,13 @@ interface ExplainArguments {
   readonly subject: ExplainSubject;
   /** Web servers to ask instead of those the registry names. */
   readonly urls: readonly string[];
+  readonly server: ServerArguments;
 }
 
 /** An explanation and where it comes from. */
 interface Outcome {
+  /** About a lease that does not wait. */
+  readonly text?: string;
   /** Timeline of a request that is gone. */
   readonly past?: Timeline | undefined;
   readonly explanation: RequestExplanation | undefined;
@@ -69,10 +75,13 @@ interface Outcome {
  * `nodepool explain`: why a request waits, or how a request for some labels would be served. Asks launchers for live numbers; when
  * none answers, computes the same from ZooKeeper and the configuration.
  */
-async function explain(context: CliContext, { subject, urls }: ExplainArguments): Promise<void> {
-  const { explanation, source, past, conditions } = await (urls.length > 0
-    ? explainByUrls(context, subject, urls)
-    : explainBySystem(context, subject));
+async function explain(context: CliContext, args: ExplainArguments): Promise<void> {
+  const { subject } = args;
+  const { explanation, source, past, conditions, text: lease } = await findOut(context, args);
+  if (lease !== undefined) {
+    print(lease);
+    return;
+  }
   if (!explanation && past) {
     printTimeline(context, past, false);
     return;
@@ -88,6 +97,14 @@ async function explain(context: CliContext, { subject, urls }: ExplainArguments)
     return;
   }
   print(explanationToText(explanation, conditions, context.clock.now()));
+}
+
+async function findOut(context: CliContext, { subject, urls, server }: ExplainArguments): Promise<Outcome> {
+  if (urls.length > 0) return explainByUrls(context, subject, urls);
+  const found = await findServer(context, server);
+  if (!found) return explainBySystem(context, subject);
+  const answer = await withServer(found, context, (client) => explainFromServer(client, subject));
+  return { explanation: undefined, conditions: [], source: 'launchers', ...answer };
 }
 
 async function explainByUrls(context: CliContext, subject: ExplainSubject, urls: readonly string[]): Promise<Outcome> {

@@ -36,6 +36,11 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
         'run a command of this computer with nodes in its environment: nodepool run LABEL... -- COMMAND ARGS',
         () => import('./run.js'),
       ),
+      entry(
+        'release <leases..>',
+        'return the nodes of leases of a server, or end their wait',
+        () => import('./release.js'),
+      ),
       entry('labels', 'list labels, with numbers of nodes and waiting requests', () => import('./labels.js')),
       entry('list', 'list nodes', () => import('./list.js')),
     ],

@@ -7,18 +7,49 @@ import { withZooKeeper } from '../connection/connection.js';
 import { fetchControls } from '../connection/fetch-controls.js';
 import { fetchNodeRows } from '../connection/fetch-records.js';
 import { printListing } from '../terminal/output.js';
-import { DETAIL } from './shared-options.js';
+import { UsageError } from '../command/usage-error.js';
+import { findServer, withServer, type Server, type ServerArguments } from '../connection/server.js';
+import { leaseListing } from '../lease/lease-listing.js';
+import { DETAIL, SERVER_OPTIONS, serverArguments } from './shared-options.js';
 
 /** `nodepool list`. */
 export const command = defineCommand({
-  options: { detail: DETAIL },
+  options: {
+    detail: DETAIL,
+    mine: { type: 'boolean', default: false, describe: 'list own leases of --server' },
+    ...SERVER_OPTIONS,
+  },
   reads: true,
-  parse: (values) => ({ detail: flag(values, 'detail') }),
+  parse: (values) => ({
+    detail: flag(values, 'detail'),
+    isMine: flag(values, 'mine'),
+    server: serverArguments(values),
+  }),
   run: list,
 });
 
+/** Arguments of `nodepool list`. */
+interface ListArguments {
+  readonly detail: boolean;
+  readonly isMine: boolean;
+  readonly server: ServerArguments;
+}
+
+/** `nodepool list --mine`: leases of the owner of the token that are not over. */
+async function listLeases(context: CliContext, server: Server, detail: boolean): Promise<void> {
+  const leases = await withServer(server, context, (client) => client.list());
+  const current = leases.filter(({ state }) => state === 'waiting' || state === 'active');
+  printListing(context, leaseListing, current, { detail });
+}
+
 /** `nodepool list`: all nodes and, on a terminal, the orders of operators in force. */
-async function list(context: CliContext, args: { detail: boolean }): Promise<void> {
+async function list(context: CliContext, args: ListArguments): Promise<void> {
+  const server = await findServer(context, args.server);
+  if (args.isMine) {
+    if (!server) throw new UsageError('--mine needs a server: --server URL, or NODEPOOL_SERVER');
+    return listLeases(context, server, args.detail);
+  }
+  if (args.server.url !== undefined) throw new UsageError('list --server lists leases: add --mine');
   const [rows, controls] = await withZooKeeper(context, (zk) => {
     const source = { ...context, zk };
     return Promise.all([fetchNodeRows(source), process.stdout.isTTY ? fetchControls(source) : []]);

@@ -3,8 +3,7 @@ import { defineCommand, text } from '../command/command.js';
 import { print, tell } from '../command/context.js';
 import type { CliContext } from '../command/context.js';
 import { parseDuration } from '../command/duration.js';
-import { CliError } from '../command/errors.js';
-import type { AcquireArguments } from '../lease/acquire.js';
+import type { AcquireArguments } from '../lease/acquire-options.js';
 import { describeNodes, leaseText } from '../lease/describe-lease.js';
 import type { Lease } from '../lease/lease.js';
 import { withLease } from '../lease/with-lease.js';
@@ -72,7 +71,7 @@ async function request(
     const until = holdForMs === undefined ? 'until Ctrl-C' : `for ${holdForMs / 1000} s or until Ctrl-C`;
     if (!quiet) tell(`The nodes are yours ${until}`);
     const end = await holdNodes(context.clock, lease, interrupts, holdForMs);
-    if (end === 'lost') throw new CliError('The nodes are lost: a lock or the ZooKeeper session is gone');
+    if (end === 'lost') throw lease.lost.reason;
     if (!quiet) tell('Returning the nodes');
   });
 }

@@ -4,7 +4,7 @@ import type { CliContext } from '../command/context.js';
 import { describeError } from '../command/errors.js';
 import { shellWord } from '../command/shell-word.js';
 import { UsageError } from '../command/usage-error.js';
-import type { AcquireArguments } from '../lease/acquire.js';
+import type { AcquireArguments } from '../lease/acquire-options.js';
 import { describeNodes } from '../lease/describe-lease.js';
 import { holdOnFailure } from '../lease/hold-on-failure.js';
 import type { Lease } from '../lease/lease.js';

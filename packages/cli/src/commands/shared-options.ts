@@ -3,7 +3,8 @@ import { flag, last, text, texts } from '../command/command.js';
 import type { OptionDefinition, Values } from '../command/command.js';
 import { parseDuration } from '../command/duration.js';
 import { UsageError } from '../command/usage-error.js';
-import type { AcquireArguments } from '../lease/acquire.js';
+import type { ServerArguments } from '../connection/server.js';
+import type { AcquireArguments } from '../lease/acquire-options.js';
 
 /** Option of listings. */
 export const DETAIL = { type: 'boolean', default: false, describe: 'show more columns' } as const;
@@ -38,6 +39,27 @@ export function launcherUrls(urls: readonly string[]): readonly string[] {
 const NO_WAIT_MS = 5000;
 const PRIORITIES = { high: 100, normal: 200, low: 300 } as const;
 
+/** Options of commands that work without ZooKeeper, through the web server of a launcher. */
+export const SERVER_OPTIONS = {
+  server: {
+    ...{ type: 'string', requiresArg: true, value: 'URL' },
+    describe: 'lease from this web server, without ZooKeeper and configuration; default: NODEPOOL_SERVER',
+  },
+  'token-file': {
+    ...{ type: 'string', requiresArg: true, value: 'FILE' },
+    describe: 'file with the token for --server; default: NODEPOOL_TOKEN_FILE or NODEPOOL_TOKEN',
+  },
+  ca: {
+    ...{ type: 'string', requiresArg: true, value: 'FILE' },
+    describe: 'certificate of the authority that signed that of --server; default: NODEPOOL_CA',
+  },
+} as const satisfies Record<string, OptionDefinition>;
+
+/** Reads {@link SERVER_OPTIONS}. */
+export function serverArguments(values: Values): ServerArguments {
+  return { url: text(values, 'server'), tokenFile: text(values, 'token-file'), caFile: text(values, 'ca') };
+}
+
 /** Options shared by `request` and `run`. */
 export const ACQUIRE_OPTIONS = {
   count: { type: 'number', default: 1, requiresArg: true, describe: 'number of nodes for each label' },
@@ -52,6 +74,7 @@ export const ACQUIRE_OPTIONS = {
   },
   force: { type: 'boolean', default: false, describe: 'also request labels that no launcher offers' },
   quiet: { type: 'boolean', alias: 'q', default: false, describe: 'print nothing while waiting' },
+  ...SERVER_OPTIONS,
 } as const satisfies Record<string, OptionDefinition>;
 
 /** Option of commands that run something with nodes. */
@@ -92,5 +115,6 @@ export function acquireArguments(values: Values): AcquireArguments {
     timeoutMs: timeout === undefined ? waitMs : parseDuration(timeout, '--timeout'),
     quiet: flag(values, 'quiet'),
     force: flag(values, 'force'),
+    server: serverArguments(values),
   };
 }

@@ -7,7 +7,7 @@ import { tell } from '../command/context.js';
 import type { CliContext } from '../command/context.js';
 import { CliError, describeError } from '../command/errors.js';
 import { UsageError } from '../command/usage-error.js';
-import type { AcquireArguments } from '../lease/acquire.js';
+import type { AcquireArguments } from '../lease/acquire-options.js';
 import { hasFailed, holdOnFailure } from '../lease/hold-on-failure.js';
 import type { Lease } from '../lease/lease.js';
 import { withLease } from '../lease/with-lease.js';

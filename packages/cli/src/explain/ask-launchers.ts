@@ -51,8 +51,8 @@ export function mergeAnswers(
   return { explanation, conditions };
 }
 
-/** Empty for a launcher of an earlier release. */
-function conditionsOf(body: unknown): Condition[] {
+/** Conditions of an explanation as JSON; empty for a launcher of an earlier release. */
+export function conditionsOf(body: unknown): Condition[] {
   const { conditions } = body as JsonObject;
   return Array.isArray(conditions) ? conditions.flatMap((each) => conditionFromJson(each as JsonObject) ?? []) : [];
 }

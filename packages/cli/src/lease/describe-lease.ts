@@ -2,7 +2,7 @@ import type { JsonObject } from '@nodepool/zk-protocol';
 import { connectionDetails, knownHostsLines } from '@nodepool/core/service';
 import { sshCommand } from './ssh-command.js';
 import { hostNames } from './host-names.js';
-import type { LeasedNode } from './lease.js';
+import type { LeasedNode } from './leased-node.js';
 
 /** A node as scripts see it, in `--json` and in `NODEPOOL_NODES`. */
 export function describeNode({ node, label }: LeasedNode, name: string): JsonObject {

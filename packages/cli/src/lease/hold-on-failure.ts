@@ -1,4 +1,3 @@
-import { loadIfPresent } from '../connection/connection.js';
 import { personName } from '../connection/who-am-i.js';
 import { tell } from '../command/context.js';
 import type { CliContext } from '../command/context.js';
@@ -27,16 +26,13 @@ export async function holdOnFailure(
   identity?: string,
 ): Promise<boolean> {
   if (holdMs === undefined || !hasFailed(status) || lease.lost.aborted) return false;
-  const most = (await loadIfPresent(context))?.maxHoldAgeMs ?? 0;
-  const ms = Math.ceil((most > 0 ? Math.min(most, holdMs) : holdMs) / 1000) * 1000;
-  const comment = `${personName()}: the command failed with status ${status}`;
-  lease.holdAtRelease({ state: 'hold', comment, holdExpirationMs: ms });
+  const ms = await lease.hold(`${personName()}: the command failed with status ${status}`, holdMs);
   const end = new Date(context.clock.now() + ms).toISOString();
   for (const { node } of lease.nodes) {
     const login = sshCommand(node, identity);
     tell(`nodepool: the command failed with status ${status}; node ${node.id} is held until ${end}`);
     if (login !== undefined) tell(`  ${login}`);
-    tell(`  nodepool delete ${node.id}   # ends the hold`);
+    tell(`  ${lease.endHoldCommand(node.id)}   # ends the hold`);
   }
   return true;
 }

@@ -1,4 +1,4 @@
-import type { LeasedNode } from './lease.js';
+import type { LeasedNode } from './leased-node.js';
 
 /**
  * Names for the nodes in the order asked for: the label and a number, `small-1`, `small-2`. Anything but letters, digits,

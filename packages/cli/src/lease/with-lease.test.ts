@@ -8,7 +8,7 @@ import { withLease } from './with-lease.js';
 const get = useWorld();
 const OPTIONS = {
   ...{ labels: ['small'], provider: undefined, priority: 200, timeoutMs: undefined, quiet: true, force: false },
-  purpose: 'test',
+  ...{ purpose: 'test', server: { url: undefined, tokenFile: undefined, caFile: undefined } },
 };
 
 /** Takes a node, and uses it. @returns the node, the outcome, and what was told of nodes that could not be returned */

@@ -1,13 +1,12 @@
 import { unfinishedAfter } from '@nodepool/core/service';
-import { connectZooKeeper } from '../connection/connection.js';
+import { findServer } from '../connection/server.js';
 import type { CliContext } from '../command/context.js';
 import { CliError } from '../command/errors.js';
 import { Interrupts } from '../terminal/interrupts.js';
-import { acquireNodes } from './acquire.js';
-import type { AcquireOptions } from './acquire.js';
+import type { AcquireOptions } from './acquire-options.js';
 import type { Lease } from './lease.js';
 
-/** Time limit for returning nodes: without ZooKeeper, the end of the session returns them. */
+/** Time limit for returning nodes: without an answer, the end of the session or of the lease returns them. */
 const RELEASE_TIMEOUT_MS = 5000;
 
 /** Lost nodes are not returned: their launcher deletes them. */
@@ -15,7 +14,7 @@ async function releaseInTime(context: CliContext, lease: Lease): Promise<void> {
   if (lease.lost.aborted) return;
   const late = await unfinishedAfter(RELEASE_TIMEOUT_MS, context.clock, new Map([['nodes', lease.release()]]));
   if (late.length === 0) return;
-  throw new CliError('ZooKeeper did not answer while returning the nodes; they are deleted when the session ends');
+  throw new CliError(lease.lateText);
 }
 
 /** An error of `use` takes precedence over an error of the release. */
@@ -39,8 +38,8 @@ async function useAndRelease<T>(
 }
 
 /**
- * Acquires nodes, runs `use` with them and returns them however `use` ends. Request and locks are ephemeral: they end with this
- * process at the latest.
+ * Acquires nodes, from a server over HTTP or through ZooKeeper, runs `use` with them and returns them however `use` ends. If this
+ * process is killed, request and nodes end soon: with its session, or when the lease is not renewed.
  * @param onUnreturned - called with the error of a release that failed after a successful use
  * @returns what `use` returned
  */
@@ -51,11 +50,18 @@ export async function withLease<T>(
   use: (lease: Lease, interrupts: Interrupts) => Promise<T>,
 ): Promise<T> {
   const interrupts = new Interrupts();
+  const useLease = (lease: Lease) => useAndRelease(context, lease, onUnreturned, () => use(lease, interrupts));
   try {
+    const server = await findServer(context, options.server);
+    if (server) {
+      const { acquireFromServer } = await import('./acquire-from-server.js');
+      return await useLease(await acquireFromServer(context, server, options, interrupts.signal));
+    }
+    const { connectZooKeeper } = await import('../connection/connection.js');
+    const { acquireNodes } = await import('./acquire-from-zookeeper.js');
     const zk = await connectZooKeeper(context, interrupts.signal);
     try {
-      const lease = await acquireNodes(context, zk, options, interrupts.signal);
-      return await useAndRelease(context, lease, onUnreturned, () => use(lease, interrupts));
+      return await useLease(await acquireNodes(context, zk, options, interrupts.signal));
     } finally {
       await zk.close();
     }

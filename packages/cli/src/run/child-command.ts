@@ -3,7 +3,7 @@ import type { ChildProcess } from 'node:child_process';
 import { constants } from 'node:os';
 import type { Clock } from '@nodepool/zk-protocol';
 import { tell } from '../command/context.js';
-import { CliError } from '../command/errors.js';
+import { CliError, describeError } from '../command/errors.js';
 import type { Interrupts } from '../terminal/interrupts.js';
 import type { Lease } from '../lease/lease.js';
 import { CommandGuard } from './command-guard.js';
@@ -93,8 +93,10 @@ class Ending {
  * @returns stops that
  */
 function endWhenLost(ending: Ending, guard: CommandGuard, lease: ChildContext['lease']): () => void {
-  const why = 'the nodes are lost: a lock or the ZooKeeper session is gone';
-  const onLost = () => ending.begin(why, LOST_STATUS);
+  const onLost = () => {
+    const why = describeError(lease.lost.reason).replace(/^The /, 'the ');
+    ending.begin(why, LOST_STATUS);
+  };
   lease.lost.addEventListener('abort', onLost, { once: true });
   guard.onKilled(() => ending.begin('the process that ends the command with nodepool was killed', LOST_STATUS));
   return () => lease.lost.removeEventListener('abort', onLost);

@@ -1,7 +1,7 @@
 import type { Json, JsonObject, NodeRecord } from '@nodepool/zk-protocol';
 import { connectionDetails } from '@nodepool/core/service';
 import { hostNames } from '../lease/host-names.js';
-import type { LeasedNode } from '../lease/lease.js';
+import type { LeasedNode } from '../lease/leased-node.js';
 
 /** A node without known keys is trusted at the first connection. */
 function sshArguments(node: NodeRecord, knownHostsFile: string): string {

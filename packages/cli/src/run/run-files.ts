@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { knownHostsLines } from '@nodepool/core/service';
 import { describeNodes } from '../lease/describe-lease.js';
-import type { LeasedNode } from '../lease/lease.js';
+import type { LeasedNode } from '../lease/leased-node.js';
 import { createInventory } from './inventory.js';
 
 /** Files for a command, named in its environment. */

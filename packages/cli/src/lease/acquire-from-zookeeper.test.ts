@@ -2,12 +2,13 @@ import { REQUESTS_ROOT } from '@nodepool/zk-protocol';
 import { expect, it, vi } from 'vitest';
 import { FakeLauncher } from '../../test/fake-launcher.js';
 import { useWorld } from '../../test/world.js';
-import { acquireNodes, type AcquireOptions } from './acquire.js';
+import { acquireNodes } from './acquire-from-zookeeper.js';
+import type { AcquireOptions } from './acquire-options.js';
 
 const get = useWorld();
 const OPTIONS: AcquireOptions = {
   ...{ labels: ['small'], provider: undefined, priority: 200, timeoutMs: undefined, quiet: true, force: false },
-  purpose: 'test',
+  ...{ purpose: 'test', server: { url: undefined, tokenFile: undefined, caFile: undefined } },
 };
 
 const acquire = async (changes: Partial<AcquireOptions> = {}, signal = new AbortController().signal) =>

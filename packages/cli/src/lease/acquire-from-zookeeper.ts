@@ -8,55 +8,23 @@ import {
 import { labelsToText, unfinishedAfter } from '@nodepool/core/service';
 import type { CliContext } from '../command/context.js';
 import { tell } from '../command/context.js';
-import { CliError } from '../command/errors.js';
 import { requestorName, whoAmI } from '../connection/who-am-i.js';
+import { loadIfPresent } from '../connection/connection.js';
+import type { AcquireOptions } from './acquire-options.js';
 import { checkLabels } from './check-labels.js';
-import { Lease } from './lease.js';
+import { limitWait } from './limit-wait.js';
 import { RequestProgress } from './progress.js';
 import { deleteRequest, submitRequest, waitForRequest } from './request.js';
 import { guardSession } from './session-guard.js';
 import { sayWaitingReasons } from './waiting-reasons.js';
+import { ZooKeeperLease } from './zookeeper-lease.js';
 
 /** Time limit for deleting the request on the way out; it is ephemeral and ends with the session anyway. */
 const CANCEL_MS = 1_000;
 
-/** Nodes to acquire, as given on the command line. */
-export interface AcquireArguments {
-  readonly labels: readonly string[];
-  readonly provider: string | undefined;
-  readonly priority: number;
-  /** Give up after this long; `undefined` waits indefinitely. */
-  readonly timeoutMs: number | undefined;
-  /** Print nothing while waiting. */
-  readonly quiet: boolean;
-  /** Also request labels that no launcher offers. */
-  readonly force: boolean;
-}
-
-/** Nodes to acquire, and their purpose. */
-export interface AcquireOptions extends AcquireArguments {
-  /** Stored with the nodes. */
-  readonly purpose: string;
-}
-
 function sayConnection(state: ConnectionState, progress: RequestProgress): void {
   if (state === 'SUSPENDED') progress.say('lost connection to ZooKeeper; reconnecting');
   if (state === 'CONNECTED') progress.say('reconnected to ZooKeeper');
-}
-
-interface Waiting {
-  readonly signal: AbortSignal;
-  end(): void;
-}
-
-/** Joins the caller's signal with the time limit. */
-function limitWait(context: CliContext, options: AcquireOptions, id: RequestId, signal: AbortSignal): Waiting {
-  const { timeoutMs } = options;
-  if (timeoutMs === undefined) return { signal, end: () => {} };
-  const limit = new AbortController();
-  const text = `Request ${id} for ${labelsToText(options.labels)} was not fulfilled within ${timeoutMs / 1000} s; gave up`;
-  const end = context.clock.setTimer(timeoutMs, () => limit.abort(new CliError(text)));
-  return { signal: AbortSignal.any([signal, limit.signal]), end };
 }
 
 /**
@@ -68,7 +36,7 @@ export async function acquireNodes(
   zk: ZooKeeper,
   options: AcquireOptions,
   signal: AbortSignal,
-): Promise<Lease> {
+): Promise<ZooKeeperLease> {
   signal.throwIfAborted();
   const { labels, provider, priority } = options;
   if (!options.force) await orAbort(checkLabels(context, { ...context, zk }, labels), signal);
@@ -89,11 +57,11 @@ async function waitAndTake(
   id: RequestId,
   options: AcquireOptions,
   alive: AbortSignal,
-): Promise<Lease> {
+): Promise<ZooKeeperLease> {
   const { clock, logger } = context;
   const progress = new RequestProgress(options.quiet ? () => {} : tell, () => clock.now());
   progress.say(`request ${id} for ${labelsToText(options.labels)}`);
-  const waiting = limitWait(context, options, id, alive);
+  const waiting = limitWait(context, options, `Request ${id} for ${labelsToText(options.labels)}`, alive);
   const say = (line: string) => progress.say(line);
   const endReasons = options.quiet ? () => {} : sayWaitingReasons({ context, zk, requestId: id, say });
   const endNews = zk.onState((state) => sayConnection(state, progress));
@@ -102,7 +70,8 @@ async function waitAndTake(
     const fulfilled = await waitForRequest(id, { zk, clock, signal: waiting.signal, onChange });
     waiting.end();
     const userData = { nodepool_cli: whoAmI(), purpose: options.purpose };
-    const lease = await Lease.take({ zk, clock, owner: whoAmI(), userData }, fulfilled, alive);
+    const maxHoldAgeMs = (await loadIfPresent(context))?.maxHoldAgeMs ?? 0;
+    const lease = await ZooKeeperLease.take({ zk, clock, owner: whoAmI(), userData, maxHoldAgeMs }, fulfilled, alive);
     progress.say('nodes locked and in use');
     return lease;
   } catch (error) {

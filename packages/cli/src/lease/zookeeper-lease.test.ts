@@ -4,21 +4,21 @@ import { expect, it } from 'vitest';
 import { FakeLauncher } from '../../test/fake-launcher.js';
 import { useWorld } from '../../test/world.js';
 import { fetchNodeRows } from '../connection/fetch-records.js';
-import { Lease } from './lease.js';
+import { ZooKeeperLease } from './zookeeper-lease.js';
 import { submitRequest } from './request.js';
 
 const get = useWorld();
 
 /** Takes the nodes of a request, as far as they are allocated to it. @param foreign - is not */
-async function take(labels: string[], nodeIds: NodeId[], foreign: NodeId[] = []): Promise<Lease> {
+async function take(labels: string[], nodeIds: NodeId[], foreign: NodeId[] = []): Promise<ZooKeeperLease> {
   const zk = await get().connect();
   const launcher = new FakeLauncher(get().zk);
   const spec = { labels, provider: undefined, priority: 200, requestor: 'test' };
   const id = await submitRequest(zk, patientClock, spec);
   const request = await launcher.nextRequest();
   for (const nodeId of nodeIds) await launcher.changeNode(nodeId, { allocatedTo: id });
-  const context = { zk, clock: patientClock, owner: 'alice', userData: { purpose: 'test' } };
-  return Lease.take(context, { ...request, nodeIds: [...nodeIds, ...foreign] }, new AbortController().signal);
+  const context = { zk, clock: patientClock, owner: 'alice', userData: { purpose: 'test' }, maxHoldAgeMs: 0 };
+  return ZooKeeperLease.take(context, { ...request, nodeIds: [...nodeIds, ...foreign] }, new AbortController().signal);
 }
 
 const readNode = (id: NodeId) => new FakeLauncher(get().zk).readNode(id);
@@ -58,7 +58,7 @@ it('stores a hold in place of the return', async () => {
   const id = await get().createNode();
   const lease = await take(['small'], [id]);
 
-  lease.holdAtRelease({ state: 'hold', comment: 'failed', holdExpirationMs: 3_600_000 });
+  await lease.hold('failed', 3_600_000);
   await lease.release();
 
   expect(await readNode(id)).toMatchObject({ state: 'hold', comment: 'failed', holdExpirationMs: 3_600_000 });

@@ -1,0 +1,102 @@
+import { readFile } from 'node:fs/promises';
+import { NodepoolClient, NodepoolClientError } from '@nodepool/client';
+import type { CliContext } from '../command/context.js';
+import { CliError, describeError } from '../command/errors.js';
+import { shellWord } from '../command/shell-word.js';
+import { UsageError } from '../command/usage-error.js';
+
+/** A server as the command line names it. */
+export interface ServerArguments {
+  readonly url: string | undefined;
+  readonly tokenFile: string | undefined;
+  readonly caFile: string | undefined;
+}
+
+/** A web server to lease from. */
+export interface Server {
+  readonly url: string;
+  readonly token: string | undefined;
+  readonly ca: string | undefined;
+  /** Options that lead another command here, each after a blank; empty if the environment does. */
+  readonly options: string;
+}
+
+/**
+ * The server that the command line names, or the environment. The latter counts less than `-c` and `--state-dir`.
+ * @returns `undefined` if nothing names one: ZooKeeper is used
+ * @throws UsageError an option without a server; CliError a file that cannot be read
+ */
+export async function findServer(context: CliContext, args: ServerArguments): Promise<Server | undefined> {
+  const { env, options } = context;
+  const named = options.configFileNamed || options.stateDir !== undefined;
+  if (named && args.url !== undefined)
+    throw new UsageError('--server leases without ZooKeeper: leave out -c and --state-dir');
+  const url = args.url ?? (named ? undefined : env['NODEPOOL_SERVER'] || undefined);
+  if (url === undefined) {
+    const lonely = args.tokenFile !== undefined ? '--token-file' : args.caFile !== undefined ? '--ca' : undefined;
+    if (lonely !== undefined) throw new UsageError(`${lonely} needs a server: --server URL, or NODEPOOL_SERVER`);
+    return undefined;
+  }
+  const tokenFile = args.tokenFile ?? (env['NODEPOOL_TOKEN_FILE'] || undefined);
+  const caFile = args.caFile ?? (env['NODEPOOL_CA'] || undefined);
+  const written = { '--server': args.url, '--token-file': args.tokenFile, '--ca': args.caFile };
+  const words = Object.entries(written).flatMap(([name, value]) =>
+    value === undefined ? [] : [name, shellWord(value)],
+  );
+  return {
+    url,
+    token: tokenFile === undefined ? env['NODEPOOL_TOKEN'] || undefined : (await read(tokenFile, 'the token')).trim(),
+    ca: caFile === undefined ? undefined : await read(caFile, 'the certificate'),
+    options: words.map((word) => ` ${word}`).join(''),
+  };
+}
+
+async function read(file: string, what: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    throw new CliError(`Cannot read ${what}: ${describeError(error)}`, { cause: error });
+  }
+}
+
+/** @param onRetry - called with each failure after which a call is repeated. @throws CliError the address or the token is malformed */
+export function createClient(
+  { url, token, ca }: Server,
+  { options }: CliContext,
+  onRetry?: (error: Error) => void,
+): NodepoolClient {
+  try {
+    return new NodepoolClient({ url, token, ca, retryMs: options.connectTimeoutMs, onRetry });
+  } catch (error) {
+    throw serverError(error);
+  }
+}
+
+/** What a user of the command line can do about some refusals. */
+const ADVICE: Readonly<Record<string, string>> = {
+  'bad-token': 'Name the file with your token: --token-file FILE, or NODEPOOL_TOKEN_FILE',
+  insecure: 'Here: --server with https://',
+};
+
+/** An error of the client as one of the command line; other errors unchanged. */
+export function serverError(error: unknown): unknown {
+  if (!(error instanceof NodepoolClientError)) return error;
+  const advice = ADVICE[error.code];
+  return new CliError(advice === undefined ? error.message : `${error.message}. ${advice}`, { cause: error });
+}
+
+/** Runs `use` with a client, and translates its errors. */
+export async function withServer<T>(
+  server: Server,
+  context: CliContext,
+  use: (client: NodepoolClient) => Promise<T>,
+): Promise<T> {
+  const client = createClient(server, context);
+  try {
+    return await use(client);
+  } catch (error) {
+    throw serverError(error);
+  } finally {
+    client.close();
+  }
+}

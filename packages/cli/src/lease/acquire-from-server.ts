@@ -1,0 +1,73 @@
+import type { LeaseInfo } from '@nodepool/client';
+import { labelsToText } from '@nodepool/core/service';
+import { tell, type CliContext } from '../command/context.js';
+import { CliError } from '../command/errors.js';
+import { whoAmI } from '../connection/who-am-i.js';
+import { createClient, serverError, type Server } from '../connection/server.js';
+import type { AcquireOptions } from './acquire-options.js';
+import { limitWait } from './limit-wait.js';
+import { RequestProgress } from './progress.js';
+import { ServerLease } from './server-lease.js';
+
+/** The server takes no longer text. */
+const LONGEST_REASON = 1_000;
+
+/** Says each state of a waiting lease once, and why the server cannot be reached. */
+class LeaseProgress extends RequestProgress {
+  #last = '';
+  #hasWaited = false;
+
+  /** Says something that may be repeated, once. */
+  once(line: string): void {
+    if (line !== this.#last) this.say((this.#last = line));
+  }
+
+  waits({ id, request, summary }: LeaseInfo): void {
+    if (!this.#hasWaited) this.once(`lease ${id} waits`);
+    this.#hasWaited = true;
+    if (summary !== null) this.once(summary.replace(`Request ${request} `, ''));
+  }
+}
+
+function refuseMeaningless({ provider, force }: AcquireOptions): void {
+  if (provider !== undefined) throw new CliError('--provider needs ZooKeeper: a server chooses the provider by itself');
+  if (force) throw new CliError('--force needs ZooKeeper: a server leases only labels that a launcher offers');
+}
+
+/**
+ * Leases nodes from a web server. Cleans up and ends early when the signal aborts.
+ * @throws CliError when the lease failed or took too long, or the server cannot be reached; the signal's reason
+ */
+export async function acquireFromServer(
+  context: CliContext,
+  server: Server,
+  options: AcquireOptions,
+  signal: AbortSignal,
+): Promise<ServerLease> {
+  signal.throwIfAborted();
+  refuseMeaningless(options);
+  const { clock } = context;
+  const { labels, priority, purpose } = options;
+  const progress = new LeaseProgress(options.quiet ? () => {} : tell, () => clock.now());
+  const client = createClient(server, context, (error) => progress.once(`${error.message}; trying again`));
+  progress.say(`leases ${labelsToText(labels)} from ${client.url}`);
+  const waiting = limitWait(context, options, `Lease for ${labelsToText(labels)}`, signal);
+  try {
+    const lease = await client.lease(labels, {
+      ...{ priority, reason: `${purpose}, ${whoAmI()}`.slice(0, LONGEST_REASON), signal: waiting.signal },
+      onProgress: (info) => progress.waits(info),
+      onRefused: ({ message }) => progress.once(`cannot renew the lease, which will expire: ${message}`),
+    });
+    progress.say(`lease ${lease.id} is active`);
+    try {
+      return new ServerLease(lease, server, clock.now());
+    } catch (error) {
+      await lease.release();
+      throw error;
+    }
+  } catch (error) {
+    throw serverError(error);
+  } finally {
+    waiting.end();
+  }
+}

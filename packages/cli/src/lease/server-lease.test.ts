@@ -1,0 +1,59 @@
+import { NodepoolClient } from '@nodepool/client';
+import { expect, it } from 'vitest';
+import { LeaseServer } from '../../../client/test/lease-server.js';
+import { createInventory } from '../run/inventory.js';
+import { ServerLease } from './server-lease.js';
+
+async function start() {
+  const server = await LeaseServer.start();
+  const client = new NodepoolClient({ url: server.url, retryMs: 200 });
+  const place = { url: server.url, token: undefined, ca: undefined, options: ' --server URL' };
+  return { server, lease: new ServerLease(await client.lease(['small']), place, 0) };
+}
+
+it('has nodes as ZooKeeper does, as far as the server shows them', async () => {
+  const { lease } = await start();
+
+  const [{ node } = {}] = lease.nodes;
+
+  expect(node).toMatchObject({
+    id: '0000000001',
+    labels: ['small'],
+    connectionPort: 22,
+    connectionType: 'ssh',
+    slot: null,
+  });
+  expect(createInventory(lease.nodes, '/k')).toMatchObject({
+    all: { hosts: { 'small-1': { ansible_host: '192.0.2.7' } } },
+  });
+});
+
+it('is lost with its lease, and is not returned then', async () => {
+  const { server, lease } = await start();
+  const lost = new Promise((resolve) => lease.lost.addEventListener('abort', resolve, { once: true }));
+  await expect.poll(() => server.openStreams).toBe(1);
+  server.change({ state: 'ended', end_reason: 'it expired' });
+  await lost;
+
+  expect((lease.lost.reason as Error).message).toBe('The nodes are lost: Lease lease1 is lost: it expired');
+});
+
+it('holds its nodes for as long as the server allows', async () => {
+  const { server, lease } = await start();
+  server.faults.push({ status: 422, code: 'max-hold-age', longest_ttl: 1200 });
+
+  expect(await lease.hold('a person', 3_600_000)).toBe(1_200_000);
+  await lease.release();
+
+  expect(server.calls.at(-1)).toMatchObject({ line: 'POST /leases/lease1/renew', body: { ttl: 1200 } });
+  expect(lease.endHoldCommand('0000000001')).toBe('nodepool release lease1 --server URL');
+});
+
+it('says when nodes that it could not return are returned', async () => {
+  const { server, lease } = await start();
+  server.faults.push({ status: 401, code: 'bad-token' });
+
+  await expect(lease.release()).rejects.toThrow(
+    /^refused: bad-token\..*; the nodes are returned when the lease expires/,
+  );
+});
