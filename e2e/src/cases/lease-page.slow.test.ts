@@ -9,12 +9,12 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { findAccessibilityProblems, openBrowser } from '../browser.js';
 import { LauncherProcess } from '../launcher-process.js';
+import { LEASE_TOKEN, Lessee } from '../lessee.js';
 
 const CLI = fileURLToPath(new URL('../../../packages/cli/bin/nodepool.js', import.meta.url));
 const LIMIT_MS = 60_000;
 const PHONE = { width: 390, height: 844 };
 const DESK = { width: 1280, height: 900 };
-const OPERATOR = 'a-token-that-nobody-guesses';
 /** Would change the title if it were part of the page. */
 const MARKUP = `<img src=x onerror="document.title='injected'">`;
 const TITLE = 'Nodepool';
@@ -61,7 +61,7 @@ beforeAll(async () => {
   browser = await openBrowser();
   directory = await mkdtemp(join(tmpdir(), 'nodepool-lease-page-'));
   const secure = join(directory, 'secure.yaml');
-  await writeFile(secure, JSON.stringify({ 'api-tokens': [{ name: 'root', token: OPERATOR }] }));
+  await writeFile(secure, JSON.stringify({ 'api-tokens': [{ name: 'e2e', token: LEASE_TOKEN }] }));
   launcher = await LauncherProcess.start(directory, 'lease-page', CONFIG, {}, ['-s', secure]);
   await launcher.whenReady();
 }, 600_000);
@@ -200,6 +200,34 @@ it(
 );
 
 it(
+  'the status page finds one of many leases',
+  async () => {
+    const lease = async (name: string): Promise<string> => {
+      const body = { labels: ['large'], owner: name, reason: `work of ${name}` };
+      const response = await Lessee.send(launcher.webPort, 'POST', '/leases', body);
+      return ((await response.json()) as { id: string }).id;
+    };
+    const names = Array.from({ length: 25 }, (_, n) => `user-${n}`);
+    const ids = await Promise.all(names.map(lease));
+    const page = await open();
+    await enter(page, LEASE_TOKEN);
+    await page.getByRole('link', { name: 'Leases' }).click();
+    await page.getByRole('heading', { name: 'Leases of user-7' }).waitFor();
+    await page.getByLabel('Search leases').fill('WORK of user-7');
+    await page.getByRole('heading', { name: 'Leases of user-8' }).waitFor({ state: 'detached' });
+    const found = await page.getByRole('heading', { name: /^Leases of/ }).allTextContents();
+    await page.getByRole('button', { name: /^Stop waiting|^Return/ }).click();
+    await page.getByRole('cell', { name: 'returned by e2e' }).waitFor();
+    await page.close();
+    await Promise.all(ids.map((id) => Lessee.send(launcher.webPort, 'DELETE', `/leases/${id}`)));
+
+    expect(found).toEqual(['Leases of user-7']);
+    expect(failures).toEqual([]);
+  },
+  4 * LIMIT_MS,
+);
+
+it(
   'the status page shows an operator the leases of all owners, as text, and is accessible in every size and theme',
   async () => {
     const carol = await createToken('carol', '--owner', MARKUP, '--label', 'secret');
@@ -213,7 +241,7 @@ it(
     await choices.first().waitFor();
     const offered = await choices.count();
     await page.getByRole('button', { name: 'Forget the token' }).click();
-    await enter(page, OPERATOR);
+    await enter(page, LEASE_TOKEN);
     await page.getByRole('heading', { name: `Leases of ${MARKUP}` }).waitFor();
 
     const problems: string[] = [];
@@ -234,7 +262,7 @@ it(
     // a page that is opened again knows its token
     await page.reload();
     await page.getByRole('button', { name: /^Return/ }).click();
-    await page.getByText('Returned by root').waitFor();
+    await page.getByText('Returned by e2e').waitFor();
     await page.close();
 
     expect(offered).toBe(1);

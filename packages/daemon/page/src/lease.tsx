@@ -4,12 +4,10 @@ import { expectedWait } from './lend.js';
 import { usePrivate } from './live.js';
 import { Ago, Outcome, Section, State } from './parts.js';
 import { Verdicts } from './records.js';
-import { fieldOf, timeLeft } from './text.js';
+import { hoursOf, secondsOf, timeLeft } from './text.js';
 import type { LeaseDetail, LeasedNode, Overview } from './types.js';
 import { count, sshCommand, withoutSubject } from './words.js';
 import { useWrite } from './write.js';
-
-const SECONDS_PER_HOUR = 3_600;
 
 /** One lease: why it waits, how to log in, how it ended. */
 export function LeasePage({ id, now, overview }: { id: string; now: number; overview: Overview }) {
@@ -81,8 +79,8 @@ function Waiting({ lease, overview, now }: { lease: LeaseDetail; overview: Overv
 function ExtendForm({ lease, written }: { lease: LeaseDetail; written: () => void }) {
   const { send, outcome, isBusy } = useWrite();
   const submit = async (form: HTMLFormElement) => {
-    const ttl = Math.round(Number(fieldOf(form, 'hours')) * SECONDS_PER_HOUR);
-    const write = { method: 'POST', path: `${leasePath(lease.id)}/renew`, body: { ttl } } as const;
+    const body = { ttl: secondsOf(form, 'hours') };
+    const write = { method: 'POST', path: `${leasePath(lease.id)}/renew`, body } as const;
     if ((await send(write, 'Extended')) !== undefined) written();
   };
   return (
@@ -95,15 +93,7 @@ function ExtendForm({ lease, written }: { lease: LeaseDetail; written: () => voi
     >
       <label>
         Keep it for{' '}
-        <input
-          name="hours"
-          type="number"
-          required
-          min="0.01"
-          step="any"
-          size={5}
-          defaultValue={String(Number((lease.ttl / SECONDS_PER_HOUR).toFixed(2)))}
-        />{' '}
+        <input name="hours" type="number" required min="0.01" step="any" size={5} defaultValue={hoursOf(lease.ttl)} />{' '}
         hours from now
       </label>
       <button type="submit" disabled={isBusy}>

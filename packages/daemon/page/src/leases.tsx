@@ -1,3 +1,4 @@
+import { useState } from 'preact/hooks';
 import { LendForm } from './lend.js';
 import { usePrivate } from './live.js';
 import { Section, State, Table } from './parts.js';
@@ -6,13 +7,16 @@ import type { Lease, LeaseRights, Overview, RequestLine } from './types.js';
 import { count, withoutSubject } from './words.js';
 import { WriteButton } from './write.js';
 
-const ORDER = ['active', 'waiting'];
+/** Beyond so many leases, one searches for them. */
+const MANY = 20;
+const MOST_SHOWN = 200;
+const OPEN = ['active', 'waiting'];
 
 /** The first characters of an id tell leases apart; the whole one is in the address. */
 export const shortId = (id: string): string => id.slice(0, 8);
 
 /** Whether a lease has, or will have, machines. */
-export const isOpen = ({ state }: Lease): boolean => ORDER.includes(state);
+export const isOpen = ({ state }: Lease): boolean => OPEN.includes(state);
 
 /** Path of a lease in the API. */
 export const leasePath = (id: string): string => `leases/${encodeURIComponent(id)}`;
@@ -20,38 +24,65 @@ export const leasePath = (id: string): string => `leases/${encodeURIComponent(id
 /** Own leases, or those of all owners, and how to get another one. */
 export function LeasesPage({ rights, now, overview }: { rights: LeaseRights; now: number; overview: Overview }) {
   const { answer, problem, readAgain } = usePrivate<readonly Lease[]>('leases', overview);
+  const [search, setSearch] = useState('');
+  const all = answer ?? [];
+  const found = all.filter((lease) => textOf(lease).includes(search.toLowerCase())).sort(compare);
+  const listed = found.slice(0, MOST_SHOWN);
+  const owners = [...new Set([rights.owner, ...listed.map(({ owner }) => owner).sort()])];
   const shown = overview.requests?.shown ?? [];
-  const owners = [...new Set([rights.owner, ...(answer ?? []).map(({ owner }) => owner).sort()])];
   return (
     <>
       <LendForm rights={rights} overview={overview} />
       {!answer && <p role="status">{problem === '' ? 'Reading …' : `Refused: ${problem}`}</p>}
+      {all.length > MANY && (
+        <form class="tools" role="search" onSubmit={(event) => event.preventDefault()}>
+          <label>
+            Search leases{' '}
+            <input type="search" value={search} onInput={({ currentTarget }) => setSearch(currentTarget.value)} />
+          </label>
+          <span class="note" role="status">
+            {found.length} of {all.length}
+            {found.length > listed.length && `; the first ${listed.length} are shown`}
+          </span>
+        </form>
+      )}
       {answer &&
         owners.map((owner) => (
           <OwnerLeases
             {...{ owner, now, shown, readAgain, isOwn: owner === rights.owner }}
-            leases={answer.filter((lease) => lease.owner === owner)}
+            leases={listed.filter((lease) => lease.owner === owner)}
+            open={all.filter((lease) => lease.owner === owner && isOpen(lease))}
           />
         ))}
     </>
   );
 }
 
+/** What leases are searched by. */
+const textOf = ({ id, owner, labels, reason, state }: Lease) =>
+  [id, owner, ...labels, reason, state].join(' ').toLowerCase();
+
+/** Those with machines first, then those that wait; within these, the latest change first. */
+function compare(a: Lease, b: Lease): number {
+  const rank = ({ state }: Lease) => (OPEN.includes(state) ? OPEN.indexOf(state) : OPEN.length);
+  return rank(a) - rank(b) || b.state_time - a.state_time;
+}
+
 /** Options of {@link OwnerLeases}. */
 interface OwnerLeasesProps {
   readonly owner: string;
   readonly isOwn: boolean;
+  /** Those that are listed. */
   readonly leases: readonly Lease[];
+  /** All that have, or will have, machines. */
+  readonly open: readonly Lease[];
   readonly now: number;
   /** Requests of which the reason is known. */
   readonly shown: readonly RequestLine[];
   readonly readAgain: () => void;
 }
 
-function OwnerLeases({ owner, isOwn, leases, now, shown, readAgain }: OwnerLeasesProps) {
-  const rank = ({ state }: Lease) => (ORDER.indexOf(state) + ORDER.length + 1) % (ORDER.length + 1);
-  const sorted = [...leases].sort((a, b) => rank(a) - rank(b) || b.state_time - a.state_time);
-  const open = leases.filter(isOpen);
+function OwnerLeases({ owner, isOwn, leases, open, now, shown, readAgain }: OwnerLeasesProps) {
   const machines = open.reduce((sum, { labels }) => sum + labels.length, 0);
   const title = isOwn ? `Your leases (${owner})` : `Leases of ${owner}`;
   return (
@@ -60,7 +91,7 @@ function OwnerLeases({ owner, isOwn, leases, now, shown, readAgain }: OwnerLease
         caption={`What ${owner} has leased`}
         lead="Now"
         columns={['Lease', 'State', 'Labels', 'What for', 'Now', 'Time left', 'Change']}
-        rows={sorted.map((lease) => [
+        rows={leases.map((lease) => [
           <a href={`#/leases/${encodeURIComponent(lease.id)}`}>{shortId(lease.id)}</a>,
           <State name={lease.state} />,
           lease.labels.join(', '),

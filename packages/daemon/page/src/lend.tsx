@@ -1,11 +1,11 @@
 import { useRef, useState } from 'preact/hooks';
 import { Outcome, Section } from './parts.js';
-import { fieldOf, length, timeLeft } from './text.js';
+import { fieldOf, hoursOf, length, secondsOf, timeLeft } from './text.js';
 import type { Label, Lease, LeaseRights, Overview, Pool } from './types.js';
 import { count } from './words.js';
 import { useWrite } from './write.js';
 
-const SECONDS_PER_HOUR = 3_600;
+const DEFAULT_TTL_S = 3_600;
 const MOST_MACHINES = 100;
 /** Beyond so many labels, one searches for them. */
 const MANY_LABELS = 12;
@@ -57,7 +57,7 @@ export function LendForm({ rights, overview }: LendFormProps) {
     const machines = Math.max(1, Number(fieldOf(form, 'machines')));
     const body = {
       labels: Array<string>(machines).fill(chosen),
-      ttl: Math.round(Number(fieldOf(form, 'hours')) * SECONDS_PER_HOUR),
+      ttl: secondsOf(form, 'hours'),
       reason: fieldOf(form, 'reason'),
     };
     // without an answer, the same key finds the lease that may have been made
@@ -69,7 +69,7 @@ export function LendForm({ rights, overview }: LendFormProps) {
     sent.current = { text: '', key: '' };
     location.hash = `/leases/${encodeURIComponent(lease.id)}`;
   };
-  const longest = rights.max_ttl === null ? undefined : rights.max_ttl / SECONDS_PER_HOUR;
+  const longest = rights.max_ttl ?? undefined;
   const most = Math.min(rights.max_nodes ?? MOST_MACHINES, MOST_MACHINES);
   const problems = conditions.filter(({ kind, name }) => kind === 'label' && name === chosen);
   if (offered.length === 0) {
@@ -127,12 +127,12 @@ export function LendForm({ rights, overview }: LendFormProps) {
             type="number"
             required
             min="0.01"
-            max={longest}
+            max={longest === undefined ? undefined : hoursOf(longest)}
             step="any"
             size={5}
-            defaultValue={String(Math.min(1, longest ?? 1))}
+            defaultValue={hoursOf(Math.min(DEFAULT_TTL_S, longest ?? DEFAULT_TTL_S))}
           />{' '}
-          hours{longest !== undefined && `, at most ${timeLeft(longest * SECONDS_PER_HOUR)}`}
+          hours{longest !== undefined && `, at most ${timeLeft(longest)}`}
         </label>
         <label>
           What for <input name="reason" maxLength={1000} />

@@ -112,7 +112,7 @@ const PAUSE_FACTOR = 10;
 /** What only the owner of a token may read. */
 export interface Private<T> {
   readonly answer: T | undefined;
-  /** Why it is refused, as the service says; empty: it is not. */
+  /** Why it was not read the last time, as the service says; empty: it was. */
   readonly problem: string;
   readonly readAgain: () => void;
 }
@@ -132,7 +132,12 @@ export function usePrivate<T>(path: string, change: unknown): Private<T> {
       const response = await fetch(`api/v1/${path}`, { headers: { authorization: `Bearer ${token}` } });
       const body = (await response.json()) as T & { detail?: string };
       if (!isCurrent) return;
-      setFound(response.ok ? { answer: body, problem: '' } : { problem: body.detail ?? response.statusText });
+      const { detail = response.statusText } = body;
+      // a launcher that is busy or starts says so; what was read before still holds
+      const isLasting = response.status >= 400 && response.status < 429;
+      setFound((before) =>
+        response.ok ? { answer: body, problem: '' } : { ...(isLasting ? {} : before), problem: detail },
+      );
     };
     const readNow = async () => {
       isDue = isBusy;

@@ -1,13 +1,12 @@
 import { useAccess } from './access.js';
 import { useRecord } from './live.js';
 import { Outcome, Section, Table } from './parts.js';
-import { age, fieldOf } from './text.js';
+import { age, fieldOf, secondsOf } from './text.js';
 import { TimelineSection } from './timeline.js';
 import { actionInWords, causeInWords, withoutSubject } from './words.js';
 import { useWrite, WriteButton } from './write.js';
 import type { NodeRecord, RequestDetail } from './types.js';
 
-const SECONDS_PER_HOUR = 3_600;
 const DAY_HOURS = 24;
 
 const pathOf = (kind: string, id: string) => `${kind}/${encodeURIComponent(id)}`;
@@ -85,8 +84,7 @@ export function NodePage({ id, now }: { id: string; now: number }) {
 function HoldForm({ id, isBusy }: { id: string; isBusy: boolean }) {
   const { send, outcome, isBusy: isSending } = useWrite();
   const submit = (form: HTMLFormElement) => {
-    const seconds = Math.max(1, Math.round(Number(fieldOf(form, 'hours')) * SECONDS_PER_HOUR));
-    const body = { reason: fieldOf(form, 'reason'), seconds };
+    const body = { reason: fieldOf(form, 'reason'), seconds: secondsOf(form, 'hours') };
     const order = { method: 'POST', path: pathOf('controls/node', id), body: { ...body, mode: 'hold' } } as const;
     if (isBusy) void send(order, 'It is held when its use is over');
     else void send({ method: 'POST', path: `${pathOf('nodes', id)}/hold`, body }, 'It is held');

@@ -26,6 +26,18 @@ export function timeLeft(seconds: number): string {
   return whole % size < (UNITS[first + 1]?.[0] ?? 1) ? duration(whole) : `${duration(whole)} ${rest}`;
 }
 
+const SECONDS_PER_HOUR = 3_600;
+
+/** A time in hours for a field of a form; not longer than it is, so that it is not refused. */
+export function hoursOf(seconds: number): string {
+  return String(Math.max(0.01, Math.floor((seconds / SECONDS_PER_HOUR) * 100) / 100));
+}
+
+/** The seconds in a field of a form that takes hours. */
+export function secondsOf(form: HTMLFormElement, name: string): number {
+  return Math.max(1, Math.round(Number(fieldOf(form, name)) * SECONDS_PER_HOUR));
+}
+
 /** How long ago a time was. */
 export function age(time: number | null, now: number): string {
   return time === null ? '' : duration(now - time);
