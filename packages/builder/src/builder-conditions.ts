@@ -1,7 +1,7 @@
 import type { FoundCondition } from '@nodepool/core';
-import { newCondition } from '@nodepool/core/service';
-import { imageConditions } from '@nodepool/core/service';
+import { imageConditions, newCondition, unservedImageConditions } from '@nodepool/core/service';
 import type { Builder } from './builder.js';
+import { isConfigured } from './plan/unserved-images.js';
 import type { IdProblem } from './context/unique-builder.js';
 import type { WaitingWork } from './plan/waiting-records.js';
 
@@ -10,6 +10,7 @@ export function builderConditions(builder: Builder, hostname: string, nowMs: num
   const { config, tree, waiting, idProblem } = builder;
   const images = imageConditions(config.diskimages.values(), tree.images, nowMs);
   return [
+    ...unservedImageConditions(config),
     ...(idProblem ? [idNotHeld(hostname, idProblem)] : []),
     // an image that was never built is being built now, or reported below as blocked
     ...images.filter(({ reason }) => reason !== 'NeverBuilt'),
@@ -49,7 +50,7 @@ function removedProviders({ config, tree, id }: Builder): FoundCondition[] {
   for (const { name, builds, uploads } of tree.images.values()) {
     for (const { provider, buildId, state } of uploads.values()) {
       const build = builds.get(buildId);
-      if (state !== 'ready' || build?.builderId !== id || config.providers.has(provider)) continue;
+      if (state !== 'ready' || build?.builderId !== id || isConfigured(config, provider)) continue;
       kept.set(provider, (kept.get(provider) ?? new Set()).add(`${name}-${buildId}`));
     }
   }

@@ -36,6 +36,7 @@ import type {
   LauncherId,
   NodeFields,
   NodeId,
+  PoolComponentRecord,
   RequestFields,
   UploadFields,
   ZooKeeper,
@@ -199,10 +200,11 @@ export class World {
   }
 
   /** Registers the pool `main` of the provider `rack`, as a launcher on this host does. */
-  async registerRack(labels: string[]): Promise<void> {
+  async registerRack(labels: string[], changes: Partial<PoolComponentRecord> = {}): Promise<void> {
     const pool = newPoolComponent({
       ...{ hostname: hostname(), state: 'running', version: '1.0', launcherId: RACK_ID, name: 'main' },
       ...{ providerName: 'rack', supportedLabels: labels, priority: 100, paused: false },
+      ...changes,
     });
     await this.#register('pool', pool);
   }

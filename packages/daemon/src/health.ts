@@ -47,6 +47,7 @@ export function createHealthReport(facts: HealthFacts): HealthReport {
       restart_needed: reload.restartNeeded,
       warnings: config.warnings.length,
       providers: [...config.providers.keys()],
+      unserved_providers: [...(config.unserved?.keys() ?? [])],
     },
     conditions: facts.conditions.map(conditionToJson),
     ...runtime.health(),

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ConfigError, silentLogger } from '@nodepool/core';
-import type { Config, LogFields, Logger } from '@nodepool/core';
+import type { Config, LogFields, Logger, ProviderConfig } from '@nodepool/core';
 import { Reloader, type WebappKey } from './reloader.js';
 
 function config(changes: Partial<Config> = {}): Config {
@@ -55,6 +55,30 @@ describe('reload', () => {
     expect(applied).toEqual([next]);
     expect(reloader.config).toBe(next);
     expect(reloader.status).toEqual({ loadedMs: 5, error: undefined, restartNeeded: [] });
+  });
+
+  it('refuses a configuration that would leave a provider in service without its driver', async () => {
+    const position = { file: '/etc/nodepool/nodepool.yaml', line: 7, column: 11 };
+    const problem = { severity: 'warning' as const, position, path: 'providers[0].driver', message: '' };
+    const unserved = { name: 'sky', driverName: 'opnstack', reason: 'driver "opnstack" is not installed', problem };
+    const left = config({
+      providers: new Map(),
+      unserved: new Map([['sky', { ...unserved, pools: new Map(), diskimages: new Set<string>() }]]),
+    });
+    const inService = config({ providers: new Map([['sky', { driverName: 'openstack' } as ProviderConfig]]) });
+    const files = [left, inService, left];
+    const { reloader, applied } = harness(() => Promise.resolve(files.shift() ?? inService));
+
+    await reloader.reload();
+    await reloader.reload();
+    await reloader.reload();
+
+    expect(applied).toEqual([left, inService]);
+    expect(reloader.config).toBe(inService);
+    expect(reloader.status.error).toContain(
+      'nodepool.yaml:7:11: providers[0].driver: provider "sky" would not be served',
+    );
+    expect(reloader.status.publicError).toContain('nodepool.yaml:7:11 providers[0].driver');
   });
 
   it('says where in which file each warning is', async () => {

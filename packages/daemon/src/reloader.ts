@@ -1,6 +1,6 @@
 import { ConfigError } from '@nodepool/core';
 import type { Config, Logger } from '@nodepool/core';
-import type { ConfigProblem, WebappConfig } from '@nodepool/core/config';
+import { formatProblem, newlyUnserved, type ConfigProblem, type WebappConfig } from '@nodepool/core/config';
 import { logConfigWarnings } from './log-config-warnings.js';
 
 /** Result of the last attempt to load the configuration. */
@@ -81,7 +81,8 @@ function changesNeedingRestart({ initial: before, webapp }: ReloaderOptions, aft
 }
 
 /**
- * Reloads the configuration. An invalid one changes nothing and is reported in log and status. Reloads never overlap: a reload
+ * Reloads the configuration. An invalid one changes nothing and is reported in log and status, as does one that would leave a
+ * provider in service without its driver. Reloads never overlap: a reload
  * requested during another one follows it, or aborts it while it is still loading.
  */
 export class Reloader {
@@ -131,6 +132,8 @@ export class Reloader {
     const { logger, apply, now } = this.#options;
     try {
       const config = await this.#load();
+      const lost = newlyUnserved(this.#config, config);
+      if (lost.length > 0) throw new ConfigError(lost.map(formatProblem).join('\n'), lost);
       const restartNeeded = changesNeedingRestart(this.#options, config);
       for (const setting of restartNeeded) logger.warn('Changed setting takes effect after a restart', { setting });
       logConfigWarnings(config, logger);

@@ -145,8 +145,13 @@ export class ServiceConditions {
   }
 }
 
-/** Locations of the warnings only: their messages quote values, which readers of the registry must not see. */
-function warnedOf({ file, warnings }: Reloader['config'], hostname: string): FoundCondition[] {
+/**
+ * Locations of the warnings only: their messages quote values, which readers of the registry must not see. Providers that are
+ * not served have conditions of their own.
+ */
+function warnedOf({ file, warnings: all, unserved }: Reloader['config'], hostname: string): FoundCondition[] {
+  const ofUnserved = new Set([...(unserved?.values() ?? [])].map(({ problem }) => problem));
+  const warnings = all.filter((problem) => !ofUnserved.has(problem));
   const [first] = warnings;
   if (!first) return [];
   const count = warnings.length === 1 ? '1 warning' : `${warnings.length} warnings, the first`;

@@ -1,6 +1,7 @@
 import { listBuildFiles, removeBuildFiles, removeFormat, type BuildFiles } from '../files/image-files.js';
 import { buildPath, type ImageEntry } from '@nodepool/zk-protocol';
 import type { Config } from '@nodepool/core';
+import { isListedUnserved } from '../plan/unserved-images.js';
 import type { Surroundings } from '../context/surroundings.js';
 
 /**
@@ -32,10 +33,10 @@ async function isRecorded({ zk }: Surroundings, { image, buildId }: BuildFiles):
   return (await zk.exists(buildPath(image, buildId))) !== undefined;
 }
 
-/** Formats that are no longer needed on disk. */
+/** Formats that are no longer needed on disk: none while the image is for a provider whose format is not known. */
 export function superfluousFormats(config: Config, entry: ImageEntry, files: BuildFiles): string[] {
   const image = config.diskimages.get(entry.name);
-  if (!image?.deleteAfterUpload) return [];
+  if (!image?.deleteAfterUpload || isListedUnserved(config, entry.name)) return [];
   const needed = new Set(image.keepFormats);
   for (const { name, images } of config.providers.values()) {
     if (!images?.diskimages.has(entry.name)) continue;

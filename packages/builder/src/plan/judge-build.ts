@@ -2,6 +2,7 @@ import type { Config } from '@nodepool/core';
 import type { DiskimageConfig } from '@nodepool/core/config';
 import type { ImageEntry } from '@nodepool/zk-protocol';
 import { readyBuilds } from './newest-builds.js';
+import { isForUnserved } from './unserved-images.js';
 import { isMadeByUpload, wantedFormats } from './wanted-formats.js';
 
 /** Decision whether to build an image now, with the reason. */
@@ -41,7 +42,7 @@ export function judgeBuild(config: Config, image: DiskimageConfig, situation: Bu
   if (image.abstract) return no('abstract');
   if (image.pause) return no('paused in the configuration');
   if (entry?.paused) return no('paused by a person');
-  if (!isMeant(image, hostname)) return no('left to other builders');
+  if (!isMeant(image, hostname) || isForUnserved(config, image.name)) return no('left to other builders');
   if (formats.length === 0) return no('no formats: no provider uses it, and it names none');
   const [newest] = readyBuilds(entry);
   const yes = (why: Extract<BuildVerdict, { build: true }>['why']): BuildVerdict => ({

@@ -1,6 +1,7 @@
 import type { Config } from '@nodepool/core';
 import { isInService } from '@nodepool/core/service';
 import type { BuildRecord, ImageEntry, UploadRecord } from '@nodepool/zk-protocol';
+import { isConfigured, isForUnserved } from './unserved-images.js';
 import { readyBuilds, readyUploads } from './newest-builds.js';
 
 /** One step of a cleanup. Each is idempotent and runs under the locks of the data model. */
@@ -36,11 +37,11 @@ export interface PinnedBuild {
 
 /** Finds old builds that are kept only by uploads to providers missing from the configuration. */
 export function pinnedBuilds(config: Config, entry: ImageEntry, nowMs: number): PinnedBuild[] {
-  const isConfigured = config.diskimages.get(entry.name)?.abstract === false;
-  const keep = new Set(isConfigured ? keptBuilds(entry, nowMs).map(({ id }) => id) : []);
+  const isBuilt = config.diskimages.get(entry.name)?.abstract === false;
+  const keep = new Set(isBuilt ? keptBuilds(entry, nowMs).map(({ id }) => id) : []);
   return [...entry.builds.values()].flatMap((build) => {
     const uploads = [...entry.uploads.values()].filter(({ buildId }) => buildId === build.id);
-    const unknown = [...new Set(uploads.map(({ provider }) => provider))].filter((name) => !config.providers.has(name));
+    const unknown = [...new Set(uploads.map(({ provider }) => provider))].filter((name) => !isConfigured(config, name));
     if (keep.has(build.id) || build.state === 'building') return [];
     return unknown.map((provider) => ({ build, provider, reason: whyPinned(provider) }));
   });
@@ -50,14 +51,18 @@ const whyPinned = (provider: string): string =>
   `provider "${provider}" has an upload of it and is not in the configuration: configure the provider with "diskimages: []" ` +
   `until its uploads are gone, or run "nodepool erase ${provider}"`;
 
-/** Plans the cleanup of one image. Uploads come before their build, as the data model requires. */
+/**
+ * Plans the cleanup of one image. Uploads come before their build, as the data model requires. Builds of an
+ * image that is only for providers whose driver is missing are retired by the builder that has the driver.
+ */
 export function planCleanup(config: Config, entry: ImageEntry, nowMs: number): CleanupStep[] {
-  const isConfigured = config.diskimages.get(entry.name)?.abstract === false;
-  const keep = new Set(isConfigured ? keptBuilds(entry, nowMs).map(({ id }) => id) : []);
-  const failure = isConfigured ? lastFailure(entry, nowMs) : undefined;
+  const isBuilt = config.diskimages.get(entry.name)?.abstract === false;
+  const keep = new Set(isBuilt ? keptBuilds(entry, nowMs).map(({ id }) => id) : []);
+  const failure = isBuilt ? lastFailure(entry, nowMs) : undefined;
   if (failure) keep.add(failure.id);
   const recent = recentUploads(config, entry, nowMs);
-  return [...entry.builds.values()].flatMap((build) => stepsFor(build, config, entry, keep, recent));
+  const steps = [...entry.builds.values()].flatMap((build) => stepsFor(build, config, entry, keep, recent));
+  return isForUnserved(config, entry.name) ? steps.filter(({ step }) => !step.startsWith('retire-')) : steps;
 }
 
 /** Newest builds and, while they are canaries, the build in service. */

@@ -46,6 +46,26 @@ it.each([
   expect([lenient.status, strict.status]).toEqual([0, 1]);
 });
 
+it('reports a provider without a driver as an error, and with --unserved-ok as a warning', async () => {
+  const rack = '{name: rack, driver: static, pools: [{name: main, nodes: [{name: host1, labels: small}]}]}';
+  const pods = '{name: pods, driver: vessel, any: {key: [1]}, pools: [{name: main, labels: [{name: pod, spec: {}}]}]}';
+  await get().write('mixed.yaml', `labels: [{name: small}, {name: pod}]\nproviders: [${rack}, ${pods}]\n`);
+  await get().write('alone.yaml', `labels: [{name: pod}]\nproviders: [${pods}]\n`);
+  const check = (file: string, ...options: string[]) => get().nodepool(file, 'config-validate', ...options);
+
+  const [strict, lenient, alone] = [
+    await check('mixed.yaml'),
+    await check('mixed.yaml', '--unserved-ok'),
+    await check('alone.yaml', '--unserved-ok'),
+  ];
+
+  expect([strict.status, lenient.status, alone.status]).toEqual([1, 0, 1]);
+  expect(strict.stderr).toMatch(/mixed\.yaml:2:\d+: providers\[1\]\.driver: driver "vessel" is not installed/);
+  expect(lenient.stderr).toMatch(/warning: provider "pods" is not served: driver "vessel" is not installed/);
+  expect(lenient.stderr.trim().split('\n')).toHaveLength(1);
+  expect(alone.stderr).toMatch(/providers\[0\]\.driver: driver "vessel" is not installed/);
+});
+
 it('names the place of each problem, without ZooKeeper', async () => {
   await get().write('bad.yaml', 'labels:\n  - nam: small\n');
 

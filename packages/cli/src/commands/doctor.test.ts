@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import { createServer as createSocketServer, type AddressInfo } from 'node:net';
 import { dirname } from 'node:path';
 import { embeddedDataDir, embeddedSocket, writeEmbeddedServerInfo } from '@nodepool/core/config';
+import type { LauncherId } from '@nodepool/zk-protocol';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { nodepool } from '../../test/program.js';
 import { condition, rackYaml, TWO_HOSTS, useWorld } from '../../test/world.js';
@@ -154,6 +155,33 @@ describe('nodepool doctor', () => {
         remedy: 'nodepool config-validate',
       },
     ]);
+  });
+});
+
+describe('nodepool doctor with a provider without a driver', () => {
+  it('names it once, as an error until a launcher has registered it', async () => {
+    const pods = '  - {name: pods, driver: vessel, pools: [{name: main, labels: [{name: pod}]}]}\n';
+    const yaml = rackYaml(['small', 'pod'], ['{name: host1, labels: small}']);
+    await get().write('mixed.yaml', yaml.replace('providers:\n', `providers:\n${pods}`));
+    await get().registerRack(['small']);
+
+    const alone = await doctor('mixed.yaml');
+    await get().registerRack(['pod'], { providerName: 'pods', launcherId: 'there' as LauncherId, hostname: 'there' });
+    const served = await doctor('mixed.yaml');
+
+    const text = /^provider "pods": it is not served here, .*driver "vessel" is not installed.*; /.source;
+    expect(alone).toMatchObject({
+      status: 1,
+      findings: [
+        { severity: 'error', type: 'Unserved', text: expect.stringMatching(`${text}no launcher serves it`) as string },
+      ],
+    });
+    expect(served).toMatchObject({
+      status: 0,
+      findings: [
+        { severity: 'warning', text: expect.stringMatching(`${text}it is served by the launcher on there`) as string },
+      ],
+    });
   });
 });
 

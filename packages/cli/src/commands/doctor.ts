@@ -19,7 +19,7 @@ import { print } from '../command/context.js';
 import type { CliContext } from '../command/context.js';
 import { NoConnectionError } from '../command/errors.js';
 import { fetchServices } from '../conditions/fetch-conditions.js';
-import { findProblems } from '../configuration/problems.js';
+import { checkFile, type CheckedFile } from '../configuration/problems.js';
 import { loadIfPresent, withZooKeeper } from '../connection/connection.js';
 import { fetchComponents } from '../connection/fetch-records.js';
 import { registeredUrls } from '../connection/web-urls.js';
@@ -79,23 +79,27 @@ function withoutZooKeeper(error: unknown, nowMs: number): SharedCondition[] {
   return mergeConditions([{ service: `command ${hostname()}`, conditions: found.all }]);
 }
 
+const NO_FILE: CheckedFile = { problems: [], unserved: new Map() };
+
 /** Conditions that services have published, and those that only this machine sees. */
 async function look(context: CliContext, zk: ZooKeeper, config: Config | undefined): Promise<SharedCondition[]> {
   const source = { ...context, zk };
   const answerMs = await fastestAnswer(context, zk);
-  const [configProblems, services, components, secrets] = await Promise.all([
-    config ? findProblems(context) : [],
+  const [{ problems, unserved }, services, components, secrets] = await Promise.all([
+    config ? checkFile(context, true) : NO_FILE,
     fetchServices(source),
     fetchComponents(source, 'pool'),
     secretFiles(context),
   ]);
   const answers = await Promise.all(services.map((service) => askService(service, urlOf(service), context.clock)));
   const pools = components.filter(isPoolComponent);
+  const ofUnserved = new Set([...unserved.values()].map(({ problem }) => problem));
+  const configProblems = problems.filter((problem) => !ofUnserved.has(problem));
   const hasLauncher = pools.length > 0 || services.some(({ kind }) => kind === 'launcher');
   const local = new ConditionList();
   local.update(
     [
-      ...localConditions({ config, configProblems, pools, hasLauncher, answerMs, secretFiles: secrets }),
+      ...localConditions({ config, configProblems, unserved, pools, hasLauncher, answerMs, secretFiles: secrets }),
       ...answers.flatMap(({ found }) => found),
     ],
     context.clock.now(),

@@ -86,6 +86,21 @@ describe('nodepool plan', () => {
     expect(stderr).toMatch(/bad\.yaml:2:\d+: labels\[0\]/);
   });
 
+  it('refuses what services would refuse: a provider in service would lose its driver', async () => {
+    const other = '  - {name: other, driver: static, pools: []}\n';
+    await get().write(
+      'typo.yaml',
+      TWO_HOSTS.replace('driver: static', 'driver: statc').replace('providers:\n', `providers:\n${other}`),
+    );
+
+    const { status, stderr } = await changesFromRack('typo.yaml');
+
+    expect(status).toBe(1);
+    expect(stderr).toMatch(
+      /provider "rack" would not be served: driver "statc" .* did you mean "static"\?; it is in service/,
+    );
+  });
+
   it('changes nothing in ZooKeeper', async () => {
     await get().registerRack(['small', 'big']);
     await get().createNode();

@@ -1,7 +1,7 @@
 import { access, realpath } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import type { Config, Driver, ProviderConfig } from '@nodepool/core';
-import { createDriverRegistry } from '@nodepool/core/config';
+import { createDriverRegistry, formatProblem, newlyUnserved } from '@nodepool/core/config';
 import type { DriverRegistry } from '@nodepool/core/config';
 import { Observer, planConfigChange, registryAfter } from '@nodepool/core/launcher';
 import type { ConfigChange } from '@nodepool/core/launcher';
@@ -14,7 +14,7 @@ import type { CliContext } from '../command/context.js';
 import { CliError, describeError } from '../command/errors.js';
 import { DEFAULT_CONFIG } from '../command/global-options.js';
 import { UsageError } from '../command/usage-error.js';
-import { loadCheckedConfig } from '../configuration/problems.js';
+import { loadCheckedConfig, showProblems } from '../configuration/problems.js';
 import { driverPlaces, loadFullConfig } from '../connection/config.js';
 import { withZooKeeper } from '../connection/connection.js';
 import { printValue } from '../terminal/output.js';
@@ -62,13 +62,19 @@ interface PlanArguments {
 
 /**
  * `nodepool plan`: what the configuration named by `-c` would change in the live system.
- * @returns the exit status: 1 when that configuration is not valid
+ * @returns the exit status: 1 when that configuration is not valid, or services would refuse the change
  */
 async function plan(context: CliContext, args: PlanArguments): Promise<number> {
   const registry = createDriverRegistry(driverPlaces(context.options.configFile));
   const next = await loadCheckedConfig(context, registry);
   if (!next) return 1;
   const current = await loadCurrent(context, args.currentFile, registry);
+  const refused = current ? newlyUnserved(current.config, next) : [];
+  if (refused.length > 0) {
+    showProblems(context, refused);
+    return 1;
+  }
+  for (const { problem } of next.unserved?.values() ?? []) tell(formatProblem(problem));
   if (args.offline && current) {
     show(context, await compareFiles(current.config, next, registry), { isOffline: true });
     return 0;

@@ -1,6 +1,6 @@
 import type { Config } from '@nodepool/core';
 import { formatProblem, loadConfig } from '@nodepool/core/config';
-import type { DriverRegistry, ConfigProblem } from '@nodepool/core/config';
+import type { ConfigProblem, DriverRegistry, UnservedProvider } from '@nodepool/core/config';
 import { isNodepoolError } from '@nodepool/zk-protocol';
 import type { Json } from '@nodepool/zk-protocol';
 import { loadStrictConfig } from '../connection/config.js';
@@ -20,13 +20,22 @@ function problemsOf(error: Error): readonly ConfigProblem[] {
     : [{ severity: 'error', position: undefined, path: '', message: error.message }];
 }
 
-/** All errors and warnings of the configuration. */
-export async function findProblems(context: CliContext): Promise<readonly ConfigProblem[]> {
+/** What is wrong with a configuration. */
+export interface CheckedFile {
+  /** All errors and warnings. */
+  readonly problems: readonly ConfigProblem[];
+  /** Providers whose driver is missing; a warning among the problems is about each. */
+  readonly unserved: ReadonlyMap<string, UnservedProvider>;
+}
+
+/** Checks the configuration. @param leavesUnserved - whether a missing driver is a warning, as long as there are others */
+export async function checkFile(context: CliContext, leavesUnserved: boolean): Promise<CheckedFile> {
   try {
-    return (await loadStrictConfig(context)).warnings;
+    const { warnings, unserved = new Map() } = await loadStrictConfig(context, leavesUnserved);
+    return { problems: warnings, unserved };
   } catch (error) {
     if (!isNodepoolError(error)) throw error;
-    return problemsOf(error);
+    return { problems: problemsOf(error), unserved: new Map() };
   }
 }
 
@@ -44,12 +53,18 @@ export function showProblems(context: CliContext, problems: readonly ConfigProbl
   return valid;
 }
 
-/** Reads the configuration named by `-c` as `config-validate` does. @returns `undefined` if it is not valid, after printing the problems */
+/**
+ * Reads the configuration named by `-c` as `config-validate --unserved-ok` does.
+ * @returns `undefined` if it is not valid, after printing the problems
+ */
 export async function loadCheckedConfig(context: CliContext, drivers: DriverRegistry): Promise<Config | undefined> {
   const { options, env, clock } = context;
   const { configFile: file, secureFile, stateDir } = options;
   try {
-    return await loadConfig({ file, secureFile, stateDir, env, drivers, mode: 'validate', clock });
+    return await loadConfig({
+      ...{ file, secureFile, stateDir, env, drivers, clock },
+      ...{ mode: 'validate', leavesUnserved: true },
+    });
   } catch (error) {
     if (!isNodepoolError(error)) throw error;
     showProblems(context, problemsOf(error));

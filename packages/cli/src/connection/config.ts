@@ -25,8 +25,12 @@ export function loadFullConfig({ options, env, clock }: CliContext, drivers: Dri
   return loadConfig({ file, secureFile, stateDir, env, drivers, mode: 'service', clock });
 }
 
-/** Loads and validates the whole configuration with its drivers. @throws ConfigError with all problems at once */
-export function loadStrictConfig({ options, env, clock }: CliContext): Promise<Config> {
+/**
+ * Loads and validates the whole configuration with its drivers.
+ * @param leavesUnserved - whether a missing driver is a warning, as long as there are others
+ * @throws ConfigError with all problems at once
+ */
+export function loadStrictConfig({ options, env, clock }: CliContext, leavesUnserved: boolean): Promise<Config> {
   const { configFile: file, secureFile, stateDir } = options;
   return loadConfig({
     file,
@@ -35,6 +39,7 @@ export function loadStrictConfig({ options, env, clock }: CliContext): Promise<C
     env,
     drivers: createDriverRegistry(driverPlaces(file)),
     mode: 'validate',
+    leavesUnserved,
     clock,
   });
 }

@@ -9,7 +9,7 @@ const pool = newPoolComponent({
 });
 const config = { providers: new Map([['rack', { name: 'rack' }]]) } as unknown as Config;
 const HEALTHY: LocalFacts = {
-  ...{ config, configProblems: [], pools: [pool], hasLauncher: true, answerMs: 3 },
+  ...{ config, configProblems: [], unserved: new Map(), pools: [pool], hasLauncher: true, answerMs: 3 },
   secretFiles: [{ file: '/etc/nodepool/secure.yaml', mode: 0o100600 }],
 };
 
@@ -31,6 +31,22 @@ it('reports that no launcher is registered, and then no conditions of providers'
 it('names providers without a registered pool', () => {
   expect(found({ pools: [] })).toEqual([
     ['NotRegistered', 'rack', expect.stringContaining('no launcher has registered')],
+  ]);
+});
+
+it('names providers without a driver, and not as unregistered', () => {
+  const problem = { severity: 'warning' as const, position: undefined, path: '', message: '' };
+  const rack = {
+    name: 'rack',
+    driverName: 'gone',
+    reason: 'no',
+    problem,
+    pools: new Map(),
+    diskimages: new Set<string>(),
+  };
+
+  expect(found({ pools: [], unserved: new Map([['rack', rack]]) })).toEqual([
+    ['Unserved', 'rack', expect.stringContaining('no launcher serves it')],
   ]);
 });
 

@@ -1,7 +1,7 @@
 import type { PoolComponentRecord } from '@nodepool/zk-protocol';
 import type { Config, FoundCondition } from '@nodepool/core';
-import type { ConfigProblem } from '@nodepool/core/config';
-import { newCondition } from '@nodepool/core/service';
+import type { ConfigProblem, UnservedProvider } from '@nodepool/core/config';
+import { newCondition, unservedConditions } from '@nodepool/core/service';
 import { formatProblem } from '@nodepool/core/config';
 
 /** ZooKeeper is slow beyond this. */
@@ -13,6 +13,8 @@ export interface LocalFacts {
   readonly config: Config | undefined;
   /** Errors and warnings of the configuration, read with its drivers. */
   readonly configProblems: readonly ConfigProblem[];
+  /** Providers whose driver is missing on this machine. */
+  readonly unserved: ReadonlyMap<string, UnservedProvider>;
   /** Registered pools of all launchers. */
   readonly pools: readonly PoolComponentRecord[];
   /** A launcher is registered, be it one of the original. */
@@ -28,6 +30,7 @@ export function localConditions(facts: LocalFacts): FoundCondition[] {
   return [
     ...noLauncher(facts),
     ...facts.configProblems.map(configProblem),
+    ...unservedConditions(facts, facts.pools),
     ...unregisteredProviders(facts),
     ...slowZooKeeper(facts),
     ...openSecrets(facts),
@@ -53,10 +56,12 @@ function configProblem(problem: ConfigProblem): FoundCondition {
   });
 }
 
-function unregisteredProviders({ config, pools, hasLauncher }: LocalFacts): FoundCondition[] {
+function unregisteredProviders({ config, pools, unserved, hasLauncher }: LocalFacts): FoundCondition[] {
   if (!hasLauncher) return [];
   const registered = new Set(pools.map(({ providerName }) => providerName));
-  const missing = [...(config?.providers.values() ?? [])].filter(({ name }) => !registered.has(name));
+  const missing = [...(config?.providers.values() ?? [])].filter(
+    ({ name }) => !registered.has(name) && !unserved.has(name),
+  );
   return missing.map(({ name }) =>
     newCondition('NotRegistered', {
       ...{ name, reason: 'NoPool', message: 'the configuration has it, and no launcher has registered a pool of it' },

@@ -4,7 +4,7 @@ import { formatProblem } from '@nodepool/core/config';
 import { tell } from '../command/context.js';
 import type { CliContext } from '../command/context.js';
 import { CliError } from '../command/errors.js';
-import { findProblems } from '../configuration/problems.js';
+import { checkFile } from '../configuration/problems.js';
 
 /** @throws CliError there is something of this name, or its directory cannot be written to */
 export async function checkTarget(file: string): Promise<void> {
@@ -63,7 +63,7 @@ async function writeDraft(draft: string, text: string): Promise<void> {
 }
 
 async function validate(context: CliContext, draft: string, file: string): Promise<void> {
-  const problems = await findProblems(context);
+  const { problems } = await checkFile(context, false);
   const lines = problems.map((problem) => formatProblem(problem).replaceAll(draft, file));
   if (problems.some(({ severity }) => severity === 'error'))
     throw new CliError(`Not written, as ${file} would not be valid:\n${lines.join('\n')}`);

@@ -103,6 +103,14 @@ export const CONDITION_TYPES = {
     meaning: 'a provider failed to start; retried with back-off',
     ...{ reasons: 'errors', nextStep: 'by reason' },
   },
+  Unserved: {
+    ...{ kind: 'provider', severity: 'error' },
+    meaning:
+      'the driver of a provider is not installed or not known, so the service leaves the provider alone; a warning if another launcher serves it, and in a builder if it lists no diskimages',
+    reasons: { DriverMissing: 'the message names the driver' },
+    nextStep:
+      'install the driver, or correct its name, and reload; or leave the provider to a launcher that has the driver',
+  },
   LaunchesFail: {
     ...{ kind: 'provider', severity: 'error' },
     meaning:
@@ -187,6 +195,7 @@ export const CONDITION_TYPES = {
       PoolDisabled: 'max-servers or max-concurrency is 0',
       Paused: 'an order of an operator',
       ProviderNotStarted: 'the provider of its only pool is not started',
+      ProviderUnserved: 'the driver of the provider is missing here, and no other launcher serves it',
       ProviderFails: 'launches in the provider fail',
       LabelUnavailable: 'the definition of the label does not match the cloud',
       ImageMissing: 'there is no image to launch from',

@@ -4,10 +4,16 @@ import { countingEntries } from './raw-values.js';
 
 /**
  * Warns of labels that no pool of the file offers. A pool of another launcher may offer them, so this is not an error.
- * Ignores disabled labels.
+ * Ignores disabled labels, and those of providers that are not served.
  */
-export function checkLabelsAreOffered(top: JsonObject, { document, labels, providers, problems }: FileCheck): void {
-  const offered = new Set([...providers.values()].flatMap(({ pools }) => [...pools.values()].flatMap(labelNames)));
+export function checkLabelsAreOffered(
+  top: JsonObject,
+  { document, labels, providers, unserved, problems }: FileCheck,
+): void {
+  const offered = new Set([
+    ...[...providers.values()].flatMap(({ pools }) => [...pools.values()].flatMap(labelNames)),
+    ...[...unserved.values()].flatMap(({ pools }) => [...pools.values()].flat()),
+  ]);
   for (const { index, name } of countingEntries(top['labels'])) {
     const minReady = labels.get(name)?.minReady ?? 0;
     if (offered.has(name) || minReady < 0) continue;

@@ -5,18 +5,19 @@ import { countingEntries } from './raw-values.js';
 
 /**
  * Warns of standby nodes that exceed the maximum capacity: of a label in all its pools together, or of all labels that only
- * one pool offers.
+ * one pool offers. Ignores labels that providers that are not served offer, too.
  */
 export function checkStandby(top: JsonObject, check: FileCheck): void {
   const pools = [...check.providers.values()].flatMap((provider) =>
     [...provider.pools.values()].map((pool) => ({ provider: provider.name, pool })),
   );
+  const elsewhere = new Set([...check.unserved.values()].flatMap((each) => [...each.pools.values()].flat()));
   const alone = new Map<PoolConfig, { provider: string; sum: number; labels: string[] }>();
   for (const { index, name } of countingEntries(top['labels'])) {
     const wanted = check.labels.get(name)?.minReady ?? 0;
     const offering = pools.filter(({ pool }) => pool.labels.has(name));
     const [first] = offering;
-    if (wanted <= 0 || first === undefined) continue;
+    if (wanted <= 0 || first === undefined || elsewhere.has(name)) continue;
     const room = offering.reduce((sum, { pool }) => sum + Math.max(0, pool.maxServers), 0);
     if (wanted > room) {
       const message = `min-ready ${wanted} of label "${name}" is more than its pools may have together (max-servers ${room})`;

@@ -44,7 +44,14 @@ export function composeProviderSchema(own: JsonSchema): JsonSchema {
   return closeSchema({ ...own, type: 'object', properties, required: [...required] });
 }
 
-/** Schema of an entry whose driver is missing: the common keys, and named labels in pools. */
+/** Schema of an entry that is not served, which only its driver can check. */
+export const UNSERVED_PROVIDER_SCHEMA: JsonSchema = {
+  type: 'object',
+  required: ['name'],
+  properties: { name: COMMON_PROVIDER_PROPERTIES.name, driver: COMMON_PROVIDER_PROPERTIES.driver },
+};
+
+/** Schema of an entry whose driver cannot be used: the common keys, and named labels in pools. */
 export const ANY_PROVIDER_SCHEMA: JsonSchema = {
   type: 'object',
   required: ['name'],

@@ -1,4 +1,4 @@
-import type { LabelConfig } from '../contract/config.js';
+import type { LabelConfig, UnservedProvider } from '../contract/config.js';
 import type { Driver } from '../contract/driver.js';
 import type { ProviderConfig } from '../contract/provider-config.js';
 import type { ProblemCollector } from './problems.js';
@@ -9,6 +9,7 @@ export interface FileCheck {
   readonly document: SourceDocument;
   readonly labels: ReadonlyMap<string, LabelConfig>;
   readonly providers: ReadonlyMap<string, ProviderConfig>;
+  readonly unserved: ReadonlyMap<string, UnservedProvider>;
   /** By name of the provider. */
   readonly drivers: ReadonlyMap<string, Driver>;
   readonly problems: ProblemCollector;

@@ -11,7 +11,7 @@ it('reports an unusable driver once, with the entries that name it', async () =>
   - {name: c, driver: lost, ${pools}}
   - {driver: lost, ${pools}}
 `;
-  const lines = (await linesAbout({ yaml })).filter((line) => line.includes('not installed'));
+  const lines = (await linesAbout({ yaml, mode: 'validate' })).filter((line) => line.includes('not installed'));
 
   expect(lines).toEqual([
     expect.stringContaining('driver "lost" is not installed; the same for "c" in line 4, providers[3] in line 5'),

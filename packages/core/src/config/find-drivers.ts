@@ -14,6 +14,8 @@ export interface FindDriversOptions {
   readonly document: SourceDocument;
   readonly drivers: DriverRegistry;
   readonly problems: ProblemCollector;
+  /** Whether providers whose driver is missing are left out, as long as there are others. Default: that is an error. */
+  readonly leavesUnserved: boolean;
   /** Aborts loading of drivers. */
   readonly signal: AbortSignal;
 }
@@ -23,12 +25,20 @@ export function driverNameOf(entry: JsonObject): string | undefined {
   return 'driver' in entry ? textOf(entry['driver']) : DEFAULT_DRIVER;
 }
 
-/** Loads the drivers that entries name. Reports an unusable driver once, with all positions that name it. */
-export async function findDrivers(
-  options: FindDriversOptions,
-  entries: readonly JsonObject[],
-): Promise<Map<string | undefined, Driver>> {
+/** The drivers of a file. */
+export interface FoundDrivers {
+  readonly found: ReadonlyMap<string | undefined, Driver>;
+  /** Drivers that no installed package has, and why, for providers that are left out. */
+  readonly missing: ReadonlyMap<string | undefined, string>;
+}
+
+/**
+ * Loads the drivers that entries name. Reports an unusable driver once, with all positions that name it. A missing one is
+ * not an error if its providers may be left out, and other providers remain.
+ */
+export async function findDrivers(options: FindDriversOptions, entries: readonly JsonObject[]): Promise<FoundDrivers> {
   const found = new Map<string | undefined, Driver>();
+  const missing = new Map<string | undefined, string>();
   for (const name of new Set(entries.map(driverNameOf))) {
     if (name === undefined) continue;
     try {
@@ -39,23 +49,28 @@ export async function findDrivers(
       for (const warning of loaded?.warnings ?? []) report(options, entries, name, warning, 'warning');
     } catch (error) {
       if (!(error instanceof DriverError)) throw error;
-      report(options, entries, name, error.message, 'error');
+      if (error.isMissing) missing.set(name, error.message);
+      else report(options, entries, name, error.message, 'error');
     }
   }
-  return found;
+  if (options.leavesUnserved && missing.size < new Set(entries.map(driverNameOf)).size) return { found, missing };
+  for (const [name, reason] of missing) report(options, entries, name, reason, 'error');
+  return { found, missing: new Map() };
 }
+
+/** Explains the driver of an entry that names none. */
+export const IMPLIED = ' (without "driver", the driver is openstack)';
 
 function report(
   { document, problems }: FindDriversOptions,
   entries: readonly JsonObject[],
-  name: string,
+  name: string | undefined,
   reason: string,
   severity: ConfigProblem['severity'],
 ): void {
   const indexes = [...entries.keys()].filter((index) => driverNameOf(entries[index] ?? {}) === name);
   const [first = 0, ...others] = indexes;
-  const isImplied = indexes.some((index) => !('driver' in (entries[index] ?? {})));
-  const hint = isImplied ? ' (without "driver", the driver is openstack)' : '';
+  const hint = indexes.some((index) => !('driver' in (entries[index] ?? {}))) ? IMPLIED : '';
   const also = others.length > 0 ? `; the same for ${others.map(describe).join(', ')}` : '';
   problems.add(document, ['providers', first, 'driver'], `${reason}${hint}${also}`, { severity });
 

@@ -5,6 +5,7 @@ export type {
   DiskimageValidation,
   EmbeddedAccess,
   HistorySettings,
+  UnservedProvider,
   WebappConfig,
   WebhookConfig,
   WebhookEvent,
@@ -16,6 +17,7 @@ export type { DriverSetup, SetupChoice, SetupContext, SetupQuestion } from '../c
 export type { LoadConfigOptions } from './load-config.js';
 export { loadConfig } from './load-config.js';
 export { formatProblem } from './problems.js';
+export { newlyUnserved } from './unserved-providers.js';
 export { readWebCertificate, type WebCertificate } from './web-settings.js';
 export { composeConfigSchema } from './config-schema.js';
 export { sameProviderConfig } from './compare.js';

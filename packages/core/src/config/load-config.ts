@@ -33,6 +33,8 @@ export interface LoadConfigOptions {
   /** Default: packages installed in the folder of the main file or above it. */
   drivers?: DriverRegistry | undefined;
   mode: ConfigMode;
+  /** Whether a provider whose driver is missing is left out instead of an error. Default: by services, not by validation. */
+  leavesUnserved?: boolean | undefined;
   /** The web server of this process, which must be able to use its certificate. Default: none. */
   serves?: WebSection | undefined;
   /** State directory of the service, for drivers with state. Default: the default directory of this user. */
@@ -48,7 +50,7 @@ export interface LoadConfigOptions {
  * @throws {ConfigError} with all problems at once, or the reason of the signal if aborted
  */
 export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
-  const { file, secureFile, env = {}, mode, stateDir, clock = systemClock, signal = NEVER_ABORTED } = options;
+  const { file, secureFile, env = {}, mode, clock = systemClock, signal = NEVER_ABORTED } = options;
   const drivers = options.drivers ?? createDriverRegistry({ searchFrom: [dirname(resolve(file))], clock });
   const problems = new ProblemCollector();
   const [{ main, secure }] = await Promise.all([
@@ -67,12 +69,12 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
   const secureEnvVars = secureSource && readSecureEnvVars(secureSource, top, problems);
   const diskimages = readDiskimages(top['diskimages'], secureEnvVars ?? new Map(), main, problems);
   const webhooks = readWebhooks(top['webhooks'], secureSource, problems);
-  const { providers, drivers: driversOf } = await readProviders(
-    { document: main, drivers, mode, labels, diskimages, env, stateDir, problems, signal },
+  const { drivers: driversOf, ...served } = await readProviders(
+    { ...options, document: main, drivers, labels, diskimages, env, problems, signal },
     listOf(top['providers']).map(mapOf),
   );
   for (const document of documents) checkWrittenValues(document, problems);
-  checkLikelyMistakes(top, { document: main, labels, providers, drivers: driversOf, problems });
+  checkLikelyMistakes(top, { document: main, labels, ...served, drivers: driversOf, problems });
   problems.throwIfErrors();
   return Object.freeze({
     file,
@@ -80,7 +82,7 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
     ...readScalars(top),
     labels,
     diskimages,
-    providers,
+    ...served,
     tenantLimits: readTenantLimits(top['tenant-resource-limits']),
     apiTokens: readApiTokens(secureTop),
     webhooks,

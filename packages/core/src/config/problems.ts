@@ -28,11 +28,13 @@ export class ProblemCollector {
   readonly #places = new Set<string>();
 
   /** Records a problem at a value of a document, or at its key. Problems repeated by aliases are recorded once. */
-  add(document: SourceDocument, path: YamlPath, message: string, options: ProblemOptions = {}): void {
+  add(document: SourceDocument, path: YamlPath, message: string, options: ProblemOptions = {}): ConfigProblem {
     const severity = options.severity ?? 'error';
     const position =
       options.position ?? (options.atKey === true ? document.keyPositionOf(path) : document.positionOf(path));
-    this.addAll([{ severity, position, path: formatPath(path), message }]);
+    const problem: ConfigProblem = { severity, position, path: formatPath(path), message };
+    this.addAll([problem]);
+    return problem;
   }
 
   /** Whether exactly this value has an error. */

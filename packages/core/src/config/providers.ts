@@ -18,21 +18,24 @@ import {
 import { providerSchema } from './provider-schema.js';
 import { type RepairedEntry, repairEntry } from './repair-entry.js';
 import { checkSchema } from './schema-validator.js';
+import { readUnserved } from './unserved-providers.js';
 import type { SourceDocument } from './source-document.js';
-import type { ConfigMode, ConfigProblem, DiskimageConfig, LabelConfig } from '../contract/config.js';
+import type { ConfigMode, ConfigProblem, DiskimageConfig, LabelConfig, UnservedProvider } from '../contract/config.js';
 
 /** Options of {@link readProviders}. */
 export interface ProviderReading {
   readonly document: SourceDocument;
   readonly drivers: DriverRegistry;
   readonly mode: ConfigMode;
+  /** Whether a provider whose driver is missing is left out. Default: by services, not by validation. */
+  readonly leavesUnserved?: boolean | undefined;
   readonly labels: ReadonlyMap<string, LabelConfig>;
   readonly diskimages: ReadonlyMap<string, DiskimageConfig>;
   readonly problems: ProblemCollector;
   /** Aborts loading of drivers. */
   readonly signal: AbortSignal;
   readonly env: Readonly<Record<string, string | undefined>>;
-  readonly stateDir: string | undefined;
+  readonly stateDir?: string | undefined;
 }
 
 interface ReadProvider {
@@ -47,14 +50,19 @@ interface ReadProvider {
 export interface ReadProviders {
   readonly providers: ReadonlyMap<string, ProviderConfig>;
   readonly drivers: ReadonlyMap<string, Driver>;
+  readonly unserved: ReadonlyMap<string, UnservedProvider>;
 }
 
-/** Reads all provider entries. Reports and omits invalid ones. */
+/** Reads all provider entries. Reports and omits invalid ones. Of several entries with one name the last one counts. */
 export async function readProviders(reading: ProviderReading, list: readonly JsonObject[]): Promise<ReadProviders> {
-  const drivers = await findDrivers(reading, list);
+  const { leavesUnserved = reading.mode === 'service' } = reading;
+  const { found, missing } = await findDrivers({ ...reading, leavesUnserved }, list);
+  const unserved = readUnserved(reading, missing, list);
   const read = list.flatMap((entry, index) => {
-    const provider = readProvider(reading, drivers.get(driverNameOf(entry)), entry, index);
-    return provider === undefined ? [] : [provider];
+    const driverName = driverNameOf(entry);
+    if (missing.has(driverName)) return [];
+    const provider = readProvider(reading, found.get(driverName), entry, index);
+    return provider === undefined || unserved.has(provider.config.name) ? [] : [provider];
   });
   const names = { noun: 'provider', document: reading.document, path: ['providers'], lastCounts: true };
   reportDuplicates([...list], names, reading.problems);
@@ -63,6 +71,7 @@ export async function readProviders(reading: ProviderReading, list: readonly Jso
   return {
     providers: new Map(whole.map(({ config }) => [config.name, config])),
     drivers: new Map(whole.map(({ config, driver }) => [config.name, driver])),
+    unserved,
   };
 }
 

@@ -195,6 +195,23 @@ export interface WebappConfig {
   readonly names?: readonly string[];
 }
 
+/**
+ * A provider of the file that is not served, as its driver is not installed or not known. Its nodes, uploads and records
+ * belong to the launcher and the builder that have the driver, and must not be changed.
+ */
+export interface UnservedProvider {
+  readonly name: string;
+  readonly driverName: string;
+  /** Why it is not served, with the remedy. */
+  readonly reason: string;
+  /** The warning about it, with its position. */
+  readonly problem: ConfigProblem;
+  /** The labels of each pool, as far as the entry has the form that most drivers have. */
+  readonly pools: ReadonlyMap<string, readonly string[]>;
+  /** Names of the diskimages that it lists. */
+  readonly diskimages: ReadonlySet<string>;
+}
+
 /** Content of `nodepool.yaml` and the secure file, validated, with defaults filled in. Immutable. */
 export interface Config {
   readonly file: string;
@@ -210,6 +227,8 @@ export interface Config {
   readonly diskimages: ReadonlyMap<string, DiskimageConfig>;
   /** In file order. */
   readonly providers: ReadonlyMap<string, ProviderConfig>;
+  /** Providers whose driver is missing, by name; none of them is in `providers`. Missing: none. */
+  readonly unserved?: ReadonlyMap<string, UnservedProvider>;
   /** `0`: no limit. */
   readonly maxHoldAgeMs: number;
   readonly tenantLimits: ReadonlyMap<string, Resources>;

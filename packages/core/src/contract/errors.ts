@@ -107,14 +107,23 @@ export class LoggingError extends CoreError {
   }
 }
 
+/** Options of {@link DriverError}. */
+export interface DriverErrorOptions extends CoreErrorOptions {
+  /** No package has the driver: it is not installed, or not known. Default false. */
+  readonly isMissing?: boolean | undefined;
+}
+
 /** A driver cannot be used: not installed, made for another version, or its package is not as it should be. */
 export class DriverError extends CoreError {
   /** The driver as the configuration names it. */
   readonly driver: string;
+  /** See {@link DriverErrorOptions}. */
+  readonly isMissing: boolean;
 
-  constructor(driver: string, message: string, options: CoreErrorOptions = {}) {
+  constructor(driver: string, message: string, options: DriverErrorOptions = {}) {
     super('NODEPOOL_DRIVER', message, options);
     this.driver = driver;
+    this.isMissing = options.isMissing === true;
   }
 }
 

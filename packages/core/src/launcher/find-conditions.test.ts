@@ -60,6 +60,35 @@ describe('a launcher with which nothing is wrong', () => {
   });
 });
 
+describe('a provider whose driver is missing', () => {
+  const problem = { severity: 'warning' as const, position: undefined, path: '', message: '' };
+  const far = {
+    ...{ name: 'far', driverName: 'vessel', reason: 'driver "vessel" is not installed', problem },
+    ...{ pools: new Map([['main', ['a', 'pod']]]), diskimages: new Set<string>() },
+  };
+  const config: Config = { ...labelled(), unserved: new Map([['far', far]]) };
+  const mixed: Config = {
+    ...config,
+    labels: new Map([...config.labels, ['pod', { name: 'pod', minReady: 0, maxReadyAgeMs: 0 }]]),
+  };
+
+  it('is named, as are labels that no other provider has, and its nodes stay as they are', async () => {
+    await world.createNodes([{}]);
+    const states = ['building', 'ready', 'used', 'in-use', 'deleting', 'failed', 'aborted', 'deleted'];
+    await world.createNodes(states.map((state) => ({ provider: 'far', state, externalId: 'x' })));
+
+    const launcher = await world.startLauncher(mixed);
+    await world.clock.advance(4 * MINUTE_MS);
+
+    expect(told(launcher)).toEqual(['provider far Unserved DriverMissing', 'label pod NotServed ProviderUnserved']);
+    expect(launcher.conditions.find()[1]?.message).toBe(
+      'no pool can serve it now: far/main: its driver "vessel" is missing, and no launcher serves it',
+    );
+    const left = [...launcher.nodes.values()].filter(({ provider }) => provider === 'far');
+    expect(left.map(({ state, stat }) => [state, stat?.version])).toEqual(states.map((state) => [state, 0]));
+  });
+});
+
 describe('a label', () => {
   it('is out of service while its provider cannot be started, and in service once it can', async () => {
     let error: Error | undefined = Object.assign(new ConfigError('keystone answered with 401'), { status: 401 });

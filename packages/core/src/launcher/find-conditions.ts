@@ -7,6 +7,7 @@ import {
 } from '@nodepool/zk-protocol';
 import { newCondition } from '../conditions/condition-types.js';
 import type { ConditionSource } from '../conditions/condition-source.js';
+import { unservedConditions } from '../conditions/unserved-providers.js';
 import { publishedConditions, type ServiceConditions } from '../conditions/merge-conditions.js';
 import type { Condition, FoundCondition } from '../contract/condition.js';
 import { imageConditions } from '../canary/image-conditions.js';
@@ -88,6 +89,7 @@ export class LauncherConditions implements ConditionSource {
     const { draining } = providers;
     return [
       ...ofDrivers,
+      ...unservedConditions(config, registry.pools),
       ...startConditions(providers.configured, { offers, ofDrivers }),
       ...launchConditions(steering.reports(), { offers, ofDrivers }),
       ...drainingConditions(draining, (name) => seen.filter(({ provider }) => provider === name)),
@@ -106,6 +108,7 @@ export class LauncherConditions implements ConditionSource {
     const { context, providers, registry } = this.#parts;
     const known = new Set([
       ...context.config.now.providers.keys(),
+      ...(context.config.now.unserved?.keys() ?? []),
       ...registry.pools.map(({ providerName }) => providerName),
       ...providers.draining.map(({ provider }) => provider),
       ...published.flatMap(({ conditions }) =>

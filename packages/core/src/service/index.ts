@@ -22,6 +22,7 @@ export { ConditionList } from '../conditions/condition-list.js';
 export type { ConditionSource } from '../conditions/condition-source.js';
 export type { ConditionTypeName } from '../conditions/condition-types.js';
 export { CONDITION_TYPES, newCondition } from '../conditions/condition-types.js';
+export { unservedConditions, unservedImageConditions } from '../conditions/unserved-providers.js';
 export { conditionFromJson, conditionToJson } from '../conditions/condition-json.js';
 export type { SharedCondition } from '../conditions/merge-conditions.js';
 export { asUnknown, mergeConditions, publishedConditions } from '../conditions/merge-conditions.js';

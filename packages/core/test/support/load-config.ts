@@ -14,6 +14,7 @@ export interface ConfigInput {
   readonly env?: Record<string, string>;
   /** Default `service`. */
   readonly mode?: LoadConfigOptions['mode'];
+  readonly leavesUnserved?: LoadConfigOptions['leavesUnserved'];
   readonly serves?: LoadConfigOptions['serves'];
   /** Default: only the driver `plain`. */
   readonly drivers?: LoadConfigOptions['drivers'];
@@ -21,10 +22,18 @@ export interface ConfigInput {
 
 /** Loads a configuration from separate files. */
 export function loadWritten(input: ConfigInput): Promise<Config> {
-  const { yaml, secure, env = {}, mode = 'service', serves, drivers = registryOf(plainDriver('plain')) } = input;
+  const {
+    yaml,
+    secure,
+    env = {},
+    mode = 'service',
+    leavesUnserved,
+    serves,
+    drivers = registryOf(plainDriver('plain')),
+  } = input;
   const dir = tempDir({ 'nodepool.yaml': yaml, ...(secure === undefined ? {} : { 'secure.yaml': secure }) });
   const secureFile = secure === undefined ? undefined : join(dir, 'secure.yaml');
-  return loadConfig({ file: join(dir, 'nodepool.yaml'), secureFile, env, mode, serves, drivers });
+  return loadConfig({ file: join(dir, 'nodepool.yaml'), secureFile, env, mode, leavesUnserved, serves, drivers });
 }
 
 /** Error lines of an invalid configuration, without the directory. */

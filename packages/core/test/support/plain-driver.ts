@@ -80,7 +80,7 @@ export function registryOf(...drivers: Driver[]): DriverRegistry {
     get(name) {
       const driver = drivers.find((candidate) => candidate.name === name);
       if (driver !== undefined) return Promise.resolve(driver);
-      return Promise.reject(new DriverError(name, `driver "${name}" is not installed`));
+      return Promise.reject(new DriverError(name, `driver "${name}" is not installed`, { isMissing: true }));
     },
     reset: () => Promise.resolve(),
     loaded: () => [],

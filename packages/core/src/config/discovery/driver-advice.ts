@@ -20,7 +20,9 @@ export function assertDriverName(name: string): void {
   if (isName) return;
   const hint = didYouMean(name, [...OWN_DRIVERS, ...ORIGINAL_DRIVERS]);
   const expected = 'expected a short name such as openstack, a package such as "@acme/nodepool-driver-rack", or a path';
-  throw new DriverError(name, `${JSON.stringify(name.slice(0, 80))} is no name of a driver${hint || `, ${expected}`}`);
+  throw new DriverError(name, `${JSON.stringify(name.slice(0, 80))} is no name of a driver${hint || `, ${expected}`}`, {
+    isMissing: true,
+  });
 }
 
 /**

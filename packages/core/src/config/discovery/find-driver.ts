@@ -24,7 +24,8 @@ export async function findDriver(name: string, places: DriverPlaces): Promise<Dr
   const other = await findOtherPackage(folders, name);
   if (other !== undefined) throw new DriverError(name, notDeclared(name, other, isFullName(name) ? '<name>' : name));
   const installed = (await listInstalledDrivers(places)).map((driver) => driver.name);
-  throw new DriverError(name, adviseMissingDriver(name, [...new Set(installed)], places.searchFrom));
+  const advice = adviseMissingDriver(name, [...new Set(installed)], places.searchFrom);
+  throw new DriverError(name, advice, { isMissing: true });
 }
 
 /** Whether the name is a path or package name, so that the driver may have a different short name. */
@@ -45,7 +46,8 @@ async function findByPath(name: string, { searchFrom }: DriverPlaces): Promise<D
   const found = await read(folder, name);
   if (found !== undefined) return found;
   const wanted = 'a folder whose package.json says "nodepool": {"driver": "<name>", "apiVersion": 1}';
-  throw new DriverError(name, `driver "${name}": ${folder} is no driver package, expected ${wanted}`);
+  const message = `driver "${name}": ${folder} is no driver package, expected ${wanted}`;
+  throw new DriverError(name, message, { isMissing: true });
 }
 
 async function firstIn(

@@ -1,4 +1,5 @@
 import { newRequest, type PoolComponentRecord } from '@nodepool/zk-protocol';
+import { CONDITION_TYPES } from '../../conditions/condition-types.js';
 import { adviceFor, causeOf } from '../../conditions/error-reason.js';
 import { concerns, type ServiceConditions } from '../../conditions/merge-conditions.js';
 import type { Condition, FoundCondition } from '../../contract/condition.js';
@@ -58,7 +59,20 @@ export function findOffers(sources: OfferSources): Map<string, LabelOffer[]> {
     if (own.has(pool.launcherId)) continue;
     for (const label of pool.supportedLabels) offers.get(label)?.push(offerElsewhere(pool, label, offers, sources));
   }
+  for (const [label, offer] of unservedOffers(sources)) offers.get(label)?.push(offer);
   return offers;
+}
+
+/** Offers of the configured providers that no launcher serves. */
+function unservedOffers({ config, registered }: OfferSources): [string, LabelOffer][] {
+  return [...(config.unserved?.values() ?? [])].flatMap(({ name: provider, driverName, pools }) => {
+    if (registered.some((pool) => pool.providerName === provider)) return [];
+    const message = `its driver "${driverName}" is missing, and no launcher serves it`;
+    const obstacle = { reason: 'ProviderUnserved', message, nextStep: CONDITION_TYPES.Unserved.nextStep };
+    return [...pools].flatMap(([pool, labels]) =>
+      labels.map((label): [string, LabelOffer] => [label, { provider, pool, obstacle }]),
+    );
+  });
 }
 
 const BY_RULE: Partial<Record<RuleName, string>> = {
@@ -193,8 +207,9 @@ function offerElsewhere(
   return { provider, pool, obstacle };
 }
 
-/** Excludes `NotServed`: two launchers would derive it from each other. */
-function isCause({ kind, evidence }: Condition, provider: string): boolean {
+/** Excludes `NotServed`: two launchers would derive it from each other. A launcher that has a pool serves its provider. */
+function isCause({ type, kind, evidence }: Condition, provider: string): boolean {
+  if (type === 'Unserved') return false;
   return kind === 'provider' || (kind === 'label' && evidence['provider'] === provider);
 }
 

@@ -7,6 +7,7 @@ import type { PoolConfig, ProviderConfig } from '../../contract/provider-config.
 import { poolConfig } from '../../../test/support/pool-config.js';
 import { poolView } from '../../../test/support/pool-view.js';
 import { planConfigChange } from './config-change.js';
+import { registryAfter } from './registry-after.js';
 import type { Offer } from './servable.js';
 
 const NOW_MS = 10_000_000;
@@ -103,6 +104,17 @@ describe('the plan for a new configuration', () => {
       ['cloud/main (big)', 2],
     ]);
     expect(kept[1]?.text).toContain('loses their label');
+  });
+
+  it('keeps the pools and nodes of a provider whose driver is missing', () => {
+    const far = newPoolComponent({
+      ...{ hostname: 'h', state: 'running', version: null, launcherId: 'far' as LauncherId, name: 'main' },
+      ...{ providerName: 'far', supportedLabels: ['pod'], priority: 100, paused: false },
+    });
+    const after = { ...configOf([]), unserved: new Map([['far', {}]]) } as unknown as Config;
+
+    expect(registryAfter(undefined, after, [far])).toEqual([far]);
+    expect(registryAfter(undefined, configOf([]), [far])).toEqual([]);
   });
 
   it('asks the driver what becomes of the nodes of a removed provider, and says that the rest drain', () => {

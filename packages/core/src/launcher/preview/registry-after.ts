@@ -10,7 +10,7 @@ export function unregisteredId(provider: string, pool: string): LauncherId {
 
 /**
  * The registered pools after the launchers of a configuration have got another one. Pools of launchers with other providers
- * remain unchanged.
+ * remain unchanged, as do those of providers whose driver is missing here.
  * @param before - the configuration in force; `undefined` if not known: then pools of providers that the new one names, and
  *   all pools if only one host has registered any, are considered to be its own
  */
@@ -21,7 +21,8 @@ export function registryAfter(
 ): PoolComponentRecord[] {
   const isOneHost = new Set(registered.map((pool) => pool.hostname)).size === 1;
   const isOurs = ({ providerName }: PoolComponentRecord) =>
-    after.providers.has(providerName) || (before ? before.providers.has(providerName) : isOneHost);
+    !after.unserved?.has(providerName) &&
+    (after.providers.has(providerName) || (before ? before.providers.has(providerName) : isOneHost));
   return [...registered.filter((pool) => !isOurs(pool)), ...configuredPools(after, registered)];
 }
 

@@ -161,6 +161,31 @@ describe('a provider that leaves the configuration', () => {
     expect(calls()).toEqual([['start', 'idle', 'stop']]);
   });
 
+  it('is left to other launchers when it is configured again and its driver is missing', async () => {
+    await apply('one');
+    const id = await node('one');
+    await apply();
+    expect(set.draining).toHaveLength(1);
+
+    const problem = { severity: 'warning' as const, position: undefined, path: '', message: '' };
+    const one = {
+      name: 'one',
+      driverName: 'gone',
+      reason: '',
+      problem,
+      pools: new Map(),
+      diskimages: new Set<string>(),
+    };
+    await world.clock.run(set.apply({ ...configOf(), unserved: new Map([['one', one]]) }));
+    await world.pass(120_000);
+    set.sweep();
+    await world.pass(500);
+
+    expect(set.draining).toEqual([]);
+    expect(calls()).toEqual([['start', 'idle', 'stop']]);
+    expect(world.context.mirror.nodes.get(id)?.state).toBe('ready');
+  });
+
   it('stays while a request is still being worked on for it', async () => {
     await apply('one');
     set.beginWork('one');

@@ -20,7 +20,10 @@ import { ProviderRunner } from './provider-runner.js';
 /** A resource of a provider, with the provider's name. */
 type OfProvider<T> = T & { readonly provider: string };
 
-/** The running providers. A reload keeps unchanged ones; a removed provider stays until its nodes are gone. */
+/**
+ * The running providers. A reload keeps unchanged ones; a removed provider stays until its nodes are gone. A provider without a driver
+ * is left to other launchers.
+ */
 export class ProviderSet {
   readonly #context: Context;
   readonly #drivers: DriverRegistry;
@@ -161,8 +164,14 @@ export class ProviderSet {
       runner.idle();
       this.#endIfDrained(name);
     }
+    replaced.push(...this.#takeUnserved(config));
     await Promise.all(added.map((runner) => runner.start()));
     for (const runner of replaced) this.#letGo(runner);
+  }
+
+  /** Providers that are configured again, for another launcher: they are not drained any more. */
+  #takeUnserved({ unserved = new Map() }: Config): ProviderRunner[] {
+    return [...unserved.keys()].flatMap((name) => this.#draining.take(name) ?? []);
   }
 
   /** Replaces a provider by a new one with the same configuration. @returns the new one; `undefined` if the provider is gone */

@@ -10,6 +10,7 @@ import {
 } from '@nodepool/zk-protocol';
 import { describe, expect, it } from 'vitest';
 import { ServiceWorld } from '../../../test/support/service-world.js';
+import type { UnservedProvider } from '../../contract/config.js';
 import { configOf } from '../../../test/support/serving-config.js';
 import { poolConfig } from '../../../test/support/pool-config.js';
 import { poolKey } from '../state/pool-key.js';
@@ -99,6 +100,15 @@ describe('the registry', () => {
   it('is not complete for a while while nodes are there of providers that only others have', async () => {
     const { registry, isComplete, world } = await setUp('own');
     await world.createNode({ provider: 'unknown' });
+
+    registry.begin([]);
+
+    expect(isComplete()).toBe(false);
+  });
+
+  it('is not complete for a while if a provider of the configuration is left to others', async () => {
+    const { registry, isComplete, world } = await setUp('own');
+    world.context.config.now = { ...world.context.config.now, unserved: new Map([['far', {} as UnservedProvider]]) };
 
     registry.begin([]);
 

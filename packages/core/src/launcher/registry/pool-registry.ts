@@ -186,7 +186,8 @@ export class PoolRegistry {
     const { mirror, config } = this.#context;
     if (this.#left.size > 0 || this.pools.some(({ launcherId }) => !this.isOwn(launcherId))) return true;
     if (declinedBy.some((id) => !this.isOwn(id))) return true;
-    const { providers } = config.now;
+    const { providers, unserved } = config.now;
+    if (unserved?.size) return true;
     for (const { provider } of mirror.nodes.values()) if (provider !== null && !providers.has(provider)) return true;
     return false;
   }

@@ -10,7 +10,8 @@ export const PROVIDER_SCHEMA = record({
   ...{ name: TEXT, driver: orNull(TEXT) },
   state: {
     ...TEXT,
-    description: 'running, failed, paused, draining, limited, or elsewhere: served by other launchers only',
+    description:
+      'running, failed, paused, draining, limited, unserved: its driver is missing, or elsewhere: served by other launchers only',
   },
   error: orNull(TEXT),
   ...{ nodes: NUMBERS, pools: listOf(TEXT), max_servers: orNull(WHOLE) },
@@ -39,11 +40,17 @@ export function countNodes(nodes: Iterable<NodeRecord>): { all: Record<string, n
 /** Lists providers that are configured, registered or draining, or have nodes, by name. */
 export function providersToApi(sources: LauncherApiSources, byProvider: NodeCounts): JsonObject[] {
   const { runtime, activity } = sources;
-  const { providers } = sources.config();
+  const { providers, unserved } = sources.config();
   const errors = new Map(runtime.providerErrors.map(({ provider, error }) => [provider, error]));
   const draining = new Set(runtime.drainingProviders.map(({ provider }) => provider));
   const registered = [...runtime.components].map(({ providerName }) => providerName);
-  const names = new Set([...providers.keys(), ...draining, ...registered, ...byProvider.keys()]);
+  const names = new Set([
+    ...providers.keys(),
+    ...(unserved?.keys() ?? []),
+    ...draining,
+    ...registered,
+    ...byProvider.keys(),
+  ]);
   const commanded = commandedStates(runtime.controls);
   const status = runtime.poolStatus;
   return [...names].sort().map((name) => {
@@ -52,18 +59,14 @@ export function providersToApi(sources: LauncherApiSources, byProvider: NodeCoun
     const error = errors.get(name) ?? null;
     const sum = own.reduce((total, { maxServers }) => total + maxServers, 0);
     return {
-      ...{
-        name,
-        driver: config?.driverName ?? null,
-        error,
-        nodes: byProvider.get(name) ?? {},
-        local: config !== undefined,
-      },
+      ...{ name, driver: (config ?? unserved?.get(name))?.driverName ?? null, error },
+      ...{ nodes: byProvider.get(name) ?? {}, local: config !== undefined },
       state: draining.has(name)
         ? 'draining'
         : error !== null
           ? 'failed'
-          : (commanded.get(name) ?? (config ? 'running' : 'elsewhere')),
+          : (commanded.get(name) ??
+            (config ? 'running' : unserved?.has(name) && !registered.includes(name) ? 'unserved' : 'elsewhere')),
       pools: [...(config?.pools.keys() ?? [])],
       max_servers: own.length > 0 && Number.isFinite(sum) ? sum : null,
       limits: own[0]?.providerLimits ? finite(own[0].providerLimits) : null,
