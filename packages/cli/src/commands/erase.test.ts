@@ -68,6 +68,17 @@ describe('nodepool erase', () => {
     expect(await get().zk.getChildren(NODES_ROOT)).toHaveLength(2);
   });
 
+  it('refuses a provider that a launcher serves', async () => {
+    await createProviders();
+    await get().registerRack(['small'], { hostname: 'nl01' });
+
+    const { status, stderr } = await call('erase', 'rack');
+
+    expect(status).toBe(1);
+    expect(stderr).toMatch(/provider "rack" is served by the launcher on nl01, .* --force erases them anyway/);
+    expect(await get().zk.getChildren(NODES_ROOT)).toHaveLength(2);
+  });
+
   it('erases nodes with instances with --force', async () => {
     const other = await createProviders({ state: 'hold' });
 
