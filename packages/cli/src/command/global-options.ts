@@ -68,7 +68,7 @@ export const GLOBAL_OPTIONS = {
     default: DEFAULT_CONNECT_TIMEOUT,
     requiresArg: true,
     value: 'TIME',
-    describe: 'how long to wait for ZooKeeper',
+    describe: 'how long to wait for ZooKeeper, or for --server',
   },
 } as const satisfies Record<string, OptionDefinition>;
 

@@ -1,0 +1,136 @@
+import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import ts from 'typescript';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import type { LauncherProcess } from '../launcher-process.js';
+import { LEASE_TOKEN } from '../lessee.js';
+import { NodepoolProcess } from '../nodepool-process.js';
+import { nodesOf, simpleSetup } from '../static-config.js';
+import { useStatic } from '../use-harness.js';
+
+const CLIENT = fileURLToPath(new URL('../../../packages/client', import.meta.url));
+const SCRIPT = fileURLToPath(new URL('../../../examples/ci/shell/with-node.sh', import.meta.url));
+
+const get = useStatic({ sshd: { count: 1, keyTypes: ['ed25519'] } });
+let launcher: LauncherProcess;
+let directory: string;
+let env: Record<string, string>;
+
+beforeEach(async () => {
+  const secure = { 'api-tokens': [{ name: 'e2e', token: LEASE_TOKEN }] };
+  launcher = await get().launch(simpleSetup(nodesOf(get().sshd.hosts, 'small')), { secure });
+  directory = await mkdtemp(join(tmpdir(), 'nodepool-lease-clients-'));
+  onTestFinished(() => rm(directory, { recursive: true, force: true }));
+  await writeFile(join(directory, 'token'), `${LEASE_TOKEN}\n`);
+  const server = `http://127.0.0.1:${launcher.webPort}`;
+  env = { NODEPOOL_SERVER: server, NODEPOOL_TOKEN_FILE: join(directory, 'token') };
+});
+
+/** Runs a program in the directory. */
+function run(program: string, args: readonly string[], more: Record<string, string> = {}) {
+  return new Promise<{ status: number | string; stdout: string; stderr: string }>((resolve) => {
+    const options = { cwd: directory, env: { ...process.env, ...env, ...more } };
+    execFile(program, args, options, (error, stdout, stderr) => resolve({ status: error?.code ?? 0, stdout, stderr }));
+  });
+}
+
+async function nodepool(...args: string[]) {
+  const started = NodepoolProcess.start(args, env, directory);
+  onTestFinished(() => started.kill());
+  return { status: await started.end(), stdout: started.stdout, stderr: started.stderr };
+}
+
+describe('the example of @nodepool/client', () => {
+  it('leases a node, also compiled for Node 20, and returns it at its end', async () => {
+    const [, example = ''] = /```ts\n(.*?)```/s.exec(await readFile(join(CLIENT, 'README.md'), 'utf8')) ?? [];
+    const options = { target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ESNext };
+    const { outputText } = ts.transpileModule(example, { compilerOptions: options });
+    await mkdir(join(directory, 'node_modules/@nodepool'), { recursive: true });
+    await symlink(CLIENT, join(directory, 'node_modules/@nodepool/client'));
+    await writeFile(
+      join(directory, 'example.mjs'),
+      outputText.replace('https://nl01:8005', env['NODEPOOL_SERVER'] ?? ''),
+    );
+
+    const { status, stdout, stderr } = await run(process.execPath, ['example.mjs'], { NODEPOOL_TOKEN: LEASE_TOKEN });
+
+    expect([status, stdout], stderr).toEqual([0, `ssh -p ${get().host(0).port} root@${get().host(0).address}\n`]);
+    await get().assertClean();
+  });
+});
+
+describe('nodepool with a server', () => {
+  it('runs a command with a node, and returns it', async () => {
+    const show = 'echo "$NODEPOOL_NODE_0_IP $NODEPOOL_NODE_0_PORT"; cat "$NODEPOOL_KNOWN_HOSTS"; exit 7';
+
+    const { status, stdout, stderr } = await nodepool('run', 'small', '--', 'sh', '-c', show);
+
+    expect(status, stderr).toBe(7);
+    expect(stdout).toContain(`${get().host(0).address} ${get().host(0).port}\n`);
+    expect(stdout).toContain(' ssh-ed25519 ');
+    await get().assertClean();
+  });
+
+  it('runs a command on the node in a copy of a directory, and fetches a file', async () => {
+    await mkdir(join(directory, 'work'));
+    await writeFile(join(directory, 'work/a'), 'content');
+    const login = ['-i', get().sshd.clientKeyFile];
+
+    const run = await nodepool('ssh', ...login, 'small', '--copy', 'work', '--fetch', 'b', '--', 'cp', 'a', 'b');
+
+    expect(run.status, run.stderr).toBe(0);
+    expect(await readFile(join(directory, 'b'), 'utf8')).toBe('content');
+  });
+
+  it('holds the node of a failed command, until it is released', async () => {
+    const { status, stderr } = await nodepool('run', 'small', '--hold-on-failure=2h', '--', 'false');
+
+    expect(status, stderr).toBe(1);
+    const [, lease = ''] = /nodepool release (\w+) {3}# ends the hold/.exec(stderr) ?? [];
+    const listed = await nodepool('list', '--mine', '--json');
+    const [held] = JSON.parse(listed.stdout) as { id: string; expires: string }[];
+    expect(held?.id).toBe(lease);
+    expect(Date.parse(held?.expires ?? '') - Date.now()).toBeGreaterThan(7_000_000);
+    expect((await nodepool('explain', lease)).stdout).toContain(`Lease ${lease} is active until `);
+    expect((await nodepool('release', lease)).status).toBe(0);
+    expect((await nodepool('explain', lease)).stdout).toBe(`Lease ${lease} is over: returned by e2e\n`);
+  });
+
+  it('says what is wrong', async () => {
+    const cases = [
+      [['run', 'smal', '--', 'true'], 1, 'did you mean'],
+      [['run', 'small', '--force', '--', 'true'], 1, '--force needs ZooKeeper'],
+      [['release', 'nosuch'], 1, 'There is no lease "nosuch"'],
+      [['list', '--server', 'http://127.0.0.1:1'], 2, 'add --mine'],
+      [['list', '--mine', '--token-file', '/dev/null'], 1, 'The token is empty or has blanks'],
+      [['list', '--mine', '--server', 'http://127.0.0.1:1', '--connect-timeout', '1s'], 1, 'ECONNREFUSED'],
+    ] as const;
+
+    for (const [args, status, text] of cases) {
+      expect(await nodepool(...args)).toMatchObject({ status, stderr: expect.stringContaining(text) as string });
+    }
+  });
+});
+
+describe('the example for a shell', () => {
+  it('runs a command with a node, and returns it', async () => {
+    const { address, port } = get().host(0);
+    const ssh = 'ssh -i "$KEY" -o UserKnownHostsFile="$NODEPOOL_KNOWN_HOSTS" -p "$NODEPOOL_NODE_0_PORT"';
+    const line = `${ssh} "$NODEPOOL_NODE_0_USERNAME@$NODEPOOL_NODE_0_IP" 'echo "$SSH_CONNECTION"; exit 5'`;
+
+    const done = await run('sh', [SCRIPT, 'small', 'sh', '-c', line], { KEY: get().sshd.clientKeyFile });
+
+    expect([done.status, done.stdout], done.stderr).toEqual([5, expect.stringContaining(` ${address} ${port}\n`)]);
+    await get().assertClean();
+  });
+
+  it('reports a refusal', async () => {
+    const { status, stderr } = await run('sh', [SCRIPT, 'nosuch', 'true']);
+
+    expect(status).toBe(1);
+    expect(stderr).toContain('"code":"unknown-label"');
+  });
+});

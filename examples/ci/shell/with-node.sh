@@ -1,0 +1,88 @@
+#!/bin/sh
+# Leases a node, runs a command of this computer with it, and returns the node however that ends:
+#   sh with-node.sh LABEL COMMAND ARGS...
+set -eu
+umask 077
+: "${NODEPOOL_SERVER:?is the address of a launcher, e.g. https://nl01:8005}"
+: "${NODEPOOL_TOKEN_FILE:?is the file with your token}"
+[ $# -ge 2 ] || { echo "usage: $0 LABEL COMMAND ARGS..." >&2; exit 2; }
+label=$1
+shift
+case $label in *[!A-Za-z0-9._-]*) echo "$0: \"$label\" is no label" >&2; exit 2 ;; esac
+
+work=$(mktemp -d)
+id='' command='' renewer='' requested=''
+key=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n') # the server makes one lease of all requests with this key
+echo "Authorization: Bearer $(cat "$NODEPOOL_TOKEN_FILE")" >"$work/token" # not on a command line, which others can read
+
+# METHOD PATH [OPTIONS OF CURL]: prints the answer; fails if the server refuses it, or does not answer for half a minute
+api() {
+  method=$1 path=$2
+  shift 2
+  curl -sS --fail-with-body --retry 5 --retry-connrefused --max-time 60 -X "$method" -H "@$work/token" "$@" \
+    "${NODEPOOL_SERVER%/}/api/v1$path"
+}
+
+# SECONDS TO WAIT: the same lease each time. If this shell is killed, it gives up, or expires, within 3 minutes
+request() {
+  requested=yes
+  body='{"labels":["'$label'"],"ttl":180,"give_up":180,"reason":"with-node.sh","wait":'$1'}'
+  answer=$(api POST /leases -H "Idempotency-Key: $key" -H 'Content-Type: application/json' -d "$body") || return
+  id=$(field id)
+}
+
+# The value of the first member of this name, from an answer on one line
+field() { printf '%s\n' "$answer" | grep -o "\"$1\":\"\{0,1\}[^\",}]*" | head -n 1 | sed 's/^[^:]*:"\{0,1\}//; s/^null$//'; }
+
+renew() { api POST "/leases/$id/renew" -H 'Content-Type: application/json' -d '{"ttl":180}' >/dev/null; }
+
+# Renews while this shell lives; ends it when the node is lost
+keep() {
+  failures=0
+  while sleep 45 && kill -0 $$; do
+    if renew; then failures=0; else failures=$((failures + 1)); fi
+    [ $failures -lt 2 ] || { kill -s TERM $$; return; }
+  done
+}
+
+finish() {
+  status=$?
+  trap '' INT TERM HUP
+  [ -z "$renewer" ] || kill "$renewer" 2>/dev/null || :
+  [ -n "$id" ] || [ -z "$requested" ] || request 0 >/dev/null 2>&1 || : # the answer was lost: ask for the id again
+  [ -z "$id" ] || api DELETE "/leases/$id" >/dev/null || echo "$0: lease $id ends by itself in 3 minutes" >&2
+  rm -rf "$work"
+  exit "$status"
+}
+
+# NUMBER: ends the command, then this shell, with the status of a signal
+interrupted() {
+  [ -z "$command" ] || { kill -s TERM "$command" 2>/dev/null && wait "$command" || :; }
+  exit $((128 + $1))
+}
+trap finish EXIT
+trap 'interrupted 2' INT
+trap 'interrupted 15' TERM
+trap 'interrupted 1' HUP
+
+answer=''
+while request 20; do
+  [ "$(field state)" = waiting ] || break
+  renew # keeps its place
+done
+if [ "$(field state)" != active ]; then
+  echo "$0: no node: $answer" >&2
+  exit 1
+fi
+
+NODEPOOL_NODE_0_IP=$(field host) NODEPOOL_NODE_0_PORT=$(field port) NODEPOOL_NODE_0_USERNAME=$(field username)
+NODEPOOL_KNOWN_HOSTS=$work/known_hosts
+export NODEPOOL_NODE_0_IP NODEPOOL_NODE_0_PORT NODEPOOL_NODE_0_USERNAME NODEPOOL_KNOWN_HOSTS
+printf '%s\n' "$answer" | sed -n 's/.*"known_hosts":\["//p' | sed 's/"\].*//' |
+  awk -F '","' '{ for (i = 1; i <= NF; i++) print $i }' >"$NODEPOOL_KNOWN_HOSTS"
+
+keep </dev/null >/dev/null 2>&1 &
+renewer=$!
+"$@" <&0 &
+command=$!
+if wait "$command"; then exit 0; else exit $?; fi
