@@ -41,10 +41,10 @@ it(
     await row.getByRole('cell').last().filter({ hasText: /small/ }).waitFor();
     await row.getByRole('link', { name: waiting }).click();
     await page.getByRole('heading', { name: `Request ${waiting}` }).waitFor();
-    const fromOverview = page.getByText('requested, made');
+    const fromOverview = page.getByText('requested, created');
     await fromOverview.waitFor();
     await zuul.giveBack([node]);
-    await page.getByText('fulfilled, made').waitFor();
+    await page.getByText('fulfilled, created').waitFor();
     const [second] = await zuul.accept(waiting);
     if (!second) throw new Error('the request has no node');
     await page.getByRole('link', { name: 'Nodepool' }).click();
@@ -116,7 +116,7 @@ it(
     await get().launch(small()); // takes over the nodes of the first launcher
 
     expect(kept).toBe(1);
-    expect(text).toMatch(/what you see is from before/);
+    expect(text).toMatch(/the content is out of date/);
     expect(problems).toEqual([]);
   },
   4 * LIMIT_MS,

@@ -55,7 +55,7 @@ function Content({ route, overview }: { route: string; overview: Overview | unde
 
 function Leases({ id, now, overview }: { id: string; now: number; overview: Overview | undefined }) {
   const { rights } = useAccess();
-  if (!rights) return <p>Leases need a token: give one under “Use a token” at the top of the page.</p>;
+  if (!rights) return <p>Leases need a token: enter one under “Use a token” at the top of the page.</p>;
   if (!overview) return <p>Waiting for the first answer …</p>;
   return id === '' ? <LeasesPage {...{ rights, now, overview }} /> : <LeasePage key={id} {...{ id, now, overview }} />;
 }
@@ -94,7 +94,7 @@ function Header({ live, path, children }: { live: Live; path: string; children: 
       )}
       <p role="status" class={lostSince ? 'lost' : 'live'}>
         {lostSince
-          ? `Not connected since ${clock(lostSince)}; what you see is from before. Trying again.`
+          ? `Not connected since ${clock(lostSince)}: the content is out of date. Reconnecting.`
           : overview
             ? 'Live'
             : 'Connecting'}

@@ -50,7 +50,7 @@ function ConditionItem({ condition, now }: { condition: Condition; now: number }
           {kind} {name}
         </strong>{' '}
         {spaced(type)}, since <Ago time={since} now={now} />
-        {status === 'unknown' && ' (who found it does not answer now)'}
+        {status === 'unknown' && ' (the service that found it does not answer)'}
       </p>
       <p class="clamp">{message}</p>
       {next !== '' && <p class="next">Next: {next}</p>}
@@ -78,7 +78,7 @@ function summaryOf({ requests, hosts, providers = [], controls = [], conditions 
     ...(failed.length > 0 ? [`provider ${failed.join(', ')} does not work`] : []),
     ...orders,
     ...(waits.length + failed.length + orders.length + (hosts?.down ?? 0) === 0 && errors > 0
-      ? [`${count(errors, 'thing')} ${errors === 1 ? 'does' : 'do'} not work`]
+      ? [`${count(errors, 'error')} ${errors === 1 ? 'needs' : 'need'} attention`]
       : []),
   ];
 }

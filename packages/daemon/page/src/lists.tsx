@@ -69,11 +69,11 @@ function requestColumns(now: number, shown: readonly RequestLine[]): readonly Da
     { name: 'State', value: ({ state }) => state, show: ({ state }) => <State name={state} /> },
     { name: 'Labels', value: ({ labels }) => labels.join(', ') },
     {
-      name: 'Asked by',
+      name: 'Requested by',
       value: (r) => [r.requestor, r.tenant_name && `tenant ${r.tenant_name}`].filter(Boolean).join(', '),
     },
     { name: 'Ahead', value: ({ position }) => position },
-    { name: 'Made', value: (r) => numberOf(r.created_time), show: (r) => <Ago time={r.created_time} now={now} /> },
+    { name: 'Created', value: (r) => numberOf(r.created_time), show: (r) => <Ago time={r.created_time} now={now} /> },
     { name: 'Why not yet', value: why, show: (request) => <span class="clamp">{why(request)}</span> },
   ];
 }

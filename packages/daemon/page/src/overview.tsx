@@ -32,7 +32,7 @@ export function OverviewPage({ overview, now }: { overview: Overview; now: numbe
       {labels && (
         <Section title="Labels">
           <Table
-            caption="Labels: what there is and who wants it"
+            caption="Labels: supply and demand"
             columns={['Label', 'Ready', 'Building', 'In use', 'Held', 'Requests waiting', 'Usual wait', 'Kept ready']}
             rows={labels.map((l) => [
               ...[l.label, l.ready, l.building, l.in_use, l.hold, l.waiting],
@@ -183,7 +183,7 @@ function Images({ images, now }: { images: readonly Image[]; now: number }) {
       image.paused && ['paused', image.pause_reason].filter(Boolean).join(': '),
       newest?.canary && `newest ${newest.canary}`,
       building && 'building',
-      image.build_requested_time !== null && 'build asked for',
+      image.build_requested_time !== null && 'build requested',
     ];
     const uploads = newest?.uploads.map(({ provider, state: s }) => `${provider}: ${s}`) ?? [];
     return [
@@ -206,7 +206,7 @@ function Images({ images, now }: { images: readonly Image[]; now: number }) {
 
 function BuildButton({ image }: { image: string }) {
   const write = { method: 'POST', path: `images/${encodeURIComponent(image)}/build` } as const;
-  return <WriteButton name={`Build ${image}`} write={write} done="Asked for" />;
+  return <WriteButton name={`Build ${image}`} write={write} done="Requested" />;
 }
 
 function Errors({ errors }: { errors: readonly Trouble[] }) {
@@ -216,7 +216,5 @@ function Errors({ errors }: { errors: readonly Trouble[] }) {
     node ? <a href={`#/nodes/${encodeURIComponent(node)}`}>{node}</a> : '',
     text,
   ]);
-  return (
-    <Table caption="What went wrong, the newest first" columns={['When', 'Provider', 'Node', 'What']} rows={rows} />
-  );
+  return <Table caption="Errors, newest first" columns={['When', 'Provider', 'Node', 'What']} rows={rows} />;
 }

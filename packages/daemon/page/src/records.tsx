@@ -54,7 +54,7 @@ export function NodePage({ id, now }: { id: string; now: number }) {
   const { mayWrite } = useAccess();
   const { record: node, isGone } = useRecord<NodeRecord>('node', id);
   if (!node) return <Missing kind="node" {...{ id, now, isGone }} />;
-  const note = isGone ? 'It is gone; this is how it was last seen.' : `${node.state} for ${age(node.state_time, now)}`;
+  const note = isGone ? 'It is gone: this is its last known state.' : `${node.state} for ${age(node.state_time, now)}`;
   const request = shown(node['allocated_to']);
   return (
     <Section title={`Node ${id}`} note={note}>
@@ -86,7 +86,7 @@ function HoldForm({ id, isBusy }: { id: string; isBusy: boolean }) {
   const submit = (form: HTMLFormElement) => {
     const body = { reason: fieldOf(form, 'reason'), seconds: secondsOf(form, 'hours') };
     const order = { method: 'POST', path: pathOf('controls/node', id), body: { ...body, mode: 'hold' } } as const;
-    if (isBusy) void send(order, 'It is held when its use is over');
+    if (isBusy) void send(order, 'It will be held after its use');
     else void send({ method: 'POST', path: `${pathOf('nodes', id)}/hold`, body }, 'It is held');
   };
   return (
@@ -141,12 +141,12 @@ export function RequestPage({ id, now }: { id: string; now: number }) {
   if (!record) return <Missing kind="request" {...{ id, now, isGone }} />;
   const { request, explanation } = record;
   const created = request['created_time'];
-  const since = typeof created === 'number' ? `, made ${age(created, now)} ago` : '';
+  const since = typeof created === 'number' ? `, created ${age(created, now)} ago` : '';
   const nodes = [...new Set([...request.nodes, ...explanation.launches.map(({ node }) => node)])];
   return (
     <Section
       title={`Request ${id}`}
-      note={isGone ? 'It is gone; this is how it was last seen.' : `${request.state}${since}`}
+      note={isGone ? 'It is gone: this is its last known state.' : `${request.state}${since}`}
     >
       <p class="why">{withoutSubject(explanation.summary, id)}</p>
       {!isGone && mayWrite && (
