@@ -46,6 +46,7 @@ export default defineConfig({
       project('driver-fake', 'packages/driver-fake', SHARED),
       project('driver-openstack', 'packages/driver-openstack', SHARED),
       project('driver-gce', 'packages/driver-gce', SHARED),
+      project('driver-incus', 'packages/driver-incus', SHARED),
       project('driver-metastatic', 'packages/driver-metastatic', SHARED),
       project('simple-driver', 'examples/simple-driver', { include: ['test/**/*.test.js'] }),
       project('create-driver', 'packages/create-driver'),

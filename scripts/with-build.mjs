@@ -6,7 +6,7 @@ import { clearInterval, setInterval } from 'node:timers';
 import { ensureBuilt, root } from './ensure.mjs';
 
 /** Drivers that no code refers to, but that `nodepool init --cloud` loads: a run of the quick start names it as a next step. */
-const CLOUDS = ['packages/driver-openstack', 'packages/driver-gce'];
+const CLOUDS = ['packages/driver-openstack', 'packages/driver-gce', 'packages/driver-incus'];
 /** How often to check whether the parent process, mostly npm, still runs. */
 const WATCH_MS = 1000;
 

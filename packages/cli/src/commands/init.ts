@@ -38,7 +38,7 @@ export const command = defineCommand({
     cloud: {
       ...{ type: 'string', requiresArg: true, value: 'DRIVER' },
       describe:
-        'make machines in a cloud: openstack or gce; credentials are found where the tools of the cloud find them',
+        'make machines in a cloud: openstack, gce or incus; credentials are found where the tools of the cloud find them',
     },
     set: {
       ...{ type: 'string', array: true, nargs: 1, requiresArg: true, value: 'KEY=VALUE' },

@@ -2,7 +2,7 @@ import { DriverError } from '../../contract/errors.js';
 import { didYouMean, nearestName } from '../../text/suggest.js';
 
 /** Drivers of this project, by name. */
-const OWN_DRIVERS = ['openstack', 'static', 'metastatic', 'gce', 'fake'];
+const OWN_DRIVERS = ['openstack', 'static', 'metastatic', 'gce', 'incus', 'fake'];
 
 /** Drivers of Nodepool (Python) without a package of this project. */
 const ORIGINAL_DRIVERS = ['aws', 'azure', 'ibmvpc', 'kubernetes', 'openshift', 'openshiftpods'];

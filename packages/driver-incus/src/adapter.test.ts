@@ -1,0 +1,93 @@
+import { silentLogger, TaskManager, type AdapterContext, type JsonObject } from '@nodepool/core';
+import { VirtualClock } from '@nodepool/core/testing';
+import { expect, it } from 'vitest';
+import { FakeIncus, type FakeOptions } from '../test/fake/fake-incus.js';
+import { InProcessTransport } from '../test/fake/in-process.js';
+import { SIGNAL, TAGS } from '../test/support/daemon.js';
+import { IncusAdapter } from './adapter.js';
+import { readProviderConfig } from './config.js';
+import { asKeys } from './ownership.js';
+
+async function start(options: FakeOptions = {}, label: JsonObject = {}) {
+  const clock = new VirtualClock();
+  const daemon = new FakeIncus(clock, options);
+  const messages: string[] = [];
+  const config = readProviderConfig(
+    {
+      ...{ name: 'lab', driver: 'incus', 'cloud-images': [{ name: 'debian' }, { name: 'missing' }] },
+      pools: [{ name: 'main', labels: [{ name: 'a', 'cloud-image': 'debian', ...label }] }],
+    },
+    { labels: new Map(), diskimages: new Map(), problem: () => undefined },
+  );
+  const logger = {
+    ...silentLogger,
+    info: (text: string, fields: object = {}) => messages.push(`${text} ${JSON.stringify(fields)}`),
+  };
+  const tasks = new TaskManager('lab', { clock });
+  const context = { clock, logger, tasks, databaseId: 'db', random: () => 0 } as unknown as AdapterContext;
+  const adapter = new IncusAdapter(config, context, new InProcessTransport(() => daemon));
+  await adapter.start(SIGNAL);
+  const pool = config.pools.get('main');
+  const made = pool?.labels.get('a');
+  if (!pool || !made) throw new Error('there is no such label');
+  return { adapter, daemon, clock, messages, pool, label: made };
+}
+
+it('says what it found', async () => {
+  const { messages, adapter } = await start({ product: 'incus' });
+
+  expect(messages).toEqual(['Connected to the daemon {"server":"Incus","version":"6.0.0","isClustered":false}']);
+  await adapter.stop();
+});
+
+it('has the limits of the project and of the hardware of all members', async () => {
+  const { adapter, daemon } = await start({ members: ['one', 'two'] });
+  daemon.state.projectConfig['limits.instances'] = '7';
+
+  expect(await adapter.getQuotaLimits(SIGNAL)).toEqual({ instances: 7, cores: 64, ram: 32_768 });
+  expect(await adapter.getAZs(SIGNAL)).toEqual(['one', 'two']);
+});
+
+it('has one zone without a cluster', async () => {
+  const { adapter } = await start();
+
+  expect(await adapter.getAZs(SIGNAL)).toEqual([null]);
+});
+
+it('needs what the label limits', async () => {
+  const { adapter, label } = await start({}, { cpu: 2, memory: 512, disk: 4 });
+
+  expect(await adapter.getQuotaForLabel(label)).toEqual({ instances: 1, cores: 2, ram: 512, 'disk-gb': 4 });
+});
+
+it('says which image is missing', async () => {
+  const ready = await start();
+  const { adapter, label, pool } = await start({}, { 'cloud-image': 'missing' });
+
+  expect(await ready.adapter.labelReady(ready.label, ready.pool, SIGNAL)).toBe(true);
+  await expect(adapter.labelReady(label, pool, SIGNAL)).rejects.toMatchObject({
+    ...{ code: 'NODEPOOL_CONFIG', reason: 'ImageMissing' },
+  });
+});
+
+it('reads the console of an instance', async () => {
+  const { adapter, daemon, label, clock } = await start();
+  const body = JSON.stringify({ name: 'np1', config: asKeys(TAGS), source: { alias: 'debian' } });
+  daemon.handle('POST', '/1.0/instances', Buffer.from(body));
+  await clock.advance(1_000);
+
+  expect(await adapter.getConsoleLog(label, 'np1', SIGNAL)).toBe('console of np1\n');
+  expect(await adapter.listResources(SIGNAL)).toMatchObject([{ id: 'np1', metadata: TAGS }]);
+});
+
+it('has a condition while the daemon does not trust it', async () => {
+  const { adapter, daemon } = await start();
+  expect(adapter.conditions()).toEqual([]);
+
+  daemon.distrust();
+  await expect(adapter.listInstances(SIGNAL)).rejects.toThrow();
+
+  expect(adapter.conditions()).toMatchObject([
+    { kind: 'provider', name: 'lab', type: 'LoginRefused', reason: 'Untrusted' },
+  ]);
+});

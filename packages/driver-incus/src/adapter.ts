@@ -1,0 +1,210 @@
+import { randomUUID } from 'node:crypto';
+import {
+  ConfigError,
+  DATABASE_ID_TAG,
+  isOurs,
+  NODE_ID_TAG,
+  type Adapter,
+  type AdapterContext,
+  type CreateOrder,
+  type DeleteOrder,
+  type FoundCondition,
+  type ImageUpload,
+  type Instance,
+  type ProviderImage,
+  type Resource,
+  type Resources,
+  type StateMachine,
+} from '@nodepool/core';
+import { IncusClient } from './client.js';
+import type { IncusImageConfig, IncusLabelConfig, IncusPoolConfig, IncusProviderConfig } from './config.js';
+import { createMachine } from './create-node.js';
+import { deleteMachine } from './delete-node.js';
+import { readHostKeys } from './host-keys.js';
+import { Images } from './images.js';
+import { instanceBody } from './instance-body.js';
+import { toInstance, type IncusInstance } from './instance.js';
+import { Leftovers } from './leftovers.js';
+import { Operations } from './operations.js';
+import { carries, instanceName } from './ownership.js';
+import { limitsOf } from './quota.js';
+import { connectServer, type Server } from './server.js';
+import type { Transport } from './transport.js';
+import { untrustedConditions } from './untrusted.js';
+
+type Order = CreateOrder<IncusLabelConfig, IncusPoolConfig>;
+
+/** Adapter of a project on a server or cluster. Core does waiting, retries, key scans, quota and leaks. */
+export class IncusAdapter implements Adapter<IncusInstance, IncusLabelConfig, IncusPoolConfig> {
+  /** No event tells an address, so lists do; reading the state of a container costs milliseconds. */
+  readonly polling = { minMs: 500, maxMs: 5_000 };
+  readonly #config: IncusProviderConfig;
+  readonly #context: AdapterContext;
+  readonly #client: IncusClient;
+  readonly #operations: Operations;
+  readonly #images: Images;
+  readonly #leftovers: Leftovers;
+  #server: Server | undefined;
+
+  constructor(config: IncusProviderConfig, context: AdapterContext, transport: Transport) {
+    const { clock, logger, tasks, databaseId } = context;
+    const { name, project, imageType: type, imageUploadTimeoutMs: timeoutMs } = config;
+    this.#config = config;
+    this.#context = context;
+    const client = new IncusClient({ transport, project, tasks, clock });
+    this.#client = client;
+    this.#operations = new Operations({ client, clock, logger, random: () => context.random() });
+    const operations = this.#operations;
+    this.#images = new Images({ client, operations, clock, logger, provider: name, type, timeoutMs });
+    this.#leftovers = new Leftovers({ client, operations, provider: name, databaseId });
+  }
+
+  /** Connects, with the trust token at the first contact, and listens to events. */
+  async start(signal: AbortSignal): Promise<void> {
+    this.#server = await connectServer(this.#client, this.#config.connection, signal);
+    const { product, version, isClustered } = this.#server;
+    this.#context.logger.info('Connected to the daemon', { server: product, version, isClustered });
+    this.#operations.start();
+  }
+
+  async stop(): Promise<void> {
+    await this.#operations.stop();
+    await this.#client.close();
+  }
+
+  getCreateStateMachine(order: Order): StateMachine<Instance, IncusInstance> {
+    const { label, pool, metadata, az } = order;
+    const name = instanceName(order.hostname, metadata);
+    const image = this.#config.cloudImages.get(label.cloudImage ?? '');
+    const startsOnCreation = this.#server?.startsOnCreation === true;
+    return createMachine({
+      client: this.#client,
+      operations: this.#operations,
+      name,
+      target: az ?? undefined,
+      startsOnCreation,
+      body: (attempt) => instanceBody({ order, name, attempt, image, start: startsOnCreation }),
+      newAttempt: randomUUID,
+      isOfNode: (found) => DATABASE_ID_TAG in metadata && carries(found.metadata, metadata),
+      look: (signal) => this.getInstance(name, signal),
+      usesUpload: order.imageExternalId !== undefined,
+      hostKeys: pool.labels.get(label.name)?.hostKeyChecking
+        ? (instance, signal) => readHostKeys(instance, this.#hostKeysOptions(image), signal)
+        : undefined,
+    });
+  }
+
+  getDeleteStateMachine({ externalId, node }: DeleteOrder): StateMachine<void, IncusInstance> {
+    return deleteMachine(externalId, {
+      client: this.#client,
+      operations: this.#operations,
+      own: async (name, signal) => {
+        const found = await this.getInstance(name, signal);
+        const isOwn = found && isOurs(found.metadata, this.#config.name, this.#context.databaseId);
+        return isOwn && (!node || found.metadata[NODE_ID_TAG] === node.id) ? found : undefined;
+      },
+    });
+  }
+
+  async listInstances(signal: AbortSignal): Promise<readonly IncusInstance[]> {
+    return (await this.#client.instances(signal)).map((shown) => toInstance(shown, this.#product));
+  }
+
+  async getInstance(externalId: string, signal: AbortSignal): Promise<IncusInstance | undefined> {
+    const shown = await this.#client.instance(externalId, signal);
+    return shown && toInstance(shown, this.#product);
+  }
+
+  listResources(signal: AbortSignal): Promise<readonly Resource[]> {
+    return this.#leftovers.list(signal);
+  }
+
+  deleteResource(resource: Resource, signal: AbortSignal): Promise<void> {
+    return this.#leftovers.delete(resource, signal);
+  }
+
+  tagResource(resource: Resource, tags: Readonly<Record<string, string>>, signal: AbortSignal): Promise<void> {
+    return this.#leftovers.tag(resource, tags, signal);
+  }
+
+  async getQuotaLimits(signal: AbortSignal): Promise<Resources> {
+    const { cpuOvercommit: cpu, memoryOvercommit: memory } = this.#config;
+    const members = await this.#onlineMembers(signal);
+    const [project, ...servers] = await Promise.all([
+      this.#client.projectConfig(signal),
+      ...members.map((member) => this.#client.resources(member ?? undefined, signal)),
+    ]);
+    return limitsOf(project, servers, { cpu, memory });
+  }
+
+  getQuotaForLabel({ cpus, memoryMib, diskGib }: IncusLabelConfig): Promise<Resources> {
+    return Promise.resolve({
+      instances: 1,
+      ...(cpus !== undefined && { cores: cpus }),
+      ...(memoryMib !== undefined && { ram: memoryMib }),
+      ...(diskGib !== undefined && { 'disk-gb': diskGib }),
+    });
+  }
+
+  /** Members of the cluster that are online; without a cluster one zone without a name. */
+  getAZs(signal: AbortSignal): Promise<readonly (string | null)[]> {
+    return this.#onlineMembers(signal);
+  }
+
+  /** Whether the image is there. An image of a remote server is fetched when it is needed. */
+  async labelReady(label: IncusLabelConfig, _pool: IncusPoolConfig, signal: AbortSignal): Promise<boolean> {
+    if (label.diskimage !== undefined || label.cloneFrom !== undefined) return true;
+    const image = this.#config.cloudImages.get(label.cloudImage ?? '');
+    if (!image || image.server !== undefined || (await this.#client.hasImage(image, signal))) return true;
+    const nextStep = `import it, or correct "image-alias" ("image list" shows all)`;
+    throw new ConfigError(
+      `label "${label.name}": there is no image "${image.fingerprint ?? image.alias}": ${nextStep}`,
+      [],
+      {
+        reason: 'ImageMissing',
+        nextStep,
+      },
+    );
+  }
+
+  conditions(): readonly FoundCondition[] {
+    return untrustedConditions(this.#config.name, this.#client.refused);
+  }
+
+  uploadImage(upload: ImageUpload, signal: AbortSignal): Promise<string> {
+    return this.#images.upload(upload, signal);
+  }
+
+  deleteImage(externalId: string, signal: AbortSignal): Promise<void> {
+    return this.#images.delete(externalId, signal);
+  }
+
+  listImages(signal: AbortSignal, options: { readonly all?: boolean | undefined } = {}): Promise<ProviderImage[]> {
+    return this.#images.list(options.all === true, signal);
+  }
+
+  getConsoleLog(_label: IncusLabelConfig, externalId: string, signal: AbortSignal): Promise<string | undefined> {
+    return this.#client.consoleLog(externalId, signal);
+  }
+
+  get #product(): string {
+    return this.#server?.product ?? 'Incus';
+  }
+
+  async #onlineMembers(signal: AbortSignal): Promise<readonly (string | null)[]> {
+    if (this.#server?.isClustered !== true) return [null];
+    const members = await this.#client.members(signal);
+    return members.filter(({ status }) => status === 'Online').map(({ server_name: name }) => name);
+  }
+
+  #hostKeysOptions(image: IncusImageConfig | undefined) {
+    const { connectionPort: port = 22, connectionType = 'ssh' } = image ?? {};
+    return {
+      client: this.#client,
+      clock: this.#context.clock,
+      port,
+      connectionType,
+      timeoutMs: this.#config.bootTimeoutMs,
+    };
+  }
+}

@@ -1,0 +1,127 @@
+import { expect, it } from 'vitest';
+import { fakeDaemon, makeInstance, SIGNAL, TAGS, type FakeDaemon } from '../test/support/daemon.js';
+import { createHandlers, type CreateContext } from './create-node.js';
+import { asKeys, ATTEMPT_KEY, carries } from './ownership.js';
+
+const NAME = 'np1';
+const creation = { externalId: NAME, attempt: 'a' };
+
+function contextOf({ client, operations, look }: FakeDaemon, changes: Partial<CreateContext> = {}): CreateContext {
+  const source = { type: 'image', alias: 'debian' };
+  return {
+    ...{ client, operations, name: NAME, target: undefined, startsOnCreation: false, usesUpload: false },
+    body: (attempt) => ({ name: NAME, type: 'container', config: { ...asKeys(TAGS), [ATTEMPT_KEY]: attempt }, source }),
+    newAttempt: () => 'a',
+    isOfNode: ({ metadata }) => carries(metadata, TAGS),
+    look: () => look(NAME),
+    ...changes,
+  };
+}
+
+it('stores its name before it creates anything', () => {
+  const world = fakeDaemon();
+
+  expect(createHandlers.start({ name: 'start' }, contextOf(world), world.run())).toEqual({
+    step: 'goto',
+    state: { name: 'creating', ...creation },
+  });
+  expect(world.daemon.calls).toEqual([]);
+});
+
+it('creates, waits for the operation, and starts', async () => {
+  const world = fakeDaemon();
+  const context = contextOf(world);
+
+  const created = await createHandlers.creating({ name: 'creating', ...creation }, context, world.run());
+  expect(created).toMatchObject({ step: 'goto', state: { name: 'waiting-for-creation' } });
+  const { id = '' } = [...world.daemon.state.operations.values()][0] ?? {};
+  const waiting = { name: 'waiting-for-creation' as const, operation: id, ...creation };
+  expect(await createHandlers['waiting-for-creation'](waiting, context, world.run())).toMatchObject({ step: 'wait' });
+  await world.clock.advance(1_000);
+
+  expect(await createHandlers['waiting-for-creation'](waiting, context, world.run(1))).toMatchObject({
+    state: { name: 'starting' },
+  });
+});
+
+it('recognizes the instance of a creation without an answer', async () => {
+  const world = fakeDaemon();
+  await makeInstance(world, NAME, { ...asKeys(TAGS), [ATTEMPT_KEY]: 'a' });
+  const state = { name: 'identifying' as const, ...creation };
+
+  expect(await createHandlers.identifying(state, contextOf(world), world.run())).toMatchObject({
+    state: { name: 'starting' },
+  });
+});
+
+it('deletes what an earlier attempt of the node left, and nothing else', async () => {
+  const world = fakeDaemon();
+  await makeInstance(world, NAME, { ...asKeys(TAGS), [ATTEMPT_KEY]: 'earlier' });
+  const state = { name: 'identifying' as const, ...creation };
+  expect(await createHandlers.identifying(state, contextOf(world), world.run())).toMatchObject({
+    ...{ step: 'failed', error: { code: 'NODEPOOL_LAUNCH_STATUS' } },
+  });
+
+  await world.client.configureInstance(NAME, asKeys({ ...TAGS, nodepool_database_id: 'foreign' }), SIGNAL);
+
+  const taken = await createHandlers.identifying(state, contextOf(world), world.run());
+  expect(taken).toEqual({ step: 'goto', state: { name: 'name-taken' } });
+  expect(createHandlers['name-taken']({ name: 'name-taken' }, contextOf(world), world.run())).toMatchObject({
+    ...{ step: 'failed', error: { code: 'NODEPOOL_CONFIG', reason: 'NameTaken' } },
+  });
+});
+
+it('starts again after a restart of the daemon', async () => {
+  const world = fakeDaemon();
+  await makeInstance(world, NAME, { ...asKeys(TAGS), [ATTEMPT_KEY]: 'a' });
+  const waiting = { name: 'waiting-for-start' as const, operation: 'lost', ...creation };
+
+  expect(await createHandlers['waiting-for-start'](waiting, contextOf(world), world.run(1))).toMatchObject({
+    state: { name: 'starting' },
+  });
+});
+
+it('gives up a creation that a restart of the daemon interrupted, as its root disk may be incomplete', async () => {
+  const world = fakeDaemon();
+  await makeInstance(world, NAME, { ...asKeys(TAGS), [ATTEMPT_KEY]: 'a' });
+  const waiting = { name: 'waiting-for-creation' as const, operation: 'lost', ...creation };
+
+  await expect(createHandlers['waiting-for-creation'](waiting, contextOf(world), world.run(1))).rejects.toThrow(
+    /the daemon was restarted during its creation/,
+  );
+});
+
+it('does not blame the configuration for an uploaded image that was deleted meanwhile', async () => {
+  const world = fakeDaemon();
+  const body = () => ({ name: NAME, source: { type: 'image', alias: 'missing' } });
+  const state = { name: 'creating' as const, ...creation };
+
+  await expect(createHandlers.creating(state, contextOf(world, { body }), world.run())).rejects.toMatchObject({
+    ...{ code: 'NODEPOOL_CONFIG', reason: 'ImageMissing' },
+  });
+  expect(await createHandlers.creating(state, contextOf(world, { body, usesUpload: true }), world.run())).toMatchObject(
+    {
+      ...{ step: 'failed', error: { code: 'NODEPOOL_LAUNCH_STATUS' } },
+    },
+  );
+});
+
+it('reads host keys from inside, and says that these are the only ones', async () => {
+  const world = fakeDaemon();
+  await makeInstance(world, NAME, { ...asKeys(TAGS), [ATTEMPT_KEY]: 'a' }, true);
+  const hostKeys = () => Promise.resolve(['ssh-ed25519 AAAA']);
+  const context = contextOf(world, { hostKeys });
+  const found = await createHandlers['waiting-for-address'](
+    { name: 'waiting-for-address', ...creation },
+    context,
+    world.run(),
+  );
+  const instance = await world.look(NAME);
+  if (!instance) throw new Error('there is no instance');
+
+  const state = { name: 'reading-host-keys' as const, externalId: NAME, instance };
+  const read = await createHandlers['reading-host-keys'](state, context, world.run());
+
+  expect(found).toMatchObject({ state: { name: 'reading-host-keys' } });
+  expect(read).toMatchObject({ result: { hostKeys: ['ssh-ed25519 AAAA'], onlyTheseHostKeys: true } });
+});

@@ -1,0 +1,47 @@
+import { expect, it } from 'vitest';
+import { fakeDaemon, makeInstance, SIGNAL, TAGS } from '../test/support/daemon.js';
+import { Leftovers } from './leftovers.js';
+import { asKeys } from './ownership.js';
+
+function start() {
+  const world = fakeDaemon();
+  const { client, operations } = world;
+  return { ...world, leftovers: new Leftovers({ client, operations, provider: 'lab', databaseId: 'db' }) };
+}
+
+it('lists instances with tags, and no others', async () => {
+  const world = start();
+  await makeInstance(world, 'np1', asKeys(TAGS));
+  await makeInstance(world, 'mine');
+
+  expect(await world.leftovers.list(SIGNAL)).toMatchObject([{ type: 'instance', id: 'np1', metadata: TAGS }]);
+});
+
+it('stops and deletes one', async () => {
+  const world = start();
+  await makeInstance(world, 'np1', asKeys(TAGS), true);
+  const deleted = world.leftovers.delete({ type: 'instance', id: 'np1', metadata: TAGS }, SIGNAL);
+
+  await world.clock.advance(10_000);
+  await deleted;
+
+  expect(world.daemon.state.instances.size).toBe(0);
+});
+
+it('does not delete what is not ours any more', async () => {
+  const world = start();
+  await makeInstance(world, 'np1', asKeys({ ...TAGS, nodepool_database_id: 'other' }));
+
+  await world.leftovers.delete({ type: 'instance', id: 'np1', metadata: TAGS }, SIGNAL);
+
+  expect(world.daemon.state.instances.size).toBe(1);
+});
+
+it('adds tags and keeps others', async () => {
+  const world = start();
+  await makeInstance(world, 'np1', asKeys(TAGS));
+
+  await world.leftovers.tag({ type: 'instance', id: 'np1', metadata: {} }, { nodepool_database_id: 'new' }, SIGNAL);
+
+  expect((await world.leftovers.list(SIGNAL))[0]?.metadata).toEqual({ ...TAGS, nodepool_database_id: 'new' });
+});

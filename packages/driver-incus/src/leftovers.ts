@@ -1,0 +1,60 @@
+import { isNodepoolError, isOurs, type Resource } from '@nodepool/core';
+import type { ApiOperation } from './api.js';
+import type { IncusClient } from './client.js';
+import { errorOfOperation, InstanceBusyError } from './errors.js';
+import type { Operations } from './operations.js';
+import { asKeys, tagsIn } from './ownership.js';
+
+/** Dependencies of {@link Leftovers}. */
+export interface LeftoversOptions {
+  readonly client: IncusClient;
+  readonly operations: Operations;
+  readonly provider: string;
+  readonly databaseId: string | undefined;
+}
+
+/** Instances of a provider, for the leak clean-up. */
+export class Leftovers {
+  readonly #options: LeftoversOptions;
+
+  constructor(options: LeftoversOptions) {
+    this.#options = options;
+  }
+
+  /** Instances that carry Nodepool's keys. */
+  async list(signal: AbortSignal): Promise<Resource[]> {
+    const shown = await this.#options.client.instances(signal);
+    return shown.flatMap(({ name, config, created_at: created }) => {
+      const metadata = tagsIn(config);
+      if (Object.keys(metadata).length === 0) return [];
+      const createdMs = Date.parse(created ?? '');
+      return [{ type: 'instance', id: name, name, metadata, ...(createdMs > 0 && { createdMs }) }];
+    });
+  }
+
+  /** Stops by force and deletes an instance, if it is still ours. */
+  async delete({ id }: Resource, signal: AbortSignal): Promise<void> {
+    const { client, provider, databaseId } = this.#options;
+    const found = await client.instance(id, signal);
+    if (!found || !isOurs(tagsIn(found.config), provider, databaseId)) return;
+    try {
+      if (found.status !== 'Stopped') await this.#untilEnded(await client.stopInstance(id, signal), signal);
+      const error = await this.#untilEnded(await client.deleteInstance(id, signal), signal);
+      if (error) throw error;
+    } catch (error) {
+      // ephemeral instances are deleted when they stop
+      if (!isNodepoolError(error, 'NODEPOOL_NOT_FOUND')) throw error;
+    }
+  }
+
+  /** Adds tags to an instance. */
+  tag({ id }: Resource, tags: Readonly<Record<string, string>>, signal: AbortSignal): Promise<void> {
+    return this.#options.client.configureInstance(id, asKeys(tags), signal);
+  }
+
+  async #untilEnded(operation: ApiOperation, signal: AbortSignal): Promise<Error | undefined> {
+    const ended = await this.#options.operations.untilEnded(operation, signal);
+    const error = errorOfOperation(`operation ${operation.id}`, ended);
+    return error instanceof InstanceBusyError ? undefined : error;
+  }
+}

@@ -1,0 +1,71 @@
+import { TaskManager } from '@nodepool/core';
+import type { DriverSetup, SetupChoice, SetupContext } from '@nodepool/core/config';
+import { IncusClient } from './client.js';
+import { connectServer } from './server.js';
+import { createTransport, findLocalSocket, type ConnectionConfig } from './transport.js';
+
+/** What `nodepool init --cloud incus` asks. */
+export const incusSetup: DriverSetup = {
+  questions: [
+    {
+      key: 'address',
+      subject: 'address of the daemon',
+      open: true,
+      choices: () => [{ value: `unix:${findLocalSocket()}` }],
+    },
+    { key: 'image', subject: 'image (alias or fingerprint)', choices: ask(listImages) },
+    { key: 'network', subject: 'network', optional: true, choices: ask(listNames('networks')) },
+    { key: 'username', subject: 'user to log in with', open: true, choices: () => [{ value: 'root' }] },
+  ],
+  options: ['client-certificate', 'client-key', 'server-certificate', 'trust-token', 'project'],
+  getEntry: ({ address, image = '', network, username = 'root', ...options }, label) => {
+    const isFingerprint = /^[0-9a-f]{64}$/.test(image);
+    return {
+      ...(address !== undefined && { address }),
+      ...Object.fromEntries(
+        incusSetup.options?.flatMap((key) => (options[key] === undefined ? [] : [[key, options[key]]])) ?? [],
+      ),
+      'cloud-images': [{ name: label, [isFingerprint ? 'image-fingerprint' : 'image-alias']: image, username }],
+      pools: [
+        { name: 'main', labels: [{ name: label, 'cloud-image': label, ...(network !== undefined && { network }) }] },
+      ],
+    };
+  },
+};
+
+type List = (client: IncusClient, signal: AbortSignal) => Promise<SetupChoice[]>;
+
+/** Asks the chosen daemon. */
+function ask(list: List): (context: SetupContext) => Promise<SetupChoice[]> {
+  return async ({ answers, clock, signal }) => {
+    const connection: ConnectionConfig = {
+      address: answers['address'],
+      clientCertificate: answers['client-certificate'],
+      clientKey: answers['client-key'],
+      serverCertificate: answers['server-certificate'],
+      trustToken: answers['trust-token'],
+    };
+    const transport = createTransport(connection);
+    const tasks = new TaskManager('setup', { clock });
+    const client = new IncusClient({ transport, tasks, clock, project: answers['project'] ?? 'default' });
+    try {
+      await connectServer(client, connection, signal);
+      return await list(client, signal);
+    } finally {
+      tasks.stop();
+      await client.close();
+    }
+  };
+}
+
+async function listImages(client: IncusClient, signal: AbortSignal): Promise<SetupChoice[]> {
+  const images = await client.images(signal);
+  return images.map(({ fingerprint, aliases, properties, type }) => ({
+    value: aliases[0]?.name ?? fingerprint,
+    note: [properties['description'], type].filter((part) => part !== undefined).join(', '),
+  }));
+}
+
+function listNames(kind: 'networks'): List {
+  return async (client, signal) => (await client.names(kind, signal)).map((value) => ({ value }));
+}

@@ -1,0 +1,216 @@
+import type { Clock } from '@nodepool/core';
+import { failure, success, type Body, type Call, type FakeAnswer } from './call.js';
+import { FakeImages } from './images.js';
+import { FakeOperations } from './operations.js';
+import { emptyState, type FakeInstance, type FakeState } from './state.js';
+
+/** Options of the fake daemon. */
+export interface FakeOptions {
+  readonly product?: 'lxd' | 'incus';
+  readonly isTrusted?: boolean;
+  /** Names of cluster members. Default: no cluster. */
+  readonly members?: readonly string[];
+}
+
+/** A daemon in memory on a clock, that answers as LXD 5.0.2 and Incus do. */
+export class FakeIncus {
+  readonly state: FakeState = emptyState();
+  readonly calls: string[] = [];
+  readonly #clock: Clock;
+  readonly #options: FakeOptions;
+  readonly #operations: FakeOperations;
+  readonly #images: FakeImages;
+  #addresses = 0;
+  #isTrusted: boolean;
+
+  constructor(clock: Clock, options: FakeOptions = {}) {
+    this.#clock = clock;
+    this.#operations = new FakeOperations(clock, this.state.operations);
+    this.#images = new FakeImages(this.state.images, this.#operations, options.product ?? 'lxd');
+    this.#options = options;
+    this.#isTrusted = options.isTrusted ?? true;
+  }
+
+  /** Sends the messages of the event stream to a listener. @returns how to end it */
+  subscribe(listener: (message: string) => void): () => void {
+    return this.#operations.subscribe(listener);
+  }
+
+  /** Removes the client from the trust store. */
+  distrust(): void {
+    this.#isTrusted = false;
+  }
+
+  handle(method: string, url: string, raw: Buffer, headers: Readonly<Record<string, string>> = {}): FakeAnswer {
+    const { pathname, searchParams: query } = new URL(url, 'http://incus');
+    const path = pathname.split('/').slice(2).map(decodeURIComponent);
+    const isJson = headers['content-type'] === undefined || headers['content-type'].includes('json');
+    const body = isJson && raw.length > 0 ? (JSON.parse(raw.toString()) as Body) : {};
+    this.calls.push(`${method} ${pathname}`);
+    if (this.state.unavailable > 0 && this.state.unavailable--) return failure(503, 'LXD daemon is shutting down');
+    if (!this.#isTrusted && !['', 'certificates'].includes(path[0] ?? '')) return failure(403, 'not authorized');
+    return this.#route({ method, path, query, body, raw, headers });
+  }
+
+  #route(call: Call): FakeAnswer {
+    const [kind = '', name = ''] = call.path;
+    switch (kind) {
+      case '':
+        return success(this.#server());
+      case 'certificates':
+        return this.#trust(call.body);
+      case 'instances':
+        return name === '' ? this.#instances(call) : this.#instance(call, name);
+      case 'operations':
+        return this.#operation(name);
+      case 'images':
+        return this.#images.handle(call, name);
+      case 'projects':
+        return success({ name, config: this.state.projectConfig });
+      case 'networks':
+        return success([
+          { name: 'br0', managed: true },
+          { name: 'eth0', managed: false },
+        ]);
+      case 'resources':
+        return success({ cpu: { total: 8 }, memory: { total: 16 * 2 ** 30 } });
+      case 'cluster':
+        return success((this.#options.members ?? []).map((one) => ({ server_name: one, status: 'Online' })));
+      default:
+        return failure(404, 'not found');
+    }
+  }
+
+  #server(): Body {
+    const { product = 'lxd', members } = this.#options;
+    const version = product === 'lxd' ? '5.0.2' : '6.0.0';
+    const extensions = product === 'incus' ? ['instance_create_start'] : [];
+    if (!this.#isTrusted) return { auth: 'untrusted', api_extensions: extensions };
+    const environment = { server: product, server_version: version, server_clustered: members !== undefined };
+    return { auth: 'trusted', api_extensions: extensions, environment };
+  }
+
+  #trust({ password, trust_token: token, name }: Body): FakeAnswer {
+    const given = this.#options.product === 'incus' ? token : password;
+    if (typeof given !== 'string' || typeof name !== 'string') return failure(403, 'not authorized');
+    this.state.trusted.add(name);
+    this.#isTrusted = true;
+    return success(null);
+  }
+
+  #instances({ method, body, query }: Call): FakeAnswer {
+    if (method === 'GET') return success([...this.state.instances.values()].map((one) => this.#shown(one)));
+    const fate = this.state.fates[0];
+    if (fate !== undefined) this.state.fates.shift();
+    if (fate === 'quota') return failure(500, 'Reached maximum number of instances in project "default"');
+    const limit = this.state.projectConfig['limits.instances'];
+    if (limit !== undefined && this.state.instances.size >= Number(limit)) {
+      return failure(500, 'Reached maximum number of instances in project "default"');
+    }
+    const source = body['source'] as Record<string, string>;
+    if (source['alias'] === 'missing') return failure(404, 'Image alias not found');
+    if (fate === 'capacity')
+      return this.#operations.begin('Creating instance', 100, () => 'write rootfs: no space left on device');
+    const name = String(body['name']);
+    if (this.state.instances.has(name)) {
+      return this.#operations.begin(
+        'Creating instance',
+        100,
+        () => `Add instance: This "instances" entry already exists`,
+      );
+    }
+    const made = this.#make(name, body, query.get('target') ?? 'none');
+    const starts = body['start'] === true;
+    const answer = this.#operations.begin('Creating instance', this.state.times.createMs, () => {
+      made.busy = false;
+      return starts ? this.#run(made, fate) : '';
+    });
+    if (!starts && (fate === 'error-state' || fate === 'never-ready')) this.#fates.set(name, fate);
+    return fate === 'lost-reply' ? { ...answer, isLost: true } : answer;
+  }
+
+  readonly #fates = new Map<string, string>();
+
+  #make(name: string, body: Body, location: string): FakeInstance {
+    const devices = {
+      eth0: { type: 'nic', name: 'eth0' },
+      root: { type: 'disk', path: '/' },
+      ...(body['devices'] as object),
+    };
+    const config = { ...(body['config'] as Record<string, string>), 'volatile.eth0.hwaddr': '00:16:3e:00:00:01' };
+    const made: FakeInstance = {
+      shown: {
+        ...{ name, type: String(body['type']), status: 'Stopped', location, config },
+        ...{ expanded_config: config, expanded_devices: devices },
+        created_at: new Date(this.#clock.now()).toISOString(),
+      },
+      ephemeral: body['ephemeral'] === true,
+      addressMs: undefined,
+      busy: true,
+      files: new Map(),
+      address: `fake-10.77.0.${++this.#addresses}`,
+    };
+    this.state.instances.set(name, made);
+    return made;
+  }
+
+  #run(instance: FakeInstance, fate: string | undefined): string {
+    instance.shown.status = fate === 'error-state' ? 'Error' : 'Running';
+    instance.addressMs = fate === 'never-ready' ? undefined : this.#clock.now() + this.state.times.addressMs;
+    return '';
+  }
+
+  #instance({ method, path, body, query }: Call, name: string): FakeAnswer {
+    const found = this.state.instances.get(name);
+    if (!found) return failure(404, 'Instance not found');
+    if (path[2] === 'state') return this.#setState(found, String(body['action']));
+    if (path[2] === 'console') return { status: 200, text: `console of ${name}\n` };
+    if (path[2] === 'files') {
+      const text = found.files.get(query.get('path') ?? '');
+      return text === undefined ? failure(404, 'Not Found') : { status: 200, text };
+    }
+    if (method === 'GET') return success(this.#shown(found));
+    if (method === 'PATCH') {
+      Object.assign(found.shown.config, body['config']);
+      return success(null);
+    }
+    if (found.busy) return failure(400, 'Instance is busy running a create operation');
+    if (found.shown.status !== 'Stopped') return failure(400, 'Instance is running');
+    found.busy = true;
+    return this.#operations.begin('Deleting instance', this.state.times.deleteMs, () => {
+      this.state.instances.delete(name);
+      return '';
+    });
+  }
+
+  #setState(instance: FakeInstance, action: string): FakeAnswer {
+    const { stopMs, startMs } = this.state.times;
+    const { name } = instance.shown;
+    if (instance.busy) return failure(400, 'Instance is busy running a create operation');
+    if (action === 'start') {
+      return this.#operations.begin('Starting instance', startMs, () => {
+        if (instance.shown.status === 'Running') return 'The instance is already running';
+        const fate = this.#fates.get(name);
+        this.#fates.delete(name);
+        return this.#run(instance, fate);
+      });
+    }
+    return this.#operations.begin('Stopping instance', stopMs, () => {
+      if (instance.shown.status === 'Stopped') return 'The instance is already stopped';
+      instance.shown.status = 'Stopped';
+      if (instance.ephemeral) this.state.instances.delete(name);
+      return '';
+    });
+  }
+
+  #shown({ shown, addressMs, address }: FakeInstance): Body {
+    const hasAddress = shown.status === 'Running' && addressMs !== undefined && addressMs <= this.#clock.now();
+    const addresses = hasAddress ? [{ family: 'inet', address, scope: 'global' }] : [];
+    return { ...shown, state: { network: { eth0: { hwaddr: '00:16:3e:00:00:01', addresses } } } };
+  }
+
+  #operation(id: string): FakeAnswer {
+    const found = this.state.operations.get(id);
+    return found ? success(found) : failure(404, 'Operation not found');
+  }
+}
