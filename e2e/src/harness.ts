@@ -23,6 +23,8 @@ export interface LaunchOptions {
   env?: Record<string, string>;
   /** Content of its secure file. Default: it has none. */
   secure?: Record<string, unknown>;
+  /** Port of its web server. Default: a free one. */
+  webPort?: number;
 }
 
 /** What every kind of setup tells of its pools. */
@@ -109,7 +111,7 @@ export abstract class Harness<Setup extends AnySetup> implements Ground {
   }
 
   async #launch(setup: Setup, options: LaunchOptions): Promise<LauncherProcess> {
-    const { name = `launcher-${this.#launchers.length + 1}`, throughPort, env, secure } = options;
+    const { name = `launcher-${this.#launchers.length + 1}`, throughPort, env, secure, webPort } = options;
     const config = this.#config(setup, throughPort);
     const dir = join(this.testDir, name);
     const secureFile = join(dir, 'secure.yaml');
@@ -117,7 +119,8 @@ export abstract class Harness<Setup extends AnySetup> implements Ground {
       await mkdir(dir, { recursive: true });
       await writeFile(secureFile, JSON.stringify(secure));
     }
-    const process = await LauncherProcess.start(dir, name, config, env, secure ? ['-s', secureFile] : []);
+    const args = secure ? ['-s', secureFile] : [];
+    const process = await LauncherProcess.start(dir, name, config, env, args, webPort);
     this.#launchers.push({ process, setup, throughPort });
     await process.whenReady();
     return process;

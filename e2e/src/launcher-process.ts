@@ -13,6 +13,7 @@ export const LauncherProcess = {
    * @param dir - a directory of its own
    * @param env - further environment variables
    * @param args - further arguments
+   * @param webPort - default: a free port
    */
   start(
     dir: string,
@@ -20,7 +21,8 @@ export const LauncherProcess = {
     config: Record<string, unknown> | string,
     env?: Record<string, string>,
     args?: readonly string[],
+    webPort?: number,
   ): Promise<LauncherProcess> {
-    return ServiceProcess.start(PROGRAM, { dir, name, config, env, args });
+    return ServiceProcess.start(PROGRAM, { dir, name, config, env, args, webPort });
   },
 };

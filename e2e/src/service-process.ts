@@ -26,6 +26,8 @@ export interface ServiceOptions {
   readonly env?: Readonly<Record<string, string>> | undefined;
   /** Further arguments. */
   readonly args?: readonly string[] | undefined;
+  /** Port of its web server. Default: a free one. */
+  readonly webPort?: number | undefined;
 }
 
 const commonOptions = (configFile: string) => ['-c', configFile, '--state-dir', join(dirname(configFile), 'state')];
@@ -58,9 +60,9 @@ export class ServiceProcess {
   /** Starts a Nodepool service without waiting for it to be ready. @param program - its file */
   static async start(
     program: string,
-    { dir, name, config, env = {}, args = [] }: ServiceOptions,
+    { dir, name, config, env = {}, args = [], webPort }: ServiceOptions,
   ): Promise<ServiceProcess> {
-    const [port = 0] = await freePorts(1);
+    const [port = 0] = webPort === undefined ? await freePorts(1) : [webPort];
     await mkdir(dir, { recursive: true });
     const configFile = join(dir, 'nodepool.yaml');
     await writeFile(configFile, ServiceProcess.#configText(config, port));
