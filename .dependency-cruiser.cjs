@@ -51,7 +51,14 @@ module.exports = {
       comment: 'And what core stands on: the records and the clock of zk-protocol.',
       severity: 'error',
       from: { path: '^packages/(driver-[^/]+)/', pathNot: TESTS },
-      to: { path: '^(packages|tools|e2e)/', pathNot: '^packages/($1|core|zk-protocol)/' },
+      to: { path: '^(packages|tools|e2e)/', pathNot: '^packages/($1|core|zk-protocol|driver-kubernetes)/' },
+    },
+    {
+      name: 'only-openshiftpods-imports-the-kubernetes-driver',
+      comment: 'It is a second name of that package, as each driver has a package of its name.',
+      severity: 'error',
+      from: { path: '^packages/driver-', pathNot: ['^packages/driver-(kubernetes|openshiftpods)/', TESTS].flat() },
+      to: { path: '^packages/driver-kubernetes/' },
     },
     {
       name: 'services-import-no-service-and-no-driver',

@@ -57,7 +57,14 @@ describe('names of states', () => {
     .filter(({ names }) => names.length > 0);
 
   it('are found in the operations of every driver that creates nodes, of the template and of the simple base', () => {
-    const drivers = ['driver-fake/src/driver', 'driver-gce/src', 'driver-openstack/src', 'driver-incus/src', 'create-driver/template/src'];
+    const drivers = [
+      'driver-fake/src/driver',
+      'driver-gce/src',
+      'driver-kubernetes/src',
+      'driver-openstack/src',
+      'driver-incus/src',
+      'create-driver/template/src',
+    ];
     const wanted = drivers.flatMap((dir) => [`packages/${dir}/create-node.ts`, `packages/${dir}/delete-node.ts`]);
 
     expect(found.map(({ file }) => file)).toEqual(

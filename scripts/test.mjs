@@ -1,8 +1,9 @@
-// test.mjs [all|slow|unit|e2e|openstack|image [ARGUMENTS OF VITEST]]
+// test.mjs [all|slow|unit|e2e|kubernetes|openstack|image [ARGUMENTS OF VITEST]]
 //   without an argument  checks, and all tests but the slow ones
 //   slow                 the slow tests, whose files end in .slow.test.ts
 //   all                  both
 //   unit, e2e            the unit and integration tests, or the end-to-end tests
+//   kubernetes           on a real Kubernetes control plane, built once (3 GB, ten minutes)
 //   openstack, image     on a real OpenStack (700 MB, half an hour), the real image of the builder's README (downloads Debian)
 // The last line is `N passed, N failed`; the exit status is 0 only when nothing failed. A failing stage ends the run.
 import { spawnSync } from 'node:child_process';
@@ -17,8 +18,9 @@ const cores = availableParallelism();
  * Workers: one a core for unit tests, which compute; one more for end-to-end tests, which mostly wait for sessions to expire.
  */
 const STAGES = {
-  unit: ['--project', '!e2e*', `--maxWorkers=${cores}`],
+  unit: ['--project', '!e2e*', '--project', '!kubernetes-real', `--maxWorkers=${cores}`],
   e2e: ['--project', 'e2e', `--maxWorkers=${Math.min(cores + 1, 8)}`],
+  kubernetes: ['--project', 'kubernetes-real'],
   openstack: ['--project', 'e2e-openstack'],
   image: ['--project', 'e2e-image'],
 };
@@ -29,6 +31,7 @@ const RUNS = {
   all: { isChecked: true, stages: ['unit', 'e2e'], tests: 'all' },
   unit: { isChecked: false, stages: ['unit'], tests: 'all' },
   e2e: { isChecked: false, stages: ['e2e'], tests: 'all' },
+  kubernetes: { isChecked: false, stages: ['kubernetes'], tests: 'all' },
   openstack: { isChecked: false, stages: ['openstack'], tests: 'all' },
   image: { isChecked: false, stages: ['image'], tests: 'all' },
 };

@@ -139,6 +139,24 @@ export const CONDITION_TYPES = {
     reasons: { ZoneFails: 'the message names the zones, with their errors' },
     nextStep: 'check the status page of the cloud; remove the zones from the provider if the failure lasts',
   },
+  WatchFails: {
+    ...{ kind: 'provider', severity: 'warning' },
+    meaning: 'changes in a cluster do not arrive; nodes are checked one by one until they do',
+    reasons: { WatchFails: 'the message has the error of the API server' },
+    nextStep: 'check the API server, and whether the launcher may list and watch',
+  },
+  DeletionsHang: {
+    ...{ kind: 'provider', severity: 'warning' },
+    meaning: 'deleted namespaces or pods of a provider are not gone after a minute',
+    reasons: { Finalizers: 'the message names what holds them' },
+    nextStep: 'repair the controllers of these finalizers',
+  },
+  TokensShortened: {
+    ...{ kind: 'provider', severity: 'warning' },
+    meaning: 'a cluster gives tokens for a shorter time than asked for, so jobs may outlive them',
+    reasons: { Shortened: 'the message has both times' },
+    nextStep: 'lower token-expiry, or let the API server give longer ones',
+  },
   SlowLaunches: {
     ...{ kind: 'provider', severity: 'warning' },
     meaning: 'launches take much longer than usual; other providers of the same priority are preferred',
@@ -216,10 +234,22 @@ export const CONDITION_TYPES = {
       ServerGroupMissing: 'the cloud has no such server group',
       NetworkAmbiguous: 'several networks have the name',
       ServerGroupAmbiguous: 'several server groups have the name',
+      LargerThanQuota: 'one node needs more than a quota or a limit range allows',
       BackingLabelRefused: 'all providers refused a request for the backing label',
       Misconfigured: 'another reason, in the message',
     },
     nextStep: 'correct the label in the configuration or the cloud; no restart is needed',
+  },
+  PodsNotStarting: {
+    ...{ kind: 'label', severity: 'warning' },
+    meaning:
+      'pods of a label do not start in one pool, as last seen in the last ten minutes; the name is `PROVIDER/POOL/LABEL`',
+    reasons: {
+      Unschedulable: 'no node of the cluster can take them',
+      Image: 'the image cannot be pulled',
+      Container: 'the container does not start, or ends',
+    },
+    nextStep: 'correct what the message names',
   },
   StandbyMissing: {
     ...{ kind: 'label', severity: 'warning' },

@@ -2,10 +2,10 @@ import { DriverError } from '../../contract/errors.js';
 import { didYouMean, nearestName } from '../../text/suggest.js';
 
 /** Drivers of this project, by name. */
-const OWN_DRIVERS = ['openstack', 'static', 'metastatic', 'gce', 'incus', 'fake'];
+const OWN_DRIVERS = ['openstack', 'static', 'metastatic', 'gce', 'incus', 'kubernetes', 'openshiftpods', 'fake'];
 
 /** Drivers of Nodepool (Python) without a package of this project. */
-const ORIGINAL_DRIVERS = ['aws', 'azure', 'ibmvpc', 'kubernetes', 'openshift', 'openshiftpods'];
+const ORIGINAL_DRIVERS = ['aws', 'azure', 'ibmvpc', 'openshift'];
 
 const MAX_NAME_LENGTH = 214;
 const SHORT_NAME = /^[a-z0-9][a-z0-9._-]*$/;

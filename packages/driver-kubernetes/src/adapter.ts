@@ -1,0 +1,274 @@
+import { randomUUID } from 'node:crypto';
+import {
+  ConfigError,
+  DATABASE_ID_TAG,
+  isNodepoolError,
+  NODE_ID_TAG,
+  POOL_TAG,
+  sumResources,
+  type Adapter,
+  type AdapterContext,
+  type CreateOrder,
+  type DeleteOrder,
+  type FoundCondition,
+  type Instance,
+  type InstanceChange,
+  type NodeRecord,
+  type Resource,
+  type Resources,
+  type StateMachine,
+} from '@nodepool/core';
+import { ACCOUNT } from './access.js';
+import type { KubernetesClient } from './client.js';
+import type { KubernetesLabelConfig, KubernetesPoolConfig, KubernetesProviderConfig } from './config.js';
+import { createMachine, type Plan } from './create-node.js';
+import { deleteMachine } from './delete-node.js';
+import { usable, type Grant, type KubernetesInstance } from './instance.js';
+import { Inventory } from './inventory.js';
+import { carries, marksOf, mayDelete } from './ownership.js';
+import { placeOf, planOf, type Place } from './plan.js';
+import { problemOf } from './pod-state.js';
+import { isHalfOver } from './token.js';
+import { Troubles } from './troubles.js';
+import { checkRanges, limitsFor, needOf, recordedNeed, usageOf } from './usage.js';
+
+type Order = CreateOrder<KubernetesLabelConfig, KubernetesPoolConfig>;
+
+/** Clocks of two computers may differ by this much. */
+const CLOCK_TOLERANCE_MS = 60_000;
+
+/** Adapter of a cluster. Core does waiting, retries and leaks. */
+export class KubernetesAdapter implements Adapter<KubernetesInstance, KubernetesLabelConfig, KubernetesPoolConfig> {
+  readonly #config: KubernetesProviderConfig;
+  readonly #client: KubernetesClient;
+  readonly #context: AdapterContext;
+  readonly #inventory: Inventory;
+  readonly #troubles: Troubles;
+  /** Places of instances that are being created. */
+  readonly #places = new Map<string, Place>();
+  readonly #unsubscribe: () => void;
+
+  constructor(config: KubernetesProviderConfig, client: KubernetesClient, context: AdapterContext) {
+    this.#config = config;
+    this.#client = client;
+    this.#context = context;
+    this.#inventory = new Inventory({ config, client, context });
+    this.#troubles = new Troubles(config.name, context.clock);
+    this.#unsubscribe = this.#inventory.onChange((change) => this.#withdrawIfLost(change));
+  }
+
+  /** Verifies server, credentials and permissions, and begins to watch. */
+  async start(signal: AbortSignal): Promise<void> {
+    await this.#client.login();
+    await this.#inventory.start(signal);
+  }
+
+  async stop(): Promise<void> {
+    this.#unsubscribe();
+    await this.#inventory.stop();
+    await this.#client.close();
+  }
+
+  onInstanceChange(listener: (change: InstanceChange<KubernetesInstance>) => void): () => void {
+    return this.#inventory.onChange(listener);
+  }
+
+  getCreateStateMachine(order: Order): StateMachine<Instance, KubernetesInstance> {
+    const { label, pool, node, logger } = order;
+    const plan = planOf(this.#config, order, randomUUID());
+    const { externalId } = plan;
+    const place = { namespace: plan.namespace, pod: plan.pod?.name };
+    this.#places.set(externalId, place);
+    return createMachine({
+      client: this.#client,
+      plan,
+      scheduleTimeoutMs: this.#config.scheduleTimeoutMs,
+      grant: (signal) => this.#grant(plan, pool, order, signal),
+      look: (signal) => this.#inventory.read(externalId, place, signal),
+      isOfNode: ({ metadata }) => DATABASE_ID_TAG in order.metadata && carries(metadata, order.metadata),
+      isWatching: () => this.#inventory.failures.length === 0,
+      mark: () => this.#inventory.mark(externalId),
+      changed: (since, signal) => this.#inventory.changed(externalId, since, signal),
+      note: (problem) => {
+        if (problem)
+          logger.info('Pod does not start', { node: node.id, reason: problem.reason, text: problem.message });
+        this.#troubles.pod(pool.name, label.name, problem);
+      },
+      finish: async (instance, grant) => {
+        const resources = recordedNeed(label);
+        return { ...usable(instance, grant, place, label, await this.#client.login()), resources };
+      },
+    });
+  }
+
+  getDeleteStateMachine({ externalId, node }: DeleteOrder): StateMachine<void, KubernetesInstance> {
+    const place = this.#placeOf(externalId, node);
+    const { databaseId } = this.#context;
+    return deleteMachine(externalId, {
+      look: (signal) => this.#inventory.read(externalId, place, signal),
+      mayDelete: ({ namespace, pod, metadata }) => {
+        const meta = (namespace ?? pod)?.metadata ?? {};
+        return mayDelete(meta, this.#config.name, node?.id ?? metadata[NODE_ID_TAG] ?? '', databaseId);
+      },
+      delete: (uid, signal) => this.#delete(place, uid, signal),
+      isWatching: () => this.#inventory.failures.length === 0,
+      mark: () => this.#inventory.mark(externalId),
+      changed: (since, signal) => this.#inventory.changed(externalId, since, signal),
+      note: (instance) => this.#troubles.deletion(externalId, instance),
+    });
+  }
+
+  listInstances(signal: AbortSignal): Promise<readonly KubernetesInstance[]> {
+    return this.#inventory.list(signal);
+  }
+
+  getInstance(externalId: string, signal: AbortSignal): Promise<KubernetesInstance | undefined> {
+    return this.#inventory.read(externalId, this.#placeOf(externalId, undefined), signal);
+  }
+
+  /** Namespaces, or pods of shared namespaces. Also replaces idle nodes whose tokens end. */
+  async listResources(signal: AbortSignal): Promise<readonly Resource[]> {
+    const instances = await this.#inventory.list(signal);
+    await this.#replaceOld();
+    return instances.map(({ externalId, metadata, namespace, pod }) => {
+      const created = (namespace ?? pod)?.metadata.creationTimestamp;
+      return {
+        ...{ type: 'instance', id: externalId, metadata },
+        ...(created !== undefined && { createdMs: Date.parse(created) }),
+      };
+    });
+  }
+
+  async deleteResource({ id, metadata }: Resource, signal: AbortSignal): Promise<void> {
+    const place = this.#placeOf(id, undefined, metadata[POOL_TAG]);
+    const found = await this.#inventory.read(id, place, signal);
+    if (!found || !carries(found.metadata, metadata)) return;
+    await this.#delete(place, found.uid, signal).catch(unlessGone);
+  }
+
+  async tagResource(
+    { id, metadata }: Resource,
+    tags: Readonly<Record<string, string>>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { namespace, pod } = this.#placeOf(id, undefined, metadata[POOL_TAG]);
+    const { ownNamespaces } = this.#config;
+    const meta = { ...marksOf(tags) };
+    if (ownNamespaces) await this.#client.mark('namespaces', undefined, namespace, meta, signal);
+    else await this.#client.mark('pods', namespace, pod ?? '', meta, signal);
+  }
+
+  /** Of shared namespaces: their quotas minus what others use. A cluster as a whole has none. */
+  async getQuotaLimits(signal: AbortSignal): Promise<Resources> {
+    const { ownNamespaces, pools } = this.#config;
+    if (ownNamespaces) return {};
+    const namespaces = [...pools.keys()];
+    const limits = await Promise.all(namespaces.map((namespace) => this.#limitsOf(namespace, signal)));
+    const merged = limits.map((one, index) => this.#named(namespaces[index] ?? '', one));
+    return Object.assign({}, ...merged) as Resources;
+  }
+
+  async getQuotaForLabel(
+    label: KubernetesLabelConfig,
+    pool: KubernetesPoolConfig,
+    signal: AbortSignal,
+  ): Promise<Resources> {
+    if (this.#config.ownNamespaces) return recordedNeed(label);
+    const ranges = await this.#client.getLimitRanges(pool.name, signal);
+    checkRanges(label, ranges, pool.name);
+    return { ...recordedNeed(label), ...this.#named(pool.name, needOf(label, ranges)) };
+  }
+
+  conditions(): readonly FoundCondition[] {
+    return this.#troubles.conditions(this.#client.refusal, this.#inventory.failures);
+  }
+
+  nodeDeletedNotification({ externalId }: NodeRecord): void {
+    if (typeof externalId !== 'string') return;
+    this.#places.delete(externalId);
+    this.#troubles.deletion(externalId, undefined);
+  }
+
+  async #grant(
+    { namespace, access }: Plan,
+    pool: KubernetesPoolConfig,
+    order: Order,
+    signal: AbortSignal,
+  ): Promise<Grant> {
+    const account = access ? ACCOUNT : pool.serviceAccount;
+    if (account === undefined) {
+      const { token, cluster } = await this.#client.login();
+      if (token !== undefined) return { token, user: ACCOUNT };
+      throw new ConfigError(
+        `context "${cluster.context}" has no token that jobs could get: set service-account of the pool`,
+      );
+    }
+    const { tokenExpiryS } = this.#config;
+    const { status } = await this.#client.createToken(namespace, account, tokenExpiryS, signal);
+    const gotMs = Date.parse(status.expirationTimestamp) - this.#context.clock.now();
+    const isShort = gotMs < tokenExpiryS * 1_000 - CLOCK_TOLERANCE_MS;
+    const message = `tokens are valid for ${Math.round(gotMs / 1_000)} s, token-expiry is ${tokenExpiryS}`;
+    if (isShort) order.logger.warn('Token of a node is valid for a shorter time than asked for', { message });
+    this.#troubles.token(isShort ? message : undefined);
+    return { token: status.token, user: account };
+  }
+
+  #delete({ namespace, pod }: Place, uid: string | undefined, signal: AbortSignal): Promise<void> {
+    if (this.#config.ownNamespaces) return this.#client.deleteNamespace(namespace, uid, signal);
+    return this.#client.deletePod(namespace, pod ?? '', uid, signal);
+  }
+
+  #placeOf(externalId: string, node: NodeRecord | undefined, pool?: string): Place {
+    const known = this.#places.get(externalId);
+    return known ?? placeOf(this.#config, externalId, pool ?? node?.pool ?? undefined);
+  }
+
+  async #limitsOf(namespace: string, signal: AbortSignal): Promise<Resources> {
+    const quotas = await this.#client.getResourceQuotas(namespace, signal);
+    const own = this.#inventory.instances.flatMap(({ pod }) =>
+      pod?.metadata.namespace === namespace ? [usageOf(pod)] : [],
+    );
+    return limitsFor(quotas, sumResources(own));
+  }
+
+  /** With several namespaces, each has its own limits: their names begin with that of the namespace. */
+  #named(namespace: string, amounts: Resources): Resources {
+    if (this.#config.pools.size === 1) return amounts;
+    return Object.fromEntries(Object.entries(amounts).map(([name, amount]) => [`${namespace}/${name}`, amount]));
+  }
+
+  /** A node whose pod or namespace is gone must not be lent. */
+  #withdrawIfLost({ externalId, instance }: InstanceChange<KubernetesInstance>): void {
+    const problem = instance?.pod && problemOf(instance.pod);
+    const isLost = !instance || instance.isEnding || problem?.fails === 'now';
+    if (!isLost) return;
+    for (const node of this.#context.ownNodes()) {
+      if (node.externalId !== externalId || node.state !== 'ready') continue;
+      const why = problem?.error.message ?? `"${externalId}" was deleted by another program`;
+      void this.#withdraw(node, why);
+    }
+  }
+
+  async #replaceOld(): Promise<void> {
+    const nowMs = this.#context.clock.now();
+    for (const node of this.#context.ownNodes()) {
+      if (node.state === 'ready' && isHalfOver(node, nowMs))
+        await this.#withdraw(node, 'half of the life of its token is over');
+    }
+  }
+
+  async #withdraw(node: NodeRecord, why: string): Promise<void> {
+    try {
+      await this.#context.withdrawNode?.(node.id, why);
+    } catch (error) {
+      this.#context.logger.warn('Withdrawing a node failed; trying again at the next check', {
+        nodeId: node.id,
+        error,
+      });
+    }
+  }
+}
+
+function unlessGone(error: unknown): void {
+  if (!isNodepoolError(error, 'NODEPOOL_NOT_FOUND')) throw error;
+}

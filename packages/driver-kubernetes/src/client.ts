@@ -1,0 +1,253 @@
+import { isNodepoolError, type JsonObject, type TaskManager } from '@nodepool/core';
+import type {
+  ApiLimitRange,
+  ApiList,
+  ApiNamespace,
+  ApiObject,
+  ApiPod,
+  ApiResourceQuota,
+  ApiToken,
+  ApiWatchEvent,
+} from './api.js';
+import type { Login } from './credentials.js';
+import type { Http, HttpCall, RefusedLogin } from './http.js';
+
+/** Kinds of objects that are watched. */
+export interface Watched {
+  readonly namespaces: ApiNamespace;
+  readonly pods: ApiPod;
+}
+
+/** Where objects are looked for, and which. */
+export interface Selection<Kind extends keyof Watched> {
+  readonly kind: Kind;
+  /** Default: all namespaces. */
+  readonly namespace?: string | undefined;
+  readonly selector: string;
+}
+
+/** The API calls of the driver. Rejects with the errors of `errors.ts`. */
+export interface KubernetesClient {
+  /** Why the cluster refuses the login; `undefined` while calls succeed. */
+  readonly refusal: RefusedLogin | undefined;
+  login(): Promise<Login>;
+  createNamespace(body: JsonObject, signal: AbortSignal): Promise<ApiNamespace>;
+  getNamespace(name: string, signal: AbortSignal): Promise<ApiNamespace | undefined>;
+  /** @param uid - only this one, not another of the same name */
+  deleteNamespace(name: string, uid: string | undefined, signal: AbortSignal): Promise<void>;
+  createServiceAccount(namespace: string, body: JsonObject, signal: AbortSignal): Promise<void>;
+  createToken(namespace: string, account: string, seconds: number, signal: AbortSignal): Promise<ApiToken>;
+  createRole(namespace: string, body: JsonObject, signal: AbortSignal): Promise<void>;
+  createRoleBinding(namespace: string, body: JsonObject, signal: AbortSignal): Promise<void>;
+  createPod(namespace: string, body: JsonObject, signal: AbortSignal): Promise<ApiPod>;
+  getPod(namespace: string, name: string, signal: AbortSignal): Promise<ApiPod | undefined>;
+  deletePod(namespace: string, name: string, uid: string | undefined, signal: AbortSignal): Promise<void>;
+  /** Adds annotations and labels, and keeps the others. */
+  mark(
+    kind: keyof Watched,
+    namespace: string | undefined,
+    name: string,
+    meta: JsonObject,
+    signal: AbortSignal,
+  ): Promise<void>;
+  getResourceQuotas(namespace: string, signal: AbortSignal): Promise<readonly ApiResourceQuota[]>;
+  getLimitRanges(namespace: string, signal: AbortSignal): Promise<readonly ApiLimitRange[]>;
+  /** All objects, page by page, and the version from which to watch. */
+  list<Kind extends keyof Watched>(selection: Selection<Kind>, signal: AbortSignal): Promise<Listed<Watched[Kind]>>;
+  /** Changes since a version. @throws {ExpiredError} the version is no longer known */
+  watch<Kind extends keyof Watched>(
+    selection: Selection<Kind>,
+    version: string,
+    signal: AbortSignal,
+  ): AsyncIterable<ApiWatchEvent<Watched[Kind]>>;
+  close(): Promise<void>;
+}
+
+/** Objects at one version. */
+export interface Listed<T extends ApiObject> {
+  readonly version: string;
+  readonly items: readonly T[];
+}
+
+const CORE = 'api/v1';
+const RBAC = 'apis/rbac.authorization.k8s.io/v1';
+const PAGE = 500;
+/** The server ends a watch after this time, so that watches spread over its instances. */
+const WATCH_SECONDS = 290;
+/** Bookmarks arrive every minute, so a longer silence means a lost connection. */
+const SILENCE_MS = 100_000;
+
+/** Creates a client. @param tasks - limits and counts calls; not watches, which last */
+export function createKubernetesClient(http: Http, tasks: Pick<TaskManager, 'call' | 'list'>): KubernetesClient {
+  return new RestClient(http, tasks);
+}
+
+class RestClient implements KubernetesClient {
+  readonly #http: Http;
+  readonly #tasks: Pick<TaskManager, 'call' | 'list'>;
+
+  constructor(http: Http, tasks: Pick<TaskManager, 'call' | 'list'>) {
+    this.#http = http;
+    this.#tasks = tasks;
+  }
+
+  get refusal(): RefusedLogin | undefined {
+    return this.#http.refusal;
+  }
+
+  login(): Promise<Login> {
+    return this.#http.login();
+  }
+
+  createNamespace(body: JsonObject, signal: AbortSignal): Promise<ApiNamespace> {
+    return this.#create('namespaces', undefined, body, signal);
+  }
+
+  getNamespace(name: string, signal: AbortSignal): Promise<ApiNamespace | undefined> {
+    return unlessMissing(this.#get<ApiNamespace>('namespaces.get', pathOf('namespaces', undefined, name), signal));
+  }
+
+  deleteNamespace(name: string, uid: string | undefined, signal: AbortSignal): Promise<void> {
+    return this.#delete('namespaces', undefined, name, uid, signal);
+  }
+
+  async createServiceAccount(namespace: string, body: JsonObject, signal: AbortSignal): Promise<void> {
+    await this.#create('serviceaccounts', namespace, body, signal);
+  }
+
+  createToken(namespace: string, account: string, seconds: number, signal: AbortSignal): Promise<ApiToken> {
+    const path = `${pathOf('serviceaccounts', namespace, account)}/token`;
+    const body = {
+      apiVersion: 'authentication.k8s.io/v1',
+      kind: 'TokenRequest',
+      spec: { expirationSeconds: seconds },
+    };
+    return this.#call('serviceaccounts.token.create', { verb: 'POST', path, body }, signal);
+  }
+
+  async createRole(namespace: string, body: JsonObject, signal: AbortSignal): Promise<void> {
+    await this.#create('roles', namespace, body, signal, RBAC);
+  }
+
+  async createRoleBinding(namespace: string, body: JsonObject, signal: AbortSignal): Promise<void> {
+    await this.#create('rolebindings', namespace, body, signal, RBAC);
+  }
+
+  createPod(namespace: string, body: JsonObject, signal: AbortSignal): Promise<ApiPod> {
+    return this.#create('pods', namespace, body, signal);
+  }
+
+  getPod(namespace: string, name: string, signal: AbortSignal): Promise<ApiPod | undefined> {
+    return unlessMissing(this.#get<ApiPod>('pods.get', pathOf('pods', namespace, name), signal));
+  }
+
+  deletePod(namespace: string, name: string, uid: string | undefined, signal: AbortSignal): Promise<void> {
+    return this.#delete('pods', namespace, name, uid, signal);
+  }
+
+  async mark(
+    kind: keyof Watched,
+    namespace: string | undefined,
+    name: string,
+    meta: JsonObject,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const call: HttpCall = { verb: 'PATCH', path: pathOf(kind, namespace, name), body: { metadata: meta } };
+    await this.#call(`${kind}.patch`, call, signal);
+  }
+
+  async getResourceQuotas(namespace: string, signal: AbortSignal): Promise<readonly ApiResourceQuota[]> {
+    const path = pathOf('resourcequotas', namespace);
+    return (await this.#get<ApiList<ApiResourceQuota>>('resourcequotas.list', path, signal)).items;
+  }
+
+  async getLimitRanges(namespace: string, signal: AbortSignal): Promise<readonly ApiLimitRange[]> {
+    const path = pathOf('limitranges', namespace);
+    return (await this.#get<ApiList<ApiLimitRange>>('limitranges.list', path, signal)).items;
+  }
+
+  async list<Kind extends keyof Watched>(
+    { kind, namespace, selector }: Selection<Kind>,
+    signal: AbortSignal,
+  ): Promise<Listed<Watched[Kind]>> {
+    const items: Watched[Kind][] = [];
+    const path = pathOf(kind, namespace);
+    let version = '';
+    let next: string | undefined;
+    do {
+      const query = { labelSelector: selector, limit: String(PAGE), continue: next };
+      const page: ApiList<Watched[Kind]> = await this.#call(`${kind}.list`, { verb: 'GET', path, query }, signal);
+      items.push(...page.items);
+      version = page.metadata.resourceVersion ?? version;
+      next = page.metadata.continue || undefined;
+    } while (next !== undefined);
+    return { version, items };
+  }
+
+  watch<Kind extends keyof Watched>(
+    { kind, namespace, selector }: Selection<Kind>,
+    version: string,
+    signal: AbortSignal,
+  ): AsyncIterable<ApiWatchEvent<Watched[Kind]>> {
+    const query = {
+      ...{ labelSelector: selector, resourceVersion: version, watch: 'true', allowWatchBookmarks: 'true' },
+      timeoutSeconds: String(WATCH_SECONDS),
+    };
+    const call: HttpCall = { verb: 'GET', path: pathOf(kind, namespace), query, timeoutMs: SILENCE_MS };
+    return this.#http.watch(call, signal);
+  }
+
+  close(): Promise<void> {
+    return this.#http.close();
+  }
+
+  #create<T>(
+    kind: string,
+    namespace: string | undefined,
+    body: JsonObject,
+    signal: AbortSignal,
+    api = CORE,
+  ): Promise<T> {
+    return this.#call(`${kind}.create`, { verb: 'POST', path: pathOf(kind, namespace, undefined, api), body }, signal);
+  }
+
+  async #delete(
+    kind: string,
+    namespace: string | undefined,
+    name: string,
+    uid: string | undefined,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const body = {
+      ...{ apiVersion: 'v1', kind: 'DeleteOptions', propagationPolicy: 'Background' },
+      ...(uid !== undefined && { preconditions: { uid } }),
+    };
+    await this.#call(`${kind}.delete`, { verb: 'DELETE', path: pathOf(kind, namespace, name), body }, signal);
+  }
+
+  #get<T>(call: string, path: string, signal: AbortSignal): Promise<T> {
+    return this.#call(call, { verb: 'GET', path }, signal);
+  }
+
+  #call<T>(name: string, call: HttpCall, signal: AbortSignal): Promise<T> {
+    return this.#tasks.call(name, (turn) => this.#http.call<T>(call, AbortSignal.any([signal, turn])), { signal });
+  }
+}
+
+function pathOf(kind: string, namespace: string | undefined, name?: string, api = CORE): string {
+  const parts = [
+    ...(namespace === undefined ? [] : ['namespaces', encodeURIComponent(namespace)]),
+    kind,
+    ...(name === undefined ? [] : [encodeURIComponent(name)]),
+  ];
+  return `${api}/${parts.join('/')}`;
+}
+
+async function unlessMissing<T>(answer: Promise<T>): Promise<T | undefined> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (isNodepoolError(error, 'NODEPOOL_NOT_FOUND')) return undefined;
+    throw error;
+  }
+}

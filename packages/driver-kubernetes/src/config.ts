@@ -1,0 +1,261 @@
+import {
+  readStateMachineProvider,
+  type Json,
+  type JsonObject,
+  type ProviderConfigContext,
+  type Resources,
+  type StateMachineLabelConfig,
+  type StateMachinePoolConfig,
+  type StateMachineProviderConfig,
+} from '@nodepool/core';
+import { problemOfTemplate } from './dynamic-labels.js';
+import { kubeconfigFiles, type Env } from './kubeconfig.js';
+
+/** Names of the drivers of this package. */
+export type DriverName = 'kubernetes' | 'openshiftpods';
+
+/** Amounts of a container. Zero: none. */
+export interface Amounts {
+  readonly cpu: number | undefined;
+  readonly memoryMib: number | undefined;
+  readonly storageMb: number | undefined;
+}
+
+/** A label of a pool, with the defaults of the pool. */
+export interface KubernetesLabelConfig extends StateMachineLabelConfig {
+  readonly type: 'namespace' | 'pod';
+  readonly clusterRole: string | undefined;
+  readonly image: string | undefined;
+  readonly imagePull: string;
+  readonly imagePullSecrets: JsonObject[];
+  readonly labels: Readonly<Record<string, string>>;
+  /** Templates, see `fillLabels`. */
+  readonly dynamicLabels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
+  readonly pythonPath: string;
+  readonly shellType: string | null;
+  readonly requests: Amounts;
+  readonly limits: Amounts;
+  readonly gpu: number | undefined;
+  readonly gpuResource: string | undefined;
+  readonly extraResources: Resources;
+  readonly env: JsonObject[];
+  readonly nodeSelector: JsonObject | undefined;
+  readonly schedulerName: string | undefined;
+  readonly privileged: boolean | undefined;
+  readonly volumes: Json[] | undefined;
+  readonly volumeMounts: Json[] | undefined;
+  readonly spec: JsonObject | undefined;
+}
+
+/** A pool with its labels. */
+export interface KubernetesPoolConfig extends StateMachinePoolConfig {
+  readonly labels: ReadonlyMap<string, KubernetesLabelConfig>;
+  /** Service account whose tokens jobs get; `undefined`: that of the driver. */
+  readonly serviceAccount: string | undefined;
+}
+
+/** Typed form of a provider entry. */
+export interface KubernetesProviderConfig extends StateMachineProviderConfig {
+  readonly pools: ReadonlyMap<string, KubernetesPoolConfig>;
+  /** Whether each node has a namespace of its own. Otherwise pools are namespaces. */
+  readonly ownNamespaces: boolean;
+  readonly context: string | undefined;
+  readonly kubeconfig: string | undefined;
+  readonly env: Env;
+  readonly scheduleTimeoutMs: number;
+  readonly tokenExpiryS: number;
+}
+
+const MAX_PARALLEL_CALLS = 50;
+const LAUNCH_TIMEOUT_MS = 300_000;
+const SCHEDULE_TIMEOUT_MS = 60_000;
+const TOKEN_EXPIRY_S = 86_400;
+/** Longest name of a namespace that leaves a place for the id of a node. */
+const POOL_NAME = /^[a-z0-9]([-a-z0-9]{0,50}[a-z0-9])?$/;
+/** Written defaults change nothing. */
+const DEFAULTS: JsonObject = { 'image-pull': 'IfNotPresent' };
+/** What a label with a `spec` may have besides: what is no part of it. */
+const BESIDE_SPEC = new Set([
+  ...['name', 'type', 'spec', 'labels', 'dynamic-labels', 'annotations', 'cluster-role'],
+  ...['python-path', 'shell-type'],
+]);
+
+/** Turns a provider entry that has passed the schema into its typed form. */
+export function readProviderConfig(
+  driverName: DriverName,
+  entry: JsonObject,
+  context: ProviderConfigContext,
+): KubernetesProviderConfig {
+  const common = readStateMachineProvider(entry, { driverName, hostKeyChecking: false });
+  const { env = {} } = context;
+  const kubeconfig = textOf(entry['kubeconfig']);
+  checkPools(entry, context);
+  return {
+    ...common,
+    launchTimeoutMs: msOf(entry['launch-timeout']) ?? LAUNCH_TIMEOUT_MS,
+    maxParallelCalls: MAX_PARALLEL_CALLS,
+    ownNamespaces: driverName === 'kubernetes',
+    context: textOf(entry['context']),
+    ...{ kubeconfig, env, files: kubeconfigFiles(kubeconfig, env) },
+    scheduleTimeoutMs: msOf(entry['schedule-timeout']) ?? SCHEDULE_TIMEOUT_MS,
+    tokenExpiryS: numberOf(entry['token-expiry']) ?? TOKEN_EXPIRY_S,
+    pools: new Map(
+      mapsOf(entry['pools']).flatMap((own): [string, KubernetesPoolConfig][] => {
+        const pool = common.pools.get(textOf(own['name']) ?? '');
+        return pool ? [[pool.name, readPool(driverName, pool, own, entry)]] : [];
+      }),
+    ),
+  };
+}
+
+/** Limits of a pool are those of its provider unless it has its own. */
+function readPool(
+  driverName: DriverName,
+  pool: StateMachinePoolConfig,
+  own: JsonObject,
+  entry: JsonObject,
+): KubernetesPoolConfig {
+  const ofProvider = entry['max-pods'] ?? entry['max-projects'] ?? entry['max-servers'];
+  const ceilings = {
+    ...amountsOf(entry['max-resources']),
+    ...amountsOf(own['max-resources']),
+    ...limitOf('cores', own['max-cores'] ?? entry['max-cores']),
+    ...limitOf('ram', own['max-ram'] ?? entry['max-ram']),
+  };
+  return {
+    ...pool,
+    maxServers: numberOf(own['max-servers'] ?? ofProvider) ?? Infinity,
+    maxResources: ceilings,
+    serviceAccount: textOf(own['service-account']),
+    labels: new Map(
+      mapsOf(own['labels']).flatMap((ofLabel): [string, KubernetesLabelConfig][] => {
+        const label = pool.labels.get(textOf(ofLabel['name']) ?? '');
+        return label ? [[label.name, readLabel(driverName, label, ofLabel, own)]] : [];
+      }),
+    ),
+  };
+}
+
+function readLabel(
+  driverName: DriverName,
+  label: StateMachineLabelConfig,
+  own: JsonObject,
+  pool: JsonObject,
+): KubernetesLabelConfig {
+  const isPod = driverName === 'openshiftpods' || own['type'] === 'pod';
+  const spec = isMap(own['spec']) ? own['spec'] : undefined;
+  return {
+    ...label,
+    hostKeyChecking: false,
+    type: isPod ? 'pod' : 'namespace',
+    clusterRole: textOf(own['cluster-role']),
+    image: textOf(own['image']),
+    imagePull: textOf(own['image-pull']) ?? 'IfNotPresent',
+    imagePullSecrets: mapsOf(own['image-pull-secrets']),
+    labels: textsIn(own['labels']),
+    dynamicLabels: textsIn(own['dynamic-labels']),
+    annotations: textsIn(own['annotations']),
+    pythonPath: textOf(own['python-path']) ?? 'auto',
+    shellType: textOf(own['shell-type']) ?? null,
+    ...readAmounts(own, isPod && !spec ? pool : {}),
+    env: mapsOf(own['env']),
+    nodeSelector: isMap(own['node-selector']) ? textsIn(own['node-selector']) : undefined,
+    schedulerName: textOf(own['scheduler-name']),
+    privileged: typeof own['privileged'] === 'boolean' ? own['privileged'] : undefined,
+    volumes: Array.isArray(own['volumes']) ? own['volumes'] : undefined,
+    volumeMounts: Array.isArray(own['volume-mounts']) ? own['volume-mounts'] : undefined,
+    spec,
+  };
+}
+
+/** What a node uses. @param defaults - the pool of a label that takes its defaults */
+function readAmounts(own: JsonObject, defaults: JsonObject) {
+  const amount = (key: string) => numberOf(own[key] ?? defaults[`default-label-${key}`]);
+  const requests = { cpu: amount('cpu'), memoryMib: amount('memory'), storageMb: amount('storage') };
+  return {
+    requests,
+    limits: {
+      cpu: amount('cpu-limit') ?? requests.cpu,
+      memoryMib: amount('memory-limit') ?? requests.memoryMib,
+      storageMb: amount('storage-limit') ?? requests.storageMb,
+    },
+    gpu: numberOf(own['gpu']),
+    gpuResource: textOf(own['gpu-resource']),
+    extraResources: { ...amountsOf(defaults['default-label-extra-resources']), ...amountsOf(own['extra-resources']) },
+  };
+}
+
+function checkPools(entry: JsonObject, context: ProviderConfigContext): void {
+  for (const [index, pool] of mapsOf(entry['pools']).entries()) {
+    const name = textOf(pool['name']) ?? '';
+    if (!POOL_NAME.test(name)) {
+      const expected = 'expected at most 52 lower-case letters, digits and "-"';
+      context.problem(['pools', index, 'name'], `"${name}" cannot begin the name of a namespace: ${expected}`);
+    }
+    for (const [position, label] of mapsOf(pool['labels']).entries()) {
+      checkLabel(label, ['pools', index, 'labels', position], context);
+    }
+  }
+}
+
+function checkLabel(label: JsonObject, path: readonly (string | number)[], context: ProviderConfigContext): void {
+  const what = `label "${textOf(label['name'])}"`;
+  const isPod = label['type'] !== 'namespace';
+  if (isPod && !('image' in label) && !('spec' in label)) {
+    context.problem(
+      path,
+      `${what} has no image, so that it cannot be launched: give it an image, or a spec`,
+      'warning',
+    );
+  }
+  const beside =
+    'spec' in label ? Object.keys(label).filter((key) => !BESIDE_SPEC.has(key) && label[key] !== DEFAULTS[key]) : [];
+  if (beside.length > 0) {
+    context.problem(path, `${what} has a spec, which replaces ${beside.join(', ')}: remove one of the two`);
+  }
+  for (const [key, template] of Object.entries(textsIn(label['dynamic-labels']))) {
+    const problem = problemOfTemplate(template);
+    if (problem !== undefined) context.problem([...path, 'dynamic-labels', key], problem);
+  }
+}
+
+function limitOf(name: string, value: Json | undefined): Resources {
+  const limit = numberOf(value);
+  return limit === undefined || limit === -1 ? {} : { [name]: limit };
+}
+
+function amountsOf(value: Json | undefined): Resources {
+  if (!isMap(value)) return {};
+  const numbers = Object.entries(value).filter((one): one is [string, number] => typeof one[1] === 'number');
+  return Object.fromEntries(numbers);
+}
+
+/** A map of texts; numbers and flags as YAML has them become texts, as Kubernetes wants them. */
+function textsIn(value: Json | undefined): Record<string, string> {
+  if (!isMap(value)) return {};
+  return Object.fromEntries(
+    Object.entries(value).map(([key, one]) => [key, typeof one === 'string' ? one : JSON.stringify(one)]),
+  );
+}
+
+function msOf(value: Json | undefined): number | undefined {
+  const seconds = numberOf(value);
+  return seconds === undefined ? undefined : seconds * 1_000;
+}
+
+function textOf(value: Json | undefined): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}
+
+function numberOf(value: Json | undefined): number | undefined {
+  return typeof value === 'number' ? value : undefined;
+}
+
+function mapsOf(value: Json | undefined): JsonObject[] {
+  return Array.isArray(value) ? value.filter(isMap) : [];
+}
+
+function isMap(value: Json | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

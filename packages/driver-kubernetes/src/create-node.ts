@@ -1,0 +1,237 @@
+import {
+  ConfigError,
+  createStateMachine,
+  done,
+  failed,
+  goto,
+  LaunchError,
+  wait,
+  type Handlers,
+  type Instance,
+  type JsonObject,
+  type MachineRun,
+  type StateMachine,
+  type Step,
+} from '@nodepool/core';
+import type { AccessBodies } from './access.js';
+import type { ApiNamespace, ApiPod } from './api.js';
+import type { KubernetesClient } from './client.js';
+import { AlreadyExistsError, NotYetError } from './errors.js';
+import { toInstance, type Grant, type KubernetesInstance } from './instance.js';
+import { isRunning, problemOf, type PodProblem } from './pod-state.js';
+import { ATTEMPT_ANNOTATION } from './ownership.js';
+
+/** State of a creation. The external id is a name, so it is stored before anything exists. */
+export type CreateState =
+  | { readonly name: 'start' }
+  | { readonly name: 'creating-namespace'; readonly externalId: string }
+  /** The name exists. */
+  | { readonly name: 'identifying'; readonly externalId: string; readonly grant?: Grant | undefined }
+  /** Without an external id: the object of this name belongs to another node. */
+  | { readonly name: 'name-taken' }
+  | { readonly name: 'creating-objects'; readonly externalId: string; readonly created: ApiNamespace }
+  | { readonly name: 'creating-pod'; readonly externalId: string; readonly grant: Grant | undefined }
+  | { readonly name: 'waiting-for-pod'; readonly externalId: string; readonly grant: Grant };
+
+/** Names and bodies of what is created. */
+export interface Plan {
+  readonly externalId: string;
+  readonly namespace: string;
+  /** Random id that all objects carry. */
+  readonly attempt: string;
+  /** `undefined`: the namespace exists, and belongs to others. */
+  readonly namespaceBody: JsonObject | undefined;
+  readonly access: AccessBodies | undefined;
+  /** `undefined`: the namespace is the node. */
+  readonly pod: { readonly name: string; readonly body: JsonObject } | undefined;
+}
+
+/** Context of a creation. */
+export interface CreateContext {
+  readonly client: KubernetesClient;
+  readonly plan: Plan;
+  readonly scheduleTimeoutMs: number;
+  /** The token that the job gets. */
+  grant(signal: AbortSignal): Promise<Grant>;
+  /** The object of this name, of any owner. */
+  look(signal: AbortSignal): Promise<KubernetesInstance | undefined>;
+  /** Whether an instance was provably created for this node. */
+  isOfNode(instance: KubernetesInstance): boolean;
+  /** Whether changes arrive at present. Otherwise what was seen may be old. */
+  isWatching(): boolean;
+  /** The present moment, for `changed`. */
+  mark(): number;
+  /** Resolves when the instance has changed since the mark. */
+  changed(since: number, signal: AbortSignal): Promise<void>;
+  /** Notes why pods of the label do not start; `undefined`: one runs. */
+  note(problem: PodProblem | undefined): void;
+  /** Completes the instance for the node record. */
+  finish(instance: KubernetesInstance, grant: Grant): Promise<KubernetesInstance>;
+}
+
+type CreateStep = Step<CreateState, Instance>;
+type Run = MachineRun<KubernetesInstance>;
+
+const NOT_YET_PAUSE_MS = 200;
+/** A change that a broken watch hides is seen after this time. */
+const LOOK_AGAIN_MS = 5_000;
+
+/** Creates a namespace, a namespace with a pod, or a pod; done when it can be used. */
+export function createMachine(context: CreateContext): StateMachine<Instance, KubernetesInstance> {
+  return createStateMachine<CreateState, Instance, CreateContext, KubernetesInstance>({
+    name: 'create',
+    initial: { name: 'start' },
+    handlers: createHandlers,
+    context,
+  });
+}
+
+/** Handler of each state. */
+export const createHandlers = {
+  start: (_state, { plan }) => goto<CreateState>(firstState(plan)),
+  'creating-namespace': async ({ externalId }, { client, plan }, run) => {
+    try {
+      const created = await client.createNamespace(plan.namespaceBody ?? {}, run.signal);
+      return goto<CreateState>({ name: 'creating-objects', externalId, created });
+    } catch (error) {
+      if (error instanceof AlreadyExistsError) return goto<CreateState>({ name: 'identifying', externalId });
+      throw error;
+    }
+  },
+  identifying: identify,
+  'name-taken': (_state, { plan }) => {
+    const what = plan.namespaceBody
+      ? `namespace "${plan.namespace}"`
+      : `pod "${plan.namespace}/${plan.pod?.name ?? ''}"`;
+    const message = `${what} exists and is not this provider's, so it is not changed`;
+    return failed(new ConfigError(`${message}: two installations must not share a cluster, pool names and node ids`));
+  },
+  'creating-objects': createObjects,
+  'creating-pod': createPod,
+  'waiting-for-pod': waitForPod,
+} satisfies Handlers<CreateState, Instance, CreateContext, KubernetesInstance>;
+
+function firstState({ externalId, namespaceBody }: Plan): CreateState {
+  return namespaceBody
+    ? { name: 'creating-namespace', externalId }
+    : { name: 'creating-pod', externalId, grant: undefined };
+}
+
+/** The name exists: continues only with the object of this creation, and deletes only one of this node. */
+async function identify(
+  { externalId, grant }: Extract<CreateState, { name: 'identifying' }>,
+  context: CreateContext,
+  run: Run,
+): Promise<CreateStep> {
+  const { plan } = context;
+  const found = await context.look(run.signal);
+  if (!found) return goto<CreateState>(firstState(plan));
+  if (found.attempt === plan.attempt) {
+    return goto<CreateState>(
+      found.namespace
+        ? { name: 'creating-objects', externalId, created: found.namespace }
+        : { name: 'waiting-for-pod', externalId, grant: grant ?? (await context.grant(run.signal)) },
+    );
+  }
+  if (!context.isOfNode(found)) return goto<CreateState>({ name: 'name-taken' });
+  return failed(new LaunchError('status', `"${externalId}" is of an earlier attempt; it is deleted`));
+}
+
+/** Creates everything in the new namespace at once. Repeated calls find what they created. */
+async function createObjects(
+  { externalId, created }: Extract<CreateState, { name: 'creating-objects' }>,
+  context: CreateContext,
+  run: Run,
+): Promise<CreateStep> {
+  const { client, plan } = context;
+  const { namespace, access, pod } = plan;
+  const { signal } = run;
+  const [granted, podCreated] = await Promise.allSettled([
+    createAccess(context, access, signal),
+    pod && unlessExists(client.createPod(namespace, pod.body, signal)),
+  ]);
+  if (granted.status === 'rejected') throw granted.reason;
+  const grant = granted.value;
+  if (!pod) {
+    const instance = toInstance(externalId, created, undefined);
+    if (!instance) return failed(vanished(externalId));
+    return done(await context.finish(instance, grant));
+  }
+  if (podCreated.status === 'fulfilled') return goto<CreateState>({ name: 'waiting-for-pod', externalId, grant });
+  if (podCreated.reason instanceof NotYetError) return goto<CreateState>({ name: 'creating-pod', externalId, grant });
+  throw podCreated.reason;
+}
+
+async function createAccess(
+  context: CreateContext,
+  access: AccessBodies | undefined,
+  signal: AbortSignal,
+): Promise<Grant> {
+  const { client, plan } = context;
+  const { namespace } = plan;
+  if (!access) return context.grant(signal);
+  const [granted] = await Promise.all([
+    unlessExists(client.createServiceAccount(namespace, access.account, signal)).then(() => context.grant(signal)),
+    access.role && unlessExists(client.createRole(namespace, access.role, signal)),
+    unlessExists(client.createRoleBinding(namespace, access.binding, signal)),
+  ]);
+  return granted;
+}
+
+async function createPod(
+  { externalId, grant: known }: Extract<CreateState, { name: 'creating-pod' }>,
+  context: CreateContext,
+  run: Run,
+): Promise<CreateStep> {
+  const { client, plan } = context;
+  const grant = known ?? (await context.grant(run.signal));
+  try {
+    await client.createPod(plan.namespace, plan.pod?.body ?? {}, run.signal);
+  } catch (error) {
+    if (error instanceof NotYetError) return wait(NOT_YET_PAUSE_MS);
+    if (!(error instanceof AlreadyExistsError)) throw error;
+    if (!plan.namespaceBody) return goto<CreateState>({ name: 'identifying', externalId, grant });
+  }
+  return goto<CreateState>({ name: 'waiting-for-pod', externalId, grant });
+}
+
+async function waitForPod(
+  { externalId, grant }: Extract<CreateState, { name: 'waiting-for-pod' }>,
+  context: CreateContext,
+  run: Run,
+): Promise<CreateStep> {
+  const { plan } = context;
+  const mark = context.mark();
+  const seen = await run.instances.find(externalId);
+  // What was seen last may be older than the creation.
+  const isCurrent = context.isWatching() && isOfAttempt(seen?.pod, plan.attempt);
+  const instance = isCurrent ? seen : await context.look(run.signal);
+  const pod = instance?.pod;
+  if (!instance || !isOfAttempt(pod, plan.attempt)) return failed(vanished(externalId));
+  if (isRunning(pod)) {
+    context.note(undefined);
+    return done(await context.finish(instance, grant));
+  }
+  const problem = problemOf(pod);
+  if (problem) context.note(problem);
+  const leftMs = run.enteredMs + context.scheduleTimeoutMs - run.nowMs;
+  if (problem && (problem.fails === 'now' || leftMs <= 0)) return failed(problem.error);
+  const ms = problem ? Math.min(leftMs, LOOK_AGAIN_MS) : LOOK_AGAIN_MS;
+  return wait({ ms, until: (signal) => context.changed(mark, signal) });
+}
+
+function isOfAttempt(pod: ApiPod | undefined, attempt: string): pod is ApiPod {
+  return pod?.metadata.annotations?.[ATTEMPT_ANNOTATION] === attempt;
+}
+
+async function unlessExists(call: Promise<unknown>): Promise<void> {
+  try {
+    await call;
+  } catch (error) {
+    if (!(error instanceof AlreadyExistsError)) throw error;
+  }
+}
+
+function vanished(externalId: string): LaunchError {
+  return new LaunchError('status', `"${externalId}" vanished during its creation: another program deleted it`);
+}

@@ -1,0 +1,40 @@
+import { describe, expect, it } from 'vitest';
+import { labelOf } from '../test/labels.js';
+import { loginOf } from '../test/fake-cloud.js';
+import { toInstance, usable } from './instance.js';
+
+const namespace = { metadata: { name: 'main-1', uid: 'n', annotations: { nodepool_attempt: 'a', note: 'x' } } };
+const pod = { metadata: { name: 'small', uid: 'p' }, spec: { nodeName: 'node-1' }, status: { phase: 'Running' } };
+const grant = { token: 't', user: 'zuul-worker' };
+const place = { namespace: 'main-1', pod: 'small' };
+
+describe('an instance', () => {
+  it('is a namespace with its pod, and is not usable as it is seen', () => {
+    expect(toInstance('main-1', namespace, pod)).toMatchObject({
+      ...{ externalId: 'main-1', uid: 'n', ready: false, status: 'Running', interfaceIp: 'small', isEnding: false },
+      ...{ attempt: 'a', metadata: { nodepool_attempt: 'a' } },
+    });
+  });
+
+  it('is a pod alone in a shared namespace', () => {
+    const ending = { ...pod, metadata: { ...pod.metadata, deletionTimestamp: 'now' } };
+
+    expect(toInstance('main-small', undefined, ending)).toMatchObject({ uid: 'p', isEnding: true, attempt: undefined });
+    expect(toInstance('main-small', undefined, undefined)).toBeUndefined();
+  });
+
+  it('is usable with a token, and carries the authority of a cluster with TLS', () => {
+    const instance = toInstance('main-1', namespace, pod);
+    if (!instance) throw new Error('there is no instance');
+    const { cluster, ...login } = loginOf('https://cluster:6443');
+    const secure = { ...login, cluster: { ...cluster, skipTls: false, ca: 'PEM' } };
+
+    const { connectionPort, ...rest } = usable(instance, grant, place, labelOf({ image: 'x' }), secure);
+
+    expect(rest).toMatchObject({ ready: true, connectionType: 'kubectl', hostId: 'node-1', cloud: 'fake' });
+    expect(connectionPort).toEqual({
+      ...{ name: 'main-1', namespace: 'main-1', host: 'https://cluster:6443', skiptls: false, pod: 'small' },
+      ...{ token: 't', user: 'zuul-worker', ca_crt: Buffer.from('PEM').toString('base64') },
+    });
+  });
+});

@@ -1,0 +1,51 @@
+import { describe, expect, it } from 'vitest';
+import { carries, isOwn, labelValue, marksOf, mayDelete, objectName, selectorOf, tagsOf } from './ownership.js';
+
+const tags = { nodepool_provider_name: 'my cluster', nodepool_node_id: '0000000007', nodepool_database_id: 'da7a' };
+
+describe('marks of objects', () => {
+  it('keeps valid label values and shortens others to unique ones', () => {
+    expect(labelValue('cluster-1.a_b')).toBe('cluster-1.a_b');
+    expect(labelValue('my cluster')).toMatch(/^my-cluster-[0-9a-f]{8}$/);
+    expect(labelValue('my-cluster')).not.toBe(labelValue('my cluster'));
+    expect(labelValue('x'.repeat(200)).length).toBeLessThanOrEqual(63);
+    expect(labelValue('ümläut')).toMatch(/^[A-Za-z0-9-]+$/);
+    expect(labelValue('---')).toMatch(/^[0-9a-f]{8}$/);
+  });
+
+  it('makes names of pods of names of labels', () => {
+    expect(objectName('pod-fedora')).toBe('pod-fedora');
+    expect(objectName('Ubuntu_22.04')).toMatch(/^ubuntu-22-04-[0-9a-f]{8}$/);
+    expect(objectName('x'.repeat(200)).length).toBeLessThanOrEqual(53);
+  });
+
+  it('keeps the exact tags in annotations', () => {
+    const meta = marksOf(tags);
+
+    expect(meta.labels['nodepool_provider_name']).toMatch(/^my-cluster-/);
+    expect(tagsOf(meta)).toEqual(tags);
+    expect(selectorOf('my cluster')).toBe(`nodepool_provider_name=${labelValue('my cluster')}`);
+  });
+
+  it('reads the labels of objects of the original', () => {
+    const meta = { labels: { nodepool_provider_name: 'k8s', nodepool_node_id: '0000000001', app: 'x' } };
+
+    expect(tagsOf(meta)).toEqual({ nodepool_provider_name: 'k8s', nodepool_node_id: '0000000001' });
+    expect(isOwn(meta, 'k8s')).toBe(true);
+    expect(isOwn(meta, 'other')).toBe(false);
+    expect(isOwn({ labels: { nodepool_provider_name: 'k8s' } }, 'k8s')).toBe(false);
+  });
+
+  it('deletes with a node only what was made for it by this database, or by the original', () => {
+    const meta = marksOf(tags);
+
+    expect(mayDelete(meta, 'my cluster', '0000000007', 'da7a')).toBe(true);
+    expect(mayDelete(meta, 'my cluster', '0000000007', 'other')).toBe(false);
+    expect(mayDelete(meta, 'my cluster', '0000000008', 'da7a')).toBe(false);
+    expect(mayDelete({}, 'my cluster', '0000000007', 'da7a')).toBe(false);
+    const { nodepool_database_id: _id, ...original } = tags;
+    expect(mayDelete(marksOf(original), 'my cluster', '0000000007', 'da7a')).toBe(true);
+    expect(carries(tags, original)).toBe(true);
+    expect(carries(original, tags)).toBe(false);
+  });
+});

@@ -1,0 +1,74 @@
+import { createHash } from 'node:crypto';
+import { DATABASE_ID_TAG, NODE_ID_TAG, PROVIDER_TAG } from '@nodepool/core';
+import type { ApiMeta } from './api.js';
+
+type Tags = Readonly<Record<string, string>>;
+
+/** https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#syntax-and-character-set */
+const LABEL_VALUE = /^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/;
+const MAX_PREFIX_LENGTH = 50;
+const TAG_PREFIX = 'nodepool_';
+
+/** Label with the name of the node's label, as the original sets it. */
+export const NODE_LABEL_TAG = 'nodepool_node_label';
+/** Annotation with a random id of the creation, so that a repeated call recognizes its own object. */
+export const ATTEMPT_ANNOTATION = 'nodepool_attempt';
+
+/** A text as a label value: unchanged if valid, else its valid characters with a hash, to keep it unique. */
+export function labelValue(text: string): string {
+  if (LABEL_VALUE.test(text)) return text;
+  const kept = text.replace(/[^A-Za-z0-9]+/g, '-').replace(/^-+|-+$/g, '');
+  return [kept.slice(0, MAX_PREFIX_LENGTH), hashOf(text)].filter(Boolean).join('-');
+}
+
+/** A text as the name of a pod, or a part of one: unchanged if valid, else its valid characters with a hash. */
+export function objectName(text: string): string {
+  if (/^[a-z0-9]([-a-z0-9]{0,51}[a-z0-9])?$/.test(text)) return text;
+  const kept = text
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-+|-+$/g, '');
+  return [kept.slice(0, 40), hashOf(text)].filter(Boolean).join('-');
+}
+
+function hashOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 8);
+}
+
+/** Labels and annotations of an object with these tags. Annotations hold the exact text; labels can be searched for. */
+export function marksOf(tags: Tags): { readonly labels: Tags; readonly annotations: Tags } {
+  const labels = Object.fromEntries(Object.entries(tags).map(([key, value]) => [key, labelValue(value)]));
+  return { labels, annotations: { ...tags } };
+}
+
+/** The tags of an object. Objects of the original have labels only. */
+export function tagsOf({ labels = {}, annotations = {} }: Partial<ApiMeta>): Record<string, string> {
+  const all = { ...labels, ...annotations };
+  return Object.fromEntries(Object.entries(all).filter(([key]) => key.startsWith(TAG_PREFIX)));
+}
+
+/** Selects the objects of a provider. Check what it finds with {@link isOwn}. */
+export function selectorOf(provider: string): string {
+  return `${PROVIDER_TAG}=${labelValue(provider)}`;
+}
+
+/** Whether an object was made for a node of this provider, by any installation. */
+export function isOwn(meta: Partial<ApiMeta>, provider: string): boolean {
+  const tags = tagsOf(meta);
+  return tags[PROVIDER_TAG] === provider && tags[NODE_ID_TAG] !== undefined;
+}
+
+/** Whether tags include all of these. */
+export function carries(tags: Tags, wanted: Tags): boolean {
+  return Object.entries(wanted).every(([tag, value]) => tags[tag] === value);
+}
+
+/**
+ * Whether an object may be deleted with a node. An object without a database id was made by the original, which has none: then
+ * provider and node must be the same, and the record must name it.
+ */
+export function mayDelete(meta: Partial<ApiMeta>, provider: string, nodeId: string, databaseId: string | undefined) {
+  const tags = tagsOf(meta);
+  if (tags[PROVIDER_TAG] !== provider || tags[NODE_ID_TAG] !== nodeId) return false;
+  return tags[DATABASE_ID_TAG] === undefined || tags[DATABASE_ID_TAG] === databaseId;
+}

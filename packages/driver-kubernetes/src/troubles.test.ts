@@ -1,0 +1,74 @@
+import { describe, expect, it } from 'vitest';
+import { VirtualClock } from '@nodepool/core/testing';
+import { toInstance } from './instance.js';
+import { Troubles } from './troubles.js';
+
+const clock = new VirtualClock();
+const error = new Error('watch of pods: no answer');
+const problem = { reason: 'ErrImagePull', message: 'not found', fails: 'now', error } as const;
+
+describe('what is wrong in a cluster', () => {
+  it('is nothing at first', () => {
+    expect(new Troubles('cluster', clock).conditions(undefined, [])).toEqual([]);
+  });
+
+  it('names the label whose pods do not start, until one does', () => {
+    const troubles = new Troubles('cluster', clock);
+    troubles.pod('main', 'small', problem);
+
+    expect(troubles.conditions(undefined, [])).toMatchObject([
+      {
+        ...{ kind: 'label', name: 'cluster/main/small', type: 'PodsNotStarting', reason: 'Image' },
+        ...{ message: 'ErrImagePull: not found', evidence: { reason: 'ErrImagePull' } },
+      },
+    ]);
+    troubles.pod('main', 'small', undefined);
+    expect(troubles.conditions(undefined, [])).toEqual([]);
+  });
+
+  it('forgets a problem that is not seen again', async () => {
+    const troubles = new Troubles('cluster', clock);
+    troubles.pod('main', 'small', problem);
+
+    await clock.advance(600_001);
+
+    expect(troubles.conditions(undefined, [])).toEqual([]);
+  });
+
+  it('names the finalizers that hold a namespace', () => {
+    const troubles = new Troubles('cluster', clock);
+    const conditions = [
+      { type: 'NamespaceFinalizersRemaining', status: 'True', message: 'example.com/hold in 1 resource instances.' },
+      { type: 'NamespaceContentRemaining', status: 'False', message: 'nothing' },
+    ];
+    const metadata = { name: 'main-1', finalizers: ['example.com/own'] };
+    troubles.deletion('main-1', toInstance('main-1', { metadata, status: { conditions } }, undefined));
+
+    expect(troubles.conditions(undefined, [])).toMatchObject([
+      {
+        ...{ kind: 'provider', name: 'cluster', type: 'DeletionsHang', reason: 'Finalizers' },
+        message: '"main-1" is not gone: example.com/hold in 1 resource instances. finalizers example.com/own',
+      },
+    ]);
+    troubles.deletion('main-1', undefined);
+    expect(troubles.conditions(undefined, [])).toEqual([]);
+  });
+
+  it('has refused logins, broken watches and shortened tokens', () => {
+    const troubles = new Troubles('cluster', clock);
+    troubles.token('tokens are valid for 3600 s');
+    const times = { sinceMs: 1, lastSeenMs: 2 };
+    const login = { reason: 'Unauthorized', message: '401', ...times } as const;
+
+    const found = troubles.conditions(login, [
+      { error, ...times },
+      { error, ...times },
+    ]);
+
+    expect(found.map(({ type, reason, message }) => [type, reason, message])).toEqual([
+      ['LoginRefused', 'Unauthorized', '401'],
+      ['WatchFails', 'WatchFails', 'watch of pods: no answer'],
+      ['TokensShortened', 'Shortened', 'tokens are valid for 3600 s'],
+    ]);
+  });
+});

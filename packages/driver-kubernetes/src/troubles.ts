@@ -1,0 +1,132 @@
+import type { Clock, FoundCondition } from '@nodepool/core';
+import type { RefusedLogin } from './http.js';
+import type { KubernetesInstance } from './instance.js';
+import type { PodProblem } from './pod-state.js';
+import type { WatchFailure } from './watcher.js';
+
+interface Seen<T> {
+  readonly what: T;
+  readonly sinceMs: number;
+  readonly lastSeenMs: number;
+}
+
+/** A problem that nothing shows any more is forgotten after this time. */
+const FORGOTTEN_MS = 600_000;
+
+/** What is wrong in a cluster now, as conditions of the provider and its labels. */
+export class Troubles {
+  readonly #provider: string;
+  readonly #clock: Pick<Clock, 'now'>;
+  readonly #pods = new Map<string, Seen<PodProblem>>();
+  readonly #deletions = new Map<string, Seen<string>>();
+  #token: Seen<string> | undefined;
+
+  constructor(provider: string, clock: Pick<Clock, 'now'>) {
+    this.#provider = provider;
+    this.#clock = clock;
+  }
+
+  /** Notes why a pod of the label does not start; `undefined`: one runs. */
+  pod(pool: string, label: string, problem: PodProblem | undefined): void {
+    this.#note(this.#pods, `${pool}/${label}`, problem);
+  }
+
+  /** Notes an instance whose deletion hangs; `undefined`: it is gone. */
+  deletion(externalId: string, instance: KubernetesInstance | undefined): void {
+    this.#note(this.#deletions, externalId, instance && whyHanging(instance));
+  }
+
+  /** Notes that the cluster gives tokens for a shorter time than asked for. */
+  token(message: string | undefined): void {
+    const nowMs = this.#clock.now();
+    this.#token = message === undefined ? undefined : { what: message, sinceMs: nowMs, lastSeenMs: nowMs };
+  }
+
+  /** All conditions. */
+  conditions(login: RefusedLogin | undefined, failures: readonly WatchFailure[]): FoundCondition[] {
+    const provider = { kind: 'provider', name: this.#provider } as const;
+    return [
+      ...(login ? [refused(this.#provider, login)] : []),
+      ...this.#podConditions(),
+      ...failures.slice(0, 1).map(({ error, sinceMs, lastSeenMs }): FoundCondition => ({
+        ...{ ...provider, type: 'WatchFails', severity: 'warning', reason: 'WatchFails', message: error.message },
+        nextStep: 'check the API server, and verbs "list" and "watch" in docs/kubernetes.md',
+        ...{ evidence: {}, sinceMs, lastSeenMs },
+      })),
+      ...this.#deletionConditions(),
+      ...(this.#token
+        ? [
+            {
+              ...({ ...provider, type: 'TokensShortened', severity: 'warning', reason: 'Shortened' } as const),
+              message: this.#token.what,
+              nextStep: 'lower token-expiry, or raise --service-account-max-token-expiration of the API server',
+              ...{ evidence: {}, sinceMs: this.#token.sinceMs, lastSeenMs: this.#token.lastSeenMs },
+            },
+          ]
+        : []),
+    ];
+  }
+
+  #podConditions(): FoundCondition[] {
+    return this.#current(this.#pods).map(([name, { what, sinceMs, lastSeenMs }]) => ({
+      ...{ kind: 'label', name: `${this.#provider}/${name}`, type: 'PodsNotStarting', severity: 'warning' },
+      reason: classOf(what.reason),
+      message: `${what.reason}: ${what.message}`,
+      nextStep: 'correct what the message names; kubectl describe pod shows more while a launch waits',
+      evidence: { reason: what.reason },
+      ...{ sinceMs, lastSeenMs },
+    }));
+  }
+
+  #deletionConditions(): FoundCondition[] {
+    const hanging = this.#current(this.#deletions);
+    if (hanging.length === 0) return [];
+    return [
+      {
+        ...{ kind: 'provider', name: this.#provider, type: 'DeletionsHang', severity: 'warning' },
+        reason: 'Finalizers',
+        message: hanging.map(([id, { what }]) => `"${id}" is not gone: ${what}`).join('; '),
+        nextStep: 'repair the controllers of these finalizers; kubectl get namespace NAME -o yaml shows them',
+        evidence: { count: hanging.length },
+        sinceMs: Math.min(...hanging.map(([, { sinceMs }]) => sinceMs)),
+        lastSeenMs: Math.max(...hanging.map(([, { lastSeenMs }]) => lastSeenMs)),
+      },
+    ];
+  }
+
+  #note<T>(into: Map<string, Seen<T>>, key: string, what: T | undefined): void {
+    const nowMs = this.#clock.now();
+    if (what === undefined) into.delete(key);
+    else into.set(key, { what, sinceMs: into.get(key)?.sinceMs ?? nowMs, lastSeenMs: nowMs });
+  }
+
+  #current<T>(from: Map<string, Seen<T>>): [string, Seen<T>][] {
+    const oldestMs = this.#clock.now() - FORGOTTEN_MS;
+    for (const [key, { lastSeenMs }] of from) if (lastSeenMs < oldestMs) from.delete(key);
+    return [...from];
+  }
+}
+
+/** Reasons by class, for programs. */
+function classOf(reason: string): string {
+  if (reason === 'Unschedulable') return 'Unschedulable';
+  return /Image|Pull|Registry/.test(reason) ? 'Image' : 'Container';
+}
+
+/** What holds an object that is being deleted, in the words of the cluster. */
+function whyHanging({ namespace, pod }: KubernetesInstance): string {
+  const reasons = (namespace?.status?.conditions ?? [])
+    .filter(({ type, status }) => status === 'True' && /Remaining|Failure/.test(type))
+    .map(({ message }) => message ?? '');
+  const finalizers = [...(namespace?.metadata.finalizers ?? []), ...(pod?.metadata.finalizers ?? [])];
+  if (finalizers.length > 0) reasons.push(`finalizers ${finalizers.join(', ')}`);
+  return reasons.filter(Boolean).join(' ') || 'the cluster gives no reason';
+}
+
+function refused(name: string, { reason, message, sinceMs, lastSeenMs }: RefusedLogin): FoundCondition {
+  return {
+    ...{ kind: 'provider', name, type: 'LoginRefused', severity: 'error', reason, message },
+    nextStep: 'correct the credentials of the context in the kubeconfig file',
+    ...{ evidence: {}, sinceMs, lastSeenMs },
+  };
+}

@@ -1,0 +1,2 @@
+/** Creates pods in namespaces that exist. */
+export { openshiftPodsDriver as driver } from '@nodepool/driver-kubernetes';

@@ -1,0 +1,28 @@
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const BUILD = fileURLToPath(new URL('../build.sh', import.meta.url));
+
+/** Folder with the programs, outside of the repository: `NODEPOOL_KUBERNETES_DIR`, else in the cache of the user. */
+export function programFolder(env: NodeJS.ProcessEnv): string {
+  return (
+    env['NODEPOOL_KUBERNETES_DIR'] ?? join(env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'nodepool-kubernetes')
+  );
+}
+
+/** Builds the control plane unless the folder has it. @returns the folder with its programs */
+export async function ensureBuilt(folder: string): Promise<string> {
+  const programs = join(folder, 'bin');
+  if (existsSync(join(programs, 'kube-apiserver')) && existsSync(join(programs, 'kube-controller-manager')))
+    return programs;
+  const build = spawn(BUILD, [folder], { stdio: 'inherit' });
+  const status = await new Promise<number | null>((resolve, reject) => {
+    build.once('exit', resolve);
+    build.once('error', reject);
+  });
+  if (status !== 0) throw new Error(`${BUILD} ${folder} ended with status ${status}: its output says why`);
+  return programs;
+}

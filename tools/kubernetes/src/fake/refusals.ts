@@ -1,0 +1,75 @@
+/** A refusal, with the texts of kube-apiserver. */
+export interface Refused {
+  readonly status: number;
+  readonly reason: string;
+  readonly message: string;
+}
+
+const NAMES: Readonly<Record<string, string>> = { roles: RBAC('roles'), rolebindings: RBAC('rolebindings') };
+
+function RBAC(kind: string): string {
+  return `${kind}.rbac.authorization.k8s.io`;
+}
+
+const named = (kind: string, name: string) => `${NAMES[kind] ?? kind} "${name}"`;
+
+/** Body of a refusal. */
+export function statusBody({ status: code, reason, message }: Refused): Record<string, unknown> {
+  return { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, reason, code };
+}
+
+export const notFound = (kind: string, name: string): Refused => ({
+  ...{ status: 404, reason: 'NotFound', message: `${named(kind, name)} not found` },
+});
+
+export const alreadyExists = (kind: string, name: string): Refused => ({
+  ...{ status: 409, reason: 'AlreadyExists', message: `${named(kind, name)} already exists` },
+});
+
+export const terminating = (kind: string, name: string, namespace: string): Refused => ({
+  ...{ status: 403, reason: 'Forbidden' },
+  message:
+    `${named(kind, name)} is forbidden: unable to create new content in namespace ${namespace} ` +
+    'because it is being terminated',
+});
+
+export const noAccount = (name: string, namespace: string): Refused => ({
+  ...{ status: 403, reason: 'Forbidden' },
+  message:
+    `pods "${name}" is forbidden: error looking up service account ${namespace}/default: ` +
+    'serviceaccount "default" not found',
+});
+
+export const exceeded = (name: string, quota: string, used: number, limited: number): Refused => ({
+  ...{ status: 403, reason: 'Forbidden' },
+  message:
+    `pods "${name}" is forbidden: exceeded quota: ${quota}, requested: pods=1, used: pods=${used}, ` +
+    `limited: pods=${limited}`,
+});
+
+export const missingVerb = (verb: string, kind: string, namespace: string | undefined): Refused => {
+  const group = NAMES[kind] === undefined ? '' : 'rbac.authorization.k8s.io';
+  const where = namespace === undefined ? 'at the cluster scope' : `in the namespace "${namespace}"`;
+  const cannot = `User "nodepool" cannot ${verb} resource "${kind}" in API group "${group}" ${where}`;
+  return { status: 403, reason: 'Forbidden', message: `${NAMES[kind] ?? kind} is forbidden: ${cannot}` };
+};
+
+export const unauthorized: Refused = { status: 401, reason: 'Unauthorized', message: 'Unauthorized' };
+
+export const expired = (version: number, oldest: number): Refused => ({
+  ...{ status: 410, reason: 'Expired', message: `too old resource version: ${version} (${oldest})` },
+});
+
+export const otherUid = (kind: string, name: string, wanted: string, uid: string): Refused => ({
+  ...{ status: 409, reason: 'Conflict' },
+  message:
+    `Operation cannot be fulfilled on ${named(kind, name)}: the UID in the precondition (${wanted}) does not match the UID ` +
+    `in record (${uid}). The object might have been deleted and then recreated`,
+});
+
+export const ending = (name: string): Refused => ({
+  ...{ status: 409, reason: 'Conflict' },
+  message:
+    `Operation cannot be fulfilled on namespaces "${name}": The system is ensuring all content is removed from this namespace. ` +
+    ' Upon completion, this namespace will automatically be purged by the system.',
+});
