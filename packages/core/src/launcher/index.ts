@@ -33,5 +33,5 @@ export type { DeletionStatus } from './nodes/reaper.js';
 export { RULES } from './plan/types.js';
 export type { Assignment, AssignmentPart, PlannedRequest, PoolView, Reason, RuleName, Verdict } from './plan/types.js';
 export type { QuotaView, Reservation } from './plan/types.js';
-export type { LeaseSpec } from './leases/leases.js';
-export { LeaseLimitError, type LeaseAgeError, type Leases } from './leases/leases.js';
+export { LeaseLimitError, type LeaseAgeError, type LeaseSpec } from './leases/lease-spec.js';
+export type { Leases, LeaseView } from './leases/leases.js';

@@ -19,7 +19,8 @@ import {
 } from '@nodepool/zk-protocol';
 import { ServiceWorld } from './service-world.js';
 import { LeaseKeeper } from '../../src/launcher/leases/lease-keeper.js';
-import { Leases, type LeaseSpec } from '../../src/launcher/leases/leases.js';
+import type { LeaseSpec } from '../../src/launcher/leases/lease-spec.js';
+import { Leases } from '../../src/launcher/leases/leases.js';
 import { ServerClock } from '../../src/launcher/state/server-clock.js';
 
 /** Milliseconds. */

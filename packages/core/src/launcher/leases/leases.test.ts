@@ -1,7 +1,15 @@
-import { leaseSlotPath } from '@nodepool/zk-protocol';
+import {
+  encodeLease,
+  encodeNode,
+  leasePath,
+  leaseSlotPath,
+  nodePath,
+  withLease,
+  withNode,
+} from '@nodepool/zk-protocol';
 import { describe, expect, it } from 'vitest';
 import { leaseWorld, MINUTE_MS, spec } from '../../../test/support/lease-world.js';
-import { LeaseAgeError, LeaseLimitError } from './leases.js';
+import { LeaseAgeError, LeaseLimitError } from './lease-spec.js';
 
 describe('a lease', () => {
   it('with the id of another one is that one', async () => {
@@ -25,6 +33,32 @@ describe('a lease', () => {
     expect((await node(id))?.holdExpirationMs).toBeGreaterThanOrEqual(19 * MINUTE_MS);
     await world.pass(9 * MINUTE_MS);
     expect(leases.get('l1')?.state).toBe('active');
+  });
+
+  it('is renewed with all its nodes, also by a launcher that has just learnt that it is active', async () => {
+    const { leases, lease, node, world } = await leaseWorld();
+    let renewed: Promise<unknown> | undefined;
+    leases.onChange(({ after }) => {
+      if (after?.state === 'active') renewed ??= leases.renew('l1', 20 * MINUTE_MS);
+    });
+    await lease();
+    const { id } = leases.requestOf('l1') ?? {};
+    const held = { state: 'hold', userData: { lease: 'l1' }, holdExpirationMs: 10 * MINUTE_MS } as const;
+    const nodeId = await world.createNode({ allocatedTo: id ?? null });
+    const record = world.context.mirror.nodes.get(nodeId);
+    const waiting = leases.get('l1');
+    if (!waiting || !record) throw new Error('there is no lease');
+    const nowMs = world.clock.now();
+    const active = withLease(waiting, { state: 'active', nodeIds: [nodeId], dueTimeMs: nowMs + MINUTE_MS }, nowMs);
+    const writes = [
+      world.other.setData(leasePath('l1'), encodeLease(active)),
+      world.other.setData(nodePath(nodeId), encodeNode(withNode(record, held, nowMs))),
+    ];
+    await world.clock.run(Promise.all(writes));
+    await world.pass(500);
+    await renewed;
+
+    expect((await node(nodeId))?.holdExpirationMs).toBeGreaterThanOrEqual(20 * MINUTE_MS);
   });
 
   it.each(['waiting', 'active'])('that is %s ends at once when it is returned', async (state) => {

@@ -3,11 +3,9 @@ import {
   leaseOf,
   leaseSlotPath,
   newLease,
-  NodepoolError,
   type LeaseCache,
   type LeaseRecord,
   type LeaseTokenCache,
-  type NewLease,
   type NodeRecord,
   type RecordChange,
   type RequestId,
@@ -16,41 +14,21 @@ import {
 import type { Context } from '../state/context.js';
 import { isRefusal } from '../state/transaction.js';
 import { createLease, endLease, isHeldFor, renewLease, type LeaseOwner } from './lease-writes.js';
+import { LeaseAgeError, LeaseLimitError, type LeaseSpec } from './lease-spec.js';
 import { TokenSlots } from './token-slots.js';
 
 /** How often a change is tried when others change the lease at the same time. */
 const ATTEMPTS = 5;
 
-/** A lease to request. */
-export type LeaseSpec = Omit<NewLease, 'slots' | 'keeper' | 'dueTimeMs'> & {
-  /** How long it waits; `null`: without a limit. */
-  readonly giveUpMs: number | null;
-  /** Most nodes that the token may have at a time; `null`: no limit. */
-  readonly maxNodes: number | null;
-  /** Version of the token's record; `undefined`: the token is not stored in ZooKeeper. */
-  readonly tokenVersion: number | undefined;
-};
-
-/** The token would have more nodes than it may. */
-export class LeaseLimitError extends NodepoolError {
-  constructor(token: string, maxNodes: number) {
-    super('NODEPOOL_LEASE_LIMIT', `Token "${token}" may have ${maxNodes} nodes at a time, those it waits for included`);
-  }
-}
-
-/** The lease would last longer than `max-hold-age` of the configuration. */
-export class LeaseAgeError extends NodepoolError {
-  /** @param leftMs - how long it may still last */
-  constructor(
-    maxHoldAgeMs: number,
-    readonly leftMs: number,
-  ) {
-    const left = `${Math.max(0, Math.floor(leftMs / 1000))} s are left`;
-    super(
-      'NODEPOOL_LEASE_AGE',
-      `max-hold-age of the configuration ends a lease after ${maxHoldAgeMs / 1000} s: ${left}`,
-    );
-  }
+/** A lease and what belongs to it now. */
+export interface LeaseView {
+  readonly lease: LeaseRecord;
+  /** Those that an active lease holds. */
+  readonly nodes: readonly NodeRecord[];
+  /** Of a waiting lease. */
+  readonly request: RequestRecord | undefined;
+  /** When it will end; `undefined`: it waits without a limit, or is over. */
+  readonly endMs: number | undefined;
 }
 
 /** The leases of all launchers, and what lessees do with them. See {@link LeaseKeeper} for what happens to them. */
@@ -112,6 +90,22 @@ export class Leases {
   /** Calls the listener when all leases have been read, again after a reconnect. @returns unsubscribes */
   onReady(listener: () => void): () => void {
     return this.#cache.onReady((ready) => ready && listener());
+  }
+
+  /**
+   * One lease as every write before the call has left it: a launcher may learn of a lease, or that it is active, a moment after
+   * the launcher that wrote it has answered.
+   * @returns `undefined` if there is none
+   * @throws {ZooKeeperError}
+   */
+  async look(id: string): Promise<LeaseView | undefined> {
+    const known = this.#cache.get(id);
+    const hasAll = known && (known.state !== 'active' || this.heldNodes(known).length === known.nodeIds.length);
+    if (!hasAll) await this.settle();
+    const lease = this.#cache.get(id);
+    if (!lease) return undefined;
+    const nodes = lease.state === 'active' ? this.heldNodes(lease) : [];
+    return { lease, nodes, request: this.requestOf(id), endMs: this.endOf(lease)?.timeMs };
   }
 
   /** The request of a waiting lease; `undefined` when it has none. */
@@ -209,15 +203,15 @@ export class Leases {
    * @throws {Refusal} it changes all the time
    */
   renew(id: string, ttlMs: number): Promise<LeaseRecord | undefined> {
-    return this.#change(id, (lease) => {
+    return this.#change(id, ({ lease, nodes }) => {
       this.#checkAge(lease.state === 'active' ? this.#context.clock.now() - lease.stateTimeMs : 0, ttlMs);
-      return renewLease(this.#context, this.kept(lease), ttlMs, this.heldNodes(lease));
+      return renewLease(this.#context, this.kept(lease), ttlMs, nodes);
     });
   }
 
   /** Ends a lease; its nodes are returned soon afterwards. @throws {Refusal} it changes all the time */
   end(id: string, why: string): Promise<LeaseRecord | undefined> {
-    return this.#change(id, (lease) => this.finish(lease, 'ended', why));
+    return this.#change(id, ({ lease }) => this.finish(lease, 'ended', why));
   }
 
   /** Ends this version of a lease. @throws {Refusal} it has changed */
@@ -228,12 +222,12 @@ export class Leases {
   }
 
   /** Changes a lease that is not over, again if it was changed meanwhile. @returns the lease; `undefined`: there is none */
-  async #change(id: string, change: (lease: LeaseRecord) => Promise<LeaseRecord>): Promise<LeaseRecord | undefined> {
+  async #change(id: string, change: (view: LeaseView) => Promise<LeaseRecord>): Promise<LeaseRecord | undefined> {
     for (let attempt = 1; ; attempt++) {
-      const lease = this.#cache.get(id);
-      if (!lease || isOver(lease)) return lease;
+      const view = await this.look(id);
+      if (!view || isOver(view.lease)) return view?.lease;
       try {
-        return await change(lease);
+        return await change(view);
       } catch (error) {
         if (!isRefusal(error) || attempt === ATTEMPTS) throw error;
         await this.settle();

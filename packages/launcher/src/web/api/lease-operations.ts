@@ -7,6 +7,7 @@ import {
   type LeaseRecord,
   type NodeRecord,
 } from '@nodepool/zk-protocol';
+import type { LeaseView } from '@nodepool/core/launcher';
 import { connectionDetails, didYouMean, explanationToJson, knownHostsLines } from '@nodepool/core/service';
 import type { LeaseAgeError } from '@nodepool/core/launcher';
 import {
@@ -175,13 +176,8 @@ export function leaseOperations(sources: LeaseApiSources): ApiOperation[] {
   ];
 }
 
-/** Converts a lease to its form in the API. @param endMs - when it will end. @param nodes - those it holds */
-export function leaseToApi(
-  lease: LeaseRecord,
-  endMs: number | undefined,
-  nodes: readonly NodeRecord[],
-  request: string | null,
-): JsonObject {
+/** Converts a lease to its form in the API. */
+function leaseToApi({ lease, nodes, request, endMs }: LeaseView): JsonObject {
   const { id, state, owner, labels, reason, priority, tenantName, createdTimeMs, stateTimeMs, ttlMs } = lease;
   const due = endMs === undefined ? null : endMs / 1000;
   return {
@@ -190,7 +186,7 @@ export function leaseToApi(
     expires: state === 'active' ? due : null,
     gives_up: state === 'waiting' ? due : null,
     nodes: nodes.map((node) => nodeToApi(node, labels[lease.nodeIds.indexOf(node.id)] ?? '')),
-    ...{ request, end_reason: lease.endReason },
+    ...{ request: request?.id ?? null, end_reason: lease.endReason },
   };
 }
 
@@ -288,18 +284,10 @@ class LeaseDesk {
     return this.sources.runtime.leases;
   }
 
-  /** The lease as it is now. A launcher may learn that a lease is active before it learns of its nodes. */
   async #describe({ id }: Pick<LeaseRecord, 'id'>): Promise<JsonObject> {
-    const leases = this.#leases;
-    const hasAll = (lease: LeaseRecord) => leases.heldNodes(lease).length === lease.nodeIds.length;
-    let lease = leases.get(id);
-    if (lease?.state === 'active' && !hasAll(lease)) {
-      await this.#write(() => leases.settle());
-      lease = leases.get(id);
-    }
-    if (!lease) throw this.#unknown(id);
-    const nodes = lease.state === 'active' ? leases.heldNodes(lease) : [];
-    return leaseToApi(lease, leases.endOf(lease)?.timeMs, nodes, leases.requestOf(id)?.id ?? null);
+    const view = await this.#write(() => this.#leases.look(id));
+    if (!view) throw this.#unknown(id);
+    return leaseToApi(view);
   }
 
   #waiting(lease: LeaseRecord): JsonObject {
@@ -311,14 +299,10 @@ class LeaseDesk {
     return { position: place < 0 ? null : place, explanation: explanationToJson(explanation, conditions.merged) };
   }
 
-  /**
-   * Another launcher may just have made the lease.
-   * @throws ApiError 404, also for the lease of another owner: ids are not to be found out by trying
-   */
+  /** @throws ApiError 404, also for the lease of another owner: ids are not to be found out by trying */
   async #find({ path: { id = '' }, caller }: ApiCall): Promise<LeaseRecord> {
     const who = caller as LeaseCaller;
-    if (!this.#leases.get(id)) await this.#write(() => this.#leases.settle());
-    const lease = this.#leases.get(id);
+    const lease = this.#leases.get(id) ?? (await this.#write(() => this.#leases.look(id)))?.lease;
     if (lease && (who.admin || lease.owner === who.owner)) return lease;
     throw this.#unknown(id);
   }

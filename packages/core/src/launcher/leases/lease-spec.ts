@@ -1,0 +1,33 @@
+import { NodepoolError, type NewLease } from '@nodepool/zk-protocol';
+
+/** A lease to request. */
+export type LeaseSpec = Omit<NewLease, 'slots' | 'keeper' | 'dueTimeMs'> & {
+  /** How long it waits; `null`: without a limit. */
+  readonly giveUpMs: number | null;
+  /** Most nodes that the token may have at a time; `null`: no limit. */
+  readonly maxNodes: number | null;
+  /** Version of the token's record; `undefined`: the token is not stored in ZooKeeper. */
+  readonly tokenVersion: number | undefined;
+};
+
+/** The token would have more nodes than it may. */
+export class LeaseLimitError extends NodepoolError {
+  constructor(token: string, maxNodes: number) {
+    super('NODEPOOL_LEASE_LIMIT', `Token "${token}" may have ${maxNodes} nodes at a time, those it waits for included`);
+  }
+}
+
+/** The lease would last longer than `max-hold-age` of the configuration. */
+export class LeaseAgeError extends NodepoolError {
+  /** @param leftMs - how long it may still last */
+  constructor(
+    maxHoldAgeMs: number,
+    readonly leftMs: number,
+  ) {
+    const left = `${Math.max(0, Math.floor(leftMs / 1000))} s are left`;
+    super(
+      'NODEPOOL_LEASE_AGE',
+      `max-hold-age of the configuration ends a lease after ${maxHoldAgeMs / 1000} s: ${left}`,
+    );
+  }
+}
