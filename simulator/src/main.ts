@@ -14,7 +14,7 @@ async function runYear({ seed, only, most, oneLauncher, minReady }: YearCommand)
 }
 
 async function runSeeds({ from, seeds, trace, keepGoing }: SeedsCommand): Promise<void> {
-  const total = { steps: 0, transactions: 0, fulfilled: 0, failed: 0, elapsedMs: 0 };
+  const total = { steps: 0, transactions: 0, fulfilled: 0, failed: 0, leases: 0, elapsedMs: 0 };
   const broken: number[] = [];
   const beganMs = performance.now();
   for (let seed = from; seed < from + seeds; seed++) {
@@ -30,7 +30,7 @@ async function runSeeds({ from, seeds, trace, keepGoing }: SeedsCommand): Promis
   const done = broken.length > 0 && !keepGoing ? (broken[0] ?? from) - from + 1 : seeds;
   say(
     `${done} seeds, ${broken.length} with violations, ${(done / seconds).toFixed(1)} seeds/s; ` +
-      `${total.fulfilled} requests fulfilled, ${total.failed} failed, ${total.transactions} transactions, ` +
+      `${total.fulfilled} requests fulfilled, ${total.failed} failed, ${total.leases} leases, ${total.transactions} transactions, ` +
       `${total.steps} steps, ${Math.round(total.elapsedMs / 3_600_000)} hours of virtual time`,
   );
   if (broken.length === 0) return;

@@ -8,6 +8,7 @@ import type { Fleet } from './fleets/fleet.js';
 import { ImageWriter } from './actors/image-writer.js';
 import { GivenUp } from './actors/given-up.js';
 import { SimulatedLauncher } from './actors/launcher.js';
+import { Lessee } from './actors/lessee.js';
 import { checkTenantLimit } from './world/limit-checks.js';
 import { MetastaticFleet } from './fleets/metastatic-fleet.js';
 import { Operator } from './actors/operator.js';
@@ -20,12 +21,15 @@ import { ZuulClient, type JobPlan } from './actors/zuul.js';
 const SIZES = ['small', 'medium', 'large'];
 const SLOT = 'slot';
 const TENANTS = ['one', 'two'];
+/** How wrong the clock of a launcher may be. */
+const MOST_AHEAD_MS = 20_000;
 
 /** Participants of one run and their actions, all derived from the seed. */
 export class Scenario {
   readonly fleets: Fleet[] = [];
   readonly launchers: SimulatedLauncher[] = [];
   readonly clients: ZuulClient[] = [];
+  readonly lessees: Lessee[] = [];
   readonly operator: Operator;
   readonly orders: Orders;
   readonly chaos: Chaos;
@@ -51,10 +55,16 @@ export class Scenario {
     this.#addFleets();
     for (const name of SIZES) this.#setLabel(name);
     for (let i = random.int(1, 3); i > 0; i--) {
-      this.launchers.push(new SimulatedLauncher(world, `launcher${i}`, this.spec()));
+      const aheadMs = random.chance(0.3) ? random.int(-MOST_AHEAD_MS, MOST_AHEAD_MS) : 0;
+      this.launchers.push(new SimulatedLauncher(world, `launcher${i}`, this.spec(), aheadMs));
     }
     world.launcherCount = this.launchers.length;
     for (let i = random.int(1, 2); i > 0; i--) this.clients.push(new ZuulClient(world, `zuul${i}`));
+    world.leases.maxHoldAgeMs = this.maxHoldAgeMs;
+    if (this.launchers.some(({ aheadMs }) => aheadMs !== 0)) world.leases.earlyMs = 2_500;
+    for (let i = random.pick([0, 1, 1, 2]); i > 0; i--) {
+      this.lessees.push(new Lessee(world, `lessee${i}`, this.launchers, random.pick([1, 3, 10])));
+    }
     new GivenUp(world, this.launchers);
     this.operator = new Operator(world);
     this.orders = new Orders(world, this.launchers, this.fleets, SIZES);
@@ -80,7 +90,11 @@ export class Scenario {
 
   begin(): void {
     const random = this.#random;
-    for (const actor of [...this.launchers, ...this.clients]) actor.start();
+    for (const actor of [...this.launchers, ...this.clients, ...this.lessees]) actor.start();
+    if (this.lessees.length > 0) {
+      this.#world.repeat(random.pick([300, 1_000]), () => this.#whileOn(() => this.#lease()));
+      this.#world.repeat(20_000, () => this.#whileOn(() => random.pick(this.lessees).die()));
+    }
     this.#world.repeat(random.pick([300, 1_000, 3_000]), () => this.#whileOn(() => this.#submit()));
     if (random.chance(0.5)) this.#world.repeat(20_000, () => this.#whileOn(() => this.#changeConfig()));
     if (random.chance(0.5)) this.#world.repeat(15_000, () => this.#whileOn(() => this.#meddle()));
@@ -94,6 +108,7 @@ export class Scenario {
     this.#isOver = true;
     this.chaos.end();
     this.orders.end();
+    for (const lessee of this.lessees) lessee.end();
     for (const fleet of this.fleets) fleet.calm?.();
     this.#absent.clear();
     for (const launcher of this.launchers) launcher.reconfigure(this.spec());
@@ -173,6 +188,24 @@ export class Scenario {
       holdMs: maybe(0.05, 10_000),
     };
     random.pick(this.clients).submit(plan);
+  }
+
+  #lease(): void {
+    const random = this.#random;
+    const names = [...this.#labels.keys()];
+    const longestMs = this.maxHoldAgeMs === 0 ? 120_000 : 1.2 * this.maxHoldAgeMs; // too long at times
+    const maybe = (share: number, meanMs: number) => (random.chance(share) ? random.exponential(meanMs) : undefined);
+    const returnAfterMs = maybe(0.7, 8_000);
+    random.pick(this.lessees).submit({
+      labels: Array.from({ length: random.pick([1, 1, 1, 2, 3]) }, () => random.pick(names)),
+      priority: random.pick([100, 200, 200, 300]),
+      tenantName: random.pick([null, null, ...TENANTS]),
+      ttlMs: random.int(1_000, longestMs),
+      giveUpMs: returnAfterMs !== undefined && random.chance(0.3) ? null : random.int(1_000, 90_000),
+      isRepeated: random.chance(0.2),
+      returnAfterMs,
+      renewAfterMs: maybe(0.3, 5_000),
+    });
   }
 
   #changeConfig(): void {

@@ -15,6 +15,8 @@ export interface RunResult {
   readonly transactions: number;
   readonly fulfilled: number;
   readonly failed: number;
+  /** Leases that became active. */
+  readonly leases: number;
   /** Virtual time. */
   readonly elapsedMs: number;
 }
@@ -50,6 +52,7 @@ export async function simulate(seed: number, trace = false): Promise<RunResult> 
       transactions: world.checker.transactions,
       fulfilled: world.checker.fulfilled,
       failed: world.checker.failed,
+      leases: world.leases.served,
       elapsedMs: world.elapsedMs,
     };
   } finally {
@@ -64,6 +67,7 @@ async function settle(world: World, scenario: Scenario): Promise<void> {
     await world.run(LOOK_EVERY_MS);
     if (scenario.maxHoldAgeMs === 0) void scenario.operator.clearHeld();
     problems = unsettled(world, scenario);
+    for (const problem of world.leases.overdue()) world.violate(new Violation(problem));
   }
   if (world.violations.length > 0) return;
   for (const problem of problems) world.violate(new Violation(`does not settle: ${problem}`));
@@ -117,11 +121,13 @@ function unsettled(world: World, scenario: Scenario): string[] {
   for (const launcher of scenario.launchers) {
     const missing = [
       ...(launcher.running?.notReady ?? ['it does not run']),
-      ...(launcher.running ? cacheProblems(launcher.running, checker, world.stored) : []),
+      ...(launcher.running ? cacheProblems(launcher.running, world) : []),
     ];
     if (missing.length > 0) problems.push(`${launcher.name}: ${missing.join(', ')}`);
   }
   for (const { id, state } of checker.requests.values()) problems.push(`request ${id} is ${state}`);
+  problems.push(...world.leases.leftovers());
+  for (const { active } of scenario.lessees) if (active > 0) problems.push(`${active} lessees have not ended`);
   for (const client of scenario.clients) if (client.active > 0) problems.push(`${client.active} jobs have not ended`);
   for (const node of checker.nodes.values()) {
     if (node.allocatedTo !== null && !isBacking(node))

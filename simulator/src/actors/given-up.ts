@@ -67,12 +67,15 @@ export class GivenUp {
     if (self && !self.isStopping) this.#checkOwn(request, self, declinedBy);
   }
 
-  /** The launcher started after the pool had left, and has waited the required time for others (ADR 0017). */
+  /** The launcher has read the registry after the pool had left, and has waited the required time for others (ADR 0017). */
   #cannotKnow(who: string, leftMs: number, { body }: RequestEntry): boolean {
     const { elapsedMs, clock } = this.#world;
-    const startedMs = this.#launchers.find(({ name }) => name === who)?.startedMs ?? 0;
+    const self = this.#launchers.find(({ name }) => name === who);
+    const own = [...this.#pools.values()].filter(({ process }) => process === self?.process);
+    const readMs = Math.min(...own.map(({ sinceMs }) => sinceMs)); // it registers its pools afterwards
+    const startedMs = self?.startedMs ?? 0;
     const createdMs = Number(body['created_time'] ?? Infinity) * 1_000 - (clock.now() - elapsedMs); // none: for standby
-    return startedMs > leftMs && (elapsedMs - startedMs >= SETTLING_MS || createdMs > startedMs);
+    return readMs > leftMs && (elapsedMs - startedMs >= SETTLING_MS || createdMs > startedMs);
   }
 
   /** A launcher knows its own configuration, whatever the registry shows. */

@@ -25,6 +25,7 @@ export class SimulatedLauncher {
     readonly world: World,
     readonly name: string,
     spec: ConfigSpec,
+    readonly aheadMs = 0,
   ) {
     this.#spec = spec;
   }
@@ -53,7 +54,7 @@ export class SimulatedLauncher {
     this.isStopping = false;
     this.startedMs = world.elapsedMs;
     this.reloadedMs = undefined;
-    const process = new SimulatedProcess(world, name, world.server);
+    const process = new SimulatedProcess(world, name, world.server, this.aheadMs);
     const { zk, clock, logger } = process;
     const history = new HistoryCheck(process);
     const launcher = new Launcher({

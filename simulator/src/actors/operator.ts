@@ -8,6 +8,7 @@ import {
   ZkLock,
   type NodeId,
 } from '@nodepool/zk-protocol';
+import { leaseOfNode } from '../world/lease-checks.js';
 import { SimulatedProcess } from '../world/process.js';
 import type { World } from '../world/world.js';
 
@@ -34,9 +35,9 @@ export class Operator {
     return this.#mark(id, 'hold');
   }
 
-  /** Releases all held nodes. */
+  /** Releases all held nodes, except those of leases. */
   async clearHeld(): Promise<void> {
-    const held = [...this.#world.checker.nodes.values()].filter(({ state }) => state === 'hold');
+    const held = [...this.#world.checker.nodes.values()].filter((node) => node.state === 'hold' && !leaseOfNode(node));
     await Promise.all(held.map(({ id }) => this.deleteNode(id)));
   }
 

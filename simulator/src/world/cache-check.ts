@@ -1,4 +1,3 @@
-import type { InvariantChecker } from '@nodepool/core/testing';
 import type { Launcher } from '@nodepool/core/launcher';
 import {
   buildPath,
@@ -9,7 +8,8 @@ import {
   imagePausePath,
   type ImageEntry,
 } from '@nodepool/zk-protocol';
-import type { StoredRecords } from './stored-records.js';
+import type { LeaseChecks } from './lease-checks.js';
+import type { World } from './world.js';
 
 /** A cache of records with their locks. */
 interface Cache {
@@ -22,7 +22,7 @@ interface Cache {
 type Shown = readonly [path: string, mzxid: bigint | undefined];
 
 /** Differences between the caches of an idle launcher and ZooKeeper. */
-export function cacheProblems(launcher: Launcher, checker: InvariantChecker, stored: StoredRecords): string[] {
+export function cacheProblems(launcher: Launcher, { checker, stored, leases }: World): string[] {
   const components = [...launcher.allComponents].map((each) => shown(componentPath(each.kind, each.id), each));
   const controls = launcher.controls.map((each) => shown(controlPath(each), each));
   return [
@@ -30,6 +30,7 @@ export function cacheProblems(launcher: Launcher, checker: InvariantChecker, sto
     ...compare('request', launcher.requests, checker.requests, (id) =>
       checker.locks.get(`/nodepool/requests-lock/${id}`),
     ),
+    ...leaseProblems(launcher, leases),
     ...comparePaths('component', components, stored.components),
     ...comparePaths('control', controls, stored.controls),
     ...comparePaths('image', [...launcher.images.values()].flatMap(imageRecords), stored.images),
@@ -53,6 +54,13 @@ function compare(
   if (cache.size !== stored.size)
     problems.push(`its cache has ${cache.size} records of kind ${what}, not ${stored.size}`);
   return problems;
+}
+
+function leaseProblems({ leases }: Launcher, stored: LeaseChecks): string[] {
+  const known = new Map([...leases.values()].map(({ id, state }) => [id, state]));
+  const gone = [...known.keys()].filter((id) => !stored.leases.has(id)).map((id) => `its cache still has lease ${id}`);
+  const wrong = [...stored.leases.values()].filter(({ id, state }) => known.get(id) !== state);
+  return [...gone, ...wrong.map(({ id, state }) => `its cache shows lease ${id} as ${known.get(id)}, not as ${state}`)];
 }
 
 function comparePaths(what: string, cached: readonly Shown[], stored: ReadonlyMap<string, bigint>): string[] {

@@ -19,8 +19,9 @@ export class SimulatedProcess {
     readonly world: World,
     readonly name: string,
     server: MemoryServer,
+    aheadMs = 0,
   ) {
-    this.clock = new ProcessClock(world.clock);
+    this.clock = new ProcessClock(world.clock, aheadMs);
     this.weather = new Weather(world.random.fork());
     this.weather.latencyMs = world.latencyMs;
     this.logger = world.trace.logger(name, (message, fields) => {

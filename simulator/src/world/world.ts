@@ -6,6 +6,7 @@ import { Violation } from './violation.js';
 import { describeChange } from './describe-change.js';
 import { StoredRecords } from './stored-records.js';
 import type { Limit } from './limit.js';
+import { LeaseChecks } from './lease-checks.js';
 import { Trace } from './trace.js';
 
 /** A fixed start date, so that traces of one seed are identical. */
@@ -33,6 +34,7 @@ export class World {
   readonly trace: Trace;
   readonly checker: InvariantChecker;
   readonly stored = new StoredRecords();
+  readonly leases: LeaseChecks;
   readonly server: MemoryServer;
   readonly drivers = new Map<string, Driver>();
   /** By provider; `max-concurrency` of its entry. */
@@ -46,6 +48,7 @@ export class World {
     if (changes.length > 0) this.trace.add(this.checker.nameOf(sessionId), what);
     this.checker.onTransaction(transaction, sessionId);
     this.stored.onTransaction(transaction, sessionId);
+    this.leases.onTransaction(transaction, sessionId);
   };
   readonly #onRejection = (error: unknown): void => {
     this.violate(new Violation(`unhandled rejection: ${stackOf(error)}`));
@@ -69,6 +72,7 @@ export class World {
     this.#environment = new Environment(this.random.fork(), trace);
     this.trace = new Trace(this.clock, trace);
     this.checker = new InvariantChecker((violation) => this.violate(new Violation(violation)));
+    this.leases = new LeaseChecks(this);
     const order = this.random.fork();
     this.server = new MemoryServer(this.clock, this.#onTransaction, { arrange: (names) => order.shuffle(names) });
     this.latencyMs = this.random.pick([0.3, 1, 5, 30]);

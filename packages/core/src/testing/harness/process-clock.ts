@@ -6,15 +6,20 @@ import type { CancelTimer, Clock } from '@nodepool/zk-protocol';
  */
 export class ProcessClock implements Clock {
   readonly #world: Clock;
+  readonly #aheadMs: number;
   readonly #timers = new Set<CancelTimer>();
   /** Timers that became due while the process stalled, in order. */
   readonly #late: (() => void)[] = [];
   #stalledUntilMs = -Infinity;
   #isDead = false;
 
-  /** @param world - clock shared by all processes */
-  constructor(world: Clock) {
+  /**
+   * @param world - clock shared by all processes
+   * @param aheadMs - how far the clock of this process is wrong
+   */
+  constructor(world: Clock, aheadMs = 0) {
     this.#world = world;
+    this.#aheadMs = aheadMs;
   }
 
   /** Timers that have neither fired nor been cancelled. */
@@ -24,7 +29,7 @@ export class ProcessClock implements Clock {
 
   /** Current time in whole milliseconds, like in a real process. */
   now(): number {
-    return Math.floor(this.#world.now());
+    return Math.floor(this.#world.now() + this.#aheadMs);
   }
 
   setTimer(ms: number, fn: () => void): CancelTimer {

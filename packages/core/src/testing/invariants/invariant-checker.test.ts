@@ -121,6 +121,21 @@ describe('it is a violation', () => {
     expect(violations).toEqual(['launcher 1 makes failed request 200-0000000001 requested']);
   });
 
+  it('to put a fulfilled request back, except that of a lease which has lost a node', async () => {
+    const ofLease = { requestor: 'NodePool:lease', node_types: ['small'] };
+    await create(REQUEST, { ...ofLease, state: 'pending' });
+    await create(NODE, ready);
+    await write(launcher, REQUEST, { ...fulfilled, ...ofLease });
+    await write(launcher, REQUEST, { ...ofLease, state: 'requested', nodes: [] });
+    expect(violations).toEqual(['launcher 1 makes fulfilled request 200-0000000001 requested']);
+
+    await write(launcher, REQUEST, { ...fulfilled, ...ofLease });
+    await write(other, NODE, { ...ready, state: 'hold', allocated_to: null });
+    violations = [];
+    await write(launcher, REQUEST, { ...ofLease, state: 'requested', nodes: [] });
+    expect(violations).toEqual([]);
+  });
+
   it('to take a node from a request that has it', async () => {
     await create(REQUEST, { state: 'pending', node_types: ['small'] });
     await create(NODE, ready);

@@ -12,6 +12,8 @@ export type FailureWatcher = (request: RequestEntry, who: string) => void;
 type Change = Parameters<TransactionListener>[0]['changes'][number];
 type TreeChange = Extract<Change, { path: string }>;
 
+const LEASE_REQUESTOR = 'NodePool:lease';
+
 /** Owner of persistent locks, which metastatic providers keep on their backing nodes. */
 const LASTING = 0n;
 
@@ -232,7 +234,7 @@ export class InvariantChecker {
     const after = requestEntry(id, body);
     this.requests.set(id, after);
     if (before === undefined || before.state === after.state) return;
-    if (before.state === 'fulfilled' || before.state === 'failed') {
+    if (before.state === 'failed' || (before.state === 'fulfilled' && !isBackForLease(before, after, this.nodes))) {
       this.#violate(`${who} makes ${before.state} request ${id} ${after.state}`);
     }
     if (after.state === 'failed') {
@@ -272,4 +274,10 @@ export class InvariantChecker {
   #name(sessionId: bigint | undefined): string {
     return sessionId === undefined ? 'no session' : this.nameOf(sessionId);
   }
+}
+
+/** Whether the request of a lease goes back to its place in the queue: it has lost a node before the lease became active. */
+function isBackForLease(before: RequestEntry, after: RequestEntry, nodes: ReadonlyMap<string, NodeEntry>): boolean {
+  const isThere = (id: string) => nodes.get(id)?.state === 'ready' && nodes.get(id)?.allocatedTo === before.id;
+  return before.body['requestor'] === LEASE_REQUESTOR && after.state === 'requested' && !before.nodes.every(isThere);
 }
