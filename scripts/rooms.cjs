@@ -36,6 +36,7 @@ const ROOMS = {
     'config/discovery': ['contract', 'async', 'text'],
     config: ['contract', 'async', 'text', 'config/discovery', 'config/state-dir'],
     logging: ['contract', 'async', 'text', 'config'],
+    login: ['contract', 'async'],
     'cloud/key-scan': ['contract', 'async'],
     'cloud/operations': ['contract', 'async'],
     'cloud/task-manager': ['contract', 'async', 'cloud/key-scan', 'cloud/operations'],
@@ -87,7 +88,7 @@ const ROOMS = {
       'launcher/ledger',
       'launcher/view',
     ],
-    'launcher/leases': ['contract', 'launcher/state'],
+    'launcher/leases': ['contract', 'async', 'text', 'login', 'launcher/state', 'launcher/requests'],
     'launcher/nodes': [
       'contract',
       'async',
@@ -115,6 +116,8 @@ const ROOMS = {
     'launcher/conditions': [
       'contract',
       'conditions',
+      'login',
+      'launcher/leases',
       'launcher/health',
       'launcher/plan',
       'launcher/nodes',

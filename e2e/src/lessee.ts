@@ -23,11 +23,19 @@ export class Lessee {
     this.#ports = ports;
   }
 
-  /** Requests nodes and waits until the lease is active. @param key - default: a new one */
-  async lease(labels: readonly string[], key: string = randomUUID()): Promise<LeaseAnswer> {
-    let lease = await this.#call('POST', '/leases', { labels, ttl: 600 }, key);
+  /**
+   * Requests nodes and waits until the lease is active, or over.
+   * @param key - default: a new one
+   * @param more - further members of the request
+   */
+  async lease(labels: readonly string[], key: string = randomUUID(), more: object = {}): Promise<LeaseAnswer> {
+    let lease = await this.#call('POST', '/leases', { labels, ttl: 600, ...more }, key);
     while (lease.state === 'waiting') lease = await this.#call('GET', `/leases/${lease.id}?wait=1`);
     return lease;
+  }
+
+  async all(): Promise<LeaseAnswer[]> {
+    return Object.values(await this.#call('GET', '/leases')) as LeaseAnswer[];
   }
 
   get(id: string): Promise<LeaseAnswer> {

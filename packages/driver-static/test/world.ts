@@ -24,6 +24,8 @@ export interface WorldOptions {
   lookup?: HostLookup;
   logger?: Logger;
   clock?: Clock;
+  /** Logins of hosts on which a key of a lease is left, as `user@host`. */
+  keysLeft?: ReadonlySet<string>;
 }
 
 /** A provider entry with one pool. */
@@ -96,7 +98,7 @@ export class World {
   readonly context: ProviderContext;
   readonly #providers: StaticProvider[] = [];
 
-  constructor(zk: ZooKeeper, { clock = systemClock, logger = silentLogger, lookup }: WorldOptions) {
+  constructor(zk: ZooKeeper, { clock = systemClock, logger = silentLogger, lookup, keysLeft }: WorldOptions) {
     this.zk = zk;
     this.#clock = clock;
     this.#lookup = lookup;
@@ -114,6 +116,7 @@ export class World {
       ownNodes: () => [...nodes.values()].filter((node) => node.provider === 'rack'),
       databaseId: undefined,
       capacityChanged: () => {},
+      keyLeftOn: ({ username, host }) => (keysLeft?.has(`${username}@${host}`) ? 'the key is there' : undefined),
       random: () => 0.5,
     };
   }

@@ -7,6 +7,7 @@ import { checkPoolLimits } from './check-sense.js';
 import { ANY_PROVIDER_SCHEMA } from './compose-schema.js';
 import { reportDuplicates } from './duplicates.js';
 import { driverNameOf, findDrivers } from './find-drivers.js';
+import { readLeaseKeys } from './lease-keys.js';
 import type { ProblemCollector } from './problems.js';
 import {
   checkImageNames,
@@ -20,7 +21,14 @@ import { type RepairedEntry, repairEntry } from './repair-entry.js';
 import { checkSchema } from './schema-validator.js';
 import { readUnserved } from './unserved-providers.js';
 import type { SourceDocument } from './source-document.js';
-import type { ConfigMode, ConfigProblem, DiskimageConfig, LabelConfig, UnservedProvider } from '../contract/config.js';
+import type {
+  Config,
+  ConfigMode,
+  ConfigProblem,
+  DiskimageConfig,
+  LabelConfig,
+  UnservedProvider,
+} from '../contract/config.js';
 
 /** Options of {@link readProviders}. */
 export interface ProviderReading {
@@ -49,6 +57,7 @@ interface ReadProvider {
 /** The providers of a file and their drivers, both by name of the provider, in file order. */
 export interface ReadProviders {
   readonly providers: ReadonlyMap<string, ProviderConfig>;
+  readonly leaseKeys: NonNullable<Config['leaseKeys']>;
   readonly drivers: ReadonlyMap<string, Driver>;
   readonly unserved: ReadonlyMap<string, UnservedProvider>;
 }
@@ -68,9 +77,11 @@ export async function readProviders(reading: ProviderReading, list: readonly Jso
   reportDuplicates([...list], names, reading.problems);
   checkAcrossProviders(reading, read);
   const whole = read.filter(({ repaired }) => !repaired);
+  const drivenBy = new Map(whole.map(({ config, driver }) => [config.name, driver]));
   return {
     providers: new Map(whole.map(({ config }) => [config.name, config])),
-    drivers: new Map(whole.map(({ config, driver }) => [config.name, driver])),
+    leaseKeys: readLeaseKeys(list, drivenBy, reading),
+    drivers: drivenBy,
     unserved,
   };
 }

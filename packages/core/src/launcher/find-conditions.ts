@@ -22,6 +22,8 @@ import {
   startConditions,
 } from './conditions/provider-conditions.js';
 import type { SteeringSet } from './health/steering-set.js';
+import { keyCondition } from './conditions/key-condition.js';
+import type { KeyLogins } from './leases/key-logins.js';
 import type { Reaper } from './nodes/reaper.js';
 import type { PoolSet } from './pools/pool-set.js';
 import type { ProviderSet } from './providers/provider-set.js';
@@ -41,6 +43,7 @@ export interface ObservedParts {
   readonly providers: ProviderSet;
   readonly pools: PoolSet;
   readonly reaper: Reaper;
+  readonly keyLogins: KeyLogins;
 }
 
 /** Finds the current conditions of a launcher. Each search costs a pass over nodes, labels and pools. */
@@ -72,7 +75,7 @@ export class LauncherConditions implements ConditionSource {
   /** Finds nothing before the start has ended, as the parts do not know their state until then. */
   find(): FoundCondition[] {
     if (!this.#parts.context.life.isStarted) return [];
-    const { images, pools, providers, registry, context, steering, reaper } = this.#parts;
+    const { images, pools, providers, registry, context, steering, reaper, keyLogins } = this.#parts;
     const { controls } = context;
     const { nodes } = context.mirror;
     const config = context.config.now;
@@ -98,6 +101,7 @@ export class LauncherConditions implements ConditionSource {
       ...unservedLabels(offers),
       ...missingStandby(config, seen, { nowMs, sinceMs: this.#lackingSinceMs }),
       ...(images.ready ? imageConditions(config.diskimages.values(), images.images, nowMs) : []),
+      ...keyLogins.failing.map(keyCondition),
       ...deletionConditions(rows, reaper.failing(), nowMs),
       ...controls.inForce.flatMap(orderCondition),
     ];

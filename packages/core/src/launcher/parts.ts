@@ -14,6 +14,8 @@ import {
 import { LOGGER_NAMES } from '../contract/logger-names.js';
 import { ConfigChanges, type ConfiguredParts } from './config-changes.js';
 import type { DrainedParts } from './drain.js';
+import { KeyLogins } from './leases/key-logins.js';
+import { KeyRemovals } from './leases/key-removals.js';
 import { LeaseKeeper } from './leases/lease-keeper.js';
 import { Leases } from './leases/leases.js';
 import { LauncherEvents } from './state/events.js';
@@ -33,6 +35,7 @@ import { LateUnlocks } from './requests/late-unlocks.js';
 import { LostRequests } from './requests/lost-requests.js';
 import { loggingAs, type Context } from './state/context.js';
 import { ControlMirror } from './state/controls.js';
+import { LeftKeys } from './state/left-keys.js';
 import { ImageMirror } from './state/image-mirror.js';
 import { LifeCycle } from './state/life-cycle.js';
 import { Mirror } from './state/mirror.js';
@@ -68,12 +71,13 @@ export function makeParts(options: LauncherOptions): LauncherParts {
   const leaseCache = createLeaseCache(common);
   const leaseTokens = createLeaseTokenCache(common);
   const events = new LauncherEvents();
+  const mirror = new Mirror(nodes, requests, events);
+  const leftKeys = new LeftKeys(leaseCache, mirror, events);
   const context: Context = {
     ...common,
-    ...{ hostname, version, random, events, metrics: options.metrics },
+    ...{ hostname, version, random, events, metrics: options.metrics, mirror, leftKeys },
     config: { now: config },
     life: new LifeCycle(zk, [nodes, requests]),
-    mirror: new Mirror(nodes, requests, events),
     committer: createCommitter(zk, [nodes, requests, components, leaseCache]),
     controls: new ControlMirror(controlCache, { clock, events }),
   };
@@ -96,7 +100,9 @@ export function makeParts(options: LauncherOptions): LauncherParts {
 
   const lending = { ...loggingAs(context, LOGGER_NAMES.leases), clock: serverClock };
   const leases = new Leases(lending, leaseCache, leaseTokens, uuidHex());
-  const leaseKeeper = new LeaseKeeper(lending, leases);
+  const keyLogins = new KeyLogins(lending);
+  const keyRemovals = new KeyRemovals(lending, leases, keyLogins);
+  const leaseKeeper = new LeaseKeeper(lending, leases, keyLogins);
 
   // nodes
   const reaper = new Reaper(loggingAs(context, LOGGER_NAMES.deletedNodes), providers, registry.registered);
@@ -107,7 +113,18 @@ export function makeParts(options: LauncherOptions): LauncherParts {
   // registration, conditions, metrics
   const kind = { kind: 'launcher', hostname: shortName(hostname), version } as const;
   const registration = new Registration(zk, newComponent({ ...kind, state: 'stopped' }), logger);
-  const observed = { context, images, components, registry, registration, steering, providers, pools, reaper };
+  const observed = {
+    keyLogins,
+    context,
+    images,
+    components,
+    registry,
+    registration,
+    steering,
+    providers,
+    pools,
+    reaper,
+  };
   const conditions = new LauncherConditions(observed);
   const metrics = options.metrics?.attach({
     ...{ zk, nodes, requests, images, registry },
@@ -129,6 +146,7 @@ export function makeParts(options: LauncherOptions): LauncherParts {
       serverClock,
       leases,
       leaseKeeper,
+      keyRemovals,
       conditions,
       unlocks,
       ledger,
@@ -138,8 +156,8 @@ export function makeParts(options: LauncherOptions): LauncherParts {
       changes,
       metrics,
     },
-    stopped: [changes, leaseKeeper, reaper, providers, standby, probes, ages, lost, unlocks],
-    closed: [steering, leases, context.controls, registry, ledger, context.mirror],
+    stopped: [changes, leaseKeeper, keyRemovals, keyLogins, reaper, providers, standby, probes, ages, lost, unlocks],
+    closed: [steering, leases, leftKeys, context.controls, registry, ledger, context.mirror],
     caches: [nodes, requests, components, controlCache, leaseCache, leaseTokens, images],
   };
 }

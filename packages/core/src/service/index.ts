@@ -38,8 +38,9 @@ export { imageConditions } from '../canary/image-conditions.js';
 export { providersWithout, withdrawal } from '../canary/withdrawal.js';
 
 /* Command lines */
-export type { ConnectionDetails } from '../render/connection-details.js';
-export { connectionDetails, knownHostsLines } from '../render/connection-details.js';
+export type { ConnectionDetails } from '../text/connection-details.js';
+export { connectionDetails, knownHostsLines } from '../text/connection-details.js';
+export { readPublicKey } from '../login/public-key.js';
 export { userOf } from '../render/user-of.js';
 export { didYouMean } from '../text/suggest.js';
 export { ambiguousOptionText, expandOption } from './expand-option.js';

@@ -18,6 +18,8 @@ import {
   type RequestRecord,
 } from '@nodepool/zk-protocol';
 import { ServiceWorld } from './service-world.js';
+import { KeyLogins } from '../../src/launcher/leases/key-logins.js';
+import { KeyRemovals } from '../../src/launcher/leases/key-removals.js';
 import { LeaseKeeper } from '../../src/launcher/leases/lease-keeper.js';
 import type { LeaseSpec } from '../../src/launcher/leases/lease-spec.js';
 import { Leases } from '../../src/launcher/leases/leases.js';
@@ -53,18 +55,21 @@ export async function leaseWorld() {
     const context = { ...world.context, committer, clock: serverClock };
     const tokens = createLeaseTokenCache({ zk, clock, logger: context.logger });
     const leases = new Leases(context, cache, tokens, keeper);
-    const taking = new LeaseKeeper(context, leases);
+    const logins = new KeyLogins(context);
+    const taking = new LeaseKeeper(context, leases, logins);
+    const removals = new KeyRemovals(context, leases, logins);
     await clock.run(cache.start());
-    return { leases, sweep: () => taking.sweep(), stop: () => taking.stop() };
+    const stop = () => [taking, removals, logins].forEach((part) => part.stop());
+    return { leases, cache, sweep: () => taking.sweep(), stop };
   };
-  const { leases, sweep, stop } = await launcher('me');
+  const { leases, cache, sweep, stop } = await launcher('me');
   const request = (): RequestRecord => {
     const [first] = requests.values();
     if (!first) throw new Error('there is no request');
     return first;
   };
   return {
-    ...{ world, leases, sweep, stop, launcher, request },
+    ...{ world, leases, cache, sweep, stop, launcher, request },
     lease: async (changes: Partial<LeaseSpec> = {}) => clock.run(leases.request({ ...spec, ...changes })),
     /** Serves the request as a pool does. */
     serve: async (count = 1) => {

@@ -5,7 +5,7 @@ import { readHostKey } from './handshake.js';
 import type { HandshakeResult } from './handshake.js';
 import { KEY_TYPES, typesToScan } from './key-types.js';
 import type { KeyType } from './key-types.js';
-import { ScanQueue } from './scan-queue.js';
+import { ScanQueue } from '../../async/scan-queue.js';
 import { openSocket } from './socket.js';
 
 /** Concurrent connections of one scan; the first runs outside the queue. */

@@ -6,7 +6,7 @@ import { NODE_ID_TAG, POOL_TAG, PROVIDER_TAG, type Instance } from '../../contra
 import type { Logger } from '../../contract/logger.js';
 import type { OperationMetrics } from '../../contract/operation-metrics.js';
 import type { scanHostKeys } from '../key-scan/scan-host-keys.js';
-import type { ScanQueue } from '../key-scan/scan-queue.js';
+import type { ScanQueue } from '../../async/scan-queue.js';
 import type { InstanceList } from '../operations/instance-list.js';
 import type { RunMachineOptions } from '../operations/run-machine.js';
 import { databaseTag } from '../ownership/ownership.js';

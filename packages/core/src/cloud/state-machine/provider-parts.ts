@@ -2,7 +2,7 @@ import type { ProviderContext } from '../../contract/driver.js';
 import { LOGGER_NAMES } from '../../contract/logger-names.js';
 import { NEVER_ABORTED } from '../../async/never-aborted.js';
 import { scanHostKeys } from '../key-scan/scan-host-keys.js';
-import { ScanQueue } from '../key-scan/scan-queue.js';
+import { ScanQueue } from '../../async/scan-queue.js';
 import { InstanceList } from '../operations/instance-list.js';
 import { LeakFinder } from '../ownership/leak-finder.js';
 import type { TaskManager } from '../task-manager/task-manager.js';

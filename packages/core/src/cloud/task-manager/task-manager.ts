@@ -1,6 +1,6 @@
 import { systemClock, type Clock } from '@nodepool/zk-protocol';
 import { ProviderUnavailableError, statsdKeyOf } from '../../contract/errors.js';
-import { ScanQueue } from '../key-scan/scan-queue.js';
+import { ScanQueue } from '../../async/scan-queue.js';
 import { silentLogger, type Logger } from '../../contract/logger.js';
 import type { OperationMetrics } from '../../contract/operation-metrics.js';
 import { NEVER_ABORTED } from '../../async/never-aborted.js';

@@ -10,11 +10,12 @@ import {
 import type { Context } from '../state/context.js';
 import { Retries } from '../state/retries.js';
 import { isRefusal } from '../state/transaction.js';
-import { activate, removeLease, removeRequest, requestAgain, returnNode } from './lease-writes.js';
-import { isOver, type Leases } from './leases.js';
+import { KeyAdding } from './key-adding.js';
+import type { KeyLogins } from './key-logins.js';
+import { activate, removeLease, removeRequest, returnNode } from './lease-writes.js';
+import { isOver, KEEPER_MS, type Leases } from './leases.js';
+import { servedNodes } from './served-nodes.js';
 
-/** How long other launchers leave a lease to its keeper. */
-const KEEPER_MS = 2_000;
 /** How long the record of a lease that is over is kept, so that its owner can read how it ended. */
 export const KEPT_MS = 3_600_000;
 /** How many leases that are over are kept; the oldest ones go first. */
@@ -26,6 +27,8 @@ const LONGEST_WAIT_MS = 2 ** 30;
 /** What is to be done about a lease, and since when. Its keeper does it at once, others after a while. */
 interface Step {
   readonly sinceMs: number;
+  /** How long others leave it to the keeper; default: {@link KEEPER_MS}. */
+  readonly keeperMs?: number;
   /** Left to the sweep: a lease that is over needs no timer. */
   readonly isSwept?: boolean;
   readonly run: () => Promise<unknown>;
@@ -39,6 +42,7 @@ interface Step {
 export class LeaseKeeper {
   readonly #context: Context;
   readonly #leases: Leases;
+  readonly #adding: KeyAdding;
   readonly #timers = new Map<string, CancelTimer>();
   readonly #retries: Retries<string>;
   readonly #busy = new Set<string>();
@@ -47,9 +51,10 @@ export class LeaseKeeper {
   readonly #over = new Set<string>();
   readonly #unsubscribe: readonly (() => void)[];
 
-  constructor(context: Context, leases: Leases) {
+  constructor(context: Context, leases: Leases, logins: KeyLogins) {
     this.#context = context;
     this.#leases = leases;
+    this.#adding = new KeyAdding(context, leases, logins);
     this.#retries = new Retries(context);
     const { events } = context;
     this.#unsubscribe = [
@@ -98,7 +103,10 @@ export class LeaseKeeper {
     const sinceMs = this.#writtenMs(request ?? lease);
     if (lease.state === 'waiting') {
       if (!request) return { sinceMs, run: () => this.#checkRequest(lease) };
-      if (request.state === 'fulfilled') return { sinceMs, run: () => this.#activate(lease, request) };
+      if (request.state === 'fulfilled') {
+        if (lease.sshKey === null) return { sinceMs, run: () => this.#activate(lease, request) };
+        return this.#adding.nextStep(lease, request, sinceMs);
+      }
       if (request.state === 'failed') return { sinceMs, run: () => leases.finish(lease, 'failed', whyFailed(request)) };
       return atEnd;
     }
@@ -106,7 +114,11 @@ export class LeaseKeeper {
     if (lease.state === 'active') return nodes.length > 0 ? atEnd : { sinceMs, run: () => this.#checkNodes(lease) };
     // it ended at a launcher that had not seen its request yet
     if (request) return { sinceMs, run: () => removeRequest(this.#context, request) };
-    if (nodes.length > 0) return { sinceMs, run: () => this.#returnAll(nodes) };
+    // the key is removed first; where it could not be, the host is out of service
+    const withKey = new Set(lease.keyHosts.filter(({ error }) => error === null).map(({ nodeId }) => nodeId));
+    const returned = nodes.filter(({ id }) => !withKey.has(id));
+    if (returned.length > 0) return { sinceMs, run: () => this.#returnAll(returned) };
+    if (nodes.length > 0 || lease.keyHosts.length > 0) return undefined;
     return { sinceMs: lease.stateTimeMs + KEPT_MS, isSwept: true, run: () => removeLease(this.#context, lease) };
   }
 
@@ -116,12 +128,12 @@ export class LeaseKeeper {
   }
 
   /** Whether a step is due for this launcher. If not, comes back then. */
-  #isDue(lease: LeaseRecord, { sinceMs, isSwept = false }: Step): boolean {
+  #isDue(lease: LeaseRecord, { sinceMs, keeperMs = KEEPER_MS, isSwept = false }: Step): boolean {
     const { clock } = this.#context;
     const { id } = lease;
     this.#timers.get(id)?.();
     this.#timers.delete(id);
-    const waitMs = sinceMs + (this.#leases.isKept(lease) ? 0 : KEEPER_MS) - clock.now();
+    const waitMs = sinceMs + (this.#leases.isKept(lease) ? 0 : keeperMs) - clock.now();
     if (waitMs <= 0 || isSwept) return waitMs <= 0;
     const cancel = clock.setTimer(Math.min(waitMs, LONGEST_WAIT_MS), () => {
       this.#timers.delete(id);
@@ -145,27 +157,8 @@ export class LeaseKeeper {
   }
 
   async #activate(lease: LeaseRecord, request: RequestRecord): Promise<void> {
-    const context = this.#context;
-    const kept = this.#leases.kept(lease);
-    let nodes = this.#allocatedTo(request);
-    if (nodes.length < request.nodeIds.length) {
-      await context.mirror.nodes.settle(); // the request may be known before its nodes
-      nodes = this.#allocatedTo(request);
-    }
-    if (nodes.length < request.nodeIds.length) {
-      context.logger.warn('A node was lost before its lease was active; requesting again', { lease: lease.id });
-      await requestAgain(context, kept, request, nodes);
-      return;
-    }
-    await activate(context, kept, request, nodes);
-    context.logger.info('Lease is active', { lease: lease.id, owner: lease.owner, nodes: request.nodeIds });
-  }
-
-  /** The nodes of a fulfilled request that are still there for it. */
-  #allocatedTo({ id, nodeIds }: RequestRecord): NodeRecord[] {
-    const { nodes } = this.#context.mirror;
-    const found = nodeIds.map((nodeId) => nodes.get(nodeId)).filter((node) => node !== undefined);
-    return found.filter((node) => node.state === 'ready' && node.allocatedTo === id);
+    const nodes = await servedNodes(this.#context, this.#leases, lease, request);
+    if (nodes) await activate(this.#context, this.#leases.kept(lease), request, nodes);
   }
 
   /** Its request is not known: the mirror may be behind, or the request was cancelled. */

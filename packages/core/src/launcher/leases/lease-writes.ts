@@ -15,11 +15,13 @@ import {
   withLease,
   withNode,
   withRequest,
+  type LeaseKeyHost,
   type LeaseRecord,
   type NodeRecord,
   type Operation,
   type RequestRecord,
 } from '@nodepool/zk-protocol';
+import { SETTLED_AFTER_MS } from '../../login/authorized-keys.js';
 import { UNALLOCATED } from '../requests/release.js';
 import { proveUnlocked, setRequest } from '../requests/writes.js';
 import type { Context } from '../state/context.js';
@@ -37,12 +39,17 @@ function setLease(lease: LeaseRecord): Operation {
   return { op: 'set', path: leasePath(lease.id), data: encodeLease(lease), version: lease.stat?.version ?? -1 };
 }
 
+/** How much longer than its lease a node stays on hold if the key has to be removed first: so our launchers are first to end it. */
+const KEY_MARGIN_MS = 60_000;
+
+const heldFor = ({ sshKey }: LeaseRecord, ms: number) => toWholeSeconds(ms + (sshKey === null ? 0 : KEY_MARGIN_MS));
+
 const removeSlots = ({ token, slots }: LeaseRecord): Operation[] =>
   slots.map((slot) => ({ op: 'delete', path: leaseSlotPath(token, slot) }));
 
 /** The node as the lease holds it. */
-export const isHeldFor = (node: NodeRecord | undefined, lease: string): node is NodeRecord =>
-  node?.state === 'hold' && leaseOf(node.userData) === lease;
+export const isHeldFor = (node: NodeRecord, lease: string): boolean =>
+  node.state === 'hold' && leaseOf(node.userData) === lease;
 
 /**
  * Stores a new lease together with its request. The request is persistent: it keeps its place when the launcher ends.
@@ -81,25 +88,76 @@ export async function activate(
   request: RequestRecord,
   nodes: readonly NodeRecord[],
 ): Promise<void> {
-  const { clock, committer, mirror } = context;
-  const nowMs = clock.now();
+  const nowMs = context.clock.now();
   const nodeIds = nodes.map(({ id }) => id);
   const transaction = new Transaction<LeaseOwner>();
   const dueTimeMs = nowMs + lease.ttlMs;
   transaction.add('lease', setLease(withLease(lease, { state: 'active', nodeIds, dueTimeMs }, nowMs)));
   transaction.add('request', { op: 'delete', path: requestPath(request.id), version: request.stat?.version ?? -1 });
-  for (const node of nodes) {
-    if (mirror.nodes.hasLockDirectory(node.id)) transaction.add('node', removeLockDirectory(node));
-    const held = { allocatedTo: null, userData: { lease: lease.id }, comment: `lease ${lease.id}` };
-    const holdExpirationMs = toWholeSeconds(lease.ttlMs);
-    transaction.add('node', setNode(withNode(node, { state: 'hold', ...held, holdExpirationMs }, nowMs, 'operator')));
+  transaction.add('node', ...nodes.flatMap((node) => hold(context, lease, node, nowMs)));
+  await transaction.commit(context.committer);
+  context.logger.info('Lease is active', { lease: lease.id, owner: lease.owner, nodes: nodeIds });
+}
+
+/**
+ * Puts the nodes of the fulfilled request on hold, so that no other lessee gets them while the key of the lessee is added. The lease
+ * waits on, and its request keeps its place, until they have it.
+ * @param keyHosts - hosts from which the key will have to be removed
+ * @throws {Refusal} of {@link LeaseOwner}
+ */
+export async function holdForKey(
+  context: Context,
+  lease: LeaseRecord,
+  request: RequestRecord,
+  nodes: readonly NodeRecord[],
+  keyHosts: readonly LeaseKeyHost[],
+): Promise<void> {
+  const nowMs = context.clock.now();
+  const nodeIds = nodes.map(({ id }) => id);
+  const changes = { nodeIds, keyHosts: [...lease.keyHosts, ...keyHosts] };
+  const transaction = new Transaction<LeaseOwner>();
+  transaction.add('lease', setLease(withLease(lease, changes, nowMs)));
+  transaction.add('request', { op: 'check', path: requestPath(request.id), version: request.stat?.version ?? -1 });
+  transaction.add('node', ...nodes.flatMap((node) => hold(context, lease, node, nowMs)));
+  await transaction.commit(context.committer);
+}
+
+function hold({ mirror }: Context, lease: LeaseRecord, node: NodeRecord, nowMs: number): Operation[] {
+  if (isHeldFor(node, lease.id)) {
+    const holdExpirationMs = heldFor(lease, nowMs - node.stateTimeMs + lease.ttlMs);
+    return [setNode(withNode(node, { holdExpirationMs }, nowMs))];
   }
+  const held = { allocatedTo: null, userData: { lease: lease.id }, comment: `lease ${lease.id}` };
+  const holdExpirationMs = heldFor(lease, lease.ttlMs);
+  const operation = setNode(withNode(node, { state: 'hold', ...held, holdExpirationMs }, nowMs, 'operator'));
+  return mirror.nodes.hasLockDirectory(node.id) ? [removeLockDirectory(node), operation] : [operation];
+}
+
+/** This launcher takes care of the lease from now on. @throws {Refusal} */
+export async function takeOver(
+  { clock, committer }: Context,
+  lease: LeaseRecord,
+  changes: Pick<LeaseRecord, 'keySettledTimeMs'>,
+): Promise<void> {
+  const transaction = new Transaction<LeaseOwner>();
+  transaction.add('lease', setLease(withLease(lease, changes, clock.now())));
+  await transaction.commit(committer);
+}
+
+/** Stores from which hosts the key of the lease has still to be removed. @throws {Refusal} the lease has changed */
+export async function setKeyHosts(
+  { clock, committer }: Context,
+  lease: LeaseRecord,
+  keyHosts: readonly LeaseKeyHost[],
+): Promise<void> {
+  const transaction = new Transaction<LeaseOwner>();
+  transaction.add('lease', setLease(withLease(lease, { keyHosts }, clock.now())));
   await transaction.commit(committer);
 }
 
 /**
  * Puts the fulfilled request of a waiting lease back into the queue, at its place: it lost a node before the lease became
- * active. Its other nodes become free.
+ * active, or its key could not be added. Its other nodes become free, or are deleted if they are on hold already.
  * @throws {Refusal} its lock is still held, or it was changed meanwhile
  */
 export async function requestAgain(
@@ -111,7 +169,7 @@ export async function requestAgain(
   const { clock, committer, mirror } = context;
   const nowMs = clock.now();
   const transaction = new Transaction<LeaseOwner>();
-  transaction.add('lease', setLease(lease));
+  transaction.add('lease', setLease(withLease(lease, { nodeIds: [] }, nowMs)));
   transaction.add(
     'request',
     ...proveUnlocked(requestLockPath(request.id), mirror.requests.hasLockDirectory(request.id)),
@@ -119,7 +177,8 @@ export async function requestAgain(
   transaction.add('request', setRequest(withRequest(request, { state: 'requested', nodeIds: [] }, nowMs, 'launcher')));
   for (const node of nodes) {
     if (mirror.nodes.hasLockDirectory(node.id)) transaction.add('node', removeLockDirectory(node));
-    transaction.add('node', setNode(withNode(node, UNALLOCATED, nowMs)));
+    const changes = isHeldFor(node, lease.id) ? ({ state: 'deleting' } as const) : UNALLOCATED;
+    transaction.add('node', setNode(withNode(node, changes, nowMs, 'launcher')));
   }
   await transaction.commit(committer);
 }
@@ -133,7 +192,11 @@ export async function endLease(
 ): Promise<LeaseRecord> {
   const { clock, committer } = context;
   const transaction = new Transaction<LeaseOwner>();
-  const ended = withLease(lease, { ...end, dueTimeMs: null, slots: [] }, clock.now());
+  const nowMs = clock.now();
+  // a launcher may be adding its key at this moment
+  const isAdding = lease.state === 'waiting' && lease.nodeIds.length > 0;
+  const keySettledTimeMs = isAdding ? nowMs + SETTLED_AFTER_MS : lease.keySettledTimeMs;
+  const ended = withLease(lease, { ...end, dueTimeMs: null, slots: [], keySettledTimeMs }, nowMs);
   transaction.add('lease', setLease(ended));
   transaction.add('slot', ...removeSlots(lease));
   if (request) transaction.add('request', { op: 'delete', path: requestPath(request.id) });
@@ -143,11 +206,14 @@ export async function endLease(
 
 /** Marks a node of an ended lease for deletion. @throws {Refusal} it is locked, or was changed meanwhile */
 export async function returnNode(context: Context, node: NodeRecord): Promise<void> {
-  const { clock, committer, mirror } = context;
   const transaction = new Transaction<LeaseOwner>();
-  if (mirror.nodes.hasLockDirectory(node.id)) transaction.add('node', removeLockDirectory(node));
-  transaction.add('node', setNode(withNode(node, { state: 'deleting' }, clock.now(), 'launcher')));
-  await transaction.commit(committer);
+  transaction.add('node', ...returning(context, node));
+  await transaction.commit(context.committer);
+}
+
+function returning({ clock, mirror }: Context, node: NodeRecord): Operation[] {
+  const operation = setNode(withNode(node, { state: 'deleting' }, clock.now(), 'launcher'));
+  return mirror.nodes.hasLockDirectory(node.id) ? [removeLockDirectory(node), operation] : [operation];
 }
 
 /**
@@ -167,7 +233,7 @@ export async function renewLease(
   const transaction = new Transaction<LeaseOwner>();
   transaction.add('lease', setLease(renewed));
   for (const node of nodes) {
-    const holdExpirationMs = toWholeSeconds(dueTimeMs - node.stateTimeMs);
+    const holdExpirationMs = heldFor(lease, dueTimeMs - node.stateTimeMs);
     transaction.add('node', setNode(withNode(node, { holdExpirationMs }, nowMs)));
   }
   await transaction.commit(committer);

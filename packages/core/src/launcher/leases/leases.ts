@@ -13,10 +13,12 @@ import {
 } from '@nodepool/zk-protocol';
 import type { Context } from '../state/context.js';
 import { isRefusal } from '../state/transaction.js';
-import { createLease, endLease, isHeldFor, renewLease, type LeaseOwner } from './lease-writes.js';
+import { createLease, endLease, isHeldFor, renewLease, setKeyHosts, type LeaseOwner } from './lease-writes.js';
 import { LeaseAgeError, LeaseLimitError, type LeaseSpec } from './lease-spec.js';
 import { TokenSlots } from './token-slots.js';
 
+/** How long other launchers leave a lease to its keeper. */
+export const KEEPER_MS = 2_000;
 /** How often a change is tried when others change the lease at the same time. */
 const ATTEMPTS = 5;
 
@@ -117,7 +119,7 @@ export class Leases {
   /** The nodes that are on hold for the lease. */
   heldNodes(lease: LeaseRecord): NodeRecord[] {
     const { nodes } = this.#context.mirror;
-    return lease.nodeIds.map((id) => nodes.get(id)).filter((node) => isHeldFor(node, lease.id));
+    return lease.nodeIds.flatMap((id) => nodes.get(id) ?? []).filter((node) => isHeldFor(node, lease.id));
   }
 
   /** Whether this launcher takes care of the lease at once. */
@@ -212,6 +214,25 @@ export class Leases {
   /** Ends a lease; its nodes are returned soon afterwards. @throws {Refusal} it changes all the time */
   end(id: string, why: string): Promise<LeaseRecord | undefined> {
     return this.#change(id, ({ lease }) => this.finish(lease, 'ended', why));
+  }
+
+  /**
+   * Takes the key of a lease that is over for removed, as an operator says so: its hosts may be lent again.
+   * @throws {Refusal} it changes all the time
+   */
+  async forgetKey(id: string): Promise<void> {
+    for (let attempt = 1; ; attempt++) {
+      const lease = this.#cache.get(id);
+      if (!lease || !isOver(lease) || lease.keyHosts.length === 0) return;
+      try {
+        await setKeyHosts(this.#context, lease, []);
+        this.#context.logger.warn('The key of a lease is taken for removed, as ordered', { lease: id });
+        return;
+      } catch (error) {
+        if (!isRefusal(error) || attempt === ATTEMPTS) throw error;
+        await this.settle();
+      }
+    }
   }
 
   /** Ends this version of a lease. @throws {Refusal} it has changed */

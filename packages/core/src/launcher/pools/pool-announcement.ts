@@ -5,7 +5,8 @@ import type { Context } from '../state/context.js';
 import type { LivePoolView } from '../view/pool-view.js';
 
 /** The registry entry of a pool. */
-export function announce({ hostname, version }: Context, view: LivePoolView): PoolComponentRecord {
+export function announce(context: Context, view: LivePoolView): PoolComponentRecord {
+  const { hostname, version } = context;
   const { launcherId, pool, provider } = view;
   return newPoolComponent({
     ...{
@@ -16,17 +17,18 @@ export function announce({ hostname, version }: Context, view: LivePoolView): Po
       name: pool.name,
       providerName: provider,
     },
-    ...published(view),
+    ...published(context, view),
   });
 }
 
 /** The entry with the pool's current labels, priority, pause and health; the same object if none of them changed. */
-export function refreshed(entry: PoolComponentRecord, view: LivePoolView): PoolComponentRecord {
-  const now = published(view);
+export function refreshed(context: Context, entry: PoolComponentRecord, view: LivePoolView): PoolComponentRecord {
+  const now = published(context, view);
   const isSame =
     entry.priority === now.priority &&
     entry.paused === now.paused &&
     (entry.health ?? null) === now.health &&
+    (entry.leaseKeys ?? false) === now.leaseKeys &&
     (entry.firstPoolPauseMs ?? null) === now.firstPoolPauseMs &&
     entry.supportedLabels.length === now.supportedLabels.length &&
     entry.supportedLabels.every((label, i) => label === now.supportedLabels[i]);
@@ -34,9 +36,11 @@ export function refreshed(entry: PoolComponentRecord, view: LivePoolView): PoolC
 }
 
 /** What changes in an entry: among others the health of the provider, and how long requests are left to first pools. */
-function published({ pool, priority, yieldsPrecedence: paused, steering }: LivePoolView) {
+function published({ config }: Context, { pool, provider, priority, yieldsPrecedence, steering }: LivePoolView) {
   const supportedLabels = [...pool.labels.keys()];
-  if (!steering) return { supportedLabels, priority, paused, health: null, firstPoolPauseMs: 0 };
+  const leaseKeys = config.now.leaseKeys?.has(provider) ?? false;
+  const common = { supportedLabels, priority, paused: yieldsPrecedence, leaseKeys };
+  if (!steering) return { ...common, health: null, firstPoolPauseMs: 0 };
   const health = steering.report().provider.state === 'healthy' ? null : 'open';
-  return { supportedLabels, priority, paused, health, firstPoolPauseMs: FIRST_POOL_PAUSE_MS } as const;
+  return { ...common, health, firstPoolPauseMs: FIRST_POOL_PAUSE_MS } as const;
 }

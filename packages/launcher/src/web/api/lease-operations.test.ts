@@ -22,16 +22,23 @@ import { createService } from '../../start-service.js';
 const ADMIN = 'a-token-that-is-hard-to-guess';
 const SECRET = 'a-secret-of-a-lease-token';
 const SLOTS = 4;
+const KEY = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHgB2vVYcEHh2rAsxVBbX4gAIuU5j1dYGY4mrlzVvaxo';
 const YAML = `
 webapp: {port: 0, listen_address: 127.0.0.1}
 max-hold-age: 7200
-labels: [{name: small}, {name: big}, {name: nowhere}]
+labels: [{name: small}, {name: big}, {name: keyed}, {name: nowhere}]
 providers:
   - name: rack
     driver: static
     pools:
       - name: main
         nodes: [{name: 127.0.0.1, labels: [small, big], host-key-checking: false, max-parallel-jobs: ${SLOTS}}]
+  - name: keyed-rack
+    driver: static
+    lease-ssh-key: /nonexistent/lease_key
+    pools:
+      - name: main
+        nodes: [{name: 127.0.0.1, connection-port: 2, labels: keyed, host-key-checking: false}]
 `;
 
 let directory: string;
@@ -161,6 +168,18 @@ describe('a lease', () => {
     expect((await served).body).toMatchObject({ state: 'active' });
   });
 
+  it('takes an SSH key for labels that say so, and is not given a node to which the key cannot be added', async () => {
+    const labels = Object.values((await call('GET', '/labels')).body) as { label: string; takes_ssh_key: boolean }[];
+    expect(labels.filter(({ takes_ssh_key: takes }) => takes).map(({ label }) => label)).toEqual(['keyed']);
+
+    const { body } = await lease({ labels: ['keyed'], ssh_key: `${KEY} alice@laptop`, wait: 60 });
+
+    expect(body).toMatchObject({ state: 'failed', nodes: [] });
+    expect(body['end_reason']).toMatch(/could not be added on 5 attempts.*\/nonexistent\/lease_key: it cannot be read/);
+    const conditions = Object.values((await call('GET', '/conditions', { token: ADMIN })).body);
+    expect(conditions).toContainEqual(expect.objectContaining({ type: 'LeaseKeyNotAdded', reason: 'KeyFile' }));
+  });
+
   it('fails with the reason when no pool can serve it', async () => {
     const { body } = await lease({ labels: Array<string>(SLOTS + 1).fill('small') });
 
@@ -209,6 +228,8 @@ describe('what a token does not allow is refused:', () => {
   });
 
   it.each([
+    ['a key that is none', { ssh_key: `command="x" ${KEY}` }, 422, 'bad-ssh-key'],
+    ['a key for nodes that take none', { ssh_key: KEY }, 422, 'no-ssh-key'],
     ['another owner', { owner: 'bob' }, 403, 'wrong-owner'],
     ['another label', { labels: ['big'] }, 403, 'label-not-allowed'],
     ['a higher priority', { priority: 100 }, 403, 'priority'],

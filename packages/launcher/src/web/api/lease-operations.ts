@@ -8,7 +8,13 @@ import {
   type NodeRecord,
 } from '@nodepool/zk-protocol';
 import type { LeaseView } from '@nodepool/core/launcher';
-import { connectionDetails, didYouMean, explanationToJson, knownHostsLines } from '@nodepool/core/service';
+import {
+  connectionDetails,
+  didYouMean,
+  explanationToJson,
+  knownHostsLines,
+  readPublicKey,
+} from '@nodepool/core/service';
 import type { LeaseAgeError } from '@nodepool/core/launcher';
 import {
   ApiError,
@@ -24,6 +30,7 @@ import {
 } from '@nodepool/daemon';
 import { LEASE_RIGHTS_SCHEMA, LeaseAccess, mayLease, rightsToApi, type LeaseCaller } from './lease-access.js';
 import { LeaseStreams } from './lease-streams.js';
+import { providersWithoutKeys } from './label-keys.js';
 import { waitingRequests } from './records.js';
 import type { LeaseApiSources } from './sources.js';
 
@@ -100,6 +107,13 @@ const LEASE_BODY: JsonObject = {
       description: 'Default: the owner of the token; another only with an admin token',
     },
     reason: { type: 'string', maxLength: 1_000, description: 'For people' },
+    ssh_key: {
+      ...{
+        type: 'string',
+        examples: ['ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHgB2vVYcEHh2rAsxVBbX4gAIuU5j1dYGY4mrlzVvaxo'],
+      },
+      description: 'Public key that may log in to the nodes during the lease, one line without options',
+    },
     priority: { type: 'integer', minimum: 1, maximum: 999, description: '100 high, 200 normal (default), 300 low' },
     wait: WAIT,
   },
@@ -163,7 +177,14 @@ export function leaseOperations(sources: LeaseApiSources): ApiOperation[] {
     {
       ...common,
       ...{ id: 'endLease', method: 'DELETE', path, summary: 'Return the nodes', pathParameters: ID },
-      ...{ answer: ref('Lease'), errors: NO_LEASE },
+      query: {
+        forget_key: {
+          type: 'boolean',
+          description:
+            'Its SSH key is gone from its hosts, e.g. as they were reinstalled: lend them again; with an admin token',
+        },
+      },
+      ...{ answer: ref('Lease'), errors: { ...FORBIDDEN, ...NO_LEASE } },
       handle: (call) => desk.end(call),
     },
     {
@@ -210,6 +231,7 @@ interface LeaseBody {
   readonly give_up?: number;
   readonly owner?: string;
   readonly reason?: string;
+  readonly ssh_key?: string;
   readonly priority?: number;
   readonly wait?: number;
 }
@@ -226,11 +248,12 @@ class LeaseDesk {
     const who = caller as LeaseCaller;
     const { labels, ttl = DEFAULT_TTL_S, priority = PRIORITY, reason = '', owner = who.owner } = wanted;
     this.#checkWanted(who, { ...wanted, ttl, priority, owner });
+    const sshKey = wanted.ssh_key === undefined ? null : this.#readKey(wanted.ssh_key, labels);
     const digest = createHash('sha256').update(JSON.stringify(wanted)).digest('hex');
     const lease = await this.#write(() =>
       this.#leases.request({
         ...{ id: leaseId(who, idempotencyKey), owner, token: who.name, labels, priority, reason, digest },
-        ...{ ttlMs: ttl * 1000, tenantName: who.tenantName },
+        ...{ ttlMs: ttl * 1000, tenantName: who.tenantName, sshKey },
         giveUpMs: wanted.give_up === undefined ? null : wanted.give_up * 1000,
         ...{ maxNodes: who.maxNodes, tokenVersion: who.tokenVersion },
       }),
@@ -272,6 +295,10 @@ class LeaseDesk {
   async end(call: ApiCall): Promise<JsonObject> {
     const lease = await this.#find(call);
     const ended = await this.#write(() => this.#leases.end(lease.id, `returned by ${call.actor ?? 'its owner'}`));
+    if (call.query['forget_key'] === 'true') {
+      if (!(call.caller as LeaseCaller).admin) throw new ApiError(403, 'not-admin', 'forget_key needs an admin token');
+      await this.#write(() => this.#leases.forgetKey(lease.id));
+    }
     return this.#describe(ended ?? lease);
   }
 
@@ -339,6 +366,20 @@ class LeaseDesk {
     const allowed = [...known].filter((each) => mayLease(who, each));
     const text = `No launcher offers a label "${label}"${didYouMean(label, allowed) || '.'} Labels: ${allowed.join(', ')}`;
     throw new ApiError(422, 'unknown-label', text);
+  }
+
+  /** The key of a lessee, if there are nodes of all labels that take one. */
+  #readKey(line: string, labels: readonly string[]): string {
+    const { key, problem } = readPublicKey(line);
+    if (key === undefined) throw new ApiError(422, 'bad-ssh-key', `ssh_key is no public key: ${problem}`);
+    const without = providersWithoutKeys(this.sources.runtime.components);
+    for (const label of labels) {
+      const providers = without.get(label) ?? [];
+      if (providers.length === 0) continue;
+      const text = `Nodes of "${label}" take no SSH key: an operator has to set "lease-ssh-key" of ${providers.join(', ')}`;
+      throw new ApiError(422, 'no-ssh-key', text);
+    }
+    return key;
   }
 
   async #write<T>(write: () => Promise<T>): Promise<T> {

@@ -14,6 +14,7 @@ import type { LauncherApiSources, LeaseApiSources } from './sources.js';
 const LABEL = record({
   ...{ label: TEXT, pools: listOf(TEXT), ready: WHOLE, building: WHOLE, in_use: WHOLE, hold: WHOLE, waiting: WHOLE },
   ...{ min_ready: orNull(WHOLE), conditions: listOf(ref('Condition')) },
+  takes_ssh_key: { type: 'boolean', description: 'Leases of its nodes may have an `ssh_key`' },
   usual_wait: orNull({
     ...NUMBER,
     description:

@@ -5,6 +5,7 @@ import { conditionToApi, imageToApi } from '@nodepool/daemon';
 import { controlToApi } from './controls.js';
 import { countNodes, providersToApi } from './providers.js';
 import { createdMs, poolToApi, waitingRequests } from './records.js';
+import { providersWithoutKeys, takesSshKey } from './label-keys.js';
 import type { LauncherApiSources } from './sources.js';
 
 /** Limit of requests listed with a reason; the others are counted. */
@@ -22,7 +23,7 @@ export function launcherOverview(sources: LauncherApiSources): JsonObject {
     nodes: all,
     providers: providersToApi(sources, byProvider),
     pools: poolsToApi(sources),
-    labels: supplyOf(sources, conditions).map((supply) => labelToApi(sources, supply)),
+    labels: labelsToApi(sources, supplyOf(sources, conditions)),
     controls: runtime.controls.map(controlToApi),
     hosts: countHosts(sources),
     requests: {
@@ -89,9 +90,10 @@ export function poolsToApi({ runtime }: LauncherApiSources): JsonObject[] {
 
 /** Lists labels with their supply, demand and conditions. */
 export function labelsWithConditions(sources: LauncherApiSources): JsonObject[] {
-  return supplyOf(sources, sources.conditions.merged).map((supply) => ({
-    ...labelToApi(sources, supply),
-    conditions: supply.conditions.map(conditionToApi),
+  const supplies = supplyOf(sources, sources.conditions.merged);
+  return labelsToApi(sources, supplies).map((label, i) => ({
+    ...label,
+    conditions: supplies[i]?.conditions.map(conditionToApi) ?? [],
   }));
 }
 
@@ -101,12 +103,18 @@ function supplyOf({ runtime }: LauncherApiSources, conditions: readonly SharedCo
   return supplyOfLabels({ pools: components, nodes: rows, requests: requests.values(), conditions });
 }
 
-function labelToApi({ config, activity }: LauncherApiSources, supply: LabelSupply): JsonObject {
-  const { label, pools, ready, building, inUse, held, waiting } = supply;
-  const usualMs = activity.waits.usualMs(label);
-  return {
-    ...{ label, pools: [...pools], ready, building, in_use: inUse, hold: held, waiting },
-    min_ready: config().labels.get(label)?.minReady ?? null,
-    usual_wait: usualMs === undefined ? null : usualMs / 1000,
-  };
+function labelsToApi(
+  { config, activity, runtime }: LauncherApiSources,
+  supplies: readonly LabelSupply[],
+): JsonObject[] {
+  const withoutKeys = providersWithoutKeys(runtime.components);
+  return supplies.map(({ label, pools, ready, building, inUse, held, waiting }) => {
+    const usualMs = activity.waits.usualMs(label);
+    return {
+      ...{ label, pools: [...pools], ready, building, in_use: inUse, hold: held, waiting },
+      min_ready: config().labels.get(label)?.minReady ?? null,
+      usual_wait: usualMs === undefined ? null : usualMs / 1000,
+      takes_ssh_key: takesSshKey(label, withoutKeys),
+    };
+  });
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ScanQueue } from './index.js';
+import { ScanQueue } from './scan-queue.js';
 
 function gate(): { promise: Promise<void>; open: () => void } {
   let open = () => {};

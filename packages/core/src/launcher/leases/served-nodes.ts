@@ -1,0 +1,29 @@
+import type { LeaseRecord, NodeRecord, RequestRecord } from '@nodepool/zk-protocol';
+import type { Context } from '../state/context.js';
+import { requestAgain } from './lease-writes.js';
+import type { Leases } from './leases.js';
+
+/**
+ * The nodes of a fulfilled request that are still there for its lease: allocated to the request, or already on hold.
+ * @returns `undefined`: one was lost, so the request is back in the queue
+ * @throws {Refusal} of `LeaseOwner`
+ */
+export async function servedNodes(
+  context: Context,
+  leases: Leases,
+  lease: LeaseRecord,
+  request: RequestRecord,
+): Promise<NodeRecord[] | undefined> {
+  const { nodes } = context.mirror;
+  const find = () => {
+    if (lease.nodeIds.length > 0) return leases.heldNodes(lease);
+    const found = request.nodeIds.flatMap((id) => nodes.get(id) ?? []);
+    return found.filter(({ state, allocatedTo }) => state === 'ready' && allocatedTo === request.id);
+  };
+  if (find().length < request.nodeIds.length) await nodes.settle(); // the request may be known before its nodes
+  const found = find();
+  if (found.length === request.nodeIds.length) return found;
+  context.logger.warn('A node was lost before its lease was active; requesting again', { lease: lease.id });
+  await requestAgain(context, leases.kept(lease), request, found);
+  return undefined;
+}
