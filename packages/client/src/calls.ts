@@ -67,6 +67,10 @@ export class LeaseCalls {
     return this.#lease({ method: 'DELETE', path: pathOf(id) }, patience);
   }
 
+  async labels(): Promise<Answer[]> {
+    return (await this.#call({ method: 'GET', path: '/api/v1/labels' })) as Answer[];
+  }
+
   /** @param query - `request` or, repeated, `label` */
   async explain(query: readonly [string, string][]): Promise<Answer> {
     return (await this.#call({ method: 'GET', path: `/explain?${new URLSearchParams(query).toString()}` })) as Answer;

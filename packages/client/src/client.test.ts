@@ -23,6 +23,16 @@ it('lists, shows, renews and ends leases, with the token', async () => {
   expect(new Set(server.calls.map(({ token }) => token))).toEqual(new Set([`Bearer ${TOKEN}`]));
 });
 
+it('lists labels, and which of them take a key', async () => {
+  const server = await LeaseServer.start();
+  server.takesSshKey = true;
+
+  expect(await clientOf(server).labels()).toEqual([
+    { label: 'small', takesSshKey: true },
+    { label: 'big', takesSshKey: false },
+  ]);
+});
+
 it.each([
   [{ labels: ['a', 'b&c'] }, '/explain?label=a&label=b%26c'],
   [{ request: '200-1' }, '/explain?request=200-1'],

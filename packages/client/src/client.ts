@@ -64,6 +64,12 @@ export class NodepoolClient {
     return this.#calls.end(id);
   }
 
+  /** The labels that launchers offer, and whether their nodes can have a key of the lessee. Needs no token. */
+  async labels(): Promise<{ readonly label: string; readonly takesSshKey: boolean }[]> {
+    const labels = await this.#calls.labels();
+    return labels.map(({ label, takes_ssh_key }) => ({ label: String(label), takesSshKey: takes_ssh_key === true }));
+  }
+
   /** Why a request waits, or how one for these labels would be served, as `nodepool explain --json` prints it. */
   explain(
     subject: { readonly request: string } | { readonly labels: readonly string[] },

@@ -129,9 +129,11 @@ export class Transport {
   #failure(error: NodeJS.ErrnoException, signal: AbortSignal | undefined): Error {
     if (signal?.aborted) return signal.reason as Error;
     const code = error.code ?? '';
-    const advice = PERMANENT.find(([pattern]) => pattern.test(code))?.[1];
+    const permanent = PERMANENT.find(([pattern]) => pattern.test(code))?.[1];
+    const advice =
+      permanent ?? (code === 'ECONNRESET' && !this.#isTls ? 'if it speaks TLS, write https://' : undefined);
     const why = [error.message || code, ...(advice === undefined ? [] : [advice])].join('; ');
-    return new UnreachableError(`Cannot reach ${this.url}: ${why}`, advice !== undefined, { cause: error });
+    return new UnreachableError(`Cannot reach ${this.url}: ${why}`, permanent !== undefined, { cause: error });
   }
 
   #refusal(status: number, text: string): NodepoolClientError {

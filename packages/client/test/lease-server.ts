@@ -23,6 +23,7 @@ export class LeaseServer {
   readonly faults: Fault[] = [];
   /** State of the leases that are requested. */
   state = 'active';
+  takesSshKey = false;
   readonly #leases = new Map<string, LeaseAnswer>();
   readonly #streams = new Set<ServerResponse>();
   readonly #server: Server;
@@ -93,6 +94,7 @@ export class LeaseServer {
 
   #serve(method = '', url: string, body: Arrived['body'], response: ServerResponse): unknown {
     const [, id = '', events] = /^\/api\/v1\/leases\/(\w+)(\/events)?/.exec(url) ?? [];
+    if (url === '/api/v1/labels') return [{ label: 'small', takes_ssh_key: this.takesSshKey }, { label: 'big' }];
     if (url.startsWith('/explain')) return { summary: url };
     if (id === '') return method === 'POST' ? this.#create(body) : [...this.#leases.values()];
     const lease = this.#leases.get(id);

@@ -29,6 +29,7 @@ it('repeats the labels as often as asked', async () => {
     quiet: false,
     force: false,
     holdForMs: 5_400_000,
+    sshKeyFile: undefined,
     server: { url: undefined, tokenFile: undefined, caFile: undefined },
   });
 });

@@ -75,6 +75,10 @@ export const ACQUIRE_OPTIONS = {
   force: { type: 'boolean', default: false, describe: 'also request labels that no launcher offers' },
   quiet: { type: 'boolean', alias: 'q', default: false, describe: 'print nothing while waiting' },
   ...SERVER_OPTIONS,
+  'ssh-key': {
+    ...{ type: 'string', requiresArg: true, value: 'FILE' },
+    describe: 'public key that --server lets log in to the nodes, for labels that take one',
+  },
 } as const satisfies Record<string, OptionDefinition>;
 
 /** Option of commands that run something with nodes. */
@@ -116,5 +120,6 @@ export function acquireArguments(values: Values): AcquireArguments {
     quiet: flag(values, 'quiet'),
     force: flag(values, 'force'),
     server: serverArguments(values),
+    sshKeyFile: text(values, 'ssh-key'),
   };
 }

@@ -105,7 +105,8 @@ async function ssh(context: CliContext, options: SshOptions): Promise<number> {
   const [program] = options.command;
   if (!options.quiet)
     tell(`nodepool: ${program ?? 'a login shell'} runs on a node of label ${options.labels[0] ?? ''}`);
-  const acquire = { ...options, purpose: `nodepool ssh: ${program ?? 'login'}` };
+  const { identity } = options;
+  const acquire = { ...options, purpose: `nodepool ssh: ${program ?? 'login'}`, login: { identity } };
   const onUnreturned = (error: unknown) => tell(`nodepool: ${describeError(error)}`);
   return withLease(context, acquire, onUnreturned, (lease, interrupts) => useNode(context, options, lease, interrupts));
 }
@@ -120,7 +121,7 @@ async function useNode(
   if (!leased) throw new CliError('The request was fulfilled without a node');
   const files = await writeRunFiles(lease.nodes);
   try {
-    const node = new RemoteNode(leased.node, { ...files, identity: options.identity });
+    const node = new RemoteNode(leased.node, { ...files, identity: options.identity ?? lease.identity });
     const directory = options.copy === undefined ? '' : basename(resolve(options.copy)) || 'copy';
     const signal = AbortSignal.any([interrupts.signal, lease.lost]);
     const use = { context, options, lease, interrupts, node, signal, directory };
@@ -140,7 +141,7 @@ async function runSteps(use: Use, localDirectory: string): Promise<number> {
     if (options.copy !== undefined) await copyTo(node, options.copy, directory, { clock, signal });
     const command = remote.command({ env, directory: localDirectory });
     const status = await remote.run(command, { clock, lease, interrupts });
-    isHeld = await holdOnFailure(context, lease, status, options.holdMs, options.identity);
+    isHeld = await holdOnFailure(context, lease, status, options.holdMs, options.identity ?? lease.identity);
     if (isHeld && directory !== '') tell(`  its copy of the files is in ~/${node.folder}`);
     return (await fetchAll(use, status)) ? status : status || 1;
   } finally {

@@ -7,7 +7,15 @@ import { acquireFromServer } from './acquire-from-server.js';
 import type { AcquireOptions } from './acquire-options.js';
 
 const OPTIONS: AcquireOptions = {
-  ...{ labels: ['small'], provider: undefined, priority: 100, timeoutMs: undefined, quiet: false, force: false },
+  ...{
+    labels: ['small'],
+    provider: undefined,
+    priority: 100,
+    timeoutMs: undefined,
+    quiet: false,
+    force: false,
+    sshKeyFile: undefined,
+  },
   ...{ purpose: 'nodepool run: make', server: { url: undefined, tokenFile: undefined, caFile: undefined } },
 };
 

@@ -1,10 +1,12 @@
 import type { LeaseInfo } from '@nodepool/client';
 import { labelsToText } from '@nodepool/core/service';
+import { orAbort } from '@nodepool/zk-protocol';
 import { tell, type CliContext } from '../command/context.js';
 import { CliError } from '../command/errors.js';
 import { whoAmI } from '../connection/who-am-i.js';
 import { createClient, serverError, type Server } from '../connection/server.js';
 import type { AcquireOptions } from './acquire-options.js';
+import { findLeaseKey } from './lease-key.js';
 import { limitWait } from './limit-wait.js';
 import { RequestProgress } from './progress.js';
 import { ServerLease } from './server-lease.js';
@@ -23,9 +25,10 @@ class LeaseProgress extends RequestProgress {
   }
 
   waits({ id, request, summary }: LeaseInfo): void {
+    if (summary === null) return; // just requested
     if (!this.#hasWaited) this.once(`lease ${id} waits`);
     this.#hasWaited = true;
-    if (summary !== null) this.once(summary.replace(`Request ${request} `, ''));
+    this.once(summary.replace(`Request ${request} `, ''));
   }
 }
 
@@ -51,21 +54,26 @@ export async function acquireFromServer(
   const progress = new LeaseProgress(options.quiet ? () => {} : tell, () => clock.now());
   const client = createClient(server, context, (error) => progress.once(`${error.message}; trying again`));
   progress.say(`leases ${labelsToText(labels)} from ${client.url}`);
+  const key = await orAbort(findLeaseKey(client, options), signal).catch((error: unknown) => {
+    throw serverError(error);
+  });
   const waiting = limitWait(context, options, `Lease for ${labelsToText(labels)}`, signal);
   try {
     const lease = await client.lease(labels, {
       ...{ priority, reason: `${purpose}, ${whoAmI()}`.slice(0, LONGEST_REASON), signal: waiting.signal },
+      ...(key && { sshKey: key.publicKey }),
       onProgress: (info) => progress.waits(info),
       onRefused: ({ message }) => progress.once(`cannot renew the lease, which will expire: ${message}`),
     });
     progress.say(`lease ${lease.id} is active`);
     try {
-      return new ServerLease(lease, server, clock.now());
+      return new ServerLease(lease, server, key, clock.now());
     } catch (error) {
       await lease.release();
       throw error;
     }
   } catch (error) {
+    await key?.remove();
     throw serverError(error);
   } finally {
     waiting.end();

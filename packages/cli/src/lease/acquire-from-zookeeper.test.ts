@@ -7,7 +7,15 @@ import type { AcquireOptions } from './acquire-options.js';
 
 const get = useWorld();
 const OPTIONS: AcquireOptions = {
-  ...{ labels: ['small'], provider: undefined, priority: 200, timeoutMs: undefined, quiet: true, force: false },
+  ...{
+    labels: ['small'],
+    provider: undefined,
+    priority: 200,
+    timeoutMs: undefined,
+    quiet: true,
+    force: false,
+    sshKeyFile: undefined,
+  },
   ...{ purpose: 'test', server: { url: undefined, tokenFile: undefined, caFile: undefined } },
 };
 

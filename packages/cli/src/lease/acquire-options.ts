@@ -12,10 +12,14 @@ export interface AcquireArguments {
   /** Also request labels that no launcher offers. */
   readonly force: boolean;
   readonly server: ServerArguments;
+  /** Public key to install on the nodes; `undefined`: see {@link AcquireOptions.login}. */
+  readonly sshKeyFile: string | undefined;
 }
 
 /** Nodes to acquire, and their purpose. */
 export interface AcquireOptions extends AcquireArguments {
   /** Stored with the nodes. */
   readonly purpose: string;
+  /** This process logs in to the nodes, with this private key; without one, with any that `ssh` finds. */
+  readonly login?: { readonly identity: string | undefined };
 }

@@ -2,13 +2,14 @@ import { NodepoolClient } from '@nodepool/client';
 import { expect, it } from 'vitest';
 import { LeaseServer } from '../../../client/test/lease-server.js';
 import { createInventory } from '../run/inventory.js';
+import type { LeaseKey } from './lease-key.js';
 import { ServerLease } from './server-lease.js';
 
-async function start() {
+async function start(key?: LeaseKey) {
   const server = await LeaseServer.start();
   const client = new NodepoolClient({ url: server.url, retryMs: 200 });
   const place = { url: server.url, token: undefined, ca: undefined, options: ' --server URL' };
-  return { server, lease: new ServerLease(await client.lease(['small']), place, 0) };
+  return { server, lease: new ServerLease(await client.lease(['small']), place, key, 0) };
 }
 
 it('has nodes as ZooKeeper does, as far as the server shows them', async () => {
@@ -56,4 +57,21 @@ it('says when nodes that it could not return are returned', async () => {
   await expect(lease.release()).rejects.toThrow(
     /^refused: bad-token\..*; the nodes are returned when the lease expires/,
   );
+});
+
+it('removes the key that was made for it, unless a person has the nodes', async () => {
+  let removed = 0;
+  const key: LeaseKey = {
+    publicKey: 'ssh-ed25519 AAAA',
+    identity: '/k',
+    remove: () => Promise.resolve(void removed++),
+  };
+  const { lease: held } = await start(key);
+  await held.hold('a person', 60_000);
+  await held.dispose();
+  expect([held.identity, removed]).toEqual(['/k', 0]);
+
+  await (await start(key)).lease.dispose();
+
+  expect(removed).toBe(1);
 });

@@ -3,6 +3,7 @@ import { RefusedError, type Lease, type LeasedNode as ClientNode } from '@nodepo
 import { CliError, describeError } from '../command/errors.js';
 import { serverError, type Server } from '../connection/server.js';
 import { checkNode } from './check-node.js';
+import type { LeaseKey } from './lease-key.js';
 import type { LeasedNode } from './leased-node.js';
 
 /** Refusals of a hold that is too long. */
@@ -15,13 +16,16 @@ export class ServerLease {
   readonly nodes: readonly LeasedNode[];
   readonly #lease: Lease;
   readonly #server: Server;
+  readonly #key: LeaseKey | undefined;
   readonly #lost = new AbortController();
+  #isHeld = false;
 
   /** @throws CliError a node must not be used; the lease should be released then */
-  constructor(lease: Lease, server: Server, nowMs: number) {
+  constructor(lease: Lease, server: Server, key: LeaseKey | undefined, nowMs: number) {
     this.requestId = lease.id;
     this.#lease = lease;
     this.#server = server;
+    this.#key = key;
     this.nodes = lease.nodes.map((node) => ({ node: nodeFrom(node, nowMs), label: node.label }));
     for (const { node } of this.nodes) checkNode(node);
     const onLost = () => this.#lost.abort(new CliError(`The nodes are lost: ${describeLoss(lease.lost.reason)}`));
@@ -34,10 +38,21 @@ export class ServerLease {
     return this.#lost.signal;
   }
 
+  /** File with a private key that was made to log in to the nodes. */
+  get identity(): string | undefined {
+    return this.#key?.identity;
+  }
+
+  /** Removes what this process alone needs, also when the nodes are lost. A person who has the nodes needs the key. */
+  async dispose(): Promise<void> {
+    if (!this.#isHeld) await this.#key?.remove();
+  }
+
   /** Leaves the nodes to a person, instead of returning them. @returns for how long. @throws CliError */
   async hold(_comment: string, ms: number): Promise<number> {
     try {
       await this.#lease.leave(ms);
+      this.#isHeld = true;
       return ms;
     } catch (error) {
       const most = error instanceof RefusedError && TOO_LONG.has(error.code) ? error.longestTtlMs : undefined;

@@ -7,7 +7,15 @@ import { withLease } from './with-lease.js';
 
 const get = useWorld();
 const OPTIONS = {
-  ...{ labels: ['small'], provider: undefined, priority: 200, timeoutMs: undefined, quiet: true, force: false },
+  ...{
+    labels: ['small'],
+    provider: undefined,
+    priority: 200,
+    timeoutMs: undefined,
+    quiet: true,
+    force: false,
+    sshKeyFile: undefined,
+  },
   ...{ purpose: 'test', server: { url: undefined, tokenFile: undefined, caFile: undefined } },
 };
 

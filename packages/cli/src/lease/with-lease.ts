@@ -26,7 +26,7 @@ async function useAndRelease<T>(
 ): Promise<T> {
   let result: T;
   try {
-    result = await use();
+    result = await use().finally(() => lease.dispose());
   } catch (error) {
     await releaseInTime(context, lease).catch((releaseError: unknown) =>
       context.logger.debug('Failed to return the nodes', { error: releaseError }),

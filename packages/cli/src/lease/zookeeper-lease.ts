@@ -150,6 +150,16 @@ export class ZooKeeperLease {
     return this.#lost.signal;
   }
 
+  /** File with a private key that was made to log in to the nodes: none. */
+  get identity(): string | undefined {
+    return undefined;
+  }
+
+  /** Nothing is left to remove. */
+  dispose(): Promise<void> {
+    return Promise.resolve();
+  }
+
   /** Makes {@link release} hold the nodes for a person, instead of returning them. @returns for how long */
   hold(comment: string, ms: number): Promise<number> {
     const most = this.#context.maxHoldAgeMs;
