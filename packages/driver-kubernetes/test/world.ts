@@ -9,7 +9,7 @@ import {
   type Provider,
   type ProviderContext,
 } from '@nodepool/core';
-import { createKubernetesDriver, type Http } from '../src/index.js';
+import { createCredentials, createHttp, createKubernetesDriver, type Http } from '../src/index.js';
 import type { DriverName } from '../src/config.js';
 
 /** Id of the database that the provider works for. */
@@ -28,6 +28,10 @@ export interface WorldOptions {
   readonly entry: JsonObject;
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly http?: Http;
+  /** Wraps the connection of the driver. */
+  readonly wrap?: (http: Http) => Http;
+  /** Records that another world began with. */
+  readonly nodes?: Map<string, NodeRecord>;
 }
 
 /** A line that was logged. */
@@ -40,7 +44,9 @@ export interface LogLine {
 /** A provider as a launcher runs it; nodes live in memory. */
 export class World {
   readonly provider: Provider;
-  readonly nodes = new Map<string, NodeRecord>();
+  readonly nodes: Map<string, NodeRecord>;
+  /** Its process has died: nothing is stored any more. */
+  isDead = false;
   readonly log: LogLine[] = [];
   /** Names of the calls as they are counted. */
   readonly calls: string[] = [];
@@ -53,8 +59,12 @@ export class World {
   constructor(options: WorldOptions) {
     this.#databaseId = options.databaseId ?? DATABASE_ID;
     this.#nextNode = options.firstNode ?? 1;
-    const { http, driver: name = 'kubernetes' } = options;
-    const driver = createKubernetesDriver(name, http && { connect: () => http });
+    this.nodes = options.nodes ?? new Map<string, NodeRecord>();
+    const { http, wrap = (one: Http) => one, driver: name = 'kubernetes' } = options;
+    const driver = createKubernetesDriver(name, {
+      connect: ({ kubeconfig: file, context, env }, { clock }) =>
+        wrap(http ?? createHttp({ credentials: createCredentials({ file, context, env }, clock), clock })),
+    });
     const config = driver.getProviderConfig(
       { name: 'cluster', driver: name, ...options.entry },
       {
@@ -94,6 +104,7 @@ export class World {
     let node = handler.setNodeMetadata?.(fresh) ?? fresh;
     this.nodes.set(id, node);
     const store = async (changes: Partial<NodeRecord>) => {
+      if (this.isDead) throw new Error('its process has died');
       this.onStore(changes);
       await Promise.resolve();
       node = withNode(node, changes, Date.now(), 'launcher');

@@ -4,3 +4,4 @@ export { ControlPlane, type ControlPlaneOptions } from './control-plane.js';
 export { namesOf, StandInKubelet } from './stand-in-kubelet.js';
 export { FakeKubernetes, FAKE_TOKEN, type FakeCall, type FakeKubernetesOptions } from './fake/server.js';
 export type { PodFate } from './fake/cluster.js';
+export { CONVERSATION, hold, type Heard, type Turn } from './conversation.js';

@@ -1,14 +1,5 @@
 import type { Clock } from '@nodepool/zk-protocol';
-import {
-  alreadyExists,
-  ending,
-  exceeded,
-  noAccount,
-  notFound,
-  otherUid,
-  terminating,
-  type Refused,
-} from './refusals.js';
+import { alreadyExists, exceeded, noAccount, notFound, otherUid, terminating, type Refused } from './refusals.js';
 import { Store, type Stored } from './store.js';
 
 /** How fast a {@link FakeCluster} works. */
@@ -63,14 +54,14 @@ export class FakeCluster {
     if (kind === 'namespaces') return this.#createNamespace(body);
     const metadata = { ...body.metadata, ...(namespace !== undefined && { namespace }) };
     if (kind === 'pods') return this.#createPod({ ...body, metadata });
-    return this.store.create(kind, { ...body, metadata });
+    return this.store.create(kind, { ...body, kind: SINGULAR[kind] ?? kind, metadata });
   }
 
   delete(kind: string, namespace: string | undefined, name: string, uid: string | undefined): Stored | Refused {
     const object = this.store.get(kind, namespace, name);
     if (!object) return notFound(kind, name);
     if (uid !== undefined && uid !== object.metadata.uid) return otherUid(kind, name, uid, object.metadata.uid ?? '');
-    if (object.metadata.deletionTimestamp !== undefined) return kind === 'namespaces' ? ending(name) : object;
+    if (object.metadata.deletionTimestamp !== undefined) return object;
     if (kind !== 'namespaces' && kind !== 'pods') {
       this.store.remove(kind, object);
       return object;
@@ -111,7 +102,7 @@ export class FakeCluster {
     });
     this.#after(this.#options.accountMs, () => {
       if (this.store.get('namespaces', undefined, name)?.metadata.uid !== created.metadata.uid) return;
-      this.store.create('serviceaccounts', { metadata: { name: 'default', namespace: name } });
+      this.store.create('serviceaccounts', { kind: 'ServiceAccount', metadata: { name: 'default', namespace: name } });
     });
     return created;
   }
@@ -161,6 +152,10 @@ export class FakeCluster {
     else this.#options.clock.setTimer(ms, what);
   }
 }
+
+const SINGULAR: Readonly<Record<string, string>> = {
+  ...{ serviceaccounts: 'ServiceAccount', roles: 'Role', rolebindings: 'RoleBinding' },
+};
 
 const UNSCHEDULABLE = {
   phase: 'Pending',

@@ -63,13 +63,9 @@ export const expired = (version: number, oldest: number): Refused => ({
 export const otherUid = (kind: string, name: string, wanted: string, uid: string): Refused => ({
   ...{ status: 409, reason: 'Conflict' },
   message:
-    `Operation cannot be fulfilled on ${named(kind, name)}: the UID in the precondition (${wanted}) does not match the UID ` +
-    `in record (${uid}). The object might have been deleted and then recreated`,
-});
-
-export const ending = (name: string): Refused => ({
-  ...{ status: 409, reason: 'Conflict' },
-  message:
-    `Operation cannot be fulfilled on namespaces "${name}": The system is ensuring all content is removed from this namespace. ` +
-    ' Upon completion, this namespace will automatically be purged by the system.',
+    kind === 'namespaces'
+      ? `Operation cannot be fulfilled on ${named(kind, name)}: Precondition failed: UID in precondition: ${wanted}, ` +
+        `UID in object meta: ${uid}`
+      : `Operation cannot be fulfilled on Pod "${name}": the UID in the precondition (${wanted}) does not match the UID ` +
+        `in record (${uid}). The object might have been deleted and then recreated`,
 });

@@ -40,6 +40,8 @@ export class FakeKubernetes {
   readonly denied = new Set<string>();
   /** Tokens that are accepted. */
   readonly tokens = new Set([FAKE_TOKEN]);
+  /** Tokens of users without any permission. */
+  readonly strangers = new Set<string>();
   /** Seconds that a token is valid at most. */
   maxTokenSeconds = Infinity;
   readonly #options: FakeKubernetesOptions;
@@ -120,9 +122,10 @@ export class FakeKubernetes {
 
   #refusalOf({ headers }: IncomingMessage, { verb, kind, namespace, sub }: FakeCall): Refused | undefined {
     const token = headers.authorization?.replace(/^Bearer /, '') ?? '';
-    if (!this.tokens.has(token)) return unauthorized;
+    const isStranger = this.strangers.has(token);
+    if (!isStranger && !this.tokens.has(token)) return unauthorized;
     const what = sub === undefined ? kind : `${kind}/${sub}`;
-    return this.denied.has(`${verb} ${what}`) ? missingVerb(verb, what, namespace) : undefined;
+    return isStranger || this.denied.has(`${verb} ${what}`) ? missingVerb(verb, what, namespace) : undefined;
   }
 
   #run(call: FakeCall, url: URL, body: Stored | undefined): object | Refused {
@@ -156,7 +159,8 @@ export class FakeKubernetes {
     const all = store.list(kind, namespace).filter((object) => isSelected(object, query.get('labelSelector')));
     const from = Number(query.get('continue') ?? 0);
     const size = Math.min(this.#options.pageSize ?? Infinity, Number(query.get('limit') ?? Infinity));
-    const items = all.slice(from, from + size);
+    // items of lists have no kind
+    const items = all.slice(from, from + size).map(({ kind: _kind, apiVersion: _version, ...item }) => item);
     const next = from + size < all.length ? { continue: String(from + size) } : {};
     return { kind: 'List', apiVersion: 'v1', metadata: { resourceVersion: String(store.version), ...next }, items };
   }
