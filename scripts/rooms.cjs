@@ -176,6 +176,7 @@ const ROOMS = {
     'testing/parts': ['contract', 'config', 'cloud/operations', 'testing/harness'],
     testing: ['testing/invariants', 'testing/harness', 'testing/parts'],
     service: [
+      'login',
       'contract',
       'async',
       'conditions',
