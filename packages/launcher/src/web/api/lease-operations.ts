@@ -73,7 +73,7 @@ export const LEASE_SCHEMAS: Readonly<Record<string, JsonObject>> = {
     ...{ owner: TEXT, labels: listOf(TEXT), reason: TEXT, priority: WHOLE, tenant_name: orNull(TEXT) },
     ...{ created_time: TIME, state_time: TIME },
     ttl: { type: 'number', description: 'Time to live once it is active, seconds' },
-    expires: orNull({ ...TIME, description: 'When an active lease expires' }),
+    expires: orNull({ ...TIME, description: 'When an active lease ends: it expires, or max-hold-age ends it' }),
     gives_up: orNull({ ...TIME, description: 'When a waiting lease ends unserved; null: never' }),
     nodes: { ...listOf(ref('LeasedNode')), description: 'Of an active lease' },
     request: orNull({ ...TEXT, description: 'Id of the request of a waiting lease' }),
