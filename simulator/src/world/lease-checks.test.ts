@@ -198,7 +198,7 @@ describe('the checks of leases', () => {
     expect(world.leases.overdue()).toEqual([expect.stringMatching(/^lease l1 is still active, \d+ ms after its end$/)]);
   });
 
-  it('find what is left over', async () => {
+  it('find leftovers', async () => {
     await activate();
     await commit({ op: 'create', path: leaseSlotPath('alice', 0) });
 

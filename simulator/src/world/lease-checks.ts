@@ -69,7 +69,7 @@ export class LeaseChecks {
       .map(({ id, state, dueMs }) => `lease ${id} is still ${state}, ${Math.round(nowMs - dueMs)} ms after its end`);
   }
 
-  /** What is left when all lessees have gone: nothing but leases that are over. */
+  /** Leftovers when all lessees have gone: only leases that are over may remain. */
   leftovers(): string[] {
     return [
       ...[...this.leases.values()].filter(isOpen).map(({ id, state }) => `lease ${id} is ${state}`),
