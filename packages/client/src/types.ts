@@ -16,6 +16,8 @@ export interface LeasedNode {
   /** Lines for a `known_hosts` file. */
   readonly knownHosts: readonly string[];
   readonly hostKeys: readonly string[];
+  /** A kubeconfig file for a node that kubectl reaches, with its token. */
+  readonly kubeconfig: string | null;
   readonly provider: string | null;
   readonly pool: string | null;
   readonly cloud: string | null;
@@ -75,7 +77,13 @@ const camelCase = (name: string) => name.replaceAll(/_(\w)/g, (_, letter: string
 function nodeFrom(fields: Fields): LeasedNode {
   const missing = { labels: [fields['label']], hostKeys: [], cloud: null, region: null, interfaceIp: null, slot: null };
   const named = Object.entries(fields).map(([name, value]) => [camelCase(name), value] as const);
-  return { ...missing, hostId: null, externalId: null, ...Object.fromEntries(named) } as unknown as LeasedNode;
+  return {
+    ...missing,
+    hostId: null,
+    externalId: null,
+    kubeconfig: null,
+    ...Object.fromEntries(named),
+  } as unknown as LeasedNode;
 }
 
 /** Reads an answer of the server. Members of a later version are left out, except those of nodes. */

@@ -1,5 +1,5 @@
 import type { JsonObject } from '@nodepool/zk-protocol';
-import { connectionDetails, knownHostsLines } from '@nodepool/core/service';
+import { connectionDetails, knownHostsLines, kubeconfigOf } from '@nodepool/core/service';
 import { sshCommand } from './ssh-command.js';
 import { hostNames } from './host-names.js';
 import type { LeasedNode } from './leased-node.js';
@@ -28,6 +28,7 @@ export function describeNode({ node, label }: LeasedNode, name: string): JsonObj
     host_keys: [...node.hostKeys],
     known_hosts: knownHostsLines(node),
     ssh: sshCommand({ ...node }) ?? null,
+    kubeconfig: kubeconfigOf(node) ?? null,
     slot: node.slot,
     attributes: node.attributes,
   };

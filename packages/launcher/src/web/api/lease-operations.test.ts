@@ -13,8 +13,10 @@ import {
   leaseSlotsPath,
   leaseTokenPath,
   newLeaseToken,
+  nodePath,
   systemClock,
   type LeaseRights,
+  type NodeId,
   type ZooKeeper,
 } from '@nodepool/zk-protocol';
 import { createService } from '../../start-service.js';
@@ -142,6 +144,24 @@ describe('a lease', () => {
     });
     expect((await call('GET', `/leases/${id}`)).body).toMatchObject({ state: 'ended', nodes: [] });
     expect(await call('POST', `/leases/${id}/renew`)).toMatchObject({ status: 409, body: { code: 'over' } });
+  });
+
+  it('gives its owner, and listings to none, the kubeconfig file of a node of a cluster', async () => {
+    const { body } = await lease();
+    const { id, nodes } = body as unknown as { id: string; nodes: { id: string }[] };
+    const path = nodePath((nodes[0]?.id ?? '') as NodeId);
+    const record = JSON.parse((await zk.getData(path)).data.toString('utf8')) as object;
+    const port = { host: 'https://cluster', token: 't0ken', namespace: 'main-1', user: 'zuul-worker' };
+    const changed = { ...record, connection_type: 'kubectl', connection_port: port };
+    await zk.setData(path, Buffer.from(JSON.stringify(changed)));
+
+    const shown = async () => JSON.stringify((await call('GET', `/leases/${id}`)).body['nodes']);
+    await vi.waitFor(async () => expect(await shown()).toContain('t0ken'), { timeout: 20_000 });
+    const listed = await call('GET', '/nodes', { token: ADMIN });
+    expect(JSON.stringify(listed.body)).toContain('redacted');
+    expect(JSON.stringify(listed.body)).not.toContain('t0ken');
+    expect((await call('GET', `/leases/${id}`, { token: `bob.${SECRET}` })).status).not.toBe(200);
+    await zk.setData(path, Buffer.from(JSON.stringify(record)));
   });
 
   it('is the same when its request is repeated with its key, and another request with the key is refused', async () => {

@@ -13,6 +13,7 @@ import {
   didYouMean,
   explanationToJson,
   knownHostsLines,
+  kubeconfigOf,
   readPublicKey,
 } from '@nodepool/core/service';
 import type { LeaseAgeError } from '@nodepool/core/launcher';
@@ -54,6 +55,7 @@ export const LEASE_SCHEMAS: Readonly<Record<string, JsonObject>> = {
     ...{ id: TEXT, label: TEXT, host: orNull(TEXT), port: orNull(WHOLE), username: orNull(TEXT) },
     connection_type: { ...TEXT, description: 'ssh unless the label says otherwise' },
     known_hosts: { ...listOf(TEXT), description: 'Lines for a known_hosts file' },
+    kubeconfig: { ...orNull(TEXT), description: 'A kubeconfig file for a node that kubectl reaches, with its token' },
     ...{ provider: orNull(TEXT), pool: orNull(TEXT), zone: orNull(TEXT), hostname: orNull(TEXT) },
     ...{ public_ipv4: orNull(TEXT), private_ipv4: orNull(TEXT), public_ipv6: orNull(TEXT) },
     ...{ cloud: orNull(TEXT), region: orNull(TEXT), host_id: orNull(TEXT), external_id: {} },
@@ -220,7 +222,7 @@ function nodeToApi(node: NodeRecord, label: string): JsonObject {
     ...{ public_ipv6: node.publicIpv6, python_path: node.pythonPath, shell_type: node.shellType },
     ...{ attributes: node.attributes, labels: [...node.labels], host_keys: [...node.hostKeys] },
     ...{ interface_ip: node.interfaceIp, cloud: node.cloud, region: node.region, host_id: node.hostId },
-    ...{ external_id: node.externalId, slot: node.slot },
+    ...{ external_id: node.externalId, slot: node.slot, kubeconfig: kubeconfigOf(node) ?? null },
   };
 }
 
