@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { openBrowser } from '../browser.js';
 import type { LauncherProcess } from '../launcher-process.js';
 import { LEASE_TOKEN, Lessee, type LeaseAnswer } from '../lessee.js';
 import { SOON_MS } from '../soon.js';
@@ -184,4 +185,32 @@ describe('a host', () => {
     expect(await keys()).toBe(foreign);
     expect(await logsIn()).toBe(false);
   });
+});
+
+it('a lessee gives a key on the status page and logs in with it', async () => {
+  const launcher = await start('page');
+  const { lessee, key, logsIn } = await newLessee(() => [launcher.webPort]);
+  const browser = await openBrowser();
+  const page = await browser.newPage();
+  page.setDefaultTimeout(2 * SOON_MS);
+  await page.goto(`http://127.0.0.1:${launcher.webPort}/`);
+  await page.getByText('Use a token').click();
+  await page.getByLabel('Token of the web API').fill(LEASE_TOKEN);
+  await page.getByRole('button', { name: 'Use' }).click();
+  await page.getByRole('link', { name: 'Leases' }).click();
+  await page.getByRole('radio', { name: /^small/ }).check();
+  await page.getByLabel('Your SSH public key').fill('no key');
+  await page.getByRole('button', { name: 'Lend me a machine' }).click();
+  const refusal = await page.getByText(/^Refused: ssh_key is no public key/).textContent();
+  await page.getByLabel('Your SSH public key').fill(key);
+  await page.getByRole('button', { name: 'Lend me a machine' }).click();
+  await page.getByRole('heading', { name: /^Log in to machine/ }).waitFor();
+  const isIn = await logsIn();
+  const [, id = ''] = /#\/leases\/(\w+)/.exec(page.url()) ?? [];
+  await browser.close();
+  await lessee.end(id);
+  await eventually(logsIn, (isStillIn) => !isStillIn);
+
+  expect(refusal).not.toContain('undefined');
+  expect(isIn).toBe(true);
 });

@@ -126,7 +126,7 @@ function Login({ node, name }: { node: LeasedNode; name: string }) {
             <p>Nodepool knows no host key of this machine: ssh asks you whether to trust it.</p>
           )}
           <Copyable name="ssh command" text={command}>
-            Log in, with a key that the operator has put on the machine:
+            Log in, with your own SSH key if you gave one, else with a key that the operator has put on the machine:
           </Copyable>
         </>
       )}

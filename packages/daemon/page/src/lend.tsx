@@ -55,10 +55,12 @@ export function LendForm({ rights, overview }: LendFormProps) {
   const shown = offered.filter(({ label }) => label === chosen || label.includes(search));
   const submit = async (form: HTMLFormElement) => {
     const machines = Math.max(1, Number(fieldOf(form, 'machines')));
+    const key = fieldOf(form, 'ssh_key');
     const body = {
       labels: Array<string>(machines).fill(chosen),
       ttl: secondsOf(form, 'hours'),
       reason: fieldOf(form, 'reason'),
+      ...(key !== '' && { ssh_key: key }),
     };
     // without an answer, the same key finds the lease that may have been made
     const text = JSON.stringify(body);
@@ -137,6 +139,12 @@ export function LendForm({ rights, overview }: LendFormProps) {
         <label>
           What for <input name="reason" maxLength={1000} />
         </label>
+        {offered.some(({ label, takes_ssh_key: takesKey }) => label === chosen && takesKey) && (
+          <label class="whole">
+            Your SSH public key, to log in with (optional)
+            <textarea name="ssh_key" rows={3} spellcheck={false} placeholder="ssh-ed25519 AAAA... you@laptop" />
+          </label>
+        )}
         <button type="submit" class="main" disabled={isBusy}>
           Lend me a machine
         </button>

@@ -38,6 +38,7 @@ export interface Label {
   readonly pools: readonly string[];
   /** Seconds; `null`: not known. */
   readonly usual_wait: number | null;
+  readonly takes_ssh_key: boolean;
 }
 
 /** What a token allows, as `/api/v1/lease-rights` answers it. */
