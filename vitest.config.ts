@@ -71,7 +71,10 @@ export default defineConfig({
       project('simulator', 'simulator', { testTimeout: 300_000 }),
       project('e2e', 'e2e', {
         testTimeout: 300_000,
-        exclude: [...NEVER, 'src/openstack/**'],
+        exclude: [...NEVER, 'src/openstack/**', 'src/incus/**'],
+      }),
+      project('e2e-incus', 'e2e', {
+        include: ['src/incus/**/*.test.ts'],
       }),
       project('e2e-openstack', 'e2e', {
         include: ['src/openstack/**/*.test.ts'],

@@ -134,7 +134,7 @@ describe('what is published', () => {
 
   it('imports no test runner and no test server', () => {
     const imports =
-      /(from|import|require\()\s*\(?['"](vitest|fast-check|@nodepool\/(test-servers|fake-compute|kubernetes|openstack))['"]/;
+      /(from|import|require\()\s*\(?['"](vitest|fast-check|@nodepool\/(test-servers|fake-compute|incus|kubernetes|openstack))['"]/;
 
     expect(shipped.length).toBeGreaterThan(400);
     expect(shipped.filter((file) => imports.test(read(file)))).toEqual([]);

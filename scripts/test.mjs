@@ -1,9 +1,10 @@
-// test.mjs [all|slow|unit|e2e|kubernetes|openstack|image [ARGUMENTS OF VITEST]]
+// test.mjs [all|slow|unit|e2e|kubernetes|openstack|incus|image [ARGUMENTS OF VITEST]]
 //   without an argument  checks, and all tests but the slow ones
 //   slow                 the slow tests, whose files end in .slow.test.ts
 //   all                  both
 //   unit, e2e            the unit and integration tests, or the end-to-end tests
 //   kubernetes           on a real Kubernetes control plane, built once (3 GB, ten minutes)
+//   incus                on a real LXD (100 MB of packages, some minutes)
 //   openstack, image     on a real OpenStack (700 MB, half an hour), the real image of the builder's README (downloads Debian)
 // The last line is `N passed, N failed`; the exit status is 0 only when nothing failed. A failing stage ends the run.
 import { spawnSync } from 'node:child_process';
@@ -22,6 +23,7 @@ const STAGES = {
   e2e: ['--project', 'e2e', `--maxWorkers=${Math.min(cores + 1, 8)}`],
   kubernetes: ['--project', 'kubernetes-real'],
   openstack: ['--project', 'e2e-openstack'],
+  incus: ['--project', 'e2e-incus'],
   image: ['--project', 'e2e-image'],
 };
 /** What an argument runs: stages, with or without checks, and which tests. */
@@ -33,6 +35,7 @@ const RUNS = {
   e2e: { isChecked: false, stages: ['e2e'], tests: 'all' },
   kubernetes: { isChecked: false, stages: ['kubernetes'], tests: 'all' },
   openstack: { isChecked: false, stages: ['openstack'], tests: 'all' },
+  incus: { isChecked: false, stages: ['incus'], tests: 'all' },
   image: { isChecked: false, stages: ['image'], tests: 'all' },
 };
 /** Files that are named at the end of a stage. */
@@ -106,7 +109,8 @@ for (const name of run.stages) runStage(name, run.tests, [...STAGES[name], ...mo
 if (argument === 'quick') console.log('Not run: npm run test:slow, some 20 minutes.');
 if (argument === 'all' || argument === 'slow') {
   console.log(
-    'Not run, as root: npm run test:openstack (700 MB, half an hour), npm run test:image (downloads Debian).',
+    'Not run, as root: npm run test:openstack (700 MB, half an hour), npm run test:incus (some minutes), ' +
+      'npm run test:image (downloads Debian).',
   );
 }
 finish();

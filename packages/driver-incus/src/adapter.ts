@@ -37,7 +37,7 @@ type Order = CreateOrder<IncusLabelConfig, IncusPoolConfig>;
 /** Adapter of a project on a server or cluster. Core does waiting, retries, key scans, quota and leaks. */
 export class IncusAdapter implements Adapter<IncusInstance, IncusLabelConfig, IncusPoolConfig> {
   /** No event tells an address, so lists do; reading the state of a container costs milliseconds. */
-  readonly polling = { minMs: 500, maxMs: 5_000 };
+  readonly polling = { minMs: 250, maxMs: 5_000 };
   readonly #config: IncusProviderConfig;
   readonly #context: AdapterContext;
   readonly #client: IncusClient;

@@ -72,6 +72,7 @@ it('starts from an uploaded image, a copy, or an image of another server', () =>
   expect(bodyOf({ 'clone-from': 'golden/ready' })['source']).toEqual({
     ...{ type: 'copy', source: 'golden/ready', instance_only: true },
   });
+  expect(bodyOf({ 'clone-from': 'golden/ready' })['profiles']).toEqual(['default']);
   expect(bodyOf({ 'cloud-image': 'remote' })['source']).toEqual({
     ...{ type: 'image', alias: 'debian/12', mode: 'pull', server: 'https://images.example.org' },
     protocol: 'simplestreams',

@@ -24,13 +24,15 @@ export function instanceBody({ order, name, attempt, image, start }: BodyOptions
     ...asKeys(metadata),
     [ATTEMPT_KEY]: attempt,
   };
+  // a copy has no profiles but those of the call
+  const profiles = label.profiles ?? (label.cloneFrom === undefined ? undefined : ['default']);
   return {
     name,
     type: label.type,
     ephemeral: label.ephemeral,
     config,
     devices: devicesOf(label),
-    ...(label.profiles !== undefined && { profiles: [...label.profiles] }),
+    ...(profiles !== undefined && { profiles: [...profiles] }),
     ...(start && { start: true }),
     source: sourceOf(label, image, imageExternalId),
   };

@@ -1,8 +1,9 @@
+import { existsSync } from 'node:fs';
 import { TaskManager } from '@nodepool/core';
 import type { DriverSetup, SetupChoice, SetupContext } from '@nodepool/core/config';
 import { IncusClient } from './client.js';
 import { connectServer } from './server.js';
-import { createTransport, findLocalSocket, type ConnectionConfig } from './transport.js';
+import { createTransport, LOCAL_SOCKETS, type ConnectionConfig } from './transport.js';
 
 /** What `nodepool init --cloud incus` asks. */
 export const incusSetup: DriverSetup = {
@@ -11,7 +12,7 @@ export const incusSetup: DriverSetup = {
       key: 'address',
       subject: 'address of the daemon',
       open: true,
-      choices: () => [{ value: `unix:${findLocalSocket()}` }],
+      choices: localSockets,
     },
     { key: 'image', subject: 'image (alias or fingerprint)', choices: ask(listImages) },
     { key: 'network', subject: 'network', optional: true, choices: ask(listNames('networks')) },
@@ -32,6 +33,11 @@ export const incusSetup: DriverSetup = {
     };
   },
 };
+
+/** The socket of a daemon on this machine, if there is one. */
+function localSockets(): SetupChoice[] {
+  return LOCAL_SOCKETS.filter((path) => existsSync(path)).map((path) => ({ value: `unix:${path}` }));
+}
 
 type List = (client: IncusClient, signal: AbortSignal) => Promise<SetupChoice[]>;
 

@@ -1,0 +1,2 @@
+export { Lxd } from './lxd.js';
+export { makeTinyImage, type TinyImage } from './tiny-image.js';
