@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import type { NodeId, NodeRecord } from '@nodepool/zk-protocol';
+import type { Json } from '@nodepool/zk-protocol';
+import type { Json, NodeId, NodeRecord } from '@nodepool/zk-protocol';
 import { ConfigError, LaunchError, readStateMachineProvider, type Adapter } from '../../src/index.js';
 import { Harness } from '../../src/testing/harness/harness.js';
 import { driverContract, type CloudFailureKind, type CloudResource } from '../../src/testing/index.js';
@@ -66,16 +67,27 @@ describe('the driver contract, for machines with shared resources', () => {
 });
 
 describe('the driver contract, for a driver of namespaces', () => {
-  const reachedBy = (connectionType: string) => ({
+  const cluster = { host: 'https://cluster', token: 'secret', namespace: 'main-1' };
+  const reachedBy = (connectionType: string, connectionPort: Json = cluster) => ({
     adapter: (_honest: Adapter, cloud: TestCloud) => ({
       listInstances: async () =>
-        (await cloud.all()).map((machine) => ({ ...toInstance(machine), interfaceIp: null, connectionType })),
+        (await cloud.all()).map((machine) => {
+          return { ...toInstance(machine), interfaceIp: null, connectionType, connectionPort };
+        }),
     }),
   });
 
   it('requires no address', async () => {
-    expect(await failuresOf(['create'], reachedBy('namespace'))).toEqual([]);
+    // the cloud of this test says another port
+    expect(await failuresOf(['create'], reachedBy('namespace'))).toEqual(['stores how to reach what it made']);
     expect(await failuresOf(['create'], reachedBy('ssh'))).toContain('makes a node that can be used');
+  });
+
+  it('requires what a client of the cluster needs', async () => {
+    expect(await failuresOf(['create'], reachedBy('namespace', 22))).toContain('makes a node that can be used');
+    expect(await failuresOf(['create'], reachedBy('kubectl', { ...cluster, token: null }))).toContain(
+      'makes a node that can be used',
+    );
   });
 });
 

@@ -1,7 +1,20 @@
 import assert from 'node:assert/strict';
+import type { NodeRecord } from '@nodepool/zk-protocol';
 import { needsAddress } from '../../contract/instance.js';
 import { storedPart } from '../../contract/resources.js';
 import { launches, type ContractPart, type PartTest } from '../harness/part.js';
+
+/** A node without SSH is reached through the API of a cluster, with what `connectionPort` holds. */
+function assertClusterLogin({ connectionPort, hostKeys }: NodeRecord): void {
+  const { host, token, namespace } = Object(connectionPort) as Readonly<Record<string, unknown>>;
+  const missing = Object.entries({ host, token, namespace }).filter(([, value]) => typeof value !== 'string');
+  assert.deepEqual(
+    missing.map(([name]) => name),
+    [],
+    'connectionPort of a node without an address has host, token and namespace',
+  );
+  assert.deepEqual(hostKeys, [], 'a node without SSH has no host keys');
+}
 
 const tests: readonly PartTest[] = [
   {
@@ -20,6 +33,7 @@ const tests: readonly PartTest[] = [
         `interfaceIp says where to reach it: connection type "${node.connectionType ?? 'ssh'}" needs an address`,
       );
       assert.ok(Array.isArray(node.hostKeys), 'hostKeys is a list');
+      if (!needsAddress(node.connectionType)) assertClusterLogin(node);
       assert.notEqual(node.externalId, null, 'externalId says what is behind it');
       await harness.resources.assertAllReady();
     },
