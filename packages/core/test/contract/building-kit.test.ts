@@ -1,5 +1,4 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import type { Json } from '@nodepool/zk-protocol';
 import type { Json, NodeId, NodeRecord } from '@nodepool/zk-protocol';
 import { ConfigError, LaunchError, readStateMachineProvider, type Adapter } from '../../src/index.js';
 import { Harness } from '../../src/testing/harness/harness.js';
