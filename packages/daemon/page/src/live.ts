@@ -117,6 +117,14 @@ export interface Private<T> {
   readonly readAgain: () => void;
 }
 
+/** Reads once. A refusal is passing if a repetition may succeed. */
+async function readPrivate<T>(path: string, token: string) {
+  const response = await fetch(`api/v1/${path}`, { headers: { authorization: `Bearer ${token}` } });
+  const body = (await response.json()) as T & { detail?: string };
+  if (response.ok) return { answer: body as T, problem: '', isPassing: false };
+  return { problem: body.detail ?? response.statusText, isPassing: response.status >= 429 };
+}
+
 /**
  * What only the owner of a token may read, read again with each change and periodically.
  * @param path - below `/api/v1/`
@@ -129,15 +137,9 @@ export function usePrivate<T>(path: string, change: unknown): Private<T> {
   useEffect(() => {
     let [isCurrent, isBusy, isDue] = [true, false, false];
     const read = async () => {
-      const response = await fetch(`api/v1/${path}`, { headers: { authorization: `Bearer ${token}` } });
-      const body = (await response.json()) as T & { detail?: string };
-      if (!isCurrent) return;
-      const { detail = response.statusText } = body;
+      const next = await readPrivate<T>(path, token);
       // a launcher that is busy or starts says so; what was read before still holds
-      const isLasting = response.status >= 400 && response.status < 429;
-      setFound((before) =>
-        response.ok ? { answer: body, problem: '' } : { ...(isLasting ? {} : before), problem: detail },
-      );
+      if (isCurrent) setFound((before) => (next.isPassing ? { ...before, problem: next.problem } : next));
     };
     const readNow = async () => {
       isDue = isBusy;
