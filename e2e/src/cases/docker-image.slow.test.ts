@@ -10,7 +10,14 @@ import { startRegistry, type Registry } from '../packed/registry.js';
 
 /** Long enough for npm to download packages. */
 const LIMIT_MS = 300_000;
-const DRIVERS = ['driver-static', 'driver-openstack', 'driver-metastatic', 'driver-gce', 'driver-kubernetes', 'driver-openshiftpods'];
+const DRIVERS = [
+  'driver-static',
+  'driver-openstack',
+  'driver-metastatic',
+  'driver-gce',
+  'driver-kubernetes',
+  'driver-openshiftpods',
+];
 
 let folder: string;
 let registry: Registry;

@@ -21,7 +21,7 @@ function contextOf({ client, operations, look }: FakeDaemon, changes: Partial<Cr
 it('stores its name before it creates anything', () => {
   const world = fakeDaemon();
 
-  expect(createHandlers.start({ name: 'start' }, contextOf(world), world.run())).toEqual({
+  expect(createHandlers.start({ name: 'start' }, contextOf(world))).toEqual({
     step: 'goto',
     state: { name: 'creating', ...creation },
   });
@@ -66,7 +66,7 @@ it('deletes what an earlier attempt of the node left, and nothing else', async (
 
   const taken = await createHandlers.identifying(state, contextOf(world), world.run());
   expect(taken).toEqual({ step: 'goto', state: { name: 'name-taken' } });
-  expect(createHandlers['name-taken']({ name: 'name-taken' }, contextOf(world), world.run())).toMatchObject({
+  expect(createHandlers['name-taken']({ name: 'name-taken' }, contextOf(world))).toMatchObject({
     ...{ step: 'failed', error: { code: 'NODEPOOL_CONFIG', reason: 'NameTaken' } },
   });
 });

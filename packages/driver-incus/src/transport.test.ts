@@ -31,7 +31,7 @@ function connect(config: Partial<ConnectionConfig>): Transport {
 async function listen(server: Server, where: string | 0): Promise<number> {
   open.push(server);
   await new Promise<void>((resolve) =>
-    server.listen(where, typeof where === 'number' ? '127.0.0.1' : undefined, resolve),
+    server.listen(typeof where === 'number' ? { port: where, host: '127.0.0.1' } : { path: where }, resolve),
   );
   const address = server.address() as AddressInfo | string;
   return typeof address === 'string' ? 0 : address.port;

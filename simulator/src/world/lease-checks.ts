@@ -1,8 +1,6 @@
 import { LEASE_SLOTS_ROOT, LEASES_ROOT, type JsonObject } from '@nodepool/zk-protocol';
-import type { NodeEntry, RequestEntry } from '@nodepool/core/testing';
+import type { InvariantChecker, NodeEntry, RequestEntry, VirtualClock } from '@nodepool/core/testing';
 import type { TransactionListener } from '@nodepool/zk-protocol/memory';
-import { Violation } from './violation.js';
-import type { World } from './world.js';
 
 type Change = Parameters<TransactionListener>[0]['changes'][number];
 
@@ -36,7 +34,9 @@ export class LeaseChecks {
   earlyMs = 1;
   /** `0`: a lease may last for any time. */
   maxHoldAgeMs = 0;
-  readonly #world: World;
+  readonly #clock: VirtualClock;
+  readonly #checker: InvariantChecker;
+  readonly #report: (violation: string) => void;
   /** The request of each lease. */
   readonly #requests = new Map<string, RequestEntry>();
   /** The only lease that each node is ever held for. */
@@ -44,14 +44,16 @@ export class LeaseChecks {
   readonly #slots = new Set<string>();
   #nodeChanges: [before: NodeEntry | undefined, after: NodeEntry | undefined][] = [];
 
-  constructor(world: World) {
-    this.#world = world;
-    world.checker.watch((before, after) => this.#nodeChanges.push([before, after]));
+  constructor(clock: VirtualClock, checker: InvariantChecker, report: (violation: string) => void) {
+    this.#clock = clock;
+    this.#checker = checker;
+    this.#report = report;
+    checker.watch((before, after) => this.#nodeChanges.push([before, after]));
   }
 
   /** Listener for the server; judges what is stored after a transaction as a whole. */
   readonly onTransaction: TransactionListener = ({ changes }, sessionId) => {
-    const who = this.#world.checker.nameOf(sessionId);
+    const who = this.#checker.nameOf(sessionId);
     const before = new Map<string, LeaseEntry | undefined>();
     for (const change of changes) this.#storeLease(change, before);
     for (const [id, lease] of before) this.#judge(id, lease, this.leases.get(id), who);
@@ -63,7 +65,7 @@ export class LeaseChecks {
 
   /** Leases that have not ended although it is long past their time. Meaningful while a launcher runs undisturbed. */
   overdue(): string[] {
-    const nowMs = this.#world.clock.now();
+    const nowMs = this.#clock.now();
     return [...this.leases.values()]
       .filter((lease) => isOpen(lease) && this.#endMs(lease) + SLACK_MS < nowMs)
       .map(({ id, state, dueMs }) => `lease ${id} is still ${state}, ${Math.round(nowMs - dueMs)} ms after its end`);
@@ -74,7 +76,7 @@ export class LeaseChecks {
     return [
       ...[...this.leases.values()].filter(isOpen).map(({ id, state }) => `lease ${id} is ${state}`),
       ...[...this.#slots].map((path) => `${path} is occupied`),
-      ...[...this.#world.checker.nodes.values()]
+      ...[...this.#checker.nodes.values()]
         .filter((node) => node.state === 'hold' && !node.touched && leaseOfNode(node) !== undefined)
         .map(({ id }) => `node ${id} is held for a lease`),
     ];
@@ -120,7 +122,7 @@ export class LeaseChecks {
     const violate = (what: string) => this.#violate(`${who} makes lease ${id} active ${what}`);
     if (nodes.length !== labels.length) violate(`with ${nodes.length} nodes for ${labels.length} labels`);
     labels.forEach((label, index) => {
-      const node = this.#world.checker.nodes.get(nodes[index] ?? '');
+      const node = this.#checker.nodes.get(nodes[index] ?? '');
       if (node?.state !== 'hold' || leaseOfNode(node) !== id) return violate(`without node ${nodes[index]}`);
       if (!node.labels.includes(label)) violate(`with node ${node.id}, which has not label ${label}`);
       const holder = this.#holders.get(node.id);
@@ -132,14 +134,14 @@ export class LeaseChecks {
   #checkEnd(before: LeaseEntry, { reason }: LeaseEntry, who: string): void {
     const { id } = before;
     const isTimed = reason.includes('expired') || reason.includes('max-hold-age');
-    const leftMs = this.#endMs(before) - this.#world.clock.now();
+    const leftMs = this.#endMs(before) - this.#clock.now();
     if (isTimed && leftMs > this.earlyMs) this.#violate(`${who} ends lease ${id} ${Math.round(leftMs)} ms early`);
     const held = before.nodes.find((node) => this.#isHeld(node, id));
     if (reason.includes('gone') && held !== undefined) this.#violate(`${who} ends lease ${id}, which has node ${held}`);
   }
 
   #isHeld(node: string, lease: string): boolean {
-    const entry = this.#world.checker.nodes.get(node);
+    const entry = this.#checker.nodes.get(node);
     return entry?.state === 'hold' && !entry.touched && leaseOfNode(entry) === lease;
   }
 
@@ -147,7 +149,7 @@ export class LeaseChecks {
   #followRequest(change: Change, who: string): void {
     if (!('path' in change) || !/^\/nodepool\/requests\/[^/]+$/.test(change.path)) return;
     const [, id = ''] = splitPath(change.path);
-    const entry = this.#world.checker.requests.get(id);
+    const entry = this.#checker.requests.get(id);
     const lease = entry && leaseOfData(entry.body['requestor_data']);
     if (entry && lease !== undefined) {
       const known = this.#requests.get(lease);
@@ -171,7 +173,7 @@ export class LeaseChecks {
     const isKept = after.state === 'hold' && leaseOfNode(after) === lease.id;
     if (!isKept && after.state !== 'deleting') {
       this.#violate(`${who} makes node ${after.id} of lease ${lease.id} ${after.state}`);
-    } else if (!isKept && lease.state === 'active' && this.#endMs(lease) - this.#world.clock.now() > this.earlyMs) {
+    } else if (!isKept && lease.state === 'active' && this.#endMs(lease) - this.#clock.now() > this.earlyMs) {
       this.#violate(`${who} takes node ${after.id} from lease ${lease.id}, which is active`);
     }
   }
@@ -181,7 +183,7 @@ export class LeaseChecks {
   }
 
   #violate(what: string): void {
-    this.#world.violate(new Violation(what));
+    this.#report(what);
   }
 }
 

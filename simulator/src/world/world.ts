@@ -71,8 +71,9 @@ export class World {
     this.random = new Random(seed);
     this.#environment = new Environment(this.random.fork(), trace);
     this.trace = new Trace(this.clock, trace);
-    this.checker = new InvariantChecker((violation) => this.violate(new Violation(violation)));
-    this.leases = new LeaseChecks(this);
+    const report = (violation: string) => this.violate(new Violation(violation));
+    this.checker = new InvariantChecker(report);
+    this.leases = new LeaseChecks(this.clock, this.checker, report);
     const order = this.random.fork();
     this.server = new MemoryServer(this.clock, this.#onTransaction, { arrange: (names) => order.shuffle(names) });
     this.latencyMs = this.random.pick([0.3, 1, 5, 30]);

@@ -317,7 +317,8 @@ export const CONDITION_TYPES = {
   },
   LeaseKeyNotAdded: {
     ...{ kind: 'provider', severity: 'error' },
-    meaning: 'the SSH key of a lease could not be added to a node, so that the node was not lent; until it succeeds again',
+    meaning:
+      'the SSH key of a lease could not be added to a node, so that the node was not lent; until it succeeds again',
     reasons: {
       KeyFile: 'the private key in `lease-ssh-key` cannot be used',
       NoAnswer: 'the node did not answer, or the connection broke',

@@ -6,8 +6,7 @@ const LENGTH_BYTES = 4;
 
 /** A public key without options and comment, or what is wrong with the text. */
 export type PublicKey =
-  | { readonly key: string; readonly problem?: undefined }
-  | { readonly key?: undefined; readonly problem: string };
+  { readonly key: string; readonly problem?: undefined } | { readonly key?: undefined; readonly problem: string };
 
 /**
  * Reads one line of `authorized_keys` without options: type, data, and perhaps a comment, which is dropped. The type inside of
