@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { JsonObject } from '@nodepool/core';
 import { configOf, labelOf } from '../test/labels.js';
 
 describe('the configuration of a provider', () => {
@@ -58,7 +59,7 @@ describe('the configuration of a provider', () => {
   });
 
   it('says what cannot work', () => {
-    const labels = [
+    const labels: JsonObject[] = [
       { name: 'a', type: 'pod' },
       { name: 'b', type: 'pod', spec: {}, image: 'x', cpu: 1, annotations: {} },
       { name: 'c', type: 'pod', image: 'x', 'dynamic-labels': { k: '{request.colour}' } },

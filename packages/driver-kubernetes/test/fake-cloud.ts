@@ -1,4 +1,4 @@
-import type { Clock } from '@nodepool/core';
+import type { Clock, Resources } from '@nodepool/core';
 import { CallTracker, VirtualClock, type CloudFailureKind } from '@nodepool/core/testing';
 import { FAKE_TOKEN, FakeKubernetes } from '@nodepool/kubernetes';
 import type { Login } from '../src/credentials.js';
@@ -87,7 +87,7 @@ export async function fakeCloud(kind: 'kubernetes' | 'openshiftpods', traffic: T
     failNext: (failure: CloudFailureKind) => FAILURES[failure]?.(fake),
     // names are chosen, and stored, before anything is made
     impossible: ['late-listing'] as const,
-    limits: kind === 'kubernetes' ? {} : { instances: POD_QUOTA },
+    limits: (kind === 'kubernetes' ? {} : { instances: POD_QUOTA }) as Resources,
     stop: () => fake.stop(),
   };
 }

@@ -17,14 +17,14 @@ export function httpOf(fake: FakeKubernetes) {
   return createHttp({ credentials, clock: systemClock });
 }
 
-const POOL = {
+const POOL: JsonObject = {
   name: 'main',
   labels: [
     { name: 'small', type: 'pod', image: 'debian', cpu: 1 },
     { name: 'space', type: 'namespace' },
   ],
 };
-const SHARED_POOL = { name: 'main', labels: [{ name: 'small', image: 'debian', cpu: 1 }] };
+const SHARED_POOL: JsonObject = { name: 'main', labels: [{ name: 'small', image: 'debian', cpu: 1 }] };
 
 /** Starts fake clusters and providers for each test of a file, and ends them after it. */
 export function useFakeWorlds() {

@@ -1,12 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import type { JsonObject } from '@nodepool/core';
 import type { World } from '../world.js';
 import { useControlPlane } from './real-world.js';
 
 const { plane, world: start } = useControlPlane();
 
-interface Rule {
+interface Rule extends Record<string, unknown> {
   readonly apiGroups: string[];
   readonly resources: string[];
   readonly resourceNames?: string[];
@@ -24,7 +25,7 @@ async function rulesOf(kind: string): Promise<Rule[]> {
   return found.rules;
 }
 
-const LABELS = [
+const LABELS: JsonObject[] = [
   { name: 'space', type: 'namespace', 'cluster-role': 'edit' },
   { name: 'small', type: 'pod', image: 'debian', 'cluster-role': 'edit' },
 ];
