@@ -120,15 +120,11 @@ describe('pictures of stages', () => {
   });
 
   it('show an attempt to launch a node', async () => {
-    const file = 'packages/core/src/cloud/state-machine/launch.ts';
+    const { LAUNCH_STAGES } = await load('packages/core/src/cloud/state-machine/launch.ts');
+    const stages = [OUTSIDE, ...(LAUNCH_STAGES as readonly string[]), OUTSIDE];
+    const inOrder = stages.slice(1).map((stage, i) => `${stages[i]} > ${stage}`);
 
-    expect(picture('Launch')).toEqual(await stageTable(file, 'LAUNCH_STAGES', 'delete-leftovers', 'ready'));
-  });
-
-  it('show a scan of host keys', async () => {
-    const file = 'packages/core/src/cloud/key-scan/scan-stages.ts';
-
-    expect(picture('Key scan')).toEqual(await stageTable(file, 'SCAN_STAGES', 'resolving-name', 'done'));
+    expect(picture('Launch')).toEqual([...inOrder, 'creating > storing'].sort());
   });
 });
 

@@ -29,15 +29,6 @@ export interface HostScanTarget {
   onFailure: (error: unknown) => void;
 }
 
-/** Result of the first handshake, and the handshakes that it started. */
-export interface FirstAnswer {
-  readonly first: HandshakeResult;
-  /** Requested types that the server has, starting with that of the first handshake. */
-  readonly types: readonly KeyType[];
-  /** Keys of the other types; `undefined`: skipped. */
-  readonly others: Promise<string | undefined>[];
-}
-
 /**
  * Reads all host keys of one server. The first connection shows that the server is up and which key types it has; then one
  * connection per further type follows. There are never more connections than keys, as some servers penalize connections without
@@ -66,8 +57,9 @@ export class HostScan {
     }
   }
 
-  /** Resolves when the server has sent its key types; then the handshakes of the other types start. */
-  async firstAnswer(signal: AbortSignal): Promise<FirstAnswer> {
+  /** @returns the keys as `<type> <base64>`, in the order of the key types */
+  async readKeys(signal: AbortSignal): Promise<string[]> {
+    /** Keys of the types after the first; `undefined`: skipped. */
     const others: Promise<string | undefined>[] = [];
     let types: KeyType[] = [];
     const onOffer = (offered: readonly string[]) => {
@@ -75,15 +67,7 @@ export class HostScan {
       for (const type of types.slice(1)) others.push(this.#queueType(type, signal));
     };
     const first = await this.#firstHandshake(onOffer, signal);
-    return { first, types, others };
-  }
-
-  /**
-   * @param answer - from the first handshake
-   * @returns the keys as `<type> <base64>`, in the order of the key types
-   */
-  async readKeys({ first, types, others }: FirstAnswer, signal: AbortSignal): Promise<string[]> {
-    const firstType = types[0];
+    const [firstType] = types;
     if (firstType === undefined) throw this.#noCommonType(first.offered ?? []);
     if (first.key === undefined) others.push(this.#queueType(firstType, signal));
     const keys = [first.key, ...(await Promise.all(others))].filter((key) => key !== undefined);

@@ -1,5 +1,7 @@
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
+import { orAbort } from '@nodepool/zk-protocol';
+import { KeyScanError, messageOf } from './errors.js';
 
 /** An address of a host. */
 export interface ResolvedAddress {
@@ -18,6 +20,25 @@ export const systemLookup: HostLookup = async (host) => {
   const found = await lookup(host);
   return { address: found.address, family: found.family === 6 ? 6 : 4 };
 };
+
+/** The first address of a host. @throws {KeyScanError} it has none */
+export async function resolveAddress(
+  { host, port, lookup = systemLookup }: { host: string; port: number; lookup?: HostLookup | undefined },
+  signal: AbortSignal,
+): Promise<string> {
+  try {
+    return (await orAbort(lookup(host), signal)).address;
+  } catch (error) {
+    signal.throwIfAborted();
+    throw new KeyScanError({
+      host,
+      port,
+      failure: 'unresolved',
+      message: `the name has no address (${messageOf(error)}): correct it or add it to the name service`,
+      cause: error,
+    });
+  }
+}
 
 /** Hosts whose name contains `fake` are for tests: they are never contacted or resolved. */
 export function isFakeHost(host: string): boolean {

@@ -8,9 +8,8 @@ import { messageOf } from './errors.js';
 import { HostScan } from './host-scan.js';
 import { KEY_TYPES } from './key-types.js';
 import type { KeyType } from './key-types.js';
-import { hasHostKeys, isFakeHost } from './resolve.js';
+import { hasHostKeys, isFakeHost, resolveAddress } from './resolve.js';
 import type { HostLookup } from './resolve.js';
-import { resolveAddress, runScanStage, type ScanStep } from './scan-stages.js';
 import { openSocket } from './socket.js';
 
 const DEFAULT_CONNECT_TIMEOUT_MS = 10_000;
@@ -57,7 +56,8 @@ export async function scanHostKeys(options: ScanHostKeysOptions): Promise<string
   const { host, port, timeoutMs, clock = systemClock } = options;
   const deadline = startDeadline(clock, timeoutMs, options.signal);
   let scan: HostScan | undefined;
-  const begin = (address: string) => {
+  try {
+    const address = await resolveAddress(options, deadline.signal);
     scan = new HostScan({
       host,
       address,
@@ -69,13 +69,9 @@ export async function scanHostKeys(options: ScanHostKeysOptions): Promise<string
       keyTypes: options.keyTypes ?? KEY_TYPES,
       onFailure: options.onFailure ?? (() => {}),
     });
-    return scan;
-  };
-  const work = { host, port, lookup: options.lookup, wantsKeys, signal: deadline.signal, begin };
-  try {
-    let step: ScanStep = { name: 'resolving-name' };
-    while (step.name !== 'done') step = await runScanStage(step, work);
-    return step.keys;
+    if (wantsKeys) return await scan.readKeys(deadline.signal);
+    await scan.reachPort(deadline.signal);
+    return [];
   } catch (error) {
     throw deadline.expired ? timeoutError(options, wantsKeys, scan?.lastError) : error;
   } finally {

@@ -1,11 +1,11 @@
 import { backoffMs, delay, isNodepoolError, orAbort } from '@nodepool/zk-protocol';
-import { startDeadline, type Deadline } from '../../async/deadline.js';
+import { startDeadline } from '../../async/deadline.js';
 import { CapacityError } from '../../contract/errors.js';
 import { NODE_ID_TAG } from '../../contract/instance.js';
 import { isOurs } from '../ownership/ownership.js';
 import { runMachine } from '../operations/run-machine.js';
-import type { LaunchStepTo, LaunchWork } from './launch-work.js';
-import { imageOfLabel } from './node-fields.js';
+import type { LaunchWork } from './launch-work.js';
+import { imageOfLabel, type NodeImage } from './node-fields.js';
 
 const RETRY = { firstMs: 1_000, longestMs: 30_000 };
 
@@ -13,11 +13,7 @@ const RETRY = { firstMs: 1_000, longestMs: 30_000 };
  * Deletes what earlier attempts made, so that there are never two instances for one node. Failures are tried again until
  * the attempt's time is over. Then looks for the image that the next instance is made from.
  */
-export async function deleteLeftovers(
-  work: LaunchWork,
-  { attempt }: LaunchStepTo<'delete-leftovers'>,
-  { signal }: Deadline,
-): Promise<LaunchStepTo<'creating'>> {
+export async function deleteLeftovers(work: LaunchWork, signal: AbortSignal): Promise<NodeImage> {
   const { config, images } = work.services;
   await deleteAll(work, signal);
   const upload = await orAbort(work.chooseUpload(), signal);
@@ -27,7 +23,7 @@ export async function deleteLeftovers(
       statsdKey: 'error.nodepool',
     });
   }
-  return { name: 'creating', attempt, image };
+  return image;
 }
 
 async function deleteAll(work: LaunchWork, signal: AbortSignal): Promise<void> {

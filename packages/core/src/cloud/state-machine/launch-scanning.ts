@@ -3,17 +3,21 @@ import { startDeadline, type Deadline } from '../../async/deadline.js';
 import { LaunchError, TimeoutError } from '../../contract/errors.js';
 import type { Instance } from '../../contract/instance.js';
 import type { Logger } from '../../contract/logger.js';
-import type { LaunchServices, LaunchStepTo, LaunchWork } from './launch-work.js';
+import type { LaunchServices, LaunchWork } from './launch-work.js';
 import type { StateMachineLabelConfig } from './types.js';
 
 const REPORT_TIMEOUT_MS = 30_000;
 
-/** Stores the instance and reads its host keys at the same time; the end of both is waited for whatever happens. */
+/**
+ * Stores the instance and reads its host keys at the same time; the end of both is waited for whatever happens.
+ * @returns the fields that are not stored yet
+ */
 export async function scanInstance(
   work: LaunchWork,
-  { instance, fields }: LaunchStepTo<'scanning'>,
+  instance: Instance,
+  fields: Partial<NodeRecord>,
   deadline: Deadline,
-): Promise<LaunchStepTo<'storing'>> {
+): Promise<Partial<NodeRecord>> {
   const stored = work.store(fields);
   stored.catch(() => deadline.end()); // the node is not ours any more: no need to scan it
   const [scanned] = await Promise.allSettled([scanKeys(work, instance, fields, deadline), stored]);
@@ -21,7 +25,7 @@ export async function scanInstance(
   if (scanned.status === 'rejected') throw scanned.reason;
   const keys = scanned.value;
   checkKnownKeys(instance, keys);
-  return { name: 'storing', fields: keys.length > 0 ? { hostKeys: keys } : {} };
+  return keys.length > 0 ? { hostKeys: keys } : {};
 }
 
 async function scanKeys(

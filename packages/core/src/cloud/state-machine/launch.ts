@@ -5,18 +5,18 @@ import type { LaunchOrder, LaunchResult } from '../../contract/driver.js';
 import { statsdKeyOf, TimeoutError } from '../../contract/errors.js';
 import type { Instance } from '../../contract/instance.js';
 import type { Logger } from '../../contract/logger.js';
-import { afterCreation, createInstance } from './launch-creating.js';
+import { runMachine } from '../operations/run-machine.js';
 import { deleteLeftovers, noteLeftovers } from './launch-delete-leftovers.js';
 import { scanInstance } from './launch-scanning.js';
-import {
-  LaunchWork,
-  type LaunchServices,
-  type LaunchStage,
-  type LaunchStep,
-  type LaunchStepTo,
-} from './launch-work.js';
-import type { NodeImage } from './node-fields.js';
+import { LaunchWork, type LaunchServices } from './launch-work.js';
+import { fieldsOfInstance, type NodeImage } from './node-fields.js';
+import type { Adapter } from './types.js';
 
+/** Stages of an attempt to launch a node, in order; an instance without host keys to check is not scanned. */
+export const LAUNCH_STAGES = ['delete-leftovers', 'creating', 'scanning', 'storing'] as const;
+
+/** Errors that say that the cloud made nothing. */
+const NOTHING_MADE = ['NODEPOOL_QUOTA', 'NODEPOOL_CAPACITY', 'NODEPOOL_CONFIG', 'NODEPOOL_NOT_FOUND'];
 const RETRY = { firstMs: 1_000, longestMs: 30_000 };
 /** For the last look at an instance that was not ready in time. */
 const LATE_LOOK_MS = 5_000;
@@ -109,21 +109,33 @@ export class Launch {
   async #attempt(attempt: number, deadline: Deadline): Promise<void> {
     this.#lastStatus = undefined;
     deadline.signal.throwIfAborted();
-    let step: LaunchStep = { name: 'delete-leftovers', attempt };
-    let image: NodeImage | undefined;
+    this.#begin('delete-leftovers');
+    const image = await deleteLeftovers(this.#work, deadline.signal);
     try {
-      while (step.name !== 'ready') {
-        this.#work.order.stageBegan?.(step.name);
-        step = await runLaunchStage(step, this.#work, deadline);
-        if (step.name === 'creating') image = step.image;
-      }
+      this.#begin('creating');
+      await this.#finish(await createInstance(this.#work, attempt, image, deadline.signal), image, deadline);
     } catch (error) {
-      const isLate = image !== undefined && deadline.expired && !this.#work.storeError;
-      const seen = isLate ? await this.#lookAgain() : undefined;
+      const seen = deadline.expired && !this.#work.storeError ? await this.#lookAgain() : undefined;
       this.#lastStatus = seen?.status;
-      if (!seen?.ready || !image) throw error;
+      if (!seen?.ready) throw error;
       await this.#useLate(seen, image);
     }
+  }
+
+  /** Reads the host keys of a running instance where the label asks for it, and stores the node as `ready`. */
+  async #finish(instance: Instance, image: NodeImage, deadline: Deadline): Promise<void> {
+    const work = this.#work;
+    let fields = { ...image.fields, ...fieldsOfInstance(instance, work.pool, image) };
+    if (work.label.hostKeyChecking && typeof fields.interfaceIp === 'string') {
+      this.#begin('scanning');
+      fields = await scanInstance(work, instance, fields, deadline);
+    }
+    this.#begin('storing');
+    await work.store({ ...fields, launchError: null, state: 'ready' });
+  }
+
+  #begin(stage: (typeof LAUNCH_STAGES)[number]): void {
+    this.#work.order.stageBegan?.(stage);
   }
 
   /** An instance whose time is over may have become ready in the meantime, or its status says what it waits for. */
@@ -148,8 +160,7 @@ export class Launch {
     logger.info('The instance was ready just after its time was over; it is used', { externalId: instance.externalId });
     const deadline = startDeadline(services.clock, services.keyScanTimeoutMs + LATE_LOOK_MS, signal);
     try {
-      let step: LaunchStep = afterCreation(this.#work, instance, image);
-      while (step.name !== 'ready') step = await runLaunchStage(step, this.#work, deadline);
+      await this.#finish(instance, image, deadline);
     } finally {
       deadline.end();
     }
@@ -172,44 +183,60 @@ function isoTime(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-/** One row of the table: what is done in a stage, and to which steps it may lead. */
-interface StageRow<Of extends LaunchStage, Next extends LaunchStep['name']> {
-  readonly next: readonly Next[];
-  run(work: LaunchWork, stage: Of, deadline: Deadline): Promise<LaunchStepTo<Next>>;
+function madeNothing(error: unknown): boolean {
+  return NOTHING_MADE.some((code) => isNodepoolError(error, code));
 }
 
-/** A stage that leads to another step than its row names does not compile. */
-function row<Of extends LaunchStage, const Next extends LaunchStep['name']>(
-  next: readonly Next[],
-  run: StageRow<Of, NoInfer<Next>>['run'],
-): StageRow<Of, Next> {
-  return { next, run };
-}
-
-/** One attempt to launch a node, stage by stage. `docs/state-machines.md` has the picture. */
-export const LAUNCH_STAGES = {
-  'delete-leftovers': row<LaunchStepTo<'delete-leftovers'>, 'creating'>(['creating'], deleteLeftovers),
-  creating: row<LaunchStepTo<'creating'>, 'scanning' | 'storing'>(['scanning', 'storing'], createInstance),
-  scanning: row<LaunchStepTo<'scanning'>, 'storing'>(['storing'], scanInstance),
-  storing: row<LaunchStepTo<'storing'>, 'ready'>(['ready'], storeReady),
-} satisfies Record<LaunchStage['name'], unknown>;
-
-/** Does what a stage asks for. @throws the attempt has failed */
-function runLaunchStage(stage: LaunchStage, work: LaunchWork, deadline: Deadline): Promise<LaunchStep> {
-  switch (stage.name) {
-    case 'delete-leftovers':
-      return LAUNCH_STAGES['delete-leftovers'].run(work, stage, deadline);
-    case 'creating':
-      return LAUNCH_STAGES.creating.run(work, stage, deadline);
-    case 'scanning':
-      return LAUNCH_STAGES.scanning.run(work, stage, deadline);
-    case 'storing':
-      return LAUNCH_STAGES.storing.run(work, stage, deadline);
+/** Runs the driver's state machine that makes an instance. Its id is stored in the node as soon as the cloud tells it. */
+async function createInstance(
+  work: LaunchWork,
+  attempt: number,
+  image: NodeImage,
+  signal: AbortSignal,
+): Promise<Instance> {
+  const machine = creationOf(work, attempt, image);
+  let known: string | undefined;
+  try {
+    const instance = await runMachine(machine, {
+      ...work.runOptions(signal),
+      saveExternalId: async (externalId) => {
+        known = externalId;
+        work.order.created?.();
+        work.leftovers.add(externalId);
+        await work.store({ ...image.fields, externalId });
+      },
+    });
+    if (typeof (instance as Instance | undefined)?.externalId !== 'string') {
+      throw new Error(`machine "${machine.name}" ended without an instance: return done(instance)`);
+    }
+    work.leftovers.add(instance.externalId);
+    return instance;
+  } catch (error) {
+    if (known === undefined) work.unknownSinceMs = madeNothing(error) ? undefined : work.services.clock.now();
+    else if (machine.state.externalId === undefined && machine.complete) await letGo(work, known);
+    throw error;
   }
 }
 
-/** Stores the node as `ready`. */
-async function storeReady(work: LaunchWork, { fields }: LaunchStepTo<'storing'>): Promise<LaunchStepTo<'ready'>> {
-  await work.store({ ...fields, launchError: null, state: 'ready' });
-  return { name: 'ready' };
+/** The driver's state machine that makes an instance for the node. */
+function creationOf(work: LaunchWork, attempt: number, image: NodeImage): ReturnType<Adapter['getCreateStateMachine']> {
+  const { order, node, label, pool, logger } = work;
+  return work.services.adapter.getCreateStateMachine({
+    hostname: `np${order.node.id}`,
+    label,
+    pool,
+    imageExternalId: image.externalId,
+    metadata: work.tags(),
+    request: order.request,
+    node,
+    az: node.az,
+    attempt,
+    logger,
+  });
+}
+
+/** The cloud has an instance of this id that is not the node's, or none: it must not be deleted with the node. */
+async function letGo(work: LaunchWork, externalId: string): Promise<void> {
+  work.leftovers.delete(externalId);
+  if (!work.storeError) await work.store({ externalId: null });
 }

@@ -24,12 +24,12 @@ describe('the queue of a pool', () => {
     let plans = 0;
     world.context.events.on('planDue', () => plans++);
 
-    pool.wake();
-    pool.wake();
+    pool.queue.planSoon();
+    pool.queue.planSoon();
     const before = plans;
     await Promise.resolve();
     const after = plans;
-    pool.wake();
+    pool.queue.planSoon();
     await Promise.resolve();
 
     expect([before, after, plans]).toEqual([0, 1, 2]);
@@ -42,7 +42,7 @@ describe('the queue of a pool', () => {
     await clock.run(other.ensurePath(root));
     const entry = await clock.run(other.create(`${root}/0123__lock__`, '', { ephemeral: true, sequential: true }));
     const id = await rooms.ask(['a']);
-    pool.wake();
+    pool.queue.planSoon();
     await world.pass(1_000);
     expect(pool.load).toEqual({ handling: 0, waiting: 0, paused: 0 });
     expect([id, await rooms.stateOf(id)]).toEqual(['200-0000000000', 'requested']);

@@ -1,20 +1,23 @@
-import type { RequestId, RequestRecord } from '@nodepool/zk-protocol';
+import type { NodeRecord, RequestId, RequestRecord } from '@nodepool/zk-protocol';
 import { TaskSet } from '../../async/task-set.js';
 import { FIRST_POOL_PAUSE_MS, SLOW_POOL_PAUSE_MS } from '../health/first-pool.js';
 import { judgeStanding } from '../plan/rules.js';
 import type { Reason } from '../plan/types.js';
 import type { LostRequests } from '../requests/lost-requests.js';
 import { isHopeless, refuse } from '../requests/refuse.js';
-import type { RequestTools } from '../requests/request.js';
+import type { RequestTools, RequestWork } from '../requests/request.js';
 import type { Context } from '../state/context.js';
+import type { Launch } from '../state/events.js';
 import { Retries } from '../state/retries.js';
 import type { PoolDemand } from '../view/pool-demand.js';
+import type { LivePoolView } from '../view/pool-view.js';
 
 /** Short, so that many pools that decline one request at the same time are done within about a second. */
 const RETRY = { firstMs: 25, longestMs: 500 };
 
 /** The objects that the queue of a pool uses. */
 export interface QueueTools extends RequestTools {
+  readonly view: LivePoolView<RequestWork>;
   readonly lost: LostRequests;
 }
 
@@ -22,7 +25,7 @@ export interface QueueTools extends RequestTools {
 export class PoolQueue {
   readonly #context: Context;
   readonly #tools: QueueTools;
-  readonly #demand: PoolDemand;
+  readonly #demand: PoolDemand<RequestWork>;
   /** Requests that are being declined. */
   readonly #refusing = new Set<RequestId>();
   readonly #refusals = new TaskSet();
@@ -51,6 +54,54 @@ export class PoolQueue {
       this.#context.events.emit('planDue', { pool: this.#tools.view });
     });
   }
+
+  // --- events -----------------------------------------------------------------------------------------------------
+
+  requestChanged(before: RequestRecord | undefined, after: RequestRecord | undefined): void {
+    const id = (after ?? before)?.id;
+    if (id === undefined) return;
+    const { view } = this.#tools;
+    const work = this.#demand.atWork.get(id);
+    if (work) {
+      if (!after) work.requestGone();
+      return;
+    }
+    // capacity may have been reserved for the request
+    const hasLeft = before?.state === 'pending' && after?.state !== 'pending';
+    if (hasLeft && view.launches) this.planIfNeeded();
+    if (!after) this.#requestGone(id);
+    else if (view.isRegistered) this.consider(after);
+  }
+
+  /** The mirror shows all writes that were made under a lock before its release. */
+  requestLockChanged(request: RequestRecord): void {
+    if (this.#tools.view.isRegistered && !this.#demand.atWork.has(request.id)) this.consider(request);
+  }
+
+  /** A node of the provider is free: deleting one of another pool may free capacity for this one. */
+  nodeFree({ pool }: NodeRecord): void {
+    const { view } = this.#tools;
+    if (pool === view.pool.name || view.launches) this.planIfNeeded();
+  }
+
+  /** A node of the provider is gone. */
+  nodeGone(): void {
+    if (this.#tools.view.launches) this.planIfNeeded();
+  }
+
+  /** A launch of the provider has ended. If the number of launches is limited, those of other pools matter as well. */
+  launchEnded({ pool }: Launch): void {
+    const { maxConcurrency, launchLimit, pool: own } = this.#tools.view;
+    const isLimited = maxConcurrency >= 0 || launchLimit < Infinity;
+    if (isLimited || pool === own.name) this.planSoon();
+  }
+
+  /** Plans again if a request waits. */
+  planIfNeeded(): void {
+    if (this.#demand.isSome) this.planSoon();
+  }
+
+  // --- requests ---------------------------------------------------------------------------------------------------
 
   /** Considers every request, e.g. after the configuration or the registered pools changed. */
   reconsiderAll(): void {
@@ -120,7 +171,7 @@ export class PoolQueue {
   }
 
   /** The request's znode was deleted. */
-  requestGone(id: RequestId): void {
+  #requestGone(id: RequestId): void {
     this.#demand.first.forget(id);
     this.#retries.forget(id);
     this.#leaveQueue(id);

@@ -122,14 +122,16 @@ export class PoolSet {
   #followRecords(): (() => void)[] {
     const { events, mirror } = this.#context;
     return [
-      events.on('requestChanged', ({ before, after }) => this.#each((pool) => pool.requestChanged(before, after))),
+      events.on('requestChanged', ({ before, after }) =>
+        this.#each((pool) => pool.queue.requestChanged(before, after)),
+      ),
       events.on('requestLockChanged', ({ id }) => {
         const request = mirror.requests.get(id);
-        if (request?.state === 'requested') this.#each((pool) => pool.requestLockChanged(request));
+        if (request?.state === 'requested') this.#each((pool) => pool.queue.requestLockChanged(request));
       }),
-      events.on('nodeFree', ({ node }) => this.#ofProvider(node.provider, (pool) => pool.nodeFree(node))),
+      events.on('nodeFree', ({ node }) => this.#ofProvider(node.provider, (pool) => pool.queue.nodeFree(node))),
       events.on('nodeChanged', ({ before, after }) => {
-        if (before && !after) this.#ofProvider(before.provider, (pool) => pool.nodeGone());
+        if (before && !after) this.#ofProvider(before.provider, (pool) => pool.queue.nodeGone());
       }),
       events.on('poolChanged', (change) => this.#each((pool) => pool.poolsChanged(change))),
       events.on('ordersChanged', () => this.#each((pool) => pool.standingChanged())),
@@ -143,12 +145,14 @@ export class PoolSet {
       events.on('providerStarted', ({ provider }) => this.#capacityChanged(provider)),
       events.on('uploadsChanged', ({ provider }) => this.#capacityChanged(provider)),
       events.on('capacityFreed', ({ provider, pool }) => this.#wakeOthers(provider, pool)),
-      events.on('tenantCapacityFreed', () => this.#each((pool) => pool.wakeIfNeeded())),
-      events.on('labelCapacityFreed', () => controls.limitsLabels && this.#each((pool) => pool.wakeIfNeeded())),
+      events.on('tenantCapacityFreed', () => this.#each((pool) => pool.queue.planIfNeeded())),
+      events.on('labelCapacityFreed', () => controls.limitsLabels && this.#each((pool) => pool.queue.planIfNeeded())),
       events.on('healthChanged', ({ provider }) => this.#ofProvider(provider, (pool) => pool.standingChanged())),
-      events.on('launchEnded', ({ launch }) => this.#ofProvider(launch.provider, (pool) => pool.launchEnded(launch))),
+      events.on('launchEnded', ({ launch }) =>
+        this.#ofProvider(launch.provider, (pool) => pool.queue.launchEnded(launch)),
+      ),
       events.on('waitChanged', ({ provider, pool }) => this.#named(provider, pool, (each) => each.waitChanged())),
-      events.on('planDue', ({ pool }) => this.#each((each) => each.view === pool && each.plan())),
+      events.on('planDue', ({ pool }) => this.#each((each) => each.view === pool && each.work.run())),
       events.on('requestRecovered', ({ request }) => this.#reconsider(request)),
       events.on('registrySettled', () => this.reconsiderAll()),
     ];
@@ -158,23 +162,23 @@ export class PoolSet {
   #capacityChanged(provider: string, pool?: string): void {
     for (const each of this.#pools.values()) {
       const { view } = each;
-      if (view.provider === provider && (pool === undefined || view.pool.name === pool)) each.reconsiderAll();
+      if (view.provider === provider && (pool === undefined || view.pool.name === pool)) each.queue.reconsiderAll();
     }
   }
 
   /** Considers all requests in all pools, e.g. after the caches were read again. */
   reconsiderAll(): void {
-    for (const pool of this.#pools.values()) pool.reconsiderAll();
+    for (const pool of this.#pools.values()) pool.queue.reconsiderAll();
   }
 
   #reconsider(id: RequestId): void {
-    for (const pool of this.#pools.values()) pool.reconsider(id);
+    for (const pool of this.#pools.values()) pool.queue.reconsider(id);
   }
 
   /** Pools of one provider share its quota. */
   #wakeOthers(provider: string, pool: string): void {
     for (const each of this.#pools.values()) {
-      if (each.view.provider === provider && each.view.pool.name !== pool) each.wake();
+      if (each.view.provider === provider && each.view.pool.name !== pool) each.queue.planSoon();
     }
   }
 
@@ -198,7 +202,7 @@ export class PoolSet {
 
   /** Plans in all pools, in case a watch event was missed. @returns how many requests they serve */
   sweep(): number {
-    return [...this.#pools.values()].reduce((sum, pool) => sum + pool.sweep(), 0);
+    return [...this.#pools.values()].reduce((sum, pool) => sum + pool.work.sweep(), 0);
   }
 
   /** The session has ended: abandons all work, as its locks are gone. */

@@ -87,13 +87,13 @@ describe('a pool at work', () => {
     const { rooms, pool, world } = await open({}, {}, { quota });
     await rooms.ask(['a']);
     const id = await rooms.ask(['a']);
-    const before = pool.sweep();
+    const before = pool.work.sweep();
 
     limit.instances = 2;
-    const found = pool.sweep();
+    const found = pool.work.sweep();
     await world.pass(1_000);
 
-    expect([before, found, pool.sweep()]).toEqual([0, 1, 0]);
+    expect([before, found, pool.work.sweep()]).toEqual([0, 1, 0]);
     expect(await rooms.stateOf(id)).toBe('fulfilled');
   });
 });

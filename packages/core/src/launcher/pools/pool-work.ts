@@ -13,7 +13,6 @@ import { serve } from '../requests/stages.js';
 import type { Context } from '../state/context.js';
 import { releaseNode } from '../state/expire-node.js';
 import type { PoolDemand } from '../view/pool-demand.js';
-import type { LivePoolView } from '../view/pool-view.js';
 import type { PoolQueue, QueueTools } from './pool-queue.js';
 
 /** Pause after a request gave way, in which other requests get the capacity that it freed. */
@@ -21,7 +20,6 @@ const GAVE_WAY_PAUSE_MS = 30_000;
 
 /** The objects that the work of a pool uses. */
 export interface PoolTools extends QueueTools {
-  readonly view: LivePoolView<RequestWork>;
   readonly ledger: Ledger;
 }
 

@@ -1,9 +1,9 @@
-import type { LauncherId, NodeRecord, PoolComponentRecord, RequestId, RequestRecord } from '@nodepool/zk-protocol';
+import type { LauncherId, PoolComponentRecord, RequestRecord } from '@nodepool/zk-protocol';
 import type { Logger } from '../../contract/logger.js';
 import { LOGGER_NAMES } from '../../contract/logger-names.js';
 import type { PoolConfig } from '../../contract/provider-config.js';
 import type { PoolExplanation } from '../plan/explanation.js';
-import type { Launch, PoolChange } from '../state/events.js';
+import type { PoolChange } from '../state/events.js';
 import type { ProviderRunner } from '../providers/provider-runner.js';
 import type { Context } from '../state/context.js';
 import { explainPool } from '../view/explain-pool.js';
@@ -18,13 +18,14 @@ import { PoolWork, type PoolTools } from './pool-work.js';
 export class Pool {
   /** The pool as the plan sees it. */
   readonly view: LivePoolView<RequestWork>;
+  /** Takes the events of requests and nodes. */
+  readonly queue: PoolQueue;
+  readonly work: PoolWork;
   readonly #context: Context;
   readonly #tools: PoolTools;
   readonly #logger: Logger;
   /** The pool's entry in the registry, and optionally one where old launchers look. */
   readonly #registrations: readonly [Registration<PoolComponentRecord>, ...Registration<PoolComponentRecord>[]];
-  readonly #queue: PoolQueue;
-  readonly #work: PoolWork;
 
   /** @param announceLegacy - also register where old launchers look */
   constructor(context: Context, tools: PoolTools, announceLegacy: boolean) {
@@ -35,8 +36,8 @@ export class Pool {
     this.#context = { ...context, logger: this.#logger };
     this.#tools = tools;
     this.view = view;
-    this.#queue = new PoolQueue(this.#context, tools);
-    this.#work = new PoolWork(this.#context, tools, this.#queue);
+    this.queue = new PoolQueue(this.#context, tools);
+    this.work = new PoolWork(this.#context, tools, this.queue);
     const { zk } = context;
     const entry = announce(this.#context, view);
     const legacy = announceLegacy ? [new Registration(zk, entry, this.#logger, view.launcherId)] : [];
@@ -67,31 +68,31 @@ export class Pool {
   /** Something changed that the pool publishes or that decides what it may serve, e.g. health or an operator's order. */
   standingChanged(): void {
     this.#refreshAnnouncement();
-    this.reconsiderAll();
+    this.queue.reconsiderAll();
   }
 
   /** The session has ended, and its locks with it. */
   sessionLost(cause: Error): void {
     this.view.isRegistered = false;
-    this.#work.abandon(cause);
+    this.work.abandon(cause);
   }
 
   /** Takes no new requests, leaves the registry, and finishes its work. Requests that wait for capacity are returned. */
   async drain(): Promise<void> {
     this.view.beginStopping();
-    this.#queue.stopTimers();
-    this.#work.keepFor(undefined);
+    this.queue.stopTimers();
+    this.work.keepFor(undefined);
     await Promise.all(this.#registrations.map((registration) => registration.remove()));
     this.view.isRegistered = false;
     this.view.demand.waiting.clear();
     this.#context.events.emit('poolClosed', { pool: this.view });
-    await Promise.all([this.#work.drain(), this.#queue.ended()]);
+    await Promise.all([this.work.drain(), this.queue.ended()]);
   }
 
   /** Stops at once; locks expire with the session. */
   abandon(cause: Error): void {
     this.view.beginStopping();
-    this.#work.abandon(cause);
+    this.work.abandon(cause);
   }
 
   // --- status -----------------------------------------------------------------------------------------------------
@@ -114,80 +115,15 @@ export class Pool {
 
   // --- events -----------------------------------------------------------------------------------------------------
 
-  /** Plans again, once for all changes of this turn. */
-  wake(): void {
-    this.#queue.planSoon();
-  }
-
-  /** Plans now. */
-  plan(): void {
-    this.#work.run();
-  }
-
-  /** Plans again if a request waits. */
-  wakeIfNeeded(): void {
-    if (this.view.demand.isSome) this.wake();
-  }
-
-  /** Plans now, in case a watch event was missed. @returns how many requests it serves */
-  sweep(): number {
-    return this.#work.sweep();
-  }
-
-  reconsider(id: RequestId): void {
-    this.#queue.reconsider(id);
-  }
-
-  reconsiderAll(): void {
-    this.#queue.reconsiderAll();
-  }
-
-  requestChanged(before: RequestRecord | undefined, after: RequestRecord | undefined): void {
-    const id = (after ?? before)?.id;
-    if (id === undefined) return;
-    const work = this.view.demand.atWork.get(id);
-    if (work) {
-      if (!after) work.requestGone();
-      return;
-    }
-    // capacity may have been reserved for the request
-    const hasLeft = before?.state === 'pending' && after?.state !== 'pending';
-    if (hasLeft && this.view.launches) this.wakeIfNeeded();
-    if (!after) this.#queue.requestGone(id);
-    else if (this.view.isRegistered) this.#queue.consider(after);
-  }
-
-  /** The mirror shows all writes that were made under a lock before its release. */
-  requestLockChanged(request: RequestRecord): void {
-    if (this.view.isRegistered && !this.view.demand.atWork.has(request.id)) this.#queue.consider(request);
-  }
-
-  /** A node of the provider is free: deleting one of another pool may free capacity for this one. */
-  nodeFree({ pool }: NodeRecord): void {
-    if (pool === this.view.pool.name || this.view.launches) this.wakeIfNeeded();
-  }
-
-  /** A node of the provider is gone. */
-  nodeGone(): void {
-    if (this.view.launches) this.wakeIfNeeded();
-  }
-
-  /** A launch of the provider has ended. If the number of launches is limited, those of other pools matter as well. */
-  launchEnded({ pool }: Launch): void {
-    const { maxConcurrency, launchLimit } = this.view;
-    const isLimited = maxConcurrency >= 0 || launchLimit < Infinity;
-    if (isLimited || pool === this.view.pool.name) this.wake();
-  }
-
   waitChanged(): void {
     const before = this.view.paused;
-    this.#work.waitChanged();
+    this.work.waitChanged();
     if (before !== this.view.paused) this.#refreshAnnouncement();
   }
 
   poolsChanged({ before, after }: PoolChange): void {
     if (!this.view.isRegistered) this.#noticeRegistration();
-    else if (!before || !after || changesStanding(before, after, this.view.priority)) this.reconsiderAll();
+    else if (!before || !after || changesStanding(before, after, this.view.priority)) this.queue.reconsiderAll();
   }
 
   #noticeRegistration(): void {
@@ -196,7 +132,7 @@ export class Pool {
     if (!this.#tools.registry.registered.has(launcherId)) return;
     this.view.isRegistered = true;
     this.#logger.info('Pool is registered', { labels: [...pool.labels.keys()] });
-    this.reconsiderAll();
+    this.queue.reconsiderAll();
   }
 
   #refreshAnnouncement(): void {

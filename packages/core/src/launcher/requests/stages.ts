@@ -1,14 +1,17 @@
-import { isZooKeeperError } from '@nodepool/zk-protocol';
+import { isZooKeeperError, withRequest } from '@nodepool/zk-protocol';
 import { asError } from '../../async/as-error.js';
 import type { RequestOutcome } from '../../contract/request-outcome.js';
 import { reason } from '../plan/candidates.js';
-import type { Assignment } from '../plan/types.js';
-import { accept } from './accept.js';
-import { collect } from './collect.js';
+import { isProbe } from '../plan/health-rules.js';
+import type { Assignment, Reason } from '../plan/types.js';
+import { collect, holdNodes, keepAway, takeNodes } from './collect.js';
 import { fulfil } from './fulfil.js';
-import { giveUp } from './give-up.js';
-import { launchesRecorded } from './launches.js';
+import { draft, launch, launchesRecorded } from './launches.js';
+import { allocate, NODES_PER_TRANSACTION } from './locks.js';
+import { releaseNodes, type ReleasedState } from './release.js';
+import { recordsOf } from './request-parts.js';
 import type { RequestWork, Stage, Step, StepTo } from './request.js';
+import { declinedRequest, unlockRequest, writeAndUnlock } from './writes.js';
 
 /**
  * Works on a request stage by stage until it is fulfilled or given up. Never rejects. The caller must have claimed the nodes
@@ -94,4 +97,106 @@ function runStage(stage: Stage, work: RequestWork): Promise<Step> {
     case 'giving-up':
       return REQUEST_STAGES['giving-up'].run(work, stage);
   }
+}
+
+// --- accepting ------------------------------------------------------------------------------------------------------
+
+/**
+ * Locks the request and its first ready nodes in one transaction, and starts the launches. Without ready nodes, the
+ * transaction also stores the records of the nodes to launch; with ready nodes, the driver completes these records only
+ * once it knows the ready nodes. If another launcher was faster, the work ends as `busy`.
+ */
+async function accept(work: RequestWork, { assignment }: StepTo<'accepting'>): Promise<StepTo<'collecting' | 'ended'>> {
+  const { context, parts, view, logger } = work;
+  const { reused, toLaunch } = work.assign(assignment);
+  work.setPaused(parts.has('missing') && view.pausesAtQuota);
+  const first = reused.slice(0, NODES_PER_TRANSACTION);
+  const isStored = reused.length === 0 && toLaunch.length <= NODES_PER_TRANSACTION;
+  const drafts = isStored ? toLaunch.map((part) => draft(work, part)) : [];
+  const result = await allocate(context, work.request, recordsOf(first), { acceptRequest: true, drafts });
+  if ('conflict' in result) {
+    const { conflict, subject } = result;
+    logger.debug('Request or one of its nodes was taken by another launcher', { conflict, subject: subject.kind });
+    keepAway(work, subject);
+    return { name: 'ended', outcome: 'busy' };
+  }
+  if (result.requestEntry === undefined) throw new Error('the request was accepted without a lock entry');
+  work.accepted(result.requestEntry);
+  logger.info('Accepted request', { labels: work.request.labels, requestor: work.request.requestor });
+  holdNodes(work, first, result.nodeEntries);
+  launch(work, toLaunch, isStored ? result.made : undefined);
+  await takeNodes(work, reused.slice(first.length));
+  return { name: 'collecting' };
+}
+
+// --- giving up ------------------------------------------------------------------------------------------------------
+
+/** Ends the work on an accepted request without fulfilling it, and releases its nodes. */
+async function giveUp(work: RequestWork, { how }: StepTo<'giving-up'>): Promise<StepTo<'ended'>> {
+  switch (how.kind) {
+    case 'decline':
+      return decline(work, how.reason, how.launchError);
+    case 'put-back':
+      return putBack(work, how.why);
+    case 'give-way':
+      return giveWay(work);
+    case 'let-go':
+      return letGo(work);
+  }
+}
+
+/** Deallocates ready nodes; the reaper deletes failed ones. */
+async function decline(work: RequestWork, why: Reason, launchError: string | null): Promise<StepTo<'ended'>> {
+  const { view, tools, context, logger } = work;
+  await releaseAll(work, 'free');
+  for (;;) {
+    const isLast = await tools.registry.isRefusedByAll(work.request, view.launcherId);
+    const nowMs = context.clock.now();
+    const declined = declinedRequest(work.request, view.launcherId, why, isLast, nowMs);
+    const next = launchError === null ? declined : withRequest(declined, { launchError }, nowMs);
+    const result = await writeAndUnlock(context, work.lockEntry, next);
+    if (result === 'gone') return letGo(work);
+    if (result === 'done') {
+      logger.info('Declined request', { reason: why.text, state: next.state });
+      return { name: 'ended', outcome: 'declined' };
+    }
+    await work.reread();
+  }
+}
+
+/** Returns the request to the queue, unlocked and without nodes. */
+async function putBack(work: RequestWork, why: string): Promise<StepTo<'ended'>> {
+  await releaseAll(work, 'free');
+  for (;;) {
+    const next = withRequest(work.request, { state: 'requested', nodeIds: [] }, work.context.clock.now());
+    const result = await writeAndUnlock(work.context, work.lockEntry, next);
+    if (result === 'gone') return letGo(work);
+    if (result === 'done') break;
+    await work.reread();
+  }
+  work.logger.info('Returned request to the queue', { reason: why });
+  return { name: 'ended', outcome: 'put-back' };
+}
+
+/** Returns the request to the queue and deletes its nodes, so that a request ahead of it gets their capacity. */
+async function giveWay(work: RequestWork): Promise<StepTo<'ended'>> {
+  await releaseAll(work, 'deleting');
+  const ended = await putBack(work, 'a request with a better place may need what it holds');
+  return ended.outcome === 'put-back' ? { name: 'ended', outcome: 'gave-way' } : ended;
+}
+
+/** Releases the nodes and the lock of a withdrawn request. The node of a probe is deleted. */
+async function letGo(work: RequestWork): Promise<StepTo<'ended'>> {
+  work.logger.info('Request was withdrawn; releasing its nodes');
+  await releaseAll(work, isProbe(work.request) ? 'deleting' : 'free');
+  await unlockRequest(work.context, work.lockEntry);
+  return { name: 'ended', outcome: 'gone' };
+}
+
+async function releaseAll(work: RequestWork, state: ReleasedState): Promise<void> {
+  const { context, parts, logger } = work;
+  work.setPaused(false);
+  const held = parts.held();
+  for (const part of parts.all) part.entry = undefined;
+  await releaseNodes(context, held, logger, state);
 }

@@ -1,29 +1,8 @@
 import { expect, it } from 'vitest';
 import { KeyScanError } from './errors.js';
-import { resolveAddress, runScanStage, type ScanWork } from './scan-stages.js';
-import type { HostScan } from './host-scan.js';
+import { resolveAddress } from './resolve.js';
 
 const NEVER = new AbortController().signal;
-const lookup = () => Promise.resolve({ address: '192.0.2.1', family: 4 as const });
-const work = (wantsKeys: boolean, begun: string[]): ScanWork => ({
-  ...{ host: 'host1', port: 22, lookup, wantsKeys, signal: NEVER },
-  begin: (address) => {
-    begun.push(address);
-    return {} as HostScan;
-  },
-});
-
-it.each([
-  [true, 'first-handshake'],
-  [false, 'reaching-port'],
-])('scans the first address of the host (keys: %s)', async (wantsKeys, stage) => {
-  const begun: string[] = [];
-
-  const next = await runScanStage({ name: 'resolving-name' }, work(wantsKeys, begun));
-
-  expect(next.name).toBe(stage);
-  expect(begun).toEqual(['192.0.2.1']);
-});
 
 it('explains what to do about a name without an address', async () => {
   const missing = { host: 'host1', port: 22, lookup: () => Promise.reject(new Error('ENOTFOUND')) };
