@@ -6,7 +6,7 @@ import type { Driver, Provider } from '@nodepool/core';
 import { createFakeDriver } from '@nodepool/driver-fake';
 import { imageBuildRequestPath, imagePausePath, type BuildRecord } from '@nodepool/zk-protocol';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { processesOf } from '../src/tool/processes.js';
+import { processesOf } from '../src/tool/leftovers.js';
 import { MAKE_IMAGE, World, type WorldOptions } from './support/world.js';
 
 let world: World | undefined;

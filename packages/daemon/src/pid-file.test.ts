@@ -5,8 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '@nodepool/zk-protocol';
-import { pidFileHolder, takePidFile, waitForPidFile } from './pid-file.js';
-import { processIdentity } from './process-identity.js';
+import { pidFileHolder, takePidFile, waitForPidFile, processIdentity } from './pid-file.js';
 
 describe('pid file', () => {
   let dir: string;

@@ -1,19 +1,21 @@
+import { tmpdir, hostname } from 'node:os';
+import { lookup } from 'node:dns/promises';
+import { dirname } from 'node:path';
 import { systemClock } from '@nodepool/zk-protocol';
 import { watchConfig } from '@nodepool/core/config';
 import type { ConfigWatcher } from '@nodepool/core/config';
 import type { Logger } from '@nodepool/core';
 import type { Logging } from '@nodepool/core/service';
-import { tmpdir } from 'node:os';
+import { createLogging } from '@nodepool/core/service';
+import { currentDriverScope } from '@nodepool/core/launcher';
+import type { FaultKind } from '@nodepool/core/launcher';
 import type { CommonArguments } from './arguments.js';
-import { fullHostname } from './hostname.js';
-import { createServiceLogging, profileDirs } from './logging.js';
 import type { Program } from './program.js';
 import { takePidFile } from './pid-file.js';
 import type { PidFile } from './pid-file.js';
 import type { DaemonService } from './service.js';
 import { ServiceManager } from './service-manager.js';
 import type { SignalActions } from './signals.js';
-import { handleUncaught } from './uncaught.js';
 
 const KEEP_ALIVE_MS = 2 ** 30;
 
@@ -128,4 +130,70 @@ export async function runProcess<Args extends CommonArguments>(
     logging.close();
     throw error;
   }
+}
+
+/** A resolver that does not answer must not delay the start. */
+const LOOKUP_MS = 200;
+
+/** The canonical name of an address lookup, where the platform gives one. */
+async function canonicalName(name: string): Promise<string | undefined> {
+  const { lookupService } = await import('node:dns/promises');
+  const { address } = await lookup(name);
+  return (await lookupService(address, 0)).hostname;
+}
+
+/**
+ * Fully qualified name of this host: the host name if it has a dot, else the canonical name of its address if that begins with
+ * the host name. Falls back to the host name.
+ */
+async function fullHostname(): Promise<string> {
+  const short = hostname();
+  if (short.includes('.')) return short;
+  const timeout = new Promise<undefined>((resolve) => setTimeout(() => resolve(undefined), LOOKUP_MS).unref());
+  const found = await Promise.race([canonicalName(short).catch(() => undefined), timeout]);
+  return found?.startsWith(`${short}.`) === true ? found : short;
+}
+
+/**
+ * Logging as configured on the command line. Writes the last lines however the process exits.
+ * @param logFile - of a daemon, without `-l`
+ * @throws LoggingError
+ */
+function createServiceLogging(args: CommonArguments, logFile: string): Logging {
+  const logging = createLogging({
+    configFile: args.logConfigFile,
+    level: args.debug ? 'debug' : 'info',
+    destination: args.foreground ? 'stdout' : { file: logFile },
+  });
+  process.once('exit', logging.close);
+  return logging;
+}
+
+/** Directories for CPU profiles: beside the log, else the temporary directory. The working directory of a daemon is `/`. */
+function profileDirs(args: CommonArguments, logFile: string, tmpdir: string): string[] {
+  return [args.foreground ? process.cwd() : dirname(logFile), tmpdir];
+}
+
+const TEXTS: Readonly<Record<FaultKind, string>> = {
+  'uncaught exception': 'Uncaught exception; the process exits',
+  'unhandled rejection': 'Unhandled rejection; the process exits',
+};
+
+/**
+ * Handles uncaught errors. An error of a driver restarts its provider. Any other error ends the process, because a service
+ * that works only in part is worse: its session expires, other services take over, and the supervisor restarts it.
+ */
+function handleUncaught(name: string, { logger, close }: Logging): void {
+  const onError = (kind: FaultKind) => (error: unknown) => {
+    const scope = currentDriverScope();
+    if (scope) {
+      scope.fault(kind, error);
+      return;
+    }
+    logger.error(TEXTS[kind], { program: name, error, stack: error instanceof Error ? error.stack : String(error) });
+    close();
+    process.exit(1);
+  };
+  process.on('uncaughtException', onError('uncaught exception'));
+  process.on('unhandledRejection', onError('unhandled rejection'));
 }

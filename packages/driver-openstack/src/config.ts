@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { JsonObject } from '@nodepool/zk-protocol';
+import type { JsonObject, Json } from '@nodepool/zk-protocol';
 import {
   readStateMachineProvider,
   type CloudImageConfig,
@@ -11,7 +11,6 @@ import {
 } from '@nodepool/core';
 import { findCloud, type CloudFileCache, type FoundCloud } from './find-cloud.js';
 import { problemOfTemplate } from './fill-template.js';
-import { completed, numberOr, objectOr, objectsOf, textOr, textsOf, textValues } from './config-values.js';
 
 /** An existing image of the cloud. */
 export interface OpenStackCloudImage extends CloudImageConfig {
@@ -186,4 +185,55 @@ function readCloudImage(image: CloudImageConfig, entry: JsonObject): OpenStackCl
 
 function readDiskimage(image: ProviderDiskimageConfig, entry: JsonObject): OpenStackDiskimage {
   return { ...image, configDrive: entry['config-drive'] === true };
+}
+
+/** Readers for values of an entry that has passed the schema. */
+function textOr<T extends string | null | undefined>(value: Json | undefined, fallback: T): string | T {
+  return typeof value === 'string' ? value : fallback;
+}
+
+/** The value as a number. */
+function numberOr(value: Json | undefined, fallback: number): number {
+  return typeof value === 'number' ? value : fallback;
+}
+
+/** The value as a map; `{}` if it is not a map. */
+function objectOr(value: Json | undefined): JsonObject {
+  return isObject(value) ? value : {};
+}
+
+/** The maps of a list. */
+function objectsOf(value: Json | undefined): JsonObject[] {
+  return Array.isArray(value) ? value.filter(isObject) : [];
+}
+
+/** The strings of a list. */
+function textsOf(value: Json | undefined): string[] {
+  return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
+}
+
+/** The values of a map as strings; other values as JSON. */
+function textValues(values: JsonObject): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(values).map(([key, value]) => [key, typeof value === 'string' ? value : JSON.stringify(value)]),
+  );
+}
+
+/** Extends the entries that core has read with the keys of this driver. */
+function completed<Common, Own extends Common>(
+  list: Json | undefined,
+  common: ReadonlyMap<string, Common>,
+  complete: (known: Common, entry: JsonObject) => Own,
+): Map<string, Own> {
+  return new Map(
+    objectsOf(list).flatMap((entry): [string, Own][] => {
+      const name = textOr(entry['name'], '');
+      const known = common.get(name);
+      return known === undefined ? [] : [[name, complete(known, entry)]];
+    }),
+  );
+}
+
+function isObject(value: Json | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -20,11 +20,21 @@ import { BuildRecords, type CompleteOptions } from './build-records.js';
 import { removeLeftoversOf } from '../tool/leftovers.js';
 import { noteLoop } from '../tool/loops.js';
 import type { FailureTrace } from './failure-reader.js';
-import { phaseOf } from './phase.js';
 import { runTool, type ToolResult } from '../tool/run-tool.js';
 import { SecretMask } from '../tool/secrets.js';
 import { SpaceWatch } from './space-watch.js';
 import { toolCommand, toolEnvironment, type ToolOrder } from './tool-command.js';
+
+/** Hook directories of the build tool in their order; each is a phase of a build. */
+const HOOK = /dib-run-parts .*\/hooks\/(?<phase>[a-z-]+)\.d\b/;
+const CONVERTING = /\b(?:qemu-img convert|Converting image)\b/;
+
+/** What a line of the build tool's output says about where the build is; `undefined`: nothing. */
+function phaseOf(line: string): string | undefined {
+  const hook = HOOK.exec(line)?.groups?.['phase'];
+  if (hook !== undefined) return hook;
+  return CONVERTING.test(line) ? 'convert' : undefined;
+}
 
 /** Input of a build besides the {@link Surroundings}. */
 export interface BuildOrder extends CompleteOptions {

@@ -5,7 +5,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { debian, logs, WAIT } from '../../test/support/builds.js';
 import { useWorld } from '../../test/support/use-world.js';
 import { MAKE_IMAGE, type World } from '../../test/support/world.js';
-import { processesOf } from '../tool/processes.js';
+import { processesOf } from '../tool/leftovers.js';
 
 const startWorld = useWorld();
 const start = (env: Readonly<Record<string, string>> = {}, more = '') => startWorld({ diskimages: debian(env, more) });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { DiskimageConfig } from '@nodepool/core/config';
-import { toolCommand, toolEnvironment, type ToolOrder } from './tool-command.js';
+import { toolCommand, toolEnvironment, type ToolOrder, splitWords } from './tool-command.js';
 
 function order(image: Partial<DiskimageConfig> = {}, changes: Partial<ToolOrder> = {}): ToolOrder {
   const diskimage = {
@@ -56,5 +56,30 @@ describe('the environment of a build', () => {
 
   it('names the directory of elements if there is one', () => {
     expect(toolEnvironment(order({}, { elementsDir: '/elements' }), {})).toMatchObject({ ELEMENTS_PATH: '/elements' });
+  });
+});
+
+describe('a command', () => {
+  // What Python's shlex.split makes of the same texts.
+  it.each([
+    ['disk-image-create', ['disk-image-create']],
+    ['  a\t b\n', ['a', 'b']],
+    [
+      'a $HOME *.raw #x | y > z; & `ls` $(ls) ~',
+      ['a', '$HOME', '*.raw', '#x', '|', 'y', '>', 'z;', '&', '`ls`', '$(ls)', '~'],
+    ],
+    [`'a b'c "d e"f`, ['a bc', 'd ef']],
+    [`'' ""`, ['', '']],
+    [`'a"b' "a'b"`, ['a"b', "a'b"]],
+    [String.raw`a\ b \'c \\ \$x`, ['a b', "'c", '\\', '$x']],
+    [String.raw`"a\"b\\c\$d\e" 'a\b'`, ['a"b\\c\\$d\\e', 'a\\b']],
+    ['', []],
+    ['  ', []],
+  ])('%j is split at blanks that are not quoted', (text, words) => {
+    expect(splitWords(text)).toEqual(words);
+  });
+
+  it.each([`a "b`, `a 'b`, 'a\\', `"a\\"`])('%j is not complete', (text) => {
+    expect(splitWords(text)).toBeUndefined();
   });
 });

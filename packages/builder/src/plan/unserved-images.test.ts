@@ -1,7 +1,7 @@
 import type { Config } from '@nodepool/core';
 import { newBuild, newUpload, uploadPath, type BuildRecord, type ImageEntry } from '@nodepool/zk-protocol';
 import { describe, expect, it } from 'vitest';
-import { superfluousFormats } from '../janitor/local-files.js';
+import { superfluousFormats } from '../janitor/janitor.js';
 import { judgeBuild } from './judge-build.js';
 import { pinnedBuilds, planCleanup } from './plan-cleanup.js';
 import { isConfigured, isForUnserved } from './unserved-images.js';

@@ -23,10 +23,10 @@ import {
   type ZooKeeper,
 } from '@nodepool/zk-protocol';
 import { startEmbeddedServer } from '@nodepool/zk-protocol/embedded';
-import { mountsBelow } from '../../src/tool/mounts.js';
+import type { BuilderEvents } from '@nodepool/core/service';
+import { mountsBelow } from '../../src/tool/leftovers.js';
 import { ImageProviders } from '../../src/providers/image-providers.js';
 import { contextFor } from '../../src/providers/provider-context.js';
-import type { BuilderEvents } from '@nodepool/core/service';
 import { Builder, type BuilderOptions } from '../../src/index.js';
 
 /** Path of the script that replaces disk-image-create. */

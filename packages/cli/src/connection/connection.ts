@@ -1,12 +1,13 @@
+import { createConnection } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { createZooKeeper, formatServer } from '@nodepool/zk-protocol';
 import type { ZooKeeper } from '@nodepool/zk-protocol';
 import type { Config } from '@nodepool/core';
 import { configuredConnection, findEmbeddedServer, stateDirCandidates } from '@nodepool/core/config';
 import type { ConfiguredConnection } from '@nodepool/core/config';
-import { loadConnectionConfig } from './config.js';
 import type { CliContext } from '../command/context.js';
 import { NoConnectionError } from '../command/errors.js';
-import { whyNotServing } from './why-not-serving.js';
+import { loadConnectionConfig } from './config.js';
 
 const DEFAULT_SESSION_TIMEOUT_MS = 10_000;
 
@@ -92,5 +93,24 @@ export async function withZooKeeper<T>(context: CliContext, use: (zk: ZooKeeper)
     return await use(zk);
   } finally {
     await zk.close();
+  }
+}
+
+const ANSWER_MS = 2_000;
+/** Answer of a ZooKeeper server that does not serve; the embedded one adds the cause. */
+const NOT_SERVING = /^This ZooKeeper instance is not currently serving requests\n(.+)/;
+
+/** Why the embedded server behind this Unix socket does not serve; `undefined`: it serves, or does not answer. */
+async function whyNotServing(path: string): Promise<string | undefined> {
+  const socket = createConnection({ path });
+  const cancel = AbortSignal.timeout(ANSWER_MS);
+  cancel.addEventListener('abort', () => socket.destroy());
+  try {
+    socket.write('srvr');
+    return NOT_SERVING.exec(await text(socket))?.[1];
+  } catch {
+    return undefined; // no server, or one that hangs: the connection error is all there is
+  } finally {
+    socket.destroy();
   }
 }

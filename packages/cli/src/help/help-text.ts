@@ -1,7 +1,6 @@
 import type { Command, CommandGroup } from '../command/command.js';
 import { EXIT_STATUSES } from '../command/exit-status.js';
 import { GENERAL_OPTIONS, READING_OPTIONS } from '../command/global-options.js';
-import { twoColumns, wrapText } from './columns.js';
 import { argumentRows, optionRows, usageWords } from './option-rows.js';
 import type { OptionRow } from './option-rows.js';
 
@@ -65,4 +64,33 @@ function optionColumns(rows: readonly OptionRow[], width: number): string {
     ]),
     width,
   );
+}
+
+/** A text in lines of at most this many characters; a word that is longer has a line of its own. */
+function wrapText(text: string, width: number): string[] {
+  const lines: string[] = [];
+  let line = '';
+  for (const word of text.split(' ')) {
+    if (line !== '' && line.length + 1 + word.length > width) {
+      lines.push(line);
+      line = word;
+    } else line = line === '' ? word : `${line} ${word}`;
+  }
+  return [...lines, line];
+}
+
+/** A longer entry has a line of its own. */
+const WIDEST_LEFT_COLUMN = 26;
+
+/** Two columns, indented by two blanks, the right one wrapped. */
+function twoColumns(rows: readonly (readonly [string, string])[], width: number): string {
+  const left = Math.min(WIDEST_LEFT_COLUMN, Math.max(0, ...rows.map(([entry]) => entry.length)));
+  const indent = ' '.repeat(left + 4);
+  return rows
+    .flatMap(([entry, text]) => {
+      const lines = wrapText(text, Math.max(20, width - indent.length));
+      if (entry.length > left) return [`  ${entry}`, ...lines.map((line) => indent + line)];
+      return lines.map((line, index) => (index === 0 ? `  ${entry.padEnd(left)}  ${line}` : indent + line));
+    })
+    .join('\n');
 }

@@ -4,7 +4,7 @@ import type { DriverSetup } from '@nodepool/core/config';
 import { expect, it } from 'vitest';
 import type { CliContext } from '../command/context.js';
 import { globalOptions } from '../command/global-options.js';
-import { answerQuestions } from './cloud.js';
+import { answerQuestions, findChoice } from './cloud.js';
 
 const asked: Record<string, string>[] = [];
 const list = (...values: string[]) => values.map((value) => ({ value }));
@@ -56,4 +56,24 @@ it('names at most twenty of very many choices', async () => {
   const huge = { ...setup, questions: [{ key: 'image', subject: 'image', choices: () => many }] };
 
   await expect(answer({}, huge)).rejects.toThrow(/image-19 and 4980 more$/);
+});
+
+const choices = ['Debian 12', 'Debian 13', '3'].map((value) => ({ value }));
+const names = (answer: string) => findChoice(choices, answer).map(({ value }) => value);
+
+it.each([
+  ['2', ['Debian 13']],
+  ['Debian 12', ['Debian 12']],
+  ['debian', ['Debian 12', 'Debian 13']],
+  ['13', ['Debian 13']],
+  ['4', []],
+  ['0', []],
+  ['-1', []],
+  ['1.5', []],
+])('%j means %j', (answer, found) => {
+  expect(names(answer)).toEqual(found);
+});
+
+it('prefers a name that looks like a number over the number', () => {
+  expect(names('3')).toEqual(['3']);
 });

@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import type { Json } from '@nodepool/zk-protocol';
+import { parse as parseYaml } from 'yaml';
 import { parseSource } from './source-document.js';
 import { substituteEnvironment } from './substitute.js';
+import { YAML_SCALARS } from './lenient-layout.js';
 
 const parse = (text: string, env: Record<string, string> = {}) =>
   parseSource('f', text, substituteEnvironment(text, env));
@@ -73,4 +75,33 @@ describe('keys that are not text', () => {
   it('are errors if they are lists or maps', () => {
     expect(places('? [a]\n: b\n')).toEqual([['error', 1, 3, 'this key is a list or a map, expected text']]);
   });
+});
+
+const read = (text: string): unknown => parseYaml(text, { schema: 'failsafe', customTags: YAML_SCALARS });
+
+it.each([
+  ['0755', 493],
+  ['0o17', '0o17'],
+  ['0b1_01', 5],
+  ['-0x1F', -31],
+  ['1_000', 1_000],
+  ['1:30', 90],
+  ['1:30.5', 90.5],
+  ['.5', 0.5],
+  ['1e3', '1e3'],
+  ['1.0e+3', 1_000],
+  ['-.inf', -Infinity],
+  ['.NaN', Number.NaN],
+])('reads the number %s as PyYAML does', (text, value) => {
+  expect(read(text)).toEqual(value);
+});
+
+it.each([
+  ['yes', true],
+  ['Off', false],
+  ['y', 'y'],
+  ['~', null],
+  ['2024-01-31', '2024-01-31'],
+])('reads %s as PyYAML does, with dates as text', (text, value) => {
+  expect(read(text)).toEqual(value);
 });

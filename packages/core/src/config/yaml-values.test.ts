@@ -1,6 +1,6 @@
 import { parseDocument } from 'yaml';
 import { expect, it } from 'vitest';
-import { YAML_SCALARS } from './yaml-scalars.js';
+import { YAML_SCALARS } from './lenient-layout.js';
 import { YamlConverter } from './yaml-values.js';
 
 function convert(text: string) {

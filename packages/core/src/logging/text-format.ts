@@ -3,7 +3,6 @@ import { format, type Logform } from 'winston';
 import { escapeForTerminal } from '@nodepool/zk-protocol';
 import type { Clock } from '@nodepool/zk-protocol';
 import { LoggingError } from '../contract/errors.js';
-import { DEFAULT_DATE_MASK, dateMask } from './date-mask.js';
 import { type LogLevel, PYTHON_LEVELS } from './levels.js';
 import { isErrorFacts, summarize } from './plain-fields.js';
 
@@ -140,4 +139,40 @@ function fieldText(value: unknown): string {
 function idText(id: unknown): string {
   const text = fieldText(id);
   return /^[^"[\]]+$/.test(text) || text.startsWith('"') ? text : JSON.stringify(text);
+}
+
+/** Tokens of winston's timestamp format for each strftime directive. */
+const MASKS: Readonly<Record<string, string>> = {
+  Y: 'YYYY',
+  y: 'YY',
+  m: 'MM',
+  d: 'DD',
+  H: 'HH',
+  I: 'hh',
+  M: 'mm',
+  S: 'ss',
+  f: 'SSS[000]',
+  p: 'A',
+  a: 'ddd',
+  A: 'dddd',
+  b: 'MMM',
+  B: 'MMMM',
+  z: 'ZZ',
+  Z: 'ZZ',
+  T: 'HH:mm:ss',
+  X: 'HH:mm:ss',
+  F: 'YYYY-MM-DD',
+  x: 'MM/DD/YY',
+  c: 'ddd MMM D HH:mm:ss YYYY',
+  '%': '%',
+};
+
+/** Default timestamp mask, such as `2026-11-21 09:00:00,123`. */
+const DEFAULT_DATE_MASK = 'YYYY-MM-DD HH:mm:ss,SSS';
+
+/** Translates a `datefmt` such as `%Y-%m-%d %H:%M` for winston's timestamps. Unknown directives are kept. */
+function dateMask(dateFormat: string): string {
+  return dateFormat.replace(/%([a-zA-Z%])|[a-zA-Z]+/g, (text: string, directive: string | undefined) =>
+    directive === undefined ? `[${text}]` : (MASKS[directive] ?? `[${text}]`),
+  );
 }

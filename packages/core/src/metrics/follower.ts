@@ -1,12 +1,13 @@
 import type { CancelTimer, Clock } from '@nodepool/zk-protocol';
 import type { Logger } from '../contract/logger.js';
-import { GaugeSender } from './gauge-sender.js';
 import { Installation } from './installation.js';
 import { Leadership } from './leadership.js';
-import type { Readers } from './exposition.js';
+import type { Readers, Sample } from './exposition.js';
 import type { Statsd } from './statsd/statsd.js';
 import { CACHES, type CacheName } from './table/table.js';
 import type { CacheQueues, MetricsAttachment, ObservedLauncher } from './types.js';
+import type { LabelValues } from './table/definition.js';
+import type { PrometheusKey, StatsdKey } from './table/table.js';
 
 /** Interval between reports of the launcher's own metrics. */
 const REPORT_MS = 10_000;
@@ -104,4 +105,42 @@ export class Follower implements MetricsAttachment {
     this.#gauges?.send(OWN, true);
     this.#leadership?.refresh();
   }
+}
+
+/** Sends gauges to statsd from the readers of the exposition, and a final zero for each removed series. */
+class GaugeSender {
+  readonly #sent = new Map<string, ReadonlyMap<string, Sample>>();
+
+  /** @param labels - labels available to every name */
+  constructor(
+    private readonly statsd: Statsd,
+    private readonly readers: Readers,
+    private readonly labels: LabelValues,
+  ) {}
+
+  /** @param everything - `false` sends only values that changed since the last call */
+  send(keys: readonly (PrometheusKey & StatsdKey)[], everything: boolean): void {
+    for (const key of keys) {
+      const before = this.#sent.get(key);
+      const now = new Map<string, Sample>();
+      for (const sample of this.readers[key]?.() ?? []) {
+        const [labels, value] = sample;
+        const id = idOf(labels);
+        now.set(id, sample);
+        if (everything || before?.get(id)?.[1] !== value) this.#gauge(key, labels, value);
+      }
+      for (const [id, [labels]] of before ?? []) if (!now.has(id)) this.#gauge(key, labels, 0);
+      this.#sent.set(key, now);
+    }
+  }
+
+  #gauge(key: StatsdKey, labels: LabelValues, value: number): void {
+    this.statsd.gauge(key, { ...this.labels, ...labels }, value);
+  }
+}
+
+function idOf(labels: LabelValues): string {
+  let id = '';
+  for (const name in labels) id += `${labels[name as keyof LabelValues]}\0`;
+  return id;
 }

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { newNode, newRequest, type NodeRecord, type RequestRecord } from '@nodepool/zk-protocol';
 import { NodeCounts } from './node-counts.js';
-import { RequestCounts } from './request-counts.js';
+import { RequestCounts } from './installation.js';
 import '../../test/support/same-examples.js';
 
 const LABELS = ['small', 'big', 'arm'];

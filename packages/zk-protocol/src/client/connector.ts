@@ -1,9 +1,9 @@
 import type { ConnectionOptions } from 'node:tls';
 import { type CancelTimer, type Clock, steadyNow } from '../base/clock.js';
-import { Backoff } from './backoff.js';
 import { dial, type Connection, type Lookup, type OpenStream } from './dial.js';
 import type { ZooKeeperLogger } from '../base/logger.js';
 import { ServerList, type Target } from './server-list.js';
+import { backoffMs, type BackoffOptions } from '../base/backoff.js';
 
 const RETRY_WHILE_CLOSING_MS = 50;
 const WARN_EVERY_MS = 10_000;
@@ -168,5 +168,30 @@ export class Connector {
   #retryLater(): void {
     const pauseMs = this.#port.isClosing ? RETRY_WHILE_CLOSING_MS : this.#backoff.next();
     this.#cancelRetry = this.#options.clock.setTimer(pauseMs, () => this.#attempt());
+  }
+}
+
+const FIRST_MS = 100;
+const LONGEST_MS = 5_000;
+
+/** Delays between connection attempts: at most an eighth of the session timeout, so that a session outlives several attempts. */
+class Backoff {
+  readonly #options: BackoffOptions;
+  readonly #random: () => number;
+  #failures = 0;
+
+  constructor(sessionTimeoutMs: number, random: () => number) {
+    const longestMs = Math.max(FIRST_MS, Math.min(LONGEST_MS, Math.floor(sessionTimeoutMs / 8)));
+    this.#options = { firstMs: FIRST_MS, longestMs, jitter: 0.5 };
+    this.#random = random;
+  }
+
+  /** The delay before the next attempt, in milliseconds. */
+  next(): number {
+    return Math.round(backoffMs(this.#failures++, this.#options, this.#random));
+  }
+
+  reset(): void {
+    this.#failures = 0;
   }
 }

@@ -1,4 +1,4 @@
-import type { JsonObject } from '@nodepool/zk-protocol';
+import type { JsonObject, Resources } from '@nodepool/zk-protocol';
 import {
   DRIVER_API_VERSION,
   type Driver,
@@ -12,19 +12,11 @@ import { type ProviderConfig } from '../../contract/provider-config.js';
 import type { Resource } from '../../contract/instance.js';
 import { StateMachineProvider } from '../state-machine/provider.js';
 import type { StateMachineProviderParts } from '../state-machine/provider-parts.js';
-import type { Adapter, StateMachineProviderConfig } from '../state-machine/types.js';
-import type { SimpleTaskManagerAdapter } from './simple-adapter.js';
+import type { Adapter, StateMachineProviderConfig, StateMachineLabelConfig } from '../state-machine/types.js';
+import type { SimpleTaskManagerAdapter, SimpleTaskManagerInstance } from './simple-adapter.js';
 import { simpleCreateMachine, simpleDeleteMachine } from './simple-machines.js';
-import {
-  CreateInstanceTask,
-  DeleteInstanceTask,
-  ListInstancesTask,
-  QuotaForLabelTask,
-  QuotaLimitsTask,
-  TagInstanceTask,
-} from './simple-tasks.js';
 import { TaskManager } from '../task-manager/task-manager.js';
-import type { Task } from '../task-manager/task.js';
+import { Task } from '../task-manager/task.js';
 
 /** Name of the tag that carries the public key of an image, where it has one. */
 export const SSH_KEYS_TAG = 'ssh-keys';
@@ -123,4 +115,64 @@ function sshKeys(adapter: SimpleTaskManagerAdapter, image: string | undefined): 
   const configured = image === undefined ? undefined : adapter.provider.cloudImages.get(image);
   if (configured?.key === undefined) return {};
   return { [SSH_KEYS_TAG]: `${configured.username ?? 'zuul'}:${configured.key}` };
+}
+
+interface OfAdapter {
+  readonly adapter: SimpleTaskManagerAdapter;
+}
+
+/** `createInstance` of a simple adapter. */
+class CreateInstanceTask extends Task<
+  OfAdapter & {
+    readonly hostname: string;
+    readonly metadata: Readonly<Record<string, string>>;
+    readonly label: StateMachineLabelConfig;
+  },
+  string
+> {
+  override main(manager: TaskManager, signal: AbortSignal): Promise<string> {
+    const { adapter, hostname, metadata, label } = this.args;
+    return adapter.createInstance(manager, hostname, metadata, label, signal);
+  }
+}
+
+/** `deleteInstance` of a simple adapter. */
+class DeleteInstanceTask extends Task<OfAdapter & { readonly externalId: string }, void> {
+  override main(manager: TaskManager, signal: AbortSignal): Promise<void> {
+    return this.args.adapter.deleteInstance(manager, this.args.externalId, signal);
+  }
+}
+
+/** `tagInstance` of a simple adapter that has it. */
+class TagInstanceTask extends Task<
+  OfAdapter & { readonly externalId: string; readonly tags: Readonly<Record<string, string>> },
+  void
+> {
+  override async main(manager: TaskManager, signal: AbortSignal): Promise<void> {
+    const { adapter, externalId, tags } = this.args;
+    await adapter.tagInstance?.(manager, externalId, tags, signal);
+  }
+}
+
+/** `listInstances` of a simple adapter. */
+class ListInstancesTask extends Task<OfAdapter, readonly SimpleTaskManagerInstance[]> {
+  override async main(manager: TaskManager, signal: AbortSignal): Promise<readonly SimpleTaskManagerInstance[]> {
+    const listed = await this.args.adapter.listInstances(manager, signal);
+    for (const instance of listed) instance.ensureLoaded();
+    return listed;
+  }
+}
+
+/** `getQuotaLimits` of a simple adapter. */
+class QuotaLimitsTask extends Task<OfAdapter, Resources> {
+  override main(manager: TaskManager, signal: AbortSignal): Promise<Resources> {
+    return this.args.adapter.getQuotaLimits(manager, signal);
+  }
+}
+
+/** `getQuotaForLabel` of a simple adapter. */
+class QuotaForLabelTask extends Task<OfAdapter & { readonly label: StateMachineLabelConfig }, Resources> {
+  override main(manager: TaskManager, signal: AbortSignal): Promise<Resources> {
+    return this.args.adapter.getQuotaForLabel(manager, this.args.label, signal);
+  }
 }

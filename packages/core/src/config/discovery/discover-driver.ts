@@ -1,12 +1,17 @@
-import { isNodepoolError } from '@nodepool/zk-protocol';
+import { readFile, realpath } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { MessageChannel } from 'node:worker_threads';
+import { isNodepoolError, type Clock, setDeadline, systemClock } from '@nodepool/zk-protocol';
+import satisfies from 'semver/functions/satisfies.js';
+import validRange from 'semver/ranges/valid.js';
 import { DRIVER_API_VERSION, type Driver } from '../../contract/driver.js';
-import { DriverError } from '../../contract/errors.js';
-import { checkCoreOf } from './core-copies.js';
-import { type DriverPackage, resolveEntry } from './driver-package.js';
+import { DriverError, TimeoutError } from '../../contract/errors.js';
+import { type DriverPackage, resolveEntry, isAbsent } from './driver-package.js';
 import { findDriver, isFullName } from './find-driver.js';
-import { type ImportLimit, importModule } from './import-module.js';
 import type { DriverPlaces } from './places.js';
 import type { LoadedDriver } from './registry-types.js';
+import { moduleFolders } from './places.js';
 
 /** Where to look for a driver and how to load it. */
 export interface DiscoverOptions extends DriverPlaces, ImportLimit {
@@ -129,4 +134,93 @@ function checkExport(name: string, found: DriverPackage, driver: Driver): void {
     throw new DriverError(name, `${nameOf(name, found)} has two names: ${names}; report this to its author`);
   }
   checkVersion(name, found, driver.apiVersion, 'its export');
+}
+
+const CORE = '@nodepool/core';
+/** Folder of this package, for both sources and compiled files. */
+const OWN_ROOT = fileURLToPath(new URL('../../..', import.meta.url));
+
+interface CoreCopy {
+  readonly version: string;
+  /** With symbolic links resolved. */
+  readonly path: string;
+}
+
+let running: Promise<CoreCopy | undefined> | undefined;
+
+/** Describes problems of how a driver package resolves `@nodepool/core`, one sentence each. The driver may still work. */
+async function checkCoreOf(found: DriverPackage): Promise<string[]> {
+  const own = await (running ??= readCore(OWN_ROOT));
+  if (own === undefined) return []; // bundled: there is one copy
+  const { dependency, peer } = found.core;
+  const warnings: string[] = [];
+  if (dependency !== undefined)
+    warnings.push(
+      `has ${CORE} "${dependency}" among its dependencies, which installs a second copy: its author has to move it to peerDependencies`,
+    );
+  if (peer !== undefined && validRange(peer) !== null && !satisfies(own.version, peer, { includePrerelease: true }))
+    warnings.push(
+      `is made for ${CORE} "${peer}" (its peerDependencies), this Nodepool has ${own.version}: install a version of it that fits`,
+    );
+  const other = await nearestCore(found.path);
+  if (other !== undefined && other.path !== own.path)
+    warnings.push(
+      `loads a second copy of ${CORE}, ${other.version} in ${other.path}, beside ${own.version} in ${own.path}, and the two do not ` +
+        'know each other: install the package beside Nodepool, without its development dependencies',
+    );
+  return warnings;
+}
+
+/** Finds the copy of core that code in the folder imports; `undefined` if there is none. */
+async function nearestCore(folder: string): Promise<CoreCopy | undefined> {
+  for (const modules of moduleFolders({ searchFrom: [folder] })) {
+    const core = await readCore(join(modules, CORE));
+    if (core !== undefined) return core;
+  }
+  return undefined;
+}
+
+async function readCore(folder: string): Promise<CoreCopy | undefined> {
+  try {
+    const { version } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as { version?: unknown };
+    return { version: typeof version === 'string' ? version : 'unknown', path: await realpath(folder) };
+  } catch (error) {
+    if (isAbsent(error) || error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+/** Timeout for loading a driver package. */
+interface ImportLimit {
+  /** Default: the system clock. */
+  readonly clock?: Clock | undefined;
+  /** Default 15,000: enough for a slow disk. */
+  readonly loadTimeoutMs?: number | undefined;
+}
+
+const DEFAULT_LIMIT_MS = 15_000;
+
+/**
+ * Imports a file with a timeout. An import cannot be cancelled: an import that never settles stays pending, and the next attempt
+ * joins it. After a pause of this process, e.g. on a busy machine, the timeout restarts.
+ * @throws {TimeoutError} the import did not settle in time
+ */
+async function importModule(file: string, limit: ImportLimit): Promise<Readonly<Record<string, unknown>>> {
+  const { clock = systemClock, loadTimeoutMs: timeoutMs = DEFAULT_LIMIT_MS } = limit;
+  let cancel = (): void => {};
+  const late = new Promise<never>((_resolve, reject) => {
+    const message = `${file} has not ended loading within ${timeoutMs / 1_000} s`;
+    const giveUp = () => reject(new TimeoutError(message, { timeoutMs }));
+    cancel = setDeadline(clock, timeoutMs, timeoutMs, giveUp);
+  });
+  // Neither an import nor the timers of the clock keep the process alive. An open port does, until the import settles.
+  const { port1: alive } = new MessageChannel();
+  alive.ref();
+  try {
+    const imported = import(/* @vite-ignore */ pathToFileURL(file).href) as Promise<Record<string, unknown>>;
+    return await Promise.race([imported, late]);
+  } finally {
+    cancel();
+    alive.close();
+  }
 }

@@ -8,7 +8,7 @@ import { checkPort, scanHostKeys } from '@nodepool/core/ssh';
 import { systemClock, type JsonObject } from '@nodepool/zk-protocol';
 import { addressOf, CloudServer, SshEndpoints } from '../../index.js';
 import type { CloudInstance, InstanceOrder } from '../../index.js';
-import { generateUsable } from './keys.js';
+import { generateUsable, keyPairAt } from './ssh-endpoints.js';
 import { makeTempDir } from '../../../test/temp-dir.js';
 
 const order: InstanceOrder = { name: 'np1', minRam: 2048, image: 'any', az: null, metadata: {} };
@@ -140,5 +140,29 @@ describe('an instance with an SSH server', () => {
 
     expect(address).toBe('192.0.2.1');
     expect(server.cloud.usage.instances).toBe(1);
+  });
+});
+
+/** Without a check about one in 256 is not usable. */
+const ENOUGH = 700;
+
+describe('key pairs', () => {
+  it('can be read and used, each of them', () => {
+    const dir = makeTempDir();
+
+    const unusable = Array.from({ length: ENOUGH }, (_, index) => keyPairAt(join(dir, String(index)))).filter(
+      (pair) => {
+        const [secret, open] = [ssh2.utils.parseKey(pair.private), ssh2.utils.parseKey(pair.public)];
+        return secret instanceof Error || open instanceof Error || open.verify('x', secret.sign('x')) !== true;
+      },
+    );
+
+    expect(unusable).toEqual([]);
+  });
+
+  it('stay what they are', () => {
+    const file = join(makeTempDir(), 'key');
+
+    expect(keyPairAt(file)).toEqual(keyPairAt(file));
   });
 });

@@ -1,8 +1,19 @@
 import type { JsonObject } from '@nodepool/zk-protocol';
-import { listOf, NUMBER, orNull, record, ref, TEXT, WHOLE, type ApiOperation, type ApiPart } from '@nodepool/daemon';
+import {
+  listOf,
+  NUMBER,
+  orNull,
+  record,
+  ref,
+  TEXT,
+  TIME,
+  WHOLE,
+  type ApiOperation,
+  type ApiPart,
+} from '@nodepool/daemon';
+import { userOf } from '@nodepool/core/service';
 import { CONTROL_SCHEMA, controlOperations } from './controls.js';
 import { historyOperations, TIMELINE_SCHEMAS } from './history-operations.js';
-import { HOST_SCHEMA, listHosts } from './hosts.js';
 import { LEASE_SCHEMAS, leaseOperations } from './lease-operations.js';
 import { nodeOperations } from './node-operations.js';
 import { labelsWithConditions, poolsToApi } from './overview.js';
@@ -86,4 +97,39 @@ function supplyOperations(sources: LauncherApiSources): ApiOperation[] {
       handle: () => [...runtime.allComponents].map(componentToApi),
     },
   ];
+}
+
+const SLOT = record({
+  ...{ node: TEXT, state: TEXT, user: orNull({ ...TEXT, description: 'Name of its user; null if unused' }) },
+});
+
+/** Schema of a host. */
+const HOST_SCHEMA = record({
+  ...{ provider: TEXT, pool: TEXT, host: TEXT, port: WHOLE, username: TEXT, labels: listOf(TEXT), slots: WHOLE },
+  health: { ...TEXT, description: 'up, down, unknown: not checked yet, or trusted: never contacted' },
+  ...{ reason: orNull(TEXT), message: orNull(TEXT), last_check: orNull(TIME), down_since: orNull(TIME) },
+  nodes: listOf(SLOT),
+});
+
+const seconds = (ms: number | undefined) => (ms === undefined ? null : ms / 1000);
+
+/** Lists the static hosts of this launcher; hosts that are down come first. */
+function hostsToApi({ runtime }: Pick<LauncherApiSources, 'runtime'>): JsonObject[] {
+  const rows = runtime.hosts.map(({ nodes, lastCheckMs, downSinceMs, reason, message, labels, ...host }) => ({
+    ...host,
+    labels: [...labels],
+    ...{ reason: reason ?? null, message: message ?? null },
+    ...{ last_check: seconds(lastCheckMs), down_since: seconds(downSinceMs) },
+    nodes: nodes.map((node) => ({ node: node.id, state: node.state, user: userOf(node) })),
+  }));
+  return rows.sort((a, b) => Number(b.health === 'down') - Number(a.health === 'down'));
+}
+
+/** The operation that lists hosts. */
+function listHosts(sources: LauncherApiSources): ApiOperation {
+  return {
+    ...{ id: 'listHosts', method: 'GET', path: '/hosts', summary: 'Static hosts: health, last check, users' },
+    answer: listOf(ref('Host')),
+    handle: () => hostsToApi(sources),
+  };
 }

@@ -1,4 +1,3 @@
-import { sizeOfChange } from './change-size.js';
 import type { ModelConnection } from './connection.js';
 import { ErrorCode } from './constants.js';
 import type { DataTree, Touched, TreeChange, Undo } from './data-tree.js';
@@ -8,6 +7,7 @@ import type { MultiResult } from './replies.js';
 import type { MultiPart } from './requests.js';
 import type { Sliced } from './sliced.js';
 import { statOf } from './znode.js';
+import type { Acl } from '../../client/contract/types.js';
 
 /** Outcome of a multi. A failed one changed nothing. */
 export interface MultiOutcome {
@@ -64,4 +64,17 @@ function failedResults(count: number, failedAt: number, error: number): MultiRes
     if (index < failedAt) return { result: 'error', error: ErrorCode.ok };
     return { result: 'error', error: index === failedAt ? error : ErrorCode.runtimeInconsistency };
   });
+}
+
+/** Upper bound of a change's bytes in the log. */
+function sizeOfChange(change: TreeChange): number {
+  const data = 'data' in change ? (change.data?.length ?? 0) : 0;
+  const acl = 'acl' in change ? sizeOfAcl(change.acl) : 0;
+  return 64 + change.path.length * 3 + data + acl;
+}
+
+function sizeOfAcl(acl: readonly Acl[]): number {
+  let size = 0;
+  for (const { scheme, id } of acl) size += 12 + (scheme.length + id.length) * 3;
+  return size;
 }

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { newNode } from '@nodepool/zk-protocol';
 import type { NodeId, NodeRecord, RequestId } from '@nodepool/zk-protocol';
 import { readProviderConfig } from './config.js';
-import { previewChange } from './preview-change.js';
+import { previewChange } from './driver.js';
 import { formatBackingData, identityOf } from './user-data.js';
 
 function configOf(...labels: string[]) {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { KexInitReader } from './kexinit.js';
+import { KexInitReader } from './handshake.js';
 
 function nameList(...names: string[]): Buffer {
   const text = Buffer.from(names.join(','));

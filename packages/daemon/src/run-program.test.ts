@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
-import { boundHeapGrowth } from './heap-growth.js';
+import { boundHeapGrowth } from './run-program.js';
 
 describe('boundHeapGrowth', () => {
   it('uses a flag that this version of Node knows', () => {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { statsdTarget } from './statsd-target.js';
+import { statsdTarget } from './service-metrics.js';
 
 it('sends nothing when neither variable is set', () => {
   expect(statsdTarget({})).toBeUndefined();
