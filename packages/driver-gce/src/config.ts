@@ -1,3 +1,4 @@
+import { isMap, mapsOf, numberOf, textOf } from '@nodepool/zk-protocol';
 import type { CloudImageConfig, Json, JsonObject, ProviderConfigContext } from '@nodepool/core';
 import {
   readStateMachineProvider,
@@ -144,20 +145,4 @@ function complete<Common, Own extends Common>(
 function textsOf(value: Json | undefined): string[] {
   if (typeof value === 'string') return [value];
   return Array.isArray(value) ? value.filter((one) => typeof one === 'string') : [];
-}
-
-function textOf(value: Json | undefined): string | undefined {
-  return typeof value === 'string' ? value : undefined;
-}
-
-function numberOf(value: Json | undefined): number | undefined {
-  return typeof value === 'number' ? value : undefined;
-}
-
-function mapsOf(value: Json | undefined): JsonObject[] {
-  return Array.isArray(value) ? value.filter(isMap) : [];
-}
-
-function isMap(value: Json | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

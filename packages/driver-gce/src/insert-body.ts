@@ -1,4 +1,5 @@
-import type { CreateOrder, Json, JsonObject } from '@nodepool/core';
+import { mapOf, mapsOf, textOf } from '@nodepool/zk-protocol';
+import type { CreateOrder, JsonObject } from '@nodepool/core';
 import type { GceImageConfig, GceLabelConfig, GcePoolConfig } from './config.js';
 import { merge } from './overrides.js';
 import { asLabels, ATTEMPT_LABEL } from './ownership.js';
@@ -93,7 +94,7 @@ function marked(
 ): JsonObject {
   const labels = asLabels(tags);
   const { items: given = [], ...metadata } = mapOf(body['metadata']);
-  const all = new Map(listOf(given).map(({ key, value }) => [textOf(key), textOf(value)]));
+  const all = new Map(mapsOf(given).map(({ key, value }) => [textOf(key) ?? '', textOf(value) ?? '']));
   for (const [key, value] of Object.entries({ ...items, ...tags })) {
     if (key !== OS_LOGIN || !all.has(key)) all.set(key, value);
   }
@@ -101,23 +102,11 @@ function marked(
     ...body,
     labels: { ...mapOf(body['labels']), ...labels },
     metadata: { ...metadata, items: Array.from(all, ([key, value]) => ({ key, value })) },
-    disks: listOf(body['disks']).map((disk) => {
+    disks: mapsOf(body['disks']).map((disk) => {
       if (!('initializeParams' in disk)) return disk;
       const params = mapOf(disk['initializeParams']);
       const named = disk['boot'] === true ? { diskName: bootDisk, ...params } : params;
       return { ...disk, initializeParams: { ...named, labels: { ...mapOf(params['labels']), ...labels } } };
     }),
   };
-}
-
-function textOf(value: Json | undefined): string {
-  return typeof value === 'string' ? value : '';
-}
-
-function mapOf(value: Json | undefined): JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};
-}
-
-function listOf(value: Json | undefined): JsonObject[] {
-  return Array.isArray(value) ? value.map(mapOf) : [];
 }

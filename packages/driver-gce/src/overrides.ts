@@ -1,3 +1,4 @@
+import { isMap } from '@nodepool/zk-protocol';
 import type { Json, JsonObject, JsonSchema } from '@nodepool/core';
 import { COMPUTE_V1 } from './compute-v1.js';
 
@@ -24,10 +25,6 @@ export function merge(base: JsonObject, overrides: JsonObject): JsonObject {
     merged[key] = isMap(below) && isMap(value) ? merge(below, value) : value;
   }
   return merged;
-}
-
-function isMap(value: Json | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** A definition with all its references. */

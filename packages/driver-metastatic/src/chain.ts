@@ -1,4 +1,4 @@
-import type { Json, RequestRecord } from '@nodepool/zk-protocol';
+import { isMap, type Json, type RequestRecord } from '@nodepool/zk-protocol';
 
 /**
  * The labels and providers that a backing node is requested for, from `requestor_data` of the request. A slot may be the
@@ -6,7 +6,7 @@ import type { Json, RequestRecord } from '@nodepool/zk-protocol';
  * launcher that finds its own label in the chain of a request refuses it.
  */
 export function chainOf({ requestor, requestorData }: RequestRecord): readonly string[] {
-  const data = isObject(requestorData) ? requestorData : {};
+  const data = isMap(requestorData) ? requestorData : {};
   const { chain, label } = data;
   if (Array.isArray(chain)) return chain.filter((link) => typeof link === 'string');
   // A launcher that does not write chains still names its own label.
@@ -28,8 +28,4 @@ export function requestorDataFor(owner: string, label: string, chains: Iterable<
   const chain = new Set<string>();
   for (const each of chains) for (const link of each) chain.add(link);
   return { label, chain: [...chain, linkOf(owner, label)] };
-}
-
-function isObject(value: Json): value is { [key: string]: Json } {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,6 +1,6 @@
 import { readCommonPool, readCommonProvider } from '@nodepool/core';
 import type { PoolConfig, PoolLabelConfig, ProviderConfig, ProviderConfigContext } from '@nodepool/core';
-import type { Json, JsonObject } from '@nodepool/zk-protocol';
+import { mapsOf, numberOf, textOf, type JsonObject } from '@nodepool/zk-protocol';
 
 /** Keys below a provider entry. */
 type Path = readonly (string | number)[];
@@ -67,10 +67,10 @@ export function readProviderConfig(entry: JsonObject, context: ProviderConfigCon
   const common = readCommonProvider(entry, 'metastatic');
   const pools = new Map<string, MetastaticPoolConfig>();
   const check = new AgreementCheck(context);
-  objects(entry['pools']).forEach((pool, index) => {
+  mapsOf(entry['pools']).forEach((pool, index) => {
     const labels = new Map<string, MetastaticLabelConfig>();
     const { name, ...rest } = readCommonPool(pool, common);
-    objects(pool['labels']).forEach((raw, labelIndex) => {
+    mapsOf(pool['labels']).forEach((raw, labelIndex) => {
       const path = ['pools', index, 'labels', labelIndex];
       const label = readLabel(raw, pool, path);
       checkLabel(label, path, context);
@@ -83,20 +83,20 @@ export function readProviderConfig(entry: JsonObject, context: ProviderConfigCon
     ...common,
     pools,
     managesImages: false,
-    launchTimeoutMs: numberOr(entry['launch-timeout'], 3600) * 1000,
-    bootTimeoutMs: numberOr(entry['boot-timeout'], 120) * 1000,
-    launchRetries: Math.max(1, numberOr(entry['launch-retries'], 3)),
+    launchTimeoutMs: (numberOf(entry['launch-timeout']) ?? 3600) * 1000,
+    bootTimeoutMs: (numberOf(entry['boot-timeout']) ?? 120) * 1000,
+    launchRetries: Math.max(1, numberOf(entry['launch-retries']) ?? 3),
   };
 }
 
 function readLabel(label: JsonObject, pool: JsonObject, path: Path): MetastaticLabelConfig {
   const maxAge = label['max-age'];
   return {
-    name: textOf(label['name']),
-    backingLabel: textOf(label['backing-label']),
-    maxParallelJobs: numberOr(label['max-parallel-jobs'], 1),
-    graceTimeMs: Math.max(0, numberOr(label['grace-time'], 60)) * 1000,
-    minRetentionTimeMs: Math.max(0, numberOr(label['min-retention-time'], 0)) * 1000,
+    name: textOf(label['name']) ?? '',
+    backingLabel: textOf(label['backing-label']) ?? '',
+    maxParallelJobs: numberOf(label['max-parallel-jobs']) ?? 1,
+    graceTimeMs: Math.max(0, numberOf(label['grace-time']) ?? 60) * 1000,
+    minRetentionTimeMs: Math.max(0, numberOf(label['min-retention-time']) ?? 0) * 1000,
     maxAgeMs: typeof maxAge === 'number' && maxAge > 0 ? maxAge * 1000 : undefined,
     hostKeyChecking: (label['host-key-checking'] ?? pool['host-key-checking']) === true,
     path,
@@ -163,20 +163,4 @@ class AgreementCheck {
       );
     }
   }
-}
-
-function textOf(value: Json | undefined): string {
-  return typeof value === 'string' ? value : '';
-}
-
-function numberOr(value: Json | undefined, fallback: number): number {
-  return typeof value === 'number' ? value : fallback;
-}
-
-function objects(value: Json | undefined): JsonObject[] {
-  return Array.isArray(value) ? value.filter(isObject) : [];
-}
-
-function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

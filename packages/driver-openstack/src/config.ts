@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { JsonObject, Json } from '@nodepool/zk-protocol';
+import { mapOf, mapsOf, numberOf, textOf, textsOf, type JsonObject, type Json } from '@nodepool/zk-protocol';
 import {
   readStateMachineProvider,
   type CloudImageConfig,
@@ -85,8 +85,8 @@ export function readProviderConfig(
   context: ProviderConfigContext,
   files: CloudFileCache,
 ): OpenStackProvider {
-  const cloud = textOr(entry['cloud'], '');
-  const region = textOr(entry['region-name'], undefined);
+  const cloud = textOf(entry['cloud']) ?? '';
+  const region = textOf(entry['region-name']);
   const found = findCloud(files, cloud, region, context);
   const { settings } = found;
   const common = readStateMachineProvider(entry, {
@@ -95,7 +95,7 @@ export function readProviderConfig(
     ...(settings && { imageFormat: settings.imageFormat }),
     diskimages: context.diskimages,
   });
-  const rateSeconds = numberOr(entry['rate'], DEFAULT_RATE_S);
+  const rateSeconds = numberOf(entry['rate']) ?? DEFAULT_RATE_S;
   warnOfOldKeys(entry, context);
   checkTemplates(entry, context);
   return {
@@ -112,8 +112,8 @@ export function readProviderConfig(
     equalityExtra: settings ? createHash('sha256').update(JSON.stringify(settings)).digest('hex') : null,
     callsPerSecond: rateSeconds > 0 ? 1 / rateSeconds : undefined,
     cleanFloatingIps: entry['clean-floating-ips'] === true,
-    portCleanupMs: Math.max(0, numberOr(entry['port-cleanup-interval'], DEFAULT_PORT_CLEANUP_S)) * 1_000,
-    imageUploadTimeoutMs: numberOr(entry['image-upload-timeout'], DEFAULT_UPLOAD_TIMEOUT_S) * 1_000,
+    portCleanupMs: Math.max(0, numberOf(entry['port-cleanup-interval']) ?? DEFAULT_PORT_CLEANUP_S) * 1_000,
+    imageUploadTimeoutMs: (numberOf(entry['image-upload-timeout']) ?? DEFAULT_UPLOAD_TIMEOUT_S) * 1_000,
   };
 }
 
@@ -131,9 +131,9 @@ function warnOfOldKeys(entry: JsonObject, context: ProviderConfigContext): void 
 
 /** Warns about a property that cannot be filled in: each launch omits it, as the Python implementation does. */
 function checkTemplates(entry: JsonObject, context: ProviderConfigContext): void {
-  for (const [poolIndex, pool] of objectsOf(entry['pools']).entries()) {
-    for (const [labelIndex, label] of objectsOf(pool['labels']).entries()) {
-      for (const [key, template] of Object.entries(textValues(objectOr(label['dynamic-instance-properties'])))) {
+  for (const [poolIndex, pool] of mapsOf(entry['pools']).entries()) {
+    for (const [labelIndex, label] of mapsOf(pool['labels']).entries()) {
+      for (const [key, template] of Object.entries(textValues(mapOf(label['dynamic-instance-properties'])))) {
         const problem = problemOfTemplate(template);
         const path = ['pools', poolIndex, 'labels', labelIndex, 'dynamic-instance-properties', key];
         if (problem !== undefined) context.problem(path, `${problem}: instances do not get this property`, 'warning');
@@ -152,24 +152,24 @@ function readPool(pool: StateMachinePoolConfig, entry: JsonObject): OpenStackPoo
     networks: textsOf(entry['networks']),
     securityGroups: textsOf(entry['security-groups']),
     autoFloatingIp: entry['auto-floating-ip'] !== false,
-    floatingIpPool: textOr(entry['floating-ip-pool'], undefined),
+    floatingIpPool: textOf(entry['floating-ip-pool']),
   };
 }
 
 function readLabel(label: StateMachineLabelConfig, entry: JsonObject): OpenStackLabel {
   return {
     ...label,
-    minRamMib: numberOr(entry['min-ram'], 0),
-    flavorName: textOr(entry['flavor-name'], undefined),
-    keyName: textOr(entry['key-name'], undefined),
-    userData: textOr(entry['userdata'], undefined),
+    minRamMib: numberOf(entry['min-ram']) ?? 0,
+    flavorName: textOf(entry['flavor-name']),
+    keyName: textOf(entry['key-name']),
+    userData: textOf(entry['userdata']),
     networks: entry['networks'] === undefined ? undefined : textsOf(entry['networks']),
     bootFromVolume: entry['boot-from-volume'] === true,
-    volumeGb: numberOr(entry['volume-size'], DEFAULT_VOLUME_GB),
-    volumeType: textOr(entry['volume-type'], undefined),
-    serverGroup: textOr(entry['server-group'], undefined),
-    instanceProperties: textValues(objectOr(entry['instance-properties'])),
-    dynamicProperties: textValues(objectOr(entry['dynamic-instance-properties'])),
+    volumeGb: numberOf(entry['volume-size']) ?? DEFAULT_VOLUME_GB,
+    volumeType: textOf(entry['volume-type']),
+    serverGroup: textOf(entry['server-group']),
+    instanceProperties: textValues(mapOf(entry['instance-properties'])),
+    dynamicProperties: textValues(mapOf(entry['dynamic-instance-properties'])),
     hostKeysFromConsole: entry['host-keys-from-console'] === true,
   };
 }
@@ -177,39 +177,14 @@ function readLabel(label: StateMachineLabelConfig, entry: JsonObject): OpenStack
 function readCloudImage(image: CloudImageConfig, entry: JsonObject): OpenStackCloudImage {
   return {
     ...image,
-    imageId: textOr(entry['image-id'], undefined),
-    imageName: textOr(entry['image-name'], image.name),
+    imageId: textOf(entry['image-id']),
+    imageName: textOf(entry['image-name']) ?? image.name,
     configDrive: entry['config-drive'] === true,
   };
 }
 
 function readDiskimage(image: ProviderDiskimageConfig, entry: JsonObject): OpenStackDiskimage {
   return { ...image, configDrive: entry['config-drive'] === true };
-}
-
-/** Readers for values of an entry that has passed the schema. */
-function textOr<T extends string | null | undefined>(value: Json | undefined, fallback: T): string | T {
-  return typeof value === 'string' ? value : fallback;
-}
-
-/** The value as a number. */
-function numberOr(value: Json | undefined, fallback: number): number {
-  return typeof value === 'number' ? value : fallback;
-}
-
-/** The value as a map; `{}` if it is not a map. */
-function objectOr(value: Json | undefined): JsonObject {
-  return isObject(value) ? value : {};
-}
-
-/** The maps of a list. */
-function objectsOf(value: Json | undefined): JsonObject[] {
-  return Array.isArray(value) ? value.filter(isObject) : [];
-}
-
-/** The strings of a list. */
-function textsOf(value: Json | undefined): string[] {
-  return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
 }
 
 /** The values of a map as strings; other values as JSON. */
@@ -226,14 +201,10 @@ function completed<Common, Own extends Common>(
   complete: (known: Common, entry: JsonObject) => Own,
 ): Map<string, Own> {
   return new Map(
-    objectsOf(list).flatMap((entry): [string, Own][] => {
-      const name = textOr(entry['name'], '');
+    mapsOf(list).flatMap((entry): [string, Own][] => {
+      const name = textOf(entry['name']) ?? '';
       const known = common.get(name);
       return known === undefined ? [] : [[name, complete(known, entry)]];
     }),
   );
-}
-
-function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

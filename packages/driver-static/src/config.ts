@@ -1,4 +1,4 @@
-import type { JsonObject, Json } from '@nodepool/zk-protocol';
+import { isMap, mapsOf, numberOf, textOf, type JsonObject, type Json } from '@nodepool/zk-protocol';
 import type {
   PoolConfig,
   PoolLabelConfig,
@@ -56,17 +56,17 @@ export function hostIdentity(host: HostConfig): string {
 /** Turns a provider entry that has passed the schema into its typed form. */
 export function readProviderConfig(entry: JsonObject, context: ProviderConfigContext): StaticProviderConfig {
   const pools = new Map<string, StaticPoolConfig>();
-  objects(entry['pools']).forEach((pool, index) => {
+  mapsOf(entry['pools']).forEach((pool, index) => {
     const path: EntryPath = ['pools', index];
     const read = readPool(pool, path, context);
     pools.set(read.name, read);
   });
   return {
-    name: textOr(entry['name'], ''),
+    name: textOf(entry['name']) ?? '',
     driverName: 'static',
     entry,
-    maxConcurrency: numberOr(entry['max-concurrency'], -1),
-    priority: numberOr(entry['priority'], undefined),
+    maxConcurrency: numberOf(entry['max-concurrency']) ?? -1,
+    priority: numberOf(entry['priority']),
     pools,
     managesImages: false,
   };
@@ -96,16 +96,16 @@ export function checkIdentities(configs: readonly StaticProviderConfig[], proble
 }
 
 function readPool(pool: JsonObject, path: EntryPath, context: ProviderConfigContext): StaticPoolConfig {
-  const hosts = objects(pool['nodes']).map((node, index) => readHost(node, [...path, 'nodes', index], context));
+  const hosts = mapsOf(pool['nodes']).map((node, index) => readHost(node, [...path, 'nodes', index], context));
   const labels = new Map<string, PoolLabelConfig>();
   for (const host of hosts) for (const name of host.labels) labels.set(name, { name });
   return {
-    name: textOr(pool['name'], ''),
+    name: textOf(pool['name']) ?? '',
     labels,
-    maxServers: numberOr(pool['max-servers'], Infinity),
+    maxServers: numberOf(pool['max-servers']) ?? Infinity,
     maxResources: {},
-    nodeAttributes: isObject(pool['node-attributes']) ? pool['node-attributes'] : null,
-    priority: numberOr(pool['priority'], undefined),
+    nodeAttributes: isMap(pool['node-attributes']) ? pool['node-attributes'] : null,
+    priority: numberOf(pool['priority']),
     ignoreProviderQuota: false,
     azs: undefined,
     hosts,
@@ -118,18 +118,18 @@ function readHost(node: JsonObject, path: EntryPath, context: ProviderConfigCont
     context.problem([...path, 'ssh-port'], `"ssh-port" is the old name of "connection-port": ${fix}`, 'warning');
   }
   return {
-    name: textOr(node['name'], ''),
+    name: textOf(node['name']) ?? '',
     labels: readLabels(node['labels'], [...path, 'labels'], context),
-    username: textOr(node['username'], 'zuul'),
-    port: numberOr(node['connection-port'] ?? node['ssh-port'], 22),
-    connectionType: textOr(node['connection-type'], 'ssh'),
-    shellType: textOr(node['shell-type'], null),
-    pythonPath: textOr(node['python-path'], 'auto'),
-    timeoutMs: numberOr(node['timeout'], 5) * 1000,
+    username: textOf(node['username']) ?? 'zuul',
+    port: numberOf(node['connection-port'] ?? node['ssh-port']) ?? 22,
+    connectionType: textOf(node['connection-type']) ?? 'ssh',
+    shellType: textOf(node['shell-type']) ?? null,
+    pythonPath: textOf(node['python-path']) ?? 'auto',
+    timeoutMs: (numberOf(node['timeout']) ?? 5) * 1000,
     hostKeyChecking: node['host-key-checking'] !== false,
     pinsHostKeys: node['host-key-checking'] === 'pinned',
     hostKeys: readHostKeys(node['host-key'], [...path, 'host-key'], context),
-    maxParallelJobs: Math.max(0, numberOr(node['max-parallel-jobs'], 1)),
+    maxParallelJobs: Math.max(0, numberOf(node['max-parallel-jobs']) ?? 1),
     path,
   };
 }
@@ -169,20 +169,4 @@ function readHostKeys(value: Json | undefined, path: EntryPath, context: Provide
 
 function textsOf(value: Json | undefined): string[] {
   return (Array.isArray(value) ? value : [value]).filter((text) => typeof text === 'string');
-}
-
-function textOr<T extends string | null>(value: Json | undefined, fallback: T): string | T {
-  return typeof value === 'string' ? value : fallback;
-}
-
-function numberOr<T extends number | undefined>(value: Json | undefined, fallback: T): number | T {
-  return typeof value === 'number' ? value : fallback;
-}
-
-function objects(value: Json | undefined): JsonObject[] {
-  return Array.isArray(value) ? value.filter(isObject) : [];
-}
-
-function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -62,6 +62,7 @@ export { NODE_STATES, REQUEST_STATES } from './records/types.js';
 export type { CommitTarget, Committer, LockAware, PendingCommit, RecordCache, RecordChange } from './cache/types.js';
 export { RecordError, TransitionError } from './records/errors.js';
 export { numberAsRead } from './records/exact-json.js';
+export { isMap, listOf, mapOf, mapsOf, numberOf, textOf, textsOf } from './records/json-values.js';
 export type { NodeFields } from './records/node.js';
 export { decodeNode, encodeNode, newNode, withNode } from './records/node.js';
 export type { RequestFields, RequestOrder } from './records/request.js';

@@ -1,4 +1,4 @@
-import type { BuildRecord, Json, JsonObject } from '@nodepool/zk-protocol';
+import { isMap, type BuildRecord, type Json, type JsonObject } from '@nodepool/zk-protocol';
 import type { DiskimageCanary } from '../contract/config.js';
 import { added, chanceOf, NONE, type Comparison, type LaunchCounts } from './rates.js';
 
@@ -69,7 +69,7 @@ export function newCanary({ launches, stepMs }: DiskimageCanary, nowMs: number):
 /** The trial of a build at the given time. `undefined`: the build never had one. */
 export function canaryOf({ raw }: Pick<BuildRecord, 'raw'>, nowMs: number): Canary | undefined {
   const stored = raw[CANARY_KEY];
-  if (!isObject(stored)) return undefined;
+  if (!isMap(stored)) return undefined;
   return afterTime(read(stored), nowMs);
 }
 
@@ -235,7 +235,7 @@ function read(json: JsonObject): Canary {
     before: mapped(json['before'], countsOf),
     uses: usesOf(json['uses']),
     doubts: mapped(json['doubts'], numberOf),
-    probe: isObject(probe)
+    probe: isMap(probe)
       ? { node: textOf(probe['node']) ?? '', sinceMs: numberOf(probe['since']) * MS_PER_SECOND }
       : undefined,
     error: textOf(json['error']),
@@ -250,13 +250,9 @@ const copied = (all: CountsByProvider): JsonObject =>
 const numberOf = (value: Json | undefined): number => (typeof value === 'number' ? value : 0);
 const textOf = (value: Json | undefined): string | null => (typeof value === 'string' ? value : null);
 const mapped = <Value>(value: Json | undefined, read: (value: Json) => Value): Record<string, Value> =>
-  isObject(value) ? Object.fromEntries(Object.entries(value).map(([name, one]) => [name, read(one)])) : {};
+  isMap(value) ? Object.fromEntries(Object.entries(value).map(([name, one]) => [name, read(one)])) : {};
 const countsOf = (value: Json | undefined): LaunchCounts =>
-  isObject(value) ? { ready: numberOf(value['ready']), failed: numberOf(value['failed']) } : NONE;
+  isMap(value) ? { ready: numberOf(value['ready']), failed: numberOf(value['failed']) } : NONE;
 
 const usesOf = (value: Json | undefined): Uses =>
-  isObject(value) ? { now: countsOf(value['now']), before: countsOf(value['before']) } : { now: NONE, before: NONE };
-
-function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
+  isMap(value) ? { now: countsOf(value['now']), before: countsOf(value['before']) } : { now: NONE, before: NONE };

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '@nodepool/zk-protocol';
+import { textOf, type Json, type JsonObject } from '@nodepool/zk-protocol';
 import type { Condition, ConditionKind } from '../contract/condition.js';
 
 const MS_PER_SECOND = 1_000;
@@ -22,17 +22,13 @@ export function conditionFromJson(json: JsonObject): Condition | undefined {
     ...{ kind: kind as ConditionKind, name, type },
     status: json.status === 'unknown' ? 'unknown' : 'true',
     severity: json.severity === 'error' ? 'error' : 'warning',
-    reason: text(json.reason),
-    message: text(json.message),
-    nextStep: text(json.next_step),
+    reason: textOf(json.reason) ?? '',
+    message: textOf(json.message) ?? '',
+    nextStep: textOf(json.next_step) ?? '',
     evidence: evidenceOf(json.evidence),
     sinceMs: since * MS_PER_SECOND,
     lastSeenMs: (typeof lastSeen === 'number' ? lastSeen : since) * MS_PER_SECOND,
   };
-}
-
-function text(value: Json | undefined): string {
-  return typeof value === 'string' ? value : '';
 }
 
 function evidenceOf(value: Json | undefined): Condition['evidence'] {

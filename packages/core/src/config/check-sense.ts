@@ -1,7 +1,7 @@
-import type { Json, JsonObject } from '@nodepool/zk-protocol';
+import { listOf, mapOf, numberOf, type Json, type JsonObject } from '@nodepool/zk-protocol';
 import type { ProviderConfig } from '../contract/provider-config.js';
 import type { ProblemCollector } from './problems.js';
-import { countingEntries, listOf, mapOf, namedEntries, numberOf } from './raw-values.js';
+import { countingEntries, namedEntries } from './raw-values.js';
 import type { SourceDocument } from './source-document.js';
 import type { YamlPath } from '../contract/yaml-path.js';
 

@@ -1,6 +1,5 @@
-import type { JsonObject } from '@nodepool/zk-protocol';
+import { mapOf, numberOf, textOf, type JsonObject } from '@nodepool/zk-protocol';
 import type { PoolConfig, ProviderConfig } from '../contract/provider-config.js';
-import { mapOf, numberOf, textOf } from './raw-values.js';
 
 /** Reads the provider settings common to all drivers. `entry` must have passed the schema. */
 export function readCommonProvider(

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '@nodepool/zk-protocol';
+import { mapOf, type Json, type JsonObject } from '@nodepool/zk-protocol';
 import type { JsonSchema } from '../contract/driver.js';
 import { flag, freeMap, integer, name } from './schema-parts.js';
 
@@ -43,8 +43,8 @@ export const COMMON_POOL_PROPERTIES = {
  * The schema of the driver takes precedence over the common one.
  */
 export function composeProviderSchema(own: JsonSchema): JsonSchema {
-  const properties: JsonObject = { ...COMMON_PROVIDER_PROPERTIES, ...asObject(own['properties']) };
-  if ('pools' in properties) properties['pools'] = withCommonPoolKeys(asObject(properties['pools']));
+  const properties: JsonObject = { ...COMMON_PROVIDER_PROPERTIES, ...mapOf(own['properties']) };
+  if ('pools' in properties) properties['pools'] = withCommonPoolKeys(mapOf(properties['pools']));
   const required = new Set(['name', ...(Array.isArray(own['required']) ? own['required'] : [])]);
   return closeSchema({ ...own, type: 'object', properties, required: [...required] });
 }
@@ -78,10 +78,10 @@ export const ANY_PROVIDER_SCHEMA: JsonSchema = {
 };
 
 function withCommonPoolKeys(pools: JsonObject): JsonObject {
-  const items = asObject(pools['items']);
+  const items = mapOf(pools['items']);
   return {
     ...pools,
-    items: { ...items, properties: { ...COMMON_POOL_PROPERTIES, ...asObject(items['properties']) } },
+    items: { ...items, properties: { ...COMMON_POOL_PROPERTIES, ...mapOf(items['properties']) } },
   };
 }
 
@@ -92,11 +92,11 @@ function withCommonPoolKeys(pools: JsonObject): JsonObject {
 export function closeSchema(schema: JsonSchema): JsonSchema {
   const closed: JsonObject = { ...schema };
   if ('properties' in schema) {
-    closed['properties'] = mapValues(asObject(schema['properties']), closeAny);
+    closed['properties'] = mapValues(mapOf(schema['properties']), closeAny);
     closed['additionalProperties'] ??= false;
   }
   if ('patternProperties' in schema) {
-    closed['patternProperties'] = mapValues(asObject(schema['patternProperties']), closeAny);
+    closed['patternProperties'] = mapValues(mapOf(schema['patternProperties']), closeAny);
   }
   if ('items' in schema) closed['items'] = closeAny(schema['items'] ?? true);
   const additional = closed['additionalProperties'];
@@ -107,10 +107,6 @@ export function closeSchema(schema: JsonSchema): JsonSchema {
 function closeAny(schema: Json): Json {
   if (Array.isArray(schema)) return schema.map(closeAny);
   return schema !== null && typeof schema === 'object' ? closeSchema(schema) : schema;
-}
-
-function asObject(value: Json | undefined): JsonObject {
-  return value !== null && typeof value === 'object' && !Array.isArray(value) ? value : {};
 }
 
 function mapValues(object: JsonObject, change: (value: Json) => Json): JsonObject {

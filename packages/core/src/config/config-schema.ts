@@ -1,8 +1,7 @@
-import type { Json, JsonObject } from '@nodepool/zk-protocol';
+import { mapOf, type Json, type JsonObject } from '@nodepool/zk-protocol';
 import type { Driver, JsonSchema } from '../contract/driver.js';
 import { ANY_PROVIDER_SCHEMA, COMMON_PROVIDER_PROPERTIES, DEFAULT_DRIVER } from './compose-schema.js';
 import { providerSchema } from './provider-schema.js';
-import { mapOf } from './raw-values.js';
 import { TOP_LEVEL_SCHEMA } from './top-level-schema.js';
 
 /**

@@ -1,6 +1,6 @@
-import type { Json, JsonObject } from '@nodepool/zk-protocol';
+import { mapOf, numberOf, textOf, textsOf, type Json, type JsonObject } from '@nodepool/zk-protocol';
 import type { ProblemCollector } from './problems.js';
-import { mapOf, namedEntries, numberOf, textOf, textsOf } from './raw-values.js';
+import { namedEntries } from './raw-values.js';
 import { pythonNumber } from './python-number.js';
 import type { SourceDocument, WrittenScalar } from './source-document.js';
 import { didYouMean } from '../text/suggest.js';

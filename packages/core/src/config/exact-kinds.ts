@@ -1,7 +1,6 @@
-import type { Json, JsonObject } from '@nodepool/zk-protocol';
+import { mapOf, type Json, type JsonObject } from '@nodepool/zk-protocol';
 import type { YamlPath } from '../contract/yaml-path.js';
 import type { ProblemCollector } from './problems.js';
-import { mapOf } from './raw-values.js';
 import type { SourceDocument, WrittenScalar } from './source-document.js';
 
 /** Context of {@link checkExactKinds}. */

@@ -1,4 +1,4 @@
-import { orAbort, type JsonObject } from '@nodepool/zk-protocol';
+import { orAbort, type JsonObject, textOf } from '@nodepool/zk-protocol';
 import type { ConfigProblem } from '../contract/config.js';
 import type { Driver } from '../contract/driver.js';
 import { DriverError } from '../contract/errors.js';
@@ -6,7 +6,6 @@ import { DEFAULT_DRIVER } from './compose-schema.js';
 import type { DriverRegistry } from './discovery/registry-types.js';
 import type { ProblemCollector } from './problems.js';
 import { assertUsableSchema } from './provider-schema.js';
-import { textOf } from './raw-values.js';
 import type { SourceDocument } from './source-document.js';
 
 /** Options of {@link findDrivers}. */

@@ -1,6 +1,5 @@
-import type { Json, JsonObject } from '@nodepool/zk-protocol';
+import { mapOf, numberOf, textOf, type Json, type JsonObject } from '@nodepool/zk-protocol';
 import type { HistorySettings } from '../contract/config.js';
-import { mapOf, numberOf, textOf } from './raw-values.js';
 import { flag, integer, name, section } from './schema-parts.js';
 
 const MIB = 1024 * 1024;

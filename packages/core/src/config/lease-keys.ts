@@ -1,9 +1,9 @@
 import { isAbsolute } from 'node:path';
-import type { JsonObject } from '@nodepool/zk-protocol';
+import { textOf, type JsonObject } from '@nodepool/zk-protocol';
 import type { Config, LeaseKeyConfig } from '../contract/config.js';
 import type { Driver } from '../contract/driver.js';
 import type { ProblemCollector } from './problems.js';
-import { namedEntries, textOf } from './raw-values.js';
+import { namedEntries } from './raw-values.js';
 import type { SourceDocument } from './source-document.js';
 
 /**

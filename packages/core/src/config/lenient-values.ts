@@ -1,8 +1,7 @@
 import type { ErrorObject } from 'ajv';
-import type { Json, JsonObject } from '@nodepool/zk-protocol';
+import { listOf, mapOf, type Json, type JsonObject } from '@nodepool/zk-protocol';
 import type { ConfigMode } from '../contract/config.js';
 import { pythonNumber } from './python-number.js';
-import { listOf, mapOf } from './raw-values.js';
 import type { WrittenScalar } from './source-document.js';
 
 /** Interpretation by Nodepool (Python) of a value that violates the schema. */

@@ -1,10 +1,11 @@
+import { mapOf } from '@nodepool/zk-protocol';
 import { describe, expect, it } from 'vitest';
 import { linesAbout } from '../../test/support/load-config.js';
 import { plainDriver, registryOf } from '../../test/support/plain-driver.js';
 import { PLAIN_SCHEMA } from '../../test/support/plain-driver.js';
 import { composeProviderSchema } from './compose-schema.js';
 import { readCommonPool } from './common-values.js';
-import { mapOf, namedEntries } from './raw-values.js';
+import { namedEntries } from './raw-values.js';
 
 /** A cloud driver, whose pools have limits. */
 const cloud = plainDriver('cloud', {

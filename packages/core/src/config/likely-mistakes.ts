@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { JsonObject, Json } from '@nodepool/zk-protocol';
+import { listOf, mapOf, textOf, type JsonObject, type Json } from '@nodepool/zk-protocol';
 import type { PoolConfig } from '../contract/provider-config.js';
 import type { YamlPath } from '../contract/yaml-path.js';
 import type { FileCheck } from './file-check.js';
-import { listOf, mapOf, namedEntries, textOf, countingEntries } from './raw-values.js';
+import { namedEntries, countingEntries } from './raw-values.js';
 import { providerSchema } from './provider-schema.js';
 import { redactConfig, REDACTED } from './redact.js';
 

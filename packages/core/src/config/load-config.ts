@@ -1,5 +1,16 @@
 import { dirname, resolve } from 'node:path';
-import { type Clock, type Json, type JsonObject, type Resources, systemClock, orAbort } from '@nodepool/zk-protocol';
+import {
+  type Clock,
+  type Json,
+  type JsonObject,
+  type Resources,
+  systemClock,
+  orAbort,
+  listOf,
+  mapOf,
+  numberOf,
+  textOf,
+} from '@nodepool/zk-protocol';
 import { createDriverRegistry } from './discovery/registry.js';
 import type { DriverRegistry } from './discovery/registry-types.js';
 import { NEVER_ABORTED } from '../async/never-aborted.js';
@@ -10,7 +21,7 @@ import { checkLikelyMistakes } from './likely-mistakes.js';
 import { ProblemCollector } from './problems.js';
 import { readProviders } from './providers.js';
 import { readHistory } from './history-settings.js';
-import { listOf, mapOf, namedEntries, numberOf, textOf } from './raw-values.js';
+import { namedEntries } from './raw-values.js';
 import { readSources } from './read-sources.js';
 import { checkSchema } from './schema-validator.js';
 import type { SourceDocument } from './source-document.js';

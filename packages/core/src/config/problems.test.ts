@@ -1,5 +1,5 @@
+import { mapOf, textOf } from '@nodepool/zk-protocol';
 import { describe, expect, it } from 'vitest';
-import { mapOf, textOf } from './raw-values.js';
 import { errorLinesOf, linesAbout, loadWritten } from '../../test/support/load-config.js';
 import { PLAIN_SCHEMA, plainDriver, registryOf } from '../../test/support/plain-driver.js';
 

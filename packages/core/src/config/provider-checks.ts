@@ -1,8 +1,8 @@
-import type { JsonObject } from '@nodepool/zk-protocol';
+import { listOf, mapOf, numberOf, textOf, type JsonObject } from '@nodepool/zk-protocol';
 import type { ProviderConfig } from '../contract/provider-config.js';
 import { reportDuplicates } from './duplicates.js';
 import type { ProblemCollector } from './problems.js';
-import { listOf, mapOf, namedEntries, numberOf, textOf } from './raw-values.js';
+import { namedEntries } from './raw-values.js';
 import { PLACEHOLDER } from './repair-entry.js';
 import type { SourceDocument } from './source-document.js';
 import { templateProblem } from '../text/python-format.js';

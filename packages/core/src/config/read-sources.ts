@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import type { Clock, Json, JsonObject } from '@nodepool/zk-protocol';
-import { delay } from '@nodepool/zk-protocol';
+import { delay, listOf, mapOf } from '@nodepool/zk-protocol';
 import { ConfigError } from '../contract/errors.js';
 import type { ConfigProblem } from '../contract/config.js';
 import { formatPath, type YamlPath } from '../contract/yaml-path.js';
@@ -10,7 +10,6 @@ import { formatProblem } from './problems.js';
 import { parseSource } from './source-document.js';
 import { substituteEnvironment } from './substitute.js';
 import { lineStarts } from './line-ends.js';
-import { listOf, mapOf } from './raw-values.js';
 
 /** The files of a configuration. */
 export interface SourceFiles {

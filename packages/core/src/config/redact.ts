@@ -1,6 +1,5 @@
-import type { Json, JsonObject } from '@nodepool/zk-protocol';
+import { listOf, mapOf, type Json, type JsonObject } from '@nodepool/zk-protocol';
 import type { JsonSchema } from '../contract/driver.js';
-import { listOf, mapOf } from './raw-values.js';
 
 /** Replacement of a secret. */
 export const REDACTED = '[redacted]';

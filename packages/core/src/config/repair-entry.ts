@@ -1,8 +1,7 @@
 import type { ErrorObject } from 'ajv';
-import type { Json, JsonObject } from '@nodepool/zk-protocol';
+import { listOf, mapOf, type Json, type JsonObject } from '@nodepool/zk-protocol';
 import type { JsonSchema } from '../contract/driver.js';
 import type { YamlPath } from '../contract/yaml-path.js';
-import { listOf, mapOf } from './raw-values.js';
 import { type SchemaFault, schemaFaults } from './schema-validator.js';
 import { valueAt } from './value-path.js';
 

@@ -1,12 +1,11 @@
 import { Ajv, type ErrorObject, type Options, type ValidateFunction } from 'ajv';
-import type { Json, JsonObject } from '@nodepool/zk-protocol';
+import { mapOf, type Json, type JsonObject } from '@nodepool/zk-protocol';
 import { DriverError } from '../contract/errors.js';
 import type { JsonSchema } from '../contract/driver.js';
 import type { ProblemCollector } from './problems.js';
 import { describeValue } from './describe-value.js';
 import { checkExactKinds } from './exact-kinds.js';
 import { isRequiredBy, readingOf, type Reading } from './lenient-values.js';
-import { mapOf } from './raw-values.js';
 import { toSentence } from './schema-sentences.js';
 import type { SourceDocument } from './source-document.js';
 import { pointerToPath, valueAt } from './value-path.js';

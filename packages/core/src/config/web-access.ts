@@ -1,7 +1,7 @@
-import type { Json, JsonObject } from '@nodepool/zk-protocol';
+import { listOf, mapOf, textOf, type Json, type JsonObject } from '@nodepool/zk-protocol';
 import { WEBHOOK_EVENTS, type ApiToken, type WebhookConfig, type WebhookEvent } from '../contract/config.js';
 import type { ProblemCollector } from './problems.js';
-import { listOf, mapOf, namedEntries, textOf } from './raw-values.js';
+import { namedEntries } from './raw-values.js';
 import { list, name, section } from './schema-parts.js';
 import type { SourceDocument } from './source-document.js';
 import { didYouMean } from '../text/suggest.js';

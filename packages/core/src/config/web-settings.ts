@@ -1,10 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { createSecureContext } from 'node:tls';
-import type { Json, JsonObject } from '@nodepool/zk-protocol';
+import { listOf, mapOf, numberOf, textOf, textsOf, type Json, type JsonObject } from '@nodepool/zk-protocol';
 import type { ConfigProblem, Subnet, WebappConfig, WebTls } from '../contract/config.js';
 import type { ProblemCollector } from './problems.js';
-import { listOf, mapOf, numberOf, textOf, textsOf } from './raw-values.js';
 import { flag, integer, name, section, text, texts } from './schema-parts.js';
 import type { SourceDocument } from './source-document.js';
 

@@ -1,7 +1,7 @@
+import { mapOf } from '@nodepool/zk-protocol';
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { ProblemCollector } from './problems.js';
-import { mapOf } from './raw-values.js';
 import { parseSource } from './source-document.js';
 import { substituteEnvironment } from './substitute.js';
 import { formatZooKeeperServers, readZooKeeperSettings } from './zookeeper-settings.js';

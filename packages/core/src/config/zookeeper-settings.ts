@@ -1,6 +1,6 @@
-import { formatServer, type Json } from '@nodepool/zk-protocol';
+import { formatServer, type Json, mapOf, numberOf, textOf } from '@nodepool/zk-protocol';
 import type { ProblemCollector } from './problems.js';
-import { mapOf, namedEntries, numberOf, textOf } from './raw-values.js';
+import { namedEntries } from './raw-values.js';
 import type { SourceDocument } from './source-document.js';
 import type { ZooKeeperDigest, ZooKeeperServer, ZooKeeperSettings, ZooKeeperTls } from '../contract/config.js';
 

@@ -1,10 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { extname } from 'node:path';
 import type { transport as Transport } from 'winston';
-import { type Clock, type JsonObject, systemClock } from '@nodepool/zk-protocol';
+import { type Clock, type JsonObject, systemClock, mapOf } from '@nodepool/zk-protocol';
 import type winston from 'winston';
 import { formatProblem } from '../config/problems.js';
-import { mapOf } from '../config/raw-values.js';
 import { parseSource } from '../config/source-document.js';
 import { substituteEnvironment } from '../config/substitute.js';
 import { LoggingError } from '../contract/errors.js';

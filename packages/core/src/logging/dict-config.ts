@@ -1,6 +1,5 @@
 import type { Logform, transport as Transport } from 'winston';
-import type { Json, JsonObject } from '@nodepool/zk-protocol';
-import { mapOf, numberOf, textOf, textsOf } from '../config/raw-values.js';
+import { mapOf, numberOf, textOf, textsOf, type Json, type JsonObject } from '@nodepool/zk-protocol';
 import { didYouMean } from '../text/suggest.js';
 import { LoggingError } from '../contract/errors.js';
 import { jsonFormat } from './json-format.js';

@@ -1,7 +1,6 @@
-import type { JsonObject } from '@nodepool/zk-protocol';
+import { textOf, type JsonObject } from '@nodepool/zk-protocol';
 import type { DriverRegistry } from '../../src/config/index.js';
 import type { Driver, JsonSchema, PoolConfig, ProviderConfig } from '../../src/index.js';
-import { textOf } from '../../src/config/raw-values.js';
 import { DriverError } from '../../src/contract/errors.js';
 import { poolConfig } from './pool-config.js';
 

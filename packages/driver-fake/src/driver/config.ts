@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '@nodepool/zk-protocol';
+import { mapOf, mapsOf, numberOf, textOf, type Json, type JsonObject } from '@nodepool/zk-protocol';
 import { readStateMachineProvider } from '@nodepool/core';
 import type {
   CloudImageConfig,
@@ -52,15 +52,15 @@ const MAX_PARALLEL_CALLS = 500;
 
 /** Turns a provider entry that has passed the schema into its typed form. */
 export function readProviderConfig(entry: JsonObject, context: ProviderConfigContext): FakeProviderConfig {
-  const cloud = textOr(entry['cloud'], 'fake');
+  const cloud = textOf(entry['cloud']) ?? 'fake';
   const {
     'state-dir': stateDir,
     listen,
     'upload-images': uploadImages,
     ...cloudSettings
-  } = objectOr(entry['cloud-settings']);
-  const cloudDir = textOr(stateDir, undefined) ?? defaultCloudDir(cloud, context.stateDir);
-  const address = textOr(listen, undefined);
+  } = mapOf(entry['cloud-settings']);
+  const cloudDir = textOf(stateDir) ?? defaultCloudDir(cloud, context.stateDir);
+  const address = textOf(listen);
   checkCloud(cloudDir, address, cloudSettings, context);
   const common = readStateMachineProvider(entry, {
     driverName: 'fake',
@@ -76,7 +76,7 @@ export function readProviderConfig(entry: JsonObject, context: ProviderConfigCon
     cloudImages: images,
     maxParallelCalls: MAX_PARALLEL_CALLS,
     cloud,
-    region: textOr(entry['region-name'], null),
+    region: textOf(entry['region-name']) ?? null,
     cloudDir,
     listen: address,
     cloudSettings,
@@ -101,8 +101,8 @@ function named<Common, Own extends Common>(
   complete: (known: Common, entry: JsonObject) => Own,
 ): Map<string, Own> {
   return new Map(
-    objects(list).flatMap((entry): [string, Own][] => {
-      const name = textOr(entry['name'], '');
+    mapsOf(list).flatMap((entry): [string, Own][] => {
+      const name = textOf(entry['name']) ?? '';
       const known = common.get(name);
       return known === undefined ? [] : [[name, complete(known, entry)]];
     }),
@@ -116,17 +116,17 @@ function withLabels(pool: StateMachinePoolConfig, entry: JsonObject): FakePoolCo
 function withSize(label: StateMachineLabelConfig, entry: JsonObject): FakeLabelConfig {
   return {
     ...label,
-    minRam: numberOr(entry['min-ram'], 0),
-    flavorName: textOr(entry['flavor-name'], undefined),
-    instanceProperties: textValues(objectOr(entry['instance-properties'])),
+    minRam: numberOf(entry['min-ram']) ?? 0,
+    flavorName: textOf(entry['flavor-name']),
+    instanceProperties: textValues(mapOf(entry['instance-properties'])),
   };
 }
 
 function withImage(image: CloudImageConfig, entry: JsonObject): FakeCloudImageConfig {
   return {
     ...image,
-    imageId: textOr(entry['image-id'], undefined),
-    imageName: textOr(entry['image-name'], image.name),
+    imageId: textOf(entry['image-id']),
+    imageName: textOf(entry['image-name']) ?? image.name,
   };
 }
 
@@ -134,24 +134,4 @@ function textValues(values: JsonObject): Record<string, string> {
   return Object.fromEntries(
     Object.entries(values).map(([key, value]) => [key, typeof value === 'string' ? value : JSON.stringify(value)]),
   );
-}
-
-function textOr<T extends string | null | undefined>(value: Json | undefined, fallback: T): string | T {
-  return typeof value === 'string' ? value : fallback;
-}
-
-function numberOr(value: Json | undefined, fallback: number): number {
-  return typeof value === 'number' ? value : fallback;
-}
-
-function objectOr(value: Json | undefined): JsonObject {
-  return isObject(value) ? value : {};
-}
-
-function objects(value: Json | undefined): JsonObject[] {
-  return Array.isArray(value) ? value.filter(isObject) : [];
-}
-
-function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

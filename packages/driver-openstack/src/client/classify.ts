@@ -1,5 +1,4 @@
-import type { Json } from '@nodepool/zk-protocol';
-import { isObject } from './clouds/merge.js';
+import { isMap, type Json } from '@nodepool/zk-protocol';
 import type { ServiceName } from './clouds/types.js';
 import { OpenStackError, type FailureKind } from './errors.js';
 import { kindOfText, saysQuota } from './fault-texts.js';
@@ -85,15 +84,15 @@ export function reasonIn(text: string): string | undefined {
 
 function findMessage(document: Json): string | undefined {
   if (typeof document === 'string') return document;
-  if (!isObject(document)) return undefined;
+  if (!isMap(document)) return undefined;
   for (const key of ['message', 'NeutronError', 'error', 'detail', 'title']) {
     const value = document[key];
     if (typeof value === 'string' && value !== '') return value;
-    const inner = isObject(value) ? findMessage(value) : undefined;
+    const inner = isMap(value) ? findMessage(value) : undefined;
     if (inner !== undefined) return inner;
   }
   for (const value of Object.values(document)) {
-    const inner = isObject(value) ? findMessage(value) : undefined;
+    const inner = isMap(value) ? findMessage(value) : undefined;
     if (inner !== undefined) return inner;
   }
   return undefined;

@@ -1,5 +1,4 @@
-import type { JsonObject } from '@nodepool/zk-protocol';
-import { isObject } from './clouds/merge.js';
+import { isMap, type JsonObject } from '@nodepool/zk-protocol';
 import { isOpenStackError } from './errors.js';
 import { numberIn, objectIn, objectsIn, textIn, textsOf } from './read-values.js';
 import type { Service } from './service.js';
@@ -138,7 +137,7 @@ export class Compute {
         body: { 'os-getConsoleOutput': {} },
         signal,
       });
-      return isObject(body) ? textIn(body, 'output') : undefined;
+      return isMap(body) ? textIn(body, 'output') : undefined;
     } catch (error) {
       if (isOpenStackError(error) && error.status !== undefined && error.status < 500) return undefined;
       throw error;
@@ -159,14 +158,14 @@ export class Compute {
   /** Names of the user's SSH key pairs. */
   async keyPairs(signal: AbortSignal): Promise<string[]> {
     const { body } = await this.#service.call({ lane: 'list', method: 'GET', path: '/os-keypairs', signal });
-    const pairs = isObject(body) ? objectsIn(body, 'keypairs') : [];
+    const pairs = isMap(body) ? objectsIn(body, 'keypairs') : [];
     return pairs.flatMap((pair) => textIn(objectIn(pair, 'keypair'), 'name') ?? []);
   }
 
   /** Names of the available zones. */
   async zones(signal: AbortSignal): Promise<string[]> {
     const { body } = await this.#service.call({ lane: 'list', method: 'GET', path: '/os-availability-zone', signal });
-    const zones = isObject(body) ? objectsIn(body, 'availabilityZoneInfo') : [];
+    const zones = isMap(body) ? objectsIn(body, 'availabilityZoneInfo') : [];
     return zones
       .filter((zone) => objectIn(zone, 'zoneState')['available'] !== false)
       .flatMap((zone) => textIn(zone, 'zoneName') ?? []);

@@ -1,5 +1,4 @@
-import type { Json, JsonObject } from '@nodepool/zk-protocol';
-import { isObject } from './clouds/merge.js';
+import { isMap, type Json, type JsonObject } from '@nodepool/zk-protocol';
 import type { ServiceName } from './clouds/types.js';
 
 /** Root URL and API versions of a service. */
@@ -43,10 +42,10 @@ export function serviceRoot(service: ServiceName, endpoint: string, document: Js
 }
 
 function choose(service: ServiceName, document: Json | undefined): JsonObject | undefined {
-  if (!isObject(document)) return undefined;
-  if (isObject(document['version'])) return document['version'];
-  const values = isObject(document['versions']) ? document['versions']['values'] : document['versions'];
-  const versions = Array.isArray(values) ? values.filter(isObject) : [];
+  if (!isMap(document)) return undefined;
+  if (isMap(document['version'])) return document['version'];
+  const values = isMap(document['versions']) ? document['versions']['values'] : document['versions'];
+  const versions = Array.isArray(values) ? values.filter(isMap) : [];
   for (const wanted of WANTED[service].ids) {
     const found = versions.filter((version) => wanted.test(textOf(version['id']) ?? ''));
     const current = found.find((version) => /current|stable/i.test(textOf(version['status']) ?? ''));
@@ -57,7 +56,7 @@ function choose(service: ServiceName, document: Json | undefined): JsonObject | 
 
 /** Glance has a version for each change, all at one path. */
 function pathOf(version: JsonObject | undefined, service: ServiceName): string {
-  const links = version && Array.isArray(version['links']) ? version['links'].filter(isObject) : [];
+  const links = version && Array.isArray(version['links']) ? version['links'].filter(isMap) : [];
   const href = links.map((link) => textOf(link['href'])).find((link) => link !== undefined && URL.canParse(link));
   const path = href === undefined ? undefined : VERSION_PART.exec(new URL(href).pathname)?.[0];
   return path ?? WANTED[service].path;

@@ -1,6 +1,5 @@
 import type { Readable } from 'node:stream';
-import type { Json, JsonObject } from '@nodepool/zk-protocol';
-import { isObject } from './clouds/merge.js';
+import { isMap, type Json, type JsonObject } from '@nodepool/zk-protocol';
 import { isOpenStackError } from './errors.js';
 import { numberIn, textIn, textsOf } from './read-values.js';
 import type { Service } from './service.js';
@@ -46,7 +45,7 @@ export class ImageApi {
     try {
       const path = `/images/${encodeURIComponent(id)}`;
       const { body } = await this.#service.call({ lane: 'read', method: 'GET', path, signal });
-      return isObject(body) ? readImage(body)[0] : undefined;
+      return isMap(body) ? readImage(body)[0] : undefined;
     } catch (error) {
       if (isOpenStackError(error, 'not-found')) return undefined;
       throw error;
@@ -63,7 +62,7 @@ export class ImageApi {
       disk_format: order.format,
     };
     const answer = await this.#service.call({ lane: 'create', method: 'POST', path: '/images', body, signal });
-    return isObject(answer.body) ? readImage(answer.body)[0] : undefined;
+    return isMap(answer.body) ? readImage(answer.body)[0] : undefined;
   }
 
   /** Sets properties of an image. */

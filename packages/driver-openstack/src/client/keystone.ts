@@ -1,5 +1,4 @@
-import type { Json, JsonObject } from '@nodepool/zk-protocol';
-import { isObject } from './clouds/merge.js';
+import { isMap, type Json, type JsonObject } from '@nodepool/zk-protocol';
 import type { CloudAuth } from './clouds/types.js';
 
 /** A token with its catalogue. */
@@ -77,21 +76,21 @@ function domain(id: string | undefined, name: string | undefined): JsonObject {
  * @returns `undefined`: not an answer of Keystone
  */
 export function readToken(id: string | undefined, body: Json, nowMs: number): Token | undefined {
-  const token = isObject(body) ? body['token'] : undefined;
-  if (id === undefined || !isObject(token)) return undefined;
+  const token = isMap(body) ? body['token'] : undefined;
+  if (id === undefined || !isMap(token)) return undefined;
   const expires = token['expires_at'];
   const expiresMs = typeof expires === 'string' ? Date.parse(expires) : Infinity;
   const issued = typeof token['issued_at'] === 'string' ? Date.parse(token['issued_at']) : Number.NaN;
   const project = token['project'];
-  const projectId = isObject(project) && typeof project['id'] === 'string' ? project['id'] : undefined;
-  const catalog = Array.isArray(token['catalog']) ? token['catalog'].filter(isObject).map(readService) : [];
+  const projectId = isMap(project) && typeof project['id'] === 'string' ? project['id'] : undefined;
+  const catalog = Array.isArray(token['catalog']) ? token['catalog'].filter(isMap).map(readService) : [];
   // Use only the lifetime, as the clock of Keystone may differ.
   const lifeMs = Number.isNaN(issued) ? expiresMs - nowMs : expiresMs - issued;
   return { id, issuedMs: nowMs, expiresMs: nowMs + (Number.isNaN(lifeMs) ? Infinity : lifeMs), projectId, catalog };
 }
 
 function readService(service: JsonObject): CatalogService {
-  const endpoints = Array.isArray(service['endpoints']) ? service['endpoints'].filter(isObject) : [];
+  const endpoints = Array.isArray(service['endpoints']) ? service['endpoints'].filter(isMap) : [];
   return {
     type: text(service['type']),
     name: text(service['name']),

@@ -1,5 +1,4 @@
-import type { Json, JsonObject } from '@nodepool/zk-protocol';
-import { isObject } from './clouds/merge.js';
+import { isMap, type Json, type JsonObject } from '@nodepool/zk-protocol';
 
 /** Readers for answers of a cloud, which may lack any value. */
 export function textIn(from: JsonObject, key: string): string | undefined {
@@ -16,14 +15,14 @@ export function numberIn(from: JsonObject, key: string): number | undefined {
 
 /** A map; `{}` if it is not a map. */
 export function objectIn(from: Json | undefined, key: string): JsonObject {
-  const value = isObject(from) ? from[key] : undefined;
-  return isObject(value) ? value : {};
+  const value = isMap(from) ? from[key] : undefined;
+  return isMap(value) ? value : {};
 }
 
 /** The maps of a list. */
 export function objectsIn(from: JsonObject, key: string): JsonObject[] {
   const value = from[key];
-  return Array.isArray(value) ? value.filter(isObject) : [];
+  return Array.isArray(value) ? value.filter(isMap) : [];
 }
 
 /** The strings of a list. */

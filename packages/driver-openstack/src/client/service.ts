@@ -1,8 +1,7 @@
 import type { Readable } from 'node:stream';
-import { orAbort, type Json, type JsonObject } from '@nodepool/zk-protocol';
+import { orAbort, type Json, type JsonObject, isMap } from '@nodepool/zk-protocol';
 import { ConfigError } from '@nodepool/core';
 import { errorWithoutAnswer } from './classify.js';
-import { isObject } from './clouds/merge.js';
 import type { ServiceName, CloudSettings } from './clouds/types.js';
 import { isAtMost, serviceRoot, versionDocumentUrl, type ServiceRoot } from './discovery.js';
 import { isOpenStackError } from './errors.js';
@@ -76,9 +75,9 @@ export class Service {
     let query = call.query;
     for (let page = 0; page < MOST_PAGES; page++) {
       const { body, headers } = await this.call({ ...call, query, lane: 'list', method: 'GET' });
-      const found = isObject(body) ? body[key] : undefined;
+      const found = isMap(body) ? body[key] : undefined;
       if (!Array.isArray(found)) throw this.#broken(call.path, `was answered without "${key}"`);
-      for (const item of found) if (isObject(item)) items.push(item);
+      for (const item of found) if (isMap(item)) items.push(item);
       const next = nextQuery(body as JsonObject, key, headers['link']);
       if (next === undefined || found.length === 0) return items;
       const marker = next['marker'] ?? JSON.stringify(next);
@@ -151,7 +150,7 @@ function urlOf(root: ServiceRoot, path: string, query: ServiceCall['query'] = {}
  */
 function nextQuery(body: JsonObject, key: string, link: string | undefined): Record<string, string> | undefined {
   const links = body[`${key}_links`];
-  const own = Array.isArray(links) ? links.filter(isObject).find((one) => one['rel'] === 'next') : undefined;
+  const own = Array.isArray(links) ? links.filter(isMap).find((one) => one['rel'] === 'next') : undefined;
   const fromHeader = link === undefined ? undefined : /<([^>]+)>\s*;\s*rel="?next"?/.exec(link)?.[1];
   const href = own?.['href'] ?? body['next'] ?? fromHeader;
   if (typeof href !== 'string') return undefined;

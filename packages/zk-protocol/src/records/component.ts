@@ -1,3 +1,4 @@
+import { isMap } from './json-values.js';
 import type { Stat } from '../client/contract/types.js';
 import { copyWith, keepUnknown, NO_BODY, number, readBody, text, texts, toBuffer } from './fields.js';
 import type { ComponentRecord, Json, JsonObject, LauncherId, PoolComponentRecord } from './types.js';
@@ -34,7 +35,7 @@ function fromRaw(kind: string, id: string, raw: JsonObject, stat: Stat | undefin
     version: text(raw.version, 'version'),
     modelApi: number(raw.model_api, 'model_api') ?? 0,
     webUrl: text(raw.web_url, 'web_url'),
-    conditions: Array.isArray(raw.conditions) ? raw.conditions.filter(isObject) : undefined,
+    conditions: Array.isArray(raw.conditions) ? raw.conditions.filter(isMap) : undefined,
     raw,
     stat,
   };
@@ -55,10 +56,6 @@ function poolFromRaw(common: ComponentRecord, raw: JsonObject): PoolComponentRec
     firstPoolPauseMs: number(raw.first_pool_pause_ms, 'first_pool_pause_ms'),
     leaseKeys: raw.lease_keys === true,
   };
-}
-
-function isObject(value: Json): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** True for a pool, legacy registrations included. */

@@ -1,3 +1,4 @@
+import { isMap } from './json-values.js';
 import type { Json, JsonObject } from './types.js';
 import { RecordError } from './errors.js';
 import { parseAsWritten, stringifyAsRead } from './exact-json.js';
@@ -57,7 +58,7 @@ export function number(value: Value, key: string): number | null {
 /** An object or `null`; `null` for a missing key. */
 export function object(value: Value, key: string): JsonObject | null {
   if (value === undefined || value === null) return null;
-  if (isObject(value)) return value;
+  if (isMap(value)) return value;
   throw new WrongType(key, 'an object or null', value);
 }
 
@@ -65,7 +66,7 @@ export function object(value: Value, key: string): JsonObject | null {
 export function textOrObject(value: Value, key: string): string | JsonObject | null {
   if (typeof value === 'string') return value;
   if (value === undefined || value === null) return null;
-  if (isObject(value)) return value;
+  if (isMap(value)) return value;
   throw new WrongType(key, 'a string, an object or null', value);
 }
 
@@ -84,11 +85,6 @@ export function amounts(value: Value, key: string): Record<string, number> | nul
 export function timeMs(value: Value, key: string): number | null {
   const seconds = number(value, key);
   return seconds === null ? null : seconds * 1000;
-}
-
-/** True for a JSON object: neither a list nor `null`. */
-export function isObject(value: Value): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** Converts milliseconds to seconds. Returns the number that was read if the time did not change, to avoid rounding. */
@@ -127,7 +123,7 @@ function parseObject(kind: string, id: string, body: Buffer): JsonObject {
   } catch (cause) {
     throw new RecordError(`${kind} ${id}`, `its body (${body.length} bytes) is not JSON`, { cause });
   }
-  if (!isObject(parsed)) throw new RecordError(`${kind} ${id}`, 'its body is JSON but not an object');
+  if (!isMap(parsed)) throw new RecordError(`${kind} ${id}`, 'its body is JSON but not an object');
   return parsed;
 }
 

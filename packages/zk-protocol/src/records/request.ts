@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Stat } from '../client/contract/types.js';
-import { copyWith, isObject, keepUnknown, NO_BODY, readBody, seconds, secondsOrNull } from './fields.js';
+import { copyWith, keepUnknown, NO_BODY, readBody, seconds, secondsOrNull } from './fields.js';
+import { isMap } from './json-values.js';
 import { number, text, texts, timeMs, toBuffer } from './fields.js';
 import type { Value } from './fields.js';
 import { assertRequestTransition } from './states.js';
@@ -54,7 +55,7 @@ function fromRaw(id: RequestId, raw: JsonObject, stat: Stat | undefined, nowMs: 
 
 /** Skips malformed entries: explanations must not make a request unreadable. */
 function decodeReasons(value: Value): DeclineReasons {
-  if (!isObject(value)) return NO_REASONS;
+  if (!isMap(value)) return NO_REASONS;
   const reasons: Record<string, DeclineReason> = {};
   for (const [launcherId, entry] of Object.entries(value)) {
     const reason = decodeReason(entry);
@@ -64,13 +65,13 @@ function decodeReasons(value: Value): DeclineReasons {
 }
 
 function decodeReason(entry: Value): DeclineReason | undefined {
-  if (!isObject(entry) || typeof entry.rule !== 'string' || typeof entry.text !== 'string') return undefined;
+  if (!isMap(entry) || typeof entry.rule !== 'string' || typeof entry.text !== 'string') return undefined;
   return { rule: entry.rule, text: entry.text, timeMs: typeof entry.time === 'number' ? entry.time * 1000 : 0 };
 }
 
 /** Writes back entries of other launchers as they were read, including unknown keys and malformed entries. */
 function encodeReasons(reasons: DeclineReasons, asRead: Value): Json {
-  if (!isObject(asRead)) return reasons === NO_REASONS ? (asRead ?? null) : encodeNewReasons(reasons);
+  if (!isMap(asRead)) return reasons === NO_REASONS ? (asRead ?? null) : encodeNewReasons(reasons);
   const body: JsonObject = {};
   for (const [launcherId, entry] of Object.entries(asRead)) {
     const before = decodeReason(entry);

@@ -1,7 +1,7 @@
-import type { Json, JsonObject } from '@nodepool/zk-protocol';
+import { mapOf, numberOf, textOf, textsOf, type Json, type JsonObject } from '@nodepool/zk-protocol';
 import { readCommonPool, readCommonProvider } from '../../config/common-values.js';
 import { propertyTexts } from '../../config/property-texts.js';
-import { mapOf, namedEntries, numberOf, textOf, textsOf } from '../../config/raw-values.js';
+import { namedEntries } from '../../config/raw-values.js';
 import type { ProviderConfigContext } from '../../contract/driver.js';
 import type { ProviderImages } from '../../contract/provider-config.js';
 import type {

@@ -1,6 +1,5 @@
-import type { Clock, Json, JsonObject } from '@nodepool/zk-protocol';
+import { textOf, type Clock, type Json, type JsonObject } from '@nodepool/zk-protocol';
 import { formatProblem } from '../../config/problems.js';
-import { textOf } from '../../config/raw-values.js';
 import type { Config } from '../../contract/config.js';
 import type { Driver } from '../../contract/driver.js';
 import type { ProviderConfig } from '../../contract/provider-config.js';

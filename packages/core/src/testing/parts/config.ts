@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { isDeepStrictEqual } from 'node:util';
-import type { Json, JsonObject } from '@nodepool/zk-protocol';
+import { isMap, type Json, type JsonObject } from '@nodepool/zk-protocol';
 import { sameProviderConfig } from '../../config/compare.js';
 import { formatProblem } from '../../config/problems.js';
 import type { Harness } from '../harness/harness.js';
@@ -103,7 +103,7 @@ function load(harness: Harness, entry: JsonObject): Promise<LoadedEntry> {
 
 function poolNames(entry: JsonObject): Json[] {
   const pools = Array.isArray(entry['pools']) ? entry['pools'] : [];
-  return pools.filter(isObject).map((pool) => pool['name'] ?? null);
+  return pools.filter(isMap).map((pool) => pool['name'] ?? null);
 }
 
 /** Copies of the entry with an unknown key: one at the top level, and one for each nested list of maps. */
@@ -112,18 +112,14 @@ function* withUnknownKeys(entry: JsonObject): Generator<[place: string, entry: J
     const copy = structuredClone(entry);
     let at: Json = copy;
     for (const key of path) at = (at as Record<string | number, Json>)[key] ?? null;
-    if (isObject(at)) at[UNKNOWN] = true;
+    if (isMap(at)) at[UNKNOWN] = true;
     yield [path.length === 0 ? 'the entry' : path.join('.'), copy];
   }
 }
 
 function placesIn(value: JsonObject, path: readonly (string | number)[]): (string | number)[][] {
   const below = Object.entries(value).flatMap(([key, items]) =>
-    Array.isArray(items) && isObject(items[0]) ? placesIn(items[0], [...path, key, 0]) : [],
+    Array.isArray(items) && isMap(items[0]) ? placesIn(items[0], [...path, key, 0]) : [],
   );
   return [[...path], ...below];
-}
-
-function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '@nodepool/zk-protocol';
+import { isMap, type Json, type JsonObject } from '@nodepool/zk-protocol';
 import { INSTANT, readDistribution, type Distribution } from './distribution.js';
 import { sortFlavors } from './flavors.js';
 import type { Flavor } from './types.js';
@@ -116,7 +116,7 @@ export function withSetting(json: JsonObject, path: string, value: Json): JsonOb
   if (rest.length > 0) {
     const below = copy[key];
     const base = key === 'ssh' && typeof below === 'boolean' ? { enabled: below } : below;
-    copy[key] = withSetting(isObject(base) ? base : {}, rest.join('.'), value);
+    copy[key] = withSetting(isMap(base) ? base : {}, rest.join('.'), value);
   } else if (value === null) delete copy[key];
   else copy[key] = value;
   return copy;
@@ -150,7 +150,7 @@ function readFlavors(value: Json | undefined): readonly Flavor[] | undefined {
 }
 
 function readFlavor(value: Json): Flavor | undefined {
-  if (!isObject(value)) return undefined;
+  if (!isMap(value)) return undefined;
   const { name, ram, cores = 1 } = value;
   if (typeof name !== 'string' || typeof ram !== 'number' || typeof cores !== 'number') return undefined;
   return { name, ram, cores };
@@ -180,7 +180,7 @@ const SSH_KEYS = ['enabled', 'address', 'host-keys', 'authorized-keys'] as const
 
 function part<Name extends string>(json: JsonObject, key: string, names: readonly Name[]): JsonObject {
   const value = json[key] ?? {};
-  if (!isObject(value)) throw new TypeError(`"${key}" must be a map with keys ${names.join(', ')}`);
+  if (!isMap(value)) throw new TypeError(`"${key}" must be a map with keys ${names.join(', ')}`);
   for (const name of Object.keys(value)) {
     if (!names.some((known) => known === name)) {
       throw new TypeError(
@@ -194,10 +194,6 @@ function part<Name extends string>(json: JsonObject, key: string, names: readonl
 function record<Name extends string, T>(names: readonly Name[], valueOf: (name: Name) => T): Record<Name, T> {
   // Object.fromEntries loses the type of the names.
   return Object.fromEntries(names.map((name) => [name, valueOf(name)])) as Record<Name, T>;
-}
-
-function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function isTexts(value: Json): value is string[] {

@@ -3,8 +3,8 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { parse, YAMLParseError } from 'yaml';
 import { ConfigError } from '@nodepool/core';
-import type { Json, JsonObject } from '@nodepool/zk-protocol';
-import { isObject, mergeDeep, normalizeKeys } from './merge.js';
+import { isMap, mapOf, type Json, type JsonObject } from '@nodepool/zk-protocol';
+import { mergeDeep, normalizeKeys } from './merge.js';
 import type { CloudFiles } from './types.js';
 
 /** Where to search for the files. */
@@ -29,8 +29,8 @@ export function readCloudFiles(places: CloudPlaces): CloudFiles {
   const merged = mergeDeep(clouds.content, secure.content);
   const { clouds: entries, ...top } = merged;
   return {
-    clouds: isObject(entries) ? entries : {},
-    publicClouds: asObject(vendors.content['public_clouds'] ?? vendors.content['clouds']),
+    clouds: isMap(entries) ? entries : {},
+    publicClouds: mapOf(vendors.content['public_clouds'] ?? vendors.content['clouds']),
     top,
     files: [clouds, secure, vendors].flatMap(({ file }) => (file === undefined ? [] : [file])),
   };
@@ -87,7 +87,7 @@ function contentOf(file: string, text: string): JsonObject {
     throw new ConfigError(`${place} is not valid YAML: check its indentation and quotes`);
   }
   if (content === null || content === undefined) return {};
-  if (!isObject(content)) throw new ConfigError(`${file} must be a map with the key "clouds"`);
+  if (!isMap(content)) throw new ConfigError(`${file} must be a map with the key "clouds"`);
   return normalizeTop(content);
 }
 
@@ -96,14 +96,10 @@ function normalizeTop(content: JsonObject): JsonObject {
   return Object.fromEntries(
     Object.entries(content).map(([key, value]) => {
       const name = key.replaceAll('-', '_');
-      if ((name === 'clouds' || name === 'public_clouds') && isObject(value)) {
+      if ((name === 'clouds' || name === 'public_clouds') && isMap(value)) {
         return [name, Object.fromEntries(Object.entries(value).map(([cloud, entry]) => [cloud, normalizeKeys(entry)]))];
       }
       return [name, normalizeKeys(value)];
     }),
   );
-}
-
-function asObject(value: Json | undefined): JsonObject {
-  return isObject(value) ? value : {};
 }

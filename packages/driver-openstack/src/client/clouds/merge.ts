@@ -1,16 +1,11 @@
-import type { Json, JsonObject } from '@nodepool/zk-protocol';
-
-/** True for maps. */
-export function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
+import { isMap, type Json, type JsonObject } from '@nodepool/zk-protocol';
 
 /** Merges maps recursively; the second one wins, except for `null`. */
 export function mergeDeep(base: JsonObject, over: JsonObject): JsonObject {
   const merged: JsonObject = { ...base };
   for (const [key, value] of Object.entries(over)) {
     const before = merged[key];
-    if (isObject(before) && isObject(value)) merged[key] = mergeDeep(before, value);
+    if (isMap(before) && isMap(value)) merged[key] = mergeDeep(before, value);
     else if (value !== null || before === undefined) merged[key] = value;
   }
   return merged;
@@ -22,7 +17,7 @@ export function overlay(base: JsonObject, over: JsonObject): JsonObject {
   for (const [key, value] of Object.entries(over)) {
     const before = merged[key];
     if (value === null) continue;
-    merged[key] = key === 'auth' && isObject(before) && isObject(value) ? { ...before, ...value } : value;
+    merged[key] = key === 'auth' && isMap(before) && isMap(value) ? { ...before, ...value } : value;
   }
   return merged;
 }
@@ -30,7 +25,7 @@ export function overlay(base: JsonObject, over: JsonObject): JsonObject {
 /** Replaces `-` by `_` in all keys. */
 export function normalizeKeys(value: Json): Json {
   if (Array.isArray(value)) return value.map((item) => normalizeKeys(item));
-  if (!isObject(value)) return value;
+  if (!isMap(value)) return value;
   return Object.fromEntries(
     Object.entries(value).map(([key, item]) => [key.replaceAll('-', '_'), normalizeKeys(item)]),
   );
@@ -42,7 +37,7 @@ export function fillIn(value: Json, values: Readonly<Record<string, string | und
     return value.replaceAll(/\{(\w+)\}/g, (text, name: string) => values[name] ?? text);
   }
   if (Array.isArray(value)) return value.map((item) => fillIn(item, values));
-  if (!isObject(value)) return value;
+  if (!isMap(value)) return value;
   return Object.fromEntries(
     Object.entries(value).map(([key, item]) => [key, key === 'password' ? item : fillIn(item, values)]),
   );

@@ -1,6 +1,5 @@
 import { ConfigError } from '@nodepool/core';
-import type { Json, JsonObject } from '@nodepool/zk-protocol';
-import { isObject } from './merge.js';
+import { isMap, type Json, type JsonObject } from '@nodepool/zk-protocol';
 import type { CloudAuth } from './types.js';
 
 const METHODS: Readonly<Record<string, CloudAuth['method']>> = {
@@ -45,7 +44,7 @@ const SPELLINGS: Readonly<Record<Exclude<keyof CloudAuth, 'method' | 'authUrl'>,
  * @throws {ConfigError} an unknown `auth_type`, version 2 of Keystone, or no `auth_url`
  */
 export function readAuth(cloud: JsonObject, name: string): CloudAuth {
-  const auth = isObject(cloud['auth']) ? cloud['auth'] : {};
+  const auth = isMap(cloud['auth']) ? cloud['auth'] : {};
   const find = (spellings: readonly string[]): string | undefined => {
     for (const key of spellings) {
       const value = textOf(auth[key]) ?? textOf(cloud[key]);

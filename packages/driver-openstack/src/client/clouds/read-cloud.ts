@@ -1,7 +1,7 @@
 import { ConfigError } from '@nodepool/core';
-import type { Json, JsonObject } from '@nodepool/zk-protocol';
+import { isMap, type Json, type JsonObject } from '@nodepool/zk-protocol';
 import { readAuth } from './read-auth.js';
-import { fillIn, isObject, overlay } from './merge.js';
+import { fillIn, overlay } from './merge.js';
 import { unsupportedKeys, unsupportedTop } from './supported-keys.js';
 import type { CloudFiles, CloudSettings, NetworkHint, ServiceName } from './types.js';
 import { VENDOR_NAMES, vendorProfile } from './vendor-profiles.js';
@@ -25,10 +25,10 @@ const VOLUME_PREFIXES = ['volume', 'block_storage', 'volumev3', 'block_store'];
  */
 export function readCloud(files: CloudFiles, name: string, region?: string): ReadCloud {
   const entry = files.clouds[name];
-  if (!isObject(entry)) throw new ConfigError(missingCloud(files, name));
+  if (!isMap(entry)) throw new ConfigError(missingCloud(files, name));
   const { merged, regionName } = inRegion(withProfile(files, name, entry), name, region);
   const filled = fillIn(merged, { region_name: regionName }) as JsonObject;
-  const top = isObject(files.top['client']) ? files.top['client'] : {};
+  const top = isMap(files.top['client']) ? files.top['client'] : {};
   const cloud: JsonObject = { ...top, ...filled };
   const settings: CloudSettings = {
     name,
@@ -85,7 +85,7 @@ function withProfile(files: CloudFiles, name: string, entry: JsonObject): JsonOb
 
 function profileOf(files: CloudFiles, name: string): JsonObject | undefined {
   const known = files.publicClouds[name];
-  return isObject(known) ? known : vendorProfile(name);
+  return isMap(known) ? known : vendorProfile(name);
 }
 
 function inRegion(
@@ -108,9 +108,9 @@ function inRegion(
 
 function readRegion(region: Json): { name: string; values: JsonObject }[] {
   if (typeof region === 'string') return [{ name: region, values: {} }];
-  if (!isObject(region) || typeof region['name'] !== 'string') return [];
+  if (!isMap(region) || typeof region['name'] !== 'string') return [];
   const values = region['values'];
-  return [{ name: region['name'], values: isObject(values) ? values : {} }];
+  return [{ name: region['name'], values: isMap(values) ? values : {} }];
 }
 
 /** Interfaces in order of preference; old catalogues use `publicURL`. */
@@ -141,16 +141,16 @@ function floatingIpSource(value: Json | undefined): CloudSettings['floatingIpSou
 }
 
 function serverListMs(top: JsonObject, cloud: JsonObject): number | undefined {
-  const cache = isObject(cloud['cache']) ? cloud['cache'] : top['cache'];
-  if (!isObject(cache)) return undefined;
+  const cache = isMap(cloud['cache']) ? cloud['cache'] : top['cache'];
+  if (!isMap(cache)) return undefined;
   const expiration = cache['expiration'];
-  const ofServers = isObject(expiration) ? (expiration['server'] ?? expiration['servers']) : undefined;
+  const ofServers = isMap(expiration) ? (expiration['server'] ?? expiration['servers']) : undefined;
   return secondsOf(ofServers);
 }
 
 function metricsPrefix({ metrics }: JsonObject): string | undefined {
-  const statsd = isObject(metrics) ? metrics['statsd'] : undefined;
-  return isObject(statsd) ? textOf(statsd['prefix']) : undefined;
+  const statsd = isMap(metrics) ? metrics['statsd'] : undefined;
+  return isMap(statsd) ? textOf(statsd['prefix']) : undefined;
 }
 
 function secondsOf(value: Json | undefined): number | undefined {
@@ -180,7 +180,7 @@ const NOTHING = {
  * @throws {ConfigError} two networks are the NAT source, the NAT destination, or the default interface
  */
 function readNetworks(cloud: JsonObject, name: string): NetworkHint[] {
-  const listed = Array.isArray(cloud['networks']) ? cloud['networks'].filter(isObject) : [];
+  const listed = Array.isArray(cloud['networks']) ? cloud['networks'].filter(isMap) : [];
   const hints = [...listed.flatMap(readHint), ...olderHints(cloud)];
   for (const [key, has] of ONLY_ONE) {
     const found = new Set(hints.filter(has).map((hint) => hint.name));

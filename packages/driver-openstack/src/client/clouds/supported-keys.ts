@@ -1,5 +1,4 @@
-import type { JsonObject } from '@nodepool/zk-protocol';
-import { isObject } from './merge.js';
+import { isMap, type JsonObject } from '@nodepool/zk-protocol';
 
 /** Supported keys of an entry. */
 const SUPPORTED = new Set([
@@ -48,8 +47,8 @@ export function unsupportedTop(top: JsonObject): string[] {
 
 /** Only the prefix of metrics is used; their destination is that of Nodepool. */
 function unsupportedMetrics({ metrics }: JsonObject): string[] {
-  if (!isObject(metrics)) return ['metrics'];
+  if (!isMap(metrics)) return ['metrics'];
   const { statsd, ...others } = metrics;
-  const ofStatsd = isObject(statsd) ? Object.keys(statsd).filter((key) => key !== 'prefix') : [];
+  const ofStatsd = isMap(statsd) ? Object.keys(statsd).filter((key) => key !== 'prefix') : [];
   return [...ofStatsd.map((key) => `metrics.statsd.${key}`), ...Object.keys(others).map((key) => `metrics.${key}`)];
 }
