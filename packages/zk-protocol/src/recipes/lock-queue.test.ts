@@ -73,6 +73,22 @@ it('queues again when its entry is deleted while it waits', async () => {
   expect(second.gone).toContain(entryPath);
 });
 
+it('queues again when its entry is deleted just before it begins to wait', async () => {
+  const server = new MemoryServer(systemClock);
+  const [first, second] = [queueOn(server), queueOn(server, () => 400)];
+  await first.queue.enter(true, never);
+  const entered = second.queue.enter(true, never);
+  await until(() => second.queue.entryPath !== undefined);
+  const { entryPath = '' } = second.queue;
+
+  await first.zk.delete(entryPath);
+  second.link.hold(500); // the replies that show the entry arrive together with its deletion
+  await until(() => second.queue.entryPath !== entryPath && second.queue.entryPath !== undefined);
+  await first.queue.leave();
+
+  expect(await entered).toBe(true);
+});
+
 it('removes its entry when the wait is aborted', async () => {
   const server = new MemoryServer(systemClock);
   const [first, second] = [queueOn(server), queueOn(server)];

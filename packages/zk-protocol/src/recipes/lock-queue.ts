@@ -22,6 +22,8 @@ export class LockQueue {
   /** Fixed, so that the entry can be found after the reply to its create was lost. */
   readonly #prefix = newLockEntryPrefix();
   #entryPath: string | undefined;
+  /** The entry whose deletion was reported last: the report may arrive with the replies that still show it. */
+  #deletedPath: string | undefined;
   /** The reply to a create was lost. */
   #mayExist = false;
   #epoch = 0;
@@ -69,7 +71,7 @@ export class LockQueue {
         this.#children(),
         this.zk.exists(this.#entryPath, this.#onEntryEvent),
       ]);
-      if (stat === undefined || !children.includes(own)) {
+      if (stat === undefined || !children.includes(own) || this.#deletedPath === this.#entryPath) {
         this.#entryPath = undefined;
         continue;
       }
@@ -89,6 +91,7 @@ export class LockQueue {
 
   readonly #onEntryEvent = (event: WatchEvent): void => {
     if (event.type !== 'deleted') return;
+    this.#deletedPath = event.path;
     this.options.onEntryGone(event.path);
     this.#wake();
   };
