@@ -1,7 +1,8 @@
 import type { ProviderContext } from '@nodepool/core';
-import { encodeNode, isFree, isZooKeeperError, nodeLockPath, nodePath, withNode, ZkLock } from '@nodepool/zk-protocol';
+import { isFree, isZooKeeperError, nodeLockPath, withNode, ZkLock } from '@nodepool/zk-protocol';
 import type { CancelTimer, NodeId, NodeRecord, Operation } from '@nodepool/zk-protocol';
 import type { BackingNode } from './backing-node.js';
+import { setNode } from './claim-writer.js';
 import type { SlotIndex } from './slot-index.js';
 import type { BackingSettings } from './config.js';
 import { formatBackingData, parseBackingData } from './user-data.js';
@@ -230,8 +231,4 @@ export class BackingNodeReturns {
     context.logger.info('Removed free slot: its backing node gets no more jobs', { nodeId: node.id, pool: node.pool });
     return 'done';
   }
-}
-
-function setNode(node: NodeRecord): Operation {
-  return { op: 'set', path: nodePath(node.id), data: encodeNode(node), version: node.stat?.version ?? -1 };
 }

@@ -157,7 +157,8 @@ export class ClaimWriter {
 }
 
 /** Writes a record, conditional on the version that was read. */
-function setNode(node: NodeRecord): Operation {
+/** Writes a node's record, unless another process has written it since it was read. */
+export function setNode(node: NodeRecord): Operation {
   return { op: 'set', path: nodePath(node.id), data: encodeNode(node), version: node.stat?.version ?? -1 };
 }
 

@@ -67,7 +67,7 @@ export type { NodeFields } from './records/node.js';
 export { decodeNode, encodeNode, newNode, withNode } from './records/node.js';
 export type { RequestFields, RequestOrder } from './records/request.js';
 export { decodeRequest, encodeRequest, newRequest, withRequest } from './records/request.js';
-export { compareRequests, requestOrderKey } from './records/request.js';
+export { compareRequests } from './records/request.js';
 export type { ModelApiVerdict } from './records/component.js';
 export { DEFAULT_POOL_PRIORITY, MODEL_API, judgeModelApi } from './records/component.js';
 export { decodeComponent, encodeComponent, newComponent, newPoolComponent } from './records/component.js';
@@ -88,7 +88,7 @@ export { LEASE_TOKEN_NAME, leaseSlotPath, leaseSlotsPath, leaseTokenPath } from 
 export type { NodeActor, NodeTransition, RequestActor, RequestTransition, Transition } from './records/states.js';
 export { NODE_TRANSITIONS, REQUEST_TRANSITIONS, UNLOCKED_GARBAGE_STATES } from './records/states.js';
 export { assertNodeTransition, assertRequestTransition } from './records/states.js';
-export { isFree, isKnownNodeState, isKnownRequestState } from './records/states.js';
+export { isFree, isKnownNodeState } from './records/states.js';
 export type { PathShape } from './records/paths.js';
 export { NODEPOOL_ROOT, NODES_ROOT, NODE_CREATE_PATH, REQUESTS_ROOT, REQUEST_LOCKS_ROOT } from './records/paths.js';
 export {
@@ -107,7 +107,7 @@ export { imagePath, imagePausePath, imageBuildRequestPath, imageBuildLockPath } 
 export { buildsPath, buildPath, buildLockPath, buildProvidersPath, buildProviderPath } from './records/paths.js';
 export { uploadsPath, uploadPath, uploadLockPath, uploadNumberLockPath } from './records/paths.js';
 export { componentsPath, componentPath, componentCreatePath, legacyLauncherPath } from './records/paths.js';
-export { classifyPath, parseUploadPath, lastPart } from './records/paths.js';
+export { classifyPath, lastPart } from './records/paths.js';
 export type { LockEntry } from './recipes/lock-entries.js';
 export { uuidHex, newLockEntryPrefix, parseLockEntry, sortContenders } from './recipes/lock-entries.js';
 export { findPredecessor, findForceUnlockTarget } from './recipes/lock-entries.js';
@@ -132,7 +132,7 @@ export type { ImageChange, ImageEntry, ImageTreeOptions } from './cache/image-tr
 export { ImageTree } from './cache/image-tree.js';
 export { createCommitter } from './cache/committer.js';
 export type { LockFailure, LockOps, LockOpsOptions } from './recipes/lock-ops.js';
-export { isLockContention, lockFailure, lockOps, unlockOps } from './recipes/lock-ops.js';
+export { lockFailure, lockOps, unlockOps } from './recipes/lock-ops.js';
 export type { AcquireOptions, LockHolder, ZkLockOptions } from './recipes/lock.js';
 export { ZkLock } from './recipes/lock.js';
 export { Election } from './recipes/election.js';

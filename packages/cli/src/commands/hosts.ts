@@ -6,8 +6,7 @@ import { defineCommand, texts } from '../command/command.js';
 import type { CliContext } from '../command/context.js';
 import { tell } from '../command/context.js';
 import { CliError, describeError } from '../command/errors.js';
-import { loadIfPresent, withZooKeeper } from '../connection/connection.js';
-import { findLauncherUrls } from '../connection/find-launchers.js';
+import { registeredLaunchers } from '../connection/find-launchers.js';
 import { whileBusy } from '../connection/while-busy.js';
 import { printListing } from '../terminal/output.js';
 import { LAUNCHER_URL, launcherUrls } from './shared-options.js';
@@ -67,13 +66,6 @@ async function listHosts(context: CliContext, urls: readonly string[]): Promise<
   else if (failures.length === asked.length && !isWatching)
     throw new CliError(`No launcher answered: ${failures.join('; ')}`);
   else for (const failure of failures) tell(`nodepool: ${failure}`);
-}
-
-function registeredLaunchers(context: CliContext): Promise<string[]> {
-  return withZooKeeper(context, async (zk) => {
-    const config = await loadIfPresent(context);
-    return findLauncherUrls({ ...context, zk }, config?.webapp);
-  });
 }
 
 type Answer = { readonly hosts: readonly Host[] } | { readonly url: string; readonly why: string };

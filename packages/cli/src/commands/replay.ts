@@ -10,8 +10,7 @@ import { parseMoment } from '../command/duration.js';
 import { UsageError } from '../command/usage-error.js';
 import { loadCheckedConfig } from '../configuration/problems.js';
 import { driverPlaces, loadFullConfig } from '../connection/config.js';
-import { loadIfPresent, withZooKeeper } from '../connection/connection.js';
-import { findLauncherUrls } from '../connection/find-launchers.js';
+import { registeredLaunchers } from '../connection/find-launchers.js';
 import { fetchPast } from '../replay/fetch-past.js';
 import { replayListing } from '../replay/replay-listing.js';
 import { checkFields, printListing } from '../terminal/output.js';
@@ -93,7 +92,7 @@ async function showReplay(context: CliContext, args: ReplayArguments): Promise<n
 }
 
 async function readPast(context: CliContext, named: readonly string[], window: Window): Promise<Past> {
-  const sources = named.length > 0 ? named : await registered(context);
+  const sources = named.length > 0 ? named : await registeredLaunchers(context);
   const range = { ...window, sinceMs: window.sinceMs - BEFORE_MS };
   const past = new Past();
   let answered = 0;
@@ -108,13 +107,6 @@ async function readPast(context: CliContext, named: readonly string[], window: W
   }
   if (answered > 0) return past;
   throw new CliError('No launcher answered with its history: start one, or name its web server or folder with --from');
-}
-
-function registered(context: CliContext): Promise<string[]> {
-  return withZooKeeper(context, async (zk) => {
-    const config = await loadIfPresent(context);
-    return findLauncherUrls({ ...context, zk }, config?.webapp);
-  });
 }
 
 /** Progress, on a terminal. */

@@ -2,6 +2,8 @@ import { hostname } from 'node:os';
 import { isPoolComponent } from '@nodepool/zk-protocol';
 import type { ComponentRecord } from '@nodepool/zk-protocol';
 import type { Config } from '@nodepool/core';
+import type { CliContext } from '../command/context.js';
+import { loadIfPresent, withZooKeeper } from './connection.js';
 import { fetchComponents } from './fetch-records.js';
 import { isHost, LOOPBACK, shortName, registeredUrls } from './web-urls.js';
 import type { RecordSource } from './fetch-records.js';
@@ -20,6 +22,14 @@ export async function findLauncherUrls(
 ): Promise<string[]> {
   const components = (await Promise.all(['launcher', 'pool'].map((kind) => fetchComponents(source, kind)))).flat();
   return launcherUrls(components, webapp, hostname());
+}
+
+/** As {@link findLauncherUrls}, over a connection of its own. */
+export function registeredLaunchers(context: CliContext): Promise<string[]> {
+  return withZooKeeper(context, async (zk) => {
+    const config = await loadIfPresent(context);
+    return findLauncherUrls({ ...context, zk }, config?.webapp);
+  });
 }
 
 /** @param own - name of this host */

@@ -1,6 +1,6 @@
 import { newRequest, type RequestId, type RequestRecord } from '@nodepool/zk-protocol';
 import { expect, it } from 'vitest';
-import { explainInPool } from '../../src/launcher/plan/explain-in-pool.js';
+import { explainInPool } from '../../src/launcher/view/explain-pool.js';
 import { RequestQueue } from '../../src/launcher/plan/queue.js';
 import { busyCloud } from '../support/stuck-requests.js';
 

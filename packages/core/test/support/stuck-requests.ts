@@ -13,7 +13,7 @@ import {
   type Resources,
 } from '@nodepool/zk-protocol';
 import type { PoolConfig } from '../../src/contract/provider-config.js';
-import { explainInPool, type PoolState } from '../../src/launcher/plan/explain-in-pool.js';
+import { explainInPool, type PoolState } from '../../src/launcher/view/explain-pool.js';
 import { RequestQueue } from '../../src/launcher/plan/queue.js';
 import type { PoolView, RuleName } from '../../src/launcher/plan/types.js';
 import { explainRequest, type RequestExplanation } from '../../src/launcher/plan/explanation.js';

@@ -4,7 +4,7 @@ import { systemClock } from '../base/clock.js';
 import type { Operation, ZooKeeper } from '../client/contract/types.js';
 import { connectInMemory } from '../server/memory/memory-link.js';
 import { MemoryServer } from '../server/memory/memory-server.js';
-import { isLockContention, lockFailure, lockOps, unlockOps } from './lock-ops.js';
+import { lockFailure, lockOps, unlockOps } from './lock-ops.js';
 
 const ROOT = '/node/lock';
 
@@ -48,7 +48,6 @@ it.each([
   const error = await failureOf(operations);
 
   expect(lockFailure(error, operations, ROOT)).toBe(expected);
-  expect(isLockContention(error, operations)).toBe(true);
   expect(lockFailure(error, operations, '/other/lock')).toBeUndefined();
 });
 
@@ -62,7 +61,6 @@ it('does not take a version mismatch for contention', async () => {
 
   expect(error).toMatchObject({ code: 'ZK_BAD_VERSION' });
   expect(lockFailure(error, operations, ROOT)).toBeUndefined();
-  expect(isLockContention(error, operations)).toBe(false);
 });
 
 it('does not take a missing znode of another operation for contention', async () => {
@@ -71,5 +69,5 @@ it('does not take a missing znode of another operation for contention', async ()
     ...lockOps(ROOT, { directoryExists: false }).ops,
   ];
 
-  expect(isLockContention(await failureOf(operations), operations)).toBe(false);
+  expect(lockFailure(await failureOf(operations), operations, ROOT)).toBeUndefined();
 });

@@ -70,19 +70,3 @@ export function lockFailure(error: unknown, operations: readonly Operation[], ro
   if (error.code !== 'ZK_NO_NODE') return undefined;
   return failed.op === 'delete' ? 'stale' : 'gone';
 }
-
-/**
- * Whether a multi failed because one of its locks may be held by another process. False for any other failure, e.g. a version
- * mismatch.
- */
-export function isLockContention(error: unknown, operations: readonly Operation[]): boolean {
-  if (!isZooKeeperError(error, 'ZK_NOT_EMPTY', 'ZK_NODE_EXISTS', 'ZK_NO_NODE')) return false;
-  const failed = operations[error instanceof MultiError ? error.failedIndex : 0];
-  if (failed === undefined) return false;
-  return operations.some(
-    (operation) =>
-      operation.op === 'create' &&
-      operation.path.endsWith('__lock__') &&
-      lockFailure(error, operations, operation.path.slice(0, operation.path.lastIndexOf('/'))) !== undefined,
-  );
-}

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { NodeId, RequestId } from './types.js';
 import { classifyPath, imageBuildLockPath, nodeLockPath, requestCreatePath, requestLockPath } from './paths.js';
-import { buildLockPath, parseUploadPath, STATS_ELECTION_PATH, uploadLockPath, uploadNumberLockPath } from './paths.js';
+import { buildLockPath, STATS_ELECTION_PATH, uploadLockPath, uploadNumberLockPath } from './paths.js';
 import { loadVectors } from '../../test/vectors.js';
 
 type Shapes = Record<'node' | 'node_lock' | 'request' | 'image' | 'pause' | 'build' | 'upload', string[] | null>;
@@ -25,18 +25,6 @@ describe('paths', () => {
       }).toEqual(expected);
     },
   );
-
-  it('are parsed from an image id, unless that names a cloud image', () => {
-    const upload = '/nodepool/images/img1/builds/b1/providers/cloud-a/images/0000000002';
-
-    expect(parseUploadPath(upload)).toEqual({
-      image: 'img1',
-      buildId: 'b1',
-      provider: 'cloud-a',
-      uploadId: '0000000002',
-    });
-    expect(parseUploadPath('debian-12')).toBeUndefined();
-  });
 
   it('have a request priority of three digits', () => {
     expect(requestCreatePath(100)).toBe('/nodepool/requests/100-');

@@ -166,15 +166,6 @@ function classifyImage(parts: string[]): PathShape {
   return OTHER;
 }
 
-/** Parses the `image_id` of a node; `undefined` if the node was launched from a cloud image. */
-export function parseUploadPath(
-  path: string,
-): { image: string; buildId: string; provider: string; uploadId: string } | undefined {
-  const found = classifyPath(path);
-  if (found.shape !== 'upload') return undefined;
-  return { image: found.image, buildId: found.buildId, provider: found.provider, uploadId: found.uploadId };
-}
-
 /** The last part of a path. */
 export function lastPart(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1);

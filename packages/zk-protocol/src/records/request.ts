@@ -163,24 +163,7 @@ export function compareRequests(a: RequestOrder, b: RequestOrder): number {
   return sequenceA < sequenceB ? -1 : 1;
 }
 
-/** A string that sorts with `<` as {@link compareRequests} does; compute it once per record. */
-export function requestOrderKey(request: RequestOrder): string {
-  const [priority, sequence] = splitRequestId(request.id);
-  return `${priority}\0${sortableNumber(request.relativePriority)}\0${sequence}`;
-}
-
 function splitRequestId(id: string): [priority: string, sequence: string] {
   const dash = id.indexOf('-');
   return dash < 0 ? [id, ''] : [id.slice(0, dash), id.slice(dash + 1)];
-}
-
-const scratch = new DataView(new ArrayBuffer(8));
-
-/** Sixteen hex digits that sort numerically: the bits of a double sort as integers once negatives are flipped. */
-function sortableNumber(value: number): string {
-  scratch.setFloat64(0, value + 0); // "+ 0" turns -0 into 0
-  const negative = scratch.getInt32(0) < 0;
-  const high = negative ? ~scratch.getUint32(0) >>> 0 : (scratch.getUint32(0) | 0x80000000) >>> 0;
-  const low = negative ? ~scratch.getUint32(4) >>> 0 : scratch.getUint32(4);
-  return high.toString(16).padStart(8, '0') + low.toString(16).padStart(8, '0');
 }

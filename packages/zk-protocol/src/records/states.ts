@@ -1,5 +1,5 @@
 import { TransitionError } from './errors.js';
-import { NODE_STATES, REQUEST_STATES, type NodeRecord, type NodeState, type RequestState } from './types.js';
+import { NODE_STATES, type NodeRecord, type NodeState, type RequestState } from './types.js';
 
 /** Writer of a node's state. `launcher` includes all its workers, `operator` is the command line. */
 export type NodeActor = 'launcher' | 'static' | 'metastatic' | 'zuul' | 'operator';
@@ -37,13 +37,6 @@ const KNOWN_NODE_STATES: ReadonlySet<string> = new Set(NODE_STATES);
 /** False for a state of a newer release or another program; leave such a node unchanged. */
 export function isKnownNodeState(state: string): state is NodeState {
   return KNOWN_NODE_STATES.has(state);
-}
-
-const KNOWN_REQUEST_STATES: ReadonlySet<string> = new Set(REQUEST_STATES);
-
-/** False for a state of a newer release or another program; leave such a request unchanged. */
-export function isKnownRequestState(state: string): state is RequestState {
-  return KNOWN_REQUEST_STATES.has(state);
 }
 
 /** All state changes of nodes in the data model. Our writes are checked against this table. */
