@@ -49,7 +49,7 @@ export default defineConfig({
       project('driver-incus', 'packages/driver-incus', SHARED),
       project('driver-kubernetes', 'packages/driver-kubernetes', { exclude: [...NEVER, 'test/real/**'] }),
       project('driver-openshiftpods', 'packages/driver-openshiftpods', SHARED),
-      project('kubernetes-real', 'packages/driver-kubernetes', {
+      project('e2e-kubernetes', 'packages/driver-kubernetes', {
         include: ['test/real/**/*.test.ts'],
         fileParallelism: false,
       }),

@@ -22,7 +22,7 @@ it.each([
 ])('understands the abbreviated options of %j', async (argv, expected) => {
   const line = await command(...argv);
 
-  expect(line.command).toEqual(expected);
+  expect(line.command).toMatchObject(expected);
   expect(line.log.debug).toBe(argv.includes('--deb'));
 });
 

@@ -1,14 +1,13 @@
 import { tmpdir, hostname } from 'node:os';
 import { lookup } from 'node:dns/promises';
-import { dirname } from 'node:path';
 import { systemClock } from '@nodepool/zk-protocol';
 import { watchConfig } from '@nodepool/core/config';
 import type { ConfigWatcher } from '@nodepool/core/config';
 import type { Logger } from '@nodepool/core';
 import type { Logging } from '@nodepool/core/service';
-import { createLogging } from '@nodepool/core/service';
 import { currentDriverScope } from '@nodepool/core/launcher';
 import type { FaultKind } from '@nodepool/core/launcher';
+import { createServiceLogging, profileDirs } from './logging.js';
 import type { CommonArguments } from './arguments.js';
 import type { Program } from './program.js';
 import { takePidFile } from './pid-file.js';
@@ -152,26 +151,6 @@ async function fullHostname(): Promise<string> {
   const timeout = new Promise<undefined>((resolve) => setTimeout(() => resolve(undefined), LOOKUP_MS).unref());
   const found = await Promise.race([canonicalName(short).catch(() => undefined), timeout]);
   return found?.startsWith(`${short}.`) === true ? found : short;
-}
-
-/**
- * Logging as configured on the command line. Writes the last lines however the process exits.
- * @param logFile - of a daemon, without `-l`
- * @throws LoggingError
- */
-function createServiceLogging(args: CommonArguments, logFile: string): Logging {
-  const logging = createLogging({
-    configFile: args.logConfigFile,
-    level: args.debug ? 'debug' : 'info',
-    destination: args.foreground ? 'stdout' : { file: logFile },
-  });
-  process.once('exit', logging.close);
-  return logging;
-}
-
-/** Directories for CPU profiles: beside the log, else the temporary directory. The working directory of a daemon is `/`. */
-function profileDirs(args: CommonArguments, logFile: string, tmpdir: string): string[] {
-  return [args.foreground ? process.cwd() : dirname(logFile), tmpdir];
 }
 
 const TEXTS: Readonly<Record<FaultKind, string>> = {
