@@ -19,7 +19,11 @@ async function embeddedServer({ options, env }: CliContext) {
   const finding =
     `No zookeeper-servers are configured, and no launcher of this machine runs an embedded server ` +
     `(looked in ${directories.join(', ')})`;
-  throw new NoConnectionError('NoServer', finding, 'start nodepool-launcher, or name its --state-dir');
+  throw new NoConnectionError(
+    'NoServer',
+    finding,
+    'start nodepool-launcher, or name its --state-dir; from another computer, name a server with --server',
+  );
 }
 
 /** The configuration without its providers; a missing default file stands for nothing configured. @throws ConfigError */

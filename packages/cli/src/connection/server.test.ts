@@ -43,7 +43,7 @@ it.each([
   [{ url: URL }, { 'state-dir': '/x' }, '--server leases without ZooKeeper: leave out -c and --state-dir'],
   [{ tokenFile: 'x' }, {}, '--token-file needs a server: --server URL, or NODEPOOL_SERVER'],
   [{ caFile: 'x' }, {}, '--ca needs a server'],
-  [{ url: URL, tokenFile: '/no/such' }, {}, 'Cannot read the token: ENOENT'],
+  [{ url: URL, tokenFile: '/no/such' }, {}, 'Cannot read the token (--token-file, NODEPOOL_TOKEN_FILE): ENOENT'],
 ])('refuses %j with %j', async (args, options, message) => {
   await expect(find(args, {}, options)).rejects.toThrow(message);
 });

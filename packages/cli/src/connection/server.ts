@@ -45,8 +45,11 @@ export async function findServer(context: CliContext, args: ServerArguments): Pr
   );
   return {
     url,
-    token: tokenFile === undefined ? env['NODEPOOL_TOKEN'] || undefined : (await read(tokenFile, 'the token')).trim(),
-    ca: caFile === undefined ? undefined : await read(caFile, 'the certificate'),
+    token:
+      tokenFile === undefined
+        ? env['NODEPOOL_TOKEN'] || undefined
+        : (await read(tokenFile, 'the token (--token-file, NODEPOOL_TOKEN_FILE)')).trim(),
+    ca: caFile === undefined ? undefined : await read(caFile, 'the certificate (--ca, NODEPOOL_CA)'),
     options: words.map((word) => ` ${word}`).join(''),
   };
 }

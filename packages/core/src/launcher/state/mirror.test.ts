@@ -5,6 +5,7 @@ import {
   newNode,
   NODES_ROOT,
   REQUESTS_ROOT,
+  type NodeFields,
   type NodeId,
 } from '@nodepool/zk-protocol';
 import { connectInMemory, MemoryServer } from '@nodepool/zk-protocol/memory';
@@ -14,12 +15,14 @@ import { VirtualClock } from '../../testing/virtual-clock.js';
 import { LauncherEvents } from './events.js';
 import { Mirror } from './mirror.js';
 
-/** A mirror that shows one free node. */
-async function mirrorOfOne() {
+/** A mirror that shows one node, free unless something else is said. */
+async function mirrorOfOne(fields: NodeFields = {}) {
   const clock = new VirtualClock();
   const { zk } = connectInMemory(new MemoryServer(clock), { clock });
   await clock.run(Promise.all([zk.ensurePath(NODES_ROOT), zk.ensurePath(REQUESTS_ROOT)]));
-  const body = encodeNode(newNode({ state: 'ready', labels: ['a'], provider: 'p', pool: 'main' }, clock.now()));
+  const body = encodeNode(
+    newNode({ state: 'ready', labels: ['a'], provider: 'p', pool: 'main', ...fields }, clock.now()),
+  );
   const path = await clock.run(zk.create(`${NODES_ROOT}/`, body, { sequential: true }));
   const caches = { zk, clock, logger: silentLogger };
   const [nodes, requests] = [createNodeCache(caches), createRequestCache(caches)];
@@ -40,4 +43,13 @@ it('keeps a node for the request that claimed it, until it is returned', async (
 
   mirror.unclaim(id, owner);
   expect(countFree()).toBe(1);
+});
+
+it.each([
+  ['counts a leased node as present: it returns', { lease: '1' }, 1],
+  ['does not count a node that a person holds', null, 0],
+])('%s', async (_, userData, count) => {
+  const { mirror } = await mirrorOfOne({ state: 'hold', userData });
+
+  expect(mirror.presentCount('p', 'main', 'a')).toBe(count);
 });

@@ -1,4 +1,4 @@
-import { isFree } from '@nodepool/zk-protocol';
+import { isFree, leaseOf } from '@nodepool/zk-protocol';
 import type {
   LockAware,
   NodeId,
@@ -31,7 +31,7 @@ export class Mirror {
   readonly #pending = new Set<RequestId>();
   /** Unallocated ready nodes by label, including those locked or claimed at the moment. */
   readonly #standby = new Map<string, number>();
-  /** Nodes except those on hold, by pool and label. */
+  /** Nodes except those that a person holds, by pool and label: leased ones return as those in use do. */
   readonly #present = new Map<string, Map<string, number>>();
   /** When the deletion of each node in deletion began, by pool. */
   readonly #deleting = new Map<string, Map<NodeId, number>>();
@@ -99,7 +99,7 @@ export class Mirror {
     return this.#standby.get(label) ?? 0;
   }
 
-  /** Number of nodes of the label in the pool, free or in use, without those on hold. */
+  /** Number of nodes of the label in the pool, free, in use or leased, without those that a person holds. */
   presentCount(provider: string, pool: string, label: string): number {
     return this.#present.get(poolKey(provider, pool))?.get(label) ?? 0;
   }
@@ -178,7 +178,8 @@ export class Mirror {
   }
 
   #countPresent(node: NodeRecord | undefined, step: 1 | -1): void {
-    if (!node || node.state === 'hold' || node.provider === null || node.pool === null) return;
+    if (!node || node.provider === null || node.pool === null) return;
+    if (node.state === 'hold' && leaseOf(node.userData) === undefined) return;
     const key = poolKey(node.provider, node.pool);
     let counts = this.#present.get(key);
     if (!counts) this.#present.set(key, (counts = new Map<string, number>()));

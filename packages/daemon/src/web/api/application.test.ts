@@ -35,6 +35,8 @@ beforeEach(async () => {
   const operations: ApiOperation[] = [
     { ...shared, id: 'listNodes', method: 'GET', path: '/nodes', query: { state: TEXT } },
     { ...shared, id: 'getNode', method: 'GET', path: '/nodes/{id}', pathParameters: id },
+    { ...shared, id: 'deleteNode', method: 'DELETE', path: '/nodes/{id}', pathParameters: id },
+    { ...shared, id: 'createNode', method: 'POST', path: '/nodes', body: { ...body, required: ['seconds'] } },
     { ...shared, id: 'holdNode', method: 'POST', path: '/nodes/{id}/hold', pathParameters: id, body },
   ];
   const logger = {
@@ -135,6 +137,17 @@ describe('writes', () => {
     expect(foreign).toMatchObject({ status: 403, body: { code: 'wrong-origin' } });
     expect(audit).toMatchObject([[expect.any(String), { outcome: 'wrong-origin', address: '127.0.0.1', actor: null }]]);
     expect(calls).toEqual([]);
+  });
+
+  it('need no body where the schema requires none, whatever type they announce', async () => {
+    const headers = { ...auth, 'content-type': 'application/json' };
+
+    expect(await ask('/nodes/7', { method: 'DELETE', headers })).toMatchObject({ status: 200 });
+    expect(await ask('/nodes/7/hold', { method: 'POST', headers })).toMatchObject({ status: 200 });
+    expect(calls).toMatchObject([{ body: {} }, { body: {} }]);
+    expect(await ask('/nodes', { method: 'POST', headers })).toMatchObject({
+      ...{ status: 400, body: { detail: 'body must be object' } },
+    });
   });
 
   it('are refused for a body that does not match the schema', async () => {

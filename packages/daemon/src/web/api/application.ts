@@ -48,6 +48,7 @@ export async function createApplication(options: ApplicationOptions): Promise<Ap
       void refuse(reply, notFound());
     },
   });
+  acceptEmptyJson(app);
   app.setNotFoundHandler((_request, reply) => refuse(reply, notFound()));
   app.setErrorHandler((error, request, reply) => refuse(reply, toApiError(error, request, options.logger)));
   const shared = { ...options, cache: new ResponseCache(options.clock), budget: new ComputeBudget(options.clock) };
@@ -57,6 +58,16 @@ export async function createApplication(options: ApplicationOptions): Promise<Ap
   addPage(app);
   await app.ready();
   return (request, response) => void app.routing(request, response);
+}
+
+/** Programs send the type of JSON with calls that have no body, such as DELETE. */
+function acceptEmptyJson(app: FastifyInstance): void {
+  const parseJson = app.getDefaultJsonParser('error', 'error');
+  app.removeContentTypeParser(JSON_TYPE);
+  app.addContentTypeParser(JSON_TYPE, { parseAs: 'string' }, (request, body, done) => {
+    if (body === '') done(null);
+    else void parseJson(request, body.toString(), done);
+  });
 }
 
 interface Shared extends ApplicationOptions {
@@ -92,7 +103,7 @@ function addOperation(app: FastifyInstance, operation: ApiOperation, shared: Sha
     url: `${API_ROOT}${path.replace(/\{(\w+)\}/g, ':$1')}`,
     schema: {
       ...(query && { querystring: { type: 'object', properties: query } }),
-      ...(body && { body: { type: ['object', 'null'], ...withoutType(body) } }),
+      ...(body && { body: { ...body, type: body['required'] === undefined ? ['object', 'null'] : 'object' } }),
     },
     handler: handlerOf(operation, shared),
   });
@@ -102,10 +113,6 @@ function handlerOf(operation: ApiOperation, shared: Shared) {
   if (operation.stream) return streamer(operation, shared);
   if (operation.method !== 'GET') return writer(operation, shared);
   return operation.authorize ? privateReader(operation, shared) : reader(operation, shared);
-}
-
-function withoutType({ type: _type, ...others }: JsonObject): JsonObject {
-  return others;
 }
 
 function callOf(request: FastifyRequest, caller?: Caller): ApiCall {

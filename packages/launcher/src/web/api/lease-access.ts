@@ -102,8 +102,9 @@ export class LeaseAccess {
     throw new ApiError(
       401,
       'bad-token',
-      'The token is missing, wrong, expired or revoked: send Authorization: Bearer TOKEN. ' +
-        'An operator makes one with: nodepool token create NAME',
+      authorization === undefined
+        ? 'No token was sent: send Authorization: Bearer TOKEN. An operator makes one with: nodepool token create NAME'
+        : 'The token is wrong, expired or revoked: an operator makes another with nodepool token create NAME',
     );
   }
 

@@ -288,7 +288,7 @@ class LeaseDesk {
   async renew(call: ApiCall): Promise<JsonObject> {
     const lease = await this.#find(call);
     const { ttl = lease.ttlMs / 1000 } = call.body as { ttl?: number };
-    checkTtl(call.caller as LeaseCaller, ttl);
+    this.#checkTtl(call.caller as LeaseCaller, ttl);
     const renewed = await this.#write(() => this.#leases.renew(lease.id, ttl * 1000));
     if (renewed?.state === 'waiting' || renewed?.state === 'active') return this.#describe(renewed);
     throw new ApiError(409, 'over', `Lease ${lease.id} is over: ${renewed?.endReason ?? 'it was removed'}`);
@@ -353,7 +353,15 @@ class LeaseDesk {
       const text = `Token "${who.name}" may have priority ${who.highestPriority} at best (smaller is higher), not ${priority}`;
       throw new ApiError(403, 'priority', text);
     }
-    checkTtl(who, wanted.ttl);
+    this.#checkTtl(who, wanted.ttl);
+  }
+
+  /** The answer names a time that `max-hold-age` allows too. */
+  #checkTtl(who: LeaseCaller, ttl: number): void {
+    if (ttl * 1000 <= who.maxTtlMs) return;
+    const text = `Token "${who.name}" may keep a lease for ${who.maxTtlMs / 1000} s at a time, not for ${ttl} s`;
+    const longestMs = Math.min(who.maxTtlMs, this.sources.config().maxHoldAgeMs || Infinity);
+    throw new ApiError(403, 'ttl-too-long', text, { longest_ttl: longestMs / 1000 });
   }
 
   #checkLabel(who: LeaseCaller, label: string): void {
@@ -406,12 +414,6 @@ class LeaseDesk {
       throw error;
     }
   }
-}
-
-function checkTtl(who: LeaseCaller, ttl: number): void {
-  if (ttl * 1000 <= who.maxTtlMs) return;
-  const text = `Token "${who.name}" may keep a lease for ${who.maxTtlMs / 1000} s at a time, not for ${ttl} s`;
-  throw new ApiError(403, 'ttl-too-long', text, { longest_ttl: who.maxTtlMs / 1000 });
 }
 
 /** The same for the same token and key, so that a repetition finds the lease. */
