@@ -148,7 +148,7 @@ describe('Terraform: provisioners and the external data source, called by a stan
     await get().assertClean();
   });
 
-  it('ends the lease of a creation that is told to end, and leaves those of others', async () => {
+  it('ends the lease of a creation that gets SIGTERM, and leaves those of others', async () => {
     const other = await ground.client.lease(['small']);
     const create = await provision('create');
     await expect.poll(ground.current, soon).toHaveLength(2);
