@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import type { FailureKind } from '@nodepool/fake-compute';
 import { gceSetup } from '../gce-harness.js';
+import { children } from '../inventory.js';
 import type { LauncherProcess } from '../launcher-process.js';
 import { useGce } from '../use-harness.js';
 
@@ -38,7 +39,10 @@ it('300 simultaneous requests are served although calls and instances fail, and 
   }
   expect([...instances.keys()].filter((name) => !taken.some(({ body }) => body.external_id === name))).toEqual([]);
   await Promise.all(taken.map((node) => zuul.giveBack([node])));
-  // If deleting a failed instance fails too, its boot disk becomes a leak when its node is gone.
+  await expect.poll(() => children(get().zk, '/nodepool/nodes'), { timeout: 60_000 }).toEqual([]);
+  // If deleting a failed instance failed too, its boot disk became a leak when its node went. A failed call costs the search a
+  // whole sweep, so two are enough only in a cloud that has recovered.
+  for (const [kind] of CHAOS) fake.failures.setRate(kind, 0);
   await get().assertClean(LEAKS_FOUND_MS);
 });
 
