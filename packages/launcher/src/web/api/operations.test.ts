@@ -125,7 +125,9 @@ describe('the OpenAPI document', () => {
   it('describes the answer of each reading operation', async () => {
     const document = (await get('/api/v1/openapi.json')).body as Document;
     const waiting = await submit(['no-pool-has-this'], '200-0000000050');
-    await expect.poll(async () => (await get(`/api/v1/requests/${waiting}`)).status).toBe(200);
+    // Its timeline is written down after it is listed.
+    for (const path of ['', '/timeline'])
+      await expect.poll(async () => (await get(`/api/v1/requests/${waiting}${path}`)).status).toBe(200);
     const ajv = new Ajv2020({ strict: false, allErrors: true });
     ajv.addSchema({ $id: 'api', components: document.components });
     const [node] = (await get('/api/v1/nodes')).body as { id: string }[];
