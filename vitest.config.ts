@@ -65,6 +65,7 @@ export default defineConfig({
       project('repository', 'scripts', { include: ['*.test.ts'] }),
       project('fake-compute', 'tools/fake-compute'),
       project('openstack', 'tools/openstack'),
+      project('incus', 'tools/incus'),
       project('kubernetes', 'tools/kubernetes'),
       project('test-servers', 'tools/test-servers'),
       project('quickstart', 'quickstart', { testTimeout: 300_000 }),
@@ -75,6 +76,7 @@ export default defineConfig({
       }),
       project('e2e-incus', 'e2e', {
         include: ['src/incus/**/*.test.ts'],
+        fileParallelism: false,
       }),
       project('e2e-openstack', 'e2e', {
         include: ['src/openstack/**/*.test.ts'],

@@ -1,17 +1,21 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { closeSync, openSync, readFileSync } from 'node:fs';
-import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { randomInt } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { ensureDebianPackages, run } from '@nodepool/test-servers';
+import { ownDirectory, takeOverDirectory } from './owner.js';
 import type { TinyImage } from './tiny-image.js';
 
 /** Debian's packages of a daemon and its command line, and what its networks need. */
 const PACKAGES = ['lxd', 'lxd-client', 'dnsmasq-base', 'iptables', 'iproute2', 'util-linux'];
 const READY_S = 60;
 const STOP_MS = 30_000;
+const PREFIX = 'np-lxd-';
+/** Name of the file with the first three bytes of the subnet. */
+const SUBNET = 'subnet';
 
 /** A real LXD from Debian: in a directory of its own, on a Unix socket and a bridge without a way out. Needs root. */
 export class Lxd {
@@ -31,8 +35,11 @@ export class Lxd {
   static async start(): Promise<Lxd> {
     if (process.getuid?.() !== 0) throw new Error('a test LXD needs root');
     await ensureDebianPackages(PACKAGES);
-    const dir = await mkdtemp(join(tmpdir(), 'np-lxd-'));
+    await removeLeftovers();
+    const dir = await mkdtemp(join(tmpdir(), PREFIX));
     const lxd = new Lxd(dir, `10.${randomInt(64, 128)}.${randomInt(0, 256)}`);
+    await writeFile(join(dir, SUBNET), lxd.#subnet);
+    await ownDirectory(dir);
     await lxd.startDaemon();
     try {
       await lxd.lxc(['storage', 'create', 'default', 'dir']);
@@ -47,6 +54,11 @@ export class Lxd {
     }
   }
 
+  /** The daemon of a run that was killed, in the directory that it left. It is not running. */
+  static async of(dir: string): Promise<Lxd> {
+    return new Lxd(dir, await readFile(join(dir, SUBNET), 'utf8'));
+  }
+
   /** Value of `address` of a provider. */
   get address(): string {
     return `unix:${join(this.dir, 'unix.socket')}`;
@@ -59,7 +71,6 @@ export class Lxd {
 
   /** Starts the daemon, also after {@link kill}. */
   async startDaemon(): Promise<void> {
-    await mkdir(this.dir, { recursive: true });
     const log = openSync(join(this.dir, 'daemon.log'), 'a');
     const options = { stdio: ['ignore', log, log] as ['ignore', number, number], env: this.#env };
     // ends with this process, even if that is killed
@@ -122,12 +133,43 @@ export class Lxd {
     await Promise.race([this.#exited, pause(STOP_MS, undefined, { ref: false })]);
     await this.kill();
     await unmountBelow(this.dir);
+    await removeLinks(await addressesIn(this.dir));
     await rm(this.dir, { recursive: true, force: true });
   }
 
   get #env(): Record<string, string> {
     const { PATH = '/usr/sbin:/usr/bin:/sbin:/bin', HOME = '/root' } = process.env;
     return { PATH, HOME, LXD_DIR: this.dir };
+  }
+}
+
+/** Stops what killed test runs have left, in directories of their own. What cannot be stopped stays. */
+async function removeLeftovers(): Promise<void> {
+  const names = (await readdir(tmpdir())).filter((name) => name.startsWith(PREFIX));
+  for (const dir of names.map((name) => join(tmpdir(), name))) {
+    try {
+      if (await takeOverDirectory(dir)) await (await Lxd.of(dir)).stop();
+    } catch (error) {
+      console.error(`${dir} of a killed test run is left: ${(error as Error).message}`);
+    }
+  }
+}
+
+/** Hardware addresses of the network devices of all containers that a daemon has started. */
+async function addressesIn(dir: string): Promise<Set<string>> {
+  const logs = join(dir, 'logs');
+  const texts = (await readdir(logs)).map((name) => readFile(join(logs, name, 'lxc.conf'), 'utf8').catch(() => ''));
+  const found = (await Promise.all(texts)).flatMap((text) => [...text.matchAll(/^lxc\.net\.\d+\.hwaddr = (\S+)$/gm)]);
+  return new Set(found.map(([, address = '']) => address));
+}
+
+/** Deletes pairs of interfaces with these addresses: a daemon that is killed forgets those of the container that it was starting. */
+async function removeLinks(addresses: ReadonlySet<string>): Promise<void> {
+  const { stdout } = await run('ip', ['-j', 'link', 'show', 'type', 'veth']);
+  const links = JSON.parse(stdout === '' ? '[]' : stdout) as { ifname?: string; address?: string }[];
+  for (const { ifname = '', address = '' } of links) {
+    // the other end of the pair goes with it, and may be the next of the list
+    if (addresses.has(address)) await run('ip', ['link', 'delete', ifname]).catch(() => undefined);
   }
 }
 

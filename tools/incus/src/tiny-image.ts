@@ -20,6 +20,7 @@ const APPLETS = [
   'id',
   'sleep',
   'uname',
+  'env',
 ];
 const DIRS = [
   'bin',
