@@ -2,17 +2,20 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { startZooKeeper, type ZooKeeperHandle, type ZooKeeperOptions } from '@nodepool/test-servers';
 import type { ZooKeeper } from '@nodepool/zk-protocol';
 import { FrameProxy } from './frame-proxy.js';
 import { describeRecords, otherProblems, requestProblems } from './inventory.js';
 import { LauncherProcess } from './launcher-process.js';
+import { ServiceProcess } from './service-process.js';
 import { openSession } from './session.js';
 import { SOON_MS } from './soon.js';
 import { lastLines, timeline } from './timeline.js';
 import { ZuulClient } from './zuul-client.js';
 
 const RECORDS_MS = 5_000;
+const BUILDER = fileURLToPath(new URL('../../packages/builder/bin/nodepool-builder.js', import.meta.url));
 
 /** How to start a launcher. */
 export interface LaunchOptions {
@@ -62,6 +65,7 @@ export abstract class Harness<Setup extends AnySetup> implements Ground {
   /** A session of this harness, for looking at and meddling with records. */
   readonly zk: ZooKeeper;
   readonly #launchers: StartedLauncher<Setup>[] = [];
+  readonly #builders: ServiceProcess[] = [];
   readonly #clients: ZuulClient[] = [];
   readonly #proxies: FrameProxy[] = [];
   /** Launcher starts that may still be running when a test ends. */
@@ -136,6 +140,28 @@ export abstract class Harness<Setup extends AnySetup> implements Ground {
     await launcher.whenLogged(/Configuration reloaded/, logged);
   }
 
+  /** Starts a builder and waits until it is ready. @param name - of its folder, which may hold files of an earlier builder */
+  async startBuilder(setup: Setup, name: string, env: Record<string, string> = {}): Promise<ServiceProcess> {
+    const dir = join(this.testDir, name);
+    await mkdir(this.imagesDir(name), { recursive: true });
+    const config = this.builderConfig(setup, name);
+    const builder = await ServiceProcess.start(BUILDER, { dir, name, config, env: { TMPDIR: dir, ...env } });
+    this.#builders.push(builder);
+    await builder.whenReady();
+    return builder;
+  }
+
+  /** The whole file of a builder. */
+  builderConfig(setup: Setup, name: string): Record<string, unknown> {
+    const dirs = { 'images-dir': this.imagesDir(name), 'build-log-dir': join(this.testDir, name, 'logs') };
+    return { 'zookeeper-timeout': 4, ...dirs, ...this.#config(setup, undefined) };
+  }
+
+  /** Image directory of a builder. */
+  imagesDir(name: string): string {
+    return join(this.testDir, name, 'images');
+  }
+
   /** A client with a session of its own. */
   async newClient(): Promise<ZuulClient> {
     const client = new ZuulClient(await openSession(this.zookeeper));
@@ -185,9 +211,10 @@ export abstract class Harness<Setup extends AnySetup> implements Ground {
     ].join('\n');
   }
 
-  /** Ends all clients, launchers and proxies at once and deletes all records; the servers continue. */
+  /** Ends all clients, launchers, builders and proxies at once and deletes all records; the servers continue. */
   async endTest(): Promise<void> {
     await Promise.allSettled(this.#starting);
+    await Promise.all(this.#builders.splice(0).map((builder) => builder.kill()));
     await Promise.all(this.#clients.splice(0).map(({ zk }) => zk.close()));
     await Promise.all(this.#launchers.splice(0).map(({ process }) => process.kill()));
     await Promise.all(this.#proxies.splice(0).map((proxy) => proxy.stop()));

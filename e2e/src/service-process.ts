@@ -18,7 +18,7 @@ export interface ServiceOptions {
   readonly dir: string;
   readonly name: string;
   /**
-   * Written as nodepool.yaml (JSON is YAML), plus a web server on a free port. A string is written as it is, and finds that
+   * Written as nodepool.yaml (JSON is YAML), plus a web server, of launcher or builder, on a free port. A string is written as it is, and finds that
    * port as `%(NODEPOOL_WEB_PORT)`.
    */
   readonly config: Record<string, unknown> | string;
@@ -76,7 +76,8 @@ export class ServiceProcess {
 
   static #configText(config: Record<string, unknown> | string, port: number): string {
     if (typeof config === 'string') return config;
-    return `${JSON.stringify({ webapp: { port, listen_address: '127.0.0.1' }, ...config }, undefined, 2)}\n`;
+    const webapp = { port, listen_address: '127.0.0.1' };
+    return `${JSON.stringify({ webapp, 'builder-webapp': webapp, ...config }, undefined, 2)}\n`;
   }
 
   /** Options that point other Nodepool programs to the same configuration and state. */

@@ -2,16 +2,13 @@ import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promise
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { freePorts, startSshd, startStatsd, type SshdHandle, type StatsdHandle } from '@nodepool/test-servers';
 import { textOf, OpenStack, type AdminApi, type ApiObject } from '@nodepool/openstack';
 import { Harness, startGround, type LaunchOptions, type Ground } from '../harness.js';
 import { idleNodeProblems } from '../inventory.js';
 import type { LauncherProcess } from '../launcher-process.js';
 import { NodepoolProcess } from '../nodepool-process.js';
-import { ServiceProcess } from '../service-process.js';
-
-const BUILDER = fileURLToPath(new URL('../../../packages/builder/bin/nodepool-builder.js', import.meta.url));
+import type { ServiceProcess } from '../service-process.js';
 
 /** Settings of a test. */
 export interface OpenStackSetup {
@@ -45,7 +42,6 @@ export class OpenStackHarness extends Harness<OpenStackSetup> {
   readonly #cloudDir: string;
   readonly #sshd: SshdHandle;
   readonly #sshPort: number;
-  readonly #builders: ServiceProcess[] = [];
 
   private constructor(
     ground: Ground,
@@ -129,32 +125,8 @@ export class OpenStackHarness extends Harness<OpenStackSetup> {
     return file;
   }
 
-  /** Starts a builder and waits until it is ready. @param name - of its folder, which may hold files of an earlier builder */
-  async startBuilder(setup: OpenStackSetup, name: string): Promise<ServiceProcess> {
-    const dir = join(this.testDir, name);
-    const env = { OS_CLIENT_CONFIG_FILE: this.cloud.cloudsFile, TMPDIR: dir };
-    await mkdir(this.imagesDir(name), { recursive: true });
-    const builder = await ServiceProcess.start(BUILDER, { dir, name, config: this.builderConfig(setup, name), env });
-    this.#builders.push(builder);
-    await builder.whenReady();
-    return builder;
-  }
-
-  /** The whole file of a builder. */
-  builderConfig(setup: OpenStackSetup, name: string): Record<string, unknown> {
-    const servers = this.zookeeper.servers.map(({ host, port }) => ({ host, port }));
-    const dirs = { 'images-dir': this.imagesDir(name), 'build-log-dir': join(this.testDir, name, 'logs') };
-    return { 'zookeeper-servers': servers, 'zookeeper-timeout': 4, ...dirs, ...this.configOf(setup) };
-  }
-
-  /** Image directory of a builder. */
-  imagesDir(name: string): string {
-    return join(this.testDir, name, 'images');
-  }
-
-  override async endTest(): Promise<void> {
-    await Promise.all(this.#builders.splice(0).map((builder) => builder.kill()));
-    await super.endTest();
+  override startBuilder(setup: OpenStackSetup, name: string): Promise<ServiceProcess> {
+    return super.startBuilder(setup, name, { OS_CLIENT_CONFIG_FILE: this.cloud.cloudsFile });
   }
 
   protected override configOf({ providers, more }: OpenStackSetup): Record<string, unknown> {
