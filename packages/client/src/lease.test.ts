@@ -5,16 +5,18 @@ import type { LeaseOptions } from './acquire.js';
 
 async function start(options: LeaseOptions = {}) {
   const server = await LeaseServer.start();
-  const lease = await new NodepoolClient({ url: server.url, retryMs: 1_000 }).lease(['small'], options);
+  const client = new NodepoolClient({ url: server.url, retryMs: 1_000 });
+  const lease = await client.lease(['small'], options);
   const lost = () =>
     new Promise<Error>((resolve) => {
       if (lease.lost.aborted) resolve(lease.lost.reason as Error);
       else lease.lost.addEventListener('abort', () => resolve(lease.lost.reason as Error), { once: true });
     });
-  return { server, lease, lost };
+  return { server, lease, lost, client };
 }
 
-const renewals = ({ lines }: LeaseServer) => lines.filter((line) => line.endsWith('/renew')).length;
+const renewalsOf = ({ calls }: LeaseServer) => calls.filter(({ line }) => line.endsWith('/renew'));
+const renewals = (server: LeaseServer) => renewalsOf(server).length;
 
 it('is returned at the end of its block', async () => {
   const { server, lease } = await start();
@@ -103,4 +105,41 @@ it('can be left to itself for a time', async () => {
 
   expect(server.calls.at(-1)).toMatchObject({ line: 'POST /leases/lease1/renew', body: { ttl: 3600 } });
   expect(server.lease().state).toBe('active');
+});
+
+it('is left for its time, although a renewal is on its way', async () => {
+  const { server, lease, client } = await start({ ttlMs: 3_000 });
+  let answer = () => {};
+  server.faults.push(new Promise((resolve) => (answer = resolve)));
+  await expect.poll(() => renewals(server)).toBe(1);
+
+  const left = lease.leave(3_600_000);
+  await client.get(lease.id); // a call that is sent at once has arrived now
+  answer();
+  await left;
+
+  expect(renewalsOf(server).map(({ body }) => body['ttl'])).toEqual([3, 3600]);
+  expect(server.lease()['ttl']).toBe(3600);
+});
+
+it('is never shortened by an automatic renewal', async () => {
+  const { server, lease } = await start({ ttlMs: 600 });
+
+  await lease.renew(1_500);
+  await expect.poll(() => renewals(server)).toBeGreaterThan(2);
+  await lease.release();
+
+  const endsMs = renewalsOf(server).map(({ timeMs, body }) => timeMs + Number(body['ttl']) * 1000);
+  expect(endsMs).toEqual(endsMs.toSorted((a, b) => a - b));
+});
+
+it('is renewed in time after it was renewed for a shorter time', async () => {
+  const { server, lease } = await start({ ttlMs: 60_000 });
+
+  await lease.renew(2_000);
+  await expect.poll(() => renewals(server)).toBe(2);
+
+  const [asked, automatic] = renewalsOf(server);
+  expect((automatic?.timeMs ?? Infinity) - (asked?.timeMs ?? 0)).toBeLessThan(10_000);
+  expect(automatic?.body).toEqual({ ttl: 60 });
 });

@@ -1,10 +1,14 @@
-import type { LeaseCalls } from './calls.js';
-import { LeaseOverError, RefusedError } from './errors.js';
-import { nowMs, pause } from './pause.js';
+import type { LeaseCalls, Patience } from './calls.js';
+import { LeaseOverError, RefusedError, UnreachableError } from './errors.js';
+import { after, nowMs, pause } from './pause.js';
 import type { LeasedNode, LeaseInfo } from './types.js';
 
 /** A lease is renewed three times in its time to live, so that two renewals may fail. */
 const RENEWALS = 3;
+/** How long one renewal is repeated before the lease is looked at again. */
+const RENEWAL_MS = 15_000;
+/** Pause after a renewal that the server did not answer. */
+const UNREACHABLE_PAUSE_MS = 1_000;
 /** Pause before an event stream is opened again. */
 const REOPEN_MS = 10_000;
 /** How long the server may take to end a lease by itself. */
@@ -27,12 +31,16 @@ export class Lease {
   /** In the order of the labels asked for. */
   readonly nodes: readonly LeasedNode[];
   readonly #calls: LeaseCalls;
-  readonly #ttlMs: number;
-  readonly #onRefused: (error: Error) => void;
+  readonly #options: KeepOptions;
   readonly #lost = new AbortController();
   readonly #stopped = new AbortController();
   #info: LeaseInfo;
   #expiresMs: number;
+  #cancelTimers: () => void = () => {};
+  /** The last renewal: each waits for the answer to the one before, as one that overtakes it could shorten the lease. */
+  #renewal: Promise<void> = Promise.resolve();
+  /** Why it was not renewed last time. */
+  #failure: Error | undefined;
   #released: Promise<void> | undefined;
 
   /**
@@ -44,10 +52,9 @@ export class Lease {
     this.nodes = info.nodes;
     this.#calls = calls;
     this.#info = info;
-    this.#ttlMs = options.ttlMs;
-    this.#onRefused = options.onRefused;
+    this.#options = options;
     this.#expiresMs = askedMs + options.ttlMs;
-    void this.#keep(options.renew);
+    this.#plan();
     if (options.renew) void this.#watch();
   }
 
@@ -63,9 +70,8 @@ export class Lease {
 
   /** Keeps the nodes for this time from now. @throws NodepoolClientError */
   async renew(ttlMs: number): Promise<void> {
-    const askedMs = nowMs();
-    this.#info = await this.#calls.renew(this.id, ttlMs);
-    this.#expiresMs = askedMs + ttlMs;
+    await this.#inTurn(() => this.#renew(ttlMs));
+    this.#plan();
   }
 
   /**
@@ -73,15 +79,17 @@ export class Lease {
    * `client.release(id)` returns them earlier.
    * @throws NodepoolClientError
    */
-  async leave(ttlMs: number): Promise<void> {
-    await this.renew(ttlMs);
-    this.#stopped.abort();
-    this.#released = Promise.resolve();
+  leave(ttlMs: number): Promise<void> {
+    return this.#inTurn(async () => {
+      await this.#renew(ttlMs);
+      this.#stop();
+      this.#released = Promise.resolve();
+    });
   }
 
   /** Returns the nodes. May be called again; a lease that is over already is no error. @throws NodepoolClientError */
   release(): Promise<void> {
-    this.#stopped.abort();
+    this.#stop();
     this.#released ??= this.#release();
     return this.#released;
   }
@@ -100,38 +108,70 @@ export class Lease {
     }
   }
 
-  /** Renews the lease, if it should, and finds out when it has expired. */
-  async #keep(renews: boolean): Promise<void> {
-    const { signal } = this.#stopped;
-    let refused: unknown;
-    try {
-      for (;;) {
-        const leftMs = this.#expiresMs - nowMs();
-        if (leftMs <= 0) break;
-        await pause(renews ? Math.min(leftMs, this.#ttlMs / RENEWALS) : leftMs, signal, false);
-        if (renews) refused = await this.#renewOnce(signal);
-      }
-    } catch {
-      return; // it was released, left or lost
-    }
-    const why = refused instanceof Error ? `: ${refused.message}` : '';
-    this.#lose(`it was not renewed in time${why}`, refused);
+  #inTurn(work: () => Promise<void>): Promise<void> {
+    const done = this.#renewal.then(work);
+    this.#renewal = done.catch(() => undefined);
+    return done;
   }
 
-  /** @returns why it was not renewed. @throws the signal's reason */
-  async #renewOnce(signal: AbortSignal): Promise<unknown> {
+  async #renew(ttlMs: number, patience?: Patience): Promise<void> {
     const askedMs = nowMs();
+    this.#info = await this.#calls.renew(this.id, ttlMs, patience);
+    this.#expiresMs = askedMs + ttlMs;
+    this.#failure = undefined;
+  }
+
+  /**
+   * Plans the next automatic renewal, and the end.
+   * @param leastMs - pause before the renewal
+   */
+  #plan(leastMs = 0): void {
+    this.#cancelTimers();
+    if (this.#stopped.signal.aborted) return;
+    const { renew, ttlMs } = this.#options;
+    const leftMs = this.#expiresMs - nowMs();
+    const renewal = renew && after(Math.max(leastMs, leftMs - ttlMs + ttlMs / RENEWALS), () => void this.#keep());
+    const expiry = after(leftMs, () => this.#expire());
+    this.#cancelTimers = () => {
+      if (renewal) renewal();
+      expiry();
+    };
+  }
+
+  /** Renews the lease if it is due. Does not fail. */
+  #keep(): Promise<void> {
+    return this.#inTurn(async () => {
+      const leftMs = this.#expiresMs - nowMs();
+      const { ttlMs } = this.#options;
+      let pauseMs = 0;
+      // another renewal came first if more time is left
+      if (leftMs > 0 && leftMs < ttlMs) pauseMs = await this.#renewOnce(leftMs);
+      this.#plan(pauseMs);
+    });
+  }
+
+  /** @returns how long to wait before it is tried again */
+  async #renewOnce(leftMs: number): Promise<number> {
+    const { signal } = this.#stopped;
+    const { ttlMs, onRefused } = this.#options;
     try {
-      this.#info = await this.#calls.renew(this.id, this.#ttlMs, { signal, retryMs: this.#expiresMs - askedMs });
-      this.#expiresMs = Math.max(this.#expiresMs, askedMs + this.#ttlMs);
-      return undefined;
+      await this.#renew(ttlMs, { signal, retryMs: Math.min(leftMs, RENEWAL_MS) });
+      return 0;
     } catch (error) {
-      signal.throwIfAborted();
+      if (signal.aborted) return 0;
+      this.#failure = error as Error;
+      if (error instanceof UnreachableError && !error.isPermanent) return UNREACHABLE_PAUSE_MS;
       if (error instanceof RefusedError && (error.status === 404 || error.code === 'over')) {
         this.#lose(error.message, error);
-      } else this.#onRefused(error as Error);
-      return error;
+      } else onRefused(error as Error);
+      return ttlMs / RENEWALS;
     }
+  }
+
+  #expire(): void {
+    const { renew } = this.#options;
+    const why = this.#failure?.message ?? (renew ? 'this process was stopped, or its computer slept' : undefined);
+    this.#lose(`it was not renewed in time${why === undefined ? '' : `: ${why}`}`, this.#failure);
   }
 
   /** Learns at once that the lease is over, while the server can be reached. */
@@ -153,6 +193,12 @@ export class Lease {
   #lose(why: string, cause?: unknown): void {
     if (this.#stopped.signal.aborted) return;
     this.#lost.abort(new LeaseOverError('lease-lost', this.id, `Lease ${this.id} is lost: ${why}`, { cause }));
+    this.#stop();
+  }
+
+  /** It is not renewed or watched any more. */
+  #stop(): void {
     this.#stopped.abort();
+    this.#cancelTimers();
   }
 }

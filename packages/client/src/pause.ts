@@ -19,6 +19,13 @@ export async function pause(ms: number, signal?: AbortSignal, ref = true): Promi
   signal?.throwIfAborted();
 }
 
+/** Calls a function later; does not keep the process alive. @returns cancels it */
+export function after(ms: number, callback: () => void): () => void {
+  const abort = new AbortController();
+  void pause(ms, abort.signal, false).then(callback, () => undefined);
+  return () => abort.abort();
+}
+
 /** The outcome of a promise, unless the signal aborts first. @throws the signal's reason */
 export async function orAbort<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (!signal) return promise;

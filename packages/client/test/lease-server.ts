@@ -8,14 +8,17 @@ type LeaseAnswer = Record<string, unknown> & { id: string; state: string };
 
 /** A call that arrived. */
 export interface Arrived {
+  /** When, by `performance.now()`. */
+  readonly timeMs: number;
   readonly line: string;
   readonly key: string | undefined;
   readonly token: string | undefined;
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-/** What a server may do to a call instead of answering it as it should. */
-export type Fault = 'reset' | 'answer and reset' | { status: number; code?: string; longest_ttl?: number };
+/** What a server may do to a call instead of answering it as it should; a promise: to do it only then. */
+export type Fault =
+  'reset' | 'answer and reset' | Promise<void> | { status: number; code?: string; longest_ttl?: number };
 
 /** Speaks the HTTP API of leases, with faults and states that a test chooses. */
 export class LeaseServer {
@@ -78,15 +81,17 @@ export class LeaseServer {
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { method, url = '', headers } = request;
+    const timeMs = performance.now();
     const body = JSON.parse((await text(request)) || '{}') as Arrived['body'];
     const key = headers['idempotency-key'];
     this.calls.push({
-      ...{ line: `${method} ${url.replace('/api/v1', '')}`, body, token: headers.authorization },
+      ...{ line: `${method} ${url.replace('/api/v1', '')}`, body, token: headers.authorization, timeMs },
       key: typeof key === 'string' ? key : undefined,
     });
     const fault = url.endsWith('/events') ? undefined : this.faults.shift();
-    if (fault === 'reset') return void request.socket.destroy();
-    if (typeof fault === 'object') return refuse(response, fault);
+    if (fault instanceof Promise) await fault;
+    else if (fault === 'reset') return void request.socket.destroy();
+    else if (typeof fault === 'object') return refuse(response, fault);
     const answer = this.#serve(method, url, body, response);
     if (fault === 'answer and reset') return void request.socket.destroy();
     if (answer) response.setHeader('content-type', 'application/json').end(JSON.stringify(answer));
@@ -109,6 +114,7 @@ export class LeaseServer {
     }
     if (method === 'DELETE') Object.assign(lease, { state: 'ended', end_reason: 'returned' });
     if (method === 'POST' && lease.state === 'ended') return refuse(response, { status: 409, code: 'over' });
+    if (method === 'POST') lease['ttl'] = body['ttl'];
     return lease;
   }
 
@@ -152,7 +158,10 @@ function send(stream: ServerResponse, lease: LeaseAnswer): void {
   stream.write(`id: 1\nevent: lease\ndata: ${JSON.stringify(lease)}\n\n`);
 }
 
-function refuse(response: ServerResponse, { status, code, ...facts }: Exclude<Fault, string>): undefined {
+function refuse(
+  response: ServerResponse,
+  { status, code, ...facts }: Exclude<Fault, string | Promise<void>>,
+): undefined {
   const problem = { type: 'about:blank', title: '', status, code, detail: `refused: ${code}`, ...facts };
   response.writeHead(status).end(code === undefined ? '<h1>Bad gateway</h1>' : JSON.stringify(problem));
 }
