@@ -1,6 +1,5 @@
 import type { LeaseInfo } from '@nodepool/client';
 import { labelsToText } from '@nodepool/core/service';
-import { orAbort } from '@nodepool/zk-protocol';
 import { tell, type CliContext } from '../command/context.js';
 import { CliError } from '../command/errors.js';
 import { whoAmI } from '../connection/who-am-i.js';
@@ -54,7 +53,7 @@ export async function acquireFromServer(
   const progress = new LeaseProgress(options.quiet ? () => {} : tell, () => clock.now());
   const client = createClient(server, context, (error) => progress.once(`${error.message}; trying again`));
   progress.say(`leases ${labelsToText(labels)} from ${client.url}`);
-  const key = await orAbort(findLeaseKey(client, options), signal).catch((error: unknown) => {
+  const key = await findLeaseKey(client, options, signal).catch((error: unknown) => {
     throw serverError(error);
   });
   const waiting = limitWait(context, options, `Lease for ${labelsToText(labels)}`, signal);

@@ -1,9 +1,10 @@
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { NodepoolClient } from '@nodepool/client';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { LeaseServer } from '../../../client/test/lease-server.js';
+import { fakeProgram } from '../../test/fake-ssh.js';
 import type { AcquireOptions } from './acquire-options.js';
 import { findLeaseKey } from './lease-key.js';
 
@@ -13,15 +14,24 @@ const OPTIONS: AcquireOptions = {
   ...{ purpose: 'test', server: { url: undefined, tokenFile: undefined, caFile: undefined }, sshKeyFile: undefined },
 };
 
-async function find(changes: Partial<AcquireOptions>, takesSshKey = true) {
+async function find(
+  changes: Partial<AcquireOptions>,
+  takesSshKey = true,
+  signal: AbortSignal = new AbortController().signal,
+) {
   const server = await LeaseServer.start();
   server.takesSshKey = takesSshKey;
-  return findLeaseKey(new NodepoolClient({ url: server.url }), { ...OPTIONS, ...changes });
+  return findLeaseKey(new NodepoolClient({ url: server.url }), { ...OPTIONS, ...changes }, signal);
+}
+
+function ownDirectory(): string {
+  const directory = mkdtempSync(join(tmpdir(), 'lease-key-test-'));
+  onTestFinished(() => rmSync(directory, { recursive: true }));
+  return directory;
 }
 
 function keyFile(): string {
-  const directory = mkdtempSync(join(tmpdir(), 'nodepool-key-test-'));
-  onTestFinished(() => rmSync(directory, { recursive: true }));
+  const directory = ownDirectory();
   writeFileSync(join(directory, 'id.pub'), `${KEY}\n`);
   return join(directory, 'id.pub');
 }
@@ -47,6 +57,36 @@ it('is made for a command that logs in without one, and removed', async () => {
   expect(statSync(identity).mode & 0o077).toBe(0);
   await key?.remove();
   expect(() => statSync(identity)).toThrow('ENOENT');
+});
+
+it('is removed when it is interrupted while it is made', async () => {
+  const directory = ownDirectory();
+  vi.stubEnv('TMPDIR', directory);
+  const began = join(directory, 'began');
+  fakeProgram(directory, 'ssh-keygen', `touch '${began}'; exec sleep 600`);
+  const abort = new AbortController();
+  const finding = find({ login: { identity: undefined } }, true, abort.signal);
+  const reason = new Error('Ctrl-C');
+  const outcome = expect(finding).rejects.toBe(reason);
+  await expect.poll(() => existsSync(began)).toBe(true);
+  expect(readdirSync(directory).filter((name) => name.startsWith('nodepool-key-'))).toHaveLength(1);
+
+  abort.abort(reason);
+
+  await outcome;
+  expect(readdirSync(directory).filter((name) => name.startsWith('nodepool-key-'))).toEqual([]);
+});
+
+it('is removed when the process exits, unless a person has it', async () => {
+  const before = process.listeners('exit');
+  const added = () => process.listeners('exit').filter((each) => !before.includes(each));
+  const key = await find({ login: { identity: undefined } });
+  const identity = key?.identity ?? '';
+
+  for (const listener of added()) listener(0);
+  expect(existsSync(identity)).toBe(false);
+  key?.keep();
+  expect(added()).toEqual([]);
 });
 
 it.each([

@@ -1,9 +1,11 @@
 import { execFile } from 'node:child_process';
+import { rmSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { NodepoolClient } from '@nodepool/client';
+import { orAbort } from '@nodepool/zk-protocol';
 import { CliError, describeError } from '../command/errors.js';
 import type { AcquireOptions } from './acquire-options.js';
 
@@ -13,28 +15,34 @@ export interface LeaseKey {
   readonly publicKey: string;
   /** File with the private key, if it was made for this lease. */
   readonly identity: string | undefined;
-  /** Removes a key that was made for this lease. */
+  /** Removes a key that was made for this lease. Happens in any case when this process exits. */
   remove(): Promise<void>;
+  /** Leaves it to a person who has the nodes. */
+  keep(): void;
 }
-
-const nothingToRemove = () => Promise.resolve();
 
 /**
  * The key of the command line. A command that logs in has one in any case if the labels take one: that of its identity, or a new
  * one that lasts as long as the lease.
  * @returns `undefined` to send none
- * @throws CliError the key cannot be read or made
+ * @throws CliError the key cannot be read or made; the signal's reason, and no key is left
  */
-export async function findLeaseKey(client: NodepoolClient, options: AcquireOptions): Promise<LeaseKey | undefined> {
+export async function findLeaseKey(
+  client: NodepoolClient,
+  options: AcquireOptions,
+  signal: AbortSignal,
+): Promise<LeaseKey | undefined> {
   const { labels, sshKeyFile, login } = options;
   if (sshKeyFile !== undefined) return ownKey(await readKey(sshKeyFile));
-  if (!login || !(await takeKeys(client, labels))) return undefined;
-  if (login.identity === undefined) return createKey();
+  if (!login || !(await orAbort(takeKeys(client, labels), signal))) return undefined;
+  if (login.identity === undefined) return createKey(signal);
   const publicKey = await readKey(`${login.identity}.pub`).catch(() => undefined);
   return publicKey === undefined ? undefined : ownKey(publicKey);
 }
 
-const ownKey = (publicKey: string): LeaseKey => ({ publicKey, identity: undefined, remove: nothingToRemove });
+const ownKey = (publicKey: string): LeaseKey => ({
+  ...{ publicKey, identity: undefined, remove: () => Promise.resolve(), keep: () => {} },
+});
 
 async function takeKeys(client: NodepoolClient, labels: readonly string[]): Promise<boolean> {
   const known = await client.labels();
@@ -49,15 +57,23 @@ async function readKey(file: string): Promise<string> {
   }
 }
 
-async function createKey(): Promise<LeaseKey> {
+async function createKey(signal: AbortSignal): Promise<LeaseKey> {
   const directory = await mkdtemp(join(tmpdir(), 'nodepool-key-'));
-  const remove = () => rm(directory, { recursive: true, force: true });
+  const removeAtExit = () => rmSync(directory, { recursive: true, force: true }); // a second signal ends this process at once
+  process.once('exit', removeAtExit);
+  const keep = () => void process.off('exit', removeAtExit);
+  const remove = async () => {
+    await rm(directory, { recursive: true, force: true });
+    keep();
+  };
   const identity = join(directory, 'id_ed25519');
   try {
-    await promisify(execFile)('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-C', 'nodepool', '-f', identity]);
-    return { publicKey: await readKey(`${identity}.pub`), identity, remove };
+    const words = ['-q', '-t', 'ed25519', '-N', '', '-C', 'nodepool', '-f', identity];
+    await promisify(execFile)('ssh-keygen', words, { signal });
+    return { publicKey: await readKey(`${identity}.pub`), identity, remove, keep };
   } catch (error) {
     await remove();
+    signal.throwIfAborted();
     throw new CliError(`Cannot make a key with ssh-keygen: ${describeError(error)}; name one with --ssh-key FILE`, {
       cause: error,
     });

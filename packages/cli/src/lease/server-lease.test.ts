@@ -61,17 +61,19 @@ it('says when nodes that it could not return are returned', async () => {
 
 it('removes the key that was made for it, unless a person has the nodes', async () => {
   let removed = 0;
+  let kept = 0;
   const key: LeaseKey = {
     publicKey: 'ssh-ed25519 AAAA',
     identity: '/k',
     remove: () => Promise.resolve(void removed++),
+    keep: () => void kept++,
   };
   const { lease: held } = await start(key);
   await held.hold('a person', 60_000);
   await held.dispose();
-  expect([held.identity, removed]).toEqual(['/k', 0]);
+  expect([held.identity, removed, kept]).toEqual(['/k', 0, 1]);
 
   await (await start(key)).lease.dispose();
 
-  expect(removed).toBe(1);
+  expect([removed, kept]).toEqual([1, 1]);
 });

@@ -53,6 +53,7 @@ export class ServerLease {
     try {
       await this.#lease.leave(ms);
       this.#isHeld = true;
+      this.#key?.keep();
       return ms;
     } catch (error) {
       const most = error instanceof RefusedError && TOO_LONG.has(error.code) ? error.longestTtlMs : undefined;
