@@ -134,20 +134,20 @@ it('the nodes of a killed process are returned when its lease expires', async ()
   await get().assertClean();
 });
 
+function startScript(command: readonly string[], more: Record<string, string> = {}) {
+  const options = { env: { ...process.env, ...env, ...more }, detached: true, stdio: 'pipe' as const };
+  const child = spawn('sh', [SCRIPT, 'small', ...command], options);
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const output = { text: '' };
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (output.text += String(text)));
+  return { child, output, ended: once(child, 'close') as Promise<[number]> };
+}
+
 describe.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('the script for a shell after %s', (signal) => {
   const status = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 }[signal];
 
-  function startScript(...command: string[]) {
-    const options = { env: { ...process.env, ...env }, detached: true, stdio: 'pipe' as const };
-    const child = spawn('sh', [SCRIPT, 'small', ...command], options);
-    onTestFinished(() => void child.kill('SIGKILL'));
-    const output = { text: '' };
-    child.stdout.on('data', (text) => (output.text += String(text)));
-    return { child, output, ended: once(child, 'close') as Promise<[number]> };
-  }
-
   it('ends its command, and returns the node', async () => {
-    const { child, output, ended } = startScript(...WAITS);
+    const { child, output, ended } = startScript(WAITS);
     await expect.poll(() => output.text, soon).toContain('up');
 
     child.kill(signal);
@@ -158,7 +158,7 @@ describe.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('the script for a shell 
 
   it('while it waits, ends its lease', async () => {
     const other = await client.lease(['small']);
-    const { child, ended } = startScript('true');
+    const { child, ended } = startScript(['true']);
     await expect.poll(currentLeases, soon).toHaveLength(2);
 
     process.kill(-(child.pid ?? 0), signal); // as a terminal does, to curl as well
@@ -166,5 +166,34 @@ describe.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('the script for a shell 
     expect(await ended).toEqual([status, null]);
     expect(await currentLeases()).toEqual(['active']);
     await other.release();
+  });
+});
+
+describe('the script for a shell, when its node is lost,', () => {
+  it('ends its command before the lease expires at a silent server', async () => {
+    const { output, ended } = startScript(WAITS, { NODEPOOL_TTL: '24' });
+    await expect.poll(() => output.text, soon).toContain('up');
+
+    launcher.signal('SIGSTOP');
+    const beganMs = performance.now();
+    const [status] = await ended;
+    const tookMs = performance.now() - beganMs;
+    launcher.signal('SIGCONT');
+
+    expect(status, output.text).toBe(143);
+    expect(output.text).toMatch(/the node is lost: the server has not answered for 21 s\n/);
+    expect(tookMs).toBeLessThan(90_000);
+  });
+
+  it('ends its command and says why, when another ends its lease', async () => {
+    const { output, ended } = startScript(WAITS, { NODEPOOL_TTL: '24' });
+    await expect.poll(() => output.text, soon).toContain('up');
+    const [lease] = await client.list({ state: 'active' });
+
+    await client.release(lease?.id ?? '');
+
+    expect(await ended, output.text).toEqual([143, null]);
+    expect(output.text).toContain('the node is lost: {');
+    expect(output.text).toContain('is over: returned by e2e');
   });
 });

@@ -9,15 +9,15 @@ umask 077
 lease=$TMPDIR/lease.json key=$TMPDIR/key known_hosts=$TMPDIR/known_hosts
 job=gitlab-job-${CUSTOM_ENV_CI_JOB_ID:?is the id of the job}
 case $job in *[!a-z0-9-]*) echo "\"$job\" has characters that no id has" >&2; exit 1 ;; esac
-json='Content-Type: application/json' ttl=180
+json='Content-Type: application/json' ttl=${NODEPOOL_TTL:-180} # of 24 s at least
 failure=${SYSTEM_FAILURE_EXIT_CODE:-2} renewer='' ssh=''
 
-# METHOD PATH [OPTIONS OF CURL]: prints the answer; fails if the server refuses, or does not answer for half a minute
+# METHOD PATH [OPTIONS OF CURL]: prints the answer; fails if the server refuses, or does not answer for a minute
 api() {
   method=$1 path=$2
   shift 2
   printf 'header = "Authorization: Bearer %s"\n' "$(cat "$NODEPOOL_TOKEN_FILE")" | # not on a command line
-    curl -K - -sS --fail-with-body --retry 5 --retry-connrefused --max-time 60 -X "$method" "$@" \
+    curl -K - -sS --fail-with-body --retry 5 --retry-connrefused --retry-max-time 20 --max-time 40 -X "$method" "$@" \
       "${NODEPOOL_SERVER%/}/api/v1$path"
 }
 
@@ -32,14 +32,24 @@ request() {
   api POST /leases -H "Idempotency-Key: $(cat "$key")" -H "$json" -d "@$TMPDIR/body" >"$lease" || { cat "$lease" >&2; return 1; }
 }
 
-renew() { api POST "/leases/$(field .id)/renew" -H "$json" -d "{\"ttl\": $ttl}" >/dev/null; }
+# [OPTIONS OF CURL]
+renew() { api POST "/leases/$(field .id)/renew" -H "$json" -d "{\"ttl\": $ttl}" "$@"; }
 
-# Renews while this shell lives; ends it when the node is lost
+# Renews while this shell lives; ends it shortly before the node is lost, also when the server is silent
 keep() {
-  failures=0
-  while sleep 45 && kill -0 $$; do
-    if renew; then failures=0; else failures=$((failures + 1)); fi
-    [ $failures -lt 2 ] || { kill -s TERM $$; return; }
+  pause=$((ttl / 4)) until=$((asked + ttl - ttl / 8))
+  while sleep "$pause" && kill -0 $$; do
+    asked=$(date +%s)
+    if answer=$(renew --retry 0 --max-time $((ttl / 12))); then
+      pause=$((ttl / 4)) until=$((asked + ttl - ttl / 8))
+    else
+      pause=$((ttl / 36 + 1))
+      case $answer in *'"code":"over"'* | *'"code":"unknown-lease"'*) until=0 ;; esac
+    fi
+    [ "$(date +%s)" -ge "$until" ] || continue
+    echo "$0: the node is lost: ${answer:-the server has not answered for $((ttl - ttl / 8)) s}" >"$TMPDIR/lost"
+    kill -s TERM $$
+    return
   done
 }
 
@@ -55,7 +65,7 @@ prepare() {
   request 20
   while [ "$(field .state)" = waiting ]; do
     echo "Waiting for a node: $(field .labels[0])"
-    renew # keeps its place
+    renew >/dev/null # keeps its place
     request 20
   done
   [ "$(field .state)" = active ] || { echo "No node: $(field .end_reason)" >&2; exit 1; }
@@ -66,7 +76,8 @@ prepare() {
 
 # SCRIPT STAGE
 run() {
-  renew
+  asked=$(date +%s)
+  renew >/dev/null
   keep </dev/null >/dev/null 2>&1 &
   renewer=$!
   trap interrupted INT TERM HUP
@@ -84,6 +95,7 @@ run() {
 # A cancelled job: ends the session on the node with all its processes
 interrupted() {
   trap '' INT TERM HUP
+  [ ! -s "$TMPDIR/lost" ] || cat "$TMPDIR/lost" >&2
   on_node "kill -s TERM -- -\$(cat .$job.pid)" </dev/null || :
   wait $ssh || :
   exit 1

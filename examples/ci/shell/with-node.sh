@@ -11,22 +11,23 @@ shift
 case $label in *[!A-Za-z0-9._-]*) echo "$0: \"$label\" is no label" >&2; exit 2 ;; esac
 
 work=$(mktemp -d)
-id='' command='' renewer='' requested=''
+ttl=${NODEPOOL_TTL:-180} # seconds after which the node of a killed shell is returned; 24 at least
+id='' command='''' renewer='' requested=''
 key=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n') # the server makes one lease of all requests with this key
 echo "Authorization: Bearer $(cat "$NODEPOOL_TOKEN_FILE")" >"$work/token" # not on a command line, which others can read
 
-# METHOD PATH [OPTIONS OF CURL]: prints the answer; fails if the server refuses it, or does not answer for half a minute
+# METHOD PATH [OPTIONS OF CURL]: prints the answer; fails if the server refuses it, or does not answer for a minute
 api() {
   method=$1 path=$2
   shift 2
-  curl -sS --fail-with-body --retry 5 --retry-connrefused --max-time 60 -X "$method" -H "@$work/token" "$@" \
+  curl -sS --fail-with-body --retry 5 --retry-connrefused --retry-max-time 20 --max-time 40 -X "$method" -H "@$work/token" "$@" \
     "${NODEPOOL_SERVER%/}/api/v1$path"
 }
 
-# SECONDS TO WAIT: the same lease each time. If this shell is killed, it gives up, or expires, within 3 minutes
+# SECONDS TO WAIT: the same lease each time. If this shell is killed, it gives up, or expires, after the time to live
 request() {
-  requested=yes
-  body='{"labels":["'$label'"],"ttl":180,"give_up":180,"reason":"with-node.sh","wait":'$1'}'
+  requested=yes asked=$(date +%s)
+  body='{"labels":["'$label'"],"ttl":'$ttl',"give_up":'$ttl',"reason":"with-node.sh","wait":'$1'}'
   answer=$(api POST /leases -H "Idempotency-Key: $key" -H 'Content-Type: application/json' -d "$body") || return
   id=$(field id)
 }
@@ -34,14 +35,24 @@ request() {
 # The value of the first member of this name, from an answer on one line
 field() { printf '%s\n' "$answer" | grep -o "\"$1\":\"\{0,1\}[^\",}]*" | head -n 1 | sed 's/^[^:]*:"\{0,1\}//; s/^null$//'; }
 
-renew() { api POST "/leases/$id/renew" -H 'Content-Type: application/json' -d '{"ttl":180}' >/dev/null; }
+# [OPTIONS OF CURL]
+renew() { api POST "/leases/$id/renew" -H 'Content-Type: application/json' -d "{\"ttl\":$ttl}" "$@"; }
 
-# Renews while this shell lives; ends it when the node is lost
+# Renews while this shell lives; ends it shortly before the node is lost, also when the server is silent
 keep() {
-  failures=0
-  while sleep 45 && kill -0 $$; do
-    if renew; then failures=0; else failures=$((failures + 1)); fi
-    [ $failures -lt 2 ] || { kill -s TERM $$; return; }
+  pause=$((ttl / 4)) until=$((asked + ttl - ttl / 8))
+  while sleep "$pause" && kill -0 $$; do
+    asked=$(date +%s)
+    if answer=$(renew --retry 0 --max-time $((ttl / 12))); then
+      pause=$((ttl / 4)) until=$((asked + ttl - ttl / 8))
+    else
+      pause=$((ttl / 36 + 1))
+      case $answer in *'"code":"over"'* | *'"code":"unknown-lease"'*) until=0 ;; esac
+    fi
+    [ "$(date +%s)" -ge "$until" ] || continue
+    echo "$0: the node is lost: ${answer:-the server has not answered for $((ttl - ttl / 8)) s}" >"$work/lost"
+    kill -s TERM $$
+    return
   done
 }
 
@@ -49,8 +60,9 @@ finish() {
   status=$?
   trap '' INT TERM HUP
   [ -z "$renewer" ] || kill "$renewer" 2>/dev/null || :
+  [ ! -s "$work/lost" ] || cat "$work/lost" >&2
   [ -n "$id" ] || [ -z "$requested" ] || request 0 >/dev/null 2>&1 || : # the answer was lost: ask for the id again
-  [ -z "$id" ] || api DELETE "/leases/$id" >/dev/null || echo "$0: lease $id ends by itself in 3 minutes" >&2
+  [ -z "$id" ] || api DELETE "/leases/$id" --max-time 10 >/dev/null || echo "$0: lease $id ends by itself in $ttl s" >&2
   rm -rf "$work"
   exit "$status"
 }
@@ -68,7 +80,7 @@ trap 'interrupted 1' HUP
 answer=''
 while request 20; do
   [ "$(field state)" = waiting ] || break
-  renew # keeps its place
+  renew >/dev/null # keeps its place
 done
 if [ "$(field state)" != active ]; then
   echo "$0: no node: $answer" >&2

@@ -11,12 +11,12 @@ json='Content-Type: application/json'
 work=$(mktemp -d)
 requested=''
 
-# METHOD PATH [OPTIONS OF CURL]: prints the answer; fails if the server refuses, or does not answer for half a minute
+# METHOD PATH [OPTIONS OF CURL]: prints the answer; fails if the server refuses, or does not answer for a minute
 api() {
   method=$1 path=$2
   shift 2
   printf 'header = "Authorization: Bearer %s"\n' "$(cat "$NODEPOOL_TOKEN_FILE")" | # not on a command line
-    curl -K - -sS --fail-with-body --retry 5 --retry-connrefused --max-time 60 -X "$method" "$@" \
+    curl -K - -sS --fail-with-body --retry 5 --retry-connrefused --retry-max-time 20 --max-time 40 -X "$method" "$@" \
       "${NODEPOOL_SERVER%/}/api/v1$path"
 }
 
