@@ -12,10 +12,16 @@ it('reads files from the directory in which npm was called', () => {
   });
 });
 
+it('uses the configuration with containers for --incus, unless another is named', () => {
+  expect(readArguments(['--incus'])).toMatchObject({ incus: true, file: join(ROOT, 'quickstart', 'incus.yaml') });
+  expect(readArguments(['--incus', '-c', 'mine.yaml'], '/home/me')).toMatchObject({ file: '/home/me/mine.yaml' });
+  expect(readArguments([])).toMatchObject({ incus: false, file: join(ROOT, 'quickstart', 'nodepool.yaml') });
+});
+
 it('explains each option', () => {
   const help = readFileSync(join(ROOT, 'quickstart', 'help.txt'), 'utf8');
 
-  for (const option of ['--once', '-c FILE', '--identity FILE', '--state-dir DIR', '--help', 'LABEL'])
+  for (const option of ['--once', '--incus', '-c FILE', '--identity FILE', '--state-dir DIR', '--help', 'LABEL'])
     expect(help).toMatch(new RegExp(`^ +.*${option}.* {2}\\S`, 'm'));
 });
 

@@ -9,6 +9,8 @@ export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /** What the command line says. */
 export interface QuickStartArguments {
   readonly once: boolean;
+  /** Containers of the user's Incus or LXD in place of the simulated cloud. */
+  readonly incus: boolean;
   readonly stateDir: string;
   readonly file: string;
   /** Private key for machines of the user. */
@@ -27,16 +29,18 @@ export function readArguments(
       allowPositionals: true,
       options: {
         once: { type: 'boolean', default: false },
+        incus: { type: 'boolean', default: false },
         'state-dir': { type: 'string', default: join(ROOT, '.nodepool', 'quickstart') },
         identity: { type: 'string' },
-        c: { type: 'string', short: 'c', default: join(ROOT, 'quickstart', 'nodepool.yaml') },
+        c: { type: 'string', short: 'c' },
       },
     });
-    const { once, identity } = values;
+    const { once, incus, identity, c = join(ROOT, 'quickstart', incus ? 'incus.yaml' : 'nodepool.yaml') } = values;
     const stateDir = resolve(directory, values['state-dir']);
-    const file = resolve(directory, values.c);
+    const file = resolve(directory, c);
     return {
       once,
+      incus,
       stateDir,
       file,
       key: identity === undefined ? undefined : resolve(directory, identity),

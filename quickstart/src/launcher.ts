@@ -33,7 +33,7 @@ export async function startLauncher(
   const args = ['-f', '-c', configFile, '--state-dir', stateDir, '--drain-timeout', '5'];
   const child = startNode(LAUNCHER, args, {
     stdio: ['ignore', log.fd, log.fd],
-    env: { ...env, QUICKSTART_AFTERWARDS: JSON.stringify(cloud.stopCommand) },
+    env: { ...env, ...(cloud.stopCommand && { QUICKSTART_AFTERWARDS: JSON.stringify(cloud.stopCommand) }) },
   });
   await log.close();
   return child;

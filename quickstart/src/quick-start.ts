@@ -5,10 +5,12 @@ import type { QuickStartArguments } from './arguments.js';
 import { ImageBuilder } from './builder.js';
 import { stop } from './child.js';
 import type { Child } from './child.js';
-import { Cloud } from './cloud.js';
+import type { Cloud } from './cloud.js';
 import { LOOPBACK, readConfiguration } from './configuration.js';
 import type { QuickStartConfiguration } from './configuration.js';
 import { Endpoints } from './endpoints.js';
+import { FakeCloud } from './fake-cloud.js';
+import { IncusCloud } from './incus-cloud.js';
 import { ensureKey } from './keys.js';
 import { refuseSecondLauncher, startLauncher, waitUntilReady } from './launcher.js';
 import { followPicture } from './picture.js';
@@ -37,12 +39,12 @@ class QuickStart {
   readonly #key: string | undefined;
   #closePicture = () => {};
 
-  constructor({ file, stateDir, key }: QuickStartArguments) {
+  constructor({ file, stateDir, key, incus }: QuickStartArguments) {
     this.#file = file;
     this.#key = key;
     this.#stateDir = stateDir;
     this.#clientKey = join(stateDir, 'client_key');
-    this.#cloud = new Cloud(stateDir);
+    this.#cloud = incus ? new IncusCloud(stateDir, this.#clientKey) : new FakeCloud(stateDir);
     this.#endpoints = new Endpoints(stateDir, this.#clientKey);
   }
 
@@ -57,13 +59,17 @@ class QuickStart {
     const temporary = join(this.#stateDir, 'tmp');
     await mkdir(temporary, { recursive: true, mode: 0o700 });
     await ensureKey(this.#clientKey, 'ed25519');
+    await this.#cloud.prepare();
     await this.#configure();
     const { hosts, webPort, file } = this.configuration;
-    if (hosts.length > 0) say(`${hosts.length} machines to lend: SSH servers on ${LOOPBACK}, ports ${portsOf(hosts)}`);
+    if (hosts.length > 0)
+      say(
+        `${hosts.length} ${hosts.length === 1 ? 'machine' : 'machines'} to lend: SSH servers on ${LOOPBACK}, ports ${portsOf(hosts)}`,
+      );
     signal.throwIfAborted();
     const env = {
       ...process.env,
-      NODEPOOL_CLOUD_DIR: this.#cloud.dir,
+      ...this.#cloud.env,
       QUICKSTART_KEYS: [this.#clientKey, this.#cloud.key].join(delimiter),
       TMPDIR: temporary,
     };

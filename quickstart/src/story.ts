@@ -28,7 +28,7 @@ export const MACHINES: readonly Telling[] = [
     text: 'a machine is being made',
   },
   {
-    line: new RegExp(`${NODE} Node is ready .*externalId=i-.* ms=(?<ms>\\d+)`),
+    line: new RegExp(`${NODE} Node is ready .*externalId=(?:i|np\\d+)-.* ms=(?<ms>\\d+)`),
     text: 'machine $<node> is ready after $<ms> ms, its SSH host keys are known',
     change: 'one-more',
   },
@@ -41,7 +41,7 @@ export const MACHINES: readonly Telling[] = [
     text: 'machine $<node> has had no job for a while: it is given back',
   },
   {
-    line: new RegExp(`${NODE} Deleted node .*externalId=i-`),
+    line: new RegExp(`${NODE} Deleted node .*externalId=(?:i|np\\d+)-`),
     text: 'machine $<node> is deleted',
     change: 'one-less',
   },

@@ -1,2 +1,2 @@
 export { Lxd } from './lxd.js';
-export { makeTinyImage, type TinyImage } from './tiny-image.js';
+export { makeTinyImage, missingPrograms, packTinyImage, type TinyImage } from './tiny-image.js';

@@ -1,4 +1,4 @@
-import { chmod, copyFile, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { access, chmod, copyFile, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { ensureDebianPackages, run } from '@nodepool/test-servers';
@@ -37,6 +37,7 @@ const DIRS = [
   'usr/bin',
   'usr/sbin',
 ];
+const BUSYBOX = '/bin/busybox';
 const PROGRAMS = ['/usr/sbin/dropbear', '/usr/bin/dropbearkey'];
 
 const INITTAB = '::sysinit:/sbin/boot\n::respawn:/usr/sbin/dropbear -F -E -s -r /etc/dropbear/ed25519\n';
@@ -61,10 +62,31 @@ export interface TinyImage {
   remove(): Promise<void>;
 }
 
-/** Makes the smallest system with DHCP and an SSH server: a static busybox and dropbear. @param publicKey - of root */
+/** Makes the smallest system with DHCP and an SSH server, and installs what it is made of. @param publicKey - of root */
 export async function makeTinyImage(publicKey: string): Promise<TinyImage> {
   await ensureDebianPackages(PACKAGES);
-  const dir = await mkdtemp(join(tmpdir(), 'np-image-'));
+  return packTinyImage(publicKey, tmpdir());
+}
+
+/** Programs that {@link packTinyImage} takes from this machine, but does not find. */
+export async function missingPrograms(): Promise<string[]> {
+  const files = [BUSYBOX, ...PROGRAMS];
+  const found = await Promise.all(
+    files.map((file) =>
+      access(file).then(
+        () => true,
+        () => false,
+      ),
+    ),
+  );
+  const missing = files.filter((_, i) => !found[i]);
+  if (missing.includes(BUSYBOX) || (await librariesOf(BUSYBOX)).length === 0) return missing;
+  return [...missing, `${BUSYBOX} without shared libraries`];
+}
+
+/** Packs a static busybox and dropbear as an image, in a directory of its own below `parent`. @param publicKey - of root */
+export async function packTinyImage(publicKey: string, parent: string): Promise<TinyImage> {
+  const dir = await mkdtemp(join(parent, 'np-image-'));
   await fillRoot(join(dir, 'root'), publicKey);
   const createdS = Math.floor(Date.now() / 1_000);
   const properties = { description: 'busybox and dropbear' };
@@ -85,7 +107,7 @@ export async function makeTinyImage(publicKey: string): Promise<TinyImage> {
 
 async function fillRoot(root: string, publicKey: string): Promise<void> {
   for (const name of DIRS) await mkdir(join(root, name), { recursive: true });
-  await copyFile('/bin/busybox', join(root, 'bin/busybox'));
+  await copyFile(BUSYBOX, join(root, 'bin/busybox'));
   for (const applet of APPLETS) await symlink('/bin/busybox', join(root, applet === 'init' ? 'sbin' : 'bin', applet));
   for (const program of PROGRAMS) await copyProgram(root, program);
   const files: Record<string, string> = {
@@ -105,10 +127,17 @@ async function fillRoot(root: string, publicKey: string): Promise<void> {
 
 /** Copies a program with its shared libraries. */
 async function copyProgram(root: string, program: string): Promise<void> {
-  const { stdout } = await run('ldd', [program]);
-  const libraries = [...stdout.matchAll(/(\/\S+) \(0x/g)].map(([, path = '']) => path);
-  for (const path of [program, ...libraries]) {
+  for (const path of [program, ...(await librariesOf(program))]) {
     await mkdir(dirname(join(root, path)), { recursive: true });
     await copyFile(path, join(root, path));
   }
+}
+
+/** Shared libraries of a program; a static one has none, and `ldd` fails for it. */
+async function librariesOf(program: string): Promise<string[]> {
+  const stdout = await run('ldd', [program]).then(
+    (result) => result.stdout,
+    () => '',
+  );
+  return [...stdout.matchAll(/(\/\S+) \(0x/g)].map(([, path = '']) => path);
 }
