@@ -25,6 +25,7 @@ const ROOT_CHILDREN = new Set([
   'nodes',
   'requests',
   'requests-lock',
+  'steering',
   'components',
   'elections',
   'launchers',

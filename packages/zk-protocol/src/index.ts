@@ -101,6 +101,8 @@ export {
   LEASE_TOKENS_ROOT,
   LEGACY_LAUNCHERS_ROOT,
   STATS_ELECTION_PATH,
+  STEERING_ROOT,
+  steeringPath,
 } from './records/paths.js';
 export { nodePath, nodeLockPath, requestPath, requestLockPath, requestCreatePath } from './records/paths.js';
 export { imagePath, imagePausePath, imageBuildRequestPath, imageBuildLockPath } from './records/paths.js';
@@ -137,5 +139,5 @@ export type { AcquireOptions, LockHolder, ZkLockOptions } from './recipes/lock.j
 export { ZkLock } from './recipes/lock.js';
 export { Election } from './recipes/election.js';
 export { ensureDatabaseId, readDatabaseId } from './recipes/database-id.js';
-export { removeControl, storeControl } from './recipes/store-control.js';
+export { removeControl, storeControl, storeRecord } from './recipes/store-control.js';
 export { LockLostError, LockTimeoutError } from './recipes/errors.js';

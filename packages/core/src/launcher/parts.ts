@@ -21,6 +21,7 @@ import { Leases } from './leases/leases.js';
 import { LauncherEvents } from './state/events.js';
 import { LauncherConditions, type ObservedParts } from './find-conditions.js';
 import { SteeringSet } from './health/steering-set.js';
+import { SteeringStore } from './health/steering-store.js';
 import { Ledger } from './ledger/ledger.js';
 import { AgeLimits } from './nodes/age-limits.js';
 import { Reaper } from './nodes/reaper.js';
@@ -54,6 +55,7 @@ export interface LauncherParts extends ObservedParts, DrainedParts, ConfiguredPa
   readonly changes: ConfigChanges;
   readonly stopped: readonly { stop(): unknown }[];
   readonly closed: readonly { close(): void }[];
+  /** What is read before the launcher registers. */
   readonly caches: readonly { start(): Promise<void>; stop(): void }[];
 }
 
@@ -87,6 +89,7 @@ export function makeParts(options: LauncherOptions): LauncherParts {
 
   // health, registry, providers, ledger
   const steering = new SteeringSet(context);
+  const steeringStore = new SteeringStore(context, steering, serverClock);
   const registry = new PoolRegistry(context, components);
   const providers = new ProviderSet(context, options.registry, images, steering, registry);
   const ledger = new Ledger(context, providers);
@@ -158,6 +161,6 @@ export function makeParts(options: LauncherOptions): LauncherParts {
     },
     stopped: [changes, leaseKeeper, keyRemovals, keyLogins, reaper, providers, standby, probes, ages, lost, unlocks],
     closed: [steering, leases, leftKeys, context.controls, registry, ledger, context.mirror],
-    caches: [nodes, requests, components, controlCache, leaseCache, leaseTokens, images],
+    caches: [nodes, requests, components, controlCache, leaseCache, leaseTokens, images, steeringStore],
   };
 }

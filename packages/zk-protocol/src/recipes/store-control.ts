@@ -6,8 +6,12 @@ import type { ControlRecord, ControlSubject } from '../records/control.js';
 /** Stores a control; replaces an existing one. */
 export async function storeControl(zk: ZooKeeper, control: ControlRecord): Promise<void> {
   const path = controlPath(control);
-  const body = encodeControl(control);
   await zk.ensurePath(path.slice(0, path.lastIndexOf('/')));
+  await storeRecord(zk, path, encodeControl(control));
+}
+
+/** Stores a record whose directory exists; replaces an existing one. */
+export async function storeRecord(zk: ZooKeeper, path: string, body: Buffer): Promise<void> {
   if (await overwrite(zk, path, body)) return;
   try {
     await zk.create(path, body);

@@ -25,6 +25,12 @@ export interface HealthReport {
   readonly nextProbeMs: number | undefined;
 }
 
+/** What a launcher tells its successors of something that fails: a report, and what the next pause depends on. */
+export interface HealthMemory extends Omit<HealthReport, 'state'> {
+  /** Number of probes that failed. */
+  readonly pauses: number;
+}
+
 /** When to consider something failing, and how often to probe it. */
 export interface HealthLimits {
   /** Number of failures in a row until it is `failing`. */
@@ -122,6 +128,28 @@ export class Health {
       sinceMs: this.#sinceMs,
       nextProbeMs: !this.#isHealthy && !isDue ? this.#nextProbeMs : undefined,
     };
+  }
+
+  /** `undefined` while it is healthy. */
+  get memory(): HealthMemory | undefined {
+    if (this.#isHealthy) return undefined;
+    return {
+      failures: this.#failures,
+      ...this.#last,
+      sinceMs: this.#sinceMs,
+      nextProbeMs: this.#nextProbeMs,
+      pauses: this.#pauses,
+    };
+  }
+
+  /** Continues where another launcher stopped: failing until a probe succeeds. */
+  recall({ failures, error, reason, failedMs, sinceMs, nextProbeMs, pauses }: HealthMemory): void {
+    this.#isHealthy = false;
+    this.#failures = failures;
+    this.#last = { error, reason, failedMs };
+    this.#sinceMs = sinceMs;
+    this.#nextProbeMs = nextProbeMs ?? 0;
+    this.#pauses = pauses;
   }
 
   #pause(nowMs: number): void {

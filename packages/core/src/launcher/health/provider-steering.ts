@@ -6,6 +6,7 @@ import { DEFAULT_HEALTH_LIMITS, Health, type HealthLimits, type HealthReport } f
 import { failureKindOf } from './failure.js';
 import { Lateness } from './lateness.js';
 import { Ramp, type RampReport } from './ramp.js';
+import type { SteeringMemory } from './steering-memory.js';
 import { ZoneHealth, type ZoneReport } from './zone-health.js';
 
 /** Health, speed and launch limit of a provider, as data. */
@@ -134,6 +135,26 @@ export class ProviderSteering implements SteeringView {
       zones: this.#zones.reports(nowMs),
       ramp: this.#ramp.report(),
     };
+  }
+
+  get memory(): SteeringMemory {
+    return {
+      launches: this.#provider.memory,
+      calls: this.#api.memory,
+      labels: [...this.#labels].flatMap(([label, { memory }]) => (memory ? [{ label, ...memory }] : [])),
+      zones: this.#zones.memory,
+      ramp: this.#ramp.memory,
+    };
+  }
+
+  /** Continues where another launcher stopped. */
+  recall({ launches, calls, labels, zones, ramp }: SteeringMemory): void {
+    if (launches) this.#provider.recall(launches);
+    if (calls) this.#api.recall(calls);
+    for (const memory of labels) this.#healthOf(memory.label).recall(memory);
+    this.#zones.recall(zones);
+    this.#ramp.recall(ramp);
+    if (launches || calls || labels.length > 0) this.#changed();
   }
 
   // --- events -----------------------------------------------------------------------------------------------------

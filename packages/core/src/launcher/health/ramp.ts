@@ -9,6 +9,14 @@ export interface RampReport {
   readonly why: string | undefined;
 }
 
+/** What a launcher tells its successors of the limit. */
+export interface RampMemory extends RampReport {
+  /** When it was last lowered; `undefined` if that was never or an hour ago. */
+  readonly loweredMs: number | undefined;
+  /** The usual time of each label from creation until ready, in ms. */
+  readonly usualMs: Readonly<Record<string, number>>;
+}
+
 interface LaunchInProgress {
   /** The round in which it started. */
   readonly round: number;
@@ -120,6 +128,21 @@ export class Ramp {
     return { limit: this.limit, why: this.#isForgotten ? undefined : this.#why };
   }
 
+  get memory(): RampMemory {
+    const usual = [...this.#usual].flatMap(([label, { usualMs }]) => (usualMs === undefined ? [] : [[label, usualMs]]));
+    const loweredMs = this.#isForgotten ? undefined : this.#loweredMs;
+    return { ...this.report(), loweredMs, usualMs: Object.fromEntries(usual) as Record<string, number> };
+  }
+
+  /** Continues where another launcher stopped. */
+  recall({ limit, why, loweredMs, usualMs }: RampMemory): void {
+    this.#limit = limit;
+    this.#why = why;
+    this.#loweredMs = loweredMs ?? -Infinity;
+    this.#setStep(loweredMs === undefined ? limit : Math.max(1, limit * RAMP.firstStep));
+    for (const [label, ms] of Object.entries(usualMs)) this.#timesOf(label).recall(ms);
+  }
+
   get #isForgotten(): boolean {
     return this.#clock.now() - this.#loweredMs >= RAMP.forgetMs;
   }
@@ -214,6 +237,12 @@ export class BootTimes {
     if (this.#times.length >= PER_INTERVAL) return;
     this.#times.push(tookMs);
     if (this.#medians.length === 0) this.#usualMs = medianOf(this.#times);
+  }
+
+  /** Takes over the usual time of another launcher, as that of one interval. */
+  recall(usualMs: number): void {
+    this.#medians.push(usualMs);
+    this.#usualMs = medianOf(this.#medians);
   }
 
   /** In ms; `undefined` if no time is recorded. */
