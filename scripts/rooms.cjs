@@ -206,8 +206,9 @@ const ROOMS = {
     record: [],
     files: ['record'],
     timeline: ['record', 'files'],
-    replay: ['record'],
-    '.': ['record', 'files', 'timeline'],
+    standby: [],
+    replay: ['record', 'standby'],
+    '.': ['record', 'files', 'timeline', 'standby'],
   },
   'packages/cli': {
     command: [],
@@ -294,7 +295,8 @@ const ROOMS = {
     actors: ['world', 'fleets'],
     year: ['world', 'cloud', 'fleets', 'actors'],
     replay: ['world', 'fleets', 'actors', 'year'],
-    '.': ['world', 'cloud', 'fleets', 'actors', 'year'],
+    standby: [],
+    '.': ['world', 'cloud', 'fleets', 'actors', 'year', 'standby'],
   },
 };
 

@@ -15,6 +15,7 @@ describe('the command line of the simulator', () => {
     [['--seeds', '5', '--from=7', '--trace'], { kind: 'seeds', from: 7, seeds: 5, trace: true }],
     [['--year', '--only', 'dead region', '--most', '2'], { kind: 'year', only: 'dead region', most: 2 }],
     [['--year', '--one-launcher', '--min-ready', '6'], { kind: 'year', oneLauncher: true, minReady: 6 }],
+    [['--standby', '--from', '3'], { kind: 'standby', seed: 3 }],
     [['--seeds', 'x', '-h'], { kind: 'help' }],
   ])('reads %j', (args, command) => {
     expect(parseCommandLine(args)).toMatchObject(command);
@@ -31,6 +32,7 @@ describe('the command line of the simulator', () => {
     [['--only', 'herd'], /--only needs --year/],
     [['--min-ready', '3'], /--min-ready needs --year/],
     [['--year', '--min-ready', 'few'], /--min-ready needs a whole number, 0 or more, got "few"/],
+    [['--standby', '--year'], /--year does not go with --standby/],
     [['--year', '--trace'], /--trace does not go with --year/],
     [['--year', '--only', 'flood'], /there is no incident "flood"; there are dead region, .*, herd/],
   ])('refuses %j', (args, text) => {

@@ -23,6 +23,12 @@ export interface YearCommand {
   readonly minReady: number;
 }
 
+/** Options of ten days of standby nodes. */
+export interface StandbyCommand {
+  readonly kind: 'standby';
+  readonly seed: number;
+}
+
 const SEEDS_ONLY = ['seeds', 'trace', 'keep-going'] as const;
 const YEAR_ONLY = ['only', 'most', 'one-launcher', 'min-ready'] as const;
 
@@ -45,17 +51,25 @@ status 1 when something happened that never may.
   --most N       with --year: at most N incidents of each kind (default: as many as a year has)
   --one-launcher with --year: one launcher has all regions (default: each has its own)
   --min-ready N  with --year: standby nodes (default: 0)
+  --standby      ten days of demand instead: idle standby nodes and waits, with the forecast and with the best constant (default: off)
   -h, --help     this text`;
 
 /**
  * Reads the command line.
  * @throws {UsageError} an unknown option or value
  */
-export function parseCommandLine(args: readonly string[]): SeedsCommand | YearCommand | { readonly kind: 'help' } {
+export function parseCommandLine(
+  args: readonly string[],
+): SeedsCommand | YearCommand | StandbyCommand | { readonly kind: 'help' } {
   const values = parse(args);
   if (values.help) return { kind: 'help' };
   const from = wholeNumber('from', values.from, 0) ?? 1;
-  const { only, year } = values;
+  const { only, year, standby } = values;
+  if (standby) {
+    for (const name of ['year', ...SEEDS_ONLY, ...YEAR_ONLY] as const)
+      if (values[name] !== undefined) throw new UsageError(`--${name} does not go with --standby`);
+    return { kind: 'standby', seed: from };
+  }
   for (const name of year ? SEEDS_ONLY : YEAR_ONLY) {
     if (values[name] !== undefined) throw new UsageError(`--${name} ${year ? 'does not go with' : 'needs'} --year`);
   }
@@ -83,6 +97,7 @@ function parse(args: readonly string[]) {
         most: { type: 'string' },
         'one-launcher': { type: 'boolean' },
         'min-ready': { type: 'string' },
+        standby: { type: 'boolean' },
         help: { type: 'boolean', short: 'h' },
       },
     });

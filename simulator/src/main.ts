@@ -1,5 +1,7 @@
 import { parseCommandLine, USAGE, UsageError, type SeedsCommand, type YearCommand } from './command-line.js';
 import { simulate, type RunResult } from './simulate.js';
+import { syntheticDays } from './standby/days.js';
+import { compareDay, standbyTable } from './standby/report.js';
 import { simulateYear } from './year/year.js';
 
 const MOST_TOLD = 8;
@@ -48,6 +50,7 @@ try {
   const command = parseCommandLine(process.argv.slice(2));
   if (command.kind === 'help') say(USAGE);
   else if (command.kind === 'year') await runYear(command);
+  else if (command.kind === 'standby') say(standbyTable(syntheticDays(command.seed).map(compareDay)));
   else await runSeeds(command);
 } catch (error) {
   if (!(error instanceof UsageError)) throw error;

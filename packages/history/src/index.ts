@@ -12,3 +12,7 @@ export type { LauncherAnswer } from './timeline/launcher-questions.js';
 export { LauncherQuestions, runsToJson } from './timeline/launcher-questions.js';
 export type { ToldRun } from './timeline/timeline.js';
 export { timelineOf } from './timeline/timeline.js';
+export type { ComparedScene, StandbyComparison, StandbyFigures } from './standby/compare-standby.js';
+export { compareStandby, waitFigures } from './standby/compare-standby.js';
+export type { Arrival } from './standby/demand.js';
+export type { StandbyGoal } from './standby/forecast.js';

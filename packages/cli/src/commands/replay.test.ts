@@ -89,6 +89,23 @@ describe('nodepool replay', () => {
     expect(table.stdout).toMatch(/^\+-+\+-+\+\n\| Label \| P50 New \|\n.*\n\| small \| 20\.\d s {2}\|/);
   });
 
+  it('compares numbers of standby nodes', async () => {
+    const from = await writeHistory();
+    await writeConfig('same.yaml', 10);
+
+    const json = await get().nodepool('same.yaml', 'replay', '--standby', '--from', from, '--json');
+    const table = await get().nodepool('same.yaml', 'replay', '--standby', '--from', from, '--target-wait', '1m');
+    const later = await get().nodepool('same.yaml', 'replay', '--standby', '--from', from, '--since', '1m');
+
+    expect(json.stderr).toContain('the forecast knew less than a week before the replayed time');
+    const rows = JSON.parse(json.stdout) as Record<string, unknown>[];
+    expect(rows.map(({ policy }) => policy)).toEqual(['recorded', 'auto', 'constant', 'clairvoyant']);
+    expect(rows[0]).toMatchObject({ label: 'small', requests: REQUESTS, p50: 20, p95: 20, idle_hours: 0 });
+    expect(rows[2]).toMatchObject({ nodes: 1, p95: 0 });
+    expect(table.stdout).toMatch(/\| small \| constant +\| 0 /);
+    expect([later.status, later.stderr]).toEqual([1, expect.stringContaining('No request of this time is on record')]);
+  });
+
   it('reads the pages of a web server, again where it is busy', async () => {
     const lines = history().trimEnd().split('\n');
     let asked = 0;

@@ -1,18 +1,20 @@
 import type { Config } from '@nodepool/core';
 import { createDriverRegistry } from '@nodepool/core/config';
-import { Past, replay } from '@nodepool/history/replay';
+import { Past, replay, replayStandby } from '@nodepool/history/replay';
+import type { StandbyGoal } from '@nodepool/history';
 import type { Window } from '@nodepool/history/replay';
-import { defineCommand, last, text, texts } from '../command/command.js';
+import { defineCommand, flag, last, text, texts } from '../command/command.js';
 import { tell } from '../command/context.js';
 import type { CliContext } from '../command/context.js';
 import { CliError, describeError } from '../command/errors.js';
-import { parseMoment } from '../command/duration.js';
+import { parseDuration, parseMoment } from '../command/duration.js';
 import { UsageError } from '../command/usage-error.js';
 import { loadCheckedConfig } from '../configuration/problems.js';
 import { driverPlaces, loadFullConfig } from '../connection/config.js';
 import { registeredLaunchers } from '../connection/find-launchers.js';
 import { fetchPast } from '../replay/fetch-past.js';
 import { replayListing } from '../replay/replay-listing.js';
+import { standbyListing, standbyRows } from '../replay/standby-listing.js';
 import { checkFields, printListing } from '../terminal/output.js';
 
 /** `nodepool replay`. */
@@ -33,13 +35,28 @@ export const command = defineCommand({
       describe: 'label whose requests are not replayed',
     },
     seed: { type: 'number', default: 1, requiresArg: true, describe: 'random seed' },
+    standby: { type: 'boolean', describe: 'compare numbers of standby nodes instead of configurations' },
+    'target-wait': {
+      ...{ type: 'string', default: '5s', requiresArg: true, value: 'TIME' },
+      describe: 'with --standby: wait of 95 of 100 requests',
+    },
+    'at-most': {
+      type: 'number',
+      default: 100,
+      requiresArg: true,
+      describe: 'with --standby: most standby nodes of a label',
+    },
   },
   reads: true,
   parse(values) {
     if (text(values, 'c') === undefined) throw new UsageError('replay needs a configuration: nodepool replay -c FILE');
     const seed = last(values, 'seed') as number;
     if (!Number.isInteger(seed)) throw new UsageError('--seed needs a whole number');
+    const atMost = last(values, 'at-most') as number;
+    if (!Number.isInteger(atMost) || atMost < 0) throw new UsageError('--at-most needs a whole number, 0 or more');
     return {
+      standby: flag(values, 'standby'),
+      goal: { targetWaitMs: parseDuration(text(values, 'target-wait') ?? '', '--target-wait'), atMost },
       since: parseMoment(text(values, 'since') ?? '', '--since'),
       until: parseMoment(text(values, 'until') ?? '', '--until'),
       sources: texts(values, 'from'),
@@ -62,6 +79,9 @@ interface ReplayArguments {
   readonly also: readonly string[];
   readonly leaveOut: readonly string[];
   readonly seed: number;
+  /** Compare numbers of standby nodes. */
+  readonly standby: boolean;
+  readonly goal: StandbyGoal;
 }
 
 /**
@@ -72,14 +92,15 @@ async function showReplay(context: CliContext, args: ReplayArguments): Promise<n
   const nowMs = context.clock.now();
   const window: Window = { sinceMs: args.since(nowMs), untilMs: args.until(nowMs) };
   if (window.sinceMs >= window.untilMs) throw new UsageError('--since must be before --until');
-  checkFields(context, [replayListing]);
+  checkFields(context, [args.standby ? standbyListing : replayListing]);
   const registry = createDriverRegistry(driverPlaces(context.options.configFile));
   const config = await loadCheckedConfig(context, registry);
   if (!config) return 1;
   const configs: Config[] = [config];
   for (const file of args.also)
     configs.push(await loadFullConfig({ ...context, options: { ...context.options, configFile: file } }, registry));
-  const past = await readPast(context, args.sources, window);
+  if (args.standby) return showStandby(context, args, window, config);
+  const past = await readPast(context, args.sources, { ...window, sinceMs: window.sinceMs - BEFORE_MS });
   const { seed } = args;
   const progress = progressOf(process.stderr);
   const { labels, notes } = await replay({
@@ -91,14 +112,39 @@ async function showReplay(context: CliContext, args: ReplayArguments): Promise<n
   return 0;
 }
 
+/** Time before the window that the forecast looks at. */
+const LEARNED_MS = 36 * 86_400_000;
+
+async function showStandby(
+  context: CliContext,
+  { sources, goal, leaveOut }: ReplayArguments,
+  window: Window,
+  { labels }: Config,
+): Promise<number> {
+  const past = await readPast(context, sources, { ...window, sinceMs: window.sinceMs - LEARNED_MS });
+  const all = replayStandby(past, window, (label) => ({
+    goal,
+    minReady: Math.max(0, labels.get(label)?.minReady ?? 0),
+  }));
+  const replays = all.filter(({ label }) => !leaveOut.includes(label));
+  if (replays.length === 0) throw new CliError('No request of this time is on record: choose another one with --since');
+  if (past.fromMs > window.sinceMs - WEEK_MS) {
+    const begin = new Date(past.fromMs).toISOString();
+    tell(`nodepool: the history begins at ${begin}: the forecast knew less than a week before the replayed time`);
+  }
+  printListing(context, standbyListing, standbyRows(replays));
+  return 0;
+}
+
+const WEEK_MS = 7 * 86_400_000;
+
 async function readPast(context: CliContext, named: readonly string[], window: Window): Promise<Past> {
   const sources = named.length > 0 ? named : await registeredLaunchers(context);
-  const range = { ...window, sinceMs: window.sinceMs - BEFORE_MS };
   const past = new Past();
   let answered = 0;
   for (const source of sources) {
     try {
-      await fetchPast(past, source, range, context.clock);
+      await fetchPast(past, source, window, context.clock);
       answered++;
     } catch (error) {
       if (named.length > 0) throw error;

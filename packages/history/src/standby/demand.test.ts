@@ -1,0 +1,42 @@
+import { expect, it } from 'vitest';
+import { LabelDemand, SLOT_MS, slotOf } from './demand.js';
+
+const BOOT_MS = 120_000;
+
+it('counts a request by the nodes asked for within one boot', () => {
+  const demand = new LabelDemand();
+
+  for (const atMs of [0, 60_000, 150_000, 600_000]) demand.add({ atMs, nodes: 1 }, BOOT_MS);
+  demand.add({ atMs: SLOT_MS, nodes: 3 }, BOOT_MS);
+
+  expect(demand.needsOf(0)).toEqual([2, 2]); // the third finds the first replaced
+  expect(demand.needsOf(1)).toEqual([0, 0, 1]);
+  expect(demand.requests).toBe(5);
+});
+
+it('adds requests that were counted before', () => {
+  const demand = new LabelDemand();
+  demand.add({ atMs: 0, nodes: 1 }, BOOT_MS);
+
+  demand.restore(0, [1, 0, 2]);
+
+  expect(demand.needsOf(0)).toEqual([2, 0, 2]);
+});
+
+it('forgets slots', () => {
+  const demand = new LabelDemand();
+  for (const atMs of [0, SLOT_MS]) demand.add({ atMs, nodes: 1 }, BOOT_MS);
+
+  demand.prune(1);
+
+  expect([demand.needsOf(0), demand.needsOf(1)]).toEqual([[], [1]]);
+});
+
+it('knows nothing of times that a clock has left by going back', () => {
+  const demand = new LabelDemand();
+
+  demand.add({ atMs: 10 * SLOT_MS, nodes: 5 }, BOOT_MS);
+  demand.add({ atMs: 0, nodes: 1 }, BOOT_MS);
+
+  expect(demand.needsOf(slotOf(0))).toEqual([1]);
+});

@@ -1,0 +1,63 @@
+/** Demand is counted and forecast by quarters of an hour. */
+export const SLOT_MS = 15 * 60_000;
+
+/** Nodes of one label that one request asks for. */
+export interface Arrival {
+  readonly atMs: number;
+  readonly nodes: number;
+}
+
+/** The slot of a time. */
+export function slotOf(atMs: number): number {
+  return Math.floor(atMs / SLOT_MS);
+}
+
+const NONE: readonly number[] = [];
+
+/**
+ * Requests for one label by slot and need. The need of a request is the number of standby nodes with which it does not wait: the
+ * nodes asked for within one boot up to and including this request, as it takes one boot to replace a node.
+ */
+export class LabelDemand {
+  readonly #needs = new Map<number, number[]>();
+  /** Arrivals of the last boot, oldest first. */
+  #recent: Arrival[] = [];
+
+  /** Counts a request. @param bootMs - the usual time until a node that was taken is replaced */
+  add(arrival: Arrival, bootMs: number): void {
+    this.#recent = this.#recent.filter(({ atMs }) => atMs > arrival.atMs - bootMs && atMs <= arrival.atMs);
+    this.#recent.push(arrival);
+    const need = this.#recent.reduce((total, { nodes }) => total + nodes, 0);
+    const counts = [...this.needsOf(slotOf(arrival.atMs))];
+    while (counts.length < need) counts.push(0);
+    counts[need - 1] = (counts[need - 1] ?? 0) + 1;
+    this.#needs.set(slotOf(arrival.atMs), counts);
+  }
+
+  /** Requests of a slot: index 0 counts those that needed one standby node. */
+  needsOf(slot: number): readonly number[] {
+    return this.#needs.get(slot) ?? NONE;
+  }
+
+  /** Adds the requests of a slot that were counted before. */
+  restore(slot: number, needs: readonly number[]): void {
+    const known = this.needsOf(slot);
+    const longer = known.length > needs.length ? known : needs;
+    this.#needs.set(
+      slot,
+      longer.map((_, at) => (known[at] ?? 0) + (needs[at] ?? 0)),
+    );
+  }
+
+  /** The number of requests in all slots. */
+  get requests(): number {
+    let total = 0;
+    for (const needs of this.#needs.values()) for (const count of needs) total += count;
+    return total;
+  }
+
+  /** Forgets the slots before this one. */
+  prune(before: number): void {
+    for (const slot of this.#needs.keys()) if (slot < before) this.#needs.delete(slot);
+  }
+}
