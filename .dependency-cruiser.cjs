@@ -54,10 +54,13 @@ module.exports = {
       to: { path: '^(packages|tools|e2e)/', pathNot: '^packages/($1|core|zk-protocol|driver-kubernetes)/' },
     },
     {
-      name: 'only-openshiftpods-imports-the-kubernetes-driver',
-      comment: 'It is a second name of that package, as each driver has a package of its name.',
+      name: 'only-openshift-drivers-import-the-kubernetes-driver',
+      comment: 'They are other names of that package, as each driver has a package of its name.',
       severity: 'error',
-      from: { path: '^packages/driver-', pathNot: ['^packages/driver-(kubernetes|openshiftpods)/', TESTS].flat() },
+      from: {
+        path: '^packages/driver-',
+        pathNot: ['^packages/driver-(kubernetes|openshift|openshiftpods)/', TESTS].flat(),
+      },
       to: { path: '^packages/driver-kubernetes/' },
     },
     {

@@ -49,6 +49,7 @@ export default defineConfig({
       project('driver-incus', 'packages/driver-incus', SHARED),
       project('driver-kubernetes', 'packages/driver-kubernetes', { exclude: [...NEVER, 'test/real/**'] }),
       project('driver-openshiftpods', 'packages/driver-openshiftpods', SHARED),
+      project('driver-openshift', 'packages/driver-openshift', SHARED),
       project('e2e-kubernetes', 'packages/driver-kubernetes', {
         include: ['test/real/**/*.test.ts'],
         fileParallelism: false,

@@ -53,7 +53,7 @@ const ours = (dependencies: Record<string, string> = {}): string[] =>
 function mayDependOn(name: string, other: string): boolean {
   if (name === 'zk-protocol' || name === 'client') return false;
   if (name === 'core') return other === 'zk-protocol';
-  if (name === 'driver-openshiftpods') return other === 'driver-kubernetes'; // a second name of that package
+  if (name.startsWith('driver-openshift')) return other === 'driver-kubernetes'; // other names of that package
   if (name.startsWith('driver-') || name === 'create-driver') return false;
   if (other === 'daemon') return name === 'launcher' || name === 'builder';
   if (other === 'client') return name === 'cli';

@@ -16,6 +16,7 @@ const DRIVERS = [
   'driver-metastatic',
   'driver-gce',
   'driver-kubernetes',
+  'driver-openshift',
   'driver-openshiftpods',
 ];
 

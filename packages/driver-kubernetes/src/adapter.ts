@@ -25,7 +25,7 @@ import { createMachine, type Plan } from './create-node.js';
 import { deleteMachine } from './delete-node.js';
 import { usable, type Grant, type KubernetesInstance } from './instance.js';
 import { Inventory } from './inventory.js';
-import { carries, marksOf, mayDelete } from './ownership.js';
+import { carries, isProjectOf, marksOf, mayDelete } from './ownership.js';
 import { placeOf, planOf, type Place } from './plan.js';
 import { problemOf } from './pod-state.js';
 import { isHalfOver } from './token.js';
@@ -86,9 +86,12 @@ export class KubernetesAdapter implements Adapter<KubernetesInstance, Kubernetes
       grant: (signal) => this.#grant(plan, pool, order, signal),
       look: (signal) => this.#inventory.read(externalId, place, signal),
       isOfNode: ({ metadata }) => DATABASE_ID_TAG in order.metadata && carries(metadata, order.metadata),
-      isWatching: () => this.#inventory.failures.length === 0,
+      isWatching: () => this.#isWatching,
       mark: () => this.#inventory.mark(externalId),
-      changed: (since, signal) => this.#inventory.changed(externalId, since, signal),
+      changed: (since, { pod }, signal) =>
+        this.#config.projects && pod
+          ? this.#inventory.podChanged(pod, signal)
+          : this.#inventory.changed(externalId, since, signal),
       note: (problem) => {
         if (problem)
           logger.info('Pod does not start', { node: node.id, reason: problem.reason, text: problem.message });
@@ -108,10 +111,11 @@ export class KubernetesAdapter implements Adapter<KubernetesInstance, Kubernetes
       look: (signal) => this.#inventory.read(externalId, place, signal),
       mayDelete: ({ namespace, pod, metadata }) => {
         const meta = (namespace ?? pod)?.metadata ?? {};
+        if (this.#config.projects && node && isProjectOf(meta, node)) return true;
         return mayDelete(meta, this.#config.name, node?.id ?? metadata[NODE_ID_TAG] ?? '', databaseId);
       },
       delete: (uid, signal) => this.#delete(place, uid, signal),
-      isWatching: () => this.#inventory.failures.length === 0,
+      isWatching: () => this.#isWatching,
       mark: () => this.#inventory.mark(externalId),
       changed: (since, signal) => this.#inventory.changed(externalId, since, signal),
       note: (instance) => this.#troubles.deletion(externalId, instance),
@@ -153,7 +157,8 @@ export class KubernetesAdapter implements Adapter<KubernetesInstance, Kubernetes
   ): Promise<void> {
     const { namespace, pod } = this.#placeOf(id, undefined, metadata[POOL_TAG]);
     const { ownNamespaces } = this.#config;
-    const meta = { ...marksOf(tags) };
+    // the description of a project has all tags
+    const meta = { ...marksOf(this.#config.projects ? { ...metadata, ...tags } : tags) };
     if (ownNamespaces) await this.#client.mark('namespaces', undefined, namespace, meta, signal);
     else await this.#client.mark('pods', namespace, pod ?? '', meta, signal);
   }
@@ -187,6 +192,11 @@ export class KubernetesAdapter implements Adapter<KubernetesInstance, Kubernetes
     if (typeof externalId !== 'string') return;
     this.#places.delete(externalId);
     this.#troubles.deletion(externalId, undefined);
+  }
+
+  /** What was seen last is current. Events of projects may be lost between two watches. */
+  get #isWatching(): boolean {
+    return !this.#config.projects && this.#inventory.failures.length === 0;
   }
 
   async #grant(

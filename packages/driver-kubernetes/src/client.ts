@@ -1,4 +1,4 @@
-import { isNodepoolError, type JsonObject, type TaskManager } from '@nodepool/core';
+import type { JsonObject, TaskManager } from '@nodepool/core';
 import type {
   ApiLimitRange,
   ApiList,
@@ -11,6 +11,7 @@ import type {
 } from './api.js';
 import type { Login } from './credentials.js';
 import type { Http, HttpCall, RefusedLogin } from './http.js';
+import { NAMESPACES, type SpaceApi } from './spaces.js';
 
 /** Kinds of objects that are watched. */
 export interface Watched {
@@ -72,23 +73,31 @@ export interface Listed<T extends ApiObject> {
 const CORE = 'api/v1';
 const RBAC = 'apis/rbac.authorization.k8s.io/v1';
 const PAGE = 500;
-/** The server ends a watch after this time, so that watches spread over its instances. */
-const WATCH_SECONDS = 290;
 /** Bookmarks arrive every minute, so a longer silence means a lost connection. */
 const SILENCE_MS = 100_000;
 
-/** Creates a client. @param tasks - limits and counts calls; not watches, which last */
-export function createKubernetesClient(http: Http, tasks: Pick<TaskManager, 'call' | 'list'>): KubernetesClient {
-  return new RestClient(http, tasks);
+/**
+ * Creates a client.
+ * @param tasks - limits and counts calls; not watches, which last
+ * @param spaces - what the namespaces of nodes are
+ */
+export function createKubernetesClient(
+  http: Http,
+  tasks: Pick<TaskManager, 'call' | 'list'>,
+  spaces: SpaceApi = NAMESPACES,
+): KubernetesClient {
+  return new RestClient(http, tasks, spaces);
 }
 
 class RestClient implements KubernetesClient {
   readonly #http: Http;
   readonly #tasks: Pick<TaskManager, 'call' | 'list'>;
+  readonly #spaces: SpaceApi;
 
-  constructor(http: Http, tasks: Pick<TaskManager, 'call' | 'list'>) {
+  constructor(http: Http, tasks: Pick<TaskManager, 'call' | 'list'>, spaces: SpaceApi) {
     this.#http = http;
     this.#tasks = tasks;
+    this.#spaces = spaces;
   }
 
   get refusal(): RefusedLogin | undefined {
@@ -100,15 +109,18 @@ class RestClient implements KubernetesClient {
   }
 
   createNamespace(body: JsonObject, signal: AbortSignal): Promise<ApiNamespace> {
-    return this.#create('namespaces', undefined, body, signal);
+    const { created, path } = this.#spaces;
+    return this.#create(created, undefined, this.#spaces.creation(body), signal, path);
   }
 
   getNamespace(name: string, signal: AbortSignal): Promise<ApiNamespace | undefined> {
-    return unlessMissing(this.#get<ApiNamespace>('namespaces.get', pathOf('namespaces', undefined, name), signal));
+    const { kind, path } = this.#spaces;
+    return this.#unlessMissing(this.#get<ApiNamespace>(`${kind}.get`, pathOf(kind, undefined, name, path), signal));
   }
 
   deleteNamespace(name: string, uid: string | undefined, signal: AbortSignal): Promise<void> {
-    return this.#delete('namespaces', undefined, name, uid, signal);
+    const { kind, path } = this.#spaces;
+    return this.#delete(kind, undefined, name, uid, signal, path);
   }
 
   async createServiceAccount(namespace: string, body: JsonObject, signal: AbortSignal): Promise<void> {
@@ -138,7 +150,7 @@ class RestClient implements KubernetesClient {
   }
 
   getPod(namespace: string, name: string, signal: AbortSignal): Promise<ApiPod | undefined> {
-    return unlessMissing(this.#get<ApiPod>('pods.get', pathOf('pods', namespace, name), signal));
+    return this.#unlessMissing(this.#get<ApiPod>('pods.get', pathOf('pods', namespace, name), signal));
   }
 
   deletePod(namespace: string, name: string, uid: string | undefined, signal: AbortSignal): Promise<void> {
@@ -152,8 +164,9 @@ class RestClient implements KubernetesClient {
     meta: JsonObject,
     signal: AbortSignal,
   ): Promise<void> {
-    const call: HttpCall = { verb: 'PATCH', path: pathOf(kind, namespace, name), body: { metadata: meta } };
-    await this.#call(`${kind}.patch`, call, signal);
+    const at = this.#apiOf(kind);
+    const call: HttpCall = { verb: 'PATCH', path: pathOf(at.kind, namespace, name, at.path), body: at.change(meta) };
+    await this.#call(`${at.kind}.patch`, call, signal);
   }
 
   async getResourceQuotas(namespace: string, signal: AbortSignal): Promise<readonly ApiResourceQuota[]> {
@@ -171,12 +184,14 @@ class RestClient implements KubernetesClient {
     signal: AbortSignal,
   ): Promise<Listed<Watched[Kind]>> {
     const items: Watched[Kind][] = [];
-    const path = pathOf(kind, namespace);
+    const at = this.#apiOf(kind);
+    const path = pathOf(at.kind, namespace, undefined, at.path);
+    const labelSelector = at.hasLabels ? selector : undefined;
     let version = '';
     let next: string | undefined;
     do {
-      const query = { labelSelector: selector, limit: String(PAGE), continue: next };
-      const page: ApiList<Watched[Kind]> = await this.#call(`${kind}.list`, { verb: 'GET', path, query }, signal);
+      const query = { labelSelector, limit: String(PAGE), continue: next };
+      const page: ApiList<Watched[Kind]> = await this.#call(`${at.kind}.list`, { verb: 'GET', path, query }, signal);
       items.push(...page.items);
       version = page.metadata.resourceVersion ?? version;
       next = page.metadata.continue || undefined;
@@ -189,11 +204,13 @@ class RestClient implements KubernetesClient {
     version: string,
     signal: AbortSignal,
   ): AsyncIterable<ApiWatchEvent<Watched[Kind]>> {
+    const at = this.#apiOf(kind);
     const query = {
-      ...{ labelSelector: selector, resourceVersion: version, watch: 'true', allowWatchBookmarks: 'true' },
-      timeoutSeconds: String(WATCH_SECONDS),
+      ...{ labelSelector: at.hasLabels ? selector : undefined, resourceVersion: at.watchVersion ?? version },
+      ...{ watch: 'true', allowWatchBookmarks: 'true', timeoutSeconds: String(at.watchSeconds) },
     };
-    const call: HttpCall = { verb: 'GET', path: pathOf(kind, namespace), query, timeoutMs: SILENCE_MS };
+    const path = pathOf(at.kind, namespace, undefined, at.path);
+    const call: HttpCall = { verb: 'GET', path, query, timeoutMs: SILENCE_MS };
     return this.#http.watch(call, signal);
   }
 
@@ -217,12 +234,27 @@ class RestClient implements KubernetesClient {
     name: string,
     uid: string | undefined,
     signal: AbortSignal,
+    api = CORE,
   ): Promise<void> {
     const body = {
       ...{ apiVersion: 'v1', kind: 'DeleteOptions', propagationPolicy: 'Background' },
       ...(uid !== undefined && { preconditions: { uid } }),
     };
-    await this.#call(`${kind}.delete`, { verb: 'DELETE', path: pathOf(kind, namespace, name), body }, signal);
+    await this.#call(`${kind}.delete`, { verb: 'DELETE', path: pathOf(kind, namespace, name, api), body }, signal);
+  }
+
+  /** Pods are found as namespaces of Kubernetes are. */
+  #apiOf(kind: keyof Watched): Omit<SpaceApi, 'created' | 'creation' | 'isMissing'> {
+    return kind === 'namespaces' ? this.#spaces : { ...NAMESPACES, kind };
+  }
+
+  async #unlessMissing<T>(answer: Promise<T>): Promise<T | undefined> {
+    try {
+      return await answer;
+    } catch (error) {
+      if (this.#spaces.isMissing(error)) return undefined;
+      throw error;
+    }
   }
 
   #get<T>(call: string, path: string, signal: AbortSignal): Promise<T> {
@@ -241,13 +273,4 @@ function pathOf(kind: string, namespace: string | undefined, name?: string, api 
     ...(name === undefined ? [] : [encodeURIComponent(name)]),
   ];
   return `${api}/${parts.join('/')}`;
-}
-
-async function unlessMissing<T>(answer: Promise<T>): Promise<T | undefined> {
-  try {
-    return await answer;
-  } catch (error) {
-    if (isNodepoolError(error, 'NODEPOOL_NOT_FOUND')) return undefined;
-    throw error;
-  }
 }

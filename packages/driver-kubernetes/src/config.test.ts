@@ -8,7 +8,7 @@ describe('the configuration of a provider', () => {
 
     expect(problems).toEqual([]);
     expect(config).toMatchObject({
-      ...{ launchRetries: 3, launchTimeoutMs: 300_000, scheduleTimeoutMs: 60_000, tokenExpiryS: 86_400 },
+      ...{ launchRetries: 3, launchTimeoutMs: 300_000, scheduleTimeoutMs: 270_000, tokenExpiryS: 86_400 },
       ...{ ownNamespaces: true, context: undefined, files: ['/home/ci/.kube/config'] },
     });
     expect(labelOf({ image: 'x' })).toMatchObject({
@@ -45,6 +45,21 @@ describe('the configuration of a provider', () => {
     expect(configOf({}, {}).config.pools.get('main')).toMatchObject({ maxServers: Infinity, maxResources: {} });
     expect(configOf({ 'max-pods': 3 }, {}, 'openshiftpods').config.pools.get('main')?.maxServers).toBe(3);
     expect(configOf({ 'max-projects': 4 }, {}, 'openshiftpods').config.pools.get('main')?.maxServers).toBe(4);
+  });
+
+  it('makes labels of openshift projects with the role of the original, or pods', () => {
+    const labels: JsonObject[] = [
+      { name: 'a', type: 'project' },
+      { name: 'b', type: 'pod', image: 'x', 'cluster-role': 'edit' },
+    ];
+    const { config, problems } = configOf({ context: 'c', 'max-projects': 4 }, { labels }, 'openshift');
+    const pool = config.pools.get('main');
+
+    expect(problems).toEqual([]);
+    expect(config).toMatchObject({ ownNamespaces: true, projects: true });
+    expect(pool?.maxServers).toBe(4);
+    expect(pool?.labels.get('a')).toMatchObject({ type: 'project', clusterRole: 'admin' });
+    expect(pool?.labels.get('b')).toMatchObject({ type: 'pod', clusterRole: 'edit' });
   });
 
   it('makes every label of openshiftpods a pod', () => {

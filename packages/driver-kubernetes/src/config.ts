@@ -12,7 +12,7 @@ import { problemOfTemplate } from './dynamic-labels.js';
 import { kubeconfigFiles, type Env } from './kubeconfig.js';
 
 /** Names of the drivers of this package. */
-export type DriverName = 'kubernetes' | 'openshiftpods';
+export type DriverName = 'kubernetes' | 'openshift' | 'openshiftpods';
 
 /** Amounts of a container. Zero: none. */
 export interface Amounts {
@@ -23,7 +23,8 @@ export interface Amounts {
 
 /** A label of a pool, with the defaults of the pool. */
 export interface KubernetesLabelConfig extends StateMachineLabelConfig {
-  readonly type: 'namespace' | 'pod';
+  readonly type: 'namespace' | 'project' | 'pod';
+  /** Existing ClusterRole of the account of a node; `undefined`: a role is made. */
   readonly clusterRole: string | undefined;
   readonly image: string | undefined;
   readonly imagePull: string;
@@ -60,6 +61,8 @@ export interface KubernetesProviderConfig extends StateMachineProviderConfig {
   readonly pools: ReadonlyMap<string, KubernetesPoolConfig>;
   /** Whether each node has a namespace of its own. Otherwise pools are namespaces. */
   readonly ownNamespaces: boolean;
+  /** Whether these namespaces are projects of OpenShift. */
+  readonly projects: boolean;
   readonly context: string | undefined;
   readonly kubeconfig: string | undefined;
   readonly env: Env;
@@ -69,8 +72,11 @@ export interface KubernetesProviderConfig extends StateMachineProviderConfig {
 
 const MAX_PARALLEL_CALLS = 50;
 const LAUNCH_TIMEOUT_MS = 300_000;
-const SCHEDULE_TIMEOUT_MS = 60_000;
+/** Ends a launch just before its time is over, so that it fails with the reason of the pod. */
+const SCHEDULE_SHARE = 0.9;
 const TOKEN_EXPIRY_S = 86_400;
+/** ClusterRole of jobs in their project, as in the original. */
+const PROJECT_ROLE = 'admin';
 /** Longest name of a namespace that leaves a place for the id of a node. */
 const POOL_NAME = /^[a-z0-9]([-a-z0-9]{0,50}[a-z0-9])?$/;
 /** Written defaults change nothing. */
@@ -90,15 +96,16 @@ export function readProviderConfig(
   const common = readStateMachineProvider(entry, { driverName, hostKeyChecking: false });
   const { env = {} } = context;
   const kubeconfig = textOf(entry['kubeconfig']);
+  const launchTimeoutMs = msOf(entry['launch-timeout']) ?? LAUNCH_TIMEOUT_MS;
   checkPools(entry, context);
   return {
     ...common,
-    launchTimeoutMs: msOf(entry['launch-timeout']) ?? LAUNCH_TIMEOUT_MS,
+    launchTimeoutMs,
     maxParallelCalls: MAX_PARALLEL_CALLS,
-    ownNamespaces: driverName === 'kubernetes',
+    ...{ ownNamespaces: driverName !== 'openshiftpods', projects: driverName === 'openshift' },
     context: textOf(entry['context']),
     ...{ kubeconfig, env, files: kubeconfigFiles(kubeconfig, env) },
-    scheduleTimeoutMs: msOf(entry['schedule-timeout']) ?? SCHEDULE_TIMEOUT_MS,
+    scheduleTimeoutMs: msOf(entry['schedule-timeout']) ?? launchTimeoutMs * SCHEDULE_SHARE,
     tokenExpiryS: numberOf(entry['token-expiry']) ?? TOKEN_EXPIRY_S,
     pools: new Map(
       mapsOf(entry['pools']).flatMap((own): [string, KubernetesPoolConfig][] => {
@@ -144,12 +151,13 @@ function readLabel(
   pool: JsonObject,
 ): KubernetesLabelConfig {
   const isPod = driverName === 'openshiftpods' || own['type'] === 'pod';
+  const isProject = driverName === 'openshift';
   const spec = isMap(own['spec']) ? own['spec'] : undefined;
   return {
     ...label,
     hostKeyChecking: false,
-    type: isPod ? 'pod' : 'namespace',
-    clusterRole: textOf(own['cluster-role']),
+    type: isPod ? 'pod' : isProject ? 'project' : 'namespace',
+    clusterRole: textOf(own['cluster-role']) ?? (isProject ? PROJECT_ROLE : undefined),
     image: textOf(own['image']),
     imagePull: textOf(own['image-pull']) ?? 'IfNotPresent',
     imagePullSecrets: mapsOf(own['image-pull-secrets']),
@@ -201,7 +209,7 @@ function checkPools(entry: JsonObject, context: ProviderConfigContext): void {
 
 function checkLabel(label: JsonObject, path: readonly (string | number)[], context: ProviderConfigContext): void {
   const what = `label "${textOf(label['name'])}"`;
-  const isPod = label['type'] !== 'namespace';
+  const isPod = label['type'] === 'pod' || label['type'] === undefined;
   if (isPod && !('image' in label) && !('spec' in label)) {
     context.problem(
       path,

@@ -15,7 +15,7 @@ const namespace = { metadata: { name: ID, uid: 'n', annotations } };
 const body = { metadata: { name: 'a' } };
 const access = { account: {}, role: {}, binding: {} };
 const ownPlan: Plan = {
-  ...{ externalId: ID, namespace: ID, attempt: 'mine', namespaceBody: body, access },
+  ...{ externalId: ID, namespace: ID, attempt: 'mine', namespaceBody: body, access, isProject: false },
   pod: undefined,
 };
 const podPlan: Plan = { ...ownPlan, pod: { name: 'a', body } };

@@ -20,6 +20,7 @@ import { AlreadyExistsError, NotYetError } from './errors.js';
 import { toInstance, type Grant, type KubernetesInstance } from './instance.js';
 import { isRunning, problemOf, type PodProblem } from './pod-state.js';
 import { ATTEMPT_ANNOTATION } from './ownership.js';
+import { isForbidden } from './spaces.js';
 
 /** State of a creation. The external id is a name, so it is stored before anything exists. */
 export type CreateState =
@@ -41,6 +42,8 @@ export interface Plan {
   readonly attempt: string;
   /** `undefined`: the namespace exists, and belongs to others. */
   readonly namespaceBody: JsonObject | undefined;
+  /** The namespace is made as a project of OpenShift. */
+  readonly isProject: boolean;
   readonly access: AccessBodies | undefined;
   /** `undefined`: the namespace is the node. */
   readonly pod: { readonly name: string; readonly body: JsonObject } | undefined;
@@ -61,8 +64,8 @@ export interface CreateContext {
   isWatching(): boolean;
   /** The present moment, for `changed`. */
   mark(): number;
-  /** Resolves when the instance has changed since the mark. */
-  changed(since: number, signal: AbortSignal): Promise<void>;
+  /** Resolves when the instance has changed since the mark, or since it was read. */
+  changed(since: number, instance: KubernetesInstance, signal: AbortSignal): Promise<void>;
   /** Notes why pods of the label do not start; `undefined`: one runs. */
   note(problem: PodProblem | undefined): void;
   /** Completes the instance for the node record. */
@@ -73,6 +76,8 @@ type CreateStep = Step<CreateState, Instance>;
 type Run = MachineRun<KubernetesInstance>;
 
 const NOT_YET_PAUSE_MS = 200;
+/** The servers of OpenShift learn one after the other that a new project belongs to its requester. */
+const RIGHTS_MS = 10_000;
 /** A change that a broken watch hides is seen after this time. */
 const LOOK_AGAIN_MS = 5_000;
 
@@ -125,6 +130,10 @@ async function identify(
 ): Promise<CreateStep> {
   const { plan } = context;
   const found = await context.look(run.signal);
+  // OpenShift shows no projects of others.
+  if (!found && plan.isProject) {
+    return run.nowMs - run.enteredMs < RIGHTS_MS ? wait(NOT_YET_PAUSE_MS) : goto<CreateState>({ name: 'name-taken' });
+  }
   if (!found) return goto<CreateState>(firstState(plan));
   if (found.attempt === plan.attempt) {
     return goto<CreateState>(
@@ -150,6 +159,10 @@ async function createObjects(
     createAccess(context, access, signal),
     pod && unlessExists(client.createPod(namespace, pod.body, signal)),
   ]);
+  const mayWait = plan.isProject && run.nowMs - run.enteredMs < RIGHTS_MS;
+  if (mayWait && [granted, podCreated].some((one) => one.status === 'rejected' && isForbidden(one.reason))) {
+    return wait(NOT_YET_PAUSE_MS);
+  }
   if (granted.status === 'rejected') throw granted.reason;
   const grant = granted.value;
   if (!pod) {
@@ -217,7 +230,7 @@ async function waitForPod(
   const leftMs = run.enteredMs + context.scheduleTimeoutMs - run.nowMs;
   if (problem && (problem.fails === 'now' || leftMs <= 0)) return failed(problem.error);
   const ms = problem ? Math.min(leftMs, LOOK_AGAIN_MS) : LOOK_AGAIN_MS;
-  return wait({ ms, until: (signal) => context.changed(mark, signal) });
+  return wait({ ms, until: (signal) => context.changed(mark, instance, signal) });
 }
 
 function isOfAttempt(pod: ApiPod | undefined, attempt: string): pod is ApiPod {

@@ -11,6 +11,7 @@ import {
 } from '@nodepool/core';
 import { NotYetError } from './errors.js';
 import type { KubernetesInstance } from './instance.js';
+import { isForbidden } from './spaces.js';
 
 /** State of a deletion. */
 export type DeleteState =
@@ -71,10 +72,11 @@ export const deleteHandlers = {
       await context.delete(uid, run.signal);
     } catch (error) {
       if (isNodepoolError(error, 'NODEPOOL_NOT_FOUND')) return done();
-      if (!(error instanceof NotYetError)) throw error;
-      // Either it is being deleted already, or the name has another object now.
+      if (!(error instanceof NotYetError) && !isForbidden(error)) throw error;
+      // It is being deleted already, or the name has another object now, or it is a project that is gone.
       const found = await context.look(run.signal);
       if (found?.uid !== uid) return done();
+      if (isForbidden(error)) throw error;
     }
     return goto<DeleteState>({ name: 'waiting-until-gone', externalId, uid });
   },

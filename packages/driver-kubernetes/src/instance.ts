@@ -26,15 +26,16 @@ export function toInstance(
 ): KubernetesInstance | undefined {
   const meta = (namespace ?? pod)?.metadata;
   if (!meta) return undefined;
+  const tags = tagsOf(meta);
   const phase = pod?.status?.phase ?? namespace?.status?.phase;
   return {
     ...{ externalId, ready: false, deleted: false, namespace, pod },
     status: phase,
     interfaceIp: pod?.metadata.name ?? null,
-    metadata: tagsOf(meta),
+    metadata: tags,
     uid: meta.uid,
     isEnding: meta.deletionTimestamp !== undefined,
-    attempt: meta.annotations?.[ATTEMPT_ANNOTATION],
+    attempt: tags[ATTEMPT_ANNOTATION],
   };
 }
 
@@ -53,7 +54,6 @@ export function usable(
   { cluster }: Login,
 ): KubernetesInstance {
   const { server, skipTls, ca, context } = cluster;
-  const isPod = place.pod !== undefined;
   const connectionPort: JsonObject = {
     ...{ name: place.namespace, namespace: place.namespace, host: server, skiptls: skipTls },
     ...{ token: grant.token, user: grant.user },
@@ -64,7 +64,7 @@ export function usable(
     ...instance,
     ready: true,
     interfaceIp: place.pod ?? null,
-    connectionType: isPod ? 'kubectl' : 'namespace',
+    connectionType: label.type === 'pod' ? 'kubectl' : label.type,
     connectionPort,
     hostId: instance.pod?.spec?.nodeName ?? null,
     cloud: context,

@@ -10,7 +10,7 @@ type InstanceListener = (change: InstanceChange<KubernetesInstance>) => void;
 
 /** Dependencies of an {@link Inventory}. */
 export interface InventoryOptions {
-  readonly config: Pick<KubernetesProviderConfig, 'name' | 'pools' | 'ownNamespaces'>;
+  readonly config: Pick<KubernetesProviderConfig, 'name' | 'pools' | 'ownNamespaces' | 'projects'>;
   readonly client: Pick<KubernetesClient, 'list' | 'watch' | 'getNamespace' | 'getPod'>;
   readonly context: Pick<AdapterContext, 'clock' | 'logger' | 'random' | 'apiAnswered'>;
 }
@@ -35,7 +35,8 @@ export class Inventory {
       const onNamespace = (change: Change<ApiNamespace>) => this.#namespaceChanged(change);
       this.#namespaces = this.#watcher({ kind: 'namespaces', selector }, onNamespace);
     }
-    const places = config.ownNamespaces ? (hasPods ? [undefined] : []) : [...config.pools.keys()];
+    const inAll = hasPods && !config.projects ? [undefined] : [];
+    const places = config.ownNamespaces ? inAll : [...config.pools.keys()];
     this.#pods = places.map((namespace) =>
       this.#watcher({ kind: 'pods', namespace, selector }, (change) => this.#podChanged(change)),
     );
@@ -88,6 +89,23 @@ export class Inventory {
     });
   }
 
+  /**
+   * Resolves when a pod has changed since it was read. Accounts of OpenShift may watch the pods of their projects, and not those of
+   * the cluster, so each pod is watched until it runs.
+   */
+  async podChanged({ metadata }: ApiPod, signal: AbortSignal): Promise<void> {
+    const { client, config } = this.#options;
+    const selection = { kind: 'pods', namespace: metadata.namespace, selector: selectorOf(config.name) } as const;
+    try {
+      for await (const { type } of client.watch(selection, metadata.resourceVersion ?? '', signal)) {
+        if (type !== 'BOOKMARK' && type !== 'ERROR') return;
+      }
+    } catch {
+      // the caller looks again when the signal ends
+    }
+    if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+  }
+
   /** Lists all objects now. */
   async list(signal: AbortSignal): Promise<readonly KubernetesInstance[]> {
     await Promise.all(this.#watchers.map((watcher) => watcher.list(signal)));
@@ -116,10 +134,11 @@ export class Inventory {
     selection: Selection<Kind>,
     listener: (change: Change<Watched[Kind]>) => void,
   ): Watcher<Kind> {
-    const { client, context } = this.#options;
+    const { client, context, config } = this.#options;
+    const isResumable = !config.projects;
     const { clock, logger, random }: { clock: Clock; logger: Logger; random: () => number } = context;
     const answered = (error: Error | undefined) => context.apiAnswered?.(error);
-    return new Watcher({ client, selection, clock, logger, random, answered }, listener);
+    return new Watcher({ client, selection, clock, logger, random, answered, isResumable }, listener);
   }
 
   #namespaceChanged({ object, isGone }: Change<ApiNamespace>): void {

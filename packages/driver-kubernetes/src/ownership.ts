@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { DATABASE_ID_TAG, NODE_ID_TAG, PROVIDER_TAG } from '@nodepool/core';
+import { DATABASE_ID_TAG, NODE_ID_TAG, PROVIDER_TAG, type NodeRecord } from '@nodepool/core';
 import type { ApiMeta } from './api.js';
 
 type Tags = Readonly<Record<string, string>>;
@@ -41,9 +41,31 @@ export function marksOf(tags: Tags): { readonly labels: Tags; readonly annotatio
   return { labels, annotations: { ...tags } };
 }
 
-/** The tags of an object. Objects of the original have labels only. */
+/** The tags of an object. Objects of the original have labels only, and its projects have none. */
 export function tagsOf({ labels = {}, annotations = {} }: Partial<ApiMeta>): Record<string, string> {
-  const all = { ...labels, ...annotations };
+  return tagsIn({ ...describedTags(annotations[DESCRIPTION]), ...labels, ...annotations });
+}
+
+/** Annotation with the description of a project, which OpenShift takes from its request. */
+export const DESCRIPTION = 'openshift.io/description';
+
+/** Tags as the description of a project. */
+export function descriptionOf(annotations: Tags): string {
+  return JSON.stringify(tagsIn(annotations));
+}
+
+/** Tags in the description of a project; none: another program wrote it. */
+function describedTags(description = ''): Tags {
+  try {
+    const found: unknown = JSON.parse(description);
+    const entries = Object.entries(found ?? {}).filter((one): one is [string, string] => typeof one[1] === 'string');
+    return Object.fromEntries(entries);
+  } catch {
+    return {};
+  }
+}
+
+function tagsIn(all: Tags): Record<string, string> {
   return Object.fromEntries(Object.entries(all).filter(([key]) => key.startsWith(TAG_PREFIX)));
 }
 
@@ -71,4 +93,13 @@ export function mayDelete(meta: Partial<ApiMeta>, provider: string, nodeId: stri
   const tags = tagsOf(meta);
   if (tags[PROVIDER_TAG] !== provider || tags[NODE_ID_TAG] !== nodeId) return false;
   return tags[DATABASE_ID_TAG] === undefined || tags[DATABASE_ID_TAG] === databaseId;
+}
+
+/**
+ * Whether a project without any tags is that of a node: the record has the login data of the project. The original does not mark
+ * its projects, and a job with the role `admin` can remove the description of its own.
+ */
+export function isProjectOf(meta: Partial<ApiMeta>, node: Pick<NodeRecord, 'externalId' | 'connectionPort'>): boolean {
+  const { namespace } = (node.connectionPort ?? {}) as { readonly namespace?: unknown };
+  return Object.keys(tagsOf(meta)).length === 0 && node.externalId === meta.name && namespace === meta.name;
 }

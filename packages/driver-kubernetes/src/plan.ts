@@ -15,7 +15,7 @@ export interface Place {
 
 /** Names and bodies of what is created for a node. Names are those of the original. */
 export function planOf(
-  config: Pick<KubernetesProviderConfig, 'ownNamespaces'>,
+  config: Pick<KubernetesProviderConfig, 'ownNamespaces' | 'projects'>,
   order: CreateOrder<KubernetesLabelConfig, KubernetesPoolConfig>,
   attempt: string,
 ): Plan {
@@ -35,7 +35,7 @@ export function planOf(
   const podName = ownNamespaces ? labelName : `${labelName}-${node.id}`;
   return {
     externalId: ownNamespaces ? namespace : podId(namespace, podName),
-    ...{ namespace, attempt },
+    ...{ namespace, attempt, isProject: config.projects },
     namespaceBody: ownNamespaces
       ? { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace, labels, annotations } }
       : undefined,

@@ -105,7 +105,7 @@ const CLUSTER = {
   'schedule-timeout': {
     ...amount,
     description: 'Time that a pod may be unschedulable, or its image not be pulled, in seconds',
-    default: 60,
+    'x-default': 'nine tenths of launch-timeout',
   },
   'token-expiry': {
     ...{ type: 'integer', minimum: 600 },
@@ -161,6 +161,30 @@ export const kubernetesSchema: JsonSchema = schemaOf(
     },
     ['name', 'type'],
   ),
+);
+
+/** Keys of a provider entry of the driver `openshift`. */
+export const openshiftSchema: JsonSchema = schemaOf(
+  {
+    ...{ ...CLUSTER, context: { ...text, description: 'Context of the kubeconfig file' }, ...CEILINGS },
+    'max-projects': ceiling('Another name of max-servers'),
+  },
+  {
+    ...POOL,
+    name: { ...name, description: 'Name of the pool, which the names of its projects begin with' },
+  },
+  object(
+    'Label',
+    {
+      name: label.name,
+      type: { enum: ['project', 'pod'], description: 'What a node is: an empty project, or a pod in one' },
+      'cluster-role': { ...text, description: 'ClusterRole of the service account of nodes', default: 'admin' },
+      ...{ ...MARKS, labels: { ...MARKS.labels, description: 'Labels of the pod' } },
+      ...POD,
+    },
+    ['name', 'type'],
+  ),
+  ['context'],
 );
 
 /** Keys of a provider entry of the driver `openshiftpods`. */

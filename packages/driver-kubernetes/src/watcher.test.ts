@@ -6,6 +6,7 @@ import { httpOf, startFake } from '../test/fake-world.js';
 import type { ApiNamespace } from './api.js';
 import { createKubernetesClient, type KubernetesClient } from './client.js';
 import type { Http } from './http.js';
+import { PROJECTS } from './spaces.js';
 import { Watcher, type Change } from './watcher.js';
 
 const NEVER = new AbortController().signal;
@@ -18,10 +19,10 @@ let seen: string[];
 let errors: (Error | undefined)[];
 let watcher: Watcher<'namespaces'>;
 
-function watch(client: Pick<KubernetesClient, 'list' | 'watch'>): Watcher<'namespaces'> {
+function watch(client: Pick<KubernetesClient, 'list' | 'watch'>, isResumable = true): Watcher<'namespaces'> {
   return new Watcher(
     {
-      ...{ client, clock: systemClock, logger: silentLogger, random: () => 0 },
+      ...{ client, clock: systemClock, logger: silentLogger, random: () => 0, isResumable },
       selection: { kind: 'namespaces', selector: 'nodepool_provider_name=cluster' },
       answered: (error) => errors.push(error),
     },
@@ -74,6 +75,19 @@ describe('a watch', () => {
     await until(() => watcher.failure === undefined);
     expect(fake.calls.filter(({ verb }) => verb === 'list').length).toBe(1);
     expect(errors.some((error) => error !== undefined)).toBe(true);
+  });
+
+  it('lists again after its connection broke if it cannot continue, and reports what it missed', async () => {
+    watcher = watch(createKubernetesClient(http, tasks as never, PROJECTS), false);
+    const requested = { metadata: { name: 'a', annotations: { 'openshift.io/requester': 'nodepool' } } };
+    fake.cluster.create('namespaces', undefined, requested);
+    await watcher.start(NEVER);
+    await until(() => fake.watches === 1);
+    fake.breakWatches();
+    remove('a');
+
+    await until(() => seen.includes('-a'));
+    expect(fake.calls.filter(({ verb }) => verb === 'list').length).toBe(2);
   });
 
   it('lists again after its version expired, and reports what it missed', async () => {

@@ -12,6 +12,8 @@ export interface WatcherOptions<Kind extends keyof Watched> {
   readonly logger: Logger;
   /** Number in [0, 1). */
   readonly random: () => number;
+  /** Whether a watch continues from a version. Otherwise each begins with a list. */
+  readonly isResumable: boolean;
   /** Reports each result of a list, and each failure of a watch. */
   readonly answered: (error: Error | undefined) => void;
 }
@@ -97,18 +99,19 @@ export class Watcher<Kind extends keyof Watched> {
   }
 
   async #run(signal: AbortSignal): Promise<void> {
-    const { clock, random, logger, answered, selection } = this.#options;
+    const { clock, random, logger, answered, selection, isResumable } = this.#options;
     while (!signal.aborted) {
       try {
         if (this.#version === undefined) await this.list(signal);
         const beganMs = clock.now();
         await this.#watch(this.#version ?? '', signal);
         this.#failure = undefined;
+        if (!isResumable) this.#version = undefined;
         if (clock.now() - beganMs < SHORTEST_MS) await delay(clock, SHORTEST_MS, signal).catch(() => undefined);
       } catch (error) {
         if (signal.aborted) return;
         const isExpired = error instanceof ExpiredError;
-        if (isExpired || isNodepoolError(error, 'NODEPOOL_CONFIG')) this.#version = undefined;
+        if (isExpired || !isResumable || isNodepoolError(error, 'NODEPOOL_CONFIG')) this.#version = undefined;
         answered(isExpired ? undefined : asError(error));
         const pauseMs = isExpired && this.#failures === 0 ? 0 : backoffMs(this.#failures, RETRY, random);
         this.#failures++;

@@ -1,8 +1,10 @@
-import type { Clock, Resources } from '@nodepool/core';
+import { NODE_ID_TAG, type Clock, type Resources } from '@nodepool/core';
 import { CallTracker, VirtualClock, type CloudFailureKind } from '@nodepool/core/testing';
 import { FAKE_TOKEN, FakeKubernetes } from '@nodepool/kubernetes';
+import type { DriverName } from '../src/config.js';
 import type { Login } from '../src/credentials.js';
 import { createHttp, type ApiWatchEvent, type Http, type HttpCall } from '../src/index.js';
+import { tagsOf } from '../src/ownership.js';
 
 /** Small, so that a few nodes need several pages. */
 export const PAGE_SIZE = 4;
@@ -69,10 +71,10 @@ export class Traffic {
 }
 
 /** A fake cluster as the driver kit wants it. */
-export async function fakeCloud(kind: 'kubernetes' | 'openshiftpods', traffic: Traffic) {
+export async function fakeCloud(kind: DriverName, traffic: Traffic) {
   const clock = new VirtualClock({ idle: () => traffic.calls.idle() });
   const fake = await FakeKubernetes.start({
-    ...{ clock, startMs: 3_000, deleteMs: 2_000, accountMs: kind === 'kubernetes' ? 300 : 0, pageSize: PAGE_SIZE },
+    ...{ clock, startMs: 3_000, deleteMs: 2_000, accountMs: kind === 'openshiftpods' ? 0 : 300, pageSize: PAGE_SIZE },
     onWatchEvent: (watchId) => traffic.sent(watchId),
   });
   const { cluster } = fake;
@@ -83,11 +85,11 @@ export async function fakeCloud(kind: 'kubernetes' | 'openshiftpods', traffic: T
   return {
     ...{ clock, fake, pageSize: PAGE_SIZE },
     advance: (ms: number) => clock.advance(ms),
-    list: () => (kind === 'kubernetes' ? namespacesOf(fake) : podsOf(fake)),
+    list: () => (kind === 'openshiftpods' ? podsOf(fake) : namespacesOf(fake)),
     failNext: (failure: CloudFailureKind) => FAILURES[failure]?.(fake),
     // names are chosen, and stored, before anything is made
     impossible: ['late-listing'] as const,
-    limits: (kind === 'kubernetes' ? {} : { instances: POD_QUOTA }) as Resources,
+    limits: (kind === 'openshiftpods' ? { instances: POD_QUOTA } : {}) as Resources,
     stop: () => fake.stop(),
   };
 }
@@ -102,7 +104,7 @@ const FAILURES: Readonly<Partial<Record<CloudFailureKind, (fake: FakeKubernetes)
 };
 
 function namespacesOf({ cluster: { store } }: FakeKubernetes) {
-  const own = store.list('namespaces').filter(({ metadata }) => metadata.labels?.['nodepool_node_id'] !== undefined);
+  const own = store.list('namespaces').filter(({ metadata }) => NODE_ID_TAG in tagsOf(metadata));
   return own.map(({ metadata }) => {
     const [pod] = store.list('pods', metadata.name);
     const isRunning = !pod || (pod['status'] as { phase: string }).phase === 'Running';

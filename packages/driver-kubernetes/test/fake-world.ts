@@ -24,7 +24,15 @@ const POOL: JsonObject = {
     { name: 'space', type: 'namespace' },
   ],
 };
+const PROJECT_POOL: JsonObject = {
+  name: 'main',
+  labels: [
+    { name: 'small', type: 'pod', image: 'debian', cpu: 1 },
+    { name: 'space', type: 'project' },
+  ],
+};
 const SHARED_POOL: JsonObject = { name: 'main', labels: [{ name: 'small', image: 'debian', cpu: 1 }] };
+const POOLS = { kubernetes: POOL, openshift: PROJECT_POOL, openshiftpods: SHARED_POOL };
 
 /** Starts fake clusters and providers for each test of a file, and ends them after it. */
 export function useFakeWorlds() {
@@ -45,7 +53,7 @@ export function useFakeWorlds() {
       entry: JsonObject = {},
       options: Partial<WorldOptions> = {},
     ): Promise<World> => {
-      const pools = [options.driver === 'openshiftpods' ? SHARED_POOL : POOL];
+      const pools = [POOLS[options.driver ?? 'kubernetes']];
       const world = await World.start({ http: httpOf(fake), ...options, entry: { context: 'fake', pools, ...entry } });
       worlds.push(world);
       return world;

@@ -58,7 +58,7 @@ describe('configuration files of public installations', () => {
   it('report each driver that only the original has once, with all its positions', async () => {
     expect(await said('other-drivers.yaml')).toEqual([
       expect.stringMatching(
-        /^error: providers\[0\]\.driver: driver "openshift" is one of the original Nodepool's .*; the same for "cluster-2" in line 20$/,
+        /^error: providers\[0\]\.driver: driver "azure" is one of the original Nodepool's .*; the same for "region-2" in line 21$/,
       ),
       expect.stringMatching(/^error: providers\[2\]\.driver: driver "aws" is one of the original Nodepool's/),
     ]);

@@ -5,13 +5,13 @@ export interface Refused {
   readonly message: string;
 }
 
-const NAMES: Readonly<Record<string, string>> = { roles: RBAC('roles'), rolebindings: RBAC('rolebindings') };
+const GROUPS: Readonly<Record<string, string>> = {
+  ...{ roles: 'rbac.authorization.k8s.io', rolebindings: 'rbac.authorization.k8s.io' },
+  ...{ projects: 'project.openshift.io', projectrequests: 'project.openshift.io' },
+};
 
-function RBAC(kind: string): string {
-  return `${kind}.rbac.authorization.k8s.io`;
-}
-
-const named = (kind: string, name: string) => `${NAMES[kind] ?? kind} "${name}"`;
+const full = (kind: string) => (GROUPS[kind] === undefined ? kind : `${kind}.${GROUPS[kind]}`);
+const named = (kind: string, name: string) => `${full(kind)} "${name}"`;
 
 /** Body of a refusal. */
 export function statusBody({ status: code, reason, message }: Refused): Record<string, unknown> {
@@ -48,10 +48,10 @@ export const exceeded = (name: string, quota: string, used: number, limited: num
 });
 
 export const missingVerb = (verb: string, kind: string, namespace: string | undefined): Refused => {
-  const group = NAMES[kind] === undefined ? '' : 'rbac.authorization.k8s.io';
+  const group = GROUPS[kind] ?? '';
   const where = namespace === undefined ? 'at the cluster scope' : `in the namespace "${namespace}"`;
   const cannot = `User "nodepool" cannot ${verb} resource "${kind}" in API group "${group}" ${where}`;
-  return { status: 403, reason: 'Forbidden', message: `${NAMES[kind] ?? kind} is forbidden: ${cannot}` };
+  return { status: 403, reason: 'Forbidden', message: `${full(kind)} is forbidden: ${cannot}` };
 };
 
 export const unauthorized: Refused = { status: 401, reason: 'Unauthorized', message: 'Unauthorized' };

@@ -1,7 +1,8 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { FakeCluster, type FakeClusterOptions } from './cluster.js';
-import { expired, missingVerb, notFound, statusBody, unauthorized, type Refused } from './refusals.js';
+import { firstEvents, isVisible, namespaceOfRequest, projectOf } from './projects.js';
+import { alreadyExists, expired, missingVerb, notFound, statusBody, unauthorized, type Refused } from './refusals.js';
 import { isSelected, type Stored } from './store.js';
 import { Watch, type WatchOptions } from './watch.js';
 
@@ -25,9 +26,11 @@ export interface FakeCall {
 /** The token that the server accepts. */
 export const FAKE_TOKEN = 'fake-token';
 
-const PATH = /^\/(?:api\/v1|apis\/rbac\.authorization\.k8s\.io\/v1)\/(.*)$/;
+const PATH = /^\/(?:api\/v1|apis\/(?:rbac\.authorization\.k8s|project\.openshift)\.io\/v1)\/(.*)$/;
 const KINDS = new Set(
-  'namespaces pods serviceaccounts roles rolebindings resourcequotas limitranges configmaps'.split(' '),
+  'projects projectrequests namespaces pods serviceaccounts roles rolebindings resourcequotas limitranges configmaps'.split(
+    ' ',
+  ),
 );
 const VERBS: Readonly<Record<string, string>> = { POST: 'create', DELETE: 'delete', PATCH: 'patch' };
 
@@ -111,7 +114,7 @@ export class FakeKubernetes {
     if (call.verb === 'watch') return this.#watch(call, url, response);
     const body = chunks.length > 0 ? (JSON.parse(Buffer.concat(chunks).toString()) as Stored) : undefined;
     const answer = this.#run(call, url, body);
-    const isMain = call.verb === 'create' && (call.kind === 'namespaces' || call.kind === 'pods');
+    const isMain = call.verb === 'create' && ['namespaces', 'projectrequests', 'pods'].includes(call.kind);
     if (isMain && this.#lostReplies > 0) {
       this.#lostReplies--;
       request.socket.destroy();
@@ -131,6 +134,7 @@ export class FakeKubernetes {
   #run(call: FakeCall, url: URL, body: Stored | undefined): object | Refused {
     const { verb, kind, namespace, name = '', sub } = call;
     const { store } = this.cluster;
+    if (kind === 'projects' || kind === 'projectrequests') return this.#runProject(call, url, body);
     if (sub === 'token') return this.#token(namespace ?? '', name, body);
     if (verb === 'create' && body) return this.cluster.create(kind, namespace, body);
     if (verb === 'list') return this.#list(kind, namespace, url.searchParams);
@@ -140,6 +144,22 @@ export class FakeKubernetes {
     if (verb !== 'delete') return found;
     const uid = (body?.['preconditions'] as { uid?: string } | undefined)?.uid;
     return this.cluster.delete(kind, namespace, name, uid);
+  }
+
+  /** Projects are namespaces of their requester. What does not exist is forbidden. */
+  #runProject({ verb, name = '' }: FakeCall, url: URL, body: Stored | undefined): object | Refused {
+    const { cluster } = this;
+    if (verb === 'list') return this.#list('namespaces', undefined, url.searchParams, isVisible);
+    if (verb === 'create' && body) {
+      const created = cluster.create('namespaces', undefined, namespaceOfRequest(body));
+      return 'metadata' in created ? projectOf(created) : alreadyExists('projects', name || body.metadata.name);
+    }
+    const found = cluster.store.get('namespaces', undefined, name);
+    if (!found || !isVisible(found)) return missingVerb(verb, 'projects', name);
+    if (verb === 'patch' && body) return projectOf(this.#patch('namespaces', found, body, undefined));
+    if (verb !== 'delete') return projectOf(found);
+    const uid = (body?.['preconditions'] as { uid?: string } | undefined)?.uid;
+    return cluster.delete('namespaces', undefined, name, uid);
   }
 
   #patch(kind: string, found: Stored, { metadata, status }: Stored, sub: string | undefined): Stored {
@@ -154,9 +174,15 @@ export class FakeKubernetes {
     });
   }
 
-  #list(kind: string, namespace: string | undefined, query: URLSearchParams): object {
+  #list(
+    kind: string,
+    namespace: string | undefined,
+    query: URLSearchParams,
+    mayShow: (object: Stored) => boolean = isAny,
+  ): object {
     const { store } = this.cluster;
-    const all = store.list(kind, namespace).filter((object) => isSelected(object, query.get('labelSelector')));
+    const selector = query.get('labelSelector');
+    const all = store.list(kind, namespace).filter((object) => isSelected(object, selector) && mayShow(object));
     const from = Number(query.get('continue') ?? 0);
     const size = Math.min(this.#options.pageSize ?? Infinity, Number(query.get('limit') ?? Infinity));
     // items of lists have no kind
@@ -176,18 +202,19 @@ export class FakeKubernetes {
     return { kind: 'TokenRequest', apiVersion: 'authentication.k8s.io/v1', spec: body?.['spec'], status };
   }
 
-  #watch({ kind, namespace }: FakeCall, url: URL, response: ServerResponse): void {
+  #watch({ kind: asked, namespace }: FakeCall, url: URL, response: ServerResponse): void {
+    const { store } = this.cluster;
     const version = Number(url.searchParams.get('resourceVersion') ?? 0);
-    const past = this.cluster.store.since(version);
-    if (!past) return this.#answer(response, expired(version, this.cluster.store.version));
+    const isProjects = asked === 'projects';
+    const past = isProjects ? firstEvents(store.list('namespaces'), version) : store.since(version);
+    if (!past) return this.#answer(response, expired(version, store.version));
     const { clock, onWatchEvent: onEvent } = this.#options;
     const seconds = Number(url.searchParams.get('timeoutSeconds') ?? 1_800);
-    const selection = { kind, namespace, selector: url.searchParams.get('labelSelector') };
+    const selector = url.searchParams.get('labelSelector');
+    const kind = isProjects ? 'namespaces' : asked;
+    const selection = { kind, namespace, selector, isVisible: isProjects ? isVisible : isAny };
     const id = url.searchParams.get('watchId') ?? '';
-    const watch = new Watch(
-      { response, store: this.cluster.store, selection, clock, seconds, id, version, onEvent },
-      past,
-    );
+    const watch = new Watch({ response, store, selection, clock, seconds, id, version, onEvent }, past);
     this.#watches.add(watch);
     response.once('close', () => this.#watches.delete(watch));
   }
@@ -198,6 +225,10 @@ export class FakeKubernetes {
     response.writeHead(status, { 'content-type': 'application/json' });
     response.end(JSON.stringify(isRefused ? statusBody(answer) : answer));
   }
+}
+
+function isAny(): boolean {
+  return true;
 }
 
 function callOf(method: string, { pathname, searchParams }: URL): FakeCall | undefined {

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { CancelTimer, Clock } from '@nodepool/zk-protocol';
-import { isSelected, type Store, type StoreEvent } from './store.js';
+import { isSelected, type Store, type Stored, type StoreEvent } from './store.js';
 
 /** Options of a {@link Watch}. */
 export interface WatchOptions {
@@ -10,6 +10,8 @@ export interface WatchOptions {
     readonly kind: string;
     readonly namespace: string | undefined;
     readonly selector: string | null;
+    /** Objects that the user may see. */
+    readonly isVisible: (object: Stored) => boolean;
   };
   readonly clock: Pick<Clock, 'setTimer'>;
   /** When the server ends it. */
@@ -65,7 +67,7 @@ export class Watch {
 
   #report({ kind, type, object }: StoreEvent): void {
     const { selection } = this.#options;
-    if (kind !== selection.kind || !isSelected(object, selection.selector)) return;
+    if (kind !== selection.kind || !isSelected(object, selection.selector) || !selection.isVisible(object)) return;
     if (selection.namespace !== undefined && object.metadata.namespace !== selection.namespace) return;
     this.#send(type, object);
   }

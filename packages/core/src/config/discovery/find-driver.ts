@@ -108,10 +108,20 @@ function ambiguous(name: string, first: DriverPackage, second: DriverPackage): s
 }
 
 /** Drivers of this project, by name. */
-const OWN_DRIVERS = ['openstack', 'static', 'metastatic', 'gce', 'incus', 'kubernetes', 'openshiftpods', 'fake'];
+const OWN_DRIVERS = [
+  'openstack',
+  'static',
+  'metastatic',
+  'gce',
+  'incus',
+  'kubernetes',
+  'openshift',
+  'openshiftpods',
+  'fake',
+];
 
 /** Drivers of Nodepool (Python) without a package of this project. */
-const ORIGINAL_DRIVERS = ['aws', 'azure', 'ibmvpc', 'openshift'];
+const ORIGINAL_DRIVERS = ['aws', 'azure', 'ibmvpc'];
 
 const MAX_NAME_LENGTH = 214;
 const SHORT_NAME = /^[a-z0-9][a-z0-9._-]*$/;
