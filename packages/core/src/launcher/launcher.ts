@@ -155,7 +155,7 @@ export class Launcher {
 
   /** Starts all work that is due, once the caches are complete: at the start and after a reconnect. */
   #checkEverything(): void {
-    const { context, leaseKeeper, keyRemovals, reaper, pools, providers, standby, lost } = this.#parts;
+    const { context, leaseKeeper, reaper, pools, providers, standby, lost } = this.#parts;
     const { life, zk } = context;
     if (!life.isActive || !life.isStarted) return;
     const isNewSession = this.#epoch !== zk.sessionEpoch;
@@ -166,7 +166,6 @@ export class Launcher {
     deleteDrainedNodes(context, providers);
     standby.checkAll();
     leaseKeeper.sweep();
-    keyRemovals.sweep();
     void lost.checkAll();
   }
 

@@ -15,7 +15,6 @@ import { LOGGER_NAMES } from '../contract/logger-names.js';
 import { ConfigChanges, type ConfiguredParts } from './config-changes.js';
 import type { DrainedParts } from './drain.js';
 import { KeyLogins } from './leases/key-logins.js';
-import { KeyRemovals } from './leases/key-removals.js';
 import { LeaseKeeper } from './leases/lease-keeper.js';
 import { Leases } from './leases/leases.js';
 import { LauncherEvents } from './state/events.js';
@@ -104,7 +103,6 @@ export function makeParts(options: LauncherOptions): LauncherParts {
   const lending = { ...loggingAs(context, LOGGER_NAMES.leases), clock: serverClock };
   const leases = new Leases(lending, leaseCache, leaseTokens, uuidHex());
   const keyLogins = new KeyLogins(lending);
-  const keyRemovals = new KeyRemovals(lending, leases, keyLogins);
   const leaseKeeper = new LeaseKeeper(lending, leases, keyLogins);
 
   // nodes
@@ -149,7 +147,6 @@ export function makeParts(options: LauncherOptions): LauncherParts {
       serverClock,
       leases,
       leaseKeeper,
-      keyRemovals,
       conditions,
       unlocks,
       ledger,
@@ -159,7 +156,7 @@ export function makeParts(options: LauncherOptions): LauncherParts {
       changes,
       metrics,
     },
-    stopped: [changes, leaseKeeper, keyRemovals, keyLogins, reaper, providers, standby, probes, ages, lost, unlocks],
+    stopped: [changes, leaseKeeper, reaper, providers, standby, probes, ages, lost, unlocks],
     closed: [steering, leases, leftKeys, context.controls, registry, ledger, context.mirror],
     caches: [nodes, requests, components, controlCache, leaseCache, leaseTokens, images, steeringStore],
   };

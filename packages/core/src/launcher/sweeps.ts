@@ -1,5 +1,4 @@
 import { delay } from '@nodepool/zk-protocol';
-import type { KeyRemovals } from './leases/key-removals.js';
 import type { LeaseKeeper } from './leases/lease-keeper.js';
 import { sweepLeftovers } from './nodes/leftovers.js';
 import type { Reaper } from './nodes/reaper.js';
@@ -23,7 +22,6 @@ export interface SweptParts {
   readonly lost: LostRequests;
   readonly leaseKeeper: LeaseKeeper;
   readonly serverClock: ServerClock;
-  readonly keyRemovals: KeyRemovals;
 }
 
 /**
@@ -47,14 +45,13 @@ export async function sweepPeriodically(parts: SweptParts): Promise<void> {
 }
 
 async function sweep(parts: SweptParts, suspects: Set<string>): Promise<void> {
-  const { context, providers, reaper, standby, pools, lost, leaseKeeper, keyRemovals } = parts;
+  const { context, providers, reaper, standby, pools, lost, leaseKeeper } = parts;
   const { logger, metrics } = context;
   providers.sweep();
   const deletions = reaper.sweep();
   const missing = standby.sweep();
   const woken = pools.sweep();
   leaseKeeper.sweep();
-  keyRemovals.sweep();
   metrics?.sweepFound('waiting-request', woken);
   metrics?.sweepFound('deletion', deletions);
   metrics?.sweepFound('standby-node', missing);

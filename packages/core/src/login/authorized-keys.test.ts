@@ -33,7 +33,7 @@ afterEach(async () => {
 async function change(order: KeyOrder['order'], more: Partial<KeyOrder> = {}): Promise<void> {
   const { signal } = new AbortController();
   const login = { ...host.login, clock: systemClock, timeoutMs: 60_000, signal };
-  await changeAuthorizedKeys(login, { order, key: KEY, mark: MARK, isWanted: () => Promise.resolve(true), ...more });
+  await changeAuthorizedKeys(login, { order, key: KEY, mark: MARK, ...more });
 }
 
 async function have(content: Buffer | string, mode = 0o640): Promise<void> {
@@ -93,7 +93,8 @@ describe('the keys that may log in', () => {
     await expect(change('add')).rejects.toMatchObject({ failure: 'not-done', mayTakeEffect: false });
     expect(await readFile(file(), 'latin1')).toBe('a\0b\n');
 
-    await expect(change('add', { isWanted: () => Promise.resolve(false) })).rejects.toThrow(/not wanted any more/);
+    const refusal = new Error('not wanted any more');
+    await expect(change('add', { beforeSend: () => Promise.reject(refusal) })).rejects.toBe(refusal);
 
     await rm(file());
     await symlink('/dev/null', file());

@@ -1,5 +1,5 @@
 import { SshLoginError } from './errors.js';
-import { runScript, type LoginOptions } from './run-script.js';
+import { runScript, type LoginOptions, type Script } from './run-script.js';
 
 /**
  * How long the host takes an order after it was ready for it, by its own clock. An order that arrives later, because a process or
@@ -77,26 +77,23 @@ export interface KeyOrder {
   readonly key: string;
   /** Marks the line as ours; letters, digits, dashes. */
   readonly mark: string;
-  /**
-   * Called when the host is ready, directly before the order is sent, for example to read whether it is still wanted.
-   * @returns false: nothing is sent
-   */
-  isWanted(): Promise<boolean>;
+  /** Called when the host is ready, directly before the order is sent. If it throws, nothing is sent. */
+  readonly beforeSend?: Script['beforeSend'];
 }
 
 /**
  * Adds a key to those that may log in as this user of a host, or removes it. Safe to repeat. Other lines are kept byte for byte.
- * @throws {SshLoginError} the change was not made, or `mayTakeEffect`
+ * @throws {SshLoginError} the change was not made, or `mayTakeEffect`; errors of `beforeSend` pass through
  */
 export async function changeAuthorizedKeys(login: LoginOptions, change: KeyOrder): Promise<void> {
-  const { order, key, mark } = change;
+  const { order, key, mark, beforeSend } = change;
   const line = `${key} ${mark}`;
   if (!/^[\x20-\x7e]+$/.test(line)) throw new Error('a line of authorized_keys has control characters');
   const { code, output, errors } = await runScript(login, {
     command: COMMAND,
     ready: 'nodepool-ready',
     input: `${order}\n${line}\n`,
-    isWanted: () => change.isWanted(),
+    beforeSend,
   });
   if (code === 0 && lastLine(output) === 'nodepool-done') return;
   const said = lastLine(errors);

@@ -23,7 +23,6 @@ const script: Script = {
   command: 'echo noise; echo ready; read -r word; echo "got $word"; exit 3',
   ready: 'ready',
   input: 'hello\n',
-  isWanted: () => Promise.resolve(true),
 };
 
 function run(changes: Partial<LoginOptions> = {}, more: Partial<Script> = {}) {
@@ -38,9 +37,9 @@ describe('a script on a host', () => {
     expect({ code, output: output.toString() }).toEqual({ code: 3, output: 'noise\nready\ngot hello\n' });
   });
 
-  it('gets no input that is not wanted any more', async () => {
-    const refusal = { failure: 'not-done', mayTakeEffect: false };
-    await expect(run({}, { isWanted: () => Promise.resolve(false) })).rejects.toMatchObject(refusal);
+  it('gets no input if the check before it fails', async () => {
+    const refusal = new Error('not wanted any more');
+    await expect(run({}, { beforeSend: () => Promise.reject(refusal) })).rejects.toBe(refusal);
   });
 
   it('that never says it is ready ends the login', async () => {

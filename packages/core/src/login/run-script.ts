@@ -28,8 +28,8 @@ export interface Script {
   /** The line that it writes once it is ready. */
   readonly ready: string;
   readonly input: string;
-  /** Called when it is ready. @returns false: the input is not sent */
-  isWanted(): Promise<boolean>;
+  /** Called when it is ready. If it throws, the input is not sent, and the login fails with that error. */
+  readonly beforeSend?: (() => Promise<unknown>) | undefined;
 }
 
 /** How a script ended. */
@@ -119,7 +119,7 @@ class Login {
     let isAsked = false;
     return new Promise((resolve, reject) => {
       const send = async () => {
-        if (!(await this.#script.isWanted())) throw this.#error('not-done', 'it is not wanted any more');
+        await this.#script.beforeSend?.();
         this.#hasSent = true;
         channel.end(input);
       };

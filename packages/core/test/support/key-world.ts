@@ -30,18 +30,23 @@ export async function keyWorld({ isKeptOn = true } = {}) {
   context.config.now = config;
   const { host: address, port, username, hostKeys } = host.login;
   const login = { interfaceIp: address, connectionPort: port, username, hostKeys };
+  /** Lets time pass, here and for SSH, until the condition holds. */
+  const until = async (holds: () => boolean | Promise<boolean>) => {
+    const endMs = Date.now() + 60_000;
+    while (!(await holds())) {
+      if (Date.now() > endMs) throw new Error(`the lease is still ${world.leases.get('l1')?.state}`);
+      await clock.advance(20);
+      await new Promise((resolve) => setTimeout(resolve, 2));
+    }
+  };
   return {
     ...world,
-    ...{ host, file, config, login },
+    ...{ host, file, config, login, until },
     leftKeys: new LeftKeys(world.cache, context.mirror, context.events),
-    /** Lets time pass, here and for SSH, until the condition holds. */
-    until: async (holds: () => boolean | Promise<boolean>) => {
-      const endMs = Date.now() + 60_000;
-      while (!(await holds())) {
-        if (Date.now() > endMs) throw new Error(`the lease is still ${world.leases.get('l1')?.state}`);
-        await clock.advance(20);
-        await new Promise((resolve) => setTimeout(resolve, 2));
-      }
+    /** Lets this time pass, here and for SSH. */
+    pass: (ms: number) => {
+      const endMs = clock.now() + ms;
+      return until(() => clock.now() >= endMs);
     },
     state: (): LeaseRecord['state'] | undefined => world.leases.get('l1')?.state,
     /** Content of `authorized_keys`. */

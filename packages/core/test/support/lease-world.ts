@@ -19,10 +19,10 @@ import {
 } from '@nodepool/zk-protocol';
 import { ServiceWorld } from './service-world.js';
 import { KeyLogins } from '../../src/launcher/leases/key-logins.js';
-import { KeyRemovals } from '../../src/launcher/leases/key-removals.js';
 import { LeaseKeeper } from '../../src/launcher/leases/lease-keeper.js';
 import type { LeaseSpec } from '../../src/launcher/leases/lease-spec.js';
 import { Leases } from '../../src/launcher/leases/leases.js';
+import { LifeCycle } from '../../src/launcher/state/life-cycle.js';
 import { ServerClock } from '../../src/launcher/state/server-clock.js';
 
 /** Milliseconds. */
@@ -52,24 +52,28 @@ export async function leaseWorld() {
     const own: Clock = { now: () => clock.now() + aheadMs, setTimer: (ms, fn) => clock.setTimer(ms, fn) };
     const serverClock = new ServerClock(zk, own);
     await clock.run(serverClock.measure(world.context.life.signal));
-    const context = { ...world.context, committer, clock: serverClock };
+    const life = new LifeCycle(zk, [nodes, requests]);
+    life.isStarted = true;
+    const context = { ...world.context, committer, clock: serverClock, life };
     const tokens = createLeaseTokenCache({ zk, clock, logger: context.logger });
     const leases = new Leases(context, cache, tokens, keeper);
     const logins = new KeyLogins(context);
-    const taking = new LeaseKeeper(context, leases, logins);
-    const removals = new KeyRemovals(context, leases, logins);
+    const leaseKeeper = new LeaseKeeper(context, leases, logins);
     await clock.run(cache.start());
-    const stop = () => [taking, removals, logins].forEach((part) => part.stop());
-    return { leases, cache, sweep: () => taking.sweep(), stop };
+    const stop = () => {
+      life.stop();
+      leaseKeeper.stop();
+    };
+    return { leases, cache, logins, sweep: () => leaseKeeper.sweep(), stop };
   };
-  const { leases, cache, sweep, stop } = await launcher('me');
+  const { leases, cache, logins, sweep, stop } = await launcher('me');
   const request = (): RequestRecord => {
     const [first] = requests.values();
     if (!first) throw new Error('there is no request');
     return first;
   };
   return {
-    ...{ world, leases, cache, sweep, stop, launcher, request },
+    ...{ world, leases, cache, logins, sweep, stop, launcher, request },
     lease: async (changes: Partial<LeaseSpec> = {}) => clock.run(leases.request({ ...spec, ...changes })),
     /** Serves the request as a pool does. */
     serve: async (count = 1) => {

@@ -30,6 +30,8 @@ export class SshHost {
   onLogin: () => void = () => {};
   /** Logins so far. */
   logins = 0;
+  /** Gets the input of the next command, see {@link holdInput}. */
+  #holdsInput: ((release: () => Promise<void>) => void) | undefined;
   #hostKey = newKey();
   readonly #home: string;
   readonly #sockets = new Set<Socket>();
@@ -68,6 +70,14 @@ export class SshHost {
     for (const socket of this.#sockets) socket.destroy();
     await new Promise((resolve) => (this.#tcp ? this.#tcp.close(resolve) : resolve(undefined)));
     this.#tcp = undefined;
+  }
+
+  /**
+   * Holds back the input of the next command, as a slow network does.
+   * @returns resolves when the input has been sent, to a function that delivers it and resolves when the command has ended
+   */
+  holdInput(): Promise<() => Promise<void>> {
+    return new Promise((resolve) => (this.#holdsInput = resolve));
   }
 
   /** Restarts with another host key, as after a reinstallation. */
@@ -116,7 +126,15 @@ export class SshHost {
       cwd: this.#home,
       env: { PATH: process.env['PATH'], HOME: this.#home },
     });
-    channel.pipe(child.stdin);
+    const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));
+    const hold = this.#holdsInput;
+    this.#holdsInput = undefined;
+    const deliver = () => {
+      channel.pipe(child.stdin);
+      return ended;
+    };
+    if (hold) channel.once('readable', () => hold(deliver));
+    else void deliver();
     child.stdin.on('error', () => {});
     child.stdout.pipe(channel, { end: false });
     child.stderr.pipe(channel.stderr, { end: false });

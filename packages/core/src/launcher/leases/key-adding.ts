@@ -1,20 +1,17 @@
-import { delay, type LeaseRecord, type NodeId, type NodeRecord, type RequestRecord } from '@nodepool/zk-protocol';
-import { SETTLED_AFTER_MS } from '../../login/authorized-keys.js';
-import { SshLoginError } from '../../login/errors.js';
+import type { LeaseRecord, NodeId, NodeRecord, RequestRecord } from '@nodepool/zk-protocol';
 import type { Context } from '../state/context.js';
-import { isRefusal } from '../state/transaction.js';
-import type { KeyFailure, KeyLogins } from './key-logins.js';
-import { activate, holdForKey, requestAgain, takeOver } from './lease-writes.js';
+import { noKeyFile, type KeyFailure, type KeyLogins } from './key-logins.js';
+import type { Step } from './lease-step.js';
+import { activate, holdForKey, requestAgain, writeLease } from './lease-writes.js';
 import type { Leases } from './leases.js';
 import { servedNodes } from './served-nodes.js';
 
 /** How long other launchers leave it to the keeper of a lease to add its key: longer than a login may take. */
 const ADDING_MS = 20_000;
+/** How long launchers without the provider's key wait for one that has it. */
+export const NO_KEY_MS = 60_000;
 /** How often nodes are tried, until a lease whose key cannot be added fails. */
 const ATTEMPTS = 5;
-/** How long the lock of a fulfilled request is waited for, and how often. */
-const LOCKED_MS = 300;
-const WRITES = 20;
 
 /**
  * Adds the keys of lessees to the nodes of fulfilled requests before their leases are active. First the nodes are put on hold, so
@@ -32,34 +29,61 @@ export class KeyAdding {
     this.#logins = logins;
   }
 
-  /** The next step of a lease with a key. @returns `undefined`: launchers that serve the provider of the nodes do it */
-  nextStep(lease: LeaseRecord, request: RequestRecord, sinceMs: number) {
+  /**
+   * The next step of a lease with a key.
+   * @param sinceMs - when its request was fulfilled
+   * @returns `undefined`: launchers that serve the provider of the nodes do it
+   */
+  nextStep(lease: LeaseRecord, request: RequestRecord, sinceMs: number): Step | undefined {
     const node = this.#context.mirror.nodes.get(request.nodeIds[0] as NodeId);
-    if (node && !this.#logins.serves(node.provider)) return undefined;
-    if (lease.nodeIds.length === 0) return { sinceMs, run: () => this.#hold(lease, request) };
-    const keptMs = lease.stat?.mtime ?? sinceMs;
-    return { sinceMs: keptMs, keeperMs: ADDING_MS, run: () => this.#add(lease, request) };
+    if (node && this.#logins.lacksKey(node.provider)) {
+      return { sinceMs: sinceMs + NO_KEY_MS, run: () => this.#fail(lease, request) };
+    }
+    if (node && !this.#logins.configOf(node.provider)) return undefined;
+    if (lease.nodeIds.length === 0) {
+      return { sinceMs, run: () => this.#logins.inTurn(() => this.#hold(lease, request)) };
+    }
+    const run = () => this.#logins.inTurn(() => this.#resume(lease, request));
+    return { sinceMs: lease.stat?.mtime ?? sinceMs, keeperMs: ADDING_MS, run };
   }
 
   async #hold(lease: LeaseRecord, request: RequestRecord): Promise<void> {
     const nodes = await servedNodes(this.#context, this.#leases, lease, request);
-    if (!nodes?.every(({ provider }) => this.#logins.serves(provider))) return;
-    await holdForKey(this.#context, this.#leases.kept(lease), request, nodes, this.#logins.keyHostsOf(nodes));
+    if (!nodes) return;
+    const keyHosts = this.#logins.keyHostsOf(nodes);
+    const held = await holdForKey(this.#context, this.#leases.kept(lease), request, nodes, keyHosts);
+    await this.#add(held, request, true);
   }
 
-  async #add(lease: LeaseRecord, request: RequestRecord): Promise<void> {
-    const context = this.#context;
-    if (!this.#leases.isKept(lease)) {
-      const keySettledTimeMs = context.clock.now() + SETTLED_AFTER_MS; // its keeper may be adding the key
-      await takeOver(context, this.#leases.kept(lease), { keySettledTimeMs });
+  /** Its keeper died or was too slow, or something has changed. The write ends logins of others that have not sent their order. */
+  async #resume(lease: LeaseRecord, request: RequestRecord): Promise<void> {
+    const keyFailures = lease.keyFailures + (this.#leases.isKept(lease) ? 0 : 1);
+    if (keyFailures >= ATTEMPTS) {
+      await this.#leases.finish(lease, 'failed', `its SSH key was not added in time on ${ATTEMPTS} attempts`);
       return;
     }
-    const nodes = await servedNodes(context, this.#leases, lease, request);
+    await this.#add(await writeLease(this.#context, this.#leases.kept(lease), { keyFailures }), request, false);
+  }
+
+  /** @param isFirst - no login was begun for these nodes before */
+  async #add(lease: LeaseRecord, request: RequestRecord, isFirst: boolean): Promise<void> {
+    const nodes = await servedNodes(this.#context, this.#leases, lease, request);
     if (!nodes) return;
     const failures = await this.#logins.add(lease, nodes);
-    if (this.#logins.isStopped) return; // another launcher continues
-    if (failures.length === 0) await activate(context, this.#leases.kept(lease), request, nodes);
-    else await this.#afterFailure(lease, request, nodes, failures);
+    if (failures.length === 0) return activate(this.#context, lease, request, nodes);
+    // the key has to be removed where it was added, and where that is not known; but not where it was certainly not added
+    const isAbsent = ({ error }: KeyFailure) => isFirst && !error.mayTakeEffect;
+    const absent = new Set(failures.filter(isAbsent).map(({ node }) => node.id));
+    const keyHosts = lease.keyHosts.filter(({ nodeId }) => !absent.has(nodeId));
+    await this.#afterFailure({ ...lease, keyHosts }, request, nodes, failures);
+  }
+
+  /** No launcher with the provider's key came: other nodes may be of another provider. */
+  async #fail(lease: LeaseRecord, request: RequestRecord): Promise<void> {
+    const nodes = await servedNodes(this.#context, this.#leases, lease, request);
+    if (!nodes) return;
+    const failures = nodes.map((node) => ({ node, error: noKeyFile(node.provider ?? '') }));
+    await this.#afterFailure(lease, request, nodes, failures);
   }
 
   async #afterFailure(
@@ -68,36 +92,9 @@ export class KeyAdding {
     nodes: readonly NodeRecord[],
     failures: readonly KeyFailure[],
   ): Promise<void> {
-    const changed = this.#withFailures(lease, failures);
-    if (changed.keyFailures < ATTEMPTS) return this.#requestAgain(changed, request, nodes);
+    const failed = { ...this.#leases.kept(lease), keyFailures: lease.keyFailures + 1 };
+    if (failed.keyFailures < ATTEMPTS) return requestAgain(this.#context, failed, request, nodes);
     const why = failures.map(({ node, error }) => `${node.provider}: ${error.message}`).join('; ');
-    await this.#leases.finish(changed, 'failed', `its SSH key could not be added on ${ATTEMPTS} attempts; ${why}`);
-  }
-
-  /** The launcher that fulfilled the request holds its lock for a moment longer; the host is not to see another login for that. */
-  async #requestAgain(lease: LeaseRecord, request: RequestRecord, nodes: readonly NodeRecord[]): Promise<void> {
-    const { clock, life } = this.#context;
-    for (let write = 1; ; write++) {
-      try {
-        return await requestAgain(this.#context, lease, request, nodes);
-      } catch (error) {
-        const isLocked = isRefusal(error) && error.owner === 'request' && error.kind !== 'changed';
-        if (!isLocked || write === WRITES) throw error;
-      }
-      await delay(clock, LOCKED_MS, life.signal);
-    }
-  }
-
-  /** The key has to be removed where it was added, and where that is not known; but not where it was certainly not added. */
-  #withFailures(lease: LeaseRecord, failures: readonly KeyFailure[]): LeaseRecord {
-    const mayTakeEffect = ({ error }: KeyFailure) => error instanceof SshLoginError && error.mayTakeEffect;
-    const without = new Set(failures.filter((failure) => !mayTakeEffect(failure)).map(({ node }) => node.id));
-    const isUnsettled = failures.some(mayTakeEffect);
-    return {
-      ...this.#leases.kept(lease),
-      keyHosts: lease.keyHosts.filter(({ nodeId }) => !without.has(nodeId)),
-      keySettledTimeMs: isUnsettled ? this.#context.clock.now() + SETTLED_AFTER_MS : lease.keySettledTimeMs,
-      keyFailures: lease.keyFailures + 1,
-    };
+    await this.#leases.finish(failed, 'failed', `its SSH key could not be added on ${ATTEMPTS} attempts; ${why}`);
   }
 }

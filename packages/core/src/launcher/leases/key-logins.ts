@@ -1,4 +1,4 @@
-import { leasePath, type LeaseKeyHost, type LeaseRecord, type NodeRecord } from '@nodepool/zk-protocol';
+import type { LeaseKeyHost, LeaseRecord, NodeRecord } from '@nodepool/zk-protocol';
 import { asError } from '../../async/as-error.js';
 import { ScanQueue } from '../../async/scan-queue.js';
 import type { LeaseKeyConfig } from '../../contract/config.js';
@@ -8,8 +8,9 @@ import { readPrivateKey } from '../../login/private-key.js';
 import { readPublicKey } from '../../login/public-key.js';
 import { connectionDetails } from '../../text/connection-details.js';
 import type { Context } from '../state/context.js';
+import { proveUnchanged } from './lease-writes.js';
 
-/** Logins of this launcher at a time. */
+/** Leases for which this launcher logs in at a time. */
 const AT_ONCE = 16;
 const LOGIN_TIMEOUT_MS = 15_000;
 const SSH_PORT = 22;
@@ -17,7 +18,7 @@ const SSH_PORT = 22;
 /** The key could not be added to a node. */
 export interface KeyFailure {
   readonly node: NodeRecord;
-  readonly error: Error;
+  readonly error: SshLoginError;
 }
 
 /** A provider whose nodes' keys cannot be changed at present. */
@@ -34,35 +35,25 @@ export interface FailingLogin {
 export class KeyLogins {
   readonly #context: Context;
   readonly #queue = new ScanQueue(AT_ONCE);
-  readonly #stop = new AbortController();
   readonly #failing = new Map<string, FailingLogin>();
 
   constructor(context: Context) {
     this.#context = context;
   }
 
-  /** Ends all logins. */
-  stop(): void {
-    this.#stop.abort(new Error('the launcher stops'));
-  }
-
-  get isStopped(): boolean {
-    return this.#stop.signal.aborted;
-  }
-
   /** Providers for which the last key could not be added. */
   get failing(): readonly FailingLogin[] {
-    return [...this.#failing.values()];
+    return [...this.#failing.values()].filter(({ provider }) => this.configOf(provider));
   }
 
-  /** Whether this launcher serves the provider: others know neither its nodes nor its key. */
-  serves(provider: string | null): boolean {
-    return provider !== null && this.#context.config.now.providers.has(provider);
-  }
-
-  /** How to log in to nodes of the provider; `undefined`: not at all. */
+  /** How to log in to nodes of the provider; `undefined`: this launcher does not log in there. */
   configOf(provider: string | null): LeaseKeyConfig | undefined {
     return provider === null ? undefined : this.#context.config.now.leaseKeys?.get(provider);
+  }
+
+  /** Whether this launcher serves the provider, but has no key for it. */
+  lacksKey(provider: string | null): boolean {
+    return provider !== null && this.#context.config.now.providers.has(provider) && !this.configOf(provider);
   }
 
   /** The nodes whose hosts live on after the lease: the key has to be removed there. */
@@ -70,70 +61,80 @@ export class KeyLogins {
     return nodes.filter(({ provider }) => this.configOf(provider)?.isKeptOn).map(keyHostOf);
   }
 
+  /** Runs the logins of one lease when it is its turn. The logins themselves end in time, also if hosts do not answer. */
+  inTurn<T>(run: () => Promise<T>): Promise<T> {
+    return this.#queue.run(run, this.#context.life.signal);
+  }
+
   /**
    * Adds the key of a lease to nodes that are on hold for it.
    * @param lease - as stored: a key is added only while this version is the current one
    * @returns those nodes to which it could not be added
+   * @throws {Refusal} the lease was changed meanwhile
+   * @throws {ZooKeeperError} it is not known whether it was
    */
   async add(lease: LeaseRecord, nodes: readonly NodeRecord[]): Promise<KeyFailure[]> {
     const results = await Promise.allSettled(nodes.map((node) => this.#addTo(lease, node)));
+    this.#context.life.signal.throwIfAborted();
     return results.flatMap((result, i) => {
       const node = nodes[i];
-      return node && result.status === 'rejected' ? [{ node, error: asError(result.reason) }] : [];
+      if (!node || result.status === 'fulfilled') return [];
+      const error = asError(result.reason);
+      if (!(error instanceof SshLoginError)) throw error;
+      return [{ node, error }];
     });
   }
 
-  /** Removes the key of a lease from a host. @throws {SshLoginError} it may be there still */
-  async remove(lease: LeaseRecord, keyHost: LeaseKeyHost): Promise<void> {
-    await this.#change(lease, 'remove', keyHost, () => Promise.resolve(true));
-  }
-
   async #addTo(lease: LeaseRecord, node: NodeRecord): Promise<void> {
-    const { clock, logger } = this.#context;
-    const provider = node.provider ?? '';
+    const { logger } = this.#context;
     const keyHost = keyHostOf(node);
+    const { provider, host } = keyHost;
     try {
-      await this.#change(lease, 'add', keyHost, () => this.#isCurrent(lease));
+      await this.#change(lease, 'add', keyHost, () => proveUnchanged(this.#context, lease));
       this.#failing.delete(provider);
-      logger.debug('Added the key of a lease', { lease: lease.id, nodeId: node.id, host: keyHost.host });
+      logger.debug('Added the key of a lease', { lease: lease.id, nodeId: node.id, host });
     } catch (error) {
-      if (!this.#stop.signal.aborted) {
-        const lastSeenMs = clock.now();
-        const { sinceMs } = this.#failing.get(provider) ?? { sinceMs: lastSeenMs };
-        this.#failing.set(provider, { provider, host: keyHost.host, error: asError(error), sinceMs, lastSeenMs });
-        logger.warn('Could not add the key of a lease', { lease: lease.id, nodeId: node.id, provider, error });
-      }
+      if (error instanceof SshLoginError) this.#addFailed(lease, keyHost, error);
       throw error;
     }
+  }
+
+  #addFailed(lease: LeaseRecord, { nodeId, provider, host }: LeaseKeyHost, error: SshLoginError): void {
+    const { clock, life, logger } = this.#context;
+    if (life.signal.aborted) return;
+    const lastSeenMs = clock.now();
+    const { sinceMs } = this.#failing.get(provider) ?? { sinceMs: lastSeenMs };
+    this.#failing.set(provider, { provider, host, error, sinceMs, lastSeenMs });
+    logger.warn('Could not add the key of a lease', { lease: lease.id, nodeId, provider, error });
+  }
+
+  /** Removes the key of a lease from a host. @throws {SshLoginError} it may be there still */
+  remove(lease: LeaseRecord, keyHost: LeaseKeyHost): Promise<void> {
+    return this.#change(lease, 'remove', keyHost);
   }
 
   async #change(
     lease: LeaseRecord,
     order: KeyOrder['order'],
     { provider, host, port, username, hostKeys }: LeaseKeyHost,
-    isWanted: KeyOrder['isWanted'],
+    beforeSend?: KeyOrder['beforeSend'],
   ): Promise<void> {
-    const { clock } = this.#context;
-    const { signal } = this.#stop;
+    const { clock, life } = this.#context;
     const file = this.configOf(provider)?.file;
-    if (file === undefined) {
-      throw new SshLoginError('key-file', `provider "${provider}" has no "lease-ssh-key", so no launcher can log in`);
-    }
+    if (file === undefined) throw noKeyFile(provider);
     const { key, problem } = readPublicKey(lease.sshKey ?? '');
     if (key === undefined) throw new SshLoginError('not-done', `the lease has no public key: ${problem}`);
-    await this.#queue.run(async () => {
-      const privateKey = await readPrivateKey(file);
-      const login = { host, port, username, hostKeys, privateKey, clock, timeoutMs: LOGIN_TIMEOUT_MS, signal };
-      await changeAuthorizedKeys(login, { order, key, mark: `nodepool-lease-${lease.id}`, isWanted });
-    }, signal);
+    const privateKey = await readPrivateKey(file);
+    const login = { host, port, username, hostKeys, privateKey, clock, timeoutMs: LOGIN_TIMEOUT_MS };
+    const mark = `nodepool-lease-${lease.id}`;
+    await changeAuthorizedKeys({ ...login, signal: life.signal }, { order, key, mark, beforeSend });
   }
+}
 
-  /** Reads from ZooKeeper whether this version of the lease is the current one. */
-  async #isCurrent({ id, stat }: LeaseRecord): Promise<boolean> {
-    const { zk } = this.#context;
-    await zk.sync('/');
-    return stat !== undefined && (await zk.getData(leasePath(id))).stat.version === stat.version;
-  }
+/** This launcher has no key with which it could log in to nodes of the provider. */
+export function noKeyFile(provider: string): SshLoginError {
+  const fix = 'set it for all launchers of the provider';
+  return new SshLoginError('key-file', `provider "${provider}" has no "lease-ssh-key" at this launcher: ${fix}`);
 }
 
 function keyHostOf(node: NodeRecord): LeaseKeyHost {

@@ -10,10 +10,13 @@ import {
 import type { Context } from '../state/context.js';
 import { Retries } from '../state/retries.js';
 import { isRefusal } from '../state/transaction.js';
+import { SshLoginError } from '../../login/errors.js';
 import { KeyAdding } from './key-adding.js';
 import type { KeyLogins } from './key-logins.js';
+import { KeyRemoval } from './key-removal.js';
 import { activate, removeLease, removeRequest, returnNode } from './lease-writes.js';
-import { isOver, KEEPER_MS, type Leases } from './leases.js';
+import { KEEPER_MS, type Step } from './lease-step.js';
+import { isOver, type Leases } from './leases.js';
 import { servedNodes } from './served-nodes.js';
 
 /** How long the record of a lease that is over is kept, so that its owner can read how it ended. */
@@ -24,16 +27,6 @@ const RETRY = { firstMs: 100, longestMs: 10_000 };
 /** The longest time a timer can wait; a lease that is due later is looked at again then. */
 const LONGEST_WAIT_MS = 2 ** 30;
 
-/** What is to be done about a lease, and since when. Its keeper does it at once, others after a while. */
-interface Step {
-  readonly sinceMs: number;
-  /** How long others leave it to the keeper; default: {@link KEEPER_MS}. */
-  readonly keeperMs?: number;
-  /** Left to the sweep: a lease that is over needs no timer. */
-  readonly isSwept?: boolean;
-  readonly run: () => Promise<unknown>;
-}
-
 /**
  * Takes care of leases: gives the nodes of a fulfilled request to its lease, ends leases that are due, and returns their nodes.
  * Looks at one lease as a whole whenever something about it changes, so it does not matter which event was missed or which
@@ -43,6 +36,8 @@ export class LeaseKeeper {
   readonly #context: Context;
   readonly #leases: Leases;
   readonly #adding: KeyAdding;
+  readonly #removal: KeyRemoval;
+  // by what is done: the id of the lease, or its removal
   readonly #timers = new Map<string, CancelTimer>();
   readonly #retries: Retries<string>;
   readonly #busy = new Set<string>();
@@ -55,6 +50,7 @@ export class LeaseKeeper {
     this.#context = context;
     this.#leases = leases;
     this.#adding = new KeyAdding(context, leases, logins);
+    this.#removal = new KeyRemoval(context, leases, logins);
     this.#retries = new Retries(context);
     const { events } = context;
     this.#unsubscribe = [
@@ -80,18 +76,25 @@ export class LeaseKeeper {
   /** Looks at one lease; cheap if there is nothing to do. */
   consider(id: string): void {
     const { life } = this.#context;
-    if (!life.isStarted || !life.isActive || !this.#leases.ready || this.#retries.isPausing(id)) return;
-    if (this.#busy.has(id)) {
-      this.#again.add(id);
+    const lease = this.#leases.get(id);
+    if (!lease || !life.isStarted || !life.isActive || !this.#leases.ready) return;
+    this.#begin(id, lease, this.#nextStep(lease));
+    // beside the other steps: a host that does not answer must not delay the end of the lease
+    if (lease.keyHosts.length > 0) this.#begin(removalOf(id), lease, this.#removal.nextStep(lease));
+  }
+
+  /** Begins a step that is due, unless one is in progress, or has failed a moment ago. */
+  #begin(what: string, lease: LeaseRecord, step: Step | undefined): void {
+    if (this.#retries.isPausing(what)) return;
+    if (this.#busy.has(what)) {
+      this.#again.add(what);
       return;
     }
-    const lease = this.#leases.get(id);
-    const step = lease && this.#nextStep(lease);
-    if (!step || !this.#isDue(lease, step)) return;
-    this.#busy.add(id);
-    void this.#run(lease, step).finally(() => {
-      this.#busy.delete(id);
-      if (this.#again.delete(id)) this.consider(id);
+    if (!step || !this.#isDue(what, lease, step)) return;
+    this.#busy.add(what);
+    void this.#run(what, lease, step).finally(() => {
+      this.#busy.delete(what);
+      if (this.#again.delete(what)) this.consider(lease.id);
     });
   }
 
@@ -105,7 +108,7 @@ export class LeaseKeeper {
       if (!request) return { sinceMs, run: () => this.#checkRequest(lease) };
       if (request.state === 'fulfilled') {
         if (lease.sshKey === null) return { sinceMs, run: () => this.#activate(lease, request) };
-        return this.#adding.nextStep(lease, request, sinceMs);
+        return this.#adding.nextStep(lease, request, sinceMs) ?? atEnd;
       }
       if (request.state === 'failed') return { sinceMs, run: () => leases.finish(lease, 'failed', whyFailed(request)) };
       return atEnd;
@@ -128,31 +131,33 @@ export class LeaseKeeper {
   }
 
   /** Whether a step is due for this launcher. If not, comes back then. */
-  #isDue(lease: LeaseRecord, { sinceMs, keeperMs = KEEPER_MS, isSwept = false }: Step): boolean {
+  #isDue(what: string, lease: LeaseRecord, { sinceMs, keeperMs = KEEPER_MS, isSwept = false }: Step): boolean {
     const { clock } = this.#context;
-    const { id } = lease;
-    this.#timers.get(id)?.();
-    this.#timers.delete(id);
+    this.#timers.get(what)?.();
+    this.#timers.delete(what);
     const waitMs = sinceMs + (this.#leases.isKept(lease) ? 0 : keeperMs) - clock.now();
     if (waitMs <= 0 || isSwept) return waitMs <= 0;
     const cancel = clock.setTimer(Math.min(waitMs, LONGEST_WAIT_MS), () => {
-      this.#timers.delete(id);
-      this.consider(id);
+      this.#timers.delete(what);
+      this.consider(lease.id);
     });
-    this.#timers.set(id, cancel);
+    this.#timers.set(what, cancel);
     return false;
   }
 
-  async #run({ id }: LeaseRecord, { run }: Step): Promise<void> {
-    const { logger } = this.#context;
+  async #run(what: string, { id }: LeaseRecord, { run, retry = RETRY }: Step): Promise<void> {
+    const { life, logger } = this.#context;
     try {
       await run();
-      this.#retries.forget(id);
+      this.#retries.forget(what);
     } catch (error) {
+      if (life.signal.aborted) return;
       if (isRefusal(error) || isZooKeeperError(error)) {
         logger.debug('A lease changed meanwhile; looking at it again', { lease: id, error });
-      } else logger.error('Could not take care of a lease', { lease: id, error });
-      this.#retries.schedule(id, RETRY, () => this.consider(id));
+      } else if (!(error instanceof SshLoginError)) {
+        logger.error('Could not take care of a lease', { lease: id, error });
+      }
+      this.#retries.schedule(what, retry, () => this.consider(id));
     }
   }
 
@@ -229,16 +234,20 @@ export class LeaseKeeper {
     const step = this.#nextStep(lease);
     if (!step?.isSwept) return;
     this.#over.delete(id);
-    void this.#run(lease, step);
+    void this.#run(id, lease, step);
   }
 
   #forget(id: string): void {
-    this.#timers.get(id)?.();
-    this.#timers.delete(id);
-    this.#retries.forget(id);
+    for (const what of [id, removalOf(id)]) {
+      this.#timers.get(what)?.();
+      this.#timers.delete(what);
+      this.#retries.forget(what);
+    }
     this.#over.delete(id);
   }
 }
+
+const removalOf = (id: string): string => `key of ${id}`;
 
 function whyFailed({ declineReasons, launchError, declinedBy }: RequestRecord): string {
   const reasons = Object.entries(declineReasons).map(([pool, { text }]) => `${pool}: ${text}`);

@@ -39,6 +39,45 @@ function setLease(lease: LeaseRecord): Operation {
   return { op: 'set', path: leasePath(lease.id), data: encodeLease(lease), version: lease.stat?.version ?? -1 };
 }
 
+/**
+ * The lease with changes. While its key is being added, another launcher may be doing it for the version before, and its order
+ * may take effect until `SETTLED_AFTER_MS` after this write: the key is removed later than that.
+ */
+function changed(lease: LeaseRecord, changes: Partial<LeaseRecord>, nowMs: number): LeaseRecord {
+  const isAdding = lease.state === 'waiting' && lease.nodeIds.length > 0;
+  const settled = isAdding ? { keySettledTimeMs: nowMs + SETTLED_AFTER_MS } : {};
+  return withLease(lease, { ...settled, ...changes }, nowMs);
+}
+
+/** Commits a transaction whose first operation stores the lease. @returns the lease as stored */
+async function commitLease(
+  { committer }: Context,
+  transaction: Transaction<LeaseOwner>,
+  lease: LeaseRecord,
+): Promise<LeaseRecord> {
+  const [result] = await transaction.commit(committer);
+  return result?.op === 'set' ? { ...lease, stat: result.stat } : lease;
+}
+
+/** Stores changes of a lease. @returns the lease as stored. @throws {Refusal} it was changed meanwhile */
+export async function writeLease(
+  context: Context,
+  lease: LeaseRecord,
+  changes: Partial<Pick<LeaseRecord, 'keyHosts' | 'keyFailures'>>,
+): Promise<LeaseRecord> {
+  const transaction = new Transaction<LeaseOwner>();
+  const written = changed(lease, changes, context.clock.now());
+  transaction.add('lease', setLease(written));
+  return commitLease(context, transaction, written);
+}
+
+/** Proves that this version of the lease is the current one. @throws {Refusal} it was changed meanwhile */
+export async function proveUnchanged({ committer }: Context, { id, stat }: LeaseRecord): Promise<void> {
+  const transaction = new Transaction<LeaseOwner>();
+  transaction.add('lease', { op: 'check', path: leasePath(id), version: stat?.version ?? -1 });
+  await transaction.commit(committer);
+}
+
 /** How much longer than its lease a node stays on hold if the key has to be removed first: so our launchers are first to end it. */
 const KEY_MARGIN_MS = 60_000;
 
@@ -92,7 +131,9 @@ export async function activate(
   const nodeIds = nodes.map(({ id }) => id);
   const transaction = new Transaction<LeaseOwner>();
   const dueTimeMs = nowMs + lease.ttlMs;
-  transaction.add('lease', setLease(withLease(lease, { state: 'active', nodeIds, dueTimeMs }, nowMs)));
+  const { keySettledTimeMs } = lease; // each login for this version has answered
+  const active = { state: 'active', nodeIds, dueTimeMs, keySettledTimeMs } as const;
+  transaction.add('lease', setLease(changed(lease, active, nowMs)));
   transaction.add('request', { op: 'delete', path: requestPath(request.id), version: request.stat?.version ?? -1 });
   transaction.add('node', ...nodes.flatMap((node) => hold(context, lease, node, nowMs)));
   await transaction.commit(context.committer);
@@ -101,8 +142,10 @@ export async function activate(
 
 /**
  * Puts the nodes of the fulfilled request on hold, so that no other lessee gets them while the key of the lessee is added. The lease
- * waits on, and its request keeps its place, until they have it.
+ * waits on, and its request keeps its place, until they have it. The launcher that fulfilled the request has unlocked it by then, so
+ * the request can be put back at once if the key cannot be added.
  * @param keyHosts - hosts from which the key will have to be removed
+ * @returns the lease as stored
  * @throws {Refusal} of {@link LeaseOwner}
  */
 export async function holdForKey(
@@ -111,15 +154,17 @@ export async function holdForKey(
   request: RequestRecord,
   nodes: readonly NodeRecord[],
   keyHosts: readonly LeaseKeyHost[],
-): Promise<void> {
+): Promise<LeaseRecord> {
   const nowMs = context.clock.now();
   const nodeIds = nodes.map(({ id }) => id);
-  const changes = { nodeIds, keyHosts: [...lease.keyHosts, ...keyHosts] };
+  const held = changed(lease, { nodeIds, keyHosts: [...lease.keyHosts, ...keyHosts] }, nowMs);
   const transaction = new Transaction<LeaseOwner>();
-  transaction.add('lease', setLease(withLease(lease, changes, nowMs)));
+  transaction.add('lease', setLease(held));
+  const hasLockDirectory = context.mirror.requests.hasLockDirectory(request.id);
+  transaction.add('request', ...proveUnlocked(requestLockPath(request.id), hasLockDirectory));
   transaction.add('request', { op: 'check', path: requestPath(request.id), version: request.stat?.version ?? -1 });
   transaction.add('node', ...nodes.flatMap((node) => hold(context, lease, node, nowMs)));
-  await transaction.commit(context.committer);
+  return commitLease(context, transaction, held);
 }
 
 function hold({ mirror }: Context, lease: LeaseRecord, node: NodeRecord, nowMs: number): Operation[] {
@@ -131,28 +176,6 @@ function hold({ mirror }: Context, lease: LeaseRecord, node: NodeRecord, nowMs: 
   const holdExpirationMs = heldFor(lease, lease.ttlMs);
   const operation = setNode(withNode(node, { state: 'hold', ...held, holdExpirationMs }, nowMs, 'operator'));
   return mirror.nodes.hasLockDirectory(node.id) ? [removeLockDirectory(node), operation] : [operation];
-}
-
-/** This launcher takes care of the lease from now on. @throws {Refusal} */
-export async function takeOver(
-  { clock, committer }: Context,
-  lease: LeaseRecord,
-  changes: Pick<LeaseRecord, 'keySettledTimeMs'>,
-): Promise<void> {
-  const transaction = new Transaction<LeaseOwner>();
-  transaction.add('lease', setLease(withLease(lease, changes, clock.now())));
-  await transaction.commit(committer);
-}
-
-/** Stores from which hosts the key of the lease has still to be removed. @throws {Refusal} the lease has changed */
-export async function setKeyHosts(
-  { clock, committer }: Context,
-  lease: LeaseRecord,
-  keyHosts: readonly LeaseKeyHost[],
-): Promise<void> {
-  const transaction = new Transaction<LeaseOwner>();
-  transaction.add('lease', setLease(withLease(lease, { keyHosts }, clock.now())));
-  await transaction.commit(committer);
 }
 
 /**
@@ -169,7 +192,7 @@ export async function requestAgain(
   const { clock, committer, mirror } = context;
   const nowMs = clock.now();
   const transaction = new Transaction<LeaseOwner>();
-  transaction.add('lease', setLease(withLease(lease, { nodeIds: [] }, nowMs)));
+  transaction.add('lease', setLease(changed(lease, { nodeIds: [] }, nowMs)));
   transaction.add(
     'request',
     ...proveUnlocked(requestLockPath(request.id), mirror.requests.hasLockDirectory(request.id)),
@@ -190,30 +213,21 @@ export async function endLease(
   end: { readonly state: 'ended' | 'failed'; readonly endReason: string },
   request: RequestRecord | undefined,
 ): Promise<LeaseRecord> {
-  const { clock, committer } = context;
   const transaction = new Transaction<LeaseOwner>();
-  const nowMs = clock.now();
-  // a launcher may be adding its key at this moment
-  const isAdding = lease.state === 'waiting' && lease.nodeIds.length > 0;
-  const keySettledTimeMs = isAdding ? nowMs + SETTLED_AFTER_MS : lease.keySettledTimeMs;
-  const ended = withLease(lease, { ...end, dueTimeMs: null, slots: [], keySettledTimeMs }, nowMs);
+  const nowMs = context.clock.now();
+  const ended = changed(lease, { ...end, dueTimeMs: null, slots: [] }, nowMs);
   transaction.add('lease', setLease(ended));
   transaction.add('slot', ...removeSlots(lease));
   if (request) transaction.add('request', { op: 'delete', path: requestPath(request.id) });
-  await transaction.commit(committer);
-  return ended;
+  return commitLease(context, transaction, ended);
 }
 
 /** Marks a node of an ended lease for deletion. @throws {Refusal} it is locked, or was changed meanwhile */
-export async function returnNode(context: Context, node: NodeRecord): Promise<void> {
+export async function returnNode({ clock, committer, mirror }: Context, node: NodeRecord): Promise<void> {
   const transaction = new Transaction<LeaseOwner>();
-  transaction.add('node', ...returning(context, node));
-  await transaction.commit(context.committer);
-}
-
-function returning({ clock, mirror }: Context, node: NodeRecord): Operation[] {
-  const operation = setNode(withNode(node, { state: 'deleting' }, clock.now(), 'launcher'));
-  return mirror.nodes.hasLockDirectory(node.id) ? [removeLockDirectory(node), operation] : [operation];
+  if (mirror.nodes.hasLockDirectory(node.id)) transaction.add('node', removeLockDirectory(node));
+  transaction.add('node', setNode(withNode(node, { state: 'deleting' }, clock.now(), 'launcher')));
+  await transaction.commit(committer);
 }
 
 /**
@@ -226,18 +240,16 @@ export async function renewLease(
   ttlMs: number,
   nodes: readonly NodeRecord[],
 ): Promise<LeaseRecord> {
-  const { clock, committer } = context;
-  const nowMs = clock.now();
+  const nowMs = context.clock.now();
   const dueTimeMs = nowMs + ttlMs;
-  const renewed = withLease(lease, lease.state === 'active' ? { dueTimeMs, ttlMs } : { dueTimeMs }, nowMs);
+  const renewed = changed(lease, lease.state === 'active' ? { dueTimeMs, ttlMs } : { dueTimeMs }, nowMs);
   const transaction = new Transaction<LeaseOwner>();
   transaction.add('lease', setLease(renewed));
   for (const node of nodes) {
     const holdExpirationMs = heldFor(lease, dueTimeMs - node.stateTimeMs);
     transaction.add('node', setNode(withNode(node, { holdExpirationMs }, nowMs)));
   }
-  await transaction.commit(committer);
-  return renewed;
+  return commitLease(context, transaction, renewed);
 }
 
 /** Removes the request of a lease that is over; its nodes become free. @throws {ZooKeeperError} it is gone already */

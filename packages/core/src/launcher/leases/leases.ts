@@ -13,12 +13,10 @@ import {
 } from '@nodepool/zk-protocol';
 import type { Context } from '../state/context.js';
 import { isRefusal } from '../state/transaction.js';
-import { createLease, endLease, isHeldFor, renewLease, setKeyHosts, type LeaseOwner } from './lease-writes.js';
+import { createLease, endLease, isHeldFor, renewLease, writeLease, type LeaseOwner } from './lease-writes.js';
 import { LeaseAgeError, LeaseLimitError, type LeaseSpec } from './lease-spec.js';
 import { TokenSlots } from './token-slots.js';
 
-/** How long other launchers leave a lease to its keeper. */
-export const KEEPER_MS = 2_000;
 /** How often a change is tried when others change the lease at the same time. */
 const ATTEMPTS = 5;
 
@@ -204,16 +202,20 @@ export class Leases {
    * @throws {LeaseAgeError} it would last longer than `max-hold-age`
    * @throws {Refusal} it changes all the time
    */
-  renew(id: string, ttlMs: number): Promise<LeaseRecord | undefined> {
-    return this.#change(id, ({ lease, nodes }) => {
+  async renew(id: string, ttlMs: number): Promise<LeaseRecord | undefined> {
+    await this.look(id);
+    return this.change(id, (lease) => {
+      if (isOver(lease)) return undefined;
       this.#checkAge(lease.state === 'active' ? this.#context.clock.now() - lease.stateTimeMs : 0, ttlMs);
+      const nodes = lease.state === 'active' ? this.heldNodes(lease) : [];
       return renewLease(this.#context, this.kept(lease), ttlMs, nodes);
     });
   }
 
   /** Ends a lease; its nodes are returned soon afterwards. @throws {Refusal} it changes all the time */
-  end(id: string, why: string): Promise<LeaseRecord | undefined> {
-    return this.#change(id, ({ lease }) => this.finish(lease, 'ended', why));
+  async end(id: string, why: string): Promise<LeaseRecord | undefined> {
+    await this.look(id);
+    return this.change(id, (lease) => (isOver(lease) ? undefined : this.finish(lease, 'ended', why)));
   }
 
   /**
@@ -221,18 +223,11 @@ export class Leases {
    * @throws {Refusal} it changes all the time
    */
   async forgetKey(id: string): Promise<void> {
-    for (let attempt = 1; ; attempt++) {
-      const lease = this.#cache.get(id);
-      if (!lease || !isOver(lease) || lease.keyHosts.length === 0) return;
-      try {
-        await setKeyHosts(this.#context, lease, []);
-        this.#context.logger.warn('The key of a lease is taken for removed, as ordered', { lease: id });
-        return;
-      } catch (error) {
-        if (!isRefusal(error) || attempt === ATTEMPTS) throw error;
-        await this.settle();
-      }
-    }
+    await this.change(id, (lease) => {
+      if (!isOver(lease) || lease.keyHosts.length === 0) return undefined;
+      this.#context.logger.warn('The key of a lease is taken for removed, as ordered', { lease: id });
+      return writeLease(this.#context, lease, { keyHosts: [] });
+    });
   }
 
   /** Ends this version of a lease. @throws {Refusal} it has changed */
@@ -242,13 +237,22 @@ export class Leases {
     return ended;
   }
 
-  /** Changes a lease that is not over, again if it was changed meanwhile. @returns the lease; `undefined`: there is none */
-  async #change(id: string, change: (view: LeaseView) => Promise<LeaseRecord>): Promise<LeaseRecord | undefined> {
+  /**
+   * Changes a lease, again if it was changed meanwhile.
+   * @param write - writes the change of this version; `undefined`: there is nothing to change
+   * @returns the lease; `undefined`: there is none
+   * @throws {Refusal} it changes all the time
+   */
+  async change(
+    id: string,
+    write: (lease: LeaseRecord) => Promise<LeaseRecord> | undefined,
+  ): Promise<LeaseRecord | undefined> {
     for (let attempt = 1; ; attempt++) {
-      const view = await this.look(id);
-      if (!view || isOver(view.lease)) return view?.lease;
+      const lease = this.#cache.get(id);
+      const written = lease && write(lease);
+      if (!written) return lease;
       try {
-        return await change(view);
+        return await written;
       } catch (error) {
         if (!isRefusal(error) || attempt === ATTEMPTS) throw error;
         await this.settle();

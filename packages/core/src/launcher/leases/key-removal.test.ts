@@ -43,6 +43,7 @@ describe('the key of a lessee', () => {
     'is removed by another launcher when its own is killed %s',
     async (when) => {
       const { lease, leases, serve, until, keys, launcher, stop, world, host } = await start();
+      const { leases: other } = await launcher('other');
       await lease({ sshKey: LESSEE_KEY });
       if (when === 'after its nodes were found') host.onLogin = stop;
       await serve();
@@ -51,7 +52,6 @@ describe('the key of a lessee', () => {
       if (when === 'when its lease is over') void world.clock.run(leases.end('l1', 'returned'));
       stop();
       host.onLogin = () => {};
-      const { leases: other } = await launcher('other');
       await until(() => other.get('l1')?.state === 'active' || other.get('l1')?.state === 'ended');
       if (other.get('l1')?.state === 'active') await world.clock.run(other.end('l1', 'returned'));
 
@@ -108,6 +108,20 @@ describe('the key of a lessee', () => {
     expect(leases.get('l1')?.state).toBe('active');
 
     await world.clock.run(leases.end('l1', 'returned'));
+    await until(() => leases.get('l1')?.keyHosts.length === 0);
+    expect(await keys()).toBe(FOREIGN);
+  });
+
+  it('keeps its host out of service with the reason while no launcher has a key for the provider', async () => {
+    const { leases, until, keys, world, leftKeys, login, config, sweep } = await startActive();
+    const at = { host: login.interfaceIp, port: login.connectionPort, username: 'ci' };
+    world.context.config.now = { ...config, leaseKeys: new Map() };
+    await world.clock.run(leases.end('l1', 'returned'));
+
+    await until(() => leftKeys.on(at)?.includes('provider "p" has no "lease-ssh-key"') === true);
+    world.context.config.now = config;
+    sweep();
+
     await until(() => leases.get('l1')?.keyHosts.length === 0);
     expect(await keys()).toBe(FOREIGN);
   });
