@@ -206,12 +206,16 @@ export async function requestAgain(
   await transaction.commit(committer);
 }
 
-/** Ends a lease and removes its request. Its nodes are returned afterwards, see {@link returnNode}. @throws {Refusal} */
+/**
+ * Ends a lease, removes its request and returns these nodes, in one transaction. The others are returned with {@link returnNode}.
+ * @throws {Refusal} of {@link LeaseOwner}
+ */
 export async function endLease(
   context: Context,
   lease: LeaseRecord,
   end: { readonly state: 'ended' | 'failed'; readonly endReason: string },
   request: RequestRecord | undefined,
+  nodes: readonly NodeRecord[],
 ): Promise<LeaseRecord> {
   const transaction = new Transaction<LeaseOwner>();
   const nowMs = context.clock.now();
@@ -219,15 +223,20 @@ export async function endLease(
   transaction.add('lease', setLease(ended));
   transaction.add('slot', ...removeSlots(lease));
   if (request) transaction.add('request', { op: 'delete', path: requestPath(request.id) });
+  for (const node of nodes) transaction.add('node', ...returning(context, node));
   return commitLease(context, transaction, ended);
 }
 
 /** Marks a node of an ended lease for deletion. @throws {Refusal} it is locked, or was changed meanwhile */
-export async function returnNode({ clock, committer, mirror }: Context, node: NodeRecord): Promise<void> {
+export async function returnNode(context: Context, node: NodeRecord): Promise<void> {
   const transaction = new Transaction<LeaseOwner>();
-  if (mirror.nodes.hasLockDirectory(node.id)) transaction.add('node', removeLockDirectory(node));
-  transaction.add('node', setNode(withNode(node, { state: 'deleting' }, clock.now(), 'launcher')));
-  await transaction.commit(committer);
+  transaction.add('node', ...returning(context, node));
+  await transaction.commit(context.committer);
+}
+
+function returning({ clock, mirror }: Context, node: NodeRecord): Operation[] {
+  const operation = setNode(withNode(node, { state: 'deleting' }, clock.now(), 'launcher'));
+  return mirror.nodes.hasLockDirectory(node.id) ? [removeLockDirectory(node), operation] : [operation];
 }
 
 /**

@@ -3,9 +3,12 @@ import {
   encodeNode,
   leasePath,
   leaseSlotPath,
+  nodeLockPath,
   nodePath,
   withLease,
   withNode,
+  ZkLock,
+  type NodeId,
 } from '@nodepool/zk-protocol';
 import { describe, expect, it } from 'vitest';
 import { leaseWorld, MINUTE_MS, spec } from '../../../test/support/lease-world.js';
@@ -33,6 +36,36 @@ describe('a lease', () => {
     expect((await node(id))?.holdExpirationMs).toBeGreaterThanOrEqual(19 * MINUTE_MS);
     await world.pass(9 * MINUTE_MS);
     expect(leases.get('l1')?.state).toBe('active');
+  });
+
+  it('returns its nodes in the transaction that ends it', async () => {
+    const { leases, lease, serve, node, world, stop } = await leaseWorld();
+    await lease();
+    const [id] = await serve();
+    stop();
+
+    await world.clock.run(leases.end('l1', 'returned by alice'));
+
+    expect((await node(id))?.state).toBe('deleting');
+  });
+
+  it('ends also while another process has locked a node, which is returned afterwards', async () => {
+    const { leases, lease, serve, node, world } = await leaseWorld();
+    await lease({ labels: ['a', 'a'] });
+    const [id, locked] = await serve(2);
+    const lock = new ZkLock(world.other, nodeLockPath(locked as NodeId), { clock: world.clock });
+    await world.clock.run(lock.acquire());
+    await world.pass(100);
+
+    await world.clock.run(leases.end('l1', 'returned by alice'));
+    await world.pass(1_000);
+    expect([leases.get('l1')?.state, (await node(id))?.state, (await node(locked))?.state]).toEqual([
+      ...['ended', 'deleting', 'hold'],
+    ]);
+    await world.clock.run(lock.release());
+    await world.pass(20_000);
+
+    expect((await node(locked))?.state).toBe('deleting');
   });
 
   it('is renewed with all its nodes, also by a launcher that has just learnt that it is active', async () => {

@@ -232,7 +232,14 @@ export class Leases {
 
   /** Ends this version of a lease. @throws {Refusal} it has changed */
   async finish(lease: LeaseRecord, state: 'ended' | 'failed', endReason: string): Promise<LeaseRecord> {
-    const ended = await endLease(this.#context, this.kept(lease), { state, endReason }, this.requestOf(lease.id));
+    // a key is removed from its nodes first
+    const held = lease.state === 'active' && lease.keyHosts.length === 0 ? this.heldNodes(lease) : [];
+    const end = (nodes: readonly NodeRecord[]) =>
+      endLease(this.#context, this.kept(lease), { state, endReason }, this.requestOf(lease.id), nodes);
+    const ended = await end(held).catch((error: unknown) => {
+      if (isRefusal<LeaseOwner>(error) && error.owner === 'node') return end([]); // locked: returned when it is unlocked
+      throw error;
+    });
     this.#context.logger.info('Lease is over', { lease: lease.id, owner: lease.owner, state, reason: endReason });
     return ended;
   }
