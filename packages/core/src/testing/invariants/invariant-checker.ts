@@ -23,7 +23,7 @@ const STRUCTURE = [
   /^\/nodepool\/components\/[a-z]+$/,
   /^\/nodepool\/images\/[^/]+(\/.*)?$/,
   /^\/nodepool\/controls(\/(provider|pool|label|image)(\/[^/]+)?)?$/,
-  /^\/nodepool\/(leases|lease-tokens)(\/[^/]+)?$/,
+  /^\/nodepool\/(leases|lease-tokens|steering)(\/[^/]+)?$/,
   /^\/nodepool\/lease-slots(\/[^/]+){0,2}$/,
 ];
 
