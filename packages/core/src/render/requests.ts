@@ -1,3 +1,4 @@
+import { reasonsByPool } from '../text/decline-reasons.js';
 import type { DeclineReason, Json, RequestRecord } from '@nodepool/zk-protocol';
 import { formatAge } from './age.js';
 import type { Column, Listing } from './listing.js';
@@ -23,18 +24,6 @@ function reasonToJson(reason: DeclineReason): Json {
 function reasonsToJson(request: RequestRecord): Json {
   const reasons = Object.entries(request.declineReasons);
   return Object.fromEntries(reasons.map(([launcher, reason]) => [launcher, reasonToJson(reason)]));
-}
-
-/** Pool workers are named `<host>-PoolWorker.<provider>-<pool>-<32 hex digits>`. */
-const WORKER_ID = /-PoolWorker\.(.+)-[0-9a-f]{32}$/;
-
-/** Last reason of each pool that did not take the request, e.g. `rack-main: no label big`, grouped by reason. */
-function reasonsByPool(request: RequestRecord): string[] {
-  const pools = new Map<string, string[]>();
-  for (const [launcher, { text }] of Object.entries(request.declineReasons)) {
-    pools.set(text, [...(pools.get(text) ?? []), WORKER_ID.exec(launcher)?.[1] ?? launcher]);
-  }
-  return [...pools].map(([text, names]) => `${names.join(', ')}: ${text}`);
 }
 
 /** Columns of `nodepool request-list` and `/request-list`. */

@@ -11,6 +11,7 @@ import type { Context } from '../state/context.js';
 import { Retries } from '../state/retries.js';
 import { isRefusal } from '../state/transaction.js';
 import { SshLoginError } from '../../login/errors.js';
+import { poolNameOf, reasonsByPool } from '../../text/decline-reasons.js';
 import { KeyAdding } from './key-adding.js';
 import type { KeyLogins } from './key-logins.js';
 import { KeyRemoval } from './key-removal.js';
@@ -249,9 +250,10 @@ export class LeaseKeeper {
 
 const removalOf = (id: string): string => `key of ${id}`;
 
-function whyFailed({ declineReasons, launchError, declinedBy }: RequestRecord): string {
-  const reasons = Object.entries(declineReasons).map(([pool, { text }]) => `${pool}: ${text}`);
+function whyFailed(request: RequestRecord): string {
+  const { launchError, declinedBy } = request;
+  const reasons = reasonsByPool(request);
   if (launchError !== null) reasons.push(launchError);
-  if (reasons.length === 0) reasons.push(`declined by ${declinedBy.join(', ') || 'all pools'}`);
+  if (reasons.length === 0) reasons.push(`declined by ${declinedBy.map(poolNameOf).join(', ') || 'all pools'}`);
   return reasons.join('; ');
 }

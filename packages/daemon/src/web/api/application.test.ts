@@ -146,12 +146,13 @@ describe('writes', () => {
     expect(await ask('/nodes/7/hold', { method: 'POST', headers })).toMatchObject({ status: 200 });
     expect(calls).toMatchObject([{ body: {} }, { body: {} }]);
     expect(await ask('/nodes', { method: 'POST', headers })).toMatchObject({
-      ...{ status: 400, body: { detail: 'body must be object' } },
+      ...{ status: 400, body: { detail: 'The body has the wrong type: send an object' } },
     });
   });
 
   it('are refused for a body that does not match the schema', async () => {
-    expect(await hold({ seconds: 'long' })).toMatchObject({ status: 400, body: { code: 'bad-request' } });
+    const detail = '"seconds" has the wrong type: send a whole number';
+    expect(await hold({ seconds: 'long' })).toMatchObject({ status: 400, body: { code: 'bad-request', detail } });
     expect(await hold({ seconds: 5, padding: 'x'.repeat(70_000) })).toMatchObject({ status: 413 });
     expect(calls).toEqual([]);
   });

@@ -14,6 +14,7 @@ import type { EventStreams } from './events.js';
 import { API_ROOT, openApiDocument } from './openapi.js';
 import type { ApiCall, ApiOperation, ApiPart, Caller } from './operation.js';
 import { readPageFiles } from './page-files.js';
+import { schemaError } from './schema-error.js';
 
 const MAX_BODY_BYTES = 64 * 1024;
 const MAX_PARAMETER_LENGTH = 255;
@@ -42,7 +43,9 @@ export async function createApplication(options: ApplicationOptions): Promise<Ap
   const { fastify } = await import('fastify');
   const app = fastify({
     bodyLimit: MAX_BODY_BYTES,
-    ajv: { customOptions: { removeAdditional: false } }, // a misspelled member is refused, not ignored
+    // a misspelled member is refused, not ignored, and a value is no list of one
+    ajv: { customOptions: { removeAdditional: false, coerceTypes: true } },
+    schemaErrorFormatter: schemaError,
     routerOptions: { maxParamLength: MAX_PARAMETER_LENGTH, caseSensitive: true },
     frameworkErrors(_error, _request, reply) {
       void refuse(reply, notFound());

@@ -203,7 +203,7 @@ describe('a lease', () => {
   it('fails with the reason when no pool can serve it', async () => {
     const { body } = await lease({ labels: Array<string>(SLOTS + 1).fill('small') });
 
-    expect(body).toMatchObject({ state: 'failed', end_reason: expect.stringMatching(/rack-main.*: /) as string });
+    expect(body).toMatchObject({ state: 'failed', end_reason: expect.stringMatching(/^rack-main: /) as string });
   });
 
   it('is renewed, but not beyond max-hold-age', async () => {
@@ -257,6 +257,10 @@ describe('what a token does not allow is refused:', () => {
     ['more nodes', { labels: ['small', 'small', 'small'] }, 403, 'too-many-nodes'],
     ['an unknown label', { labels: ['smalll'] }, 422, 'unknown-label'],
     ['no label', { labels: [] }, 400, 'bad-request'],
+    ['a label in place of a list', { labels: 'small' }, 400, 'bad-request'],
+    ['a time that no date can hold', { ttl: 1e13 }, 400, 'bad-request'],
+    ['an owner with control characters', { owner: 'a\u001b[31m' }, 400, 'bad-request'],
+    ['an owner that is markup', { owner: '<b>a</b>' }, 400, 'bad-request'],
     ['an unknown field', { label: 'small' }, 400, 'bad-request'],
   ])('%s', async (_what, body, status, code) => {
     const rights = { labels: ['smal*'], maxTtlMs: 600_000, maxNodes: 2 };
@@ -266,11 +270,53 @@ describe('what a token does not allow is refused:', () => {
     expect(refused).toMatchObject({ status, body: { code } });
   });
 
+  it.each([
+    [{ labels: 'small' }, '"labels" has the wrong type: send a list'],
+    [{ label: 'small' }, 'The body has no "labels": add it'],
+    [
+      { labels: ['small'], label: 'small' },
+      'The body has an unknown member "label": correct its name, or leave it out',
+    ],
+    [{ labels: ['small'], ttl: 1e13 }, '"ttl" must be <= 315360000'],
+    [
+      { labels: ['small'], owner: '<b>' },
+      '"owner" has characters that are not allowed, such as control characters: leave them out',
+    ],
+  ])('%j, with the reason and the fix', async (body, detail) => {
+    expect((await call('POST', '/leases', { body })).body).toMatchObject({ code: 'bad-request', detail });
+  });
+
   it('a token that was revoked, at once', async () => {
     await storeToken('dave');
     await zk.delete(leaseTokenPath('dave'));
 
     await expect.poll(async () => (await lease({}, { token: `dave.${SECRET}` })).status).toBe(401);
+  });
+
+  it('a stream of a token that is revoked', async () => {
+    await storeToken('gina');
+    const token = `gina.${SECRET}`;
+    const { body } = await lease({}, { token });
+    const headers = { authorization: `Bearer ${token}` };
+    const stream = await new Promise<IncomingMessage>((resolve) =>
+      httpRequest(url(`/leases/${body['id'] as string}/events`), { headers }, resolve).end(),
+    );
+    await zk.delete(leaseTokenPath('gina'));
+    let text = '';
+    for await (const chunk of stream) text += String(chunk);
+
+    expect(text).toContain('"state":"active"');
+    expect(text).not.toContain('"state":"ended"');
+    expect(await call('GET', '/leases', { token })).toMatchObject({ status: 401 });
+  });
+
+  it('to forget a key without an admin token; the lease stays as it is', async () => {
+    const { body } = await lease();
+    const path = `/leases/${body['id'] as string}`;
+
+    expect(await call('DELETE', `${path}?forget_key=true`)).toMatchObject({ status: 403, body: { code: 'not-admin' } });
+    expect((await call('GET', path)).body).toMatchObject({ state: 'active' });
+    expect((await call('DELETE', `${path}?forget_key=true`, { token: ADMIN })).body).toMatchObject({ state: 'ended' });
   });
 
   it('a token that has expired', async () => {

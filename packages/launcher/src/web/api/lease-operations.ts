@@ -40,7 +40,14 @@ const LONGEST_WAIT_S = 60;
 const MOST_LABELS = 100;
 const PRIORITY = 200;
 
-const SECONDS: JsonObject = { type: 'number', exclusiveMinimum: 0 };
+/** Ten years: far below what a date can hold. */
+const LONGEST_S = 315_360_000;
+
+const SECONDS: JsonObject = { type: 'number', exclusiveMinimum: 0, maximum: LONGEST_S };
+/** No control characters, and none with which text becomes markup. */
+const NAME_PATTERN = String.raw`^[^\p{Cc}<>]+$`;
+/** Line breaks are the only control characters. */
+const TEXT_PATTERN = String.raw`^[\P{Cc}\n]*$`;
 const WAIT: JsonObject = {
   ...{ type: 'number', minimum: 0, maximum: LONGEST_WAIT_S },
   description:
@@ -104,11 +111,10 @@ const LEASE_BODY: JsonObject = {
     ttl: { ...SECONDS, description: `Time to live once it is active, seconds; default ${DEFAULT_TTL_S}` },
     give_up: { ...SECONDS, description: 'End it unserved after this time, seconds; default: wait without a limit' },
     owner: {
-      type: 'string',
-      maxLength: 255,
+      ...{ type: 'string', maxLength: 255, pattern: NAME_PATTERN },
       description: 'Default: the owner of the token; another only with an admin token',
     },
-    reason: { type: 'string', maxLength: 1_000, description: 'For people' },
+    reason: { type: 'string', maxLength: 1_000, pattern: TEXT_PATTERN, description: 'For people' },
     ssh_key: {
       ...{
         type: 'string',
@@ -295,18 +301,20 @@ class LeaseDesk {
   }
 
   async end(call: ApiCall): Promise<JsonObject> {
+    const forgetsKey = String(call.query['forget_key']) === 'true';
+    if (forgetsKey && !(call.caller as LeaseCaller).admin) {
+      throw new ApiError(403, 'not-admin', 'forget_key needs an admin token: ask an operator, or leave it out');
+    }
     const lease = await this.#find(call);
     const ended = await this.#write(() => this.#leases.end(lease.id, `returned by ${call.actor ?? 'its owner'}`));
-    if (call.query['forget_key'] === 'true') {
-      if (!(call.caller as LeaseCaller).admin) throw new ApiError(403, 'not-admin', 'forget_key needs an admin token');
-      await this.#write(() => this.#leases.forgetKey(lease.id));
-    }
+    if (forgetsKey) await this.#write(() => this.#leases.forgetKey(lease.id));
     return this.#describe(ended ?? lease);
   }
 
   async stream(call: ApiCall, response: ServerResponse): Promise<void> {
-    if (this.streams.open(await this.#find(call), response, (lease) => this.#describe(lease))) return;
-    throw new ApiError(503, 'too-many-streams', 'Too many open streams; retry later');
+    const { name } = call.caller as LeaseCaller;
+    if (this.streams.open(await this.#find(call), name, response, (lease) => this.#describe(lease))) return;
+    throw new ApiError(503, 'too-many-streams', `Token "${name}" has too many open streams, or all have: close some`);
   }
 
   get #leases() {

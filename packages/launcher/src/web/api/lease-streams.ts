@@ -1,13 +1,13 @@
 import type { ServerResponse } from 'node:http';
 import type { Leases } from '@nodepool/core/launcher';
-import type { CancelTimer, Clock, JsonObject, LeaseRecord } from '@nodepool/zk-protocol';
+import type { CancelTimer, Clock, JsonObject, LeaseRecord, LeaseTokenRecord } from '@nodepool/zk-protocol';
 
 /** Pause between comments that keep streams open in proxies. */
 const HEARTBEAT_MS = 15_000;
 /** Readers that do not read are disconnected. A lease has few events. */
 const MOST_BUFFERED_BYTES = 64 * 1024;
-/** Greatest number of open streams. */
-export const MOST_LEASE_STREAMS = 8_000;
+/** Greatest number of open streams, and of those of one token. */
+export const MOST_LEASE_STREAMS = { all: 8_000, ofToken: 5_000 };
 
 type Listener = (lease: LeaseRecord | undefined) => void;
 
@@ -15,20 +15,27 @@ type Listener = (lease: LeaseRecord | undefined) => void;
 export class LeaseStreams {
   readonly #clock: Clock;
   readonly #listeners = new Map<string, Set<Listener>>();
-  readonly #responses = new Set<ServerResponse>();
+  readonly #tokens: Leases['tokens'];
+  /** Open streams of each token. */
+  readonly #responses = new Map<string, Set<ServerResponse>>();
   #heartbeat: CancelTimer | undefined;
   #nextId = 1;
 
-  constructor(clock: Clock, leases: Pick<Leases, 'onChange'>) {
+  constructor(clock: Clock, leases: Pick<Leases, 'onChange' | 'tokens'>) {
     this.#clock = clock;
+    this.#tokens = leases.tokens;
     leases.onChange(({ id, after }) => {
       for (const listener of this.#listeners.get(id) ?? []) listener(after);
     });
+    // changed or revoked: its reader connects again, if it still may
+    leases.tokens.onChange(({ id, before }) => before && this.#endAllOf(id));
   }
 
   /** Number of open streams. */
   get size(): number {
-    return this.#responses.size;
+    let size = 0;
+    for (const responses of this.#responses.values()) size += responses.size;
+    return size;
   }
 
   /** Calls the listener when the lease changes. @returns unsubscribes */
@@ -57,11 +64,18 @@ export class LeaseStreams {
   }
 
   /**
-   * Sends the lease now and at each change, until it is over.
+   * Sends the lease now and at each change, until it is over, or the token is changed, revoked or expired.
+   * @param token - name of the token that opens it
    * @returns false, without writing anything, if too many streams are open
    */
-  open(lease: LeaseRecord, response: ServerResponse, describe: (lease: LeaseRecord) => Promise<JsonObject>): boolean {
-    if (this.#responses.size >= MOST_LEASE_STREAMS) return false;
+  open(
+    lease: LeaseRecord,
+    token: string,
+    response: ServerResponse,
+    describe: (lease: LeaseRecord) => Promise<JsonObject>,
+  ): boolean {
+    const ofToken = this.#responses.get(token) ?? new Set();
+    if (this.size >= MOST_LEASE_STREAMS.all || ofToken.size >= MOST_LEASE_STREAMS.ofToken) return false;
     response.writeHead(200, {
       'Content-Type': 'text/event-stream; charset=utf-8',
       'Cache-Control': 'no-store',
@@ -80,10 +94,11 @@ export class LeaseStreams {
     const leave = this.on(lease.id, send);
     const close = () => {
       leave();
-      this.#responses.delete(response);
+      ofToken.delete(response);
+      if (ofToken.size === 0 && this.#responses.get(token) === ofToken) this.#responses.delete(token);
     };
     response.on('close', close).on('error', close);
-    this.#responses.add(response);
+    this.#responses.set(token, ofToken.add(response));
     if (!this.#heartbeat) this.#heartbeat = this.#clock.setTimer(HEARTBEAT_MS, () => this.#beat());
     send(lease);
     return true;
@@ -97,7 +112,17 @@ export class LeaseStreams {
   #beat(): void {
     this.#heartbeat = undefined;
     if (this.#responses.size === 0) return;
-    for (const response of this.#responses) this.#write(response, ': here\n\n');
+    for (const [token, responses] of this.#responses) {
+      if (isExpired(this.#tokens.get(token), this.#clock.now())) this.#endAllOf(token);
+      else for (const response of responses) this.#write(response, ': here\n\n');
+    }
     this.#heartbeat = this.#clock.setTimer(HEARTBEAT_MS, () => this.#beat());
   }
+
+  #endAllOf(token: string): void {
+    for (const response of this.#responses.get(token) ?? []) response.end();
+  }
 }
+
+const isExpired = (token: LeaseTokenRecord | undefined, nowMs: number): boolean =>
+  token !== undefined && token.endTimeMs !== null && token.endTimeMs <= nowMs;
