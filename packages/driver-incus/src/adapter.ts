@@ -18,7 +18,7 @@ import {
 } from '@nodepool/core';
 import { IncusClient } from './client.js';
 import type { IncusImageConfig, IncusLabelConfig, IncusPoolConfig, IncusProviderConfig } from './config.js';
-import { createMachine } from './create-node.js';
+import { createMachine, type Login } from './create-node.js';
 import { deleteMachine } from './delete-node.js';
 import { readHostKeys } from './host-keys.js';
 import { Images } from './images.js';
@@ -37,7 +37,7 @@ type Order = CreateOrder<IncusLabelConfig, IncusPoolConfig>;
 /** Adapter of a project on a server or cluster. Core does waiting, retries, key scans, quota and leaks. */
 export class IncusAdapter implements Adapter<IncusInstance, IncusLabelConfig, IncusPoolConfig> {
   /** No event tells an address, so lists do; reading the state of a container costs milliseconds. */
-  readonly polling = { minMs: 250, maxMs: 5_000 };
+  readonly polling = { minMs: 100, maxMs: 5_000 };
   readonly #config: IncusProviderConfig;
   readonly #context: AdapterContext;
   readonly #client: IncusClient;
@@ -88,6 +88,7 @@ export class IncusAdapter implements Adapter<IncusInstance, IncusLabelConfig, In
       isOfNode: (found) => DATABASE_ID_TAG in metadata && carries(found.metadata, metadata),
       look: (signal) => this.getInstance(name, signal),
       usesUpload: order.imageExternalId !== undefined,
+      login: label.cloneFrom === undefined ? {} : loginOfCopies(label),
       hostKeys: pool.labels.get(label.name)?.hostKeyChecking
         ? (instance, signal) => readHostKeys(instance, this.#hostKeysOptions(image), signal)
         : undefined,
@@ -207,4 +208,9 @@ export class IncusAdapter implements Adapter<IncusInstance, IncusLabelConfig, In
       timeoutMs: this.#config.bootTimeoutMs,
     };
   }
+}
+
+/** Copies have no image that tells how to log in. */
+function loginOfCopies({ username }: IncusLabelConfig): Login {
+  return { connectionType: 'ssh', connectionPort: 22, ...(username !== undefined && { username }) };
 }

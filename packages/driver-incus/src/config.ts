@@ -26,6 +26,8 @@ export interface IncusLabelConfig extends StateMachineLabelConfig {
   readonly type: InstanceType;
   /** Source of copies: `INSTANCE` or `INSTANCE/SNAPSHOT`. */
   readonly cloneFrom: string | undefined;
+  /** Login of copies, which have no image that tells it. */
+  readonly username: string | undefined;
   readonly cpus: number | undefined;
   readonly memoryMib: number | undefined;
   readonly diskGib: number | undefined;
@@ -134,6 +136,7 @@ function readLabel(
     ...label,
     type: typeOf(own['type']) ?? type,
     cloneFrom: textOf(own['clone-from']),
+    username: textOf(own['username']),
     cpus: numberOf(own['cpu']),
     memoryMib: numberOf(own['memory']),
     diskGib: numberOf(own['disk']),

@@ -14,6 +14,7 @@ function contextOf({ client, operations, look }: FakeDaemon, changes: Partial<Cr
     newAttempt: () => 'a',
     isOfNode: ({ metadata }) => carries(metadata, TAGS),
     look: () => look(NAME),
+    login: {},
     ...changes,
   };
 }
@@ -110,7 +111,7 @@ it('reads host keys from inside, and says that these are the only ones', async (
   const world = fakeDaemon();
   await makeInstance(world, NAME, { ...asKeys(TAGS), [ATTEMPT_KEY]: 'a' }, true);
   const hostKeys = () => Promise.resolve(['ssh-ed25519 AAAA']);
-  const context = contextOf(world, { hostKeys });
+  const context = contextOf(world, { hostKeys, login: { connectionType: 'ssh', username: 'root' } });
   const found = await createHandlers['waiting-for-address'](
     { name: 'waiting-for-address', ...creation },
     context,
@@ -124,4 +125,5 @@ it('reads host keys from inside, and says that these are the only ones', async (
 
   expect(found).toMatchObject({ state: { name: 'reading-host-keys' } });
   expect(read).toMatchObject({ result: { hostKeys: ['ssh-ed25519 AAAA'], onlyTheseHostKeys: true } });
+  expect(read).toMatchObject({ result: { connectionType: 'ssh', username: 'root' } });
 });

@@ -40,6 +40,9 @@ interface Creation {
   readonly attempt: string;
 }
 
+/** Login data that no image tells. */
+export type Login = Pick<Instance, 'connectionType' | 'connectionPort' | 'username'>;
+
 /** Context of a creation. */
 export interface CreateContext {
   readonly client: IncusClient;
@@ -58,6 +61,7 @@ export interface CreateContext {
   readonly hostKeys?: ((instance: IncusInstance, signal: AbortSignal) => Promise<string[] | undefined>) | undefined;
   /** The image was uploaded by a builder, which may have deleted it since. */
   readonly usesUpload: boolean;
+  readonly login: Login;
 }
 
 type CreateStep = Step<CreateState, Instance>;
@@ -110,25 +114,27 @@ export const createHandlers = {
     if (result instanceof Error) throw result;
     return goto({ ...state, name: 'starting' });
   },
-  'waiting-for-address': async (state, { hostKeys }, run) => {
+  'waiting-for-address': async (state, { hostKeys, login }, run) => {
     const instance = await run.instances.find(state.externalId);
     if (instance?.attempt !== state.attempt) {
       return failed(new LaunchError('status', `instance "${state.externalId}" vanished during its creation`));
     }
     if (instance.ready) {
-      return hostKeys ? goto({ name: 'reading-host-keys', externalId: state.externalId, instance }) : done(instance);
+      return hostKeys
+        ? goto({ name: 'reading-host-keys', externalId: state.externalId, instance })
+        : done({ ...instance, ...login });
     }
     if (!isBroken(instance)) return wait();
     const why = `instance "${state.externalId}" is ${instance.status} after its start`;
     return failed(new LaunchError('status', `${why}: read its console ("console --show-log") and its log`));
   },
-  'reading-host-keys': async ({ instance }, { hostKeys }, run) => {
+  'reading-host-keys': async ({ instance }, { hostKeys, login }, run) => {
     const keys = await hostKeys?.(instance, run.signal);
-    if (keys) return done({ ...instance, hostKeys: keys, onlyTheseHostKeys: true });
+    if (keys) return done({ ...instance, ...login, hostKeys: keys, onlyTheseHostKeys: true });
     run.logger.info('Host keys cannot be read from inside; using those that its SSH server shows', {
       externalId: instance.externalId,
     });
-    return done(instance);
+    return done({ ...instance, ...login });
   },
 } satisfies Handlers<CreateState, Instance, CreateContext, IncusInstance>;
 

@@ -1,5 +1,7 @@
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
 import { ConfigError, ProviderUnavailableError } from '@nodepool/core';
-import { systemClock } from '@nodepool/zk-protocol';
+import { delay, systemClock } from '@nodepool/zk-protocol';
 import { expect, it } from 'vitest';
 import { SIGNAL } from '../test/support/daemon.js';
 import { readHostKeys, type HostKeysOptions } from './host-keys.js';
@@ -36,4 +38,35 @@ it('has none where there are no files, no agent or no SSH', async () => {
 
 it('trusts no scan instead because the daemon does not answer', async () => {
   await expect(read(() => Promise.reject(new ProviderUnavailableError('no answer')))).rejects.toThrow('no answer');
+});
+
+it('reads them once the SSH server answers, as the first boot may make them', async () => {
+  const server = createServer();
+  const read: string[] = [];
+  const client = { readFile: (_name: string, path: string) => Promise.resolve(void read.push(path)) };
+  const { port } = await new Promise<AddressInfo>((resolve) => {
+    const probe = createServer().listen(0, '127.0.0.1', () => {
+      const address = probe.address() as AddressInfo;
+      probe.close(() => resolve(address));
+    });
+  });
+  const options = { client, clock: systemClock, port, connectionType: 'ssh', timeoutMs: 60_000 };
+  const reading = readHostKeys({ ...instance, interfaceIp: '127.0.0.1' }, options, SIGNAL);
+  await delay(systemClock, 50);
+  expect(read).toEqual([]);
+
+  await once(server.listen(port, '127.0.0.1'), 'listening');
+  await reading;
+  server.close();
+
+  expect(read).toHaveLength(3);
+});
+
+it('fails when the SSH server never answers', async () => {
+  const client = { readFile: () => Promise.reject(new Error('it must not be read')) };
+  const options = { client, clock: systemClock, port: 1, connectionType: 'ssh', timeoutMs: 50 };
+
+  await expect(readHostKeys({ ...instance, interfaceIp: '127.0.0.1' }, options, SIGNAL)).rejects.toThrow(
+    /within 50 ms/,
+  );
 });

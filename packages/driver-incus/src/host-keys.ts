@@ -1,5 +1,5 @@
 import { isNodepoolError, type Clock } from '@nodepool/core';
-import { checkPort, hasHostKeys } from '@nodepool/core/ssh';
+import { hasHostKeys, scanHostKeys } from '@nodepool/core/ssh';
 import type { IncusClient } from './client.js';
 import type { IncusInstance } from './instance.js';
 
@@ -20,6 +20,7 @@ const KEY = /^((?:ssh|ecdsa|sk-ssh|sk-ecdsa)-[a-z0-9@.-]+ [A-Za-z0-9+/]+={0,2})(
 
 /**
  * Reads the host keys from the file system of an instance once its SSH server answers, as the first boot may make them.
+ * @throws {TimeoutError} its SSH server does not answer
  * @returns `undefined`: it has none in the usual place, or its files cannot be read: a virtual machine without agent
  */
 export async function readHostKeys(
@@ -28,7 +29,8 @@ export async function readHostKeys(
   signal: AbortSignal,
 ): Promise<string[] | undefined> {
   if (!hasHostKeys(connectionType)) return undefined;
-  await checkPort({ host: instance.interfaceIp ?? '', port, timeoutMs, clock, signal });
+  // without a type of connection, it waits until the port answers, and reads no keys
+  await scanHostKeys({ host: instance.interfaceIp ?? '', port, timeoutMs, clock, signal, connectionType: null });
   const files = await Promise.all(
     TYPES.map((type) => readOne(client, instance.externalId, `/etc/ssh/ssh_host_${type}_key.pub`, signal)),
   );

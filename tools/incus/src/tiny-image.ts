@@ -40,13 +40,20 @@ const DIRS = [
 const BUSYBOX = '/bin/busybox';
 const PROGRAMS = ['/usr/sbin/dropbear', '/usr/bin/dropbearkey'];
 
-const INITTAB = '::sysinit:/sbin/boot\n::respawn:/usr/sbin/dropbear -F -E -s -r /etc/dropbear/ed25519\n';
-/** Makes the host key at the first boot, where sshd has it as well, and gets an address. */
+const INITTAB =
+  '::sysinit:/sbin/boot\n::respawn:/usr/sbin/dropbear -F -E -s -r /etc/dropbear/ed25519 -r /etc/dropbear/rsa\n';
+/**
+ * Makes the host keys at the first boot, where sshd has them as well, and gets an address. The RSA key is there because dropbear
+ * offers this type without a key as well; it is short, as no client takes it before the other.
+ */
 const BOOT = `#!/bin/sh
 ifconfig lo 127.0.0.1 up
 ip link set eth0 up
 [ -f /etc/dropbear/ed25519 ] || dropbearkey -t ed25519 -f /etc/dropbear/ed25519 >/dev/null
-dropbearkey -y -f /etc/dropbear/ed25519 | grep ^ssh- >/etc/ssh/ssh_host_ed25519_key.pub
+[ -f /etc/dropbear/rsa ] || dropbearkey -t rsa -s 1024 -f /etc/dropbear/rsa >/dev/null
+for type in ed25519 rsa; do
+  dropbearkey -y -f /etc/dropbear/$type | grep ^ssh- >/etc/ssh/ssh_host_\${type}_key.pub
+done
 udhcpc -i eth0 -b -q -s /sbin/lease -t 30 -T 1
 `;
 const LEASE = `#!/bin/sh
