@@ -6,6 +6,7 @@ import { ELASTIC_SCENARIOS } from './elastic-scenarios.js';
 import { describeFinding, type Finding } from './finding.js';
 import { measureHistory } from './history.js';
 import { measureImageBuilds } from './image-builds.js';
+import { measureIncus } from './incus-launches.js';
 import { measureLeases } from './leases.js';
 import { measureLogging } from './logging.js';
 import { measure, measureIdle, measureStart, measureTakeovers, type Measurement, type Scenario } from './scenarios.js';
@@ -153,7 +154,7 @@ const COLUMNS: [string, (m: Measurement) => string][] = [
 
 const NAMES = [
   ...[...SCENARIOS, ...ELASTIC_PROBES].map(({ name }) => name),
-  ...['logging', 'history', 'leases', 'images', 'cold', 'start', 'takeover', 'idle'],
+  ...['logging', 'history', 'leases', 'images', 'cold', 'start', 'takeover', 'idle', 'incus'],
 ];
 
 const values = readOptions();
@@ -175,6 +176,8 @@ if (wanted('history')) findings.push(...(await measureHistory()));
 if (wanted('leases')) findings.push(...(await measureLeases(values.long)));
 if (wanted('images')) findings.push(...(await measureImageBuilds()));
 if (wanted('cold')) findings.push(...(await measureColdStart(values.beside)));
+// starts a real LXD, as root, so only if it is asked for
+if (chosen?.includes('incus')) findings.push(...(await measureIncus(values.long ? 30 : 10)));
 const startMs = wanted('start') ? await measureStart() : undefined;
 const takeoverMs = wanted('takeover') ? await measureTakeovers() : undefined;
 const idle = wanted('idle') ? await measureIdle(10_000, Number(values.idle)) : undefined;

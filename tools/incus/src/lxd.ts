@@ -31,10 +31,13 @@ export class Lxd {
     this.bridge = `np${subnet.split('.').slice(1).join('x')}`;
   }
 
-  /** Installs missing packages, starts a daemon, and makes a storage pool, a network and the default profile. */
-  static async start(): Promise<Lxd> {
+  /**
+   * Installs missing packages, starts a daemon, and makes a storage pool, a network and the default profile.
+   * @param storage - driver of the pool: `btrfs` is copy-on-write, on a file
+   */
+  static async start(storage: 'dir' | 'btrfs' = 'dir'): Promise<Lxd> {
     if (process.getuid?.() !== 0) throw new Error('a test LXD needs root');
-    await ensureDebianPackages(PACKAGES);
+    await ensureDebianPackages(storage === 'btrfs' ? [...PACKAGES, 'btrfs-progs'] : PACKAGES);
     await removeLeftovers();
     const dir = await mkdtemp(join(tmpdir(), PREFIX));
     const lxd = new Lxd(dir, `10.${randomInt(64, 128)}.${randomInt(0, 256)}`);
@@ -42,7 +45,7 @@ export class Lxd {
     await ownDirectory(dir);
     await lxd.startDaemon();
     try {
-      await lxd.lxc(['storage', 'create', 'default', 'dir']);
+      await lxd.lxc(['storage', 'create', 'default', storage, ...(storage === 'btrfs' ? ['size=5GiB'] : [])]);
       const network = [`ipv4.address=${lxd.#subnet}.1/24`, 'ipv4.nat=false', 'ipv6.address=none'];
       await lxd.lxc(['network', 'create', lxd.bridge, '--type=bridge', ...network]);
       await lxd.lxc(['profile', 'device', 'add', 'default', 'root', 'disk', 'path=/', 'pool=default']);
