@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Clock } from '@nodepool/core';
 import { failure, success, type Body, type Call, type FakeAnswer } from './call.js';
 import { FakeImages } from './images.js';
@@ -34,6 +35,12 @@ export class FakeIncus {
   /** Sends the messages of the event stream to a listener. @returns how to end it */
   subscribe(listener: (message: string) => void): () => void {
     return this.#operations.subscribe(listener);
+  }
+
+  /** Adds an image with an alias. */
+  addImage(alias: string): void {
+    const fingerprint = randomUUID().replaceAll('-', '').repeat(2);
+    this.state.images.set(fingerprint, { fingerprint, type: 'container', properties: {}, aliases: [{ name: alias }] });
   }
 
   /** Removes the client from the trust store. */
@@ -116,7 +123,8 @@ export class FakeIncus {
       return this.#operations.begin(
         'Creating instance',
         100,
-        () => `Add instance: This "instances" entry already exists`,
+        () =>
+          `Failed creating instance record: Add instance info to the database: This "instances" entry already exists`,
       );
     }
     const made = this.#make(name, body, query.get('target') ?? 'none');
@@ -172,7 +180,7 @@ export class FakeIncus {
     if (method === 'GET') return success(this.#shown(found));
     if (method === 'PATCH') {
       Object.assign(found.shown.config, body['config']);
-      return success(null);
+      return success({});
     }
     if (found.busy) return failure(400, 'Instance is busy running a create operation');
     if (found.shown.status !== 'Stopped') return failure(400, 'Instance is running');
@@ -204,7 +212,8 @@ export class FakeIncus {
   }
 
   #shown({ shown, addressMs, address }: FakeInstance): Body {
-    const hasAddress = shown.status === 'Running' && addressMs !== undefined && addressMs <= this.#clock.now();
+    if (shown.status !== 'Running') return { ...shown, state: { network: null } };
+    const hasAddress = addressMs !== undefined && addressMs <= this.#clock.now();
     const addresses = hasAddress ? [{ family: 'inet', address, scope: 'global' }] : [];
     return { ...shown, state: { network: { eth0: { hwaddr: '00:16:3e:00:00:01', addresses } } } };
   }

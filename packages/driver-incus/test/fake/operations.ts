@@ -32,7 +32,8 @@ export class FakeOperations {
     metadata: Record<string, unknown> | null = null,
   ): FakeAnswer {
     const id = randomUUID();
-    const operation: ApiOperation = { id, status: 'Running', status_code: RUNNING, err: '', metadata };
+    const state = { status: 'Running', status_code: RUNNING, err: '' };
+    const operation: ApiOperation & { description: string } = { id, description, ...state, metadata };
     this.#operations.set(id, operation);
     this.#tell(operation);
     this.#clock.setTimer(ms, () => {
@@ -48,7 +49,6 @@ export class FakeOperations {
       status_code: 100,
       operation: `/1.0/operations/${id}`,
       metadata: operation,
-      description,
     });
     return { status: 202, text };
   }
