@@ -105,7 +105,7 @@ describe('nodepool with a server', () => {
       [['run', 'small', '--force', '--', 'true'], 1, '--force needs ZooKeeper'],
       [['release', 'nosuch'], 1, 'There is no lease "nosuch"'],
       [['list', '--server', 'http://127.0.0.1:1'], 2, 'add --mine'],
-      [['list', '--mine', '--token-file', '/dev/null'], 1, 'The token is empty or has blanks'],
+      [['list', '--mine', '--token-file', '/dev/null'], 1, '/dev/null (--token-file, NODEPOOL_TOKEN_FILE) is empty'],
       [['list', '--mine', '--server', 'http://127.0.0.1:1', '--connect-timeout', '1s'], 1, 'ECONNREFUSED'],
     ] as const;
 

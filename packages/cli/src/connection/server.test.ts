@@ -9,12 +9,19 @@ import { globalOptions } from '../command/global-options.js';
 import { createClient, findServer, serverError, withServer, type ServerArguments } from './server.js';
 
 const URL = 'https://nl01:8005';
+const PEM = '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n';
 let tokenFile: string;
+let caFile: string;
+let emptyFile: string;
 
 beforeAll(() => {
   const directory = mkdtempSync(join(tmpdir(), 'nodepool-server-'));
   tokenFile = join(directory, 'a token');
   writeFileSync(tokenFile, 'alice.secret\n');
+  caFile = join(directory, 'ca.pem');
+  writeFileSync(caFile, PEM);
+  emptyFile = join(directory, 'empty');
+  writeFileSync(emptyFile, '\n');
   return () => rmSync(directory, { recursive: true });
 });
 
@@ -29,8 +36,8 @@ it('is named by options, or by the environment', async () => {
     ...{ url: URL, token: 'alice.secret', ca: undefined },
     options: ` --server ${URL} --token-file '${tokenFile}'`,
   });
-  const env = { NODEPOOL_SERVER: URL, NODEPOOL_TOKEN_FILE: tokenFile, NODEPOOL_TOKEN: 'other', NODEPOOL_CA: tokenFile };
-  expect(await find({}, env)).toEqual({ url: URL, token: 'alice.secret', ca: 'alice.secret\n', options: '' });
+  const env = { NODEPOOL_SERVER: URL, NODEPOOL_TOKEN_FILE: tokenFile, NODEPOOL_TOKEN: 'other', NODEPOOL_CA: caFile };
+  expect(await find({}, env)).toEqual({ url: URL, token: 'alice.secret', ca: PEM, options: '' });
   expect(await find({}, { NODEPOOL_SERVER: URL, NODEPOOL_TOKEN: 'other' })).toMatchObject({ token: 'other' });
 });
 
@@ -46,6 +53,16 @@ it.each([
   [{ url: URL, tokenFile: '/no/such' }, {}, 'Cannot read the token (--token-file, NODEPOOL_TOKEN_FILE): ENOENT'],
 ])('refuses %j with %j', async (args, options, message) => {
   await expect(find(args, {}, options)).rejects.toThrow(message);
+});
+
+it('names the file that holds no token, or no certificate', async () => {
+  await expect(find({ url: URL, tokenFile: emptyFile })).rejects.toThrow(
+    `${emptyFile} (--token-file, NODEPOOL_TOKEN_FILE) is empty: store there what "nodepool token create" printed`,
+  );
+  await expect(find({ url: URL, tokenFile: caFile })).rejects.toThrow('has more than one word of ASCII letters');
+  await expect(find({ url: URL, caFile: tokenFile })).rejects.toThrow(
+    `${tokenFile} (--ca, NODEPOOL_CA) has no certificate`,
+  );
 });
 
 it('reports a malformed address as an error of the command line', () => {

@@ -45,13 +45,25 @@ export async function findServer(context: CliContext, args: ServerArguments): Pr
   );
   return {
     url,
-    token:
-      tokenFile === undefined
-        ? env['NODEPOOL_TOKEN'] || undefined
-        : (await read(tokenFile, 'the token (--token-file, NODEPOOL_TOKEN_FILE)')).trim(),
-    ca: caFile === undefined ? undefined : await read(caFile, 'the certificate (--ca, NODEPOOL_CA)'),
+    token: tokenFile === undefined ? env['NODEPOOL_TOKEN'] || undefined : await readToken(tokenFile),
+    ca: caFile === undefined ? undefined : await readCertificates(caFile),
     options: words.map((word) => ` ${word}`).join(''),
   };
+}
+
+async function readToken(file: string): Promise<string> {
+  const token = (await read(file, 'the token (--token-file, NODEPOOL_TOKEN_FILE)')).trim();
+  if (/^[\x21-\x7e]+$/.test(token)) return token;
+  const found = token === '' ? 'is empty' : 'has more than one word of ASCII letters';
+  throw new CliError(
+    `${file} (--token-file, NODEPOOL_TOKEN_FILE) ${found}: store there what "nodepool token create" printed`,
+  );
+}
+
+async function readCertificates(file: string): Promise<string> {
+  const text = await read(file, 'the certificate (--ca, NODEPOOL_CA)');
+  if (/^-----BEGIN (TRUSTED |X509 )?CERTIFICATE-----/m.test(text)) return text;
+  throw new CliError(`${file} (--ca, NODEPOOL_CA) has no certificate: name a file in PEM form, with BEGIN CERTIFICATE`);
 }
 
 async function read(file: string, what: string): Promise<string> {

@@ -41,6 +41,20 @@ it('is that of the command line, whatever the labels take', async () => {
   await expect(find({ sshKeyFile: '/no/such' })).rejects.toThrow('Cannot read the public key: ENOENT');
 });
 
+it.each([
+  [
+    '-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA\n-----END OPENSSH PRIVATE KEY-----\n',
+    /is no public key; name .*\.pub, or make/,
+  ],
+  [`${KEY}\n${KEY}\n`, /is no public key; name a \.pub file of one line$/],
+  ['', /is no public key/],
+])('is refused before anything is sent if it is no public key: %j', async (text, message) => {
+  const file = keyFile();
+  writeFileSync(file, text);
+
+  await expect(find({ sshKeyFile: file })).rejects.toThrow(message);
+});
+
 it('is that of the identity of a command that logs in', async () => {
   const identity = keyFile().replace(/\.pub$/, '');
 

@@ -33,11 +33,20 @@ export async function findLeaseKey(
   signal: AbortSignal,
 ): Promise<LeaseKey | undefined> {
   const { labels, sshKeyFile, login } = options;
-  if (sshKeyFile !== undefined) return ownKey(await readKey(sshKeyFile));
+  if (sshKeyFile !== undefined) return ownKey(checkPublic(await readKey(sshKeyFile), sshKeyFile));
   if (!login || !(await orAbort(takeKeys(client, labels), signal))) return undefined;
   if (login.identity === undefined) return createKey(signal);
   const publicKey = await readKey(`${login.identity}.pub`).catch(() => undefined);
   return publicKey === undefined ? undefined : ownKey(publicKey);
+}
+
+/** So that a private key, whose name differs by four letters, is never sent to the server. @throws CliError */
+function checkPublic(text: string, file: string): string {
+  if (/^[a-z][\w.@-]* [\w+/=]+( [^\n]*)?$/i.test(text)) return text;
+  const fix = /PRIVATE KEY/.test(text)
+    ? `name ${file}.pub, or make it with ssh-keygen -y`
+    : 'name a .pub file of one line';
+  throw new CliError(`Cannot use --ssh-key ${file}: it is no public key; ${fix}`);
 }
 
 const ownKey = (publicKey: string): LeaseKey => ({
