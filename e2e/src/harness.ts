@@ -28,6 +28,8 @@ export interface LaunchOptions {
   secure?: Record<string, unknown>;
   /** Port of its web server. Default: a free one. */
   webPort?: number;
+  /** The launcher whose place and web port it takes. */
+  takesOver?: LauncherProcess;
 }
 
 /** What every kind of setup tells of its pools. */
@@ -115,7 +117,8 @@ export abstract class Harness<Setup extends AnySetup> implements Ground {
   }
 
   async #launch(setup: Setup, options: LaunchOptions): Promise<LauncherProcess> {
-    const { name = `launcher-${this.#launchers.length + 1}`, throughPort, env, secure, webPort } = options;
+    const { name = `launcher-${this.#launchers.length + 1}`, throughPort, env, secure, takesOver } = options;
+    const webPort = takesOver?.webPort ?? options.webPort;
     const config = this.#config(setup, throughPort);
     const dir = join(this.testDir, name);
     const secureFile = join(dir, 'secure.yaml');
@@ -123,7 +126,7 @@ export abstract class Harness<Setup extends AnySetup> implements Ground {
       await mkdir(dir, { recursive: true });
       await writeFile(secureFile, JSON.stringify(secure));
     }
-    const args = secure ? ['-s', secureFile] : [];
+    const args = [...(secure ? ['-s', secureFile] : []), ...(takesOver ? ['--take-over', `${takesOver.pid}`] : [])];
     const process = await LauncherProcess.start(dir, name, config, env, args, webPort);
     this.#launchers.push({ process, setup, throughPort });
     await process.whenReady();

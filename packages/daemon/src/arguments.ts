@@ -18,6 +18,8 @@ export interface CommonArguments {
   readonly stateDir: string | undefined;
   /** Time limit of a stop for work in progress; `Infinity`: no limit. */
   readonly drainTimeoutMs: number;
+  /** Id of the process whose place this one takes; `undefined`: none. */
+  readonly takeOver?: number | undefined;
 }
 
 /** The command line asks for a text, such as the help, instead of running. */
@@ -94,6 +96,7 @@ export const COMMON_TO_ARGV: ArgumentsToArgv<CommonArguments> = {
   webapp: ({ webapp }) => (webapp ? [] : ['--no-webapp']),
   stateDir: ({ stateDir }) => (stateDir === undefined ? [] : ['--state-dir', stateDir]),
   drainTimeoutMs: ({ drainTimeoutMs: ms }) => (ms === Infinity ? [] : ['--drain-timeout', String(ms / 1000)]),
+  takeOver: ({ takeOver }) => (takeOver === undefined ? [] : ['--take-over', String(takeOver)]),
 };
 
 /** Expands `~` and makes the path absolute. */

@@ -17,6 +17,7 @@ import { logConfigWarnings } from './log-config-warnings.js';
 import type { ServiceSurroundings } from './program.js';
 import { WEBAPP_NAMES, type WebappKey } from './reloader.js';
 import type { DaemonRuntime } from './runtime.js';
+import { takeOver } from './take-over.js';
 import { DaemonService } from './service.js';
 import type { ServiceMetrics } from './web/metrics-route.js';
 
@@ -76,6 +77,7 @@ export async function assembleService<Args extends CommonArguments>(
     },
   });
   try {
+    if (args.takeOver !== undefined) await takeOver(args.takeOver, { name: plan.name, zk, clock, logger });
     await service.listen();
     return service;
   } catch (error) {
@@ -93,10 +95,16 @@ function createRegistry(configFile: string, programDir: string): DriverRegistry 
   });
 }
 
+/** @throws ConfigError for a take-over */
 async function startEmbedded(
   { args, env, logger }: ServiceSurroundings<CommonArguments>,
   config: Config,
 ): Promise<EmbeddedZooKeeper> {
+  if (args.takeOver !== undefined)
+    throw new ConfigError(
+      `--take-over needs zookeeper-servers in ${config.file}: the embedded server would be away while it changes hands; ` +
+        'restart the process instead',
+    );
   const { startEmbeddedZooKeeper } = await import('./embedded-zookeeper.js');
   const stateDir = stateDirOf({ stateDir: args.stateDir, env });
   return startEmbeddedZooKeeper(stateDir, config.zookeeper, logger.child({}, 'zk'));

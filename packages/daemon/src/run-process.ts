@@ -29,11 +29,11 @@ interface Held {
   readonly manager: ServiceManager;
 }
 
-async function stopAndExit(service: DaemonService, held: Held, args: CommonArguments): Promise<void> {
+async function stopAndExit(service: DaemonService, held: Held, drainTimeoutMs: number): Promise<void> {
   held.watcher.close();
   void held.manager.stopping();
   const keepAlive = setInterval(() => {}, KEEP_ALIVE_MS); // the clock's timers alone would not keep the process alive
-  await service.stop(args.drainTimeoutMs);
+  await service.stop(drainTimeoutMs);
   clearInterval(keepAlive);
   await held.pidFile?.release();
   await held.manager.close();
@@ -45,10 +45,10 @@ function signalActions(service: DaemonService, held: Held, args: CommonArguments
   const { logger } = held.logging;
   return {
     stop(signal) {
-      const { drainTimeoutMs } = args;
+      const drainTimeoutMs = signal === 'SIGQUIT' ? 0 : args.drainTimeoutMs;
       const limit = Number.isFinite(drainTimeoutMs) ? { drainTimeoutMs } : {};
       logger.info('Stopping; a second signal exits immediately', { signal, ...limit });
-      void stopAndExit(service, held, args);
+      void stopAndExit(service, held, drainTimeoutMs);
     },
     stopNow(signal) {
       logger.warn('Forced exit; other launchers will clean up after the ZooKeeper session expires', { signal });
@@ -105,7 +105,8 @@ export async function runProcess<Args extends CommonArguments>(
   let pidFile: PidFile | undefined;
   let service: DaemonService | undefined;
   try {
-    pidFile = args.foreground ? undefined : await takePidFile(args.pidFile);
+    const holdsPidFile = !args.foreground;
+    if (holdsPidFile && args.takeOver === undefined) pidFile = await takePidFile(args.pidFile);
     const [watcher, hostname] = await Promise.all([watchFiles(args, logger, () => service), fullHostname()]);
     service = await program.createService({
       args,
@@ -116,6 +117,7 @@ export async function runProcess<Args extends CommonArguments>(
       hostname,
       profileDirs: profileDirs(args, logFile, tmpdir()),
     });
+    if (holdsPidFile) pidFile ??= await takePidFile(args.pidFile);
     startInBackground(service, logging);
     void watcher.check(); // includes the files of providers and the certificate now
     const manager = new ServiceManager({

@@ -70,7 +70,8 @@ export async function runProgram<Args extends CommonArguments>(
     if ('print' in args) await printText(args.print);
     else if (args.foreground || isDaemon(process.env)) await start(program, args);
     else {
-      await waitForPidFile(args.pidFile, systemClock, (pid) => reportWait(commandLine.name, args.pidFile, pid));
+      if (args.takeOver === undefined)
+        await waitForPidFile(args.pidFile, systemClock, (pid) => reportWait(commandLine.name, args.pidFile, pid));
       await detach(process.argv[1] ?? '', daemonArgv(commandLine, args));
     }
   } catch (error) {

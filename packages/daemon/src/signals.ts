@@ -1,8 +1,8 @@
 /** Actions for signals. They must not throw. */
 export interface SignalActions {
-  /** First INT, TERM or USR1: graceful stop. */
+  /** First INT, TERM or USR1: graceful stop. QUIT: a stop that leaves all work to a successor. */
   stop(signal: string): void;
-  /** Second INT, TERM or USR1: immediate exit. */
+  /** The second of these signals: immediate exit. */
   stopNow(signal: string): void;
   /** HUP. */
   reload(): void;
@@ -28,6 +28,7 @@ export function installSignals(actions: SignalActions): () => void {
     ['SIGINT', onStop],
     ['SIGTERM', onStop],
     ['SIGUSR1', onStop],
+    ['SIGQUIT', onStop],
     ['SIGHUP', () => actions.reload()],
     ['SIGUSR2', () => actions.dump()],
   ];

@@ -59,6 +59,8 @@ describe('command line of nodepool-launcher', () => {
     [['-c', ''], /^-c needs a value$/],
     [['--state-dir='], /^--state-dir needs a value$/],
     [['--drain-timeout', 'soon'], /--drain-timeout/],
+    [['--take-over', '0'], /--take-over needs the id of a process/],
+    [['--take-over', 'old'], /--take-over needs the id of a process/],
     [['--repl'], /--repl is not supported/],
     [['--no-launches'], /max-servers: 0/],
     [['--no-deletes'], /--no-deletes is not supported/],
@@ -82,6 +84,7 @@ const OPTIONS = {
   stateDir: ['--state-dir', 'state'],
   drainTimeoutMs: ['--drain-timeout', '1.5'],
   announceLegacy: ['--announce-legacy'],
+  takeOver: ['--take-over', '4711'],
 };
 
 async function repeated(argv: readonly string[]) {

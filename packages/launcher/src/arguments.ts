@@ -1,6 +1,7 @@
 import {
   COMMON_TO_ARGV,
   parseCommandLine,
+  UsageError,
   type CommandLine,
   type CommonArguments,
   type ParseSurroundings,
@@ -19,6 +20,11 @@ export const COMMAND_LINE: CommandLine<LauncherArguments> = {
   does: 'Serves node requests found in ZooKeeper.',
   pidFile: '/var/run/nodepool/nodepool.pid',
   options: {
+    'take-over': {
+      type: 'number',
+      requiresArg: true,
+      describe: 'id of the running launcher whose place to take once this one is ready',
+    },
     'announce-legacy': {
       type: 'boolean',
       default: false,
@@ -30,12 +36,22 @@ export const COMMAND_LINE: CommandLine<LauncherArguments> = {
     launches: 'set max-servers: 0 on the pools that must not launch',
     deletes: 'deletions cannot be switched off',
   },
-  toArguments: (common, parsed) => ({ ...common, announceLegacy: parsed['announce-legacy'] === true }),
+  toArguments: (common, parsed) => ({
+    ...common,
+    announceLegacy: parsed['announce-legacy'] === true,
+    takeOver: pidOf(parsed['take-over']),
+  }),
   toArgv: {
     ...COMMON_TO_ARGV,
     announceLegacy: ({ announceLegacy }) => (announceLegacy ? ['--announce-legacy'] : []),
   },
 };
+
+function pidOf(value: unknown): number | undefined {
+  if (value === undefined) return undefined;
+  if (typeof value === 'number' && Number.isSafeInteger(value) && value > 1) return value;
+  throw new UsageError('--take-over needs the id of a process');
+}
 
 /**
  * Parses the command line.
