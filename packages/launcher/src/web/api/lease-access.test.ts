@@ -17,7 +17,8 @@ function accessWith({
   const stored = new Map<string, LeaseTokenRecord>(isReady ? [['alice', alice]] : []);
   const leaseTokens = { get: (name: string) => stored.get(name), ready: isReady };
   const access = new LeaseAccess({
-    ...{ clock, leaseTokens, apiTokens: () => apiTokens, allowsAnonymous: () => allowsAnonymous },
+    ...{ clock, leaseTokens },
+    config: () => ({ apiTokens, webapp: { port: 0, listenAddress: '127.0.0.1', anonymousLeases: allowsAnonymous } }),
   });
   const call = (authorization: string | undefined, isLocal = true) =>
     access.callerOf({ authorization, isLocal, address: '192.0.2.1' });

@@ -1,17 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
+import type { Config } from '@nodepool/core';
 import type { ApiToken } from '@nodepool/core/config';
-import {
-  ApiError,
-  authorize,
-  FLAG,
-  listOf,
-  orNull,
-  record,
-  TEXT,
-  WHOLE,
-  type Caller,
-  type Credentials,
-} from '@nodepool/daemon';
+import { ApiError, authorize, type Caller, type Credentials } from '@nodepool/daemon';
 import type { Clock, JsonObject, LeaseRights, LeaseTokenRecord } from '@nodepool/zk-protocol';
 
 /** Calls a second that a token may make, and how many at once after a pause. */
@@ -25,19 +15,6 @@ export interface LeaseCaller extends Caller, LeaseRights {
   /** Whether the token is one of `api-tokens`. */
   readonly isOperator: boolean;
 }
-
-/** Schema of what a token allows. */
-export const LEASE_RIGHTS_SCHEMA: JsonObject = record({
-  name: { ...TEXT, description: 'Name of the token' },
-  owner: { ...TEXT, description: 'Owner of its leases' },
-  labels: { ...listOf(TEXT), description: 'Patterns of labels; * stands for any characters' },
-  max_ttl: orNull({ type: 'number', description: 'Longest time to live and longest renewal, seconds; null: no limit' }),
-  max_nodes: orNull({ ...WHOLE, description: 'Most nodes at a time, waiting ones included; null: no limit' }),
-  highest_priority: { ...WHOLE, description: 'Smallest number that priority may have' },
-  tenant_name: orNull(TEXT),
-  admin: { ...FLAG, description: 'Whether it may see and end the leases of all owners' },
-  operator: { ...FLAG, description: 'Whether it is one of api-tokens, which may write everything else as well' },
-});
 
 /** Converts what a caller may do to its form in the API. @param longestMs - limit for all leases; 0: none */
 export function rightsToApi(caller: LeaseCaller, longestMs: number): JsonObject {
@@ -54,10 +31,8 @@ export interface LeaseAccessOptions {
   readonly clock: Clock;
   /** Tokens for leases, by name. */
   readonly leaseTokens: { get(name: string): LeaseTokenRecord | undefined; readonly ready: boolean };
-  /** Tokens of the secure file: their owners may do everything. */
-  readonly apiTokens: () => readonly ApiToken[];
-  /** Whether users of this computer may lease without a token. */
-  readonly allowsAnonymous: () => boolean;
+  /** Configuration in force: its `apiTokens` may do everything, `anonymousLeases` lets users of this computer lease without one. */
+  readonly config: () => Pick<Config, 'apiTokens' | 'webapp'>;
 }
 
 const EVERYTHING = { labels: ['*'], maxTtlMs: Infinity, maxNodes: null, tenantName: null, highestPriority: 1 };
@@ -84,8 +59,9 @@ export class LeaseAccess {
   };
 
   #identify({ authorization, isLocal }: Credentials): LeaseCaller {
-    const { leaseTokens, apiTokens, allowsAnonymous, clock } = this.#options;
-    if (authorization === undefined && allowsAnonymous() && isLocal) {
+    const { leaseTokens, clock } = this.#options;
+    const { apiTokens, webapp } = this.#options.config();
+    if (authorization === undefined && webapp.anonymousLeases === true && isLocal) {
       return { ...ANONYMOUS, tokenVersion: undefined, isOperator: false };
     }
     const [, name = '', secret = ''] = /^Bearer +([a-z0-9-]+)\.(\S+)$/i.exec(authorization ?? '') ?? [];
@@ -94,7 +70,7 @@ export class LeaseAccess {
     const isRight = expected.length === 32 && timingSafeEqual(sha256(secret), expected);
     const isValid = token !== undefined && (token.endTimeMs === null || clock.now() < token.endTimeMs);
     if (isRight && isValid) return { ...token, tokenVersion: token.stat?.version, isOperator: false };
-    const owner = operatorOf(authorization, apiTokens());
+    const owner = operatorOf(authorization, apiTokens);
     if (owner !== undefined) {
       return { ...EVERYTHING, name: owner, owner, admin: true, tokenVersion: undefined, isOperator: true };
     }

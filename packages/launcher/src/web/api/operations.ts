@@ -14,7 +14,8 @@ import {
 import { userOf } from '@nodepool/core/service';
 import { CONTROL_SCHEMA, controlOperations } from './controls.js';
 import { historyOperations, TIMELINE_SCHEMAS } from './history-operations.js';
-import { LEASE_SCHEMAS, leaseOperations } from './lease-operations.js';
+import { leaseOperations } from './lease-operations.js';
+import { LEASE_SCHEMAS } from './lease-schemas.js';
 import { nodeOperations } from './node-operations.js';
 import { labelsWithConditions, poolsToApi } from './overview.js';
 import { countNodes, PROVIDER_SCHEMA, providersToApi } from './providers.js';

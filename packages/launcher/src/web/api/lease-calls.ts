@@ -1,0 +1,253 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
+import {
+  isNodepoolError,
+  isZooKeeperError,
+  type JsonObject,
+  type LeaseRecord,
+  type NodeRecord,
+} from '@nodepool/zk-protocol';
+import type { LeaseView } from '@nodepool/core/launcher';
+import {
+  connectionDetails,
+  didYouMean,
+  explanationToJson,
+  knownHostsLines,
+  kubeconfigOf,
+  readPublicKey,
+} from '@nodepool/core/service';
+import type { LeaseAgeError } from '@nodepool/core/launcher';
+import { ApiError, type ApiCall } from '@nodepool/daemon';
+import { mayLease, type LeaseCaller } from './lease-access.js';
+import { DEFAULT_TTL_S } from './lease-schemas.js';
+import type { LeaseStreams } from './lease-streams.js';
+import { providersWithoutKeys } from './label-keys.js';
+import { waitingRequests } from './records.js';
+import type { LeaseApiSources } from './sources.js';
+
+const PRIORITY = 200;
+
+/** Converts a lease to its form in the API. */
+function leaseToApi({ lease, nodes, request, endMs }: LeaseView): JsonObject {
+  const { id, state, owner, labels, reason, priority, tenantName, createdTimeMs, stateTimeMs, ttlMs } = lease;
+  const due = endMs === undefined ? null : endMs / 1000;
+  return {
+    ...{ id, state, owner, labels: [...labels], reason, priority, tenant_name: tenantName },
+    ...{ created_time: createdTimeMs / 1000, state_time: stateTimeMs / 1000, ttl: ttlMs / 1000 },
+    expires: state === 'active' ? due : null,
+    gives_up: state === 'waiting' ? due : null,
+    nodes: nodes.map((node) => nodeToApi(node, labels[lease.nodeIds.indexOf(node.id)] ?? '')),
+    ...{ request: request?.id ?? null, end_reason: lease.endReason },
+  };
+}
+
+function nodeToApi(node: NodeRecord, label: string): JsonObject {
+  const { address, port, username, connectionType } = connectionDetails(node);
+  return {
+    ...{ id: node.id, label, host: address ?? null, port: port ?? null, username, connection_type: connectionType },
+    ...{ known_hosts: knownHostsLines(node), provider: node.provider, pool: node.pool, zone: node.az },
+    ...{ hostname: node.hostname, public_ipv4: node.publicIpv4, private_ipv4: node.privateIpv4 },
+    ...{ public_ipv6: node.publicIpv6, python_path: node.pythonPath, shell_type: node.shellType },
+    ...{ attributes: node.attributes, labels: [...node.labels], host_keys: [...node.hostKeys] },
+    ...{ interface_ip: node.interfaceIp, cloud: node.cloud, region: node.region, host_id: node.hostId },
+    ...{ external_id: node.externalId, slot: node.slot, kubeconfig: kubeconfigOf(node) ?? null },
+  };
+}
+
+/** The body of a new lease, checked against its schema. */
+interface LeaseBody {
+  readonly labels: readonly string[];
+  readonly ttl?: number;
+  readonly give_up?: number;
+  readonly owner?: string;
+  readonly reason?: string;
+  readonly ssh_key?: string;
+  readonly priority?: number;
+  readonly wait?: number;
+}
+
+/** Answers the calls about leases. */
+export class LeaseCalls {
+  constructor(
+    private readonly sources: LeaseApiSources,
+    private readonly streams: LeaseStreams,
+  ) {}
+
+  async create({ body, caller, idempotencyKey }: ApiCall): Promise<JsonObject> {
+    const { wait = 0, ...wanted } = body as unknown as LeaseBody;
+    const who = caller as LeaseCaller;
+    const { labels, ttl = DEFAULT_TTL_S, priority = PRIORITY, reason = '', owner = who.owner } = wanted;
+    this.#checkWanted(who, { ...wanted, ttl, priority, owner });
+    const sshKey = wanted.ssh_key === undefined ? null : this.#readKey(wanted.ssh_key, labels);
+    const digest = createHash('sha256').update(JSON.stringify(wanted)).digest('hex');
+    const lease = await this.#write(() =>
+      this.#leases.request({
+        ...{ id: leaseId(who, idempotencyKey), owner, token: who.name, labels, priority, reason, digest },
+        ...{ ttlMs: ttl * 1000, tenantName: who.tenantName, sshKey },
+        giveUpMs: wanted.give_up === undefined ? null : wanted.give_up * 1000,
+        ...{ maxNodes: who.maxNodes, tokenVersion: who.tokenVersion },
+      }),
+    );
+    if (lease.digest !== digest) {
+      const text = 'This Idempotency-Key was used for another lease: use a new random key for each lease';
+      throw new ApiError(422, 'key-reused', text);
+    }
+    await this.streams.whenServed(lease, wait * 1000);
+    return this.#describe(lease);
+  }
+
+  list({ caller, query: { owner, state } }: ApiCall): Promise<JsonObject[]> {
+    const who = caller as LeaseCaller;
+    if (!this.#leases.ready) throw this.#unknown('');
+    const found = [...this.#leases.values()]
+      .filter((lease) => who.admin || lease.owner === who.owner)
+      .filter((lease) => owner === undefined || lease.owner === owner)
+      .filter((lease) => state === undefined || lease.state === state);
+    return Promise.all(found.map((lease) => this.#describe(lease)));
+  }
+
+  async get(call: ApiCall): Promise<JsonObject> {
+    const lease = await this.#find(call);
+    await this.streams.whenServed(lease, Number(call.query['wait'] ?? 0) * 1000);
+    const now = this.#leases.get(lease.id) ?? lease;
+    return { ...(await this.#describe(now)), ...this.#waiting(now) };
+  }
+
+  async renew(call: ApiCall): Promise<JsonObject> {
+    const lease = await this.#find(call);
+    const { ttl = lease.ttlMs / 1000 } = call.body as { ttl?: number };
+    this.#checkTtl(call.caller as LeaseCaller, ttl);
+    const renewed = await this.#write(() => this.#leases.renew(lease.id, ttl * 1000));
+    if (renewed?.state === 'waiting' || renewed?.state === 'active') return this.#describe(renewed);
+    throw new ApiError(409, 'over', `Lease ${lease.id} is over: ${renewed?.endReason ?? 'it was removed'}`);
+  }
+
+  async end(call: ApiCall): Promise<JsonObject> {
+    const forgetsKey = String(call.query['forget_key']) === 'true';
+    if (forgetsKey && !(call.caller as LeaseCaller).admin) {
+      throw new ApiError(403, 'not-admin', 'forget_key needs an admin token: ask an operator, or leave it out');
+    }
+    const lease = await this.#find(call);
+    const ended = await this.#write(() => this.#leases.end(lease.id, `returned by ${call.actor ?? 'its owner'}`));
+    if (forgetsKey) await this.#write(() => this.#leases.forgetKey(lease.id));
+    return this.#describe(ended ?? lease);
+  }
+
+  async stream(call: ApiCall, response: ServerResponse): Promise<void> {
+    const { name } = call.caller as LeaseCaller;
+    if (this.streams.open(await this.#find(call), name, response, (lease) => this.#describe(lease))) return;
+    throw new ApiError(503, 'too-many-streams', `Token "${name}" has too many open streams, or all have: close some`);
+  }
+
+  get #leases() {
+    return this.sources.runtime.leases;
+  }
+
+  async #describe({ id }: Pick<LeaseRecord, 'id'>): Promise<JsonObject> {
+    const view = await this.#write(() => this.#leases.look(id));
+    if (!view) throw this.#unknown(id);
+    return leaseToApi(view);
+  }
+
+  #waiting(lease: LeaseRecord): JsonObject {
+    const { runtime, conditions } = this.sources;
+    const request = lease.state === 'waiting' ? this.#leases.requestOf(lease.id) : undefined;
+    const explanation = request && runtime.explain({ requestId: request.id });
+    if (!request || !explanation) return {};
+    const place = waitingRequests(runtime.requests.values()).findIndex(({ id }) => id === request.id);
+    return { position: place < 0 ? null : place, explanation: explanationToJson(explanation, conditions.merged) };
+  }
+
+  /** @throws ApiError 404, also for the lease of another owner: ids are not to be found out by trying */
+  async #find({ path: { id = '' }, caller }: ApiCall): Promise<LeaseRecord> {
+    const who = caller as LeaseCaller;
+    const lease = this.#leases.get(id) ?? (await this.#write(() => this.#leases.look(id)))?.lease;
+    if (lease && (who.admin || lease.owner === who.owner)) return lease;
+    throw this.#unknown(id);
+  }
+
+  /** A launcher that starts does not know all leases yet. */
+  #unknown(id: string): ApiError {
+    if (!this.#leases.ready)
+      return new ApiError(503, 'starting', 'This launcher is reading the leases: repeat it soon');
+    return new ApiError(404, 'unknown-lease', `There is no lease "${id}", or it belongs to another owner`);
+  }
+
+  #checkWanted(who: LeaseCaller, wanted: LeaseBody & { ttl: number; priority: number; owner: string }): void {
+    const { labels, owner, priority } = wanted;
+    if (owner !== who.owner && !who.admin) {
+      throw new ApiError(403, 'wrong-owner', `Token "${who.name}" leases for "${who.owner}", not for "${owner}"`);
+    }
+    for (const label of labels) this.#checkLabel(who, label);
+    if (priority < who.highestPriority) {
+      const text = `Token "${who.name}" may have priority ${who.highestPriority} at best (smaller is higher), not ${priority}`;
+      throw new ApiError(403, 'priority', text);
+    }
+    this.#checkTtl(who, wanted.ttl);
+  }
+
+  /** The answer names a time that `max-hold-age` allows too. */
+  #checkTtl(who: LeaseCaller, ttl: number): void {
+    if (ttl * 1000 <= who.maxTtlMs) return;
+    const text = `Token "${who.name}" may keep a lease for ${who.maxTtlMs / 1000} s at a time, not for ${ttl} s`;
+    const longestMs = Math.min(who.maxTtlMs, this.sources.config().maxHoldAgeMs || Infinity);
+    throw new ApiError(403, 'ttl-too-long', text, { longest_ttl: longestMs / 1000 });
+  }
+
+  #checkLabel(who: LeaseCaller, label: string): void {
+    if (!mayLease(who, label)) {
+      const text = `Token "${who.name}" may not lease "${label}"; its labels: ${who.labels.join(', ')}`;
+      throw new ApiError(403, 'label-not-allowed', text);
+    }
+    const known = new Set<string>();
+    for (const { supportedLabels } of this.sources.runtime.components)
+      for (const each of supportedLabels) known.add(each);
+    if (known.has(label)) return;
+    const allowed = [...known].filter((each) => mayLease(who, each));
+    const text = `No launcher offers a label "${label}"${didYouMean(label, allowed) || '.'} Labels: ${allowed.join(', ')}`;
+    throw new ApiError(422, 'unknown-label', text);
+  }
+
+  /** The key of a lessee, if there are nodes of all labels that take one. */
+  #readKey(line: string, labels: readonly string[]): string {
+    const { key, problem } = readPublicKey(line);
+    if (key === undefined) throw new ApiError(422, 'bad-ssh-key', `ssh_key is no public key: ${problem}`);
+    const without = providersWithoutKeys(this.sources.runtime.components);
+    for (const label of labels) {
+      const providers = without.get(label) ?? [];
+      if (providers.length === 0) continue;
+      const text = `Nodes of "${label}" take no SSH key: an operator has to set "lease-ssh-key" of ${providers.join(', ')}`;
+      throw new ApiError(422, 'no-ssh-key', text);
+    }
+    return key;
+  }
+
+  async #write<T>(write: () => Promise<T>): Promise<T> {
+    try {
+      return await write();
+    } catch (error) {
+      if (isNodepoolError(error, 'NODEPOOL_LEASE_LIMIT')) throw new ApiError(403, 'too-many-nodes', error.message);
+      if (isNodepoolError(error, 'NODEPOOL_LEASE_AGE')) {
+        const longest = Math.max(0, Math.floor((error as LeaseAgeError).leftMs / 1000));
+        throw new ApiError(422, 'max-hold-age', error.message, { longest_ttl: longest });
+      }
+      if (isZooKeeperError(error)) {
+        throw new ApiError(
+          503,
+          'zookeeper',
+          `ZooKeeper did not answer (${error.code}): repeat it with the same Idempotency-Key`,
+        );
+      }
+      if (error instanceof Error && error.name === 'Refusal') {
+        throw new ApiError(409, 'changed', 'The lease or its token was changed meanwhile: repeat it');
+      }
+      throw error;
+    }
+  }
+}
+
+/** The same for the same token and key, so that a repetition finds the lease. */
+function leaseId({ name }: LeaseCaller, key: string | undefined): string {
+  if (key === undefined || key === '') return randomBytes(16).toString('hex');
+  return createHash('sha256').update(`${name}\0${key}`).digest('hex').slice(0, 32);
+}
