@@ -206,7 +206,7 @@ const ROOMS = {
     record: [],
     files: ['record'],
     timeline: ['record', 'files'],
-    standby: [],
+    standby: ['record'],
     replay: ['record', 'standby'],
     '.': ['record', 'files', 'timeline', 'standby'],
   },

@@ -16,3 +16,5 @@ export type { ComparedScene, StandbyComparison, StandbyFigures } from './standby
 export { compareStandby, waitFigures } from './standby/compare-standby.js';
 export type { Arrival } from './standby/demand.js';
 export type { StandbyGoal } from './standby/forecast.js';
+export type { StandbyForecastsOptions } from './standby/standby-forecasts.js';
+export { StandbyForecasts } from './standby/standby-forecasts.js';

@@ -12,7 +12,7 @@ import {
   type DaemonService,
   type ServiceSurroundings,
 } from '@nodepool/daemon';
-import { History } from '@nodepool/history';
+import { History, StandbyForecasts } from '@nodepool/history';
 import type { Clock, ZooKeeper } from '@nodepool/zk-protocol';
 import { COMMAND_LINE, type LauncherArguments } from './arguments.js';
 import { DiskSpace } from './state/disk-space.js';
@@ -37,6 +37,7 @@ export interface LauncherSurroundings {
   readonly logger: Logger;
   readonly activity: ActivityLog;
   readonly history: History;
+  readonly forecasts: StandbyForecasts;
   /** Free space of the state directory. */
   readonly space: DiskSpace;
   /** Configuration at the start. */
@@ -51,15 +52,17 @@ export function launcherRuntime(runtime: Launcher, surroundings: LauncherSurroun
   const traces = tracesOf(runtime, surroundings);
   const sources = { ...surroundings, runtime, config: () => config, webUrl: () => webAddress };
   return {
-    start(webUrl) {
+    async start(webUrl) {
       webAddress = webUrl;
       traces.start();
       surroundings.history.follow(runtime);
-      return runtime.start(webUrl);
+      await runtime.start(webUrl);
+      surroundings.forecasts.start(runtime);
     },
     async reconfigure(next) {
       await runtime.reconfigure(next);
       await surroundings.history.configure(next.history);
+      surroundings.forecasts.configure(next.labels.values());
       config = next;
     },
     get notReady() {
@@ -67,6 +70,7 @@ export function launcherRuntime(runtime: Launcher, surroundings: LauncherSurroun
     },
     drain: (deadlineMs) => runtime.drain(deadlineMs),
     async stop() {
+      surroundings.forecasts.stop();
       await runtime.stop();
       await surroundings.history.close();
       await traces.close();
@@ -131,6 +135,14 @@ function startHistory({ clock, logger, activity, env, config, args }: HistorySou
   });
 }
 
+function startForecasts({ clock, logger, env, config, args }: Omit<HistorySources, 'activity'>): StandbyForecasts {
+  const stateDir = stateDirOf({ stateDir: args.stateDir, env });
+  const path = join(stateDir, 'standby-demand.jsonl');
+  const forecasts = new StandbyForecasts({ clock, logger: logger.child({}, 'standby'), path });
+  forecasts.configure(config.labels.values());
+  return forecasts;
+}
+
 /**
  * Reads the configuration, connects to ZooKeeper, and starts the web server. Call `start` of the result next.
  * @throws ConfigError, NODEPOOL_WEB_LISTEN, NODEPOOL_STATE_DIR, NODEPOOL_STATSD, and ZK_BAD_ARGUMENTS for unusable TLS files
@@ -146,10 +158,12 @@ export function createService(surroundings: ServiceSurroundings<LauncherArgument
     createRuntime({ zk, config, registry, logger, clock, hostname, version, args, env }) {
       const activity = new ActivityLog(metrics, clock);
       const history = startHistory({ config, clock, logger, activity, args, env });
+      const forecasts = startForecasts({ config, clock, logger, args, env });
       const space = new DiskSpace(stateDirOf({ stateDir: args.stateDir, env }), hostname);
       const options = { ...{ zk, config, registry, logger, clock, hostname, version, metrics: activity } };
       const launcher = new Launcher({ ...options, announceLegacy: args.announceLegacy });
-      return launcherRuntime(launcher, { zk, clock, hostname, version, env, logger, activity, history, space, config });
+      const own = { activity, history, forecasts, space };
+      return launcherRuntime(launcher, { zk, clock, hostname, version, env, logger, config, ...own });
     },
   });
 }

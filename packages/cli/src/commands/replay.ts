@@ -122,10 +122,10 @@ async function showStandby(
   { labels }: Config,
 ): Promise<number> {
   const past = await readPast(context, sources, { ...window, sinceMs: window.sinceMs - LEARNED_MS });
-  const all = replayStandby(past, window, (label) => ({
-    goal,
-    minReady: Math.max(0, labels.get(label)?.minReady ?? 0),
-  }));
+  const all = replayStandby(past, window, (label) => {
+    const { standby = goal, minReady = 0 } = labels.get(label) ?? {};
+    return { goal: standby, minReady: Math.max(0, minReady) };
+  });
   const replays = all.filter(({ label }) => !leaveOut.includes(label));
   if (replays.length === 0) throw new CliError('No request of this time is on record: choose another one with --since');
   if (past.fromMs > window.sinceMs - WEEK_MS) {

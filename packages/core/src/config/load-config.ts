@@ -14,6 +14,7 @@ import {
 import { createDriverRegistry } from './discovery/registry.js';
 import type { DriverRegistry } from './discovery/registry-types.js';
 import { NEVER_ABORTED } from '../async/never-aborted.js';
+import { checkStandbyGoals, readStandby } from './standby-settings.js';
 import { checkSense, type SenseCheck } from './check-sense.js';
 import { readDiskimages } from './diskimages.js';
 import { reportDuplicates } from './duplicates.js';
@@ -158,6 +159,7 @@ function reportTopLevelDuplicates(
 /** A service must be able to use its own certificate; `config-validate` may run where the files are not. */
 function checkTopLevel(top: JsonObject, { mode, serves }: LoadConfigOptions, check: SenseCheck): void {
   checkSense(top, check);
+  checkStandbyGoals(top, check);
   for (const section of ['webapp', 'builder-webapp'] as const) {
     checkProxies(top, section, check);
     if (mode === 'validate') checkCertificate(top, section, check, 'warning');
@@ -168,7 +170,8 @@ function checkTopLevel(top: JsonObject, { mode, serves }: LoadConfigOptions, che
 function readLabels(list: Json | undefined): Map<string, LabelConfig> {
   const labels = namedEntries(list).map(({ name, entry }): [string, LabelConfig] => {
     const minReady = numberOf(entry['min-ready']) ?? 0;
-    return [name, { name, minReady, maxReadyAgeMs: secondsToMs(entry['max-ready-age']) }];
+    const standby = readStandby(entry['standby']);
+    return [name, { name, minReady, maxReadyAgeMs: secondsToMs(entry['max-ready-age']), ...(standby && { standby }) }];
   });
   return new Map(labels);
 }

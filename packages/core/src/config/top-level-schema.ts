@@ -6,6 +6,7 @@ import { HISTORY } from './history-settings.js';
 import { WEB_SECRETS, WEBHOOKS } from './web-access.js';
 import { LEASE_KEYS, webappSchema } from './web-settings.js';
 import { flag, integer, list, name, section, text } from './schema-parts.js';
+import { STANDBY } from './standby-settings.js';
 
 const port = integer('Port of the server', { otherwise: '2281; without TLS 2181' }, { minimum: 1, maximum: 65535 });
 
@@ -72,6 +73,7 @@ const LABEL = section(
     'min-ready': integer('Standby nodes to keep; -1 switches the label off: its requests are declined', {
       default: 0,
     }),
+    standby: STANDBY,
     'max-ready-age': integer('Age at which an unused ready node is deleted, in seconds; 0: never', { default: 0 }),
   },
   ['name'],

@@ -75,6 +75,17 @@ export interface LabelConfig {
   minReady: number;
   /** `0`: no limit. */
   maxReadyAgeMs: number;
+  /** Standby nodes follow demand; `undefined`: `minReady` of them. */
+  standby?: StandbySettings | undefined;
+}
+
+/** Goal of the standby nodes of a label: one of `targetWaitMs` and `idleBudget`. */
+export interface StandbySettings {
+  /** 95 of 100 requests wait no longer. */
+  targetWaitMs: number | undefined;
+  /** Node-hours a day that they may be idle. */
+  idleBudget: number | undefined;
+  atMost: number;
 }
 
 /** Test of a new upload before launchers may use it. */

@@ -25,6 +25,7 @@ import type { SteeringSet } from './health/steering-set.js';
 import { keyCondition } from './conditions/key-condition.js';
 import type { KeyLogins } from './leases/key-logins.js';
 import type { Reaper } from './nodes/reaper.js';
+import type { Standby } from './nodes/standby.js';
 import type { PoolSet } from './pools/pool-set.js';
 import type { ProviderSet } from './providers/provider-set.js';
 import type { PoolRegistry } from './registry/pool-registry.js';
@@ -43,6 +44,7 @@ export interface ObservedParts {
   readonly providers: ProviderSet;
   readonly pools: PoolSet;
   readonly reaper: Reaper;
+  readonly standby: Standby;
   readonly keyLogins: KeyLogins;
 }
 
@@ -75,7 +77,7 @@ export class LauncherConditions implements ConditionSource {
   /** Finds nothing before the start has ended, as the parts do not know their state until then. */
   find(): FoundCondition[] {
     if (!this.#parts.context.life.isStarted) return [];
-    const { images, pools, providers, registry, context, steering, reaper, keyLogins } = this.#parts;
+    const { images, pools, providers, registry, context, steering, reaper, standby, keyLogins } = this.#parts;
     const { controls } = context;
     const { nodes } = context.mirror;
     const config = context.config.now;
@@ -99,7 +101,10 @@ export class LauncherConditions implements ConditionSource {
       ...orphanConditions(this.#orphans(seen, published)),
       ...resourceConditions(providers.leakedResources(), providers.alienResources()),
       ...unservedLabels(offers),
-      ...missingStandby(config, seen, { nowMs, sinceMs: this.#lackingSinceMs }),
+      ...missingStandby({ labels: config.labels.keys(), wantedOf: (label) => standby.wanted(label) }, seen, {
+        nowMs,
+        sinceMs: this.#lackingSinceMs,
+      }),
       ...(images.ready ? imageConditions(config.diskimages.values(), images.images, nowMs) : []),
       ...keyLogins.failing.map(keyCondition),
       ...deletionConditions(rows, reaper.failing(), nowMs),

@@ -17,7 +17,13 @@ export { planConfigChange } from './preview/config-change.js';
 export type { LimitChange } from './preview/limit-changes.js';
 export { registryAfter } from './preview/registry-after.js';
 export type { Offer } from './preview/servable.js';
-export type { ExplainSubject, LaunchExplanation, PoolExplanation, RequestExplanation } from './plan/explanation.js';
+export type {
+  ExplainSubject,
+  LaunchExplanation,
+  PoolExplanation,
+  RequestExplanation,
+  StandbyExplanation,
+} from './plan/explanation.js';
 export type {
   DecidingPool,
   DecisionReason,
@@ -30,6 +36,7 @@ export { LauncherEvents } from './state/events.js';
 export type { PoolLoad } from '../contract/pool-load.js';
 export type { DrainingStatus } from './providers/draining-providers.js';
 export type { DeletionStatus } from './nodes/reaper.js';
+export type { StandbyLevel } from './plan/nodes.js';
 export { RULES } from './plan/types.js';
 export type { Assignment, AssignmentPart, PlannedRequest, PoolView, Reason, RuleName, Verdict } from './plan/types.js';
 export type { QuotaView, Reservation } from './plan/types.js';

@@ -24,6 +24,7 @@ import type { Leases } from './leases/leases.js';
 import { deleteDrainedNodes, followDrainOrders } from './nodes/drained-nodes.js';
 import type { DeletionStatus } from './nodes/reaper.js';
 import type { LauncherOptions } from './options.js';
+import type { StandbyLevel } from './plan/nodes.js';
 import { makeParts, type LauncherParts } from './parts.js';
 import { explainRequest, type ExplainSubject, type RequestExplanation } from './plan/explanation.js';
 import { describePool, type PoolStatus } from './pools/pool-status.js';
@@ -94,6 +95,11 @@ export class Launcher {
   async reconfigure(config: Config): Promise<void> {
     this.#newestConfig = config;
     if (this.databaseId !== undefined) await this.#parts.changes.apply(config);
+  }
+
+  /** Keeps these numbers of standby nodes of labels with `standby`. Without a number, `min-ready` applies. */
+  keepStandby(levels: ReadonlyMap<string, StandbyLevel>): void {
+    this.#parts.standby.keep(levels);
   }
 
   /**
@@ -273,15 +279,20 @@ export class Launcher {
    * @returns `undefined` for an unknown request id
    */
   explain(subject: ExplainSubject): RequestExplanation | undefined {
-    const { context, pools, registry, images, requests } = this.#parts;
-    const nowMs = context.clock.now();
-    return explainRequest(subject, {
-      requests,
-      workers: pools.configured,
-      registered: registry.pools,
-      nodesOf: (id) => nodesAllocatedTo(context.mirror, id),
-      trialOf: (node) => nodeNote(images.images, node, nowMs),
-      nowMs,
-    });
+    return explainBy(this.#parts, subject);
   }
+}
+
+function explainBy(parts: LauncherParts, subject: ExplainSubject): RequestExplanation | undefined {
+  const { context, pools, registry, images, requests, standby } = parts;
+  const nowMs = context.clock.now();
+  return explainRequest(subject, {
+    requests,
+    workers: pools.configured,
+    registered: registry.pools,
+    nodesOf: (id) => nodesAllocatedTo(context.mirror, id),
+    trialOf: (node) => nodeNote(images.images, node, nowMs),
+    standbyOf: (label) => standby.explain(label),
+    nowMs,
+  });
 }

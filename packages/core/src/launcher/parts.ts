@@ -26,6 +26,7 @@ import { AgeLimits } from './nodes/age-limits.js';
 import { Reaper } from './nodes/reaper.js';
 import { StandbyProbes } from './nodes/standby-probes.js';
 import { Standby } from './nodes/standby.js';
+import { SurplusNodes } from './nodes/surplus-nodes.js';
 import type { LauncherOptions } from './options.js';
 import { PoolSet } from './pools/pool-set.js';
 import { ProviderSet } from './providers/provider-set.js';
@@ -109,6 +110,7 @@ export function makeParts(options: LauncherOptions): LauncherParts {
   const reaper = new Reaper(loggingAs(context, LOGGER_NAMES.deletedNodes), providers, registry.registered);
   const ages = new AgeLimits(cleanup, providers, serverClock);
   const standby = new Standby(context, views);
+  const surplus = new SurplusNodes(cleanup, providers, standby);
   const probes = new StandbyProbes(context, views, standby);
 
   // registration, conditions, metrics
@@ -125,6 +127,7 @@ export function makeParts(options: LauncherOptions): LauncherParts {
     providers,
     pools,
     reaper,
+    standby,
   };
   const conditions = new LauncherConditions(observed);
   const metrics = options.metrics?.attach({
@@ -152,7 +155,7 @@ export function makeParts(options: LauncherOptions): LauncherParts {
       ledger,
       lost,
       ages,
-      standby,
+      surplus,
       changes,
       metrics,
     },

@@ -3,6 +3,7 @@ import type { LeaseKeeper } from './leases/lease-keeper.js';
 import { sweepLeftovers } from './nodes/leftovers.js';
 import type { Reaper } from './nodes/reaper.js';
 import type { Standby } from './nodes/standby.js';
+import type { SurplusNodes } from './nodes/surplus-nodes.js';
 import type { PoolSet } from './pools/pool-set.js';
 import type { ProviderSet } from './providers/provider-set.js';
 import type { LostRequests } from './requests/lost-requests.js';
@@ -18,6 +19,7 @@ export interface SweptParts {
   readonly providers: ProviderSet;
   readonly reaper: Reaper;
   readonly standby: Standby;
+  readonly surplus: SurplusNodes;
   readonly pools: PoolSet;
   readonly lost: LostRequests;
   readonly leaseKeeper: LeaseKeeper;
@@ -45,7 +47,7 @@ export async function sweepPeriodically(parts: SweptParts): Promise<void> {
 }
 
 async function sweep(parts: SweptParts, suspects: Set<string>): Promise<void> {
-  const { context, providers, reaper, standby, pools, lost, leaseKeeper } = parts;
+  const { context, providers, reaper, standby, surplus, pools, lost, leaseKeeper } = parts;
   const { logger, metrics } = context;
   providers.sweep();
   const deletions = reaper.sweep();
@@ -58,6 +60,7 @@ async function sweep(parts: SweptParts, suspects: Set<string>): Promise<void> {
   void providers.cleanupLeakedResources(); // not awaited: a cloud that hangs must not delay the next sweep
   const tasks = [
     lost.checkAll().then((found) => metrics?.sweepFound('lost-request', found)),
+    surplus.sweep(),
     sweepLeftovers(loggingAs(context, LOGGER_NAMES.cleanup), suspects),
   ];
   for (const result of await Promise.allSettled(tasks)) {

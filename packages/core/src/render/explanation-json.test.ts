@@ -36,3 +36,10 @@ it.each([null, [], { state: 'requested' }, { state: 5, pools: [] }, { state: 're
     expect(explanationFromJson(value)).toBeUndefined();
   },
 );
+
+it('keeps the standby nodes of labels in a JSON round trip', () => {
+  const standby = [{ label: 'big', nodes: 7, ready: 5, reason: 'demand', isFallback: false, decides: true }];
+  const json: unknown = JSON.parse(JSON.stringify(explanationToJson({ ...EXPLANATION, standby })));
+
+  expect(explanationFromJson(json)?.standby).toEqual(standby);
+});

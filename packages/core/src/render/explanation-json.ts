@@ -1,7 +1,12 @@
 import type { Json, JsonObject } from '@nodepool/zk-protocol';
 import type { Condition } from '../contract/condition.js';
 import { RULES } from '../launcher/plan/types.js';
-import type { LaunchExplanation, PoolExplanation, RequestExplanation } from '../launcher/plan/explanation.js';
+import type {
+  LaunchExplanation,
+  PoolExplanation,
+  RequestExplanation,
+  StandbyExplanation,
+} from '../launcher/plan/explanation.js';
 import { conditionToJson } from '../conditions/condition-json.js';
 import { summarizeExplanation } from './explanation-summary.js';
 import { sortPools } from './explanation-text.js';
@@ -28,6 +33,7 @@ export function explanationToJson(explanation: RequestExplanation, conditions: r
     launch_error: explanation.launchError,
     pools: sortPools(explanation.pools).map(poolToJson),
     launches: explanation.launches.map(launchToJson),
+    standby: (explanation.standby ?? []).map(standbyToJson),
     conditions: related.map(conditionToJson),
   };
 }
@@ -53,6 +59,10 @@ function launchToJson({ nodeId, provider, pool, labels, state, ageMs, error, tri
   return { node: nodeId, provider, pool, labels: [...labels], state, age, error, trial };
 }
 
+function standbyToJson({ label, nodes, ready, reason, isFallback, decides }: StandbyExplanation): JsonObject {
+  return { label, nodes, ready, reason, fallback: isFallback, decides };
+}
+
 function toJson(value: PoolExplanation['details'][string]): Json {
   if (typeof value === 'number') return Number.isFinite(value) ? value : null;
   return typeof value === 'string' || typeof value === 'boolean' ? value : [...value];
@@ -75,7 +85,19 @@ export function explanationFromJson(value: unknown): RequestExplanation | undefi
     launchError: textOf(value['launch_error']),
     pools,
     launches: Array.isArray(value['launches']) ? value['launches'].flatMap(launchFromJson) : [],
+    ...standbyFromJson(value['standby']),
   };
+}
+
+function standbyFromJson(value: unknown): Pick<RequestExplanation, 'standby'> {
+  if (!Array.isArray(value) || value.length === 0) return {};
+  const standby = value.filter(isObject).flatMap((each) => {
+    const { label, nodes, ready, fallback, decides } = each;
+    if (typeof label !== 'string' || typeof nodes !== 'number' || typeof ready !== 'number') return [];
+    const reason = textOf(each['reason']) ?? '';
+    return [{ label, nodes, ready, reason, isFallback: fallback === true, decides: decides === true }];
+  });
+  return { standby };
 }
 
 function launchFromJson(value: unknown): LaunchExplanation[] {

@@ -1,5 +1,10 @@
 import type { Condition } from '../contract/condition.js';
-import type { LaunchExplanation, PoolExplanation, RequestExplanation } from '../launcher/plan/explanation.js';
+import type {
+  LaunchExplanation,
+  PoolExplanation,
+  RequestExplanation,
+  StandbyExplanation,
+} from '../launcher/plan/explanation.js';
 import { labelsToText } from '../launcher/plan/texts.js';
 import { formatAge } from './age.js';
 import { escapeControlCharacters } from '@nodepool/zk-protocol';
@@ -53,6 +58,7 @@ export function explanationToText(
     ...sortPools(explanation.pools)
       .map((pool) => ({ ...pool, ...verdictOf(pool, explanation.labels, related) }))
       .flatMap((pool) => ['', ...poolLines(pool, twins.has(poolName(pool)))]),
+    ...(explanation.standby ?? []).flatMap(standbyLines),
     ...conditionLines(related, nowMs),
   ];
   return lines.map(escapeControlCharacters).join('\n');
@@ -71,6 +77,13 @@ function verdictOf(pool: PoolExplanation, labels: readonly string[], conditions:
     verdict: isLimited ? `${verdict} only with the nodes that it has` : 'cannot serve it now',
     ...{ text, remedy: nextStepText({ nextStep }) },
   };
+}
+
+/** Why so many standby nodes are kept, a line for each part of the reason. */
+function standbyLines({ label, nodes, ready, reason, decides }: StandbyExplanation): string[] {
+  const head = `standby nodes of ${JSON.stringify(label)}: ${nodes} to keep, ${ready} ready`;
+  if (!decides) return ['', `${head}; the launcher with the longest registered pool of the label decides`];
+  return ['', head, ...reason.split('; ').map((part) => `  ${part}`)];
 }
 
 /** Lines of the conditions related to the request; empty without any. */

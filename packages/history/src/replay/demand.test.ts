@@ -1,20 +1,18 @@
-import { describe, expect, it } from 'vitest';
-import { isDemand } from './demand.js';
-import type { RecordedRequest } from './past.js';
+import { expect, it } from 'vitest';
+import { pastEvent } from '../record/event.js';
+import { demandOf } from './demand.js';
+import { Past } from './past.js';
 
-describe('a recorded request', () => {
-  it.each([
-    ['zuul', true],
-    [null, true],
-    ['NodePool:cli:alice@desk', true],
-    ['NodePool:min-ready', false],
-    ['NodePool:metastatic:slots', false],
-  ])('of %s is submitted again: %s', (requestor, expected) => {
-    const request: RecordedRequest = {
-      ...{ id: '100-0000000000', createdMs: 0, labels: ['small'], requestor, tenant: null },
-      shortProviders: new Set(),
-    };
+it('submits the requests of requestors again, in order, and leaves those of launchers out', () => {
+  const past = new Past();
+  for (const [id, createdMs, requestor] of [
+    ['200-2', 20, 'zuul'],
+    ['200-1', 10, 'NodePool:cli:alice@desk'],
+    ['900-3', 15, 'NodePool:min-ready'],
+  ] as const) {
+    const facts = { createdMs, labels: ['small'], requestor, tenant: null };
+    past.add({ kind: 'request', id, facts, events: [pastEvent(createdMs, 'queued')] });
+  }
 
-    expect(isDemand(request)).toBe(expected);
-  });
+  expect(demandOf(past, { sinceMs: 0, untilMs: 100 }).map(({ id }) => id)).toEqual(['200-1', '200-2']);
 });

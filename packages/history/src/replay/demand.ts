@@ -1,9 +1,6 @@
+import { isDemand } from '../record/requestors.js';
 import type { Past, RecordedRequest, RecordedUse } from './past.js';
 
-/** Prefix of the requestor of internal requests; launchers submit these again during the replay. */
-const INTERNAL = 'NodePool:';
-/** Requestors of the command line. */
-const CLI = 'NodePool:cli:';
 /** Time of use for labels without a recorded one. */
 const USUAL_USE_MS = 5 * 60_000;
 const DEFAULT_PRIORITY = 200;
@@ -46,11 +43,6 @@ export function demandOf(past: Past, window: Window): DemandedRequest[] {
     return counts || holdsNodes ? [asDemand(request, useMs, counts)] : [];
   });
   return demand.sort((a, b) => a.createdMs - b.createdMs);
-}
-
-/** Whether the request comes from outside the launchers. */
-export function isDemand({ requestor }: RecordedRequest): boolean {
-  return requestor?.startsWith(INTERNAL) !== true || requestor.startsWith(CLI);
 }
 
 function asDemand(request: RecordedRequest, useMs: number, counts: boolean): DemandedRequest {

@@ -6,7 +6,8 @@ import {
 } from '../standby/compare-standby.js';
 import type { Arrival } from '../standby/demand.js';
 import type { StandbyGoal } from '../standby/forecast.js';
-import { isDemand, type Window } from './demand.js';
+import { isDemand } from '../record/requestors.js';
+import type { Window } from './demand.js';
 import type { Past, RecordedRequest, RecordedUse } from './past.js';
 
 /** What standby nodes of one label gave, and what other numbers would have given. */

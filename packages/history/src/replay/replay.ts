@@ -1,7 +1,8 @@
 import { NodepoolError } from '@nodepool/zk-protocol';
 import type { Config, Driver } from '@nodepool/core';
 import type { DriverRegistry } from '@nodepool/core/config';
-import { demandOf, isDemand, type DemandedRequest, type Window } from './demand.js';
+import { isDemand } from '../record/requestors.js';
+import { demandOf, type DemandedRequest, type Window } from './demand.js';
 import { figuresOf, type LabelFigures, type RequestResult } from './figures.js';
 import { LaunchRecord, providerOf } from './launch-record.js';
 import type { Past } from './past.js';

@@ -49,6 +49,13 @@ export class LabelDemand {
     );
   }
 
+  /** The first slot with a request; `undefined`: there is none. */
+  get firstSlot(): number | undefined {
+    let first: number | undefined;
+    for (const slot of this.#needs.keys()) first = first === undefined || slot < first ? slot : first;
+    return first;
+  }
+
   /** The number of requests in all slots. */
   get requests(): number {
     let total = 0;

@@ -70,7 +70,10 @@ export class LabelForecast {
       return { nodes: 0, reason, isFallback: false };
     }
     this.demand.prune(now - REMEMBERED_SLOTS);
-    const past = { demand: this.demand, isKnown: (slot: number) => this.#known.has(slot), bootMs };
+    // before its first request a label may not have existed
+    const firstSlot = this.demand.firstSlot ?? now;
+    const isKnown = (slot: number) => slot >= firstSlot && this.#known.has(slot);
+    const past = { demand: this.demand, isKnown, bootMs };
     const goalKey = JSON.stringify(goal);
     if (this.#price?.goal !== goalKey || now - this.#price.slot >= PRICED_FOR)
       this.#price = { value: choosePrice(past, goal, now), slot: now, goal: goalKey };

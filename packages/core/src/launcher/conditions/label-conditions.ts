@@ -1,7 +1,6 @@
 import type { NodeRecord } from '@nodepool/zk-protocol';
 import { newCondition } from '../../conditions/condition-types.js';
 import type { FoundCondition } from '../../contract/condition.js';
-import type { Config } from '../../contract/config.js';
 import type { LabelOffer, Obstacle } from './label-offers.js';
 
 /** Pools named in one message. */
@@ -60,13 +59,14 @@ export interface StandbyTimes {
 
 /** Labels that have lacked standby nodes for a while. */
 export function missingStandby(
-  { labels }: Config,
+  { labels, wantedOf }: { readonly labels: Iterable<string>; readonly wantedOf: (label: string) => number },
   nodes: Iterable<NodeRecord>,
   { nowMs, sinceMs: lackingSinceMs }: StandbyTimes,
 ): FoundCondition[] {
-  const wanted = [...labels.values()].filter(({ minReady }) => minReady > 0);
-  const counts = countStandby(nodes, new Set(wanted.map(({ name }) => name)));
-  return wanted.flatMap(({ name, minReady }) => {
+  const wanted = [...labels].filter((name) => wantedOf(name) > 0);
+  const counts = countStandby(nodes, new Set(wanted));
+  return wanted.flatMap((name) => {
+    const minReady = wantedOf(name);
     const { ready, coming } = counts.get(name) ?? NONE;
     if (ready + coming >= minReady) {
       lackingSinceMs.delete(name);

@@ -6,10 +6,12 @@ import {
   type RequestRecord,
 } from '@nodepool/zk-protocol';
 import type { Context } from '../state/context.js';
-import { planStandby } from '../plan/nodes.js';
+import type { StandbyExplanation } from '../plan/explanation.js';
+import { planStandby, type StandbyLevel } from '../plan/nodes.js';
 import { MIN_READY_REQUESTOR } from '../plan/candidates.js';
 import type { PoolViews } from '../view/pool-views.js';
 import { ExpectedNodes } from './expected-nodes.js';
+import { StandbyLevels } from './standby-levels.js';
 import { isOwnRequest, releaseStandby, removeStandby, requestStandby } from './standby-requests.js';
 
 const RETRY = { firstMs: 1_000, longestMs: 300_000 };
@@ -28,14 +30,16 @@ interface LabelState {
 }
 
 /**
- * Keeps `min-ready` free nodes of each label: requests missing nodes at once, counting requests of all launchers, and
- * deallocates the nodes when they are ready.
+ * Keeps `min-ready` free nodes of each label, or the computed number of a label with `standby`: requests missing nodes at once,
+ * counting requests of all launchers, and deallocates the nodes when they are ready. The computed number is kept by the first
+ * launcher of the label alone, so that launchers with different numbers do not work against each other.
  */
 export class Standby {
   readonly #context: Context;
   readonly #views: PoolViews;
   readonly #labels = new Map<string, LabelState>();
   readonly #expected: ExpectedNodes;
+  readonly #levels = new StandbyLevels();
   readonly #unsubscribe: readonly (() => void)[];
   #dirty: Set<string> | undefined;
   #stopped = false;
@@ -61,15 +65,42 @@ export class Standby {
 
   /** Checks all labels, e.g. at the start, after a reload, or when a pool was added to the registry or left it. */
   checkAll(): void {
-    for (const label of this.#context.config.now.labels.values()) if (label.minReady > 0) this.check(label.name);
+    for (const label of this.#context.config.now.labels.keys()) this.check(label);
   }
 
   /** Checks all labels now, in case an event was missed. @returns the number of missing nodes that no launcher had requested */
   sweep(): number {
     let found = 0;
-    for (const label of this.#context.config.now.labels.values())
-      if (label.minReady > 0) found += this.#fill(label.name);
+    for (const label of this.#context.config.now.labels.keys()) if (this.wanted(label) > 0) found += this.#fill(label);
     return found;
+  }
+
+  /** Keeps these numbers of nodes of labels with `standby`, from now on. */
+  keep(levels: ReadonlyMap<string, StandbyLevel>): void {
+    if (this.#levels.replace(levels)) this.checkAll();
+  }
+
+  /** The number of free nodes to keep of a label. */
+  wanted(label: string): number {
+    const config = this.#context.config.now.labels.get(label);
+    if (!config || (config.standby && !this.#views.isFirstFor(label))) return 0;
+    return this.#levels.of(config).nodes;
+  }
+
+  /** The number of free nodes above the computed number; 0 where `min-ready` applies. */
+  surplus(label: string): number {
+    const config = this.#context.config.now.labels.get(label);
+    if (!config?.standby || !this.#views.isFirstFor(label)) return 0;
+    const { nodes, isFallback } = this.#levels.of(config);
+    return isFallback ? 0 : Math.max(0, this.#context.mirror.standbyCount(label) - nodes);
+  }
+
+  /** Why so many nodes of a label with `standby` are kept; `undefined` for other labels. */
+  explain(label: string): StandbyExplanation | undefined {
+    const config = this.#context.config.now.labels.get(label);
+    if (!config?.standby) return undefined;
+    const ready = this.#context.mirror.standbyCount(label);
+    return { label, ready, decides: this.#views.isFirstFor(label), ...this.#levels.of(config) };
   }
 
   /** Whether a node of the label is missing that no launcher has requested. */
@@ -79,7 +110,7 @@ export class Standby {
 
   /** Checks one label, once for all changes of a turn. */
   check(label: string): void {
-    if (this.#stopped || (this.#context.config.now.labels.get(label)?.minReady ?? 0) <= 0) return;
+    if (this.#stopped || this.wanted(label) <= 0) return;
     if (this.#dirty) {
       this.#dirty.add(label);
       return;
@@ -115,9 +146,11 @@ export class Standby {
   }
 
   #missing(label: string): number {
-    const wanted = this.#context.config.now.labels.get(label)?.minReady ?? 0;
     const free = this.#context.mirror.standbyCount(label);
-    return planStandby(wanted, { free, asked: this.#stateOf(label).creating + this.#expected.count(label) });
+    return planStandby(this.wanted(label), {
+      free,
+      asked: this.#stateOf(label).creating + this.#expected.count(label),
+    });
   }
 
   #checkLater(label: string, pauseMs: number): void {

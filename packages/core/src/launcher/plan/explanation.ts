@@ -5,6 +5,7 @@ import {
   type RequestId,
   type RequestRecord,
 } from '@nodepool/zk-protocol';
+import type { StandbyLevel } from './nodes.js';
 import { withTimesFromNow } from './texts.js';
 import type { Reason, RuleName } from './types.js';
 
@@ -43,6 +44,15 @@ export interface LaunchExplanation {
   readonly trial: string | null;
 }
 
+/** What `explain` shows of the standby nodes of a label. */
+export interface StandbyExplanation extends StandbyLevel {
+  readonly label: string;
+  /** Free nodes. */
+  readonly ready: number;
+  /** This launcher keeps them. */
+  readonly decides: boolean;
+}
+
 /** Why a request is where it is. */
 export interface RequestExplanation {
   /** `undefined` for a hypothetical request. */
@@ -58,6 +68,8 @@ export interface RequestExplanation {
   readonly pools: readonly PoolExplanation[];
   /** Nodes that are being made for it. */
   readonly launches: readonly LaunchExplanation[];
+  /** Standby nodes of the labels of a hypothetical request; missing: none of them has `standby`. */
+  readonly standby?: readonly StandbyExplanation[];
 }
 
 function explainOwn(pool: PoolExplanation, nowMs: number): PoolExplanation {
@@ -102,6 +114,8 @@ export interface ExplainSources {
   nodesOf(requestId: string): readonly NodeRecord[];
   /** A note on the trial of a node's image. Optional; omit if images are not known. */
   readonly trialOf?: (node: NodeRecord) => string | undefined;
+  /** The standby nodes of a label. Optional; omit where no standby nodes are kept. */
+  readonly standbyOf?: (label: string) => StandbyExplanation | undefined;
   readonly nowMs: number;
 }
 
@@ -116,6 +130,10 @@ function explainLaunch(node: NodeRecord, { nowMs, trialOf }: ExplainSources): La
   const error = launchError === null ? null : withTimesFromNow(launchError, nowMs);
   const trial = trialOf?.(node) ?? null;
   return { nodeId: id, provider, pool, labels, state, ageMs: nowMs - node.stateTimeMs, error, trial };
+}
+
+function standbyOfLabels(labels: readonly string[], { standbyOf }: ExplainSources): StandbyExplanation[] {
+  return [...new Set(labels)].flatMap((label) => standbyOf?.(label) ?? []);
 }
 
 /** Sorts after every real request of Zuul's ordinary priority. */
@@ -134,6 +152,7 @@ export function explainRequest(subject: ExplainSubject, sources: ExplainSources)
   if (!request) return undefined;
   const own = new Set(workers.map((worker) => worker.launcherId));
   const foreign = registered.filter((pool) => !own.has(pool.launcherId));
+  const standby = hypothetical ? standbyOfLabels(request.labels, sources) : [];
   return {
     requestId: hypothetical ? undefined : request.id,
     state: hypothetical ? 'not submitted' : request.state,
@@ -153,5 +172,6 @@ export function explainRequest(subject: ExplainSubject, sources: ExplainSources)
           .nodesOf(request.id)
           .filter(isBeingMade)
           .map((node) => explainLaunch(node, sources)),
+    ...(standby.length > 0 && { standby }),
   };
 }

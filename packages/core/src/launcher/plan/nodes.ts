@@ -83,6 +83,14 @@ function shorter(known: AgeLimit | undefined, key: AgeLimit['key'], ms: number |
   return ms && ms > 0 && ms < (known?.ms ?? Infinity) ? { key, ms } : known;
 }
 
+/** The number of standby nodes to keep of a label, and why. */
+export interface StandbyLevel {
+  readonly nodes: number;
+  readonly reason: string;
+  /** `min-ready` applies, as there is no forecast. */
+  readonly isFallback: boolean;
+}
+
 /** Nodes of one label that count for its `min-ready`. */
 export interface StandbyCounts {
   /** Free nodes, also those locked at the moment. */

@@ -1,0 +1,38 @@
+import { describe, expect, it } from 'vitest';
+import { linesAbout } from '../../test/support/load-config.js';
+import { plainDriver, registryOf } from '../../test/support/plain-driver.js';
+import { readStandby } from './standby-settings.js';
+
+const saidOf = (standby: string, more = '') =>
+  linesAbout({
+    yaml: `labels: [{name: a, standby: ${standby}${more}}]\nproviders: [{name: p, driver: plain, pools: [{name: main, labels: [{name: a}]}]}]\n`,
+    ...{ env: {}, mode: 'validate', drivers: registryOf(plainDriver('plain')) },
+  });
+
+describe('standby of a label', () => {
+  it('is a goal with a limit', () => {
+    expect(readStandby({ 'target-wait': 2.5 })).toEqual({ targetWaitMs: 2_500, idleBudget: undefined, atMost: 100 });
+    expect(readStandby({ 'idle-budget': 20, 'at-most': 30 })).toEqual({
+      ...{ targetWaitMs: undefined, idleBudget: 20, atMost: 30 },
+    });
+    expect([readStandby(undefined), readStandby({ 'at-most': 3 })]).toEqual([undefined, undefined]);
+  });
+
+  it.each([
+    ['{target-wait: 5}', '', undefined],
+    ['{at-most: 3}', '', 'standby needs one goal, target-wait or idle-budget: it has none'],
+    ['{target-wait: 5, idle-budget: 9}', '', 'standby needs one goal, target-wait or idle-budget: it has both'],
+    [
+      '{target-wait: 5}',
+      ', min-ready: -1',
+      'min-ready -1 switches the label off, so standby has no effect: remove one of them',
+    ],
+    ['{target-wait: -5}', '', 'labels[0].standby.target-wait'],
+    ['{target: 5}', '', 'labels[0].standby.target'],
+  ])('%s%s', async (standby, more, problem) => {
+    const said = await saidOf(standby, more);
+
+    if (problem === undefined) expect(said).toEqual([]);
+    else expect(said.join('\n')).toContain(problem);
+  });
+});

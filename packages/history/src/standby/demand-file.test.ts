@@ -1,0 +1,45 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { appendDemand, readDemand, type SlotRecord } from './demand-file.js';
+
+let directory: string;
+let path: string;
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'nodepool-demand-'));
+  path = join(directory, 'state', 'demand.jsonl');
+});
+afterEach(() => rm(directory, { recursive: true }));
+
+const record = (slot: number): SlotRecord => ({ slot, needs: { small: [2, 1] }, bootsMs: { small: [90_000] } });
+
+it('reads the slots that were appended', async () => {
+  for (const slot of [7, 8]) await appendDemand(path, record(slot));
+
+  expect(await readDemand(path, 0)).toEqual({ slots: [record(7), record(8)], damagedLines: 0 });
+});
+
+it('is empty without a file', async () => {
+  expect(await readDemand(path, 0)).toEqual({ slots: [], damagedLines: 0 });
+});
+
+it('removes old slots, repeated ones and damaged lines', async () => {
+  for (const slot of [9, 1, 8, 8]) await appendDemand(path, record(slot));
+  const bad = [
+    '{"slot":7',
+    '[]',
+    '7',
+    '{"slot":7}',
+    '{"slot":7.5,"needs":{},"boots":{}}',
+    '{"slot":7,"needs":{"a":[-1]},"boots":{}}',
+  ];
+  await writeFile(path, `${await readFile(path, 'utf8')}${bad.join('\n')}\n`);
+
+  expect(await readDemand(path, 2)).toEqual({ slots: [record(8), record(9)], damagedLines: bad.length });
+  expect(await readDemand(path, 2)).toEqual({ slots: [record(8), record(9)], damagedLines: 0 });
+});
+
+it('says why a file cannot be read', async () => {
+  await expect(readDemand(directory, 0)).rejects.toThrow('EISDIR');
+});
