@@ -49,6 +49,11 @@ export interface DriverCapabilities {
    * runs such a driver as it is and simulates the machines of all others. Default: false.
    */
   readonly recordsOnly?: boolean | undefined;
+  /**
+   * A launch continues after its launcher died: see {@link LaunchOrder.isResumed}. Default: false, its node is deleted and another
+   * one is launched.
+   */
+  readonly resumes?: boolean | undefined;
 }
 
 /**
@@ -367,6 +372,11 @@ export interface NodeRequestHandlerNotifications {
 /** One node to make. */
 export interface LaunchOrder {
   readonly node: NodeRecord;
+  /**
+   * A launcher that is gone began this launch: continue it from `node.launchState`, and keep its deadline. Only for drivers that
+   * declare `resumes`.
+   */
+  readonly isResumed?: boolean | undefined;
   readonly label: PoolLabelConfig;
   readonly pool: PoolConfig;
   readonly request: RequestRecord;

@@ -97,7 +97,7 @@ export function makeParts(options: LauncherOptions): LauncherParts {
 
   // requests
   const unlocks = new LateUnlocks(cleanup);
-  const lost = new LostRequests(cleanup, ledger);
+  const lost = new LostRequests(cleanup, ledger, registry);
   const tools = { registry, unlocks, lost, ledger, providers, steering, views };
   const pools = new PoolSet(context, tools, announceLegacy);
 

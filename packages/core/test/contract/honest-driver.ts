@@ -79,6 +79,7 @@ export function honestDriver(current: () => TestCloud, differences: Differences 
     name,
     schema,
     managesImages: true,
+    resumes: true,
     getProviderConfig: (entry, context) => {
       const config = readStateMachineProvider(entry, { driverName: name });
       if (config.cloudImages.has('plan9')) context.problem(['cloud-images'], 'plan9 is not for here, use debian');
@@ -93,7 +94,12 @@ export function honestDriver(current: () => TestCloud, differences: Differences 
   });
 }
 
-type CreateState = { name: 'start' } | { name: 'looking' } | { name: 'waiting'; externalId: string };
+type CreateState =
+  | { name: 'start' }
+  | { name: 'continuing' }
+  | { name: 'submitting' }
+  | { name: 'looking' }
+  | { name: 'waiting'; externalId: string };
 type DeleteState = { name: 'start'; externalId: string } | { name: 'waiting'; externalId: string };
 export interface Work<Order> {
   readonly cloud: TestCloud;
@@ -102,8 +108,16 @@ export interface Work<Order> {
 type CreateHandlers = Handlers<CreateState, Instance, Work<CreateOrder>>;
 type DeleteHandlers = Handlers<DeleteState, void, Work<DeleteOrder>>;
 
+const findOwn = async ({ cloud, order }: Work<CreateOrder>): Promise<Machine | undefined> =>
+  (await cloud.all()).find(({ tags }) => Object.entries(order.metadata).every(([key, value]) => tags[key] === value));
+
 const createHandlers: CreateHandlers = {
-  start: async (_state, { cloud, order }) => {
+  start: (_state, { order }) => goto({ name: order.resumed ? 'continuing' : 'submitting' }),
+  continuing: async (_state, work) => {
+    const found = await findOwn(work);
+    return found ? goto({ name: 'waiting', externalId: found.id }) : goto({ name: 'submitting' });
+  },
+  submitting: async (_state, { cloud, order }) => {
     try {
       return goto({ name: 'waiting', externalId: await cloud.create(order.metadata, order.az, order.hostname) });
     } catch (error) {
@@ -111,10 +125,8 @@ const createHandlers: CreateHandlers = {
       throw error;
     }
   },
-  looking: async (_state, { cloud, order }) => {
-    const isOwn = (tags: Machine['tags']) =>
-      Object.entries(order.metadata).every(([key, value]) => tags[key] === value);
-    const found = (await cloud.all()).find(({ tags }) => isOwn(tags));
+  looking: async (_state, work) => {
+    const found = await findOwn(work);
     if (found) return goto({ name: 'waiting', externalId: found.id });
     return failed(new LaunchError('network', 'the cloud did not answer'));
   },
@@ -149,8 +161,7 @@ function honestAdapter(cloud: TestCloud, create: CreateHandlers, remove: DeleteH
   return {
     getCreateStateMachine: (order): StateMachine<Instance> =>
       createStateMachine<CreateState, Instance, Work<CreateOrder>>({
-        name: 'create',
-        initial: { name: 'start' },
+        ...{ name: 'create', initial: { name: 'start' }, resumed: order.resumed?.state },
         handlers: create,
         context: { cloud, order },
       }),

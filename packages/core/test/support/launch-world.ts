@@ -106,7 +106,15 @@ export class LaunchWorld {
   }
 
   launch(node = this.node(), signal: AbortSignal = new AbortController().signal) {
-    const order = this.#order(node);
+    return this.#launch(this.#order(node), signal);
+  }
+
+  /** Continues a launch that another launcher began. @param node - as this launcher has locked it */
+  resume(node: NodeRecord) {
+    return this.#launch({ ...this.#order(node), isResumed: true }, new AbortController().signal);
+  }
+
+  #launch(order: LaunchOrder, signal: AbortSignal) {
     const launched = this.#handler().launch?.(order, signal);
     if (!launched) throw new Error('the handler launches nothing');
     return launched;

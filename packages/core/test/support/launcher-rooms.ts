@@ -156,7 +156,7 @@ export class LauncherRooms {
   // --- running pools ---------------------------------------------------------------------------------------------
 
   /** Registers and starts the pools of the configuration. */
-  async openPools(lost = new LostRequests(this.world.context, this.ledger)): Promise<PoolSet> {
+  async openPools(lost = new LostRequests(this.world.context, this.ledger, this.registry)): Promise<PoolSet> {
     const { registry, ledger, providers, steering, views } = this;
     const { context } = this.world;
     const tools = { registry, ledger, providers, steering, views, lost, unlocks: new LateUnlocks(context) };

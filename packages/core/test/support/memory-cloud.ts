@@ -1,5 +1,5 @@
 import { NotFoundError } from '../../src/contract/errors.js';
-import type { Instance, InstanceChange, Resource } from '../../src/contract/instance.js';
+import { NODE_ID_TAG, type Instance, type InstanceChange, type Resource } from '../../src/contract/instance.js';
 import { createStateMachine, done, goto, wait } from '../../src/cloud/operations/state-machine.js';
 import type { Handlers, MachineRun, Step } from '../../src/contract/state-machine.js';
 import type { Adapter, CreateOrder } from '../../src/cloud/state-machine/types.js';
@@ -126,6 +126,7 @@ export class MemoryCloud {
         createStateMachine<CreateState, Instance, CreateContext>({
           name: 'create',
           initial: { name: 'start' },
+          resumed: order.resumed?.state,
           handlers: createHandlers,
           context: { cloud: this, order },
         }),
@@ -168,7 +169,9 @@ interface CreateContext {
 
 const createHandlers = {
   start: async (_state, { cloud, order }) => {
-    const instance = await cloud.create(order);
+    const isOwn = ({ metadata }: Instance) => metadata[NODE_ID_TAG] === order.metadata[NODE_ID_TAG];
+    const found = order.resumed && (await cloud.list()).find(isOwn);
+    const instance = found ?? (await cloud.create(order));
     return instance.ready ? done(instance) : goto({ name: 'waiting', externalId: instance.externalId });
   },
   waiting: async ({ externalId }, _context, run) => {

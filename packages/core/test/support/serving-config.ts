@@ -19,18 +19,20 @@ export function configOf(...pools: PoolConfig[]): Config {
 
 /**
  * Drivers whose nodes are ready at once and whose requests wait for capacity, with the given changes.
- * @param launching - promise that launches wait for
+ * @param launching - promise that launches wait for, and a list that gets their orders
  */
 export function servingDrivers(
-  launching: { until?: Promise<void> | undefined } = {},
+  launching: { until?: Promise<void> | undefined; orders?: LaunchOrder[] | undefined } = {},
   changes: Partial<Provider> = {},
+  able: Partial<Driver['capabilities']> = {},
 ): DriverRegistry {
   const launch = async (order: LaunchOrder): Promise<LaunchResult> => {
+    launching.orders?.push(order);
     await launching.until;
     return { state: 'ready', node: await order.store({ state: 'ready', externalId: `i-${order.node.id}` }) };
   };
   const getRequestHandler = () => ({ imagesAvailable: () => true, launch });
-  const capabilities = { launches: true, pausesAtQuota: true, managesImages: false };
+  const capabilities = { launches: true, pausesAtQuota: true, managesImages: false, ...able };
   const getProvider: Driver['getProvider'] = (config) => idleProvider(config, { getRequestHandler, ...changes });
   return registryOf(plainDriver('idle', { capabilities, getProvider }));
 }

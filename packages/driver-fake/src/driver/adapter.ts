@@ -47,6 +47,7 @@ export class FakeAdapter implements Adapter<FakeInstance, FakeLabelConfig, FakeP
     return createMachine({
       call: this.#paced,
       attempt: order.attempt,
+      resumed: order.resumed,
       order: this.#instanceOrder(order),
       toInstance: (shown) => this.#toInstance(shown),
     });

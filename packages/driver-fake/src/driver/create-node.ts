@@ -11,6 +11,7 @@ import {
   type Handlers,
   type Instance,
   type MachineRun,
+  type CreateOrder,
   type StateMachine,
   type Step,
 } from '@nodepool/core';
@@ -32,6 +33,8 @@ export interface CreateContext {
   readonly order: InstanceOrder;
   /** Counts from 1. Only a later attempt can find an instance of an earlier one. */
   readonly attempt: number;
+  /** As in `CreateOrder`. */
+  readonly resumed?: CreateOrder['resumed'];
   readonly call: PacedCall;
   toInstance(shown: CloudInstance): FakeInstance;
 }
@@ -44,6 +47,7 @@ export function createMachine(context: CreateContext): StateMachine<Instance, Fa
   return createStateMachine<CreateState, Instance, CreateContext, FakeInstance>({
     name: 'create',
     initial: { name: 'start' },
+    resumed: context.resumed?.state,
     handlers: createHandlers,
     context,
   });

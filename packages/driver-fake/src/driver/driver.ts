@@ -17,6 +17,7 @@ export function createFakeDriver({ connect = connectToServer }: FakeDriverOption
     name: 'fake',
     schema,
     managesImages: true,
+    resumes: true,
     getProviderConfig: readProviderConfig,
     getAdapter: (config, context) => new FakeAdapter(config, connect(config, context), context),
   });

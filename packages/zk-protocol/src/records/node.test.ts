@@ -41,6 +41,16 @@ describe('a node', () => {
     expect(withNode(stored, { comment: 'x' }, 2000)).toMatchObject({ stateTimeMs: 1000 });
   });
 
+  it('has the progress of its launch only while it is made', () => {
+    const made = newNode({ state: 'building', launchState: { attempt: 1 } }, 1000);
+    const stored = present(decodeNode('1' as NodeId, encodeNode(made), undefined, NOW_MS));
+    const ended = withNode(stored, { state: 'ready', launchState: null }, 2000);
+
+    expect(stored.launchState).toEqual({ attempt: 1 });
+    expect(parseBody(encodeNode(made))).toMatchObject({ launch_state: { attempt: 1 } });
+    expect(parseBody(encodeNode(ended))).not.toHaveProperty('launch_state');
+  });
+
   it('rejects a state change that the actor may not make', () => {
     const node = newNode({ state: 'in-use' }, 1000);
 

@@ -75,6 +75,7 @@ function fromRaw(id: NodeId, raw: JsonObject, stat: Stat | undefined, nowMs: num
     driverData: raw.driver_data ?? null,
     requestor: text(raw.requestor, 'requestor'),
     launchError: text(raw.launch_error, 'launch_error'),
+    launchState: object(raw.launch_state, 'launch_state'),
     raw,
     stat,
   };
@@ -99,7 +100,7 @@ const KNOWN_KEYS: ReadonlySet<string> = new Set(
     'state state_time cloud provider pool type allocated_to az region public_ipv4 private_ipv4 public_ipv6 host_id ' +
     'interface_ip connection_port ssh_port image_id launcher created_time external_id hostname comment user_data ' +
     'hold_job host_keys username connection_type shell_type hold_expiration resources slot attributes python_path ' +
-    'tenant_name driver_data requestor launch_error'
+    'tenant_name driver_data requestor launch_error launch_state'
   ).split(' '),
 );
 
@@ -148,6 +149,7 @@ export function encodeNode(node: NodeRecord): Buffer {
     requestor: node.requestor,
   };
   if (node.launchError !== null) body.launch_error = node.launchError;
+  if (node.launchState !== null) body.launch_state = node.launchState;
   if (raw !== NO_BODY) keepUnknown(body, raw, KNOWN_KEYS);
   return toBuffer(body, raw);
 }

@@ -78,6 +78,7 @@ export const REQUEST_TRANSITIONS: readonly RequestTransition[] = [
   { from: undefined, to: 'requested', actor: 'requestor', lock: 'none', when: 'submitted' },
   { from: 'requested', to: 'requested', actor: 'requestor', lock: 'record', when: 'priority revised' },
   { from: 'requested', to: 'pending', actor: 'launcher', lock: 'record', when: 'accepted' },
+  { from: 'pending', to: 'pending', actor: 'launcher', lock: 'record', when: 'taken over with its nodes' },
   { from: 'pending', to: 'fulfilled', actor: 'launcher', lock: 'record', when: 'all nodes are ready' },
   { from: 'requested', to: 'requested', actor: 'launcher', lock: 'record', when: 'declined, other pools remain' },
   { from: 'pending', to: 'requested', actor: 'launcher', lock: 'record', when: 'declined, or its launcher vanished' },

@@ -90,6 +90,11 @@ export interface NodeRecord extends RecordBase {
   readonly requestor: string | null;
   /** Error of the last launch attempt (`launch_error`, our addition). */
   readonly launchError: string | null;
+  /**
+   * Progress of the launch (`launch_state`, our addition), from which another launcher can continue it. `null`: none can, or the
+   * launch has ended.
+   */
+  readonly launchState: JsonObject | null;
 }
 
 /** Why a pool declined a request (`decline_reasons`, our addition; keyed by launcher id). */

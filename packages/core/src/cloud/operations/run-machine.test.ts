@@ -153,4 +153,30 @@ describe('runMachine', () => {
 
     await expect(running).rejects.toThrow('the process ends');
   });
+
+  it('stores an id again after a state without one, as the machine started over', async () => {
+    const stored: MachineState[] = [];
+    const machine = scripted([
+      goto({ name: 'inserting', externalId: 'i' }),
+      goto({ name: 'start' }),
+      goto({ name: 'inserting', externalId: 'i' }),
+      done('gold'),
+    ]);
+
+    await runMachine(machine, options({ saveExternalId: (_id, state) => Promise.resolve(void stored.push(state)) }));
+
+    expect(stored).toHaveLength(2);
+  });
+
+  it('continues in a stored state, unless the machine does not have it', () => {
+    const handlers = { start: () => done('start'), waiting: () => done('waiting') };
+    const make = (name: string) =>
+      createStateMachine<MachineState & { name: 'start' | 'waiting' }, string, undefined>({
+        ...{ name: 'resumed', initial: { name: 'start' }, handlers, context: undefined },
+        resumed: { name, externalId: 'i' },
+      });
+
+    expect(make('waiting').state).toEqual({ name: 'waiting', externalId: 'i' });
+    expect(make('toString').state).toEqual({ name: 'start' });
+  });
 });

@@ -22,8 +22,8 @@ export interface RunMachineOptions<I extends Instance = Instance> {
    * states with an external id; in others they may have taken effect.
    */
   readonly maxRepeats?: number | undefined;
-  /** Stores a new external id; awaited before the machine continues. */
-  saveExternalId?(externalId: string): Promise<void>;
+  /** Stores a new external id, and the state that brought it; awaited before the machine continues. */
+  saveExternalId?(externalId: string, state: MachineState): Promise<void>;
   onTransition?(transition: Transition): void;
   /** Called when the cloud stops answering, and when it answers again. */
   onOutage?(isAway: boolean): void;
@@ -142,10 +142,9 @@ class Runner<Result, I extends Instance> implements MachineRun<I> {
   async #enter(from: MachineState, state: MachineState): Promise<void> {
     this.#moved(from, state.name);
     const { externalId } = state;
-    if (externalId !== undefined && externalId !== this.#saved) {
-      this.#saved = externalId;
-      await this.#options.saveExternalId?.(externalId);
-    }
+    const isKnown = externalId === this.#saved;
+    this.#saved = externalId; // a state without an id starts over: the next one with an id is stored again
+    if (externalId !== undefined && !isKnown) await this.#options.saveExternalId?.(externalId, state);
     this.enteredMs = this.nowMs;
     this.#enteredMark = this.#options.instances.mark();
     this.visits = 0;

@@ -14,6 +14,11 @@ export interface StateMachineOptions<State extends MachineState, Result, Context
   /** For logs and metrics, e.g. `create`. */
   readonly name: string;
   readonly initial: State;
+  /**
+   * State in which to continue the machine of a launcher that is gone. A state that the table does not have, as another version of
+   * the driver stored it, is ignored.
+   */
+  readonly resumed?: MachineState | undefined;
   readonly handlers: Handlers<State, Result, Context, I>;
   /** Handed to every handler: the cloud's client, the order to fulfil. */
   readonly context: Context;
@@ -35,7 +40,9 @@ class TableMachine<State extends MachineState, Result, Context, I extends Instan
   constructor(options: StateMachineOptions<State, Result, Context, I>) {
     this.name = options.name;
     this.#options = options;
-    this.#state = options.initial;
+    const { handlers, initial, resumed } = options;
+    // A state comes back as it was stored, so its data is that of its name.
+    this.#state = resumed && Object.hasOwn(handlers, resumed.name) ? (resumed as State) : initial;
   }
 
   get state(): State {

@@ -10,7 +10,11 @@ export function defineStateMachineDriver<Config extends StateMachineProviderConf
   return {
     name: options.name,
     apiVersion: DRIVER_API_VERSION,
-    capabilities: { launches: true, pausesAtQuota: true, managesImages: options.managesImages ?? false },
+    capabilities: {
+      ...{ launches: true, pausesAtQuota: true },
+      managesImages: options.managesImages ?? false,
+      resumes: options.resumes ?? false,
+    },
     schema: options.schema,
     ...(options.setup && { setup: options.setup }),
     ...(options.reset && { reset: () => options.reset?.() }),

@@ -3,6 +3,7 @@ import { asError } from '../../async/as-error.js';
 import type { LaunchOrder } from '../../contract/driver.js';
 import type { ImageSource, UploadChoice } from '../../contract/images.js';
 import { NODE_ID_TAG, POOL_TAG, PROVIDER_TAG, type Instance } from '../../contract/instance.js';
+import type { MachineState } from '../../contract/state-machine.js';
 import type { Logger } from '../../contract/logger.js';
 import type { OperationMetrics } from '../../contract/operation-metrics.js';
 import type { scanHostKeys } from '../key-scan/scan-host-keys.js';
@@ -10,7 +11,8 @@ import type { ScanQueue } from '../../async/scan-queue.js';
 import type { InstanceList } from '../operations/instance-list.js';
 import type { RunMachineOptions } from '../operations/run-machine.js';
 import { databaseTag } from '../ownership/ownership.js';
-import type { NodeImage } from './node-fields.js';
+import { encodeProgress, readProgress, type LaunchProgress } from './launch-progress.js';
+import { imageOfNode, type NodeImage } from './node-fields.js';
 import type { Adapter, StateMachineLabelConfig, StateMachinePoolConfig, StateMachineProviderConfig } from './types.js';
 
 /** What launches and deletions of one provider share. */
@@ -43,11 +45,18 @@ export class LaunchWork {
   readonly leftovers = new Set<string>();
   /** When an earlier attempt ended before the cloud told an id; `undefined`: nothing unknown can exist. */
   unknownSinceMs: number | undefined;
+  /** Lists show what another launcher had made by then after a while; `undefined`: this launcher made all there is. */
+  appearsBeforeMs: number | undefined;
   /** Of the attempt at work, once known. */
   image: NodeImage | undefined;
+  /** The attempt at work. */
+  progress: LaunchProgress;
   #node: NodeRecord;
+  /** How far the clock of this process is ahead of ZooKeeper's. */
+  #aheadMs: number;
   #storeError: Error | undefined;
   #choice: UploadChoice | undefined;
+  #mayResume: boolean;
   #mayTry = true;
 
   constructor(services: LaunchServices, order: LaunchOrder, signal: AbortSignal, logger: Logger) {
@@ -59,6 +68,46 @@ export class LaunchWork {
     this.signal = signal;
     this.#node = order.node;
     this.logger = logger.child({ nodeId: order.node.id, pool: order.pool.name });
+    this.#mayResume = order.isResumed === true;
+    const nowMs = services.clock.now();
+    this.#aheadMs = nowMs - (order.node.stat?.mtime ?? nowMs); // the record was written just before
+    this.progress = order.isResumed ? readProgress(order.node) : { attempt: 1, beganMs: this.serverNowMs };
+  }
+
+  /** The time by the clock of ZooKeeper. */
+  get serverNowMs(): number {
+    return this.services.clock.now() - this.#aheadMs;
+  }
+
+  /** Remaining time of the attempt. */
+  get remainingMs(): number {
+    const { launchTimeoutMs } = this.services.config;
+    const elapsedMs = Math.max(0, this.serverNowMs - this.progress.beganMs);
+    return Math.max(0, launchTimeoutMs - elapsedMs);
+  }
+
+  /**
+   * What a launcher that is gone has left for the next attempt of this launch; `undefined`: nothing, or it was taken before. Its
+   * instance continues, as does one that the cloud may be about to make. An instance of an attempt that had failed is deleted.
+   */
+  takeResumed(): { readonly state: MachineState | undefined; readonly image: NodeImage | undefined } | undefined {
+    if (!this.#mayResume) return undefined;
+    this.#mayResume = false;
+    const { externalId } = this.#node;
+    const { attempt, state, imageExternalId } = this.progress;
+    if (typeof externalId === 'string') this.leftovers.add(externalId);
+    this.logger.info('Continuing a launch that another launcher began', { attempt, state: state?.name, externalId });
+    if (state === undefined) {
+      this.appearsBeforeMs = this.services.clock.now();
+      return { state, image: undefined };
+    }
+    this.image = imageOfNode(this.#node, this.label, imageExternalId);
+    return { state, image: this.image };
+  }
+
+  /** The progress, to store with other fields of the node. Nothing for nodes whose launch another launcher cannot continue. */
+  get progressFields(): Partial<NodeRecord> {
+    return this.#node.launchState === null ? {} : { launchState: encodeProgress(this.progress) };
   }
 
   /** The node as last stored. */

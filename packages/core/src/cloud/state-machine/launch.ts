@@ -10,7 +10,7 @@ import { deleteLeftovers, noteLeftovers } from './launch-delete-leftovers.js';
 import { scanInstance } from './launch-scanning.js';
 import { LaunchWork, type LaunchServices } from './launch-work.js';
 import { fieldsOfInstance, type NodeImage } from './node-fields.js';
-import type { Adapter } from './types.js';
+import type { Adapter, ResumedCreation } from './types.js';
 
 /** Stages of an attempt to launch a node, in order; an instance without host keys to check is not scanned. */
 export const LAUNCH_STAGES = ['delete-leftovers', 'creating', 'scanning', 'storing'] as const;
@@ -23,7 +23,7 @@ const LATE_LOOK_MS = 5_000;
 
 /**
  * Makes one node: attempt after attempt until one succeeds, with what an attempt leaves deleted before the next. There
- * are never two instances for one node.
+ * are never two instances for one node. A launch that another launcher began continues in its attempt, with its deadline.
  */
 export class Launch {
   readonly #work: LaunchWork;
@@ -40,7 +40,7 @@ export class Launch {
     const { config, clock } = work.services;
     const startedMs = clock.now();
     let retries = config.launchRetries;
-    for (let attempt = 1; ; attempt++) {
+    for (let { attempt } = work.progress; ; attempt++) {
       const error = await this.#try(attempt);
       const mayBeImage = await work.attemptEnded(error);
       if (error && work.signal.aborted) return { state: 'failed', node: work.node, error };
@@ -85,13 +85,15 @@ export class Launch {
     const { clock } = this.#work.services;
     const next = pauseMs === 0 ? 'the next one has begun' : `the next one begins at ${isoTime(clock.now() + pauseMs)}`;
     const launchError = `attempt ${attempt} of ${retries} failed, ${next}: ${error.message}`;
-    await this.#work.store({ launchError }).catch(() => undefined); // a lost lock is seen by the next attempt
+    const work = this.#work;
+    work.progress = { attempt: attempt + 1, beganMs: work.serverNowMs + pauseMs };
+    await work.store({ launchError, ...work.progressFields }).catch(() => undefined); // a lost lock is seen by the next attempt
   }
 
   async #try(attempt: number): Promise<Error | undefined> {
     const { clock, config } = this.#work.services;
     const timeoutMs = config.launchTimeoutMs;
-    const deadline = startDeadline(clock, timeoutMs, this.#work.signal);
+    const deadline = startDeadline(clock, this.#work.remainingMs, this.#work.signal);
     try {
       await this.#attempt(attempt, deadline);
       return undefined;
@@ -107,13 +109,15 @@ export class Launch {
   }
 
   async #attempt(attempt: number, deadline: Deadline): Promise<void> {
+    const work = this.#work;
     this.#lastStatus = undefined;
-    deadline.signal.throwIfAborted();
+    work.signal.throwIfAborted();
+    const resumed = work.takeResumed();
     this.#begin('delete-leftovers');
-    const image = await deleteLeftovers(this.#work, deadline.signal);
+    const image = resumed?.image ?? (await deleteLeftovers(work, deadline.signal));
     try {
       this.#begin('creating');
-      await this.#finish(await createInstance(this.#work, attempt, image, deadline.signal), image, deadline);
+      await this.#finish(await createInstance(work, attempt, image, deadline.signal, resumed), image, deadline);
     } catch (error) {
       const seen = deadline.expired && !this.#work.storeError ? await this.#lookAgain() : undefined;
       this.#lastStatus = seen?.status;
@@ -131,7 +135,7 @@ export class Launch {
       fields = await scanInstance(work, instance, fields, deadline);
     }
     this.#begin('storing');
-    await work.store({ ...fields, launchError: null, state: 'ready' });
+    await work.store({ ...fields, launchError: null, launchState: null, state: 'ready' });
   }
 
   #begin(stage: (typeof LAUNCH_STAGES)[number]): void {
@@ -193,17 +197,19 @@ async function createInstance(
   attempt: number,
   image: NodeImage,
   signal: AbortSignal,
+  resumed?: ResumedCreation,
 ): Promise<Instance> {
-  const machine = creationOf(work, attempt, image);
-  let known: string | undefined;
+  const machine = creationOf(work, attempt, image, resumed);
+  let known = machine.state.externalId;
   try {
     const instance = await runMachine(machine, {
       ...work.runOptions(signal),
-      saveExternalId: async (externalId) => {
+      saveExternalId: async (externalId, state) => {
         known = externalId;
         work.order.created?.();
         work.leftovers.add(externalId);
-        await work.store({ ...image.fields, externalId });
+        work.progress = { ...work.progress, state, imageExternalId: image.externalId };
+        await work.store({ ...image.fields, externalId, ...work.progressFields });
       },
     });
     if (typeof (instance as Instance | undefined)?.externalId !== 'string') {
@@ -219,7 +225,12 @@ async function createInstance(
 }
 
 /** The driver's state machine that makes an instance for the node. */
-function creationOf(work: LaunchWork, attempt: number, image: NodeImage): ReturnType<Adapter['getCreateStateMachine']> {
+function creationOf(
+  work: LaunchWork,
+  attempt: number,
+  image: NodeImage,
+  resumed: ResumedCreation | undefined,
+): ReturnType<Adapter['getCreateStateMachine']> {
   const { order, node, label, pool, logger } = work;
   return work.services.adapter.getCreateStateMachine({
     hostname: `np${order.node.id}`,
@@ -230,7 +241,8 @@ function creationOf(work: LaunchWork, attempt: number, image: NodeImage): Return
     request: order.request,
     node,
     az: node.az,
-    attempt,
+    attempt: resumed ? Math.max(2, attempt) : attempt,
+    resumed: resumed && { state: resumed.state },
     logger,
   });
 }
@@ -238,5 +250,6 @@ function creationOf(work: LaunchWork, attempt: number, image: NodeImage): Return
 /** The cloud has an instance of this id that is not the node's, or none: it must not be deleted with the node. */
 async function letGo(work: LaunchWork, externalId: string): Promise<void> {
   work.leftovers.delete(externalId);
-  if (!work.storeError) await work.store({ externalId: null });
+  work.progress = { ...work.progress, state: undefined };
+  if (!work.storeError) await work.store({ externalId: null, ...work.progressFields });
 }

@@ -34,6 +34,19 @@ export function imageOfLabel(
   return configuredImage(label.cloudImage, config.cloudImages.get(label.cloudImage));
 }
 
+/** The image that a node is made from already. @param externalId - the cloud's id of an uploaded image */
+export function imageOfNode(
+  node: NodeRecord,
+  { diskimage, cloudImage }: StateMachineLabelConfig,
+  externalId: string | undefined,
+): NodeImage {
+  return {
+    name: diskimage ?? cloudImage ?? null,
+    externalId,
+    fields: { imageId: node.imageId, ...connectionFields(node) },
+  };
+}
+
 function uploadedImage(
   config: StateMachineProviderConfig,
   name: string,

@@ -10,7 +10,7 @@ import type { FoundCondition } from '../../contract/condition.js';
 import type { PoolConfig, PoolLabelConfig, ProviderConfig } from '../../contract/provider-config.js';
 import type { Logger } from '../../contract/logger.js';
 import type { Instance, InstanceChange, InstanceView, Resource } from '../../contract/instance.js';
-import type { StateMachine } from '../../contract/state-machine.js';
+import type { MachineState, StateMachine } from '../../contract/state-machine.js';
 import type { PollingLimits } from '../operations/read-pace.js';
 import type { TaskManager } from '../task-manager/task-manager.js';
 
@@ -83,9 +83,20 @@ export interface CreateOrder<
   readonly request: RequestRecord;
   readonly node: NodeRecord;
   readonly az: string | null;
-  /** Counts from 1. */
+  /** Counts from 1; at least 2 if an earlier attempt, of this launcher or another, may have made an instance. */
   readonly attempt: number;
+  /** Set if a launcher that is gone began the creation. */
+  readonly resumed?: ResumedCreation | undefined;
   readonly logger: Logger;
+}
+
+/** A creation that another launcher began. */
+export interface ResumedCreation {
+  /**
+   * The state in which the external id became known, as the machine returned it: the machine continues there. `undefined`: no id
+   * was stored, but the cloud may be about to make an instance with the tags of the node.
+   */
+  readonly state: MachineState | undefined;
 }
 
 /** The instance to delete. */
@@ -182,6 +193,11 @@ export interface StateMachineDriverOptions<Config extends StateMachineProviderCo
 > {
   /** Default: it uploads no images. */
   readonly managesImages?: boolean | undefined;
+  /**
+   * Its create machines continue from {@link CreateOrder.resumed}: states with an external id hold JSON, and all that follows is
+   * reached from the first of them by what the cloud shows. Default: false.
+   */
+  readonly resumes?: boolean | undefined;
   /** Typed form of an entry that has passed the schema. */
   getProviderConfig(entry: JsonObject, context: ProviderConfigContext): Config;
   /** Makes the adapter of a provider. Must not do I/O. */

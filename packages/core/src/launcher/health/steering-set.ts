@@ -19,7 +19,8 @@ export class SteeringSet {
     this.#context = context;
     const { events } = context;
     this.#ends = [
-      events.on('launchBegun', ({ launch }) => this.of(launch.provider)?.launchBegun(launch)),
+      // a launch that another launcher began shows neither how long one takes nor how many are possible
+      events.on('launchBegun', ({ launch }) => launch.isResumed || this.of(launch.provider)?.launchBegun(launch)),
       events.on('launchPlaced', ({ launch, zone }) => this.#begunBy(launch)?.launchPlaced(launch, zone)),
       events.on('instanceCreated', ({ launch }) => this.#begunBy(launch)?.instanceCreated(launch)),
       events.on('attemptFailed', ({ launch, error }) => this.#begunBy(launch)?.attemptFailed(launch, error)),

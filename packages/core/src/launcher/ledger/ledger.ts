@@ -4,6 +4,7 @@ import type { Launch } from '../state/events.js';
 import type { ProviderRunner } from '../providers/provider-runner.js';
 import type { ProviderSet } from '../providers/provider-set.js';
 import type { Context } from '../state/context.js';
+import { nodesAllocatedTo } from '../state/mirror.js';
 import type { Reservation } from '../plan/types.js';
 import { RequestPromises } from './request-promises.js';
 import { Totals, type LabelPlace, type Use } from './totals.js';
@@ -61,7 +62,10 @@ export class Ledger {
     return this.#requests.has(id);
   }
 
-  /** A pool starts to work on the request, until {@link end}. @param needs - resources for its labels, in their order */
+  /**
+   * A pool starts to work on the request, until {@link end}. Nodes that it has already, as another launcher made them, count by
+   * their records. @param needs - resources for its labels, in their order
+   */
   begin({ id, tenantName: tenant, labels }: RequestRecord, needs: readonly Resources[]): void {
     const known = this.#requests.get(id);
     if (known) {
@@ -71,6 +75,7 @@ export class Ledger {
     const promises = new RequestPromises(this.#totals, tenant);
     this.#requests.set(id, promises);
     labels.forEach((label, i) => promises.add(label, needs[i] ?? ONE_INSTANCE));
+    for (const node of nodesAllocatedTo(this.#context.mirror, id)) if (this.#servedBy(node)) promises.keep(node, false);
   }
 
   /** A pool ends its work on the request. */
@@ -84,7 +89,7 @@ export class Ledger {
 
   #launchBegun(launch: Launch): void {
     this.#launches.set(launch.provider, this.activeLaunches(launch.provider) + 1);
-    this.#requests.get(launch.request)?.launchBegun(launch);
+    if (!launch.isResumed) this.#requests.get(launch.request)?.launchBegun(launch);
   }
 
   #launchEnded(launch: Launch): void {

@@ -56,6 +56,19 @@ describe('judgeNode', () => {
     expect(judgeNode(node({ state: 'deleted', provider: null }), foreign)).toBe('delete');
   });
 
+  it.each([
+    ['pending', 'keep'],
+    ['requested', 'delete'],
+    ['failed', 'delete'],
+    ['fulfilled', 'delete'],
+  ] as const)('leaves a launch that can be continued to its request; when that is %s: %s', (state, verdict) => {
+    const resumable = node({ state: 'building', allocatedTo, launchState: {} });
+
+    expect(judgeNode(resumable, withRequest(state))).toBe(verdict);
+    expect(judgeNode({ ...resumable, launchState: null }, withRequest(state))).toBe('delete');
+    expect(judgeNode({ ...resumable, allocatedTo: null }, facts())).toBe('delete');
+  });
+
   it('gives a ready node free whose request is gone, waits again, or has failed', () => {
     const kept = node({ allocatedTo });
 

@@ -37,12 +37,26 @@ export function judgeNode(node: NodeRecord, facts: NodeFacts): NodeVerdict {
   const isOurs = node.provider === null ? node.state === 'deleted' : facts.isOurs;
   if (!isOurs) return 'keep';
   if (AFTER_USE.has(node.state) && facts.isHoldOrdered) return 'hold';
+  if (isToBeResumed(node, facts.request)) return 'keep';
   if (UNLOCKED_GARBAGE_STATES.has(node.state)) return 'delete';
   if (!isUnwanted(node, facts.request)) return 'keep';
   if (node.state === 'ready') return 'deallocate';
   // its launcher died before it locked the record; a living one needs a moment for that, not a minute
   const wasNeverLocked = facts.hasLauncherLeft || facts.unwantedForMs > NEVER_LOCKED_MS;
   return node.state === 'init' && wasNeverLocked ? 'delete' : 'keep';
+}
+
+/**
+ * Whether the launch of an unlocked node may continue: its launcher is gone, and the request is not yet taken over or put back.
+ * The latter takes the node from the request, so no node is kept without end.
+ */
+export function isToBeResumed(node: NodeRecord, request: Pick<RequestRecord, 'state'> | undefined): boolean {
+  return isResumable(node) && request?.state === 'pending';
+}
+
+/** Whether another launcher can continue the launch of the node. */
+export function isResumable({ state, launchState, allocatedTo }: NodeRecord): boolean {
+  return (state === 'building' || state === 'init') && launchState !== null && allocatedTo !== null;
 }
 
 /** Whether the node is allocated to a request that does not need it. @param request - that `allocated_to` names */

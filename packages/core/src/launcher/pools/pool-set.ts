@@ -153,6 +153,9 @@ export class PoolSet {
       ),
       events.on('waitChanged', ({ provider, pool }) => this.#named(provider, pool, (each) => each.waitChanged())),
       events.on('planDue', ({ pool }) => this.#each((each) => each.view === pool && each.work.run())),
+      events.on('requestLost', ({ request, nodes }) => {
+        for (const pool of this.#pools.values()) pool.work.takeOver(request, nodes);
+      }),
       events.on('requestRecovered', ({ request }) => this.#reconsider(request)),
       events.on('registrySettled', () => this.reconsiderAll()),
     ];

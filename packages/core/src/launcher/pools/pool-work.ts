@@ -8,6 +8,7 @@ import { judgeHealth } from '../plan/health-rules.js';
 import { planPool, type PausedRequest, type PoolPlan } from '../plan/plan-pool.js';
 import { imagesUnavailable, judgeDecline } from '../plan/rules.js';
 import type { Assignment, Reason, Reservation } from '../plan/types.js';
+import { assignPresent, exceedsTenant } from '../requests/present-nodes.js';
 import { RequestWork } from '../requests/request.js';
 import { serve } from '../requests/stages.js';
 import type { Context } from '../state/context.js';
@@ -98,6 +99,23 @@ export class PoolWork {
     }
   }
 
+  // --- requests of launchers that are gone ------------------------------------------------------------------------
+
+  /**
+   * Takes over a request that another launcher had accepted in this pool, with all nodes that it has; launches go on. Not if an
+   * operator's order, the configuration or the provider would not let the pool accept it now.
+   */
+  takeOver(request: RequestRecord, nodes: readonly NodeRecord[]): void {
+    const { view, ledger } = this.#tools;
+    const serves = !view.stopping && view.isRegistered && view.runner.running && this.#context.life.isActive;
+    const isOurs = nodes.every(({ provider, pool }) => provider === view.provider && pool === view.pool.name);
+    if (!serves || !view.runner.resumes || !isOurs || ledger.has(request.id)) return;
+    const assignment = assignPresent(request, nodes);
+    if (!assignment || exceedsTenant(request, assignment, view)) return;
+    if (judgeDecline(request, view) || judgeControls(request, view)) return;
+    if (view.maxConcurrency !== 0) this.#work(request, assignment);
+  }
+
   // --- requests at work -------------------------------------------------------------------------------------------
 
   #accept(request: RequestRecord, assignment: Assignment): void {
@@ -122,7 +140,8 @@ export class PoolWork {
     const { view, ledger } = this.#tools;
     const { id } = request;
     const work = new RequestWork(this.#context, this.#tools, request);
-    if (!this.#claim(assignment, work)) return;
+    const isTakenOver = request.state === 'pending'; // its nodes are its own: no other work can claim them
+    if (!isTakenOver && !this.#claim(assignment, work)) return;
     this.#demand.atWork.set(id, work);
     const needs = request.labels.map((label) => view.needOf(label));
     ledger.begin(request, needs);

@@ -17,6 +17,8 @@ export class ProviderRunner {
   readonly pausesAtQuota: boolean;
   /** The number of concurrent launches is limited by a ramp. */
   readonly rampsLaunches: boolean;
+  /** Launches that another launcher began can be continued. */
+  readonly resumes: boolean;
   /** Handlers of requests that no pool has accepted yet, by pool. */
   readonly #handlers = new WeakMap<PoolConfig, WeakMap<RequestRecord, NodeRequestHandler>>();
   readonly #context: Context;
@@ -33,6 +35,7 @@ export class ProviderRunner {
     this.launches = capabilities.launches;
     this.pausesAtQuota = capabilities.pausesAtQuota;
     this.rampsLaunches = this.launches && (capabilities.rampsLaunches ?? true);
+    this.resumes = this.launches && (capabilities.resumes ?? false);
     this.#logger = context.logger.child({ provider: this.name });
   }
 

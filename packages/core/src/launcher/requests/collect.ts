@@ -4,7 +4,7 @@ import { findSuccessor } from '../plan/health-rules.js';
 import type { Reason } from '../plan/types.js';
 import { failureKindOf } from '../health/failure.js';
 import { isCompleteWith } from './fulfil.js';
-import { launch, storeAllReady } from './launches.js';
+import { continueLaunch, launch, storeAllReady } from './launches.js';
 import { allocate, NODES_PER_TRANSACTION, type Subject } from './locks.js';
 import { recordsOf, type Part } from './request-parts.js';
 import { releaseNodes } from './release.js';
@@ -98,13 +98,17 @@ export async function takeNodes(work: RequestWork, parts: readonly Part[]): Prom
   }
 }
 
-/** Lets the driver check nodes that have been locked. */
+/** Lets the driver check nodes that have been locked, and continues the launches of nodes that are not ready. */
 export function holdNodes(work: RequestWork, parts: readonly Part[], entries: ReadonlyMap<NodeId, string>): void {
   const { context, driver } = work;
   for (const part of parts) {
     if (!part.node) continue;
     part.entry = entries.get(part.node.id);
     const node = (part.node = context.mirror.nodes.get(part.node.id) ?? part.node);
+    if (node.state === 'building') {
+      continueLaunch(work, part);
+      continue;
+    }
     if (!work.acceptsNode(node)) {
       void reject(work, part, 'Node does not go with the others of the request').then(() => work.wake());
       continue;

@@ -60,6 +60,7 @@ export function draft(work: RequestWork, { label }: Part): NodeRecord {
       attributes: view.pool.nodeAttributes,
       az: work.az,
       resources: storedPart(view.needOf(label)),
+      launchState: view.runner.resumes ? {} : null,
     },
     context.clock.now(),
   );
@@ -79,6 +80,19 @@ export async function launchesRecorded({ creating }: RequestWork): Promise<boole
     isKnown &&= ended.every(({ status }) => status === 'fulfilled');
   }
   return isKnown;
+}
+
+/** Continues the launch of a node that another launcher began. The node is locked. */
+export function continueLaunch(work: RequestWork, part: Part): void {
+  const { node, entry, label } = part;
+  if (!node || entry === undefined) return;
+  const { view, request, context, driver } = work;
+  driver.nodeReusedNotification?.(node); // the other nodes of the request go to its zone
+  const { provider, pool } = view;
+  const need = view.needOf(label);
+  const launch = { provider, pool: pool.name, label, request: request.id, need, isResumed: true };
+  context.events.emit('launchBegun', { launch });
+  launchPart(work, Object.assign(part, { launch, node, entry })).catch((error: unknown) => work.abandon(error));
 }
 
 async function launchParts(
@@ -181,6 +195,7 @@ async function callDriver(work: RequestWork, part: RecordedPart, begun: Launch):
   }
   const order: LaunchOrder = {
     node,
+    isResumed: begun.isResumed,
     label,
     pool: view.pool,
     request,

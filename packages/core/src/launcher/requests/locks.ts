@@ -7,6 +7,8 @@ import {
   requestPath,
   withNode,
   withRequest,
+  type LauncherId,
+  type NodeFields,
   type NodeId,
   type NodeRecord,
   type RequestRecord,
@@ -49,6 +51,8 @@ interface AllocationOptions {
   readonly acceptRequest: boolean;
   /** Node records to create for it. */
   readonly drafts?: readonly NodeRecord[];
+  /** Id of the pool that continues the launches of nodes which are not ready. */
+  readonly launcher?: LauncherId | undefined;
 }
 
 type CommitResults = Awaited<ReturnType<Transaction<Subject>['commit']>>;
@@ -84,7 +88,7 @@ function buildAllocation(
   context: Context,
   request: RequestRecord,
   nodes: readonly NodeRecord[],
-  { acceptRequest, drafts = [] }: AllocationOptions,
+  { acceptRequest, drafts = [], launcher }: AllocationOptions,
   directories: ReadonlyMap<string, boolean>,
 ): AllocationPlan {
   const now = context.clock.now();
@@ -107,12 +111,19 @@ function buildAllocation(
     const directoryExists = directories.get(keyOf(subject)) ?? context.mirror.nodes.hasLockDirectory(node.id);
     nodeIndexes.set(node.id, transaction.lock(subject, nodeLockPath(node.id), directoryExists));
     const { id: allocatedTo, tenantName, requestor } = request;
-    transaction.add(subject, setNode(withNode(node, { allocatedTo, tenantName, requestor }, now)));
+    const changes = { allocatedTo, tenantName, requestor, ...(launcher !== undefined && takeOver(node, launcher)) };
+    transaction.add(subject, setNode(withNode(node, changes, now, 'launcher')));
   }
   const draftIndexes = drafts.map((draft) =>
     transaction.add(REQUEST, { op: 'create', path: NODE_CREATE_PATH, data: encodeNode(draft), sequential: true }),
   );
   return { transaction, requestIndex, nodeIndexes, draftIndexes };
+}
+
+/** What changes in a node whose launch continues. A record that was never locked is of a launch that had yet to begin. */
+function takeOver({ state }: NodeRecord, launcher: LauncherId): NodeFields {
+  if (state === 'init') return { launcher, state: 'building' };
+  return state === 'building' ? { launcher } : {};
 }
 
 /** Reads the lock entries and the new records from the results of the transaction. */

@@ -20,6 +20,9 @@ import { Ledger } from '../ledger/ledger.js';
 import type { Context } from '../state/context.js';
 import { LostRequests } from './lost-requests.js';
 
+/** No pool is registered, here or elsewhere. */
+const NO_POOLS = { candidates: [] };
+
 /** Of a launcher without providers. */
 function newLedger({ context }: ServiceWorld): Ledger {
   return new Ledger(context, { runnerOf: () => undefined });
@@ -33,7 +36,7 @@ describe('a request that another launcher has accepted', () => {
   beforeEach(async () => {
     world = await ServiceWorld.open();
     ledger = newLedger(world);
-    lost = new LostRequests(world.context, ledger);
+    lost = new LostRequests(world.context, ledger, NO_POOLS);
   });
 
   const stateOf = (id: RequestId) => world.context.mirror.requests.get(id)?.state;
@@ -171,7 +174,7 @@ describe('a lost request with hundreds of nodes', () => {
   it('is reset in transactions that ZooKeeper takes', async () => {
     const { context, sizes } = watchCommits([]);
 
-    await world.clock.run(new LostRequests(context, newLedger(world)).checkAll());
+    await world.clock.run(new LostRequests(context, newLedger(world), NO_POOLS).checkAll());
 
     expect([state(), left()]).toEqual(['requested', 0]);
     expect(Math.max(...sizes)).toBeLessThan(COUNT);
@@ -180,7 +183,7 @@ describe('a lost request with hundreds of nodes', () => {
   it('stays lost when only some of its nodes could be let go, and is reset with the rest of them', async () => {
     const { context } = watchCommits([2]);
 
-    await world.clock.run(new LostRequests(context, newLedger(world)).checkAll());
+    await world.clock.run(new LostRequests(context, newLedger(world), NO_POOLS).checkAll());
     const between = [state(), left()];
     await world.pass(1_000);
 
@@ -194,7 +197,7 @@ describe('a lost request with hundreds of nodes', () => {
     const [node] = [...world.context.mirror.allocatedTo(id)];
     const lock = nodeLockPath(node as NodeId);
     await world.clock.run(world.other.ensurePath(`${lock}/0123__lock__0000000000`));
-    void new LostRequests({ ...world.context, logger }, newLedger(world)).check(id);
+    void new LostRequests({ ...world.context, logger }, newLedger(world), NO_POOLS).check(id);
 
     await world.pass(1_000);
     const early = lines.length;
@@ -220,7 +223,7 @@ async function abandonedRequest() {
   await lock();
   await world.pass(100);
   const ledger = new Ledger(context, { runnerOf: () => undefined });
-  const lost = new LostRequests(context, ledger);
+  const lost = new LostRequests(context, ledger, NO_POOLS);
   const recovered: RequestId[] = [];
   context.events.on('requestRecovered', ({ request }) => void recovered.push(request));
   const look = async () => ({

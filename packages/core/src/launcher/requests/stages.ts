@@ -104,16 +104,19 @@ function runStage(stage: Stage, work: RequestWork): Promise<Step> {
 /**
  * Locks the request and its first ready nodes in one transaction, and starts the launches. Without ready nodes, the
  * transaction also stores the records of the nodes to launch; with ready nodes, the driver completes these records only
- * once it knows the ready nodes. If another launcher was faster, the work ends as `busy`.
+ * once it knows the ready nodes. If another launcher was faster, the work ends as `busy`. A request of a launcher that is gone
+ * is locked with the nodes that it has.
  */
 async function accept(work: RequestWork, { assignment }: StepTo<'accepting'>): Promise<StepTo<'collecting' | 'ended'>> {
   const { context, parts, view, logger } = work;
   const { reused, toLaunch } = work.assign(assignment);
+  const isTakenOver = work.request.state === 'pending';
   work.setPaused(parts.has('missing') && view.pausesAtQuota);
   const first = reused.slice(0, NODES_PER_TRANSACTION);
   const isStored = reused.length === 0 && toLaunch.length <= NODES_PER_TRANSACTION;
   const drafts = isStored ? toLaunch.map((part) => draft(work, part)) : [];
-  const result = await allocate(context, work.request, recordsOf(first), { acceptRequest: true, drafts });
+  const options = { acceptRequest: true, drafts, launcher: view.launcherId };
+  const result = await allocate(context, work.request, recordsOf(first), options);
   if ('conflict' in result) {
     const { conflict, subject } = result;
     logger.debug('Request or one of its nodes was taken by another launcher', { conflict, subject: subject.kind });
@@ -122,7 +125,9 @@ async function accept(work: RequestWork, { assignment }: StepTo<'accepting'>): P
   }
   if (result.requestEntry === undefined) throw new Error('the request was accepted without a lock entry');
   work.accepted(result.requestEntry);
-  logger.info('Accepted request', { labels: work.request.labels, requestor: work.request.requestor });
+  const { labels, requestor } = work.request;
+  if (!isTakenOver) logger.info('Accepted request', { labels, requestor });
+  else logger.info('Took over a request of a launcher that is gone', { labels, requestor, nodes: parts.nodeIds() });
   holdNodes(work, first, result.nodeEntries);
   launch(work, toLaunch, isStored ? result.made : undefined);
   await takeNodes(work, reused.slice(first.length));

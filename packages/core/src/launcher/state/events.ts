@@ -45,6 +45,8 @@ export interface Launch {
   readonly request: RequestId;
   /** Resources that the node will use. */
   readonly need: Resources;
+  /** Another launcher began it: its node has a record already. */
+  readonly isResumed?: boolean | undefined;
 }
 
 /** How the set of registered pools changed. */
@@ -104,6 +106,11 @@ export interface LauncherEventMap {
     readonly action: 'skip' | 'yield' | 'defer' | 'decline' | 'wait' | 'accept';
     readonly reason: DecisionReason;
   };
+  /**
+   * The launcher that had accepted the request is gone, and launches for it can be continued: the pool of the nodes takes it
+   * before the listeners return, or it is put back.
+   */
+  readonly requestLost: { readonly request: RequestRecord; readonly nodes: readonly NodeRecord[] };
   /** The pool starts to work on the request. */
   readonly requestTaken: { readonly pool: DecidingPool; readonly id: RequestId };
   /** A pool has ended its work on the request. */

@@ -10,6 +10,8 @@ const CLEAN_WITHIN_MS = 1_800_000;
 interface Work<Prepared> {
   prepare(harness: Harness): Promise<Prepared>;
   run(harness: Harness, prepared: Prepared): Promise<unknown>;
+  /** Called when all requests are fulfilled. */
+  check?(harness: Harness): Promise<void>;
 }
 
 /** A launcher that dies at any moment leaves no permanent leftovers. */
@@ -20,6 +22,7 @@ export const restart: ContractPart = {
     killedDuring('loses nothing of a creation, at whatever moment the launcher dies', {
       prepare: (harness) => harness.configuration.labels(),
       run: (harness, [label]) => harness.submit([label]),
+      check: assertResumed,
     }),
     killedDuring('continues a deletion, at whatever moment the launcher dies', {
       prepare: async (harness) => {
@@ -66,7 +69,7 @@ async function listMoments<Prepared>(harness: Harness, work: Work<Prepared>): Pr
   const prepared = await work.prepare(harness);
   const stop = onMoments(harness, launcher, (moment) => moments.push(moment));
   await work.run(harness, prepared);
-  await endRequests(harness);
+  await endRequests(harness, work);
   stop();
   await settleDown(harness, 'although the launcher lived');
   return moments;
@@ -87,7 +90,7 @@ async function killAt<Prepared>(context: PartContext, index: number, moment: str
   });
   try {
     await work.run(harness, prepared);
-    await endRequests(harness);
+    await endRequests(harness, work);
     await settleDown(harness, `after the launcher died at moment ${index + 1} (${moment})`);
   } catch (error) {
     throw startError === undefined ? error : new Error('the next launcher does not start', { cause: startError });
@@ -107,11 +110,23 @@ function onMoments(harness: Harness, launcher: TestLauncher, listener: (what: st
   };
 }
 
-async function endRequests(harness: Harness): Promise<void> {
-  for (const id of harness.ownRequests()) {
-    await harness.fulfilled(id);
-    await harness.forget(id);
-  }
+async function endRequests<Prepared>(harness: Harness, work: Work<Prepared>): Promise<void> {
+  const requests = harness.ownRequests();
+  for (const id of requests) await harness.fulfilled(id);
+  if (requests.length > 0) await work.check?.(harness);
+  for (const id of requests) await harness.forget(id);
+}
+
+/** A driver that resumes launches finishes the node that a launcher began, with the one instance that it has. */
+async function assertResumed({ driver, history, resources }: Harness): Promise<void> {
+  if (!driver.capabilities.resumes) return;
+  const made = new Set(history.nodeHistory.map(({ id }) => id));
+  assert.equal(made.size, 1, 'the launch is continued: no second node is made');
+  const failures = history.nodeHistory.flatMap(({ launchError }) => (launchError === null ? [] : [launchError]));
+  assert.deepEqual(failures, [], 'the attempt is continued: it does not fail');
+  const ids = new Set(history.nodeHistory.flatMap(({ externalId }) => (externalId === null ? [] : [externalId])));
+  assert.equal(ids.size, 1, 'the node has one instance from beginning to end');
+  assert.equal(await resources.countInstances(), 1, 'the cloud has one instance');
 }
 
 /** Waits until all nodes are deleted and the cloud is empty. */

@@ -22,6 +22,7 @@ export const RESTART: readonly BrokenDriver[] = [
     breaks: CREATION,
     also: [MARKS, LEAKED, ALL_LISTED],
     make: differing({
+      driver: { resumes: false },
       adapter: (honest) => ({
         listResources: async (signal) => (await honest.listResources(signal)).map((one) => ({ ...one, metadata: {} })),
       }),
@@ -59,9 +60,20 @@ export const RESTART: readonly BrokenDriver[] = [
     },
   },
   {
+    flaw: 'declares that it resumes launches, and begins them again',
+    breaks: CREATION,
+    says: /one instance/,
+    make: differing({ create: { continuing: () => goto({ name: 'submitting' }) } }),
+  },
+  {
     flaw: 'tidies up when it starts',
     breaks: IN_USE,
-    also: ['nothing left: keeps what another installation made in the same cloud', OTHER_DATABASE, NOT_TAKEN_OVER],
+    also: [
+      CREATION,
+      'nothing left: keeps what another installation made in the same cloud',
+      OTHER_DATABASE,
+      NOT_TAKEN_OVER,
+    ],
     make: differing({
       adapter: (_honest, cloud) => ({
         start: async () => {

@@ -1,0 +1,46 @@
+import type { JsonObject, Stat } from '@nodepool/zk-protocol';
+import { describe, expect, it } from 'vitest';
+import { encodeProgress, readProgress } from './launch-progress.js';
+
+const stat = { ctime: 5_000 } as Stat;
+const read = (launchState: JsonObject | null) => readProgress({ launchState, stat });
+
+describe('the progress of a launch', () => {
+  it('is read as it was stored', () => {
+    const progress = {
+      attempt: 2,
+      beganMs: 1_700_000_000_250,
+      state: { name: 'waiting', externalId: 'i-1', zone: 'a' },
+      imageExternalId: 'image-1',
+    };
+
+    expect(read(encodeProgress(progress))).toEqual(progress);
+  });
+
+  it('begins with the record while nothing has been stored', () => {
+    const nothing = { attempt: 1, beganMs: 5_000, state: undefined, imageExternalId: undefined };
+
+    expect(read({})).toEqual(nothing);
+    expect(read(null)).toEqual(nothing);
+  });
+
+  it.each([
+    [{ attempt: 'two' }],
+    [{ attempt: 0 }],
+    [{ state: 'waiting' }],
+    [{ state: { name: 'waiting' } }],
+    [{ state: { externalId: 'i-1' } }],
+  ])('ignores what it does not understand: %j', (launchState) => {
+    expect(read(launchState)).toMatchObject({ attempt: 1, state: undefined });
+  });
+
+  it('leaves out what JSON does not have', () => {
+    const state = { name: 'waiting', externalId: 'i-1', zone: undefined };
+
+    expect(encodeProgress({ attempt: 1, beganMs: 0, state })).toEqual({
+      attempt: 1,
+      began: 0,
+      state: { name: 'waiting', externalId: 'i-1' },
+    });
+  });
+});

@@ -1,0 +1,140 @@
+import {
+  encodeRequest,
+  newRequest,
+  requestLockPath,
+  REQUESTS_ROOT,
+  type NodeFields,
+  type NodeId,
+  type RequestId,
+} from '@nodepool/zk-protocol';
+import { describe, expect, it } from 'vitest';
+import { LauncherRooms } from '../../../test/support/launcher-rooms.js';
+import { poolConfig } from '../../../test/support/pool-config.js';
+import { configOf, servingDrivers } from '../../../test/support/serving-config.js';
+import type { LaunchOrder } from '../../contract/driver.js';
+import { Reaper } from '../nodes/reaper.js';
+
+const begun = { state: 'building', launchState: { attempt: 1 }, launcher: 'of-the-dead', resources: { instances: 1 } };
+
+/** A launcher with pool `main` of provider `p`, beside one that has accepted a request for these labels. */
+async function besideAnother(labels: readonly string[], able = { resumes: true }) {
+  const orders: LaunchOrder[] = [];
+  let finish = (): void => undefined;
+  const until = new Promise<void>((resolve) => (finish = resolve));
+  const config = configOf(poolConfig('main', ['a', 'b'], { maxServers: 5 }));
+  const rooms = await LauncherRooms.open(config, servingDrivers({ orders, until }, {}, able));
+  const pools = await rooms.openPools();
+  const reaper = new Reaper(rooms.world.context, rooms.providers, rooms.registry.registered);
+  const [pool] = pools.configured;
+  if (!pool) throw new Error('there is no pool');
+  const { other, clock } = rooms.world;
+  const body = encodeRequest(newRequest({ state: 'pending', labels, requestor: 'zuul', tenantName: 't' }, clock.now()));
+  const ephemeral = { ephemeral: true, sequential: true };
+  const number = '200-0000000042';
+  await clock.run(other.ensurePath(requestLockPath(number as RequestId)));
+  const entry = await clock.run(other.create(`${requestLockPath(number as RequestId)}/0123__lock__`, '', ephemeral));
+  await clock.run(other.create(`${REQUESTS_ROOT}/${number}`, body));
+  const id = number as RequestId;
+  const give = (fields: NodeFields) => rooms.world.createNode({ allocatedTo: id, tenantName: 't', ...fields });
+  /** Releases the locks, as the end of the other session does. */
+  const die = async () => {
+    await clock.run(other.delete(entry));
+    await rooms.world.pass(1_000);
+  };
+  const end = async () => {
+    finish();
+    await rooms.world.pass(1_000);
+    return rooms.stored(id);
+  };
+  const node = (of: NodeId) => rooms.world.context.mirror.nodes.get(of);
+  return { rooms, pool, pools, reaper, orders, id, give, die, end, node, world: rooms.world };
+}
+
+describe('a request whose launcher is gone', () => {
+  it('keeps its nodes: launches continue, ready ones stay, in the order of the labels', async () => {
+    const { give, die, end, orders, pool, node, rooms } = await besideAnother(['a', 'b', 'a']);
+    const b = await give({ ...begun, labels: ['b'] });
+    const ready = await give({ state: 'ready', resources: { instances: 1 } });
+    const a = await give(begun);
+
+    await die();
+    const [taken, used] = [
+      orders.map(({ node: { id }, isResumed }) => [id, isResumed]),
+      rooms.ledger.usedByTenant('t'),
+    ];
+    const request = await end();
+
+    expect(new Set(taken)).toEqual(
+      new Set([
+        [b, true],
+        [a, true],
+      ]),
+    );
+    expect(used).toEqual({ instances: 3 });
+    expect(request).toMatchObject({ state: 'fulfilled', nodeIds: [ready, b, a] });
+    expect(node(a)?.launcher).toBe(pool.launcherId);
+  });
+
+  it('continues with a record that was never locked', async () => {
+    const { give, die, end, orders } = await besideAnother(['a']);
+    const id = await give({ ...begun, state: 'init', launchState: {} });
+
+    await die();
+
+    expect(orders).toMatchObject([{ isResumed: true, node: { id, state: 'building' } }]);
+    expect(await end()).toMatchObject({ state: 'fulfilled', nodeIds: [id] });
+  });
+
+  it('waits for capacity for what it lacks', async () => {
+    const { give, die, end, orders, rooms, world } = await besideAnother(['a', 'b']);
+    const id = await give(begun);
+
+    await die();
+    await world.pass(1_000);
+
+    expect(orders.map(({ isResumed }) => isResumed)).toEqual([true, undefined]);
+    expect(rooms.ledger.activeLaunches('p')).toBe(2);
+    expect((await end()).nodeIds).toEqual([id, orders[1]?.node.id]);
+    expect(rooms.ledger.activeLaunches('p')).toBe(0);
+  });
+
+  it.each([
+    ['the driver cannot continue', {}, { resumes: false }],
+    ['the record does not say how far it is', { launchState: null }, { resumes: true }],
+  ])('begins again where %s, once its nodes are taken back', async (_why, fields, able) => {
+    const { give, die, end, orders, node, world } = await besideAnother(['a'], able);
+    const id = await give({ ...begun, ...fields });
+
+    await die();
+    if (!able.resumes) await world.pass(31_000); // another launcher of the pool might be able to
+
+    expect(node(id)).toBeUndefined();
+    expect(orders.map(({ isResumed }) => isResumed)).toEqual([undefined]);
+    expect((await end()).state).toBe('fulfilled');
+  });
+
+  it('begins again elsewhere at once where no pool has its provider', async () => {
+    const { give, die, orders, node } = await besideAnother(['a']);
+    const id = await give({ ...begun, provider: 'unheard-of' });
+
+    await die();
+
+    expect(node(id)?.allocatedTo).toBeNull();
+    expect(orders.map(({ isResumed }) => isResumed)).toEqual([undefined]);
+  });
+
+  it('is neither taken over nor put back while one of its nodes is locked', async () => {
+    const { give, die, rooms, id, world, orders } = await besideAnother(['a']);
+    const node = await give(begun);
+    const { other, clock } = world;
+    await clock.run(other.ensurePath(`/nodepool/nodes/${node}/lock`));
+    await clock.run(other.create(`/nodepool/nodes/${node}/lock/x`, '', { ephemeral: true, sequential: true }));
+
+    await die();
+    await world.pass(2_000);
+
+    expect(rooms.world.context.mirror.nodes.contenders(node)).toBe(1);
+    expect(orders.every(({ isResumed }) => isResumed !== true)).toBe(true);
+    expect((await rooms.stored(id)).state).toBe('pending');
+  });
+});

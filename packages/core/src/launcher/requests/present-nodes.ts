@@ -1,0 +1,38 @@
+import type { NodeRecord, RequestRecord, Resources } from '@nodepool/zk-protocol';
+import { findShortage, subtractFromLimit, sumResources } from '../../contract/resources.js';
+import { isResumable } from '../plan/nodes.js';
+import type { Assignment, AssignmentPart, PoolView } from '../plan/types.js';
+import { NODES_PER_TRANSACTION } from './locks.js';
+
+/**
+ * Assigns a request of a launcher that is gone the nodes that it has; parts without one wait for capacity.
+ * @param nodes - all that are allocated to it
+ * @returns `undefined` if its nodes cannot be locked in one transaction, or one of them does not fit
+ */
+export function assignPresent(request: RequestRecord, nodes: readonly NodeRecord[]): Assignment | undefined {
+  const usable = nodes.filter((node) => isResumable(node) || node.state === 'ready');
+  if (usable.length > NODES_PER_TRANSACTION) return undefined;
+  const parts = request.labels.map((label): AssignmentPart => {
+    const index = usable.findIndex(({ labels }) => labels.includes(label));
+    const [node] = index < 0 ? [] : usable.splice(index, 1);
+    return { label, source: node ? { kind: 'node', node } : { kind: 'wait' } };
+  });
+  if (usable.length > 0) return undefined;
+  const [first] = nodes;
+  return { parts, complete: parts.every(({ source }) => source.kind === 'node'), az: first?.az ?? null };
+}
+
+/**
+ * Whether the nodes that the request lacks would exceed the limit of its tenant. Nodes promised by a launcher that is gone do not
+ * count until a pool takes the request over, so others may have been accepted in their place.
+ */
+export function exceedsTenant(
+  { tenantName }: RequestRecord,
+  { parts }: Assignment,
+  view: Pick<PoolView, 'tenantLimit' | 'tenantUsed'> & { needOf(label: string): Resources },
+): boolean {
+  const limit = tenantName === null ? undefined : view.tenantLimit(tenantName);
+  if (tenantName === null || !limit) return false;
+  const missing = parts.filter(({ source }) => source.kind === 'wait').map(({ label }) => view.needOf(label));
+  return findShortage(sumResources(missing), subtractFromLimit(limit, view.tenantUsed(tenantName))) !== undefined;
+}
