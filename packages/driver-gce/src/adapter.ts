@@ -95,6 +95,7 @@ export class GceAdapter implements Adapter<GceInstance, GceLabelConfig, GcePoolC
       client: this.#client,
       stock: this.#stock,
       name: hostname,
+      resumed: order.resumed,
       placements: () => this.#placements(label, order.az),
       body: async (placement, requestId) => {
         const sourceImage = await this.#catalog.imageOf(image);

@@ -11,6 +11,7 @@ import {
   type Handlers,
   type Instance,
   type MachineRun,
+  type CreateOrder,
   type StateMachine,
   type Step,
 } from '@nodepool/core';
@@ -47,6 +48,8 @@ export interface CreateContext {
   readonly client: ComputeClient;
   readonly stock: Stock;
   readonly name: string;
+  /** As in `CreateOrder`. */
+  readonly resumed?: CreateOrder['resumed'];
   /** Possible placements, best first. */
   placements(): Promise<readonly Placement[]>;
   body(placement: Placement, requestId: string): Promise<JsonObject>;
@@ -76,6 +79,7 @@ export function createMachine(context: CreateContext): StateMachine<Instance, Gc
   return createStateMachine<CreateState, Instance, CreateContext, GceInstance>({
     name: 'create',
     initial: { name: 'start' },
+    resumed: context.resumed?.state,
     handlers: createHandlers,
     context,
   });

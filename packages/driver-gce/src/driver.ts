@@ -18,6 +18,7 @@ export function createGceDriver({ connect = overHttp }: GceDriverOptions = {}): 
   return defineStateMachineDriver<GceProviderConfig>({
     name: 'gce',
     schema,
+    resumes: true,
     setup: gceSetup,
     getProviderConfig: readProviderConfig,
     getAdapter: (config, context) => {

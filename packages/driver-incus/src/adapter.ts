@@ -81,6 +81,7 @@ export class IncusAdapter implements Adapter<IncusInstance, IncusLabelConfig, In
       client: this.#client,
       operations: this.#operations,
       name,
+      resumed: order.resumed,
       target: az ?? undefined,
       startsOnCreation,
       body: (attempt) => instanceBody({ order, name, attempt, image, start: startsOnCreation }),

@@ -11,6 +11,7 @@ import {
   type Instance,
   type JsonObject,
   type MachineRun,
+  type CreateOrder,
   type StateMachine,
   type Step,
 } from '@nodepool/core';
@@ -48,6 +49,8 @@ export interface CreateContext {
   readonly client: IncusClient;
   readonly operations: Operations;
   readonly name: string;
+  /** As in `CreateOrder`. */
+  readonly resumed?: CreateOrder['resumed'];
   /** Cluster member, or `@` and a cluster group. */
   readonly target: string | undefined;
   /** The server starts the instance in the operation that creates it. */
@@ -75,6 +78,7 @@ export function createMachine(context: CreateContext): StateMachine<Instance, In
   return createStateMachine<CreateState, Instance, CreateContext, IncusInstance>({
     name: 'create',
     initial: { name: 'start' },
+    resumed: context.resumed?.state,
     handlers: createHandlers,
     context,
   });

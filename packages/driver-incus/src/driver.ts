@@ -17,6 +17,7 @@ export function createIncusDriver({ connect }: IncusDriverOptions = {}): Driver 
     name: 'incus',
     schema,
     managesImages: true,
+    resumes: true,
     setup: incusSetup,
     getProviderConfig: readProviderConfig,
     getAdapter: (config, context) =>

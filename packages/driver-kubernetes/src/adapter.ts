@@ -21,7 +21,7 @@ import {
 import { ACCOUNT } from './access.js';
 import type { KubernetesClient } from './client.js';
 import type { KubernetesLabelConfig, KubernetesPoolConfig, KubernetesProviderConfig } from './config.js';
-import { createMachine, type Plan } from './create-node.js';
+import { attemptOf, createMachine, type Plan } from './create-node.js';
 import { deleteMachine } from './delete-node.js';
 import { usable, type Grant, type KubernetesInstance } from './instance.js';
 import { Inventory } from './inventory.js';
@@ -75,13 +75,14 @@ export class KubernetesAdapter implements Adapter<KubernetesInstance, Kubernetes
 
   getCreateStateMachine(order: Order): StateMachine<Instance, KubernetesInstance> {
     const { label, pool, node, logger } = order;
-    const plan = planOf(this.#config, order, randomUUID());
+    const plan = planOf(this.#config, order, attemptOf(order.resumed) ?? randomUUID());
     const { externalId } = plan;
     const place = { namespace: plan.namespace, pod: plan.pod?.name };
     this.#places.set(externalId, place);
     return createMachine({
       client: this.#client,
       plan,
+      resumed: order.resumed,
       scheduleTimeoutMs: this.#config.scheduleTimeoutMs,
       grant: (signal) => this.#grant(plan, pool, order, signal),
       look: (signal) => this.#inventory.read(externalId, place, signal),

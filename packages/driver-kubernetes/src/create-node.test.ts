@@ -82,10 +82,15 @@ describe('a creation', () => {
   it.each<[string, CreateState, Setting, string | RegExp]>([
     ['begins with its namespace', { name: 'start' }, {}, 'creating-namespace'],
     ['begins with its pod in a shared namespace', { name: 'start' }, { plan: sharedPlan }, 'creating-pod'],
-    ['continues with what is in it', { name: 'creating-namespace', externalId: ID }, {}, 'creating-objects'],
+    [
+      'continues with what is in it',
+      { name: 'creating-namespace', externalId: ID, attempt: 'a' },
+      {},
+      'creating-objects',
+    ],
     [
       'asks whose the namespace is that has its name',
-      { name: 'creating-namespace', externalId: ID },
+      { name: 'creating-namespace', externalId: ID, attempt: 'a' },
       { client: { createNamespace: rejects(EXISTS) } },
       'identifying',
     ],

@@ -10,6 +10,7 @@ import {
   type Instance,
   type JsonObject,
   type MachineRun,
+  type CreateOrder,
   type StateMachine,
   type Step,
 } from '@nodepool/core';
@@ -25,13 +26,19 @@ import { isForbidden } from './spaces.js';
 /** State of a creation. The external id is a name, so it is stored before anything exists. */
 export type CreateState =
   | { readonly name: 'start' }
-  | { readonly name: 'creating-namespace'; readonly externalId: string }
+  | { readonly name: 'creating-namespace'; readonly externalId: string; readonly attempt: string }
   /** The name exists. */
   | { readonly name: 'identifying'; readonly externalId: string; readonly grant?: Grant | undefined }
   /** Without an external id: the object of this name belongs to another node. */
   | { readonly name: 'name-taken' }
   | { readonly name: 'creating-objects'; readonly externalId: string; readonly created: ApiNamespace }
-  | { readonly name: 'creating-pod'; readonly externalId: string; readonly grant: Grant | undefined }
+  | {
+      readonly name: 'creating-pod';
+      readonly externalId: string;
+      /** That of the plan, for a launcher that continues. */
+      readonly attempt?: string | undefined;
+      readonly grant: Grant | undefined;
+    }
   | { readonly name: 'waiting-for-pod'; readonly externalId: string; readonly grant: Grant };
 
 /** Names and bodies of what is created. */
@@ -53,6 +60,8 @@ export interface Plan {
 export interface CreateContext {
   readonly client: KubernetesClient;
   readonly plan: Plan;
+  /** As in `CreateOrder`. */
+  readonly resumed?: CreateOrder['resumed'];
   readonly scheduleTimeoutMs: number;
   /** The token that the job gets. */
   grant(signal: AbortSignal): Promise<Grant>;
@@ -86,6 +95,7 @@ export function createMachine(context: CreateContext): StateMachine<Instance, Ku
   return createStateMachine<CreateState, Instance, CreateContext, KubernetesInstance>({
     name: 'create',
     initial: { name: 'start' },
+    resumed: context.resumed?.state,
     handlers: createHandlers,
     context,
   });
@@ -116,10 +126,16 @@ export const createHandlers = {
   'waiting-for-pod': waitForPod,
 } satisfies Handlers<CreateState, Instance, CreateContext, KubernetesInstance>;
 
-function firstState({ externalId, namespaceBody }: Plan): CreateState {
+function firstState({ externalId, attempt, namespaceBody }: Plan): CreateState {
   return namespaceBody
-    ? { name: 'creating-namespace', externalId }
-    : { name: 'creating-pod', externalId, grant: undefined };
+    ? { name: 'creating-namespace', externalId, attempt }
+    : { name: 'creating-pod', externalId, attempt, grant: undefined };
+}
+
+/** The attempt of a creation that a launcher began which is gone: what it made carries the same. */
+export function attemptOf(resumed: CreateOrder['resumed']): string | undefined {
+  const { attempt } = (resumed?.state ?? {}) as { readonly attempt?: unknown };
+  return typeof attempt === 'string' ? attempt : undefined;
 }
 
 /** The name exists: continues only with the object of this creation, and deletes only one of this node. */

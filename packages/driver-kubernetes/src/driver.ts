@@ -22,6 +22,7 @@ export function createKubernetesDriver(name: DriverName, { connect = overHttp }:
   return defineStateMachineDriver<KubernetesProviderConfig>({
     name,
     schema: SCHEMAS[name],
+    resumes: true,
     getProviderConfig: (entry, context) => readProviderConfig(name, entry, context),
     getAdapter: (config, context) =>
       new KubernetesAdapter(

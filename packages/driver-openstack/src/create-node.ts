@@ -32,10 +32,21 @@ export type CreateState =
   | { readonly name: 'preparing'; readonly isSecondTry: boolean }
   | { readonly name: 'submitting'; readonly order: ServerOrder; readonly isSecondTry: boolean }
   | { readonly name: 'looking-for-lost-answer'; readonly order: ServerOrder }
-  | { readonly name: 'waiting-for-server'; readonly externalId: string; readonly order: ServerOrder | undefined }
+  | {
+      readonly name: 'waiting-for-server';
+      readonly externalId: string;
+      /** Where it was ordered; `undefined`: it was found. */
+      readonly place: ServerPlace | undefined;
+    }
   | { readonly name: 'attaching-floating-ip'; readonly externalId: string; readonly server: Server }
   | FloatingIpState
   | { readonly name: 'reading-host-keys'; readonly externalId: string; readonly server: Server };
+
+/** What decides whether there is capacity for a server. Small, as core stores the state that holds it. */
+interface ServerPlace {
+  readonly zone: string | null;
+  readonly flavorId: string;
+}
 
 interface FloatingIpState {
   readonly name: 'waiting-for-floating-ip';
@@ -79,6 +90,7 @@ export function createMachine(context: CreateContext): StateMachine<Instance, Op
   return createStateMachine<CreateState, Instance, CreateContext, OpenStackInstance>({
     name: 'create',
     initial: { name: 'start' },
+    resumed: context.order.resumed?.state,
     handlers: createHandlers,
     context,
   });
@@ -87,9 +99,18 @@ export function createMachine(context: CreateContext): StateMachine<Instance, Op
 /** Handler of each state. */
 export const createHandlers = {
   start: (_state, { order }) =>
-    goto(order.attempt > 1 ? { name: 'looking-for-earlier-attempt' } : { name: 'preparing', isSecondTry: false }),
-  'looking-for-earlier-attempt': async (_state, context, run) =>
-    (await adopt(context, run)) ?? goto({ name: 'preparing', isSecondTry: false }),
+    goto(
+      order.attempt > 1 || order.resumed
+        ? { name: 'looking-for-earlier-attempt' }
+        : { name: 'preparing', isSecondTry: false },
+    ),
+  'looking-for-earlier-attempt': async (_state, context, run) => {
+    const found = await adopt(context, run);
+    if (found) return found;
+    // Nova may still be processing the order of a launcher that is gone: a second order would create a second server.
+    const mayAppear = context.order.resumed && run.nowMs - run.enteredMs < LOST_ANSWER_MS;
+    return mayAppear ? wait(1_000 * (run.visits + 1)) : goto({ name: 'preparing', isSecondTry: false });
+  },
   preparing: async ({ isSecondTry }, context) =>
     goto({ name: 'submitting', order: await context.makeOrder(), isSecondTry }),
   submitting: submitOrder,
@@ -128,7 +149,7 @@ async function submitOrder(
   try {
     const externalId = await client.compute.createServer(order, run.signal);
     if (externalId === undefined) return goto({ name: 'looking-for-lost-answer', order });
-    return goto({ name: 'waiting-for-server', externalId, order });
+    return goto({ name: 'waiting-for-server', externalId, place: { zone, flavorId: order.flavorId } });
   } catch (error) {
     if (!isOpenStackError(error) || error.kind === 'rate') throw error;
     if (error.kind === 'unavailable') {
@@ -157,11 +178,12 @@ async function adopt({ client, order }: CreateContext, run: Run, lost?: ServerOr
     Object.entries(order.metadata).every(([tag, value]) => metadata[tag] === value),
   );
   const usable = ours.find(({ status }) => status === 'ACTIVE' || status === 'BUILD');
-  return usable && goto({ name: 'waiting-for-server', externalId: usable.id, order: lost });
+  const place = lost && { zone: lost.zone ?? null, flavorId: lost.flavorId };
+  return usable && goto({ name: 'waiting-for-server', externalId: usable.id, place });
 }
 
 async function waitForServer(
-  { externalId, order }: Extract<CreateState, { name: 'waiting-for-server' }>,
+  { externalId, place }: Extract<CreateState, { name: 'waiting-for-server' }>,
   context: CreateContext,
   run: Run,
 ): Promise<CreateStep> {
@@ -173,16 +195,15 @@ async function waitForServer(
     return failed(new LaunchError('status', `server "${name}" (${externalId}) vanished during its creation`));
   }
   const { server } = instance;
-  const zone = order?.zone ?? null;
   if (server.status === 'ERROR') {
     // Lists of some clouds omit the fault.
     const fault = server.fault ?? (await client.compute.server(externalId, run.signal))?.fault;
-    if (order && kindOfText(fault ?? '') === 'capacity') capacity.noteFull(zone, order.flavorId);
+    if (place && kindOfText(fault ?? '') === 'capacity') capacity.noteFull(place.zone, place.flavorId);
     if (kindOfText(fault ?? '') === 'not-found') context.facts.flush();
     return failed(errorOfFault(name, externalId, fault));
   }
   if (server.status !== 'ACTIVE') return wait();
-  if (order) capacity.noteRoom(zone, order.flavorId);
+  if (place) capacity.noteRoom(place.zone, place.flavorId);
   if (await context.needsFloatingIp(server)) return goto({ name: 'attaching-floating-ip', externalId, server });
   return reachable(server, context, run);
 }

@@ -23,6 +23,7 @@ export function createOpenStackDriver({ transport, env }: OpenStackDriverOptions
     name: 'openstack',
     schema,
     managesImages: true,
+    resumes: true,
     setup: openStackSetup,
     reset: () => files.reset(),
     getProviderConfig: (entry, context) => readProviderConfig(entry, env ? { ...context, env } : context, files),
