@@ -132,7 +132,7 @@ class RestClient implements KubernetesClient {
     const body = {
       apiVersion: 'authentication.k8s.io/v1',
       kind: 'TokenRequest',
-      spec: { expirationSeconds: seconds },
+      spec: { expirationSeconds: seconds, audiences: [] },
     };
     return this.#call('serviceaccounts.token.create', { verb: 'POST', path, body }, signal);
   }

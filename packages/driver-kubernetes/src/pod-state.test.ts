@@ -20,6 +20,10 @@ describe('the state of a pod', () => {
     expect(isRunning(pod({ phase: 'Running' }))).toBe(true);
     expect(isRunning(pod({ phase: 'Running' }, { deletionTimestamp: 'now' }))).toBe(false);
     expect(isRunning(pod({ phase: 'Pending' }))).toBe(false);
+    const withContainer = (state: object) => pod({ phase: 'Running', containerStatuses: [{ name: 'a', state }] });
+    expect(isRunning(withContainer({ running: {} }))).toBe(true);
+    expect(isRunning(withContainer({ waiting: { reason: 'RunContainerError' } }))).toBe(false);
+    expect(isRunning(withContainer({ terminated: { exitCode: 1 } }))).toBe(false);
     expect(problemOf(pod({ phase: 'Pending' }))).toBeUndefined();
     expect(problemOf(waiting('ContainerCreating', ''))).toBeUndefined();
     expect(problemOf(pod(undefined))).toBeUndefined();

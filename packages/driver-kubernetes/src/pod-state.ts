@@ -36,9 +36,12 @@ const BROKEN_REASONS = new Set([
 /** The kubelet had no place for it: https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/ */
 const NO_PLACE = /^(Evicted|OutOf\w+|NodeAffinity|NodeShutdown|Terminated|UnexpectedAdmissionError|Preempt\w+)$/;
 
-/** Whether the pod can be used. */
+/** Whether the pod can be used. Kubernetes calls a pod running, too, whose only container failed to start and is tried again. */
 export function isRunning({ metadata, status }: ApiPod): boolean {
-  return status?.phase === 'Running' && metadata.deletionTimestamp === undefined;
+  if (status?.phase !== 'Running' || metadata.deletionTimestamp !== undefined) return false;
+  const states = (status.containerStatuses ?? []).map(({ state }) => state);
+  const isWaiting = states.some((state) => state?.waiting !== undefined);
+  return states.length === 0 || (!isWaiting && states.some((state) => state?.running !== undefined));
 }
 
 /** Why a pod does not run; `undefined`: it runs, or nothing is wrong yet. */

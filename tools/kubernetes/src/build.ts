@@ -4,6 +4,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
+const PROGRAMS = ['kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'kubelet'];
 const BUILD = fileURLToPath(new URL('../build.sh', import.meta.url));
 
 /** Folder with the programs, outside of the repository: `NODEPOOL_KUBERNETES_DIR`, else in the cache of the user. */
@@ -13,11 +14,10 @@ export function programFolder(env: NodeJS.ProcessEnv): string {
   );
 }
 
-/** Builds the control plane unless the folder has it. @returns the folder with its programs */
+/** Builds Kubernetes unless the folder has it. @returns the folder with its programs */
 export async function ensureBuilt(folder: string): Promise<string> {
   const programs = join(folder, 'bin');
-  if (existsSync(join(programs, 'kube-apiserver')) && existsSync(join(programs, 'kube-controller-manager')))
-    return programs;
+  if (PROGRAMS.every((name) => existsSync(join(programs, name)))) return programs;
   const build = spawn(BUILD, [folder], { stdio: 'inherit' });
   const status = await new Promise<number | null>((resolve, reject) => {
     build.once('exit', resolve);

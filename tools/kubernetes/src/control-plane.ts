@@ -14,10 +14,8 @@ import { ApiAccess, type Body } from './api.js';
 
 /** Options of a {@link ControlPlane}. */
 export interface ControlPlaneOptions {
-  /** Folder with `kube-apiserver` and `kube-controller-manager`. */
+  /** Folder with the programs of Kubernetes. */
   readonly programs: string;
-  /** Further arguments of kube-apiserver. */
-  readonly apiServerArguments?: readonly string[];
 }
 
 const READY_MS = 120_000;
@@ -131,7 +129,11 @@ export class ControlPlane {
       ...[`--client-ca-file=${this.tls.ca}`, `--token-auth-file=${at('tokens.csv')}`],
       ...[`--service-account-key-file=${at('sa.pub')}`, `--service-account-signing-key-file=${at('sa.key')}`],
       ...[`--service-account-issuer=${this.server}`, '--api-audiences=api', '--authorization-mode=RBAC'],
-      ...['--service-cluster-ip-range=10.96.0.0/16', ...(this.#options.apiServerArguments ?? [])],
+      // how it reaches a kubelet: at `localhost`, with a client certificate
+      ...[`--kubelet-certificate-authority=${this.tls.ca}`, '--kubelet-preferred-address-types=Hostname'],
+      ...[`--kubelet-client-certificate=${this.tls.cert}`, `--kubelet-client-key=${this.tls.key}`],
+      // the controller that would remove the taint of new nodes does not run
+      ...['--service-cluster-ip-range=10.96.0.0/16', '--disable-admission-plugins=TaintNodesByCondition'],
     ]);
     await this.#until('the API server is ready', async () => {
       const answer = await this.admin.call('GET', 'readyz').catch(() => undefined);

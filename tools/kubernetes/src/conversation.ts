@@ -54,11 +54,11 @@ export const CONVERSATION: readonly Turn[] = [
   },
   {
     ...{ name: 'token of no account', method: 'POST', path: `${NS}/talk/serviceaccounts/missing/token` },
-    body: { spec: { expirationSeconds: 3_600 } },
+    body: { spec: { expirationSeconds: 3_600, audiences: [] } },
   },
   {
     ...{ name: 'token', method: 'POST', path: `${NS}/talk/serviceaccounts/zuul-worker/token` },
-    body: { spec: { expirationSeconds: 3_600 } },
+    body: { spec: { expirationSeconds: 3_600, audiences: [] } },
   },
   { name: 'create role', method: 'POST', path: `${RBAC}/roles`, body: { metadata: { name: 'zuul' }, rules } },
   { name: 'create it again', method: 'POST', path: `${RBAC}/roles`, body: { metadata: { name: 'zuul' }, rules } },

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll } from 'vitest';
 import type { JsonObject } from '@nodepool/core';
-import { ControlPlane, ensureBuilt, namesOf, programFolder, StandInKubelet } from '@nodepool/kubernetes';
+import { ControlPlane, ensureBuilt, Kubelet, namesOf, programFolder, StandInKubelet } from '@nodepool/kubernetes';
 import { World, type WorldOptions } from '../world.js';
 
 /** Labels of the pool `main`. */
@@ -13,19 +13,25 @@ export const LABELS: JsonObject[] = [
 
 const KINDS = ['api/v1/namespaces', 'api/v1/pods', 'apis/rbac.authorization.k8s.io/v1/roles'];
 
-/** A real control plane, with a stand-in for its kubelets, for all tests of a file. */
-export function useControlPlane() {
+/**
+ * A real control plane for all tests of a file, with a stand-in for its kubelets.
+ * @param realKubelet - a real one instead, which runs containers
+ */
+export function useControlPlane({ realKubelet = false } = {}) {
   const worlds: World[] = [];
-  const started: { plane?: ControlPlane; kubelet?: StandInKubelet } = {};
+  const started: { plane?: ControlPlane; kubelet?: StandInKubelet; realKubelet?: Kubelet } = {};
   beforeAll(async () => {
-    started.plane = await ControlPlane.start({ programs: await ensureBuilt(programFolder(process.env)) });
-    started.kubelet = await StandInKubelet.start(started.plane.admin);
+    const programs = await ensureBuilt(programFolder(process.env));
+    started.plane = await ControlPlane.start({ programs });
+    if (realKubelet) started.realKubelet = await Kubelet.start(started.plane, programs);
+    else started.kubelet = await StandInKubelet.start(started.plane.admin);
   });
   afterEach(async () => {
     for (const world of worlds.splice(0)) await world.end();
   });
   afterAll(async () => {
     await started.kubelet?.stop();
+    await started.realKubelet?.stop();
     await started.plane?.stop();
   });
   const plane = (): ControlPlane => {

@@ -177,7 +177,10 @@ const NEXT_STATUS: Readonly<Partial<Record<PodFate, Readonly<Record<string, unkn
   unpullable: {
     phase: 'Pending',
     containerStatuses: [
-      { name: 'a', state: { waiting: { reason: 'ErrImagePull', message: 'failed to pull image "x": not found' } } },
+      {
+        ...{ name: 'a', image: 'x', imageID: '', ready: false, restartCount: 0 },
+        state: { waiting: { reason: 'ErrImagePull', message: 'failed to pull image "x": not found' } },
+      },
     ],
   },
 };

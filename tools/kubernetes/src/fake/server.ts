@@ -1,5 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { Body } from '../api.js';
+import { ExchangeChecker } from '../openapi/exchange-checker.js';
 import { FakeCluster, type FakeClusterOptions } from './cluster.js';
 import { firstEvents, isVisible, namespaceOfRequest, projectOf } from './projects.js';
 import { alreadyExists, expired, missingVerb, notFound, statusBody, unauthorized, type Refused } from './refusals.js';
@@ -32,6 +34,10 @@ const KINDS = new Set(
     ' ',
   ),
 );
+const LISTS: Readonly<Record<string, string>> = {
+  ...{ namespaces: 'NamespaceList', pods: 'PodList', serviceaccounts: 'ServiceAccountList' },
+  ...{ resourcequotas: 'ResourceQuotaList', limitranges: 'LimitRangeList', configmaps: 'ConfigMapList' },
+};
 const VERBS: Readonly<Record<string, string>> = { POST: 'create', DELETE: 'delete', PATCH: 'patch' };
 
 /** A fake API server over HTTP. Its refusals have the texts of kube-apiserver 1.20; a test compares its answers with recorded ones. */
@@ -84,6 +90,9 @@ export class FakeKubernetes {
     for (const watch of [...this.#watches]) watch.break();
   }
 
+  /** What contradicts the OpenAPI document of the real server; {@link stop} fails if there is any. */
+  readonly contradictions: string[] = [];
+
   /** Number of open watches. */
   get watches(): number {
     return this.#watches.size;
@@ -93,6 +102,18 @@ export class FakeKubernetes {
     this.breakWatches();
     this.#server.closeAllConnections();
     await new Promise((resolve) => this.#server.close(resolve));
+    if (this.contradictions.length > 0) throw new Error([...new Set(this.contradictions)].slice(0, 20).join('\n'));
+  }
+
+  #check(
+    { method = '' }: IncomingMessage,
+    url: URL,
+    body: unknown,
+    answer: object | Refused,
+    { verb }: FakeCall,
+  ): void {
+    const { status, body: sent } = sentOf(answer, verb === 'create' ? 201 : 200);
+    this.contradictions.push(...checker().check({ method, url, body, status, answer: sent as Body }));
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -114,6 +135,7 @@ export class FakeKubernetes {
     if (call.verb === 'watch') return this.#watch(call, url, response);
     const body = chunks.length > 0 ? (JSON.parse(Buffer.concat(chunks).toString()) as Stored) : undefined;
     const answer = this.#run(call, url, body);
+    this.#check(request, url, body, answer, call);
     const isMain = call.verb === 'create' && ['namespaces', 'projectrequests', 'pods'].includes(call.kind);
     if (isMain && this.#lostReplies > 0) {
       this.#lostReplies--;
@@ -188,7 +210,12 @@ export class FakeKubernetes {
     // items of lists have no kind
     const items = all.slice(from, from + size).map(({ kind: _kind, apiVersion: _version, ...item }) => item);
     const next = from + size < all.length ? { continue: String(from + size) } : {};
-    return { kind: 'List', apiVersion: 'v1', metadata: { resourceVersion: String(store.version), ...next }, items };
+    return {
+      kind: LISTS[kind] ?? 'List',
+      apiVersion: 'v1',
+      metadata: { resourceVersion: String(store.version), ...next },
+      items,
+    };
   }
 
   #token(namespace: string, account: string, body: Stored | undefined): object | Refused {
@@ -214,17 +241,31 @@ export class FakeKubernetes {
     const kind = isProjects ? 'namespaces' : asked;
     const selection = { kind, namespace, selector, isVisible: isProjects ? isVisible : isAny };
     const id = url.searchParams.get('watchId') ?? '';
-    const watch = new Watch({ response, store, selection, clock, seconds, id, version, onEvent }, past);
+    const onSend = (event: { type: string; object: object }) =>
+      this.contradictions.push(...checker().checkEvent(url, event as { type: string; object: Body }));
+    const watch = new Watch({ response, store, onSend, selection, clock, seconds, id, version, onEvent }, past);
     this.#watches.add(watch);
     response.once('close', () => this.#watches.delete(watch));
   }
 
   #answer(response: ServerResponse, answer: object | Refused, success = 200): void {
-    const isRefused = 'message' in answer && typeof answer.status === 'number';
-    const status = isRefused ? answer.status : success;
+    const { status, body } = sentOf(answer, success);
     response.writeHead(status, { 'content-type': 'application/json' });
-    response.end(JSON.stringify(isRefused ? statusBody(answer) : answer));
+    response.end(JSON.stringify(body));
   }
+}
+
+/** Status and body of an answer. */
+function sentOf(answer: object | Refused, success: number): { status: number; body: object } {
+  const isRefused = 'message' in answer && typeof answer.status === 'number';
+  return isRefused ? { status: answer.status, body: statusBody(answer) } : { status: success, body: answer };
+}
+
+let shared: ExchangeChecker | undefined;
+
+/** One for all servers of a process, as it takes long to make. */
+function checker(): ExchangeChecker {
+  return (shared ??= new ExchangeChecker());
 }
 
 function isAny(): boolean {

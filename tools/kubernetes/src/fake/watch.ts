@@ -20,6 +20,8 @@ export interface WatchOptions {
   /** Version that the client has. */
   readonly version: number;
   readonly onEvent: ((watchId: string) => void) | undefined;
+  /** Called with each event that is sent. */
+  readonly onSend: (event: { type: string; object: object }) => void;
 }
 
 const BOOKMARK_MS = 60_000;
@@ -73,8 +75,9 @@ export class Watch {
   }
 
   #send(type: string, object: object): void {
-    const { response, onEvent, id } = this.#options;
+    const { response, onEvent, onSend, id } = this.#options;
     if (response.destroyed) return;
+    onSend({ type, object });
     onEvent?.(id);
     response.write(`${JSON.stringify({ type, object })}\n`);
   }
