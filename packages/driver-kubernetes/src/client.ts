@@ -73,7 +73,7 @@ export interface Listed<T extends ApiObject> {
 const CORE = 'api/v1';
 const RBAC = 'apis/rbac.authorization.k8s.io/v1';
 const PAGE = 500;
-/** Bookmarks arrive every minute, so a longer silence means a lost connection. */
+/** Longer than a watch lasts: a longer silence means a lost connection. */
 const SILENCE_MS = 100_000;
 
 /**

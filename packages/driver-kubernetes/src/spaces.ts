@@ -16,7 +16,10 @@ export interface SpaceApi {
   readonly hasLabels: boolean;
   /** Version from which all watches begin, as they cannot continue; `undefined`: they can. */
   readonly watchVersion: string | undefined;
-  /** The server ends a watch after this time, so that watches spread over its instances. */
+  /**
+   * The server ends a watch after this time, so that a longer silence means a lost connection: a server that was started again
+   * sends no bookmarks until the first change.
+   */
   readonly watchSeconds: number;
   /** Whether an error means that the object does not exist. */
   isMissing(error: unknown): boolean;
@@ -27,7 +30,7 @@ const isNotFound = (error: unknown) => isNodepoolError(error, 'NODEPOOL_NOT_FOUN
 /** Namespaces of Kubernetes. */
 export const NAMESPACES: SpaceApi = {
   ...{ path: 'api/v1', kind: 'namespaces', created: 'namespaces', hasLabels: true },
-  ...{ watchVersion: undefined, watchSeconds: 290, isMissing: isNotFound },
+  ...{ watchVersion: undefined, watchSeconds: 90, isMissing: isNotFound },
   creation: (body) => body,
   change: (metadata) => ({ metadata }),
 };
