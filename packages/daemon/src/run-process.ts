@@ -29,11 +29,11 @@ interface Held {
   readonly manager: ServiceManager;
 }
 
-async function stopAndExit(service: DaemonService, held: Held, drainTimeoutMs: number): Promise<void> {
+async function stopAndExit(stop: () => Promise<void>, held: Held): Promise<void> {
   held.watcher.close();
   void held.manager.stopping();
   const keepAlive = setInterval(() => {}, KEEP_ALIVE_MS); // the clock's timers alone would not keep the process alive
-  await service.stop(drainTimeoutMs);
+  await stop();
   clearInterval(keepAlive);
   await held.pidFile?.release();
   await held.manager.close();
@@ -45,10 +45,11 @@ function signalActions(service: DaemonService, held: Held, args: CommonArguments
   const { logger } = held.logging;
   return {
     stop(signal) {
-      const drainTimeoutMs = signal === 'SIGQUIT' ? 0 : args.drainTimeoutMs;
+      const { drainTimeoutMs } = args;
       const limit = Number.isFinite(drainTimeoutMs) ? { drainTimeoutMs } : {};
       logger.info('Stopping; a second signal exits immediately', { signal, ...limit });
-      void stopAndExit(service, held, drainTimeoutMs);
+      const isHandOver = signal === 'SIGQUIT';
+      void stopAndExit(() => (isHandOver ? service.handOver() : service.stop(drainTimeoutMs)), held);
     },
     stopNow(signal) {
       logger.warn('Forced exit; other launchers will clean up after the ZooKeeper session expires', { signal });

@@ -184,6 +184,20 @@ export class DaemonService {
     logger.info('Service stopped', { program: name, durationMs: clock.now() - beganMs });
   }
 
+  /**
+   * Stops and leaves all work to a successor: the session is closed first, so that nothing that ends here is written as failed.
+   * Never rejects.
+   */
+  async handOver(): Promise<void> {
+    const { name, runtime, logger, clock } = this.#parts;
+    this.#draining = true;
+    this.#conditions.stop();
+    await this.#close(CLOSING_MS);
+    const stopped = runtime.stop().catch((error: unknown) => logger.warn('Stopped with an error', { error }));
+    await unfinishedAfter(LEAST_CLOSING_MS, clock, new Map([['the runtime', stopped]]));
+    logger.info('Service stopped; its work is left to others', { program: name });
+  }
+
   async #close(limitMs: number): Promise<void> {
     const { metrics, zk, embedded, logger, clock } = this.#parts;
     const web = this.#web;

@@ -244,10 +244,10 @@ export class LostRequests {
     return true;
   }
 
-  /** `undefined` also while the mirror is incomplete: it may not show all nodes, and all requests are checked again later. */
+  /** `undefined` also before all nodes, and the pools of this launcher, are known; then all requests are checked again. */
   #lostRequest(id: RequestId): RequestRecord | undefined {
     const { nodes, requests } = this.#context.mirror;
-    if (!nodes.ready || !requests.ready || this.#ledger.has(id)) return undefined;
+    if (!this.#context.life.isStarted || !nodes.ready || !requests.ready || this.#ledger.has(id)) return undefined;
     const request = requests.get(id);
     return request?.state === 'pending' ? request : undefined;
   }
