@@ -7,6 +7,7 @@ const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta
 it('names every code that the server may answer to a lease in the README', () => {
   const files = [
     'launcher/src/web/api/lease-operations.ts',
+    'launcher/src/web/api/lease-calls.ts',
     'launcher/src/web/api/lease-access.ts',
     'daemon/src/web/gate.ts',
   ];

@@ -8,7 +8,7 @@ import { judgeHealth } from '../plan/health-rules.js';
 import { planPool, type PausedRequest, type PoolPlan } from '../plan/plan-pool.js';
 import { imagesUnavailable, judgeDecline } from '../plan/rules.js';
 import type { Assignment, Reason, Reservation } from '../plan/types.js';
-import { assignPresent, exceedsTenant } from '../requests/present-nodes.js';
+import { assignPresent, exceedsTenant, isPresent } from '../requests/present-nodes.js';
 import { RequestWork } from '../requests/request.js';
 import { serve } from '../requests/stages.js';
 import type { Context } from '../state/context.js';
@@ -106,10 +106,13 @@ export class PoolWork {
    * operator's order, the configuration or the provider would not let the pool accept it now.
    */
   takeOver(request: RequestRecord, nodes: readonly NodeRecord[]): void {
-    const { view, ledger } = this.#tools;
+    const { view, ledger, lost } = this.#tools;
     const serves = !view.stopping && view.isRegistered && view.runner.running && this.#context.life.isActive;
-    const isOurs = nodes.every(({ provider, pool }) => provider === view.provider && pool === view.pool.name);
+    const isOurs = nodes
+      .filter(isPresent)
+      .every(({ provider, pool }) => provider === view.provider && pool === view.pool.name);
     if (!serves || !view.runner.resumes || !isOurs || ledger.has(request.id)) return;
+    if (lost.isRecovering(request.id)) return; // the locks of its last work are being removed
     const assignment = assignPresent(request, nodes);
     if (!assignment || exceedsTenant(request, assignment, view)) return;
     if (judgeDecline(request, view) || judgeControls(request, view)) return;

@@ -82,6 +82,7 @@ export class LostRequests {
   recover(id: RequestId, epoch: number): void {
     this.#recovering.add(id);
     void this.#removeLocks(id, epoch)
+      .then(() => this.#recovering.delete(id))
       .then(() => this.check(id))
       .catch((error: unknown) =>
         this.#context.logger.error('Could not clean up after an abandoned request', { requestId: id, error }),
@@ -229,9 +230,7 @@ export class LostRequests {
     if (entries !== undefined && entries.length > 0) return false;
     const request = this.#lostRequest(id);
     if (!request) return false;
-    const nodes = [...mirror.allocatedTo(id)]
-      .map((node) => mirror.nodes.get(node))
-      .filter((node) => node !== undefined);
+    const nodes = [...mirror.allocatedTo(id)].flatMap((node) => mirror.nodes.get(node) ?? []);
     if (this.#handsOver(request, nodes)) return false;
     for (const transaction of this.#resetTransactions(request, nodes, entries !== undefined, clock.now())) {
       await transaction.commit(committer);

@@ -130,7 +130,7 @@ export const NOTHING_LEFT: readonly BrokenDriver[] = [
     flaw: 'lists no resources',
     breaks: LEAKED,
     says: /is deleted as leaked: .* listResources must show it/,
-    also: [CREATION, MARKS, ALL_LISTED],
+    also: [MARKS, ALL_LISTED],
     make: differing({ adapter: () => ({ listResources: () => Promise.resolve([]) }) }),
   },
   {
