@@ -102,9 +102,17 @@ export class Transport {
       ...(text !== undefined && { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) }),
       ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
     };
-    const options = { method, headers, agent: this.#agent, ...(signal && { signal }) };
+    const options = { method, headers, agent: this.#agent };
     return new Promise((resolve, reject) => {
-      const request = (this.#isTls ? httpsRequest : httpRequest)(`${this.url}${path}`, options, resolve);
+      let isComplete = () => false;
+      const request = (this.#isTls ? httpsRequest : httpRequest)(`${this.url}${path}`, options, (response) => {
+        isComplete = () => response.complete;
+        resolve(response);
+      });
+      // Node's own `signal` would destroy a socket that is idle again, with an error that nobody can catch.
+      const abort = () => void (isComplete() || request.destroy(signal?.reason as Error));
+      signal?.addEventListener('abort', abort);
+      request.on('close', () => signal?.removeEventListener('abort', abort));
       request.setTimeout(timeoutMs, () => request.destroy(new Error(`no answer within ${timeoutMs / 1000} s`)));
       request.on('error', (error) => reject(this.#failure(error, signal)));
       request.end(text);

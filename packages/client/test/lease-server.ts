@@ -73,10 +73,13 @@ export class LeaseServer {
     return lease;
   }
 
-  /** Changes a lease, and tells those who listen. */
+  /** Changes a lease, and tells those who listen; the stream of a lease that is over ends with it. */
   change(changes: Readonly<Record<string, unknown>>, id = 'lease1'): void {
     Object.assign(this.lease(id), changes);
-    for (const stream of this.#streams) send(stream, this.lease(id));
+    for (const stream of this.#streams) {
+      send(stream, this.lease(id));
+      if (['ended', 'failed'].includes(this.lease(id).state)) stream.end();
+    }
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
