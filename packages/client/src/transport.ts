@@ -109,7 +109,7 @@ export class Transport {
         isComplete = () => response.complete;
         resolve(response);
       });
-      // Node's own `signal` would destroy a socket that is idle again, with an error that nobody can catch.
+      // Node's own `signal` would destroy a socket that is idle again, with an error that no caller can catch.
       const abort = () => void (isComplete() || request.destroy(signal?.reason as Error));
       signal?.addEventListener('abort', abort);
       request.on('close', () => signal?.removeEventListener('abort', abort));
