@@ -10,15 +10,6 @@ import { startRegistry, type Registry } from '../packed/registry.js';
 
 /** Long enough for npm to download packages. */
 const LIMIT_MS = 300_000;
-const DRIVERS = [
-  'driver-static',
-  'driver-openstack',
-  'driver-metastatic',
-  'driver-gce',
-  'driver-kubernetes',
-  'driver-openshift',
-  'driver-openshiftpods',
-];
 
 let folder: string;
 let registry: Registry;
@@ -29,9 +20,10 @@ let port: number;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'nodepool-image-'));
   registry = await startRegistry(join(folder, 'registry'));
-  recipe = readDockerfile(await readFile(join(root, 'contrib/docker/Dockerfile'), 'utf8'));
+  const dockerfile = await readFile(join(root, 'contrib/docker/Dockerfile'), 'utf8');
+  recipe = readDockerfile(dockerfile);
   [port = 0] = await freePorts(1);
-  await publish();
+  await publish([...dockerfile.matchAll(/@nodepool\/(driver-[a-z]+)/g)].map(([, driver = '']) => driver));
 }, LIMIT_MS);
 
 afterAll(async () => {
@@ -41,10 +33,10 @@ afterAll(async () => {
 });
 
 /** Publishes the packages that the image installs to the local registry. */
-async function publish(): Promise<void> {
+async function publish(drivers: readonly string[]): Promise<void> {
   const npmrc = join(folder, 'npmrc');
   await writeFile(npmrc, registry.npmrc);
-  const tarballs = await packPackages(['launcher', 'cli', ...DRIVERS], join(folder, 'packed'));
+  const tarballs = await packPackages(['launcher', 'cli', ...drivers], join(folder, 'packed'));
   for (const tarball of tarballs.values())
     await npm(folder, 'publish', '--userconfig', npmrc, '--ignore-scripts', tarball);
 }
