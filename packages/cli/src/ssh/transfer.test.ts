@@ -34,7 +34,7 @@ async function runTransfer(transfer: string, ssh: string) {
 }
 
 describe.each([
-  ['copied', `copyTo(node, ${JSON.stringify(tmpdir())}, 'copy', { clock, signal })`],
+  ['copied', `copyTo(node, ${JSON.stringify(import.meta.dirname)}, 'copy', { clock, signal })`],
   ['fetched', `fetchFrom(node, { directory: '.', name: 'x' }, '', { clock, signal })`],
 ])('while files are %s', (_, transfer) => {
   it.each([
