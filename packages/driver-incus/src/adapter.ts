@@ -18,7 +18,7 @@ import {
 } from '@nodepool/core';
 import { IncusClient } from './client.js';
 import type { IncusImageConfig, IncusLabelConfig, IncusPoolConfig, IncusProviderConfig } from './config.js';
-import { createMachine, type Login } from './create-node.js';
+import { createMachine, type CreateContext, type Login } from './create-node.js';
 import { deleteMachine } from './delete-node.js';
 import { readHostKeys } from './host-keys.js';
 import { Images } from './images.js';
@@ -77,11 +77,10 @@ export class IncusAdapter implements Adapter<IncusInstance, IncusLabelConfig, In
     const name = instanceName(order.hostname, metadata);
     const image = this.#config.cloudImages.get(label.cloudImage ?? '');
     const startsOnCreation = this.#server?.startsOnCreation === true;
-    return createMachine({
+    const context: CreateContext = {
       client: this.#client,
       operations: this.#operations,
       name,
-      resumed: order.resumed,
       target: az ?? undefined,
       startsOnCreation,
       body: (attempt) => instanceBody({ order, name, attempt, image, start: startsOnCreation }),
@@ -93,7 +92,8 @@ export class IncusAdapter implements Adapter<IncusInstance, IncusLabelConfig, In
       hostKeys: pool.labels.get(label.name)?.hostKeyChecking
         ? (instance, signal) => readHostKeys(instance, this.#hostKeysOptions(image), signal)
         : undefined,
-    });
+    };
+    return createMachine(context, order.resumed);
   }
 
   getDeleteStateMachine({ externalId, node }: DeleteOrder): StateMachine<void, IncusInstance> {

@@ -1,6 +1,8 @@
+import type { Instance, MachineRun, Step } from '@nodepool/core';
 import { expect, it } from 'vitest';
 import { fakeDaemon, makeInstance, SIGNAL, TAGS, type FakeDaemon } from '../test/support/daemon.js';
-import { createHandlers, type CreateContext } from './create-node.js';
+import { createHandlers, type CreateContext, type CreateState } from './create-node.js';
+import type { IncusInstance } from './instance.js';
 import { asKeys, ATTEMPT_KEY, carries } from './ownership.js';
 
 const NAME = 'np1';
@@ -17,6 +19,31 @@ function contextOf({ client, operations, look }: FakeDaemon, changes: Partial<Cr
     login: {},
     ...changes,
   };
+}
+
+type Handler = (
+  state: CreateState,
+  context: CreateContext,
+  run: MachineRun<IncusInstance>,
+) => Promise<Step<CreateState, Instance>>;
+
+/** Runs a creation from a state. @returns the names of the states it went through, and the instance */
+async function runFrom(world: FakeDaemon, first: CreateState) {
+  const names: string[] = [];
+  const context = contextOf(world);
+  let visits = 0;
+  for (let state = first; ;) {
+    if (visits === 0) names.push(state.name);
+    const handler = createHandlers[state.name] as Handler;
+    const step = await handler(state, context, world.run(visits));
+    if (step.step === 'failed') throw step.error;
+    if (step.step === 'done') return { names, result: step.result };
+    if (step.step === 'goto') [state, visits] = [step.state, 0];
+    else {
+      visits++;
+      await world.clock.advance(step.ms ?? 1_000);
+    }
+  }
 }
 
 it('stores its name before it creates anything', () => {
@@ -80,6 +107,28 @@ it('starts again after a restart of the daemon', async () => {
   expect(await createHandlers['waiting-for-start'](waiting, contextOf(world), world.run(1))).toMatchObject({
     state: { name: 'starting' },
   });
+});
+
+it('starts again once another operation has ended, such as the creation that an earlier launcher began', async () => {
+  const world = fakeDaemon();
+  const source = { type: 'image', alias: 'debian' };
+  const config = { ...asKeys(TAGS), [ATTEMPT_KEY]: 'a' };
+  await world.client.createInstance({ name: NAME, type: 'container', config, source }, undefined, SIGNAL);
+
+  const { names, result } = await runFrom(world, { name: 'identifying', ...creation });
+
+  const starts = ['starting', 'waiting-for-start'];
+  expect(names).toEqual(['identifying', ...starts, 'busy', ...starts, 'waiting-for-address']);
+  expect(result).toMatchObject({ externalId: NAME, status: 'Running' });
+});
+
+it('waits for the address of an instance that an earlier launcher has started', async () => {
+  const world = fakeDaemon();
+  await makeInstance(world, NAME, { ...asKeys(TAGS), [ATTEMPT_KEY]: 'a' }, true);
+
+  const { names } = await runFrom(world, { name: 'identifying', ...creation });
+
+  expect(names).toEqual(['identifying', 'starting', 'waiting-for-start', 'busy', 'waiting-for-address']);
 });
 
 it('gives up a creation that a restart of the daemon interrupted, as its root disk may be incomplete', async () => {

@@ -31,6 +31,8 @@ export type CreateState =
   | ({ readonly name: 'waiting-for-creation'; readonly operation: string } & Creation)
   | ({ readonly name: 'starting' } & Creation)
   | ({ readonly name: 'waiting-for-start'; readonly operation: string } & Creation)
+  /** The start was refused: it runs, or another operation does, of the launcher that began the creation. */
+  | ({ readonly name: 'busy' } & Creation)
   | ({ readonly name: 'waiting-for-address' } & Creation)
   | { readonly name: 'reading-host-keys'; readonly externalId: string; readonly instance: IncusInstance };
 
@@ -49,8 +51,6 @@ export interface CreateContext {
   readonly client: IncusClient;
   readonly operations: Operations;
   readonly name: string;
-  /** As in `CreateOrder`. */
-  readonly resumed?: CreateOrder['resumed'];
   /** Cluster member, or `@` and a cluster group. */
   readonly target: string | undefined;
   /** The server starts the instance in the operation that creates it. */
@@ -73,12 +73,18 @@ type Waiting = Extract<CreateState, { readonly operation: string }>;
 
 const BUSY_PAUSE_MS = 500;
 
-/** Creates and starts one instance; done when it has an address. */
-export function createMachine(context: CreateContext): StateMachine<Instance, IncusInstance> {
+/**
+ * Creates and starts one instance; done when it has an address.
+ * @param resumed - where the launcher that began it was
+ */
+export function createMachine(
+  context: CreateContext,
+  resumed?: CreateOrder['resumed'],
+): StateMachine<Instance, IncusInstance> {
   return createStateMachine<CreateState, Instance, CreateContext, IncusInstance>({
     name: 'create',
     initial: { name: 'start' },
-    resumed: context.resumed?.state,
+    resumed: resumed?.state,
     handlers: createHandlers,
     context,
   });
@@ -113,10 +119,16 @@ export const createHandlers = {
   'waiting-for-start': async (state, context, run) => {
     const result = await resultOf(state, context, run);
     if (result === 'running') return waitFor(state, context);
-    if (result instanceof InstanceBusyError || result === 'done')
-      return goto({ ...state, name: 'waiting-for-address' });
+    if (result === 'done') return goto({ ...state, name: 'waiting-for-address' });
+    if (result instanceof InstanceBusyError) return goto({ ...state, name: 'busy' });
     if (result instanceof Error) throw result;
     return goto({ ...state, name: 'starting' });
+  },
+  busy: async (state, context, run) => {
+    if (run.visits > 0) return goto({ ...state, name: 'starting' });
+    const found = await context.look(run.signal);
+    if (found?.status === 'Running') return goto({ ...state, name: 'waiting-for-address' });
+    return wait(BUSY_PAUSE_MS);
   },
   'waiting-for-address': async (state, { hostKeys, login }, run) => {
     const instance = await run.instances.find(state.externalId);
@@ -168,7 +180,6 @@ async function start(
     const { id } = await client.startInstance(state.externalId, run.signal);
     return goto<CreateState>({ ...state, name: 'waiting-for-start', operation: id });
   } catch (error) {
-    if (error instanceof InstanceBusyError) return wait(BUSY_PAUSE_MS);
     if (!isNodepoolError(error, 'NODEPOOL_NOT_FOUND')) throw error;
     return failed(new LaunchError('status', `instance "${state.externalId}" vanished during its creation`));
   }

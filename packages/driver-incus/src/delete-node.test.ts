@@ -44,7 +44,20 @@ it('waits for an operation that is running on the instance', async () => {
 
   const names = await runFrom(world, { name: 'start', externalId: NAME });
 
-  expect(names[0]).toBe('start');
+  const tries = ['start', 'deleting', 'waiting-for-deletion'];
+  expect(names).toEqual([...tries, 'busy', ...tries]);
+  expect(world.daemon.state.instances.size).toBe(0);
+});
+
+it('stops an instance whose start ends meanwhile', async () => {
+  const world = fakeDaemon();
+  await makeInstance(world, NAME);
+  await world.client.startInstance(NAME, SIGNAL);
+
+  const names = await runFrom(world, { name: 'start', externalId: NAME });
+
+  expect(names.slice(0, 4)).toEqual(['start', 'deleting', 'waiting-for-deletion', 'busy']);
+  expect(names.slice(4)).toEqual(['start', 'stopping', 'waiting-for-stop', 'deleting', 'waiting-for-deletion']);
   expect(world.daemon.state.instances.size).toBe(0);
 });
 

@@ -22,7 +22,9 @@ export type DeleteState =
   | ({ readonly name: 'stopping' } & Target)
   | ({ readonly name: 'waiting-for-stop'; readonly operation: string } & Target)
   | ({ readonly name: 'deleting' } & Target)
-  | ({ readonly name: 'waiting-for-deletion'; readonly operation: string } & Target);
+  | ({ readonly name: 'waiting-for-deletion'; readonly operation: string } & Target)
+  /** Another operation is running, such as the start of a creation that was given up. */
+  | ({ readonly name: 'busy' } & Target);
 
 interface Target {
   readonly externalId: string;
@@ -60,7 +62,7 @@ export const deleteHandlers = {
     return goto<DeleteState>({ name: found.status === 'Stopped' ? 'deleting' : 'stopping', externalId });
   },
   stopping: async ({ externalId }, { client }, run) =>
-    attempt(async () => {
+    attempt(externalId, async () => {
       const { id } = await client.stopInstance(externalId, run.signal);
       return goto<DeleteState>({ name: 'waiting-for-stop', externalId, operation: id });
     }),
@@ -72,14 +74,10 @@ export const deleteHandlers = {
     return goto<DeleteState>({ name: 'deleting', externalId: state.externalId });
   },
   deleting: async ({ externalId }, { client }, run) =>
-    attempt(
-      async () => {
-        const { id } = await client.deleteInstance(externalId, run.signal);
-        return goto<DeleteState>({ name: 'waiting-for-deletion', externalId, operation: id });
-      },
-      // it runs, or another operation does
-      () => (run.visits === 0 ? goto<DeleteState>({ name: 'stopping', externalId }) : wait(BUSY_PAUSE_MS)),
-    ),
+    attempt(externalId, async () => {
+      const { id } = await client.deleteInstance(externalId, run.signal);
+      return goto<DeleteState>({ name: 'waiting-for-deletion', externalId, operation: id });
+    }),
   'waiting-for-deletion': async (state, context, run) => {
     const { externalId, operation } = state;
     const result = await context.operations.result(operation, run.visits > 0, run.signal);
@@ -87,18 +85,17 @@ export const deleteHandlers = {
     if (result !== 'forgotten') return ended(externalId, result);
     return goto<DeleteState>({ name: 'start', externalId });
   },
+  busy: ({ externalId }, _context, run) =>
+    run.visits === 0 ? wait(BUSY_PAUSE_MS) : goto<DeleteState>({ name: 'start', externalId }),
 } satisfies Handlers<DeleteState, void, DeleteContext, IncusInstance>;
 
-/** Makes a call. Missing: the instance is gone. Busy: as `busy` says. */
-async function attempt(
-  call: () => Promise<DeleteStep>,
-  busy: () => DeleteStep = () => wait(BUSY_PAUSE_MS),
-): Promise<DeleteStep> {
+/** Makes a call. Missing: the instance is gone. Busy: it was started again, or another operation is running. */
+async function attempt(externalId: string, call: () => Promise<DeleteStep>): Promise<DeleteStep> {
   try {
     return await call();
   } catch (error) {
     if (isNodepoolError(error, 'NODEPOOL_NOT_FOUND')) return done();
-    if (error instanceof InstanceBusyError) return busy();
+    if (error instanceof InstanceBusyError) return goto<DeleteState>({ name: 'busy', externalId });
     throw error;
   }
 }
@@ -106,6 +103,7 @@ async function attempt(
 function ended(externalId: string, operation: ApiOperation): DeleteStep {
   const error = errorOfOperation(`deletion of "${externalId}"`, operation);
   if (!error || /not found/i.test(operation.err)) return done();
+  if (error instanceof InstanceBusyError) return goto<DeleteState>({ name: 'busy', externalId });
   // of any cause, it is retried
   throw new ProviderUnavailableError(error.message, { cause: error });
 }

@@ -7,6 +7,8 @@ interface Turn {
   readonly body?: Readonly<Record<string, unknown>>;
   /** Repeated until the answer contains this. */
   readonly until?: string;
+  /** Call that is made before the operation of this one ends. */
+  readonly meanwhile?: Turn;
 }
 
 /** Answer to a call. */
@@ -71,7 +73,10 @@ const CONVERSATION: readonly Turn[] = [
   { name: 'create again', method: 'POST', path: '/instances', body: creation },
   { name: 'stopped instance', method: 'GET', path: '/instances/talk?recursion=1' },
   { name: 'stop a stopped instance', method: 'PUT', path: STATE, body: stop },
-  { name: 'start', method: 'PUT', path: STATE, body: start },
+  {
+    ...{ name: 'start', method: 'PUT', path: STATE, body: start },
+    meanwhile: { name: 'delete while it starts', method: 'DELETE', path: '/instances/talk' },
+  },
   { name: 'start again', method: 'PUT', path: STATE, body: start },
   { name: 'running instance', method: 'GET', path: '/instances/talk?recursion=1', until: '"family":"inet","address":' },
   { name: 'instances', method: 'GET', path: '/instances?recursion=2' },
@@ -79,7 +84,10 @@ const CONVERSATION: readonly Turn[] = [
   { name: 'host key', method: 'GET', path: KEY, until: 'ssh-ed25519' },
   { name: 'missing file', method: 'GET', path: '/instances/talk/files?path=/etc/missing' },
   { name: 'delete a running instance', method: 'DELETE', path: '/instances/talk' },
-  { name: 'stop', method: 'PUT', path: STATE, body: stop },
+  {
+    ...{ name: 'stop', method: 'PUT', path: STATE, body: stop },
+    meanwhile: { name: 'start while it stops', method: 'PUT', path: STATE, body: start },
+  },
   { name: 'delete', method: 'DELETE', path: '/instances/talk' },
   { name: 'missing operation', method: 'GET', path: '/operations/00000000-0000-0000-0000-000000000000' },
 ];
@@ -90,7 +98,7 @@ const MOST_REPEATS = 600;
 /** Holds the conversation with a daemon. */
 export async function hold(daemon: Daemon): Promise<Heard[]> {
   const heard: Heard[] = [];
-  for (const turn of CONVERSATION) heard.push(await take(daemon, turn));
+  for (const turn of CONVERSATION) heard.push(...(await take(daemon, turn)));
   const ended = daemon.messages.map((text) => JSON.parse(text) as { metadata: Operation });
   const last = ended.filter(({ metadata }) => metadata.status_code >= 200).at(-1);
   return [...heard, { name: 'event', status: 200, shape: shapeOf(last) }];
@@ -102,7 +110,7 @@ interface Operation {
   readonly err: string;
 }
 
-async function take(daemon: Daemon, { name, method, path, body, until }: Turn): Promise<Heard> {
+async function take(daemon: Daemon, { name, method, path, body, until, meanwhile }: Turn): Promise<Heard[]> {
   const ask = () => daemon.call(method, `/1.0${path}`, body && JSON.stringify(body));
   let { status, text } = await ask();
   for (let tries = 0; until !== undefined && !text.includes(until) && tries < MOST_REPEATS; tries++) {
@@ -110,12 +118,13 @@ async function take(daemon: Daemon, { name, method, path, body, until }: Turn): 
     ({ status, text } = await ask());
   }
   const answer = read(text);
-  if (answer === undefined) return { name, status, shape: 'text' };
+  if (answer === undefined) return [{ name, status, shape: 'text' }];
   const { error, type } = answer;
   const shape = shapeOf(answer);
-  if (type === 'error') return { name, status, error: String(error), shape };
-  if (type !== 'async') return { name, status, shape };
-  return { name, status, shape, ended: await endOf(daemon, (answer['metadata'] as Operation).id) };
+  if (type === 'error') return [{ name, status, error: String(error), shape }];
+  if (type !== 'async') return [{ name, status, shape }];
+  const between = meanwhile ? await take(daemon, meanwhile) : [];
+  return [...between, { name, status, shape, ended: await endOf(daemon, (answer['metadata'] as Operation).id) }];
 }
 
 /** Waits as the driver does: the operation is forgotten some seconds after its end. */

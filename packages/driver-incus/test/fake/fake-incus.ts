@@ -130,7 +130,7 @@ export class FakeIncus {
     const made = this.#make(name, body, query.get('target') ?? 'none');
     const starts = body['start'] === true;
     const answer = this.#operations.begin('Creating instance', this.state.times.createMs, () => {
-      made.busy = false;
+      made.busy = undefined;
       return starts ? this.#run(made, fate) : '';
     });
     if (!starts && (fate === 'error-state' || fate === 'never-ready')) this.#fates.set(name, fate);
@@ -154,7 +154,7 @@ export class FakeIncus {
       },
       ephemeral: body['ephemeral'] === true,
       addressMs: undefined,
-      busy: true,
+      busy: 'create',
       files: new Map(),
       address: `fake-10.77.0.${++this.#addresses}`,
     };
@@ -182,10 +182,8 @@ export class FakeIncus {
       Object.assign(found.shown.config, body['config']);
       return success({});
     }
-    if (found.busy) return failure(400, 'Instance is busy running a create operation');
     if (found.shown.status !== 'Stopped') return failure(400, 'Instance is running');
-    found.busy = true;
-    return this.#operations.begin('Deleting instance', this.state.times.deleteMs, () => {
+    return this.#act(found, 'delete', this.state.times.deleteMs, () => {
       this.state.instances.delete(name);
       return '';
     });
@@ -193,21 +191,37 @@ export class FakeIncus {
 
   #setState(instance: FakeInstance, action: string): FakeAnswer {
     const { stopMs, startMs } = this.state.times;
-    const { name } = instance.shown;
-    if (instance.busy) return failure(400, 'Instance is busy running a create operation');
+    const { shown } = instance;
     if (action === 'start') {
-      return this.#operations.begin('Starting instance', startMs, () => {
-        if (instance.shown.status === 'Running') return 'The instance is already running';
-        const fate = this.#fates.get(name);
-        this.#fates.delete(name);
+      return this.#act(instance, 'start', startMs, () => {
+        const fate = this.#fates.get(shown.name);
+        this.#fates.delete(shown.name);
         return this.#run(instance, fate);
       });
     }
-    return this.#operations.begin('Stopping instance', stopMs, () => {
-      if (instance.shown.status === 'Stopped') return 'The instance is already stopped';
-      instance.shown.status = 'Stopped';
-      if (instance.ephemeral) this.state.instances.delete(name);
+    return this.#act(instance, 'stop', stopMs, () => {
+      shown.status = 'Stopped';
+      if (instance.ephemeral) this.state.instances.delete(shown.name);
       return '';
+    });
+  }
+
+  /** Begins an operation. It fails inside, at once, if it is of no use or another one is running; a second start or stop joins the first. */
+  #act(instance: FakeInstance, action: 'start' | 'stop' | 'delete', ms: number, end: () => string): FakeAnswer {
+    const { busy, shown } = instance;
+    const begin = (takesMs: number, effect: () => string) =>
+      this.#operations.begin(`${action} of ${shown.name}`, takesMs, effect);
+    if (action === 'stop' && shown.status === 'Stopped') return begin(0, () => 'The instance is already stopped');
+    if (busy === action && action !== 'delete') return begin(ms, () => '');
+    if (busy) {
+      const reason = `Failed to create instance ${action} operation: Instance is busy running a "${busy}" operation`;
+      return begin(0, () => reason);
+    }
+    if (action === 'start' && shown.status === 'Running') return begin(0, () => 'The instance is already running');
+    instance.busy = action;
+    return begin(ms, () => {
+      instance.busy = undefined;
+      return end();
     });
   }
 

@@ -6,8 +6,8 @@ export interface FakeInstance {
   readonly ephemeral: boolean;
   /** When it has an address; `undefined`: never. */
   addressMs: number | undefined;
-  /** An operation on it is running. */
-  busy: boolean;
+  /** Operation that is running on it. */
+  busy: 'create' | 'start' | 'stop' | 'delete' | undefined;
   readonly files: Map<string, string>;
   readonly address: string;
 }
