@@ -1,7 +1,7 @@
 import { mkdtemp, mkdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { kubeconfigFiles, readCluster } from './kubeconfig.js';
 
 let folder = '';
@@ -86,14 +86,21 @@ describe('a kubeconfig file', () => {
     await expect(readCluster({ file, context, env: {} })).rejects.toThrow(message);
   });
 
-  it('shows nothing of its content when it is no YAML', async () => {
-    const file = await write('config', 'users: [ {token: s3cret\n  ]: }');
+  it.each([
+    ['users: [ {token: s3cret\n  ]: }', 'config:1:10 is no YAML'],
+    ['users: [ {token: *s3cret} ]', 'config is no YAML'],
+    ['users: [ {token: !s3cret x} ]', 'there is no context "any"'],
+  ])('shows nothing of its content when it is no YAML: %j', async (text, said) => {
+    const file = await write('config', text);
+    const warned = vi.spyOn(process, 'emitWarning');
+    onTestFinished(() => warned.mockRestore());
 
-    const error: unknown = await readCluster({ file, context: undefined, env: {} }).catch((one: unknown) => one);
+    const error: unknown = await readCluster({ file, context: 'any', env: {} }).catch((one: unknown) => one);
     const message = error instanceof Error ? error.message : '';
 
-    expect(message).toContain('is no YAML');
+    expect(message).toContain(said);
     expect(message).not.toContain('s3cret');
+    expect(warned).not.toHaveBeenCalled();
   });
 
   it('is replaced by the service account of the pod when there is none', async () => {

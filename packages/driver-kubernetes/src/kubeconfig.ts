@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { delimiter, dirname, isAbsolute, join, resolve } from 'node:path';
 import { ConfigError } from '@nodepool/core';
-import { parse } from 'yaml';
+import { parse, YAMLParseError } from 'yaml';
 
 /** Environment of the process. */
 export type Env = Readonly<Record<string, string | undefined>>;
@@ -101,11 +101,13 @@ async function readConfig(file: string): Promise<ConfigFile | undefined> {
     throw new ConfigError(`kubeconfig ${file} cannot be read: ${messageOf(error)}`);
   }
   try {
-    const content: unknown = parse(text);
+    const content: unknown = parse(text, { logLevel: 'error' });
     if (isMap(content)) return { folder: dirname(resolve(file)), content };
   } catch (error) {
-    // the message of the parser would show lines of the file, and so secrets
-    throw new ConfigError(`kubeconfig ${file} is no YAML: ${messageOf(error).split('\n')[0]?.slice(0, 80)}`);
+    // The message of the parser quotes the file, and so secrets.
+    const at = error instanceof YAMLParseError ? error.linePos?.[0] : undefined;
+    const place = at === undefined ? file : `${file}:${at.line}:${at.col}`;
+    throw new ConfigError(`kubeconfig ${place} is no YAML: check its indentation, quotes and aliases`);
   }
   throw new ConfigError(`kubeconfig ${file} is empty`);
 }
