@@ -153,7 +153,14 @@ describe('writes', () => {
   it('are refused for a body that does not match the schema', async () => {
     const detail = '"seconds" has the wrong type: send a whole number';
     expect(await hold({ seconds: 'long' })).toMatchObject({ status: 400, body: { code: 'bad-request', detail } });
-    expect(await hold({ seconds: 5, padding: 'x'.repeat(70_000) })).toMatchObject({ status: 413 });
+    expect(await hold({ seconds: 5, padding: 'x'.repeat(70_000) })).toMatchObject({
+      ...{ status: 413, body: { detail: 'The body has more than 65536 bytes: send a smaller one' } },
+    });
+    const text = await ask('/nodes', { method: 'POST', headers: auth, body: '{"seconds": 5}' });
+    expect(text).toMatchObject({ status: 415, body: { code: 'bad-request' } });
+    expect(await hold({ seconds: null })).toMatchObject({
+      ...{ status: 400, body: { detail: '"seconds" is null: give it a value, or leave it out' } },
+    });
     expect(calls).toEqual([]);
   });
 });

@@ -14,9 +14,9 @@ import type { EventStreams } from './events.js';
 import { API_ROOT, openApiDocument } from './openapi.js';
 import type { ApiCall, ApiOperation, ApiPart, Caller } from './operation.js';
 import { readPageFiles } from './page-files.js';
+import { bodyErrorText, MAX_BODY_BYTES, readBodies, nullMember } from './request-body.js';
 import { schemaError } from './schema-error.js';
 
-const MAX_BODY_BYTES = 64 * 1024;
 const MAX_PARAMETER_LENGTH = 255;
 const JSON_TYPE = 'application/json';
 const POLICY = "default-src 'self'; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
@@ -51,7 +51,7 @@ export async function createApplication(options: ApplicationOptions): Promise<Ap
       void refuse(reply, notFound());
     },
   });
-  acceptEmptyJson(app);
+  readBodies(app);
   app.setNotFoundHandler((_request, reply) => refuse(reply, notFound()));
   app.setErrorHandler((error, request, reply) => refuse(reply, toApiError(error, request, options.logger)));
   const shared = { ...options, cache: new ResponseCache(options.clock), budget: new ComputeBudget(options.clock) };
@@ -61,16 +61,6 @@ export async function createApplication(options: ApplicationOptions): Promise<Ap
   addPage(app);
   await app.ready();
   return (request, response) => void app.routing(request, response);
-}
-
-/** Programs send the type of JSON with calls that have no body, such as DELETE. */
-function acceptEmptyJson(app: FastifyInstance): void {
-  const parseJson = app.getDefaultJsonParser('error', 'error');
-  app.removeContentTypeParser(JSON_TYPE);
-  app.addContentTypeParser(JSON_TYPE, { parseAs: 'string' }, (request, body, done) => {
-    if (body === '') done(null);
-    else void parseJson(request, body.toString(), done);
-  });
 }
 
 interface Shared extends ApplicationOptions {
@@ -91,9 +81,9 @@ function refuse(reply: FastifyReply, { status, code, message, facts }: ApiError)
 
 function toApiError(error: unknown, request: FastifyRequest, logger: Logger): ApiError {
   if (error instanceof ApiError) return error;
-  const { statusCode, message = '' } = error as { statusCode?: number; message?: string };
+  const { statusCode, code, message = '' } = error as { statusCode?: number; code?: string; message?: string };
   if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) {
-    return new ApiError(statusCode, 'bad-request', message);
+    return new ApiError(statusCode, 'bad-request', bodyErrorText(code) ?? message);
   }
   logger.error('Failed to answer a web request', { path: request.url, error });
   return new ApiError(500, 'internal', 'Internal error; see the log of the service');
@@ -108,6 +98,7 @@ function addOperation(app: FastifyInstance, operation: ApiOperation, shared: Sha
       ...(query && { querystring: { type: 'object', properties: query } }),
       ...(body && { body: { ...body, type: body['required'] === undefined ? ['object', 'null'] : 'object' } }),
     },
+    ...(body && { preValidation: (request, _reply, done) => done(nullMember(request.body)) }),
     handler: handlerOf(operation, shared),
   });
 }

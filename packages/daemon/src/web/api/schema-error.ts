@@ -34,6 +34,13 @@ function textOf({ keyword, instancePath, params, message }: SchemaViolation, par
       return `${what} has the wrong type: send ${TYPE_NAMES[param('type')] ?? param('type')}`;
     case 'pattern':
       return `${what} has characters that are not allowed, such as control characters: leave them out`;
+    case 'minItems':
+    case 'minLength':
+      return `${what} is empty: give it a value`;
+    case 'maxItems':
+      return `${what} has more than ${param('limit')} entries: send fewer`;
+    case 'maxLength':
+      return `${what} has more than ${param('limit')} characters: shorten it`;
     default:
       return `${what} ${message ?? 'is not as documented'}`; // a limit, e.g. "must be <= 60"
   }

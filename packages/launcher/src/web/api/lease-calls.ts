@@ -3,6 +3,7 @@ import type { ServerResponse } from 'node:http';
 import {
   isNodepoolError,
   isZooKeeperError,
+  LEASE_STATES,
   type JsonObject,
   type LeaseRecord,
   type NodeRecord,
@@ -21,6 +22,7 @@ import { ApiError, type ApiCall } from '@nodepool/daemon';
 import { mayLease, type LeaseCaller } from './lease-access.js';
 import { DEFAULT_TTL_S } from './lease-schemas.js';
 import type { LeaseStreams } from './lease-streams.js';
+import { requireState } from './parameters.js';
 import { providersWithoutKeys } from './label-keys.js';
 import { waitingRequests } from './records.js';
 import type { LeaseApiSources } from './sources.js';
@@ -76,7 +78,8 @@ export class LeaseCalls {
   async create({ body, caller, idempotencyKey }: ApiCall): Promise<JsonObject> {
     const { wait = 0, ...wanted } = body as unknown as LeaseBody;
     const who = caller as LeaseCaller;
-    const { labels, ttl = DEFAULT_TTL_S, priority = PRIORITY, reason = '', owner = who.owner } = wanted;
+    const { labels, priority = PRIORITY, reason = '', owner = who.owner } = wanted;
+    const ttl = wanted.ttl ?? Math.min(DEFAULT_TTL_S, this.#longestMs(who) / 1000);
     this.#checkWanted(who, { ...wanted, ttl, priority, owner });
     const sshKey = wanted.ssh_key === undefined ? null : this.#readKey(wanted.ssh_key, labels);
     const digest = createHash('sha256').update(JSON.stringify(wanted)).digest('hex');
@@ -99,6 +102,7 @@ export class LeaseCalls {
   list({ caller, query: { owner, state } }: ApiCall): Promise<JsonObject[]> {
     const who = caller as LeaseCaller;
     if (!this.#leases.ready) throw this.#unknown('');
+    requireState(state, LEASE_STATES, this.#leases.values());
     const found = [...this.#leases.values()]
       .filter((lease) => who.admin || lease.owner === who.owner)
       .filter((lease) => owner === undefined || lease.owner === owner)
@@ -186,12 +190,22 @@ export class LeaseCalls {
     this.#checkTtl(who, wanted.ttl);
   }
 
-  /** The answer names a time that `max-hold-age` allows too. */
+  /** Refuses what `max-hold-age` forbids in any case, too, where the token allows longer. */
   #checkTtl(who: LeaseCaller, ttl: number): void {
     if (ttl * 1000 <= who.maxTtlMs) return;
-    const text = `Token "${who.name}" may keep a lease for ${who.maxTtlMs / 1000} s at a time, not for ${ttl} s`;
-    const longestMs = Math.min(who.maxTtlMs, this.sources.config().maxHoldAgeMs || Infinity);
-    throw new ApiError(403, 'ttl-too-long', text, { longest_ttl: longestMs / 1000 });
+    const longestMs = this.#longestMs(who);
+    const facts = { longest_ttl: longestMs / 1000 };
+    if (longestMs < who.maxTtlMs) {
+      const text = `max-hold-age of the configuration ends a lease after ${longestMs / 1000} s: ask for no more, not for ${ttl} s`;
+      throw new ApiError(422, 'max-hold-age', text, facts);
+    }
+    const text = `Token "${who.name}" may keep a lease for ${longestMs / 1000} s at a time, not for ${ttl} s`;
+    throw new ApiError(403, 'ttl-too-long', text, facts);
+  }
+
+  /** The longest time to live that token and configuration allow. */
+  #longestMs({ maxTtlMs }: LeaseCaller): number {
+    return Math.min(maxTtlMs, this.sources.config().maxHoldAgeMs || Infinity);
   }
 
   #checkLabel(who: LeaseCaller, label: string): void {

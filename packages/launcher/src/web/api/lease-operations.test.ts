@@ -214,9 +214,46 @@ describe('a lease', () => {
     expect(Number(renewed['expires'])).toBeGreaterThan(Number(body['expires']) + 500);
     const refused = await call('POST', path, { body: { ttl: 7_200.5 } });
     expect(refused).toMatchObject({ status: 422, body: { code: 'max-hold-age' } });
+    const longerThanToken = await call('POST', path, { body: { ttl: 86_401 } });
+    expect(longerThanToken).toMatchObject({
+      ...{ status: 422, body: { code: 'max-hold-age', longest_ttl: 7_200 } },
+    });
+    expect(longerThanToken.body['detail']).toMatch(/^max-hold-age of the configuration .* 7200 s: .* not for 86401 s$/);
     expect(await lease({ ttl: 7_201 })).toMatchObject({
       status: 422,
       body: { code: 'max-hold-age', longest_ttl: 7_200 },
+    });
+  });
+
+  it('lasts an hour unless its request says otherwise, or as long as its token allows', async () => {
+    await storeToken('hugo', { maxTtlMs: 600_000 });
+
+    expect((await lease()).body).toMatchObject({ ttl: 3_600 });
+    expect((await lease({}, { token: `hugo.${SECRET}` })).body).toMatchObject({ ttl: 600 });
+  });
+
+  it('is renewed for its own time to live without a body', async () => {
+    const { body } = await lease({ ttl: 60 });
+    const path = `/leases/${body['id'] as string}/renew`;
+    await call('POST', path, { body: { ttl: 600 } });
+
+    const { status, body: renewed } = await call('POST', path);
+
+    expect(status).toBe(200);
+    expect(renewed['ttl']).toBe(600);
+    expect(Number(renewed['expires'])).toBeGreaterThan(Number(body['expires']) + 500);
+  });
+
+  it('is listed by its state, of which a wrong one is refused', async () => {
+    const { body } = await lease();
+    const idsIn = async (state: string) =>
+      Object.values((await call('GET', `/leases?state=${state}`)).body).map((each) => (each as { id: string }).id);
+
+    expect(await idsIn('active')).toEqual([body['id']]);
+    expect(await idsIn('waiting')).toEqual([]);
+    const detail = 'There is no state "activ", did you mean "active"? States: waiting, active, ended, failed';
+    expect(await call('GET', '/leases?state=activ')).toMatchObject({
+      ...{ status: 400, body: { code: 'unknown-state', detail } },
     });
   });
 
@@ -278,6 +315,11 @@ describe('what a token does not allow is refused:', () => {
       'The body has an unknown member "label": correct its name, or leave it out',
     ],
     [{ labels: ['small'], ttl: 1e13 }, '"ttl" must be <= 315360000'],
+    [{ labels: ['small'], ttl: null }, '"ttl" is null: give it a value, or leave it out'],
+    [{ labels: [] }, '"labels" is empty: give it a value'],
+    [{ labels: ['small', ''] }, '"labels.1" is empty: give it a value'],
+    [{ labels: Array<string>(101).fill('small') }, '"labels" has more than 100 entries: send fewer'],
+    [{ labels: ['small'], reason: 'x'.repeat(1_001) }, '"reason" has more than 1000 characters: shorten it'],
     [
       { labels: ['small'], owner: '<b>' },
       '"owner" has characters that are not allowed, such as control characters: leave them out',

@@ -1,3 +1,4 @@
+import { LEASE_STATES } from '@nodepool/zk-protocol';
 import { listOf, ref, TEXT, type ApiOperation } from '@nodepool/daemon';
 import { LeaseAccess, rightsToApi, type LeaseCaller } from './lease-access.js';
 import { LeaseCalls } from './lease-calls.js';
@@ -38,7 +39,7 @@ export function leaseOperations(sources: LeaseApiSources): ApiOperation[] {
       ...{ id: 'listLeases', method: 'GET', path: '/leases', summary: 'Own leases; with an admin token, all' },
       query: {
         owner: { type: 'string', description: 'Only of this owner' },
-        state: { type: 'string', description: 'Only in this state' },
+        state: { type: 'string', description: `Only in this state: ${LEASE_STATES.join(', ')}` },
       },
       answer: listOf(ref('Lease')),
       handle: (call) => calls.list(call),

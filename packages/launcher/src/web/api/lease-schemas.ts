@@ -89,7 +89,10 @@ export const LEASE_BODY: JsonObject = {
       ...{ type: 'array', minItems: 1, maxItems: MOST_LABELS, items: { type: 'string', minLength: 1, maxLength: 255 } },
       ...{ description: 'One node each', examples: [['small']] },
     },
-    ttl: { ...SECONDS, description: `Time to live once it is active, seconds; default ${DEFAULT_TTL_S}` },
+    ttl: {
+      ...SECONDS,
+      description: `Time to live once it is active, seconds; default ${DEFAULT_TTL_S}, or what token and max-hold-age allow if that is less`,
+    },
     give_up: { ...SECONDS, description: 'End it unserved after this time, seconds; default: wait without a limit' },
     owner: {
       ...{ type: 'string', maxLength: 255, pattern: NAME_PATTERN },
