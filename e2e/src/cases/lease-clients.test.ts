@@ -102,7 +102,7 @@ describe('nodepool with a server', () => {
   it('says what is wrong', async () => {
     const cases = [
       [['run', 'smal', '--', 'true'], 1, 'did you mean'],
-      [['run', 'small', '--force', '--', 'true'], 1, '--force needs ZooKeeper'],
+      [['run', 'small', '--force', '--', 'true'], 2, '--force needs ZooKeeper'],
       [['release', 'nosuch'], 1, 'There is no lease "nosuch"'],
       [['list', '--server', 'http://127.0.0.1:1'], 2, 'add --mine'],
       [['list', '--mine', '--token-file', '/dev/null'], 1, '/dev/null (--token-file, NODEPOOL_TOKEN_FILE) is empty'],

@@ -17,6 +17,19 @@ it('keeps a path of the address', () => {
   expect(new Transport({ url: 'https://proxy.example.org/nodepool/' }).url).toBe('https://proxy.example.org/nodepool');
 });
 
+it('names a path of the address when there is no such operation below it', async () => {
+  const refusal = JSON.stringify({ code: 'not-found', detail: 'There is no such path' });
+  const server = createServer((_request, response) => response.writeHead(404).end(refusal));
+  onTestFinished(() => void server.close().closeAllConnections());
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+
+  await expect(new Transport({ url: `${url}/api/v1/` }).json(call)).rejects.toMatchObject({
+    ...{ code: 'not-found', message: `There is no such path: leave "/api/v1" out of ${url}/api/v1` },
+  });
+  await expect(new Transport({ url }).json(call)).rejects.toThrow(/^There is no such path$/);
+});
+
 it('does not take a page for an answer', async () => {
   const transport = new Transport({ url: `http://${await serverOf('<html>')}` });
 
@@ -28,7 +41,7 @@ it('says that a server does not speak TLS, and does not try again', async () => 
 
   await expect(transport.json(call)).rejects.toMatchObject({
     isPermanent: true,
-    message: expect.stringContaining('does not speak TLS as expected') as string,
+    message: expect.stringMatching(/: it does not speak TLS: write http:\/\/, or the port that has TLS$/) as string,
   });
 });
 

@@ -1,6 +1,8 @@
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
-import { NodepoolClientError, RefusedError, UnreachableError } from './errors.js';
+import { connectionFailure } from './connection-failure.js';
+import { NodepoolClientError, RefusedError } from './errors.js';
+import { readAddress } from './server-address.js';
 
 /** Where the server is, and who calls. */
 export interface TransportOptions {
@@ -25,17 +27,6 @@ export interface Call {
 const LARGEST_ANSWER_BYTES = 64 * 1024 * 1024;
 const LONGEST_IDLE_MS = 20_000;
 
-/** Errors that a repetition does not mend, and what does. */
-const PERMANENT: readonly (readonly [RegExp, string])[] = [
-  [
-    /CERT|UNABLE_TO_(GET_ISSUER|VERIFY)|SELF_SIGNED/,
-    'its certificate is not trusted: name the certificate of its authority (option ca, --ca FILE, or NODE_EXTRA_CA_CERTS)',
-  ],
-  [/^EPROTO$|^ERR_SSL/, 'it does not speak TLS as expected: does the address need http:// or another port?'],
-  [/^HPE_/, 'it does not speak HTTP as expected: does the address need https:// or another port?'],
-  [/^ENOTFOUND$/, 'there is no host of this name'],
-];
-
 /**
  * Sends calls to one server, with Node's own HTTP client: `fetch` cannot be given the certificate of a private authority.
  * Redirects are not followed, so that the token reaches this server alone.
@@ -46,21 +37,23 @@ export class Transport {
   readonly #token: string | undefined;
   readonly #agent: HttpAgent | HttpsAgent;
   readonly #isTls: boolean;
+  readonly #hasCa: boolean;
+  /** Of the address; empty if it has none. */
+  readonly #path: string;
 
   /** @throws NodepoolClientError `wrong-argument` */
   constructor({ url, token, ca }: TransportOptions) {
-    const parsed = URL.canParse(url) ? new URL(url) : undefined;
-    if (!parsed || !/^https?:$/.test(parsed.protocol)) {
-      throw new NodepoolClientError('wrong-argument', `The address "${url}" needs a form like https://nl01:8005`);
-    }
+    const parsed = readAddress(url);
     if (token !== undefined && !/^[\x21-\x7e]+$/.test(token)) {
       throw new NodepoolClientError(
         'wrong-argument',
         'The token is empty or has blanks; it is one word of ASCII letters',
       );
     }
-    this.url = `${parsed.origin}${parsed.pathname}`.replace(/\/+$/, '');
+    this.#path = parsed.pathname.replace(/\/+$/, '');
+    this.url = `${parsed.origin}${this.#path}`;
     this.#token = token;
+    this.#hasCa = ca !== undefined;
     this.#isTls = parsed.protocol === 'https:';
     const kept = { keepAlive: true, timeout: LONGEST_IDLE_MS };
     this.#agent = this.#isTls ? new HttpsAgent({ ...kept, ...(ca !== undefined && { ca }) }) : new HttpAgent(kept);
@@ -136,21 +129,18 @@ export class Transport {
 
   #failure(error: NodeJS.ErrnoException, signal: AbortSignal | undefined): Error {
     if (signal?.aborted) return signal.reason as Error;
-    const code = error.code ?? '';
-    const permanent = PERMANENT.find(([pattern]) => pattern.test(code))?.[1];
-    const advice =
-      permanent ?? (code === 'ECONNRESET' && !this.#isTls ? 'if it speaks TLS, write https://' : undefined);
-    const why = [error.message || code, ...(advice === undefined ? [] : [advice])].join('; ');
-    return new UnreachableError(`Cannot reach ${this.url}: ${why}`, permanent !== undefined, { cause: error });
+    return connectionFailure(error, { url: this.url, isTls: this.#isTls, hasCa: this.#hasCa });
   }
 
   #refusal(status: number, text: string): NodepoolClientError {
-    const { code, detail, longest_ttl: longest } = (parse(text) ?? {}) as Readonly<Record<string, unknown>>;
-    if (typeof code === 'string') {
-      const longestTtlMs = typeof longest === 'number' ? longest * 1000 : undefined;
-      return new RefusedError(status, code, typeof detail === 'string' ? detail : code, longestTtlMs);
+    const body = (parse(text) ?? {}) as Readonly<Record<string, unknown>>;
+    const { code = body['error'], detail = body['text'], longest_ttl: longest } = body; // `/explain` has the former
+    if (typeof code !== 'string') {
+      return new RefusedError(status, 'not-nodepool', `${this.url} answered with status ${status}: ${this.#advice}`);
     }
-    return new RefusedError(status, 'not-nodepool', `${this.url} answered with status ${status}: ${this.#advice}`);
+    const why = typeof detail === 'string' ? detail : code;
+    const advice = code === 'not-found' && this.#path !== '' ? `: leave "${this.#path}" out of ${this.url}` : '';
+    return new RefusedError(status, code, `${why}${advice}`, typeof longest === 'number' ? longest * 1000 : undefined);
   }
 }
 

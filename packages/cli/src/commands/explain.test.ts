@@ -104,7 +104,18 @@ it('shows only conditions of the labels and providers of a request', async () =>
   expect(stdout).not.toContain('four launches');
 });
 
-it('shows the history of a deleted request', async () => {
+it('says that a server does not know a request, with status 1 when strict', async () => {
+  const url = await listen((_, response) =>
+    response.writeHead(404).end(JSON.stringify({ error: 'unknown-request', text: 'There is no request "200-9"' })),
+  );
+
+  expect(await nodepool('explain', '200-9', '--server', url)).toMatchObject({
+    ...{ status: 0, stdout: 'Request id 200-9 not found\n' },
+  });
+  expect((await nodepool('explain', '200-9', '--server', url, '--strict')).status).toBe(1);
+});
+
+it.each(['--url', '--server'])('shows the history of a deleted request of %s', async (option) => {
   const past = {
     ...{
       id: '200-1',
@@ -120,7 +131,7 @@ it('shows the history of a deleted request', async () => {
   };
   const url = await listenFor({ '/api/v1/requests/200-1/timeline': past });
 
-  const { status, stdout } = await nodepool('explain', '200-1', '--url', url);
+  const { status, stdout } = await nodepool('explain', '200-1', option, url);
 
   expect(status).toBe(0);
   expect(stdout).toContain('Request 200-1: fulfilled after 1 min 40 s');

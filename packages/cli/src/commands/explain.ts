@@ -104,7 +104,8 @@ async function findOut(context: CliContext, { subject, urls, server }: ExplainAr
   const found = await findServer(context, server);
   if (!found) return explainBySystem(context, subject);
   const answer = await withServer(found, context, (client) => explainFromServer(client, subject));
-  return { explanation: undefined, conditions: [], source: 'launchers', ...answer };
+  const outcome: Outcome = { explanation: undefined, conditions: [], source: 'launchers', ...answer };
+  return answer ? outcome : withPast(context, outcome, [found.url], subject);
 }
 
 async function explainByUrls(context: CliContext, subject: ExplainSubject, urls: readonly string[]): Promise<Outcome> {

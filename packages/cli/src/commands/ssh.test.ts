@@ -20,7 +20,7 @@ it.each([
   [['--copy', import.meta.filename], 1, 'it is not a directory; name the one that contains it'],
   [['-i', '/no such'], 1, 'Cannot read the key of --identity /no such: '],
   [['--identity=~/no such'], 1, 'Cannot read the key of --identity ~/no such: '],
-  [['--fetch', 'a/..'], 1, '--fetch needs the path of a file or directory, got "a/.."'],
+  [['--fetch', 'a/..'], 2, '--fetch needs the path of a file or directory, got "a/.."'],
   [['--hold-on-failure=soon'], 2, '--hold-on-failure= needs a duration'],
   [['--hold-on-failure=0'], 2, '--hold-on-failure needs a time above 0'],
 ])('nodepool ssh %j asks for no node', async (options, status, message) => {

@@ -7,6 +7,7 @@ import { tell } from '../command/context.js';
 import type { CliContext } from '../command/context.js';
 import { CliError, describeError } from '../command/errors.js';
 import { UsageError } from '../command/usage-error.js';
+import { tokenFileOf } from '../connection/server.js';
 import type { AcquireArguments } from '../lease/acquire-options.js';
 import { hasFailed, holdOnFailure } from '../lease/hold-on-failure.js';
 import type { Lease } from '../lease/lease.js';
@@ -14,7 +15,7 @@ import { withLease } from '../lease/with-lease.js';
 import { writeRunFiles } from '../run/run-files.js';
 import { RemoteCommand } from '../ssh/remote-command.js';
 import { RemoteNode } from '../ssh/remote-node.js';
-import { copyTo, fetchFrom, remoteFile } from '../ssh/transfer.js';
+import { copyTo, fetchFrom, pathBelow, remoteFile } from '../ssh/transfer.js';
 import type { Interrupts } from '../terminal/interrupts.js';
 import { ACQUIRE_OPTIONS, HOLD_ON_FAILURE, acquireArguments, holdOnFailureMs } from './shared-options.js';
 
@@ -85,11 +86,11 @@ async function checkIdentity(identity: string): Promise<void> {
   });
 }
 
-/** Checks the files of the command line before a node is taken. @throws CliError */
+/** Checks the files of the command line before a node is taken. @throws UsageError, CliError */
 async function checkFiles({ copy, fetch, identity }: SshOptions): Promise<void> {
   if (identity !== undefined) await checkIdentity(identity);
   for (const path of fetch) {
-    if (!remoteFile(path)) throw new CliError(`--fetch needs the path of a file or directory, got "${path}"`);
+    if (!remoteFile(path)) throw new UsageError(`--fetch needs the path of a file or directory, got "${path}"`);
   }
   if (copy === undefined) return;
   const found = await stat(copy).catch((error: unknown) => {
@@ -132,13 +133,13 @@ async function useNode(
 }
 
 async function runSteps(use: Use, localDirectory: string): Promise<number> {
-  const { context, options, lease, interrupts, node, signal, directory } = use;
+  const { context, options, lease, interrupts, node, directory } = use;
   const { clock, env } = context;
   if (!options.quiet) tell(`nodepool: uses ${node.where}`);
   const remote = new RemoteCommand(node, options.command, directory);
   let isHeld = false;
   try {
-    if (options.copy !== undefined) await copyTo(node, options.copy, directory, { clock, signal });
+    await copyFiles(use);
     const command = remote.command({ env, directory: localDirectory });
     const status = await remote.run(command, { clock, lease, interrupts });
     isHeld = await holdOnFailure(context, lease, status, options.holdMs, options.identity ?? lease.identity);
@@ -147,6 +148,16 @@ async function runSteps(use: Use, localDirectory: string): Promise<number> {
   } finally {
     if (!lease.lost.aborted) await remote.end({ keepsFiles: isHeld });
   }
+}
+
+/** Copies the directory, without the token that leases the node: it is for this computer alone. */
+async function copyFiles({ context, options, node, signal, directory }: Use): Promise<void> {
+  const { copy: source, server, quiet } = options;
+  if (source === undefined) return;
+  const token = tokenFileOf(context, server);
+  const without = token === undefined ? undefined : await pathBelow(source, token);
+  if (without !== undefined && !quiet) tell(`nodepool: the copy is without ${without}, the file with your token`);
+  await copyTo(node, { source, without }, directory, { clock: context.clock, signal });
 }
 
 /** Skipped if a signal ended the command. @returns whether all was fetched */

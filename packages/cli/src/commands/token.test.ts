@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { decodeLeaseToken, LEASE_TOKENS_ROOT, leaseSlotsPath, leaseTokenPath } from '@nodepool/zk-protocol';
 import { describe, expect, it } from 'vitest';
 import { useWorld } from '../../test/world.js';
@@ -56,16 +57,47 @@ describe('nodepool token create', () => {
     expect(await stored('ci')).toEqual(before);
   });
 
+  it('writes the token to a new file for its owner alone, and prints it nowhere', async () => {
+    const file = get().file('token');
+
+    const { status, stdout, stderr } = await call('create', 'ci', '--output', file);
+
+    const [name, secret = ''] = readFileSync(file, 'utf8').trimEnd().split('.');
+    expect([status, name, stdout]).toEqual([0, 'ci', '']);
+    expect(stderr).toBe(`The token ci is in ${file}, which only you can read\n`);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect((await stored('ci'))?.hash).toBe(createHash('sha256').update(secret).digest('hex'));
+    rmSync(file);
+  });
+
+  it('overwrites no file, and leaves none for a token that it could not create', async () => {
+    const file = get().file('token');
+    await call('create', 'ci');
+    expect(await call('create', 'ci', '--output', file)).toMatchObject({ status: 1, stdout: '' });
+    expect(existsSync(file)).toBe(false);
+
+    await get().write('token', 'other');
+    const { status, stderr } = await call('create', 'new', '--output', file);
+
+    expect([status, stderr]).toEqual([1, `nodepool: ${file} exists: remove it, or name another file with --output\n`]);
+    expect(readFileSync(file, 'utf8')).toBe('other');
+    expect(await get().zk.exists(leaseTokenPath('new'))).toBeUndefined();
+    rmSync(file);
+    const nowhere = await call('create', 'new', '--output', get().file('none/token'));
+    expect(nowhere.stderr).toMatch(/^nodepool: Cannot write .*none\/token: ENOENT/);
+  });
+
   it.each([
     [['create'], 'token create needs a name'],
     [['create', 'Alice'], '"Alice" is no name of a token'],
     [['create', 'ci', '--max-nodes', '0'], '--max-nodes needs a whole number above 0'],
     [['create', 'ci', '--max-ttl', '0s'], '--max-ttl needs a time above 0'],
+    [['create', 'ci', '--expires-in', '0s'], '--expires-in needs a time above 0'],
     [['make', 'ci'], 'create'],
   ])('refuses %j', async (argv, text) => {
     const { status, stderr } = await call(...argv);
 
-    expect(status).not.toBe(0);
+    expect(status).toBe(2);
     expect(stderr).toContain(text);
     expect(await get().zk.exists(LEASE_TOKENS_ROOT)).toBeUndefined();
   });

@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { open, rm } from 'node:fs/promises';
 import { formatAge, type Listing } from '@nodepool/core/service';
 import {
   decodeLeaseToken,
@@ -16,7 +17,7 @@ import {
 import { defineCommand, flag, last, text, texts, type Values } from '../command/command.js';
 import { print, tell, type CliContext } from '../command/context.js';
 import { parseDuration } from '../command/duration.js';
-import { CliError } from '../command/errors.js';
+import { CliError, describeError } from '../command/errors.js';
 import { UsageError } from '../command/usage-error.js';
 import { withZooKeeper } from '../connection/connection.js';
 import { ifPresent } from '../connection/fetch-records.js';
@@ -24,6 +25,10 @@ import { printListing } from '../terminal/output.js';
 
 const PRIORITIES = { high: 100, normal: 200, low: 300 } as const;
 const SECRET_BYTES = 32;
+const OWNER_ONLY = 0o600;
+
+/** Arguments that only `create` has. */
+const NOTHING = { rights: undefined, expiresInMs: undefined, file: undefined };
 
 /** `nodepool token`. */
 export const command = defineCommand({
@@ -54,23 +59,30 @@ export const command = defineCommand({
     priority: { choices: ['high', 'normal', 'low'], default: 'normal', describe: 'highest priority' },
     'expires-in': { type: 'string', requiresArg: true, value: 'TIME', describe: 'end of the token; default: never' },
     admin: { type: 'boolean', default: false, describe: 'may see and end the leases of all owners' },
+    output: {
+      type: 'string',
+      requiresArg: true,
+      value: 'FILE',
+      describe: 'write the token to this new file, for you alone, and do not print it',
+    },
   },
   parse(values) {
     const name = text(values, 'name');
     const action = text(values, 'action') ?? '';
-    if (action === 'list') return { action, name: '', rights: undefined, expiresInMs: undefined };
+    if (action === 'list') return { ...NOTHING, action, name: '' };
     if (name === undefined) throw new UsageError(`token ${action} needs a name: nodepool token ${action} NAME`);
     if (!LEASE_TOKEN_NAME.test(name)) {
       throw new UsageError(`"${name}" is no name of a token: use a-z, 0-9 and dashes, at most 63 characters`);
     }
-    if (action === 'revoke') return { action, name, rights: undefined, expiresInMs: undefined };
+    if (action === 'revoke') return { ...NOTHING, action, name };
     const expiresIn = text(values, 'expires-in');
     const expiresInMs = expiresIn === undefined ? undefined : parseDuration(expiresIn, '--expires-in');
-    return { action, name, rights: rightsOf(name, values), expiresInMs };
+    if (expiresInMs !== undefined && expiresInMs <= 0) throw new UsageError('--expires-in needs a time above 0');
+    return { action, name, rights: rightsOf(name, values), expiresInMs, file: text(values, 'output') };
   },
-  run(context, { action, name, rights, expiresInMs }) {
+  run(context, { action, name, rights, expiresInMs, file }) {
     if (action === 'list') return listTokens(context);
-    return rights === undefined ? revoke(context, name) : create(context, name, rights, expiresInMs);
+    return rights === undefined ? revoke(context, name) : create(context, { name, rights, expiresInMs, file });
   },
 });
 
@@ -89,13 +101,18 @@ function rightsOf(name: string, values: Values): LeaseRights {
   };
 }
 
-/** `nodepool token create`: prints the token, which is stored as a hash only. @throws CliError the name is taken */
-async function create(
-  context: CliContext,
-  name: string,
-  rights: LeaseRights,
-  expiresInMs: number | undefined,
-): Promise<void> {
+/** A token to create. */
+interface Wanted {
+  readonly name: string;
+  readonly rights: LeaseRights;
+  /** `undefined`: it does not end by itself. */
+  readonly expiresInMs: number | undefined;
+  /** `undefined`: print it. */
+  readonly file: string | undefined;
+}
+
+/** `nodepool token create`: prints the token, or writes it to a file. It is stored as a hash only. @throws CliError */
+async function create(context: CliContext, { name, rights, expiresInMs, file }: Wanted): Promise<void> {
   const secret = randomBytes(SECRET_BYTES).toString('base64url');
   const hash = createHash('sha256').update(secret).digest('hex');
   const nowMs = context.clock.now();
@@ -105,15 +122,45 @@ async function create(
   );
   await withZooKeeper(context, async (zk) => {
     await Promise.all([zk.ensurePath(LEASE_TOKENS_ROOT), zk.ensurePath(leaseSlotsPath(name))]);
-    try {
-      await zk.create(leaseTokenPath(name), encodeLeaseToken(token));
-    } catch (error) {
-      if (!isZooKeeperError(error, 'ZK_NODE_EXISTS')) throw error;
-      throw new CliError(`There is a token "${name}" already; to replace it: nodepool token revoke ${name}`);
-    }
+    if (file === undefined) await store(zk, token);
+    else await writeSecret(file, `${name}.${secret}\n`, () => store(zk, token));
   });
-  tell('The token is shown once and cannot be read again:');
-  print(`${name}.${secret}`);
+  if (file === undefined) {
+    tell('The token is shown once and cannot be read again:');
+    print(`${name}.${secret}`);
+  } else tell(`The token ${name} is in ${file}, which only you can read`);
+}
+
+/** @throws CliError the name is taken */
+async function store(zk: ZooKeeper, token: LeaseTokenRecord): Promise<void> {
+  try {
+    await zk.create(leaseTokenPath(token.name), encodeLeaseToken(token));
+  } catch (error) {
+    if (!isZooKeeperError(error, 'ZK_NODE_EXISTS')) throw error;
+    throw new CliError(`There is a token "${token.name}" already; to replace it: nodepool token revoke ${token.name}`);
+  }
+}
+
+/**
+ * Writes a new file that only its owner may read, and removes it again if `use` fails.
+ * @throws CliError there is something of this name, or it cannot be written; what `use` throws
+ */
+async function writeSecret(file: string, text: string, use: () => Promise<void>): Promise<void> {
+  const handle = await open(file, 'wx', OWNER_ONLY).catch((error: unknown) => {
+    const isThere = (error as NodeJS.ErrnoException).code === 'EEXIST';
+    if (isThere) throw new CliError(`${file} exists: remove it, or name another file with --output`, { cause: error });
+    throw new CliError(`Cannot write ${file}: ${describeError(error)}`, { cause: error });
+  });
+  try {
+    await handle.writeFile(text);
+    await handle.sync();
+    await use();
+  } catch (error) {
+    await rm(file, { force: true });
+    throw error;
+  } finally {
+    await handle.close();
+  }
 }
 
 /** `nodepool token revoke`. Leases that were requested with it stay until they expire. @throws CliError there is none */

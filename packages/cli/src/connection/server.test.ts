@@ -6,6 +6,7 @@ import { silentLogger } from '@nodepool/core';
 import { patientClock } from '@nodepool/zk-protocol';
 import { beforeAll, expect, it } from 'vitest';
 import { globalOptions } from '../command/global-options.js';
+import { UsageError } from '../command/usage-error.js';
 import { createClient, findServer, serverError, withServer, type ServerArguments } from './server.js';
 
 const URL = 'https://nl01:8005';
@@ -68,7 +69,16 @@ it('names the file that holds no token, or no certificate', async () => {
 it('reports a malformed address as an error of the command line', () => {
   const server = { url: 'nl01', token: undefined, ca: undefined, options: '' };
 
-  expect(() => createClient(server, contextOf())).toThrow(expect.objectContaining({ code: 'NODEPOOL_CLI' }));
+  expect(() => createClient(server, contextOf())).toThrow(UsageError);
+  expect(() => createClient({ ...server, url: 'https://alice:hidden@nl01' }, contextOf())).toThrow(
+    /^The address "https:\/\/nl01\/" has a user or a password: .* \(--server, NODEPOOL_SERVER\)$/,
+  );
+});
+
+it('refuses a file name in place of a token, without showing it', async () => {
+  await expect(find({}, { NODEPOOL_SERVER: URL, NODEPOOL_TOKEN: 'a secret' })).rejects.toThrow(
+    /^NODEPOOL_TOKEN has more than one word of ASCII letters/,
+  );
 });
 
 it('says what a user of the command line can do about a refusal', () => {

@@ -37,7 +37,7 @@ export async function findServer(context: CliContext, args: ServerArguments): Pr
     if (lonely !== undefined) throw new UsageError(`${lonely} needs a server: --server URL, or NODEPOOL_SERVER`);
     return undefined;
   }
-  const tokenFile = args.tokenFile ?? (env['NODEPOOL_TOKEN_FILE'] || undefined);
+  const tokenFile = tokenFileOf(context, args);
   const caFile = args.caFile ?? (env['NODEPOOL_CA'] || undefined);
   const written = { '--server': args.url, '--token-file': args.tokenFile, '--ca': args.caFile };
   const words = Object.entries(written).flatMap(([name, value]) =>
@@ -45,15 +45,28 @@ export async function findServer(context: CliContext, args: ServerArguments): Pr
   );
   return {
     url,
-    token: tokenFile === undefined ? env['NODEPOOL_TOKEN'] || undefined : await readToken(tokenFile),
+    token: tokenFile === undefined ? tokenOf(env['NODEPOOL_TOKEN'] ?? '') : await readToken(tokenFile),
     ca: caFile === undefined ? undefined : await readCertificates(caFile),
     options: words.map((word) => ` ${word}`).join(''),
   };
 }
 
+/** Where the token is kept, which is for this computer alone. @returns `undefined`: in no file that is known here */
+export function tokenFileOf({ env }: CliContext, { tokenFile }: ServerArguments): string | undefined {
+  return tokenFile ?? (env['NODEPOOL_TOKEN_FILE'] || undefined);
+}
+
+const TOKEN = /^[\x21-\x7e]+$/;
+
+function tokenOf(text: string): string | undefined {
+  if (text === '') return undefined;
+  if (TOKEN.test(text)) return text;
+  throw new CliError('NODEPOOL_TOKEN has more than one word of ASCII letters: it takes a token, not a file');
+}
+
 async function readToken(file: string): Promise<string> {
   const token = (await read(file, 'the token (--token-file, NODEPOOL_TOKEN_FILE)')).trim();
-  if (/^[\x21-\x7e]+$/.test(token)) return token;
+  if (TOKEN.test(token)) return token;
   const found = token === '' ? 'is empty' : 'has more than one word of ASCII letters';
   throw new CliError(
     `${file} (--token-file, NODEPOOL_TOKEN_FILE) ${found}: store there what "nodepool token create" printed`,
@@ -74,7 +87,7 @@ async function read(file: string, what: string): Promise<string> {
   }
 }
 
-/** @param onRetry - called with each failure after which a call is repeated. @throws CliError the address or the token is malformed */
+/** @param onRetry - called with each failure after which a call is repeated. @throws UsageError the address is malformed */
 export function createClient(
   { url, token, ca }: Server,
   { options }: CliContext,
@@ -83,7 +96,8 @@ export function createClient(
   try {
     return new NodepoolClient({ url, token, ca, retryMs: options.connectTimeoutMs, onRetry });
   } catch (error) {
-    throw serverError(error);
+    if (!(error instanceof NodepoolClientError)) throw error;
+    throw new UsageError(`${error.message} (--server, NODEPOOL_SERVER)`);
   }
 }
 

@@ -1,4 +1,4 @@
-import type { LeaseInfo, NodepoolClient } from '@nodepool/client';
+import { RefusedError, type LeaseInfo, type NodepoolClient } from '@nodepool/client';
 import type { ExplainSubject, RequestExplanation } from '@nodepool/core/launcher';
 import { explanationFromJson, type SharedCondition } from '@nodepool/core/service';
 import { CliError } from '../command/errors.js';
@@ -12,12 +12,28 @@ export type ServerAnswer =
 /** Ids of requests begin with their priority and a dash, those of leases have none. */
 const isLeaseId = (id: string) => !id.includes('-');
 
-/** Asks a server why something waits. @throws CliError, NodepoolClientError */
-export async function explainFromServer(client: NodepoolClient, subject: ExplainSubject): Promise<ServerAnswer> {
+/**
+ * Asks a server why something waits.
+ * @returns `undefined` if there is no such request (any more)
+ * @throws CliError, NodepoolClientError
+ */
+export async function explainFromServer(
+  client: NodepoolClient,
+  subject: ExplainSubject,
+): Promise<ServerAnswer | undefined> {
   if ('labels' in subject) return read(client, await client.explain({ labels: subject.labels }));
-  if (!isLeaseId(subject.requestId)) return read(client, await client.explain({ request: subject.requestId }));
+  if (!isLeaseId(subject.requestId)) return explainRequest(client, subject.requestId);
   const lease = await client.get(subject.requestId);
   return lease.explanation ? read(client, lease.explanation) : { text: leaseText(lease) };
+}
+
+async function explainRequest(client: NodepoolClient, request: string): Promise<ServerAnswer | undefined> {
+  try {
+    return read(client, await client.explain({ request }));
+  } catch (error) {
+    if (error instanceof RefusedError && error.code === 'unknown-request') return undefined;
+    throw error;
+  }
 }
 
 function read({ url }: NodepoolClient, body: Readonly<Record<string, unknown>>): ServerAnswer {

@@ -3,6 +3,7 @@ import { patientClock } from '@nodepool/zk-protocol';
 import { expect, it, vi } from 'vitest';
 import { LeaseServer } from '../../../client/test/lease-server.js';
 import { globalOptions } from '../command/global-options.js';
+import { UsageError } from '../command/usage-error.js';
 import { acquireFromServer } from './acquire-from-server.js';
 import type { AcquireOptions } from './acquire-options.js';
 
@@ -85,6 +86,7 @@ it.each([
   const { server, acquire } = await start();
 
   await expect(acquire(changes)).rejects.toThrow(message);
+  await expect(acquire(changes)).rejects.toThrow(UsageError);
   expect(server.lines).toEqual([]);
 });
 

@@ -1,7 +1,7 @@
 import type { LeaseInfo } from '@nodepool/client';
 import { labelsToText } from '@nodepool/core/service';
 import { tell, type CliContext } from '../command/context.js';
-import { CliError } from '../command/errors.js';
+import { UsageError } from '../command/usage-error.js';
 import { whoAmI } from '../connection/who-am-i.js';
 import { createClient, serverError, type Server } from '../connection/server.js';
 import type { AcquireOptions } from './acquire-options.js';
@@ -32,13 +32,14 @@ class LeaseProgress extends RequestProgress {
 }
 
 function refuseMeaningless({ provider, force }: AcquireOptions): void {
-  if (provider !== undefined) throw new CliError('--provider needs ZooKeeper: a server chooses the provider by itself');
-  if (force) throw new CliError('--force needs ZooKeeper: a server leases only labels that a launcher offers');
+  if (provider !== undefined)
+    throw new UsageError('--provider needs ZooKeeper: a server chooses the provider by itself');
+  if (force) throw new UsageError('--force needs ZooKeeper: a server leases only labels that a launcher offers');
 }
 
 /**
  * Leases nodes from a web server. Cleans up and ends early when the signal aborts.
- * @throws CliError when the lease failed or took too long, or the server cannot be reached; the signal's reason
+ * @throws UsageError; CliError when the lease failed or took too long, or the server cannot be reached; the signal's reason
  */
 export async function acquireFromServer(
   context: CliContext,
