@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { recordingLogger, until } from '../../test/support/clients.js';
+import { changesTo, closing, recordingLogger, until } from '../../test/support/clients.js';
 import { whileReading } from '../../test/support/while-reading.js';
 import { idOf, nodeBody, World } from '../../test/support/world.js';
 import { systemClock } from '../base/clock.js';
 import type { Operation } from '../client/contract/types.js';
+import { connectInMemory } from '../server/memory/memory-link.js';
+import { MemoryServer } from '../server/memory/memory-server.js';
 import { newLockEntryPrefix } from '../recipes/lock-entries.js';
 import { NODE_CREATE_PATH } from '../records/paths.js';
 import { createCommitter } from './committer.js';
@@ -162,6 +164,43 @@ describe('the node cache', () => {
 });
 
 describe('a settled node cache', () => {
+  it('shows what was written while its connection was down', async () => {
+    const server = new MemoryServer(systemClock);
+    const { zk, link } = connectInMemory(server);
+    const [own, other] = [closing(zk), closing(connectInMemory(server).zk)];
+    await other.ensurePath('/nodepool/nodes');
+    const nodes = world.stopping(createNodeCache({ zk: own, clock: systemClock, logger }));
+    await nodes.start();
+    const suspended = changesTo(own, 'SUSPENDED');
+    link.break();
+    await suspended;
+    const path = await other.create(NODE_CREATE_PATH, nodeBody(), { sequential: true });
+
+    await nodes.settle();
+
+    expect(nodes.get(idOf(path))?.state).toBe('ready');
+  });
+
+  it('is not waited for once it has been stopped', async () => {
+    const { zk, link } = connectInMemory(new MemoryServer(systemClock));
+    const own = closing(zk);
+    await own.ensurePath('/nodepool/nodes');
+    await own.create(NODE_CREATE_PATH, nodeBody(), { sequential: true });
+    let rebuilds = 0;
+    const hanging = whileReading(own, () => (++rebuilds === 1 ? Promise.resolve() : new Promise(() => {})));
+    const nodes = createNodeCache({ zk: hanging, clock: systemClock, logger });
+    await nodes.start();
+    const suspended = changesTo(own, 'SUSPENDED');
+    link.break();
+    await suspended;
+
+    const settled = nodes.settle();
+    await until(() => rebuilds === 2);
+    nodes.stop();
+
+    await expect(settled).resolves.toBeUndefined();
+  });
+
   it('shows earlier writes even if reading them takes long', async () => {
     const [zk, other] = await Promise.all([world.session(), world.session()]);
     await other.ensurePath('/nodepool/nodes');

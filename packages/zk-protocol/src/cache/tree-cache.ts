@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { Clock } from '../base/clock.js';
 import { isZooKeeperError } from '../client/contract/errors.js';
 import type {
@@ -60,12 +61,15 @@ export class TreeCache<T extends { readonly stat: Stat | undefined }>
   readonly #readiness: Readiness;
   readonly #backlog: BacklogWarning;
   readonly #rebuild: Rebuild;
+  /** Aborted at the end of the cache. */
+  readonly #end = new AbortController();
   #running = false;
   #unsubscribe: (() => void) | undefined;
 
   constructor(options: TreeCacheOptions<T>) {
     const { zk, clock, logger } = options;
     this.#options = options;
+    setMaxListeners(0, this.#end.signal); // one for each caller that waits for a rebuild
     this.#layout = new TreeLayout(options.directories, options.locks);
     this.#records = new RecordTable((id, body, stat) => options.decode(id, body, stat), logger);
     this.#locks = new LockMirror(logger);
@@ -100,6 +104,7 @@ export class TreeCache<T extends { readonly stat: Stat | undefined }>
   stop(): void {
     if (!this.#running) return;
     this.#running = false;
+    this.#end.abort();
     this.#unsubscribe?.();
     this.#rebuild.cancel();
     this.#reader.stop();
@@ -149,6 +154,8 @@ export class TreeCache<T extends { readonly stat: Stat | undefined }>
     const { zk } = this.#options;
     await zk.sync('/'); // events of earlier writes arrive before its reply
     if (this.#own.deferred > 0) await zk.sync('/'); // by its reply, own commits sent before are answered
+    // a rebuild after a reconnect finds what has changed meanwhile; a cache that ends waits for none
+    if (this.#running) await this.#readiness.whenReady(this.#end.signal).catch(() => {});
     await this.#reader.whenRead();
   }
 
@@ -231,6 +238,7 @@ export class TreeCache<T extends { readonly stat: Stat | undefined }>
     this.#readiness.set(false);
     if (state !== 'CLOSED') return;
     this.#running = false;
+    this.#end.abort();
     this.#reader.stop();
   };
 

@@ -5,14 +5,36 @@ import {
   leaseSlotPath,
   nodeLockPath,
   nodePath,
+  newLease,
   withLease,
   withNode,
   ZkLock,
   type NodeId,
+  type ZooKeeper,
 } from '@nodepool/zk-protocol';
 import { describe, expect, it } from 'vitest';
 import { leaseWorld, MINUTE_MS, spec } from '../../../test/support/lease-world.js';
 import { LeaseAgeError, LeaseLimitError } from './lease-spec.js';
+
+/** Holds answers to reads of these paths. @returns lets those of one path arrive */
+function holdReads(zk: ZooKeeper, paths: readonly string[]): (path: string) => void {
+  const held = new Set(paths);
+  let release = () => {};
+  const multiRead = zk.multiRead.bind(zk);
+  const hold: ZooKeeper['multiRead'] = async (reads) => {
+    const results = await multiRead(reads);
+    while (reads.some(({ path }) => held.has(path))) {
+      const earlier = release;
+      await new Promise<void>((resolve) => (release = () => (earlier(), resolve())));
+    }
+    return results;
+  };
+  Object.assign(zk, { multiRead: hold });
+  return (path) => {
+    held.delete(path);
+    release();
+  };
+}
 
 describe('a lease', () => {
   it('with the id of another one is that one', async () => {
@@ -92,6 +114,34 @@ describe('a lease', () => {
     await renewed;
 
     expect((await node(nodeId))?.holdExpirationMs).toBeGreaterThanOrEqual(20 * MINUTE_MS);
+  });
+
+  it('is shown with its nodes when it becomes active while a launcher learns of it', async () => {
+    const { leases, world } = await leaseWorld();
+    const { clock, other, zk } = world;
+    const nodeId = await world.createNode({ allocatedTo: null });
+    const node = world.context.mirror.nodes.get(nodeId);
+    if (!node) throw new Error('there is no node');
+    const release = holdReads(zk, [leasePath('l1'), nodePath(nodeId)]);
+    const waiting = newLease({ ...spec, keeper: 'other' }, clock.now());
+    await clock.run(other.create(leasePath('l1'), encodeLease(waiting)));
+    const view = leases.look('l1');
+    await world.pass(100);
+
+    const dueTimeMs = clock.now() + MINUTE_MS;
+    const active = withLease(waiting, { state: 'active', nodeIds: [nodeId], dueTimeMs }, clock.now());
+    const held = { state: 'hold', userData: { lease: 'l1' }, holdExpirationMs: MINUTE_MS } as const;
+    const write = other.multi([
+      { op: 'set', path: leasePath('l1'), data: encodeLease(active) },
+      { op: 'set', path: nodePath(nodeId), data: encodeNode(withNode(node, held, clock.now())) },
+    ]);
+    await clock.run(write);
+    await world.pass(100);
+    release(leasePath('l1'));
+    await world.pass(100);
+    release(nodePath(nodeId));
+
+    expect(await clock.run(view)).toMatchObject({ lease: { state: 'active' }, nodes: [{ id: nodeId }] });
   });
 
   it.each(['waiting', 'active'])('that is %s ends at once when it is returned', async (state) => {

@@ -99,13 +99,19 @@ export class Leases {
    * @throws {ZooKeeperError}
    */
   async look(id: string): Promise<LeaseView | undefined> {
-    const known = this.#cache.get(id);
-    const hasAll = known && (known.state !== 'active' || this.heldNodes(known).length === known.nodeIds.length);
-    if (!hasAll) await this.settle();
-    const lease = this.#cache.get(id);
-    if (!lease) return undefined;
-    const nodes = lease.state === 'active' ? this.heldNodes(lease) : [];
-    return { lease, nodes, request: this.requestOf(id), endMs: this.endOf(lease)?.timeMs };
+    if (!this.#cache.get(id)) await this.#cache.settle();
+    let settled: LeaseRecord | undefined;
+    for (;;) {
+      const lease = this.#cache.get(id);
+      if (!lease) return undefined;
+      const nodes = lease.state === 'active' ? this.heldNodes(lease) : [];
+      const hasAll = lease.state !== 'active' || nodes.length === lease.nodeIds.length;
+      // nodes that are missing although all that was written with this version is known were lost since
+      if (hasAll || settled === lease)
+        return { lease, nodes, request: this.requestOf(id), endMs: this.endOf(lease)?.timeMs };
+      await this.settle();
+      settled = lease;
+    }
   }
 
   /** The request of a waiting lease; `undefined` when it has none. */
