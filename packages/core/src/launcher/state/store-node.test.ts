@@ -33,6 +33,19 @@ describe('storing a node', () => {
     },
   );
 
+  it('is done once when the next connection breaks before the record is read again', async () => {
+    const { world, id, store } = await lockedNode();
+    world.loseAnswer((write) => write === `setData ${nodePath(id)}`);
+    world.zk.onState((state) => {
+      if (state === 'CONNECTED' && world.breaks === 1) world.clock.setTimer(1, () => world.link.break());
+    });
+
+    const stored = await world.clock.run(store({ externalId: 'i-1' }));
+
+    expect(stored).toMatchObject({ externalId: 'i-1', stat: { version: 1 } });
+    expect(world.breaks).toBe(2);
+  });
+
   it('fails when another process has written the node meanwhile', async () => {
     const { world, id, store } = await lockedNode();
     await world.clock.run(world.other.setData(nodePath(id), '{"state":"building"}'));

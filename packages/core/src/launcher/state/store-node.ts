@@ -26,11 +26,7 @@ export async function storeNode(
       return newerOf({ ...next, stat }, mirror.nodes.get(node.id));
     } catch (error) {
       if (isZooKeeperError(error, 'ZK_CONNECTION_LOSS')) {
-        await zk.whenConnected(signal);
-        if (zk.sessionEpoch !== epoch) throw lockLost(node, 'the session ended', error);
-        const stored = await zk.getData(path).catch((cause: unknown) => {
-          throw lockLost(node, 'its record cannot be read', cause);
-        });
+        const stored = await readAgain(context, node, epoch, signal);
         if (stored.data.equals(data)) return { ...next, stat: stored.stat };
         if (stored.stat.version === node.stat?.version) continue;
       }
@@ -40,7 +36,20 @@ export async function storeNode(
   }
 }
 
-function lockLost(node: NodeRecord, why: string, cause: unknown): LockLostError {
+/** Reads the record once there is a connection. @throws {LockLostError} the session ended, or the record is gone */
+async function readAgain({ zk }: Context, node: NodeRecord, epoch: number, signal: AbortSignal) {
+  for (;;) {
+    await zk.whenConnected(signal);
+    if (zk.sessionEpoch !== epoch) throw lockLost(node, 'the session ended');
+    try {
+      return await zk.getData(nodePath(node.id));
+    } catch (error) {
+      if (!isZooKeeperError(error, 'ZK_CONNECTION_LOSS')) throw lockLost(node, 'its record cannot be read', error);
+    }
+  }
+}
+
+function lockLost(node: NodeRecord, why: string, cause?: unknown): LockLostError {
   return new LockLostError(`node ${node.id}: could not store it, ${why}`, { cause });
 }
 

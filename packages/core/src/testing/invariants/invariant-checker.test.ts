@@ -47,12 +47,19 @@ async function lock(path: string): Promise<void> {
   await clock.run(launcher.create(`${path}/0123-lock-0000000000`, Buffer.alloc(0), { ephemeral: true }));
 }
 
+async function unlock(path: string): Promise<void> {
+  await clock.run(launcher.delete(`${path}/0123-lock-0000000000`));
+  await clock.run(launcher.delete(path));
+}
+
 describe('the checker accepts', () => {
   it('a request that gets its nodes, and nodes that are used and deleted', async () => {
     await create(REQUEST, { state: 'requested', node_types: ['small'] });
     await lock('/nodepool/requests-lock/200-0000000001');
     await create(NODE, { ...ready, state: 'building' });
+    await lock(`${NODE}/lock`);
     await write(launcher, NODE, ready);
+    await unlock(`${NODE}/lock`);
     await write(launcher, REQUEST, fulfilled);
     await write(other, NODE, { ...ready, state: 'in-use' });
     await write(other, NODE, { ...ready, state: 'used' });
@@ -72,6 +79,18 @@ describe('it is a violation', () => {
     await write(other, NODE, { ...ready, state: 'in-use' });
 
     expect(violations).toEqual([`another setDatas ${NODE} while launcher 1 holds its lock`]);
+  });
+
+  it.each([
+    ['to say how far a launch is', 'building', { external_id: 'i-1', launch_state: {} }, 'external_id, launch_state'],
+    ['to end a launch', 'building', { state: 'ready' }, 'state'],
+    ['to end a deletion', 'deleting', { state: 'deleted' }, 'state'],
+  ])('%s without the lock of the node', async (_what, state, changes, keys) => {
+    await create(NODE, { ...ready, state });
+
+    await write(launcher, NODE, { ...ready, state, ...changes });
+
+    expect(violations).toEqual([`launcher 1 writes ${keys} of ${state} node 0000000001 and does not hold its lock`]);
   });
 
   it('to take a lock from another process', async () => {
@@ -142,7 +161,7 @@ describe('it is a violation', () => {
     await write(launcher, REQUEST, fulfilled);
 
     await write(launcher, NODE, { ...ready, state: 'deleting' });
-    await write(launcher, NODE, { ...ready, allocated_to: null });
+    await write(launcher, NODE, { ...ready, state: 'deleting', allocated_to: null });
 
     expect(violations).toEqual([
       'launcher 1 marks for deletion node 0000000001 of fulfilled request 200-0000000001',

@@ -14,6 +14,11 @@ type TreeChange = Extract<Change, { path: string }>;
 
 const LEASE_REQUESTOR = 'NodePool:lease';
 
+/** States of a node in which a launch or deletion of it is at work. */
+const RUNNING: ReadonlySet<string> = new Set(['building', 'deleting']);
+/** Keys of a node that say how far that is. */
+const PROGRESS = ['state', 'external_id', 'launch_state', 'launcher'];
+
 /** Owner of persistent locks, which metastatic providers keep on their backing nodes. */
 const LASTING = 0n;
 
@@ -169,6 +174,7 @@ export class InvariantChecker {
   }
 
   #checkNodeChange(before: NodeEntry, after: NodeEntry, sessionId: bigint, who: string): void {
+    this.#checkRunner(before, after, sessionId, who);
     if (before.state === 'ready' && after.state === 'deleting') this.#checkRemoval(before, 'marks for deletion', who);
     const from = before.allocatedTo;
     const to = after.allocatedTo;
@@ -181,6 +187,15 @@ export class InvariantChecker {
     if (request.state === 'pending' && holder !== undefined && holder !== sessionId) {
       this.#violate(`${who} takes node ${after.id} from request ${from}, which ${this.#name(holder)} works on`);
     }
+  }
+
+  /** Checks that only the holder of a node's lock writes how far its launch or deletion is, so that this never has two runners. */
+  #checkRunner(before: NodeEntry, after: NodeEntry, sessionId: bigint, who: string): void {
+    if (!RUNNING.has(before.state) || after.touched || !who.startsWith('launcher')) return;
+    if (this.holderOf(`/nodepool/nodes/${after.id}/lock`) === sessionId) return;
+    const keys = PROGRESS.filter((key) => JSON.stringify(before.body[key]) !== JSON.stringify(after.body[key]));
+    if (keys.length === 0) return;
+    this.#violate(`${who} writes ${keys.join(', ')} of ${before.state} node ${after.id} and does not hold its lock`);
   }
 
   #checkRemoval(node: NodeEntry, verb: string, who: string): void {
