@@ -82,7 +82,6 @@ export class KubernetesAdapter implements Adapter<KubernetesInstance, Kubernetes
     return createMachine({
       client: this.#client,
       plan,
-      resumed: order.resumed,
       scheduleTimeoutMs: this.#config.scheduleTimeoutMs,
       grant: (signal) => this.#grant(plan, pool, order, signal),
       look: (signal) => this.#inventory.read(externalId, place, signal),

@@ -60,8 +60,6 @@ export interface Plan {
 export interface CreateContext {
   readonly client: KubernetesClient;
   readonly plan: Plan;
-  /** As in `CreateOrder`. */
-  readonly resumed?: CreateOrder['resumed'];
   readonly scheduleTimeoutMs: number;
   /** The token that the job gets. */
   grant(signal: AbortSignal): Promise<Grant>;
@@ -95,7 +93,6 @@ export function createMachine(context: CreateContext): StateMachine<Instance, Ku
   return createStateMachine<CreateState, Instance, CreateContext, KubernetesInstance>({
     name: 'create',
     initial: { name: 'start' },
-    resumed: context.resumed?.state,
     handlers: createHandlers,
     context,
   });

@@ -51,10 +51,13 @@ describe('a project of OpenShift', () => {
     const fake = await startFake();
     const world = await startWorld(fake, {}, OPENSHIFT);
     fake.denied.add('create serviceaccounts');
-    setTimeout(() => fake.denied.clear(), 500);
+    const callsOf = (kind: string) => fake.calls.filter((call) => call.kind === kind).length;
+    const launch = world.launch('space');
+    await expect.poll(() => callsOf('serviceaccounts')).toBeGreaterThan(1);
+    fake.denied.clear();
 
-    expect((await world.launch('space')).state).toBe('ready');
-    expect(fake.calls.filter(({ kind }) => kind === 'projectrequests')).toHaveLength(1);
+    expect((await launch).state).toBe('ready');
+    expect(callsOf('projectrequests')).toBe(1);
   });
 
   it('is deleted as a leak by the tags in its description', async () => {
