@@ -208,7 +208,8 @@ const ROOMS = {
     timeline: ['record', 'files'],
     standby: ['record'],
     replay: ['record', 'standby'],
-    '.': ['record', 'files', 'timeline', 'standby'],
+    usage: ['record'],
+    '.': ['record', 'files', 'timeline', 'standby', 'usage'],
   },
   'packages/cli': {
     command: [],
@@ -228,6 +229,7 @@ const ROOMS = {
     move: ['command', 'terminal', 'connection'],
     doctor: ['command', 'terminal', 'connection', 'conditions', 'configuration'],
     replay: ['command', 'terminal', 'connection', 'configuration', 'explain'],
+    usage: ['command', 'connection', 'replay'],
     init: ['command', 'configuration'],
     commands: [
       'command',
@@ -248,6 +250,7 @@ const ROOMS = {
       'run',
       'ssh',
       'top',
+      'usage',
     ],
     '.': ['command', 'terminal', 'help', 'commands'],
   },

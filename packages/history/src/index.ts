@@ -18,3 +18,6 @@ export type { Arrival } from './standby/demand.js';
 export type { StandbyGoal } from './standby/forecast.js';
 export type { StandbyForecastsOptions } from './standby/standby-forecasts.js';
 export { StandbyForecasts } from './standby/standby-forecasts.js';
+export type { Amounts, Usage, UsageKey, UsageOptions, UsageRow } from './usage/sum-usage.js';
+export { sumUsage, totalOf, USAGE_KEYS } from './usage/sum-usage.js';
+export { UsageRecord } from './usage/usage-record.js';

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { sumUsage, totalOf } from '@nodepool/history';
 import { replay, type Replay } from '@nodepool/history/replay';
 import { makeConfig, makeRegistry } from '../fleets/config.js';
 import { recordDay, type RecordedDay } from './recorded-day.js';
@@ -39,6 +40,19 @@ describe('a replay of a recorded period', () => {
       expect(share(replayed?.peak, recorded?.peak)).toBeLessThan(0.1);
       expect(replayed?.failed).toBe(recorded?.failed);
     }
+  });
+
+  it('has a usage that equals the instance-seconds of the cloud within 1 %', () => {
+    const { usage, instanceSeconds, fromMs, toMs } = day;
+    const window = { sinceMs: fromMs, untilMs: toMs, exists: () => undefined };
+    const { rows } = sumUsage(usage, { ...window, by: 'label', priceOf: () => undefined });
+
+    expect(
+      share(
+        rows.reduce((sum, row) => sum + totalOf(row).nodeS, 0),
+        instanceSeconds,
+      ),
+    ).toBeLessThan(0.01);
   });
 
   it('is deterministic', async () => {

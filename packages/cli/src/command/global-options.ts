@@ -5,7 +5,7 @@ import { UsageError } from './usage-error.js';
 import { flag, last, text } from './values.js';
 
 /** Output formats. */
-export const FORMATS = ['table', 'json', 'yaml'] as const;
+export const FORMATS = ['table', 'json', 'yaml', 'csv'] as const;
 /** One of {@link FORMATS}. */
 export type Format = (typeof FORMATS)[number];
 
@@ -50,7 +50,7 @@ export const GLOBAL_OPTIONS = {
   s: { type: 'string', requiresArg: true, value: 'FILE', describe: 'secure file' },
   l: { type: 'string', requiresArg: true, value: 'FILE', describe: 'logging configuration' },
   debug: { type: 'boolean', default: false, describe: 'log everything, with stack traces of errors' },
-  format: { choices: FORMATS, default: 'table', describe: 'output format' },
+  format: { choices: FORMATS, default: 'table', describe: 'output format; csv is for listings' },
   json: { type: 'boolean', default: false, describe: 'same as --format json' },
   strict: {
     type: 'boolean',

@@ -65,6 +65,11 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
       entry('hosts', 'list static hosts: health, last check, users', () => import('./hosts.js')),
       entry('controls', 'list what operators have paused, drained or limited', () => import('./controls.js')),
       entry('info <provider>', 'show what ZooKeeper holds about a provider', () => import('./info.js')),
+      entry(
+        'usage',
+        'sum node-hours, cores, RAM and cost by tenant, project, label or provider, also as CSV',
+        () => import('./usage.js'),
+      ),
       entry('drivers', 'list installed drivers', () => import('./drivers.js')),
     ],
   },

@@ -6,13 +6,12 @@ import type { Window } from '@nodepool/history/replay';
 import { defineCommand, flag, last, text, texts } from '../command/command.js';
 import { tell } from '../command/context.js';
 import type { CliContext } from '../command/context.js';
-import { CliError, describeError } from '../command/errors.js';
+import { CliError } from '../command/errors.js';
 import { parseDuration, parseMoment } from '../command/duration.js';
 import { UsageError } from '../command/usage-error.js';
 import { loadCheckedConfig } from '../configuration/problems.js';
 import { driverPlaces, loadFullConfig } from '../connection/config.js';
-import { registeredLaunchers } from '../connection/find-launchers.js';
-import { fetchPast } from '../replay/fetch-past.js';
+import { readPast } from '../replay/read-past.js';
 import { replayListing } from '../replay/replay-listing.js';
 import { standbyListing, standbyRows } from '../replay/standby-listing.js';
 import { checkFields, printListing } from '../terminal/output.js';
@@ -100,7 +99,8 @@ async function showReplay(context: CliContext, args: ReplayArguments): Promise<n
   for (const file of args.also)
     configs.push(await loadFullConfig({ ...context, options: { ...context.options, configFile: file } }, registry));
   if (args.standby) return showStandby(context, args, window, config);
-  const past = await readPast(context, args.sources, { ...window, sinceMs: window.sinceMs - BEFORE_MS });
+  const past = new Past();
+  await readPast(context, past, args.sources, { ...window, sinceMs: window.sinceMs - BEFORE_MS });
   const { seed } = args;
   const progress = progressOf(process.stderr);
   const { labels, notes } = await replay({
@@ -121,7 +121,8 @@ async function showStandby(
   window: Window,
   { labels }: Config,
 ): Promise<number> {
-  const past = await readPast(context, sources, { ...window, sinceMs: window.sinceMs - LEARNED_MS });
+  const past = new Past();
+  await readPast(context, past, sources, { ...window, sinceMs: window.sinceMs - LEARNED_MS });
   const all = replayStandby(past, window, (label) => {
     const { standby = goal, minReady = 0 } = labels.get(label) ?? {};
     return { goal: standby, minReady: Math.max(0, minReady) };
@@ -137,23 +138,6 @@ async function showStandby(
 }
 
 const WEEK_MS = 7 * 86_400_000;
-
-async function readPast(context: CliContext, named: readonly string[], window: Window): Promise<Past> {
-  const sources = named.length > 0 ? named : await registeredLaunchers(context);
-  const past = new Past();
-  let answered = 0;
-  for (const source of sources) {
-    try {
-      await fetchPast(past, source, window, context.clock);
-      answered++;
-    } catch (error) {
-      if (named.length > 0) throw error;
-      tell(`nodepool: ${describeError(error)}; what it knows is missing`);
-    }
-  }
-  if (answered > 0) return past;
-  throw new CliError('No launcher answered with its history: start one, or name its web server or folder with --from');
-}
 
 /** Progress, on a terminal. */
 function progressOf(stream: NodeJS.WriteStream) {

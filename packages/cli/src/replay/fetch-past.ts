@@ -1,6 +1,5 @@
 import { basename } from 'node:path';
-import { decodeLine, listHistoryFiles, readHistoryFile } from '@nodepool/history';
-import type { Past } from '@nodepool/history/replay';
+import { decodeLine, listHistoryFiles, readHistoryFile, type PastLine } from '@nodepool/history';
 import type { Clock } from '@nodepool/zk-protocol';
 import { CliError, describeError } from '../command/errors.js';
 import { whileBusy } from '../connection/while-busy.js';
@@ -21,11 +20,20 @@ interface Page {
   readonly next: string | null;
 }
 
-/** Adds the history of a folder or of a launcher's web server. @throws CliError */
-export async function fetchPast(past: Past, source: string, range: PastRange, clock: Clock): Promise<void> {
+/** Receives the lines of histories. */
+export interface PastReader {
+  add(line: PastLine): void;
+}
+
+/**
+ * Adds the history of a folder or of a launcher's web server.
+ * @returns the number of lines that are damaged, and left out
+ * @throws CliError
+ */
+export async function fetchPast(past: PastReader, source: string, range: PastRange, clock: Clock): Promise<number> {
   try {
-    if (/^https?:/.test(source)) await fromServer(past, source, range, clock);
-    else await fromFolder(past, source, range);
+    if (isUrl(source)) return await fromServer(past, source, range, clock);
+    return await fromFolder(past, source, range);
   } catch (error) {
     // `fetch` says only that it failed; its cause says why
     const cause = error instanceof TypeError && error.cause instanceof Error ? error.cause : error;
@@ -35,28 +43,43 @@ export async function fetchPast(past: Past, source: string, range: PastRange, cl
   }
 }
 
-async function fromFolder(past: Past, directory: string, { sinceMs, untilMs }: PastRange): Promise<void> {
+/** Whether a source of history is a web server. */
+export function isUrl(source: string): boolean {
+  return /^https?:/.test(source);
+}
+
+async function fromFolder(past: PastReader, directory: string, { sinceMs, untilMs }: PastRange): Promise<number> {
   const files = await listHistoryFiles(directory);
   if (files.length === 0) throw new CliError('there is no history in this folder: name the one of a launcher');
+  let damaged = 0;
   for (const file of files) {
     if (file.beganMs > untilMs || file.modifiedMs < sinceMs) continue;
     try {
-      for await (const text of readHistoryFile(file)) addLines(past, text.toString('utf8').split('\n'), file.beganMs);
+      for await (const text of readHistoryFile(file))
+        damaged += addLines(past, text.toString('utf8').split('\n'), file.beganMs);
     } catch (error) {
       const why = `${basename(file.path)} cannot be read: ${describeError(error)}`;
       throw new CliError(`${why}; move it away to continue without it`, { cause: error });
     }
   }
+  return damaged;
 }
 
-async function fromServer(past: Past, url: string, { sinceMs, untilMs }: PastRange, clock: Clock): Promise<void> {
+async function fromServer(
+  past: PastReader,
+  url: string,
+  { sinceMs, untilMs }: PastRange,
+  clock: Clock,
+): Promise<number> {
   const query = new URLSearchParams({ since: String(sinceMs / 1000), until: String(untilMs / 1000) });
+  let damaged = 0;
   for (let page: string | null = 'first'; page !== null;) {
     const path: string = `api/v1/history/pages/${encodeURIComponent(page)}?${query.toString()}`;
     const { base_time: base, lines, next } = await fetchPage(new URL(path, url.endsWith('/') ? url : `${url}/`), clock);
-    addLines(past, lines, base * 1000);
+    damaged += addLines(past, lines, base * 1000);
     page = next;
   }
+  return damaged;
 }
 
 async function fetchPage(target: URL, clock: Clock): Promise<Page> {
@@ -74,9 +97,13 @@ function isPage(value: unknown): value is Page {
   return typeof base === 'number' && Array.isArray(lines) && (next === null || typeof next === 'string');
 }
 
-function addLines(past: Past, lines: readonly string[], baseMs: number): void {
+function addLines(past: PastReader, lines: readonly string[], baseMs: number): number {
+  let damaged = 0;
   for (const line of lines) {
-    const decoded = line === '' ? undefined : decodeLine(line, baseMs);
+    if (line === '') continue;
+    const decoded = decodeLine(line, baseMs);
     if (decoded) past.add(decoded);
+    else damaged++;
   }
+  return damaged;
 }

@@ -8,7 +8,7 @@ import { UsageError } from '../command/usage-error.js';
 
 type OutputContext = Pick<CliContext, 'options' | 'clock'>;
 
-/** Prints a value as YAML if requested, else as JSON in the form of all listings. */
+/** Prints a value as YAML if requested, else as JSON in the form of all listings: only these can be CSV. */
 export function printValue({ options }: Pick<OutputContext, 'options'>, value: Json): void {
   if (options.format === 'yaml') process.stdout.write(forOutput(stringify(value, { lineWidth: 0 })));
   else print(toPythonJson(value));
@@ -24,8 +24,11 @@ export function printListing<Row>(
   const { format } = context.options;
   const nowMs = context.clock.now();
   checkFields(context, [listing]);
-  if (format !== 'table') printValue(context, listingToObjects(listing, rows, nowMs, context.options.fields));
-  else {
+  if (format !== 'table') {
+    const objects = listingToObjects(listing, rows, nowMs, context.options.fields);
+    if (format === 'csv') print(toCsv(listing, objects, context.options.fields));
+    else printValue(context, objects);
+  } else {
     const text = tableOf(context, listing, rows, selection);
     if (text !== '') print(text);
   }
@@ -49,4 +52,22 @@ export function checkFields({ options }: Pick<OutputContext, 'options'>, listing
   for (const field of options.fields ?? []) {
     if (!known.includes(field)) throw new UsageError(`unknown field "${field}", known are ${known.join(', ')}`);
   }
+}
+
+/** The members of all rows as CSV (RFC 4180) with a header. A list or map is written as JSON. */
+function toCsv<Row>(
+  listing: Listing<Row>,
+  rows: readonly Record<string, Json>[],
+  fields?: ReadonlySet<string>,
+): string {
+  const keys = listing.map(({ key }) => key).filter((key) => fields?.has(key) ?? true);
+  return [keys, ...rows.map((row) => keys.map((key) => row[key] ?? null))]
+    .map((row) => row.map(csvCell).join(','))
+    .join('\n');
+}
+
+function csvCell(value: Json): string {
+  if (value === null) return '';
+  const text = typeof value === 'object' ? JSON.stringify(value) : String(value);
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

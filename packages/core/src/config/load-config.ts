@@ -14,6 +14,7 @@ import {
 import { createDriverRegistry } from './discovery/registry.js';
 import type { DriverRegistry } from './discovery/registry-types.js';
 import { NEVER_ABORTED } from '../async/never-aborted.js';
+import { checkPrices, readPrice } from './label-price.js';
 import { checkStandbyGoals, readStandby } from './standby-settings.js';
 import { checkSense, type SenseCheck } from './check-sense.js';
 import { readDiskimages } from './diskimages.js';
@@ -160,6 +161,7 @@ function reportTopLevelDuplicates(
 function checkTopLevel(top: JsonObject, { mode, serves }: LoadConfigOptions, check: SenseCheck): void {
   checkSense(top, check);
   checkStandbyGoals(top, check);
+  checkPrices(top, check);
   for (const section of ['webapp', 'builder-webapp'] as const) {
     checkProxies(top, section, check);
     if (mode === 'validate') checkCertificate(top, section, check, 'warning');
@@ -171,7 +173,12 @@ function readLabels(list: Json | undefined): Map<string, LabelConfig> {
   const labels = namedEntries(list).map(({ name, entry }): [string, LabelConfig] => {
     const minReady = numberOf(entry['min-ready']) ?? 0;
     const standby = readStandby(entry['standby']);
-    return [name, { name, minReady, maxReadyAgeMs: secondsToMs(entry['max-ready-age']), ...(standby && { standby }) }];
+    const price = readPrice(entry['price']);
+    const maxReadyAgeMs = secondsToMs(entry['max-ready-age']);
+    return [
+      name,
+      { name, minReady, maxReadyAgeMs, ...(standby && { standby }), ...(price !== undefined && { price }) },
+    ];
   });
   return new Map(labels);
 }

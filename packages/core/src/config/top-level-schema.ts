@@ -6,6 +6,7 @@ import { HISTORY } from './history-settings.js';
 import { WEB_SECRETS, WEBHOOKS } from './web-access.js';
 import { LEASE_KEYS, webappSchema } from './web-settings.js';
 import { flag, integer, list, name, section, text } from './schema-parts.js';
+import { PRICE } from './label-price.js';
 import { STANDBY } from './standby-settings.js';
 
 const port = integer('Port of the server', { otherwise: '2281; without TLS 2181' }, { minimum: 1, maximum: 65535 });
@@ -75,6 +76,7 @@ const LABEL = section(
     }),
     standby: STANDBY,
     'max-ready-age': integer('Age at which an unused ready node is deleted, in seconds; 0: never', { default: 0 }),
+    price: PRICE,
   },
   ['name'],
 );

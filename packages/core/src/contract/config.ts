@@ -77,6 +77,8 @@ export interface LabelConfig {
   maxReadyAgeMs: number;
   /** Standby nodes follow demand; `undefined`: `minReady` of them. */
   standby?: StandbySettings | undefined;
+  /** Price of a node for an hour, the same for all providers or by provider; `undefined`: unknown. */
+  price?: number | ReadonlyMap<string, number> | undefined;
 }
 
 /** Goal of the standby nodes of a label: one of `targetWaitMs` and `idleBudget`. */

@@ -28,9 +28,9 @@ export type RequestEventName = (typeof REQUEST_EVENTS)[number];
 
 /**
  * Events of a node.
- * - `state` it entered the state in `rule`
+ * - `state` it entered the state in `rule`; `text` is the project of a node in use, and `lease` for one on hold by a lease
  * - `stage` its launch entered the stage in `rule`; `error` a launch attempt failed
- * - `allocated` to the request in `text`
+ * - `allocated` to the request in `text`; without one, it is free again
  * - `gone` its record was deleted
  */
 export const NODE_EVENTS = ['state', 'stage', 'error', 'allocated', 'gone'] as const;
@@ -66,6 +66,8 @@ export interface NodeFacts {
   readonly labels: readonly string[];
   /** `provider/pool`. */
   readonly pool: string;
+  /** Tenant of the request; missing: none, or not recorded. */
+  readonly tenant?: string | undefined;
   /** Resources besides one instance; missing: unknown. */
   readonly resources?: Resources | undefined;
 }
@@ -81,7 +83,7 @@ export type PastLine =
   | {
       readonly kind: 'node';
       readonly id: string;
-      /** Only the first line of a node holds labels, pool and resources. */
+      /** Only the first line of a node holds labels, pool, tenant and resources. */
       readonly facts: NodeFacts;
       readonly isFirst?: boolean;
       readonly events: readonly PastEvent[];
@@ -129,11 +131,15 @@ export function encodeLine(line: PastLine, baseMs: number): string {
   return `${head}${facts},"e":[${encodeEvents(events, firstMs)}]}`;
 }
 
-function encodeNodeFacts({ request, pool, labels, resources }: NodeFacts, isFirst: boolean | undefined): string {
+function encodeNodeFacts(
+  { request, pool, labels, tenant, resources }: NodeFacts,
+  isFirst: boolean | undefined,
+): string {
   const of = request === undefined ? '' : `,"r":${quote(request)}`;
   if (isFirst !== true) return of;
   const needs = resources === undefined ? '' : `,"z":${JSON.stringify(resources)}`;
-  return `${of},"p":${quote(pool)},"l":${encodeTexts(labels)}${needs}`;
+  const by = tenant === undefined ? '' : `,"x":${quote(tenant)}`;
+  return `${of},"p":${quote(pool)},"l":${encodeTexts(labels)}${by}${needs}`;
 }
 
 function encodeRequestFacts(facts: RequestFacts | undefined, firstMs: number): string {
@@ -189,6 +195,7 @@ export function decodeLine(line: string, baseMs: number): PastLine | undefined {
       request: textOf(r),
       labels,
       pool: textOf(p) ?? '',
+      ...(typeof x === 'string' && { tenant: x }),
       ...(z !== undefined && { resources: numbersOf(z) }),
     };
     return { kind: 'node', id: n, facts, isFirst: p !== undefined, events };

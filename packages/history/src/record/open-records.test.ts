@@ -98,3 +98,30 @@ describe('an open node', () => {
     expect(new OpenNode(node('7', { resources: { instances: 1 } })).facts.resources).toBeUndefined();
   });
 });
+
+describe('a node', () => {
+  const first = (changes: Parameters<typeof node>[1]) => new OpenNode(node('0000000001', changes));
+  const eventsOf = (before: Parameters<typeof node>[1], after: Parameters<typeof node>[1]) => {
+    const open = first(after);
+    open.changed(node('0000000001', before), node('0000000001', after), 5);
+    return open.events;
+  };
+
+  it('names its tenant, the project that uses it, and the lease that holds it', () => {
+    const userData = { zuul_system: 's', project_name: 'org/project' };
+
+    expect(first({ tenantName: 'a' }).facts).toMatchObject({ tenant: 'a' });
+    expect(first({}).facts).not.toHaveProperty('tenant');
+    expect(eventsOf({}, { state: 'in-use', userData })).toEqual([pastEvent(5, 'state', '', 'in-use', 'org/project')]);
+    expect(eventsOf({}, { state: 'in-use', userData: 'text' })).toEqual([pastEvent(5, 'state', '', 'in-use')]);
+    expect(eventsOf({}, { state: 'hold', userData: { lease: 'a1' } })).toEqual([
+      pastEvent(5, 'state', '', 'hold', 'lease'),
+    ]);
+    expect(eventsOf({}, { state: 'hold', comment: 'mine' })).toEqual([pastEvent(5, 'state', '', 'hold')]);
+  });
+
+  it('tells when it is free again', () => {
+    expect(eventsOf({ allocatedTo: '200-1' as never }, {})).toEqual([pastEvent(5, 'allocated')]);
+    expect(eventsOf({ allocatedTo: '200-1' as never }, { state: 'hold', userData: { lease: 'a1' } })).toHaveLength(1);
+  });
+});

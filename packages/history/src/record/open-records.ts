@@ -1,4 +1,4 @@
-import type { NodeRecord, RequestRecord, Resources } from '@nodepool/zk-protocol';
+import { leaseOf, mapOf, textOf, type NodeRecord, type RequestRecord, type Resources } from '@nodepool/zk-protocol';
 import { pastEvent, type NodeFacts, type PastEvent, type PastLine, type RequestFacts } from './event.js';
 import type { Membership } from './group-log.js';
 
@@ -123,11 +123,12 @@ export class OpenNode extends OpenRecord implements KnownNode {
   constructor(node: NodeRecord) {
     super();
     this.id = node.id;
-    const { labels, provider, pool, allocatedTo, resources } = node;
+    const { labels, provider, pool, allocatedTo, tenantName, resources } = node;
     this.facts = {
       request: allocatedTo ?? undefined,
       labels,
       pool: `${provider ?? ''}/${pool ?? ''}`,
+      ...(tenantName !== null && { tenant: tenantName }),
       ...(resources && { resources: withoutInstances(resources) }),
     };
   }
@@ -139,7 +140,9 @@ export class OpenNode extends OpenRecord implements KnownNode {
     else {
       if (after.allocatedTo !== null && after.allocatedTo !== before?.allocatedTo && before !== undefined)
         this.add(pastEvent(nowMs, 'allocated', '', '', after.allocatedTo));
-      if (after.state !== before?.state) this.add(pastEvent(nowMs, 'state', '', after.state));
+      if (after.state === 'ready' && after.allocatedTo === null && before?.allocatedTo)
+        this.add(pastEvent(nowMs, 'allocated'));
+      if (after.state !== before?.state) this.add(pastEvent(nowMs, 'state', '', after.state, purposeOf(after)));
       if (after.launchError !== null && after.launchError !== before?.launchError)
         this.add(pastEvent(nowMs, 'error', '', '', after.launchError));
     }
@@ -155,4 +158,10 @@ export class OpenNode extends OpenRecord implements KnownNode {
 /** Each node is one instance, so the number is left out of the file. */
 function withoutInstances({ instances: _, ...rest }: Resources): Resources | undefined {
   return Object.keys(rest).length === 0 ? undefined : rest;
+}
+
+/** The project of a node in use, as Zuul writes it, or `lease`: only these nodes on hold are not held by a person. */
+function purposeOf({ state, userData }: NodeRecord): string {
+  if (state === 'hold') return leaseOf(userData) === undefined ? '' : 'lease';
+  return state === 'in-use' ? (textOf(mapOf(userData)['project_name']) ?? '') : '';
 }

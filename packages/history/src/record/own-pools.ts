@@ -20,6 +20,8 @@ export class OwnPools {
   readonly #pools = new WeakMap<DecidingPool, KnownPool>();
   readonly #ids = new Set<string>();
   readonly #keys = new Set<string>();
+  /** Ids of pools without their last, random part. */
+  readonly #names = new Set<string>();
 
   /** State of a pool. The first call adds the pool to this launcher, {@link OwnPools.close} removes it. */
   of(view: DecidingPool): KnownPool {
@@ -28,6 +30,7 @@ export class OwnPools {
       pool = { key: `${view.provider}/${view.pool.name}`, groups: new Map(), paused: new Map() };
       this.#pools.set(view, pool);
       this.#ids.add(view.launcherId);
+      this.#names.add(nameOf(view.launcherId));
       this.#keys.add(pool.key);
     }
     return pool;
@@ -35,6 +38,7 @@ export class OwnPools {
 
   close(view: DecidingPool): void {
     this.#ids.delete(view.launcherId);
+    this.#names.delete(nameOf(view.launcherId));
     this.#keys.delete(this.of(view).key);
   }
 
@@ -43,10 +47,17 @@ export class OwnPools {
     return this.#ids.has(launcherId);
   }
 
-  /** Whether to record a node. Nodes that no pool launched, such as static hosts, are recorded by each launcher with their pool. */
+  /**
+   * Whether to record a node: those of a pool of this launcher, also from before a restart. Nodes that no pool launched, such as
+   * static hosts, are recorded by each launcher with their pool.
+   */
   holds({ launcher, provider, pool }: NodeRecord): boolean {
-    if (launcher !== null && this.#ids.has(launcher)) return true;
-    if (launcher?.includes(POOL_ID)) return false;
-    return this.#keys.has(`${provider}/${pool}`);
+    if (launcher?.includes(POOL_ID)) return this.#names.has(nameOf(launcher));
+    return (launcher !== null && this.#ids.has(launcher)) || this.#keys.has(`${provider}/${pool}`);
   }
+}
+
+/** `<host>-PoolWorker.<provider>-<pool>`: a restarted launcher registers its pools with another random part. */
+function nameOf(launcherId: string): string {
+  return launcherId.slice(0, launcherId.lastIndexOf('-'));
 }

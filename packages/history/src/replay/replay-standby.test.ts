@@ -30,10 +30,12 @@ function record(requestor = 'zuul'): Past {
   return past;
 }
 
-it('compares the recorded waits with those of standby nodes', () => {
+it.each([undefined, '900-0'])('compares the recorded waits with those of standby nodes (%s)', (request) => {
   const past = record();
+  const asked = { createdMs: 0, labels: ['small'], requestor: 'NodePool:min-ready', tenant: null };
+  past.add({ kind: 'request', id: '900-0', facts: asked, events: [pastEvent(0, 'taken', 'cloud/main')] });
   past.add({
-    ...{ kind: 'node', id: '99', isFirst: true, facts: { request: undefined, labels: ['small'], pool: 'cloud/main' } },
+    ...{ kind: 'node', id: '99', isFirst: true, facts: { request, labels: ['small'], pool: 'cloud/main' } },
     events: [
       state(0, 'building'),
       state(HOUR_MS / 2, 'ready'),

@@ -44,6 +44,9 @@ export function replayStandby(
     }
   }
   const { uses } = past;
+  const internal = new Set(past.requests.filter((each) => !isDemand(each)).map(({ id }) => id));
+  // a standby node is launched for a request of a launcher, and belongs to it until it is allocated to another one
+  const standby = uses.filter(({ request }) => request === undefined || internal.has(request));
   const labels = [...byLabel].sort(([a], [b]) => (a < b ? -1 : 1));
   return labels.flatMap(([label, requests]) => {
     const played = requests.filter(({ createdMs }) => createdMs >= window.sinceMs);
@@ -59,7 +62,7 @@ export function replayStandby(
     };
     const { auto, constant, clairvoyant } = compareStandby(scene, goal, minReady);
     return [
-      { label, recorded: recordedFigures(label, played, uses, { sinceMs, untilMs }), auto, constant, clairvoyant },
+      { label, recorded: recordedFigures(label, played, standby, { sinceMs, untilMs }), auto, constant, clairvoyant },
     ];
   });
 }
@@ -102,15 +105,15 @@ function bootTimes(launches: readonly Launch[]): (atMs: number) => number {
 function recordedFigures(
   label: string,
   requests: readonly RecordedRequest[],
-  uses: readonly RecordedUse[],
+  standby: readonly RecordedUse[],
   { sinceMs, untilMs }: Window,
 ): StandbyFigures {
   const waits = requests.flatMap(({ outcome, createdMs, endMs }) =>
     outcome === 'fulfilled' && endMs !== undefined ? [Math.max(0, endMs - createdMs)] : [],
   );
   let idleMs = 0;
-  for (const { request, labels, launchEndedMs, launched, beginMs, endMs = untilMs, deletingMs = endMs } of uses) {
-    if (request !== undefined || !labels.includes(label) || launched === 'failed' || launched === 'aborted') continue;
+  for (const { labels, launchEndedMs, launched, beginMs, endMs = untilMs, deletingMs = endMs } of standby) {
+    if (!labels.includes(label) || launched === 'failed' || launched === 'aborted') continue;
     const readyMs = launchEndedMs ?? beginMs;
     idleMs += Math.max(0, Math.min(endMs, deletingMs, untilMs) - Math.max(readyMs, sinceMs));
   }

@@ -1,0 +1,26 @@
+/** What a node exists for: to boot, to stand by, for its user, or for the person who holds it. */
+export const USAGE_PHASES = ['boot', 'standby', 'use', 'hold'] as const;
+/** One of {@link USAGE_PHASES}. */
+export type UsagePhase = (typeof USAGE_PHASES)[number];
+
+/**
+ * The phase that a node begins with a state.
+ * @param isAllocated - to a request of a user
+ * @param isLeased - nodes of a lease are on hold while they are used
+ * @returns `undefined` if the phase before continues: a node that is deleted belongs to the phase that made it deletable
+ */
+export function usagePhase(state: string, isAllocated: boolean, isLeased: boolean): UsagePhase | undefined {
+  switch (state) {
+    case 'building':
+    case 'testing':
+      return 'boot';
+    case 'ready':
+      return isAllocated ? 'use' : 'standby';
+    case 'in-use':
+      return 'use';
+    case 'hold':
+      return isLeased ? 'use' : 'hold';
+    default:
+      return undefined;
+  }
+}
