@@ -3,54 +3,27 @@
 #   executor.sh config | prepare | run SCRIPT STAGE | cleanup
 set -eu
 umask 077
-: "${NODEPOOL_SERVER:?is the address of a launcher, e.g. https://nl01:8005}"
-: "${NODEPOOL_TOKEN_FILE:?is the file with your token}"
 : "${TMPDIR:?is the directory that the runner makes for each job}"
-lease=$TMPDIR/lease.json key=$TMPDIR/key known_hosts=$TMPDIR/known_hosts
+lease=$TMPDIR/lease.json key=$TMPDIR/key known_hosts=$TMPDIR/known_hosts lost=$TMPDIR/lost
 job=gitlab-job-${CUSTOM_ENV_CI_JOB_ID:?is the id of the job}
 case $job in *[!a-z0-9-]*) echo "\"$job\" has characters that no id has" >&2; exit 1 ;; esac
-json='Content-Type: application/json' ttl=${NODEPOOL_TTL:-180} # of 24 s at least
 failure=${SYSTEM_FAILURE_EXIT_CODE:-2} renewer='' ssh=''
-
-# METHOD PATH [OPTIONS OF CURL]: prints the answer; fails if the server refuses, or does not answer for a minute
-api() {
-  method=$1 path=$2
-  shift 2
-  printf 'header = "Authorization: Bearer %s"\n' "$(cat "$NODEPOOL_TOKEN_FILE")" | # not on a command line
-    curl -K - -sS --fail-with-body --retry 5 --retry-connrefused --retry-max-time 20 --max-time 40 -X "$method" "$@" \
-      "${NODEPOOL_SERVER%/}/api/v1$path"
-}
+functions=$(dirname "$0")/with-node.sh
+[ -e "$functions" ] || functions=$(dirname "$0")/../shell/with-node.sh # where it was written
+NODEPOOL_FUNCTIONS_ONLY=yes
+. "$functions" # api, renew, keep, ttl
 
 # MEMBER: of the lease; fails if no answer has one
 field() { jq -ers ".[0]$1" "$lease"; }
 
 # SECONDS TO WAIT: the same lease each time. If nothing renews it, it gives up, or expires, after the time to live
 request() {
-  jq -nc --arg name "${CUSTOM_ENV_NODEPOOL_LABEL:-${NODEPOOL_LABEL:-}}" --argjson ttl $ttl --argjson wait "$1" \
+  jq -nc --arg name "${CUSTOM_ENV_NODEPOOL_LABEL:-${NODEPOOL_LABEL:-}}" --argjson ttl "$ttl" --argjson wait "$1" \
     --arg reason "GitLab job ${CUSTOM_ENV_CI_JOB_URL:-$CUSTOM_ENV_CI_JOB_ID}" \
     '{labels: [$name], ttl: $ttl, give_up: $ttl, reason: $reason, wait: $wait}' >"$TMPDIR/body"
-  api POST /leases -H "Idempotency-Key: $(cat "$key")" -H "$json" -d "@$TMPDIR/body" >"$lease" || { cat "$lease" >&2; return 1; }
-}
-
-# [OPTIONS OF CURL]
-renew() { api POST "/leases/$(field .id)/renew" -H "$json" -d "{\"ttl\": $ttl}" "$@"; }
-
-# Renews while this shell lives; ends it shortly before the node is lost, also when the server is silent
-keep() {
-  pause=$((ttl / 4)) until=$((asked + ttl - ttl / 8))
-  while sleep "$pause" && kill -0 $$; do
-    asked=$(date +%s)
-    if answer=$(renew --retry 0 --max-time $((ttl / 12))); then
-      pause=$((ttl / 4)) until=$((asked + ttl - ttl / 8))
-    else
-      pause=$((ttl / 36 + 1))
-      case $answer in *'"code":"over"'* | *'"code":"unknown-lease"'*) until=0 ;; esac
-    fi
-    [ "$(date +%s)" -ge "$until" ] || continue
-    echo "$0: the node is lost: ${answer:-the server has not answered for $((ttl - ttl / 8)) s}" >"$TMPDIR/lost"
-    kill -s TERM $$
-    return
-  done
+  api POST /leases -H "Idempotency-Key: $(cat "$key")" -H 'Content-Type: application/json' -d "@$TMPDIR/body" >"$lease" ||
+    { cat "$lease" >&2; return 1; }
+  id=$(field .id)
 }
 
 # COMMAND: on the node
@@ -71,12 +44,12 @@ prepare() {
   [ "$(field .state)" = active ] || { echo "No node: $(field .end_reason)" >&2; exit 1; }
   jq -r '.nodes[0].known_hosts[]' "$lease" >"$known_hosts"
   on_node true </dev/null
-  echo "Running on $(field .nodes[0].host), lease $(field .id)"
+  echo "Running on $(field .nodes[0].host), lease $id"
 }
 
 # SCRIPT STAGE
 run() {
-  asked=$(date +%s)
+  id=$(field .id) asked=$(date +%s)
   renew >/dev/null
   keep </dev/null >/dev/null 2>&1 &
   renewer=$!
@@ -95,7 +68,7 @@ run() {
 # A cancelled job: ends the session on the node with all its processes
 interrupted() {
   trap '' INT TERM HUP
-  [ ! -s "$TMPDIR/lost" ] || cat "$TMPDIR/lost" >&2
+  [ ! -s "$lost" ] || cat "$lost" >&2
   on_node "kill -s TERM -- -\$(cat .$job.pid)" </dev/null || :
   wait $ssh || :
   exit 1

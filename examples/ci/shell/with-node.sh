@@ -5,24 +5,50 @@ set -eu
 umask 077
 : "${NODEPOOL_SERVER:?is the address of a launcher, e.g. https://nl01:8005}"
 : "${NODEPOOL_TOKEN_FILE:?is the file with your token}"
+ttl=${NODEPOOL_TTL:-180} # seconds after which the node of a killed shell is returned; 24 at least
+
+# METHOD PATH [OPTIONS OF CURL]: prints the answer; fails if the server refuses it, or does not answer for a minute
+api() {
+  method=$1 path=$2
+  shift 2
+  printf 'header = "Authorization: Bearer %s"\n' "$(cat "$NODEPOOL_TOKEN_FILE")" | # not on a command line, which others can read
+    curl -K - -sS --fail-with-body --retry 5 --retry-connrefused --retry-max-time 20 --max-time 40 -X "$method" "$@" \
+      "${NODEPOOL_SERVER%/}/api/v1$path"
+}
+
+# [OPTIONS OF CURL]: keeps the lease $id for $ttl seconds
+renew() { api POST "/leases/$id/renew" -H 'Content-Type: application/json' -d "{\"ttl\":$ttl}" "$@"; }
+
+# Renews the lease, last renewed at $asked, while this shell lives. Ends the shell shortly before the node is lost, also when the
+# server is silent; the file $lost has the reason
+keep() {
+  pause=$((ttl / 4)) until=$((asked + ttl - ttl / 8))
+  while sleep "$pause" && kill -0 $$; do
+    asked=$(date +%s)
+    if answer=$(renew --retry 0 --max-time $((ttl / 12))); then
+      pause=$((ttl / 4)) until=$((asked + ttl - ttl / 8))
+    else
+      pause=$((ttl / 36 + 1))
+      case $answer in *'"code":"over"'* | *'"code":"unknown-lease"'*) until=0 ;; esac
+    fi
+    [ "$(date +%s)" -ge "$until" ] || continue
+    echo "$0: the node is lost: ${answer:-the server has not answered for $((ttl - ttl / 8)) s}" >"$lost"
+    kill -s TERM $$
+    return
+  done
+}
+
+[ -z "${NODEPOOL_FUNCTIONS_ONLY:-}" ] || return 0 # for another script
+
 [ $# -ge 2 ] || { echo "usage: $0 LABEL COMMAND ARGS..." >&2; exit 2; }
 label=$1
 shift
 case $label in *[!A-Za-z0-9._-]*) echo "$0: \"$label\" is no label" >&2; exit 2 ;; esac
 
 work=$(mktemp -d)
-ttl=${NODEPOOL_TTL:-180} # seconds after which the node of a killed shell is returned; 24 at least
-id='' command='''' renewer='' requested=''
+lost=$work/lost
+id='' command='' renewer='' requested=''
 key=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n') # the server makes one lease of all requests with this key
-echo "Authorization: Bearer $(cat "$NODEPOOL_TOKEN_FILE")" >"$work/token" # not on a command line, which others can read
-
-# METHOD PATH [OPTIONS OF CURL]: prints the answer; fails if the server refuses it, or does not answer for a minute
-api() {
-  method=$1 path=$2
-  shift 2
-  curl -sS --fail-with-body --retry 5 --retry-connrefused --retry-max-time 20 --max-time 40 -X "$method" -H "@$work/token" "$@" \
-    "${NODEPOOL_SERVER%/}/api/v1$path"
-}
 
 # SECONDS TO WAIT: the same lease each time. If this shell is killed, it gives up, or expires, after the time to live
 request() {
@@ -35,32 +61,11 @@ request() {
 # The value of the first member of this name, from an answer on one line
 field() { printf '%s\n' "$answer" | grep -o "\"$1\":\"\{0,1\}[^\",}]*" | head -n 1 | sed 's/^[^:]*:"\{0,1\}//; s/^null$//'; }
 
-# [OPTIONS OF CURL]
-renew() { api POST "/leases/$id/renew" -H 'Content-Type: application/json' -d "{\"ttl\":$ttl}" "$@"; }
-
-# Renews while this shell lives; ends it shortly before the node is lost, also when the server is silent
-keep() {
-  pause=$((ttl / 4)) until=$((asked + ttl - ttl / 8))
-  while sleep "$pause" && kill -0 $$; do
-    asked=$(date +%s)
-    if answer=$(renew --retry 0 --max-time $((ttl / 12))); then
-      pause=$((ttl / 4)) until=$((asked + ttl - ttl / 8))
-    else
-      pause=$((ttl / 36 + 1))
-      case $answer in *'"code":"over"'* | *'"code":"unknown-lease"'*) until=0 ;; esac
-    fi
-    [ "$(date +%s)" -ge "$until" ] || continue
-    echo "$0: the node is lost: ${answer:-the server has not answered for $((ttl - ttl / 8)) s}" >"$work/lost"
-    kill -s TERM $$
-    return
-  done
-}
-
 finish() {
   status=$?
   trap '' INT TERM HUP
   [ -z "$renewer" ] || kill "$renewer" 2>/dev/null || :
-  [ ! -s "$work/lost" ] || cat "$work/lost" >&2
+  [ ! -s "$lost" ] || cat "$lost" >&2
   [ -n "$id" ] || [ -z "$requested" ] || request 0 >/dev/null 2>&1 || : # the answer was lost: ask for the id again
   [ -z "$id" ] || api DELETE "/leases/$id" --max-time 10 >/dev/null || echo "$0: lease $id ends by itself in $ttl s" >&2
   rm -rf "$work"
