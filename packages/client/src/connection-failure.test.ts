@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { connectionFailure, type Called } from './connection-failure.js';
 
-const CALLED: Called = { url: 'https://nl01', isTls: true, hasCa: false };
+const CALLED: Called = { url: 'https://nl01', isTls: true, hasCa: false, hasAnswered: false };
 
 function failure(code: string, message: string, called: Partial<Called> = {}) {
   const error = connectionFailure(Object.assign(new Error(message), { code }), { ...CALLED, ...called });
@@ -47,6 +47,10 @@ it('may mend itself if the server is away', () => {
   expect(failure('ECONNRESET', 'socket hang up')).toEqual(['socket hang up', false]);
   expect(failure('ECONNRESET', 'socket hang up', { isTls: false })).toEqual([
     'socket hang up; if it speaks TLS, write https://',
+    false,
+  ]);
+  expect(failure('ECONNRESET', 'socket hang up', { isTls: false, hasAnswered: true })).toEqual([
+    'socket hang up',
     false,
   ]);
 });

@@ -6,6 +6,8 @@ export interface Called {
   readonly isTls: boolean;
   /** Whether the certificates of authorities were named. */
   readonly hasCa: boolean;
+  /** Whether it has answered before: its protocol is right then. */
+  readonly hasAnswered: boolean;
 }
 
 /** An authority that is not known, by the names of OpenSSL. */
@@ -26,7 +28,10 @@ const PERMANENT: readonly (readonly [RegExp, string])[] = [
 ];
 
 /** Why a server could not be reached, in one line with the fix. */
-export function connectionFailure(error: NodeJS.ErrnoException, { url, isTls, hasCa }: Called): UnreachableError {
+export function connectionFailure(
+  error: NodeJS.ErrnoException,
+  { url, isTls, hasCa, hasAnswered }: Called,
+): UnreachableError {
   const { code = '', message } = error;
   const fail = (why: string, isPermanent: boolean) =>
     new UnreachableError(`Cannot reach ${url}: ${why}`, isPermanent, { cause: error });
@@ -34,7 +39,8 @@ export function connectionFailure(error: NodeJS.ErrnoException, { url, isTls, ha
     return fail('it does not speak TLS: write http://, or the port that has TLS', true);
   }
   const fix = permanentFix(code, hasCa);
-  const advice = fix ?? (code === 'ECONNRESET' && !isTls ? 'if it speaks TLS, write https://' : undefined);
+  const advice =
+    fix ?? (code === 'ECONNRESET' && !isTls && !hasAnswered ? 'if it speaks TLS, write https://' : undefined);
   const why = message.trim() || code;
   return fail(advice === undefined ? why : `${why}; ${advice}`, fix !== undefined);
 }

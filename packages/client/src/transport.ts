@@ -38,6 +38,7 @@ export class Transport {
   readonly #agent: HttpAgent | HttpsAgent;
   readonly #isTls: boolean;
   readonly #hasCa: boolean;
+  #hasAnswered = false;
   /** Of the address; empty if it has none. */
   readonly #path: string;
 
@@ -100,6 +101,7 @@ export class Transport {
       let isComplete = () => false;
       const request = (this.#isTls ? httpsRequest : httpRequest)(`${this.url}${path}`, options, (response) => {
         isComplete = () => response.complete;
+        this.#hasAnswered = true;
         resolve(response);
       });
       // Node's own `signal` would destroy a socket that is idle again, with an error that no caller can catch.
@@ -129,7 +131,8 @@ export class Transport {
 
   #failure(error: NodeJS.ErrnoException, signal: AbortSignal | undefined): Error {
     if (signal?.aborted) return signal.reason as Error;
-    return connectionFailure(error, { url: this.url, isTls: this.#isTls, hasCa: this.#hasCa });
+    const called = { url: this.url, isTls: this.#isTls, hasCa: this.#hasCa, hasAnswered: this.#hasAnswered };
+    return connectionFailure(error, called);
   }
 
   #refusal(status: number, text: string): NodepoolClientError {
