@@ -13,7 +13,11 @@ it('reads files from the directory in which npm was called', () => {
 });
 
 it('uses the configuration with containers for --incus, unless another is named', () => {
-  expect(readArguments(['--incus'])).toMatchObject({ incus: true, file: join(ROOT, 'quickstart', 'incus.yaml') });
+  expect(readArguments(['--incus'])).toMatchObject({
+    incus: true,
+    file: join(ROOT, 'quickstart', 'incus.yaml'),
+    stateDir: join(ROOT, '.nodepool', 'quickstart-incus'),
+  });
   expect(readArguments(['--incus', '-c', 'mine.yaml'], '/home/me')).toMatchObject({ file: '/home/me/mine.yaml' });
   expect(readArguments([])).toMatchObject({ incus: false, file: join(ROOT, 'quickstart', 'nodepool.yaml') });
 });

@@ -30,13 +30,14 @@ export function readArguments(
       options: {
         once: { type: 'boolean', default: false },
         incus: { type: 'boolean', default: false },
-        'state-dir': { type: 'string', default: join(ROOT, '.nodepool', 'quickstart') },
+        'state-dir': { type: 'string' },
         identity: { type: 'string' },
         c: { type: 'string', short: 'c' },
       },
     });
     const { once, incus, identity, c = join(ROOT, 'quickstart', incus ? 'incus.yaml' : 'nodepool.yaml') } = values;
-    const stateDir = resolve(directory, values['state-dir']);
+    const usual = join(ROOT, '.nodepool', incus ? 'quickstart-incus' : 'quickstart');
+    const stateDir = resolve(directory, values['state-dir'] ?? usual);
     const file = resolve(directory, c);
     return {
       once,

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,22 +10,10 @@ let directory = '';
 beforeEach(async () => (directory = await mkdtemp(join(tmpdir(), 'quickstart-incus-'))));
 afterEach(() => rm(directory, { recursive: true }));
 
-describe('the socket', () => {
-  it('is that of the environment, else a usual one that exists', async () => {
-    const [usual, own] = [join(directory, 'usual'), join(directory, 'unix.socket')];
-    await writeFile(usual, '');
-    await writeFile(own, '');
-
-    expect(findSocket({}, ['/nowhere', usual])).toBe(usual);
-    expect(findSocket({ LXD_DIR: directory }, [usual])).toBe(own);
-    expect(findSocket({ INCUS_SOCKET: usual, INCUS_DIR: directory }, [])).toBe(usual);
-  });
-
-  it('is missed in one line that says where it was sought and what to install', () => {
-    expect(() => findSocket({ LXD_DIR: '/none' }, ['/nowhere'])).toThrow(
-      /^--incus needs an Incus or LXD .*: there is no socket at \/none\/unix\.socket, \/nowhere: install one \(Debian 12: /,
-    );
-  });
+it('misses a daemon in one line that says where it was sought and what to install', () => {
+  expect(() => findSocket({ LXD_DIR: '/none' })).toThrow(
+    /^--incus: no Incus or LXD on this machine: there is no socket at \/none\/unix\.socket, .*: install one: LXD \(Debian 12: /,
+  );
 });
 
 describe('a call', () => {
@@ -61,6 +49,25 @@ describe('a call', () => {
     });
 
     await expect(api.call('DELETE', '/instances/a')).rejects.toThrow('DELETE /instances/a: it is busy');
+  });
+
+  it('does not wait longer for a daemon that hangs than its time limits', async () => {
+    const hanging = createServer((request, response) => {
+      if (request.method === 'GET') return;
+      const metadata = { id: 'x' };
+      response.writeHead(202, { 'content-type': 'application/json' }).end(JSON.stringify({ type: 'async', metadata }));
+    }).listen(join(directory, 'hanging'));
+    await once(hanging, 'listening');
+    const api = new IncusApi(join(directory, 'hanging'), 'mine', { answerMs: 100, operationMs: 200 });
+    onTestFinished(async () => {
+      await api.close();
+      hanging.close();
+    });
+
+    await expect(api.call('GET', '/projects/mine')).rejects.toThrow(
+      /^GET \/projects\/mine: no answer from unix:\S+ within 0\.1 s: it hangs; see its log, or restart it$/,
+    );
+    await expect(api.call('DELETE', '/instances/a')).rejects.toThrow(/^GET \/operations\/x\/wait: .* within 0\.2 s/);
   });
 
   it('says why it was refused, or that no daemon answers', async () => {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
-import { mkdir, readFile, rename } from 'node:fs/promises';
+import { mkdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { missingPrograms, packTinyImage } from '@nodepool/incus';
 import type { Cloud } from './cloud.js';
 import { findSocket, IncusApi } from './incus-api.js';
@@ -14,12 +15,21 @@ const NEEDED = [
   { what: 'network', is: ({ type }: Devices[string]) => type === 'nic' },
 ];
 
-/** Containers of the user's Incus or LXD, in a project of its own, which is deleted at the end with all that is in it. */
+/** Time to delete everything, after which its errors are final. */
+const REMOVAL_MS = 20_000;
+const PAUSE_MS = 500;
+
+/**
+ * Containers of the user's Incus or LXD, in a project of its own, which is deleted at the end with all that is in it. Each run starts
+ * from nothing: records of an earlier one would name images that are gone.
+ */
 export class IncusCloud implements Cloud {
   readonly dir: string;
   readonly key: string;
   readonly stopCommand = undefined;
   readonly #socket: string;
+  /** Data of the embedded ZooKeeper server. */
+  readonly #records: string;
   readonly #project: string;
   readonly #api: IncusApi;
   #isPrepared = false;
@@ -27,6 +37,7 @@ export class IncusCloud implements Cloud {
   /** @param key - private key, beside which its public key is: the image accepts it */
   constructor(stateDir: string, key: string, env: NodeJS.ProcessEnv = process.env) {
     this.dir = join(stateDir, 'incus');
+    this.#records = join(stateDir, 'zookeeper');
     this.key = key;
     this.#socket = findSocket(env);
     this.#project = `nodepool-quickstart-${createHash('sha256').update(stateDir).digest('hex').slice(0, 8)}`;
@@ -52,6 +63,7 @@ export class IncusCloud implements Cloud {
     }
     const devices = await this.#defaultDevices();
     await this.#makeProject(devices);
+    for (const dir of [this.dir, this.#records]) await rm(dir, { recursive: true, force: true });
     await mkdir(this.dir, { recursive: true, mode: 0o700 });
     const image = await packTinyImage(await readFile(`${this.key}.pub`, 'utf8'), this.dir);
     await rename(image.rootfs, join(this.dir, 'rootfs.tar'));
@@ -91,14 +103,30 @@ export class IncusCloud implements Cloud {
 
   async #makeProject(devices: Devices): Promise<void> {
     const config = { 'features.images': 'true', 'features.profiles': 'true', 'features.storage.volumes': 'true' };
-    const isThere = (await this.#api.call('GET', `/projects/${this.#project}`)) !== undefined;
-    if (!isThere) await this.#api.call('POST', '/projects', { name: this.#project, config });
     this.#isPrepared = true;
+    if ((await this.#api.call('GET', `/projects/${this.#project}`)) !== undefined) {
+      say('deleting the project of an earlier run, which was killed, with all that is in it');
+      await this.#removeProject();
+    }
+    await this.#api.call('POST', '/projects', { name: this.#project, config });
     await this.#api.call('PUT', '/profiles/default', { config: {}, devices, description: '' });
   }
 
-  /** Nothing in it is of others: its name has the hash of the state directory. */
+  /** Repeated, as the daemon may still work on what the launcher has begun. */
   async #removeProject(): Promise<void> {
+    const deadline = performance.now() + REMOVAL_MS;
+    for (;;) {
+      try {
+        return await this.#removeAll();
+      } catch (error) {
+        if (performance.now() > deadline) throw error;
+        await delay(PAUSE_MS);
+      }
+    }
+  }
+
+  /** Nothing in the project is of others: its name has the hash of the state directory. */
+  async #removeAll(): Promise<void> {
     for (const { name, status } of await this.#list<{ name: string; status: string }>('/instances')) {
       const path = `/instances/${name}`;
       if (status !== 'Stopped')

@@ -108,8 +108,8 @@ class QuickStart {
     await this.#builder?.stop();
     if (this.#launcher) await stop(this.#launcher, LAUNCHER_GRACE_MS);
     await this.#story?.close();
-    await this.#cloud.stop();
     await this.#endpoints.close();
+    await this.#cloud.stop(); // the last, as the others end also if it fails
   }
 
   async #configure(): Promise<void> {
@@ -163,7 +163,8 @@ What next?
      then start the service:       npx nodepool-launcher -f -c nodepool.yaml
   2. Run a command on one:         npx nodepool -c nodepool.yaml ssh linux -- uname -a
      from Jenkins, GitHub, GitLab: README.md, "Use it from a script"
-  3. Use machines of a cloud:      npx nodepool init --cloud openstack -c cloud.yaml`;
+  3. Use machines of a cloud:      npx nodepool init --cloud openstack -c cloud.yaml
+     or your Incus or LXD:         npx nodepool init --cloud incus -c cloud.yaml, docs/incus.md`;
 
 const portsOf = (hosts: readonly { readonly port: number }[]): string => hosts.map(({ port }) => port).join(', ');
 

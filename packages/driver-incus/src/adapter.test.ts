@@ -1,4 +1,11 @@
-import { silentLogger, TaskManager, type AdapterContext, type JsonObject } from '@nodepool/core';
+import {
+  silentLogger,
+  TaskManager,
+  type AdapterContext,
+  type JsonObject,
+  type MachineRun,
+  type NodeRecord,
+} from '@nodepool/core';
 import { VirtualClock } from '@nodepool/core/testing';
 import { expect, it } from 'vitest';
 import { FakeIncus, type FakeOptions } from '../test/fake/fake-incus.js';
@@ -6,7 +13,8 @@ import { InProcessTransport } from '../test/fake/in-process.js';
 import { SIGNAL, TAGS } from '../test/support/daemon.js';
 import { IncusAdapter } from './adapter.js';
 import { readProviderConfig } from './config.js';
-import { asKeys } from './ownership.js';
+import type { IncusInstance } from './instance.js';
+import { asKeys, instanceName } from './ownership.js';
 
 async function start(options: FakeOptions = {}, label: JsonObject = {}) {
   const clock = new VirtualClock();
@@ -60,24 +68,39 @@ it('needs what the label limits', async () => {
   expect(await adapter.getQuotaForLabel(label)).toEqual({ instances: 1, cores: 2, ram: 512, 'disk-gb': 4 });
 });
 
-it('says which image is missing', async () => {
-  const ready = await start();
-  const { adapter, label, pool } = await start({}, { 'cloud-image': 'missing' });
+it('is ready if all that the label names is there', async () => {
+  const { adapter, label, pool } = await start(
+    {},
+    { profiles: ['default'], network: 'br0', 'storage-pool': 'default' },
+  );
 
-  expect(await ready.adapter.labelReady(ready.label, ready.pool, SIGNAL)).toBe(true);
-  await expect(adapter.labelReady(label, pool, SIGNAL)).rejects.toMatchObject({
-    ...{ code: 'NODEPOOL_CONFIG', reason: 'ImageMissing' },
-  });
+  expect(await adapter.labelReady(label, pool, SIGNAL)).toBe(true);
+});
+
+it('does not take an instance for deleted that is in another project', async () => {
+  const { adapter, daemon } = await start();
+  const name = instanceName('np0000000001', TAGS);
+  const order = { externalId: name, node: { id: TAGS.nodepool_node_id } as NodeRecord, logger: silentLogger };
+  const instance = { name, project: 'earlier', type: 'container', status: 'Running', config: asKeys(TAGS) };
+  const run = { signal: SIGNAL } as MachineRun<IncusInstance>;
+  expect(await adapter.getDeleteStateMachine(order).advance(run)).toMatchObject({ step: 'done' });
+
+  daemon.state.elsewhere.push(instance);
+
+  await expect(adapter.getDeleteStateMachine(order).advance(run)).rejects.toThrow(
+    /is in the project "earlier": set "project" of the provider to "earlier" until its nodes are deleted/,
+  );
 });
 
 it('reads the console of an instance', async () => {
   const { adapter, daemon, label, clock } = await start();
-  const body = JSON.stringify({ name: 'np1', config: asKeys(TAGS), source: { alias: 'debian' } });
+  const name = instanceName('np0000000001', TAGS);
+  const body = JSON.stringify({ name, config: asKeys(TAGS), source: { alias: 'debian' } });
   daemon.handle('POST', '/1.0/instances', Buffer.from(body));
   await clock.advance(1_000);
 
-  expect(await adapter.getConsoleLog(label, 'np1', SIGNAL)).toBe('console of np1\n');
-  expect(await adapter.listResources(SIGNAL)).toMatchObject([{ id: 'np1', metadata: TAGS }]);
+  expect(await adapter.getConsoleLog(label, name, SIGNAL)).toBe(`console of ${name}\n`);
+  expect(await adapter.listResources(SIGNAL)).toMatchObject([{ id: name, metadata: TAGS }]);
 });
 
 it('has a condition while the daemon does not trust it', async () => {

@@ -26,7 +26,8 @@ import { instanceBody } from './instance-body.js';
 import { toInstance, type IncusInstance } from './instance.js';
 import { Leftovers } from './leftovers.js';
 import { Operations } from './operations.js';
-import { carries, instanceName } from './ownership.js';
+import { carries, instanceName, tagsOf } from './ownership.js';
+import { checkLabel } from './label-needs.js';
 import { limitsOf } from './quota.js';
 import { connectServer, type Server } from './server.js';
 import type { Transport } from './transport.js';
@@ -103,6 +104,7 @@ export class IncusAdapter implements Adapter<IncusInstance, IncusLabelConfig, In
       own: async (name, signal) => {
         const found = await this.getInstance(name, signal);
         const isOwn = found && isOurs(found.metadata, this.#config.name, this.#context.databaseId);
+        if (!found && node) await this.#assertNotElsewhere(name, node.id, signal);
         return isOwn && (!node || found.metadata[NODE_ID_TAG] === node.id) ? found : undefined;
       },
     });
@@ -153,20 +155,10 @@ export class IncusAdapter implements Adapter<IncusInstance, IncusLabelConfig, In
     return this.#onlineMembers(signal);
   }
 
-  /** Whether the image is there. An image of a remote server is fetched when it is needed. */
+  /** Whether all that the label names is there. */
   async labelReady(label: IncusLabelConfig, _pool: IncusPoolConfig, signal: AbortSignal): Promise<boolean> {
-    if (label.diskimage !== undefined || label.cloneFrom !== undefined) return true;
-    const image = this.#config.cloudImages.get(label.cloudImage ?? '');
-    if (!image || image.server !== undefined || (await this.#client.hasImage(image, signal))) return true;
-    const nextStep = `import it, or correct "image-alias" ("image list" shows all)`;
-    throw new ConfigError(
-      `label "${label.name}": there is no image "${image.fingerprint ?? image.alias}": ${nextStep}`,
-      [],
-      {
-        reason: 'ImageMissing',
-        nextStep,
-      },
-    );
+    await checkLabel(label, this.#config, this.#client, signal);
+    return true;
   }
 
   conditions(): readonly FoundCondition[] {
@@ -191,6 +183,20 @@ export class IncusAdapter implements Adapter<IncusInstance, IncusLabelConfig, In
 
   get #product(): string {
     return this.#server?.product ?? 'Incus';
+  }
+
+  /** An instance that is missing may be in the project that was configured when it was created. @throws {ConfigError} it is */
+  async #assertNotElsewhere(name: string, nodeId: string, signal: AbortSignal): Promise<void> {
+    const { name: provider } = this.#config;
+    for (const one of await this.#client.instancesElsewhere(name, signal)) {
+      const tags = tagsOf(one);
+      if (tags[NODE_ID_TAG] !== nodeId || !isOurs(tags, provider, this.#context.databaseId)) continue;
+      const nextStep = `set "project" of the provider to "${one.project}" until its nodes are deleted`;
+      throw new ConfigError(`instance "${name}" is in the project "${one.project}": ${nextStep}`, [], {
+        reason: 'ProjectChanged',
+        nextStep,
+      });
+    }
   }
 
   async #onlineMembers(signal: AbortSignal): Promise<readonly (string | null)[]> {

@@ -34,6 +34,7 @@ export interface ApiInstance {
   readonly name: string;
   readonly type: string;
   readonly status: string;
+  readonly project?: string;
   readonly created_at?: string;
   /** Cluster member; `none` without a cluster. */
   readonly location?: string;

@@ -9,7 +9,7 @@ it('takes a missing instance, file, operation and image for missing', async () =
   expect(await client.instance('b', SIGNAL)).toBeUndefined();
   expect(await client.readFile('a', '/etc/none', SIGNAL)).toBeUndefined();
   expect(await client.operation('none', SIGNAL)).toBeUndefined();
-  expect(await client.hasImage({ alias: 'missing', fingerprint: undefined }, SIGNAL)).toBe(false);
+  expect(await client.has('images', 'aliases/missing', SIGNAL)).toBe(false);
 });
 
 it('reads files and the console as text', async () => {

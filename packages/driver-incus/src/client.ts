@@ -1,4 +1,5 @@
 import {
+  ConfigError,
   isNodepoolError,
   ProviderUnavailableError,
   type Clock,
@@ -135,16 +136,32 @@ export class IncusClient {
     return unlessMissing(this.#call('images.delete', { method: 'DELETE', path }, signal));
   }
 
-  async hasImage(image: { alias: string; fingerprint: string | undefined }, signal: AbortSignal): Promise<boolean> {
-    const { alias, fingerprint } = image;
-    const path = `/images/${fingerprint ?? `aliases/${encodeURIComponent(alias)}`}`;
-    return (await unlessMissing(this.#call<object>('images.get', { method: 'GET', path }, signal))) !== undefined;
+  /** Whether there is an object of this kind. @param path - below `/1.0/KIND`, its parts encoded */
+  async has(
+    kind: 'images' | 'instances' | 'profiles' | 'networks' | 'storage-pools',
+    path: string,
+    signal: AbortSignal,
+  ) {
+    const request: Request = { method: 'GET', path: `/${kind}/${path}` };
+    return (await unlessMissing(this.#call<object>(`${kind}.get`, request, signal))) !== undefined;
   }
 
+  /** Configuration of the project. @throws {ConfigError} there is none of this name */
   async projectConfig(signal: AbortSignal): Promise<Readonly<Record<string, string>>> {
-    const path = `/projects/${encodeURIComponent(this.#options.project)}`;
-    return (await this.#call<{ config: Record<string, string> }>('projects.get', { method: 'GET', path }, signal))
-      .config;
+    const { project } = this.#options;
+    const request: Request = { method: 'GET', path: `/projects/${encodeURIComponent(project)}` };
+    const found = await unlessMissing(this.#call<{ config: Record<string, string> }>('projects.get', request, signal));
+    if (found) return found.config;
+    const nextStep = 'correct "project" ("project list" shows all)';
+    throw new ConfigError(`there is no project "${project}": ${nextStep}`, [], { reason: 'ProjectMissing', nextStep });
+  }
+
+  /** Instances of this name in all projects. */
+  async instancesElsewhere(name: string, signal: AbortSignal): Promise<readonly ApiInstance[]> {
+    const query = { recursion: '1', 'all-projects': 'true', project: undefined };
+    const request: Request = { method: 'GET', path: '/instances', query };
+    const all = await this.#call<ApiInstance[] | null>('instances.list', request, signal);
+    return (all ?? []).filter((one) => one.name === name);
   }
 
   members(signal: AbortSignal): Promise<readonly ApiMember[]> {
@@ -227,7 +244,7 @@ export class IncusClient {
   }
 
   #path({ path, query = {} }: Request): string {
-    const all = Object.entries({ ...query, project: this.#options.project });
+    const all = Object.entries({ project: this.#options.project, ...query });
     const given = all.filter((one): one is [string, string] => one[1] !== undefined);
     return `/1.0${path}?${new URLSearchParams(given).toString()}`;
   }

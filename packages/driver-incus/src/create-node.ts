@@ -208,7 +208,10 @@ async function resultOf(
   const found = await context.look(run.signal);
   if (found?.attempt === attempt && found.status === 'Running') return 'done';
   if (found?.attempt === attempt && name === 'waiting-for-start') return 'unknown';
-  return new LaunchError('status', `instance "${externalId}": the daemon was restarted during its creation`);
+  return new LaunchError(
+    'status',
+    `instance "${externalId}": how its creation ended is unknown, as after a restart of the daemon`,
+  );
 }
 
 function waitFor({ operation }: Waiting, { operations }: CreateContext): CreateStep {

@@ -48,6 +48,18 @@ describe('an error of LXD 5.0.2 has the class that decides what core does next',
   });
 });
 
+it('quotes the first and the last line of an output that the daemon has in its message', () => {
+  const files = Array.from({ length: 9_000 }, (_, i) => `tar: rootfs/file${i}: Cannot write: No space left on device`);
+  const err = `Failed to run: tar -xf image: exit status 2 (${files.join('\n')}\ntar: Exiting with failure status)`;
+
+  const { message = '' } = errorOfOperation('instance "c1"', operation(err)) ?? {};
+
+  expect(message).toMatch(
+    /^instance "c1": Failed to run: tar .* \(8999 more lines\) tar: Exiting .*: free space in the/,
+  );
+  expect(message.length).toBeLessThan(500);
+});
+
 it('says how to repair it, with a reason for the condition', () => {
   const error = errorOfAnswer(CREATE, 404, 'Image alias not found');
 

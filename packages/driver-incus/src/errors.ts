@@ -17,6 +17,9 @@ export class InstanceBusyError extends ProviderUnavailableError {}
 /** The daemon does not trust the client certificate. */
 export class UntrustedError extends ProviderUnavailableError {}
 
+const MOST_LINES = 3;
+const MOST_OF_A_LINE = 300;
+
 type ErrorOf = (message: string) => Error;
 
 /** An error of the configuration, with what the operator can do. */
@@ -81,7 +84,7 @@ const BY_TEXT: readonly (readonly [RegExp, ErrorOf])[] = [
 
 /** The error of a refused call. @param what - the call, for the message */
 export function errorOfAnswer(what: string, status: number, reason: string): Error {
-  const message = `${what}: ${status}: ${reason}`;
+  const message = `${what}: ${status}: ${shortened(reason)}`;
   if (status === 401 || (status === 403 && /not authorized|forbidden|trust/i.test(reason))) {
     return new UntrustedError(
       `${message}: the daemon does not trust this client: add its certificate ("config trust add FILE"), or set trust-token`,
@@ -99,8 +102,16 @@ export function errorOfAnswer(what: string, status: number, reason: string): Err
 export function errorOfOperation(what: string, { status_code: code, err, status }: ApiOperation): Error | undefined {
   if (code < 400) return undefined;
   const reason = err === '' ? status : err;
-  const message = `${what}: ${reason}`;
+  const message = `${what}: ${shortened(reason)}`;
   return find(reason)?.(message) ?? new LaunchError('status', message);
+}
+
+/** The daemon quotes whole outputs of programs, such as a line of tar for each file: their first and last line say it. */
+function shortened(reason: string): string {
+  const lines = reason.split('\n').filter((line) => line.trim() !== '');
+  const [first = '', last = ''] = [lines[0], lines.at(-1)];
+  const kept = lines.length > MOST_LINES ? [first, `(${lines.length - 2} more lines)`, last] : lines;
+  return kept.map((line) => line.trim().slice(0, MOST_OF_A_LINE)).join(' ');
 }
 
 function find(reason: string): ErrorOf | undefined {

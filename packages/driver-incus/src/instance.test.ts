@@ -5,7 +5,13 @@ import { asKeys } from './ownership.js';
 
 const address = (family: string, text: string, scope = 'global') => ({ family, address: text, scope });
 const shown: ApiInstance = {
-  ...{ name: 'np1', type: 'container', status: 'Running', location: 'none', created_at: '2026-11-24T13:59:32.17Z' },
+  ...{
+    name: 'np1-aaaaaa',
+    type: 'container',
+    status: 'Running',
+    location: 'none',
+    created_at: '2026-11-24T13:59:32.17Z',
+  },
   config: { ...asKeys({ nodepool_node_id: '1' }), 'volatile.eth0.hwaddr': '00:16:3e:4a:dc:6e' },
   expanded_config: { 'limits.cpu': '2', 'limits.memory': '1GiB' },
   expanded_devices: { eth0: { type: 'nic', network: 'br0' }, root: { type: 'disk', path: '/', size: '5GiB' } },
@@ -23,7 +29,14 @@ const shown: ApiInstance = {
 
 it('has the global addresses of its network devices, and not those of bridges inside', () => {
   expect(toInstance(shown, 'LXD')).toMatchObject({
-    ...{ externalId: 'np1', ready: true, interfaceIp: '10.0.0.5', publicIpv6: 'fd00::5', cloud: 'LXD', az: null },
+    ...{
+      externalId: 'np1-aaaaaa',
+      ready: true,
+      interfaceIp: '10.0.0.5',
+      publicIpv6: 'fd00::5',
+      cloud: 'LXD',
+      az: null,
+    },
     metadata: { nodepool_node_id: '1' },
     resources: { instances: 1, cores: 2, ram: 1_024, 'disk-gb': 5 },
     createdMs: Date.parse('2026-11-24T13:59:32.17Z'),

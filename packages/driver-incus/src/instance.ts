@@ -1,6 +1,6 @@
 import type { Instance, Resources } from '@nodepool/core';
 import type { ApiInstance, ApiNetwork } from './api.js';
-import { ATTEMPT_KEY, tagsIn } from './ownership.js';
+import { ATTEMPT_KEY, tagsOf } from './ownership.js';
 import { cpusOf, gibOf, mibOf } from './sizes.js';
 
 /** An instance in core's terms. Its external id is its name. */
@@ -30,7 +30,7 @@ export function toInstance(shown: ApiInstance, cloud: string): IncusInstance {
     publicIpv6: ipv6,
     privateIpv4: ipv4,
     privateIpv6: ipv6,
-    metadata: tagsIn(shown.config),
+    metadata: tagsOf(shown),
     cloud,
     az: location === 'none' || location === '' ? null : location,
     resources: resourcesOf(shown),

@@ -3,6 +3,8 @@ import { fakeDaemon, makeInstance, SIGNAL, TAGS } from '../test/support/daemon.j
 import { Leftovers } from './leftovers.js';
 import { asKeys } from './ownership.js';
 
+const NAME = 'np0000000001-aaaaaa';
+
 function start() {
   const world = fakeDaemon();
   const { client, operations } = world;
@@ -11,16 +13,17 @@ function start() {
 
 it('lists instances with tags, and no others', async () => {
   const world = start();
-  await makeInstance(world, 'np1', asKeys(TAGS));
+  await makeInstance(world, NAME, asKeys(TAGS));
   await makeInstance(world, 'mine');
+  await makeInstance(world, 'copy-of-node', asKeys(TAGS));
 
-  expect(await world.leftovers.list(SIGNAL)).toMatchObject([{ type: 'instance', id: 'np1', metadata: TAGS }]);
+  expect(await world.leftovers.list(SIGNAL)).toMatchObject([{ type: 'instance', id: NAME, metadata: TAGS }]);
 });
 
 it('stops and deletes one', async () => {
   const world = start();
-  await makeInstance(world, 'np1', asKeys(TAGS), true);
-  const deleted = world.leftovers.delete({ type: 'instance', id: 'np1', metadata: TAGS }, SIGNAL);
+  await makeInstance(world, NAME, asKeys(TAGS), true);
+  const deleted = world.leftovers.delete({ type: 'instance', id: NAME, metadata: TAGS }, SIGNAL);
 
   await world.clock.advance(10_000);
   await deleted;
@@ -28,20 +31,29 @@ it('stops and deletes one', async () => {
   expect(world.daemon.state.instances.size).toBe(0);
 });
 
+it('does not delete a copy that a user has made of a node', async () => {
+  const world = start();
+  await makeInstance(world, 'golden', asKeys(TAGS));
+
+  await world.leftovers.delete({ type: 'instance', id: 'golden', metadata: TAGS }, SIGNAL);
+
+  expect(world.daemon.state.instances.size).toBe(1);
+});
+
 it('does not delete what is not ours any more', async () => {
   const world = start();
-  await makeInstance(world, 'np1', asKeys({ ...TAGS, nodepool_database_id: 'other' }));
+  await makeInstance(world, NAME, asKeys({ ...TAGS, nodepool_database_id: 'other' }));
 
-  await world.leftovers.delete({ type: 'instance', id: 'np1', metadata: TAGS }, SIGNAL);
+  await world.leftovers.delete({ type: 'instance', id: NAME, metadata: TAGS }, SIGNAL);
 
   expect(world.daemon.state.instances.size).toBe(1);
 });
 
 it('adds tags and keeps others', async () => {
   const world = start();
-  await makeInstance(world, 'np1', asKeys(TAGS));
+  await makeInstance(world, NAME, asKeys(TAGS));
 
-  await world.leftovers.tag({ type: 'instance', id: 'np1', metadata: {} }, { nodepool_database_id: 'new' }, SIGNAL);
+  await world.leftovers.tag({ type: 'instance', id: NAME, metadata: {} }, { nodepool_database_id: 'new' }, SIGNAL);
 
   expect((await world.leftovers.list(SIGNAL))[0]?.metadata).toEqual({ ...TAGS, nodepool_database_id: 'new' });
 });

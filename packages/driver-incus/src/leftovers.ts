@@ -3,7 +3,7 @@ import type { ApiOperation } from './api.js';
 import type { IncusClient } from './client.js';
 import { errorOfOperation, InstanceBusyError } from './errors.js';
 import type { Operations } from './operations.js';
-import { asKeys, tagsIn } from './ownership.js';
+import { asKeys, tagsOf } from './ownership.js';
 
 /** Dependencies of {@link Leftovers}. */
 export interface LeftoversOptions {
@@ -24,8 +24,9 @@ export class Leftovers {
   /** Instances that carry Nodepool's keys. */
   async list(signal: AbortSignal): Promise<Resource[]> {
     const shown = await this.#options.client.instances(signal);
-    return shown.flatMap(({ name, config, created_at: created }) => {
-      const metadata = tagsIn(config);
+    return shown.flatMap((each) => {
+      const { name, created_at: created } = each;
+      const metadata = tagsOf(each);
       if (Object.keys(metadata).length === 0) return [];
       const createdMs = Date.parse(created ?? '');
       return [{ type: 'instance', id: name, name, metadata, ...(createdMs > 0 && { createdMs }) }];
@@ -36,7 +37,7 @@ export class Leftovers {
   async delete({ id }: Resource, signal: AbortSignal): Promise<void> {
     const { client, provider, databaseId } = this.#options;
     const found = await client.instance(id, signal);
-    if (!found || !isOurs(tagsIn(found.config), provider, databaseId)) return;
+    if (!found || !isOurs(tagsOf(found), provider, databaseId)) return;
     try {
       if (found.status !== 'Stopped') await this.#untilEnded(await client.stopInstance(id, signal), signal);
       const error = await this.#untilEnded(await client.deleteInstance(id, signal), signal);

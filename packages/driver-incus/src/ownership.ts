@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { DATABASE_ID_TAG, PROVIDER_TAG } from '@nodepool/core';
+import { DATABASE_ID_TAG, NODE_ID_TAG, PROVIDER_TAG } from '@nodepool/core';
+import type { ApiInstance } from './api.js';
 
 /** Prefix of Nodepool's tags in core's terms, and as keys of instances and images. */
 const TAG = 'nodepool_';
@@ -7,6 +8,9 @@ const KEY = 'user.nodepool.';
 
 /** Key with the id of the creation call, since the name of an instance does not identify it. */
 export const ATTEMPT_KEY = 'user.nodepool.attempt';
+
+/** What {@link instanceName} makes of the host name of a node. */
+const NAME = /^np(.+)-[0-9a-f]{6}$/;
 
 type Texts = Readonly<Record<string, string>>;
 
@@ -22,6 +26,13 @@ export function tagsIn(keys: Texts): Record<string, string> {
       key.startsWith(KEY) && key !== ATTEMPT_KEY ? [[key.replace(KEY, TAG), value]] : [],
     ),
   );
+}
+
+/** Nodepool's tags of an instance; none of a copy that a user has made of it, which has its keys but another name. */
+export function tagsOf({ name, config }: Pick<ApiInstance, 'name' | 'config'>): Record<string, string> {
+  const tags = tagsIn(config);
+  const [, nodeId] = NAME.exec(name) ?? [];
+  return nodeId !== undefined && nodeId === tags[NODE_ID_TAG] ? tags : {};
 }
 
 /** Whether an instance has all of these tags. */

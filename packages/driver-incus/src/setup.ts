@@ -1,16 +1,15 @@
-import { existsSync } from 'node:fs';
-import { TaskManager } from '@nodepool/core';
+import { isNodepoolError, TaskManager } from '@nodepool/core';
 import type { DriverSetup, SetupChoice, SetupContext } from '@nodepool/core/config';
 import { IncusClient } from './client.js';
 import { connectServer } from './server.js';
-import { createTransport, LOCAL_SOCKETS, type ConnectionConfig } from './transport.js';
+import { createTransport, findLocalSocket, type ConnectionConfig } from './transport.js';
 
 /** What `nodepool init --cloud incus` asks. */
 export const incusSetup: DriverSetup = {
   questions: [
     {
       key: 'address',
-      subject: 'address of the daemon',
+      subject: 'address of the daemon (unix:/PATH or https://HOST:PORT)',
       open: true,
       choices: localSockets,
     },
@@ -35,27 +34,35 @@ export const incusSetup: DriverSetup = {
 };
 
 /** The socket of a daemon on this machine, if there is one. */
-function localSockets(): SetupChoice[] {
-  return LOCAL_SOCKETS.filter((path) => existsSync(path)).map((path) => ({ value: `unix:${path}` }));
+function localSockets({ env }: Pick<SetupContext, 'env'>): SetupChoice[] {
+  try {
+    return [{ value: `unix:${findLocalSocket(env)}` }];
+  } catch (error) {
+    if (isNodepoolError(error, 'NODEPOOL_CONFIG')) return []; // it may be on another machine
+    throw error;
+  }
 }
 
 type List = (client: IncusClient, signal: AbortSignal) => Promise<SetupChoice[]>;
 
 /** Asks the chosen daemon. */
 function ask(list: List): (context: SetupContext) => Promise<SetupChoice[]> {
-  return async ({ answers, clock, signal }) => {
+  return async ({ answers, env, clock, signal }) => {
+    const token = answers['trust-token'];
+    const variable = /^%\((\w+)\)$/.exec(token ?? '')?.[1];
     const connection: ConnectionConfig = {
       address: answers['address'],
       clientCertificate: answers['client-certificate'],
       clientKey: answers['client-key'],
       serverCertificate: answers['server-certificate'],
-      trustToken: answers['trust-token'],
+      trustToken: (variable === undefined ? undefined : env[variable]) ?? token,
     };
     const transport = createTransport(connection);
     const tasks = new TaskManager('setup', { clock });
     const client = new IncusClient({ transport, tasks, clock, project: answers['project'] ?? 'default' });
     try {
       await connectServer(client, connection, signal);
+      await client.projectConfig(signal);
       return await list(client, signal);
     } finally {
       tasks.stop();

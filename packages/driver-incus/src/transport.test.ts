@@ -94,11 +94,22 @@ describe('over a Unix socket', () => {
     });
   });
 
+  it('says that a directory or file is not a socket', async () => {
+    writeFileSync(join(dir, 'file'), '');
+    for (const path of [dir, join(dir, 'file')]) {
+      const call = connect({ address: `unix:${path}` }).send({ method: 'GET', path: '/1.0', signal });
+      await expect(call).rejects.toThrow(/is not a socket: it is called unix\.socket/);
+    }
+  });
+
   it('finds the socket of a local daemon, or says where it looked', () => {
     writeFileSync(join(dir, 'found'), '');
 
-    expect(findLocalSocket(['/none', join(dir, 'found')])).toBe(join(dir, 'found'));
-    expect(() => findLocalSocket(['/none/a', '/none/b'])).toThrow(/none of \/none\/a, \/none\/b exists/);
+    expect(findLocalSocket({}, ['/none', join(dir, 'found')])).toBe(join(dir, 'found'));
+    expect(findLocalSocket({ INCUS_SOCKET: join(dir, 'found'), LXD_DIR: '/none' }, [])).toBe(join(dir, 'found'));
+    expect(() => findLocalSocket({ LXD_DIR: '/none/a' }, ['/none/b'])).toThrow(
+      /there is no socket at \/none\/a\/unix\.socket, \/none\/b$/,
+    );
   });
 });
 
@@ -156,7 +167,9 @@ describe('over HTTPS', () => {
     await expect(pinned.send(request)).rejects.toThrow(
       /has certificate [0-9a-f]{64}, expected [0-9a-f]{64}: correct server-certificate/,
     );
-    await expect(unpinned.send(request)).rejects.toThrow(/no answer from https/);
+    await expect(unpinned.send(request)).rejects.toThrow(
+      /the certificate of https\S+ is of no known authority: set trust-token or server-certificate/,
+    );
     expect(calls).toBe(0);
   });
 

@@ -1,6 +1,7 @@
 import { createHash, X509Certificate } from 'node:crypto';
-import { accessSync } from 'node:fs';
+import { accessSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
 import { ConfigError, ProviderUnavailableError } from '@nodepool/core';
@@ -147,15 +148,31 @@ class DaemonTransport implements Transport {
   #explain(cause: unknown): string {
     const { code, message = String(cause) } = (cause ?? {}) as NodeJS.ErrnoException;
     const where = this.#address;
+    if (code === 'ECONNREFUSED' && isNoSocket(where))
+      return `${where} is not a socket: it is called unix.socket, in the directory of the daemon`;
     if (code === 'ENOENT' || code === 'ECONNREFUSED') return `no daemon answers at ${where}: is Incus or LXD running?`;
     if (code === 'EACCES') return `no permission for ${where}: add the user to the group incus-admin or lxd`;
+    if (code === 'DEPTH_ZERO_SELF_SIGNED_CERT' || code === 'SELF_SIGNED_CERT_IN_CHAIN')
+      return `the certificate of ${where} is of no known authority: set trust-token or server-certificate`;
     return `no answer from ${where}: ${message}`;
   }
 }
 
-/** @throws {ConfigError} there is none */
-export function findLocalSocket(sockets: readonly string[] = LOCAL_SOCKETS): string {
-  const found = sockets.find((path) => {
+/** Whether an address names a file or directory that is no socket. */
+function isNoSocket(address: string): boolean {
+  const path = /^unix:(?:\/\/)?(.*)$/.exec(address)?.[1];
+  return path !== undefined && statSync(path, { throwIfNoEntry: false })?.isSocket() === false;
+}
+
+/**
+ * Socket of a local daemon: that of the environment, as for `lxc` and `incus`, or a usual one.
+ * @throws {ConfigError} there is none
+ */
+export function findLocalSocket(env: NodeJS.ProcessEnv = {}, usual: readonly string[] = LOCAL_SOCKETS): string {
+  const { INCUS_SOCKET, LXD_SOCKET, INCUS_DIR, LXD_DIR } = env;
+  const dirs = [INCUS_DIR, LXD_DIR].flatMap((dir) => (dir === undefined ? [] : [join(dir, 'unix.socket')]));
+  const all = [...[INCUS_SOCKET, LXD_SOCKET].flatMap((file) => file ?? []), ...dirs, ...usual];
+  const found = all.find((path) => {
     try {
       accessSync(path);
       return true;
@@ -164,7 +181,7 @@ export function findLocalSocket(sockets: readonly string[] = LOCAL_SOCKETS): str
     }
   });
   if (found !== undefined) return found;
-  throw new ConfigError(`no Incus or LXD on this machine: none of ${sockets.join(', ')} exists. Set "address"`);
+  throw new ConfigError(`no Incus or LXD on this machine: there is no socket at ${all.join(', ')}`);
 }
 
 /** Connects with the client certificate, and only to the server with the pinned certificate. */

@@ -9,6 +9,10 @@ it('reads the name and the fingerprint of the server', () => {
   expect(readTrustToken(token)).toEqual({ clientName: 'ci', fingerprint: 'ab' });
 });
 
+it('says that its variable is not set', () => {
+  expect(() => readTrustToken('%(TOKEN)')).toThrow('trust-token: the environment variable %(TOKEN) is not set');
+});
+
 it('refuses another text without repeating it', () => {
   for (const text of ['hunter2', encode({ secret: 'hunter2' })]) {
     expect(() => readTrustToken(text)).toThrow(/is not a token of "config trust add"/);

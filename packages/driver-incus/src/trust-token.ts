@@ -18,5 +18,6 @@ export function readTrustToken(token: string): TrustToken {
   } catch {
     // reported below, without the token, which is a secret
   }
+  if (token.startsWith('%(')) throw new ConfigError(`trust-token: the environment variable ${token} is not set`);
   throw new ConfigError('trust-token is not a token of "config trust add": create a new one on the server');
 }

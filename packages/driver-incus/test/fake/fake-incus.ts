@@ -74,7 +74,11 @@ export class FakeIncus {
         return this.#images.handle(call, name);
       case 'projects':
         return success({ name, config: this.state.projectConfig });
+      case 'profiles':
+      case 'storage-pools':
+        return name === 'default' ? success({ name }) : failure(404, 'not found');
       case 'networks':
+        if (name !== '') return name === 'br0' ? success({ name }) : failure(404, 'Network not found');
         return success([
           { name: 'br0', managed: true },
           { name: 'eth0', managed: false },
@@ -106,7 +110,10 @@ export class FakeIncus {
   }
 
   #instances({ method, body, query }: Call): FakeAnswer {
-    if (method === 'GET') return success([...this.state.instances.values()].map((one) => this.#shown(one)));
+    if (method === 'GET') {
+      const elsewhere = query.has('all-projects') ? this.state.elsewhere : [];
+      return success([...[...this.state.instances.values()].map((one) => this.#shown(one)), ...elsewhere]);
+    }
     const fate = this.state.fates[0];
     if (fate !== undefined) this.state.fates.shift();
     if (fate === 'quota') return failure(500, 'Reached maximum number of instances in project "default"');

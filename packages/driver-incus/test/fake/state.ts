@@ -27,6 +27,8 @@ export interface FakeTimes {
 /** Everything that the fake daemon knows. */
 export interface FakeState {
   readonly instances: Map<string, FakeInstance>;
+  /** Instances of other projects. */
+  readonly elsewhere: ApiInstance[];
   readonly images: Map<string, ApiImage>;
   readonly operations: Map<string, ApiOperation>;
   readonly projectConfig: Record<string, string>;
@@ -41,6 +43,7 @@ export interface FakeState {
 export function emptyState(): FakeState {
   return {
     instances: new Map(),
+    elsewhere: [],
     images: new Map(),
     operations: new Map(),
     projectConfig: {},
