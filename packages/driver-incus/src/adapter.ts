@@ -16,7 +16,7 @@ import {
   type Resources,
   type StateMachine,
 } from '@nodepool/core';
-import { IncusClient } from './client.js';
+import { IncusClient, type RefusedClient } from './client.js';
 import type { IncusImageConfig, IncusLabelConfig, IncusPoolConfig, IncusProviderConfig } from './config.js';
 import { createMachine, type CreateContext, type Login } from './create-node.js';
 import { deleteMachine } from './delete-node.js';
@@ -31,7 +31,6 @@ import { checkLabel } from './label-needs.js';
 import { limitsOf } from './quota.js';
 import { connectServer, type Server } from './server.js';
 import type { Transport } from './transport.js';
-import { untrustedConditions } from './untrusted.js';
 
 type Order = CreateOrder<IncusLabelConfig, IncusPoolConfig>;
 
@@ -220,4 +219,17 @@ export class IncusAdapter implements Adapter<IncusInstance, IncusLabelConfig, In
 /** Copies have no image that tells how to log in. */
 function loginOfCopies({ username }: IncusLabelConfig): Login {
   return { connectionType: 'ssh', connectionPort: 22, ...(username !== undefined && { username }) };
+}
+
+/** Condition of a client that the daemon does not trust. */
+function untrustedConditions(provider: string, refused: RefusedClient | undefined): FoundCondition[] {
+  if (!refused) return [];
+  return [
+    {
+      ...{ kind: 'provider', name: provider, type: 'LoginRefused', severity: 'error', reason: 'Untrusted', ...refused },
+      nextStep:
+        'on the server: incus config trust add NAME (LXD: lxc config trust add), and set its token as trust-token',
+      evidence: {},
+    },
+  ];
 }

@@ -31,6 +31,19 @@ it('stops and deletes one', async () => {
   expect(world.daemon.state.instances.size).toBe(0);
 });
 
+it('says that another operation holds an instance', async () => {
+  const world = start();
+  await makeInstance(world, NAME, asKeys(TAGS));
+  await world.client.startInstance(NAME, SIGNAL);
+  const deleted = world.leftovers.delete({ type: 'instance', id: NAME, metadata: TAGS }, SIGNAL);
+  const refused = expect(deleted).rejects.toThrow(/Instance is busy running a "start" operation/);
+
+  await world.clock.advance(10_000);
+  await refused;
+
+  expect(world.daemon.state.instances.size).toBe(1);
+});
+
 it('does not delete a copy that a user has made of a node', async () => {
   const world = start();
   await makeInstance(world, 'golden', asKeys(TAGS));

@@ -1,7 +1,7 @@
 import { isNodepoolError, isOurs, type Resource } from '@nodepool/core';
 import type { ApiOperation } from './api.js';
 import type { IncusClient } from './client.js';
-import { errorOfOperation, InstanceBusyError } from './errors.js';
+import { errorOfOperation } from './errors.js';
 import type { Operations } from './operations.js';
 import { asKeys, tagsOf } from './ownership.js';
 
@@ -55,7 +55,6 @@ export class Leftovers {
 
   async #untilEnded(operation: ApiOperation, signal: AbortSignal): Promise<Error | undefined> {
     const ended = await this.#options.operations.untilEnded(operation, signal);
-    const error = errorOfOperation(`operation ${operation.id}`, ended);
-    return error instanceof InstanceBusyError ? undefined : error;
+    return errorOfOperation(`operation ${operation.id}`, ended);
   }
 }

@@ -56,7 +56,7 @@ describe('over a Unix socket', () => {
       signal,
     });
 
-    expect(answer).toEqual({ status: 202, contentType: 'application/json', text: '{}' });
+    expect(answer).toEqual({ status: 202, text: '{}' });
     expect(seen).toEqual(['POST /1.0/a?b=c application/json']);
   });
 

@@ -32,7 +32,6 @@ export interface TransportRequest {
 /** An answer. */
 export interface TransportAnswer {
   readonly status: number;
-  readonly contentType: string;
   readonly text: string;
 }
 
@@ -84,8 +83,7 @@ class DaemonTransport implements Transport {
         ...{ path, method, signal, body: body ?? null },
         headers: { ...(typeof body === 'string' && { 'content-type': 'application/json' }), ...headers },
       });
-      const type = answer.headers['content-type'];
-      return { status: answer.statusCode, contentType: String(type ?? ''), text: await answer.body.text() };
+      return { status: answer.statusCode, text: await answer.body.text() };
     } catch (cause) {
       signal.throwIfAborted();
       if (cause instanceof ConfigError) throw cause;

@@ -19,7 +19,7 @@ export class InProcessTransport implements Transport {
     signal.throwIfAborted();
     const { status, text, isLost } = this.#daemon().handle(method, path, raw, headers);
     if (isLost === true) throw new ProviderUnavailableError(`${method} ${path}: the connection was reset`);
-    return { status, text, contentType: 'application/json' };
+    return { status, text };
   }
 
   listen(_path: string, signal: AbortSignal): Promise<ReadableStream<string>> {
