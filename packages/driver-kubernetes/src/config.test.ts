@@ -84,7 +84,7 @@ describe('the configuration of a provider', () => {
       expect.stringContaining('error pools.0.name: "Main" cannot begin the name of a namespace'),
       expect.stringContaining('warning pools.0.labels.0: label "a" has no image'),
       expect.stringContaining('error pools.0.labels.1: label "b" has a spec, which replaces image, cpu'),
-      expect.stringContaining('error pools.0.labels.2.dynamic-labels.k: '),
+      expect.stringContaining('warning pools.0.labels.2.dynamic-labels.k: '),
     ]);
   });
 });

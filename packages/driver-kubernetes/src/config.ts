@@ -224,7 +224,7 @@ function checkLabel(label: JsonObject, path: readonly (string | number)[], conte
   }
   for (const [key, template] of Object.entries(textsIn(label['dynamic-labels']))) {
     const problem = problemOfTemplate(template);
-    if (problem !== undefined) context.problem([...path, 'dynamic-labels', key], problem);
+    if (problem !== undefined) context.problem([...path, 'dynamic-labels', key], problem, 'warning');
   }
 }
 
