@@ -193,3 +193,17 @@ it('shows that a launcher was gone while a request waited', async () => {
     ],
   });
 });
+
+it('adds all lines of this run and of earlier ones to a record, also those not written yet', async () => {
+  await pass('200-0000000001');
+  await history.close();
+  await writeFile(join(directory, '1600000000000-ab.jsonl'), '{"r":"200-9","t":1,"e":[]}\nnot a line\n');
+  history = open();
+  const asked = request('200-0000000002', { createdTimeMs: clock.now(), labels: ['small'] });
+  queueBehind(asked, { rule: 'label-quota', text: '1 of "small" needed, 0 free' });
+  const ids = new Set<string>();
+
+  await history.addTo({ add: (line) => void (line.kind !== 'alive' && ids.add(line.id)) });
+
+  expect([...ids].sort()).toEqual(['200-0000000001', '200-0000000002', '200-9']);
+});

@@ -5,7 +5,14 @@ import type { HistorySettings } from '@nodepool/core/config';
 import { newCondition } from '@nodepool/core/service';
 import type { LauncherMetrics } from '@nodepool/core/service';
 import { HistoryFiles } from './files/history-files.js';
-import { readHistory, readHistoryPage, type HistoryPage, type PageQuery, type RunLines } from './files/read-history.js';
+import {
+  readHistory,
+  readHistoryPage,
+  readLines,
+  type HistoryPage,
+  type PageQuery,
+  type RunLines,
+} from './files/read-history.js';
 import type { OnDamage } from './files/stored-files.js';
 import { causesOfRequest } from './record/causes.js';
 import type { PastLine } from './record/event.js';
@@ -119,6 +126,14 @@ export class History {
   async page(query: PageQuery): Promise<HistoryPage> {
     if (!this.#settings.enabled) return { baseMs: 0, lines: [], next: undefined };
     return readHistoryPage(this.#directory(), query, this.#reportDamage);
+  }
+
+  /** Adds all lines up to now, of this run and of earlier runs. */
+  async addTo(record: { add(line: PastLine): void }): Promise<void> {
+    await this.written();
+    if (!this.#settings.enabled) return;
+    const nowMs = this.#options.clock.now();
+    for await (const line of readLines(this.#directory(), nowMs, this.#reportDamage)) record.add(line);
   }
 
   /** Logs each damaged file once. */

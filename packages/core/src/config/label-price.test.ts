@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { linesAbout } from '../../test/support/load-config.js';
 import { plainDriver, registryOf } from '../../test/support/plain-driver.js';
-import { priceOf, readPrice } from './label-price.js';
+import { priceOf } from '../contract/label-price.js';
+import { readPrice } from './label-price.js';
 
 const saidOf = (price: string) =>
   linesAbout({

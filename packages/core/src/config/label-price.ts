@@ -24,12 +24,6 @@ export function readPrice(value: Json | undefined): LabelConfig['price'] {
   return entries.length === 0 ? undefined : new Map(entries);
 }
 
-/** Price of a node for an hour; `undefined`: the configuration has none. */
-export function priceOf(label: LabelConfig | undefined, provider: string): number | undefined {
-  const price = label?.price;
-  return typeof price === 'number' ? price : price?.get(provider);
-}
-
 /** Warns of prices for providers that the file does not have. */
 export function checkPrices(top: JsonObject, { document, problems }: SenseCheck): void {
   const providers = namedEntries(top['providers']).map(({ name }) => name);

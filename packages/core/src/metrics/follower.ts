@@ -1,6 +1,7 @@
 import type { CancelTimer, Clock } from '@nodepool/zk-protocol';
 import type { Logger } from '../contract/logger.js';
 import { Installation } from './installation.js';
+import { NodeSeconds } from './node-seconds.js';
 import { Leadership } from './leadership.js';
 import type { Readers, Sample } from './exposition.js';
 import type { Statsd } from './statsd/statsd.js';
@@ -33,6 +34,7 @@ export interface FollowerOptions {
 export class Follower implements MetricsAttachment {
   readonly launcher: ObservedLauncher;
   readonly installation: Installation;
+  readonly nodeSeconds: NodeSeconds;
   readonly #options: FollowerOptions;
   readonly #gauges: GaugeSender | undefined;
   readonly #leadership: Leadership | undefined;
@@ -45,11 +47,13 @@ export class Follower implements MetricsAttachment {
     this.launcher = launcher;
     this.#options = options;
     this.installation = new Installation(() => launcher.registry.pools);
+    this.nodeSeconds = new NodeSeconds(options.clock, () => launcher.config().labels);
     const { statsd, readers, host } = options;
     this.#gauges = statsd && new GaugeSender(statsd, readers, { host });
     this.#leadership = this.#gauges && this.#createLeadership(this.#gauges);
     this.#unsubscribe = [
       launcher.nodes.onChange((change) => this.installation.nodeChanged(change) && this.#leadership?.changed()),
+      launcher.nodes.onChange((change) => this.nodeSeconds.change(change)),
       launcher.requests.onChange((change) => this.installation.requestChanged(change) && this.#leadership?.changed()),
       launcher.onPoolChange(() => {
         this.installation.poolsChanged();

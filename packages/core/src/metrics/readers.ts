@@ -47,6 +47,10 @@ function installationReaders({ follower }: ReaderSources): Readers {
         .pools()
         .map(({ provider, pool, labels }) => [{ provider, pool }, installation.requests.addressable(labels)] as const),
     ),
+    nodeSeconds: of(({ nodeSeconds }) => nodeSeconds.samples('nodes')),
+    coreSeconds: of(({ nodeSeconds }) => nodeSeconds.samples('cores')),
+    ramSeconds: of(({ nodeSeconds }) => nodeSeconds.samples('ram')),
+    cost: of(({ nodeSeconds }) => nodeSeconds.samples('cost')),
     requests: of(({ installation }) =>
       [...installation.requests.byState()].map(([state, n]) => [{ state }, n] as const),
     ),

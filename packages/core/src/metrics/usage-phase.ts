@@ -24,3 +24,11 @@ export function usagePhase(state: string, isAllocated: boolean, isLeased: boolea
       return undefined;
   }
 }
+
+/** Whether a requestor is a launcher, which wants nodes to stand by or to divide them, and no user. */
+export function isInternalRequestor(requestor: string | null): boolean {
+  return requestor !== null && INTERNAL.test(requestor);
+}
+
+/** The command line is a user. */
+const INTERNAL = /^NodePool:(?!cli:)/;

@@ -58,7 +58,7 @@ export { tokenProof } from './token-proof.js';
 export type { BuilderEvents, ImageActivity } from '../metrics/builder-metrics.js';
 export { Metrics } from '../metrics/metrics.js';
 export type { UsagePhase } from '../metrics/usage-phase.js';
-export { USAGE_PHASES, usagePhase } from '../metrics/usage-phase.js';
+export { isInternalRequestor, USAGE_PHASES, usagePhase } from '../metrics/usage-phase.js';
 export type { RequestOutcome } from '../contract/request-outcome.js';
 export type { StatsdTarget } from '../metrics/statsd/statsd.js';
 export type {

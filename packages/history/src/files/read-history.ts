@@ -141,3 +141,16 @@ async function readFrom(
 function nameOf({ path }: HistoryFile): string {
   return basename(path).replace(/\..*$/, '');
 }
+
+/** All lines of the files begun before a time, oldest file first. Damaged lines are skipped. */
+export async function* readLines(directory: string, untilMs: number, onDamage: OnDamage): AsyncGenerator<PastLine> {
+  for (const file of await listHistoryFiles(directory)) {
+    if (file.beganMs > untilMs) continue;
+    for await (const block of readUndamaged(file, onDamage)) {
+      for (const text of block.toString('utf8').split('\n')) {
+        const line = text === '' ? undefined : decodeLine(text, file.beganMs);
+        if (line) yield line;
+      }
+    }
+  }
+}

@@ -1,9 +1,6 @@
-/** Prefix of the requestor of internal requests. */
-const INTERNAL = 'NodePool:';
-/** Requestors of the command line. */
-const CLI = 'NodePool:cli:';
+import { isInternalRequestor } from '@nodepool/core/service';
 
 /** Whether a request comes from outside the launchers. */
 export function isDemand({ requestor }: { readonly requestor: string | null }): boolean {
-  return requestor?.startsWith(INTERNAL) !== true || requestor.startsWith(CLI);
+  return !isInternalRequestor(requestor);
 }

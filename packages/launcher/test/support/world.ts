@@ -124,6 +124,7 @@ export class World {
   readonly history: LauncherApiSources['history'] = {
     read: () => Promise.resolve([]),
     page: () => Promise.resolve({ baseMs: 0, lines: [], next: undefined }),
+    addTo: () => Promise.resolve(),
   };
   readonly #imageListeners = new Set<(image: string) => void>();
 

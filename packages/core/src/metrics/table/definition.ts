@@ -13,6 +13,7 @@ export type LabelName =
   | 'mode'
   | 'name'
   | 'outcome'
+  | 'phase'
   | 'pool'
   | 'prefix'
   | 'provider'

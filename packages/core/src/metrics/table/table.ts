@@ -57,6 +57,28 @@ const INSTALLATION = {
   },
 } as const satisfies Record<string, MetricDefinition>;
 
+const BY_USE = ['tenant', 'label', 'provider', 'phase'] as const;
+
+/** What all nodes of the installation took since the start of the process: the same on every launcher. */
+const USAGE = {
+  nodeSeconds: {
+    help: 'Time of nodes by phase: boot, standby, use, hold; a deletion belongs to the phase before',
+    ...exposed('counter', 'nodepool_node_seconds_total', BY_USE),
+  },
+  coreSeconds: {
+    help: 'The same, times the cores of each node',
+    ...exposed('counter', 'nodepool_core_seconds_total', BY_USE),
+  },
+  ramSeconds: {
+    help: 'The same, times the memory of each node in MiB',
+    ...exposed('counter', 'nodepool_ram_mib_seconds_total', BY_USE),
+  },
+  cost: {
+    help: 'The same in money, for labels with a `price`',
+    ...exposed('counter', 'nodepool_cost_total', BY_USE),
+  },
+} as const satisfies Record<string, MetricDefinition>;
+
 /** Limits from the configuration. */
 const LIMITS = {
   maxServers: {
@@ -341,7 +363,16 @@ export const CACHES = ['node', 'request', 'image'] as const;
 export type CacheName = (typeof CACHES)[number];
 
 /** Every metric of launchers and builders, for statsd, for Prometheus and for the documentation. */
-export const METRICS = { ...INSTALLATION, ...LIMITS, ...WORK, ...CALLS, ...IMAGES, ...INTERNALS, ...PROCESS } as const;
+export const METRICS = {
+  ...INSTALLATION,
+  ...USAGE,
+  ...LIMITS,
+  ...WORK,
+  ...CALLS,
+  ...IMAGES,
+  ...INTERNALS,
+  ...PROCESS,
+} as const;
 
 /** Key of a metric in {@link METRICS}. */
 export type MetricKey = keyof typeof METRICS;

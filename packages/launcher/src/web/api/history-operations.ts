@@ -61,7 +61,7 @@ const HISTORY_PAGE = record(
 
 /** Operations that read the history of this launcher, and timelines merged from all launchers. */
 export function historyOperations(sources: LauncherApiSources): ApiOperation[] {
-  const limited = limitReaders();
+  const limited = limitReaders(MAX_READERS);
   return [...ownHistoryOperations(sources, limited), ...timelineOperations(sources, limited)];
 }
 
@@ -117,11 +117,11 @@ function timelineOperations(sources: LauncherApiSources, limited: Limit): ApiOpe
 
 type Limit = (read: () => Promise<Json>) => Promise<Json>;
 
-function limitReaders(): Limit {
+/** Refuses reads while so many are in progress. */
+export function limitReaders(most: number): Limit {
   let readers = 0;
   return async (read) => {
-    if (readers >= MAX_READERS)
-      throw new ApiError(429, 'busy', 'Too many concurrent reads of the history; retry later');
+    if (readers >= most) throw new ApiError(429, 'busy', 'Too many concurrent reads of the history; retry later');
     readers++;
     try {
       return await read();

@@ -22,6 +22,7 @@ import { countNodes, PROVIDER_SCHEMA, providersToApi } from './providers.js';
 import { componentToApi, RECORD_SCHEMAS } from './records.js';
 import { requestOperations } from './request-operations.js';
 import type { LauncherApiSources, LeaseApiSources } from './sources.js';
+import { USAGE_SCHEMAS, usageOperation } from './usage-operation.js';
 
 const LABEL = record({
   ...{ label: TEXT, pools: listOf(TEXT), ready: WHOLE, building: WHOLE, in_use: WHOLE, hold: WHOLE, waiting: WHOLE },
@@ -50,10 +51,12 @@ export function createLauncherApi(sources: LeaseApiSources): ApiPart {
       listHosts(sources),
       ...controlOperations(sources),
       ...historyOperations(sources),
+      usageOperation(sources),
     ],
     schemas: {
       ...RECORD_SCHEMAS,
       ...TIMELINE_SCHEMAS,
+      ...USAGE_SCHEMAS,
       ...LEASE_SCHEMAS,
       Provider: PROVIDER_SCHEMA,
       Host: HOST_SCHEMA,

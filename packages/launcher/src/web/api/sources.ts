@@ -11,7 +11,7 @@ export interface LauncherApiSources {
   readonly clock: Clock;
   readonly hostname: string;
   readonly activity: ActivityLog;
-  readonly history: Pick<History, 'read' | 'page'>;
+  readonly history: Pick<History, 'read' | 'page' | 'addTo'>;
   /** Address at which other launchers find this one; `undefined` before it listens. */
   readonly webUrl: () => string | undefined;
   readonly config: () => Config;
