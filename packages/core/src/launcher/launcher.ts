@@ -223,6 +223,11 @@ export class Launcher {
     return this.#parts.registry.pools;
   }
 
+  /** Whether no launcher offers the label. While pools of others may have yet to register, that is not known. */
+  isUnknownLabel(label: string): boolean {
+    return this.#parts.registry.isUnknownLabel(label);
+  }
+
   /** Registered launchers, builders and pools. */
   get allComponents(): Iterable<ComponentRecord> {
     return this.#parts.components.values();

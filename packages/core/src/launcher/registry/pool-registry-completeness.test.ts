@@ -176,3 +176,22 @@ describe('the registry', () => {
     expect(settled()).toBe(1);
   });
 });
+
+describe('a label', () => {
+  it('of this launcher is known before its pools are registered, and while they are registered again', async () => {
+    const { registry } = await setUp();
+    registry.begin([]);
+
+    expect([registry.pools, registry.isUnknownLabel('a'), registry.isUnknownLabel('b')]).toEqual([[], false, true]);
+  });
+
+  it('may be of a launcher that has yet to register, and is unknown after that', async () => {
+    const { registry, start } = await setUp();
+    registry.begin([]);
+    const run = await start();
+    const before = registry.isUnknownLabel('b');
+    await run();
+
+    expect([before, registry.isUnknownLabel('b')]).toEqual([false, true]);
+  });
+});

@@ -171,6 +171,12 @@ export class PoolRegistry {
     );
   }
 
+  /** Whether no candidate offers the label, and no other launcher may be about to register a pool that does. */
+  isUnknownLabel(label: string): boolean {
+    const request = { id: '' as RequestId, labels: [label], declinedBy: [] };
+    return !this.candidates.some((pool) => coversAll(pool, request)) && this.isCompleteFor(request);
+  }
+
   /** Whether every pool of another launcher that could serve the request is registered, as far as can be known. */
   isCompleteFor(request: Pick<RequestRecord, 'id' | 'labels' | 'declinedBy'>): boolean {
     if (!this.#hasBegun || !this.#components.ready || this.#starting.size > 0) return false;

@@ -138,9 +138,13 @@ export class LeaseCalls {
   }
 
   async stream(call: ApiCall, response: ServerResponse): Promise<void> {
-    const { name } = call.caller as LeaseCaller;
-    if (this.streams.open(await this.#find(call), name, response, (lease) => this.#describe(lease))) return;
-    throw new ApiError(503, 'too-many-streams', `Token "${name}" has too many open streams, or all have: close some`);
+    const who = call.caller as LeaseCaller;
+    if (this.streams.open(await this.#find(call), who, response, (lease) => this.#describe(lease))) return;
+    throw new ApiError(
+      503,
+      'too-many-streams',
+      `Token "${who.name}" has too many open streams, or all have: close some`,
+    );
   }
 
   get #leases() {
@@ -213,10 +217,9 @@ export class LeaseCalls {
       const text = `Token "${who.name}" may not lease "${label}"; its labels: ${who.labels.join(', ')}`;
       throw new ApiError(403, 'label-not-allowed', text);
     }
-    const known = new Set<string>();
-    for (const { supportedLabels } of this.sources.runtime.components)
-      for (const each of supportedLabels) known.add(each);
-    if (known.has(label)) return;
+    const { runtime } = this.sources;
+    if (!runtime.isUnknownLabel(label)) return;
+    const known = new Set([...runtime.components].flatMap(({ supportedLabels }) => supportedLabels));
     const allowed = [...known].filter((each) => mayLease(who, each));
     const text = `No launcher offers a label "${label}"${didYouMean(label, allowed) || '.'} Labels: ${allowed.join(', ')}`;
     throw new ApiError(422, 'unknown-label', text);

@@ -18,7 +18,7 @@ export function leaseOperations(sources: LeaseApiSources): ApiOperation[] {
     leaseTokens: runtime.leases.tokens,
     config,
   });
-  const calls = new LeaseCalls(sources, new LeaseStreams(clock, runtime.leases));
+  const calls = new LeaseCalls(sources, new LeaseStreams(clock, runtime.leases, config));
   const common = { authorize: access.callerOf };
   const path = '/leases/{id}';
   return [

@@ -1,6 +1,9 @@
 import type { ServerResponse } from 'node:http';
+import type { Config } from '@nodepool/core';
+import type { ApiToken } from '@nodepool/core/config';
 import type { Leases } from '@nodepool/core/launcher';
-import type { CancelTimer, Clock, JsonObject, LeaseRecord, LeaseTokenRecord } from '@nodepool/zk-protocol';
+import type { CancelTimer, Clock, JsonObject, LeaseRecord } from '@nodepool/zk-protocol';
+import type { LeaseCaller } from './lease-access.js';
 
 /** Pause between comments that keep streams open in proxies. */
 const HEARTBEAT_MS = 15_000;
@@ -16,13 +19,22 @@ export class LeaseStreams {
   readonly #clock: Clock;
   readonly #listeners = new Map<string, Set<Listener>>();
   readonly #tokens: Leases['tokens'];
-  /** Open streams of each token. */
+  readonly #config: () => Pick<Config, 'apiTokens'>;
+  readonly #most: typeof MOST_LEASE_STREAMS;
+  /** Open streams of each token: by its name, or by the {@link operatorKey} of an entry of `api-tokens`. */
   readonly #responses = new Map<string, Set<ServerResponse>>();
   #heartbeat: CancelTimer | undefined;
   #nextId = 1;
 
-  constructor(clock: Clock, leases: Pick<Leases, 'onChange' | 'tokens'>) {
+  constructor(
+    clock: Clock,
+    leases: Pick<Leases, 'onChange' | 'tokens'>,
+    config: () => Pick<Config, 'apiTokens'>,
+    most = MOST_LEASE_STREAMS,
+  ) {
     this.#clock = clock;
+    this.#config = config;
+    this.#most = most;
     this.#tokens = leases.tokens;
     leases.onChange(({ id, after }) => {
       for (const listener of this.#listeners.get(id) ?? []) listener(after);
@@ -65,17 +77,18 @@ export class LeaseStreams {
 
   /**
    * Sends the lease now and at each change, until it is over, or the token is changed, revoked or expired.
-   * @param token - name of the token that opens it
+   * @param caller - who opens it
    * @returns false, without writing anything, if too many streams are open
    */
   open(
     lease: LeaseRecord,
-    token: string,
+    caller: Pick<LeaseCaller, 'name' | 'isOperator'>,
     response: ServerResponse,
     describe: (lease: LeaseRecord) => Promise<JsonObject>,
   ): boolean {
+    const token = this.#keyOf(caller);
     const ofToken = this.#responses.get(token) ?? new Set();
-    if (this.size >= MOST_LEASE_STREAMS.all || ofToken.size >= MOST_LEASE_STREAMS.ofToken) return false;
+    if (this.size >= this.#most.all || ofToken.size >= this.#most.ofToken) return false;
     response.writeHead(200, {
       'Content-Type': 'text/event-stream; charset=utf-8',
       'Cache-Control': 'no-store',
@@ -113,10 +126,22 @@ export class LeaseStreams {
     this.#heartbeat = undefined;
     if (this.#responses.size === 0) return;
     for (const [token, responses] of this.#responses) {
-      if (isExpired(this.#tokens.get(token), this.#clock.now())) this.#endAllOf(token);
+      if (!this.#isValid(token)) this.#endAllOf(token);
       else for (const response of responses) this.#write(response, ': here\n\n');
     }
     this.#heartbeat = this.#clock.setTimer(HEARTBEAT_MS, () => this.#beat());
+  }
+
+  #keyOf({ name, isOperator }: Pick<LeaseCaller, 'name' | 'isOperator'>): string {
+    const entry = isOperator && this.#config().apiTokens.find((each) => each.name === name);
+    return entry ? operatorKey(entry) : name;
+  }
+
+  /** Whether the token has not expired, and is still in the configuration if it came from there. Revoked ones end at once. */
+  #isValid(token: string): boolean {
+    if (token.includes(' ')) return this.#config().apiTokens.some((entry) => operatorKey(entry) === token);
+    const endTimeMs = this.#tokens.get(token)?.endTimeMs ?? null;
+    return endTimeMs === null || endTimeMs > this.#clock.now();
   }
 
   #endAllOf(token: string): void {
@@ -124,5 +149,5 @@ export class LeaseStreams {
   }
 }
 
-const isExpired = (token: LeaseTokenRecord | undefined, nowMs: number): boolean =>
-  token !== undefined && token.endTimeMs !== null && token.endTimeMs <= nowMs;
+/** Has a space, unlike the names of tokens for leases. */
+const operatorKey = ({ name, token }: ApiToken): string => `${name} ${token}`;

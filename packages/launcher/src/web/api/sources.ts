@@ -39,5 +39,5 @@ export interface LauncherApiSources {
 
 /** The same with leases. */
 export interface LeaseApiSources extends LauncherApiSources {
-  readonly runtime: LauncherApiSources['runtime'] & Pick<Launcher, 'leases'>;
+  readonly runtime: LauncherApiSources['runtime'] & Pick<Launcher, 'leases' | 'isUnknownLabel'>;
 }

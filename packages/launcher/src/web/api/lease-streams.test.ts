@@ -1,0 +1,82 @@
+import { once } from 'node:events';
+import { createServer, get, type IncomingMessage, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { VirtualClock } from '@nodepool/core/testing';
+import { createLeaseCache, createLeaseTokenCache, newLease, type LeaseRecord } from '@nodepool/zk-protocol';
+import { connectInMemory, MemoryServer } from '@nodepool/zk-protocol/memory';
+import { LeaseStreams } from './lease-streams.js';
+import { silentLogger } from '@nodepool/core';
+
+const HEARTBEAT_MS = 15_000;
+const MOST = { all: 5, ofToken: 3 };
+
+let clock: VirtualClock;
+let apiTokens: { name: string; token: string }[];
+let streams: LeaseStreams;
+let server: Server;
+
+const lease: LeaseRecord = newLease(
+  { id: 'l1', owner: 'alice', token: 'alice', labels: ['a'], ttlMs: 60_000, digest: '', keeper: '' },
+  0,
+);
+
+/** Opens a stream. @param path - name of the token, `/admin/NAME` for one of the configuration */
+async function open(path: string): Promise<IncomingMessage> {
+  const { port } = server.address() as AddressInfo;
+  const [response] = (await once(get({ port, path, agent: false }), 'response')) as [IncomingMessage];
+  return response;
+}
+
+const statusOf = async (path: string) => (await open(path)).statusCode;
+
+beforeEach(async () => {
+  clock = new VirtualClock();
+  apiTokens = [{ name: 'root', token: 'secret' }];
+  const common = { zk: connectInMemory(new MemoryServer(clock), { clock }).zk, clock, logger: silentLogger };
+  const [leases, tokens] = [createLeaseCache(common), createLeaseTokenCache(common)];
+  const all = { tokens, onChange: leases.onChange.bind(leases) };
+  streams = new LeaseStreams(clock, all, () => ({ apiTokens }), MOST);
+  server = createServer(({ url = '' }, response) => {
+    const [, first = '', name = first] = url.split('/');
+    const isOpen = streams.open(lease, { name, isOperator: first === 'admin' }, response, () =>
+      Promise.resolve({ id: 'l1' }),
+    );
+    if (!isOpen) response.writeHead(503).end();
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+});
+
+afterEach(() => {
+  server.closeAllConnections();
+  server.close();
+});
+
+describe('event streams', () => {
+  it('are limited for each token, and for all tokens together', async () => {
+    const first = await open('/alice');
+    expect([await statusOf('/alice'), await statusOf('/alice'), await statusOf('/alice')]).toEqual([200, 200, 503]);
+    expect([await statusOf('/bob'), await statusOf('/admin/root'), await statusOf('/carol')]).toEqual([200, 200, 503]);
+
+    first.destroy();
+    while (streams.size === MOST.all) await new Promise((resolve) => setImmediate(resolve));
+
+    expect([await statusOf('/alice'), await statusOf('/alice')]).toEqual([200, 503]);
+  });
+
+  it.each([
+    ['removed from', []],
+    ['replaced in', [{ name: 'root', token: 'another' }]],
+  ])('end when their token is %s the configuration, and no others do', async (_how, tokens) => {
+    const [ofRoot, ofAlice] = [await open('/admin/root'), await open('/alice')];
+    await clock.advance(HEARTBEAT_MS);
+    expect(streams.size).toBe(2);
+
+    apiTokens = tokens;
+    await clock.advance(HEARTBEAT_MS);
+    ofRoot.resume();
+    await once(ofRoot, 'end');
+
+    expect([ofRoot.complete, ofAlice.complete]).toEqual([true, false]);
+  });
+});
