@@ -32,13 +32,17 @@ async function start(options: FakeOptions = {}, label: JsonObject = {}) {
     info: (text: string, fields: object = {}) => messages.push(`${text} ${JSON.stringify(fields)}`),
   };
   const tasks = new TaskManager('lab', { clock });
-  const context = { clock, logger, tasks, databaseId: 'db', random: () => 0 } as unknown as AdapterContext;
+  const nodes = new Map<string, object>();
+  const withdrawn: string[] = [];
+  const withdrawNode = (id: string, why: string) => Promise.resolve(withdrawn.push(`${id}: ${why}`) > 0);
+  const services = { clock, logger, tasks, databaseId: 'db', random: () => 0, nodes, withdrawNode };
+  const context = services as unknown as AdapterContext;
   const adapter = new IncusAdapter(config, context, new InProcessTransport(() => daemon));
   await adapter.start(SIGNAL);
   const pool = config.pools.get('main');
   const made = pool?.labels.get('a');
   if (!pool || !made) throw new Error('there is no such label');
-  return { adapter, daemon, clock, messages, pool, label: made };
+  return { adapter, daemon, clock, messages, nodes, withdrawn, pool, label: made };
 }
 
 it('says what it found', async () => {
@@ -101,6 +105,27 @@ it('reads the console of an instance', async () => {
 
   expect(await adapter.getConsoleLog(label, name, SIGNAL)).toBe(`console of ${name}\n`);
   expect(await adapter.listResources(SIGNAL)).toMatchObject([{ id: name, metadata: TAGS }]);
+});
+
+it('withdraws nodes on standby whose instance was stopped or deleted by another program, and no others', async () => {
+  const { adapter, daemon, clock, nodes, withdrawn } = await start();
+  for (const name of ['stopped', 'running', 'taken']) {
+    daemon.handle('POST', '/1.0/instances', Buffer.from(JSON.stringify({ name, source: { alias: 'debian' } })));
+    await clock.advance(1_000);
+  }
+  daemon.handle('PUT', '/1.0/instances/running/state', Buffer.from('{"action":"start"}'));
+  await clock.advance(5_000);
+  const standby = { provider: 'lab', state: 'ready', allocatedTo: null } as const;
+  nodes.set('1', { ...standby, id: '1', externalId: 'stopped' });
+  nodes.set('2', { ...standby, id: '2', externalId: 'deleted' });
+  nodes.set('3', { ...standby, id: '3', externalId: 'running' });
+  nodes.set('4', { ...standby, id: '4', externalId: 'taken', allocatedTo: '200-1' });
+  nodes.set('5', { ...standby, id: '5', externalId: 'building', state: 'building' });
+  nodes.set('6', { ...standby, id: '6', externalId: 'elsewhere', provider: 'other' });
+
+  await adapter.listResources(SIGNAL);
+
+  expect(withdrawn).toEqual(['1: its instance is stopped', '2: its instance does not exist any more']);
 });
 
 it('has a condition while the daemon does not trust it', async () => {

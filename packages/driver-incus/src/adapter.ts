@@ -29,6 +29,7 @@ import { Operations } from './operations.js';
 import { carries, instanceName, tagsOf } from './ownership.js';
 import { checkLabel } from './label-needs.js';
 import { limitsOf } from './quota.js';
+import { standbyNodes, withdrawStopped } from './standby-nodes.js';
 import { connectServer, type Server } from './server.js';
 import type { Transport } from './transport.js';
 
@@ -118,8 +119,12 @@ export class IncusAdapter implements Adapter<IncusInstance, IncusLabelConfig, In
     return shown && toInstance(shown, this.#product);
   }
 
-  listResources(signal: AbortSignal): Promise<readonly Resource[]> {
-    return this.#leftovers.list(signal);
+  /** Withdraws standby nodes that do not run, too: core asks for this each minute. */
+  async listResources(signal: AbortSignal): Promise<readonly Resource[]> {
+    const standby = standbyNodes(this.#config.name, this.#context.nodes.values());
+    const shown = await this.#client.instances(signal);
+    await withdrawStopped(standby, shown, this.#context);
+    return this.#leftovers.of(shown);
   }
 
   deleteResource(resource: Resource, signal: AbortSignal): Promise<void> {

@@ -11,13 +11,15 @@ function start() {
   return { ...world, leftovers: new Leftovers({ client, operations, provider: 'lab', databaseId: 'db' }) };
 }
 
-it('lists instances with tags, and no others', async () => {
+it('are the instances with tags, and no others', async () => {
   const world = start();
   await makeInstance(world, NAME, asKeys(TAGS));
   await makeInstance(world, 'mine');
   await makeInstance(world, 'copy-of-node', asKeys(TAGS));
 
-  expect(await world.leftovers.list(SIGNAL)).toMatchObject([{ type: 'instance', id: NAME, metadata: TAGS }]);
+  expect(world.leftovers.of(await world.client.instances(SIGNAL))).toMatchObject([
+    { type: 'instance', id: NAME, metadata: TAGS },
+  ]);
 });
 
 it('stops and deletes one', async () => {
@@ -68,5 +70,8 @@ it('adds tags and keeps others', async () => {
 
   await world.leftovers.tag({ type: 'instance', id: NAME, metadata: {} }, { nodepool_database_id: 'new' }, SIGNAL);
 
-  expect((await world.leftovers.list(SIGNAL))[0]?.metadata).toEqual({ ...TAGS, nodepool_database_id: 'new' });
+  expect(world.leftovers.of(await world.client.instances(SIGNAL))[0]?.metadata).toEqual({
+    ...TAGS,
+    nodepool_database_id: 'new',
+  });
 });

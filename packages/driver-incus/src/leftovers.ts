@@ -1,5 +1,5 @@
 import { isNodepoolError, isOurs, type Resource } from '@nodepool/core';
-import type { ApiOperation } from './api.js';
+import type { ApiInstance, ApiOperation } from './api.js';
 import type { IncusClient } from './client.js';
 import { errorOfOperation } from './errors.js';
 import type { Operations } from './operations.js';
@@ -21,9 +21,8 @@ export class Leftovers {
     this.#options = options;
   }
 
-  /** Instances that carry Nodepool's keys. */
-  async list(signal: AbortSignal): Promise<Resource[]> {
-    const shown = await this.#options.client.instances(signal);
+  /** Those of these instances that carry Nodepool's keys. */
+  of(shown: readonly ApiInstance[]): Resource[] {
     return shown.flatMap((each) => {
       const { name, created_at: created } = each;
       const metadata = tagsOf(each);

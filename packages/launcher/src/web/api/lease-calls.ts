@@ -225,9 +225,9 @@ export class LeaseCalls {
     throw new ApiError(422, 'unknown-label', text);
   }
 
-  /** The key of a lessee, if there are nodes of all labels that take one. */
+  /** The key of a lessee, if there are nodes of all labels that take one. Files of public keys end with a line break. */
   #readKey(line: string, labels: readonly string[]): string {
-    const { key, problem } = readPublicKey(line);
+    const { key, problem } = readPublicKey(line.trimEnd());
     if (key === undefined) throw new ApiError(422, 'bad-ssh-key', `ssh_key is no public key: ${problem}`);
     const without = providersWithoutKeys(this.sources.runtime.components);
     for (const label of labels) {

@@ -192,7 +192,7 @@ describe('a lease', () => {
     const labels = Object.values((await call('GET', '/labels')).body) as { label: string; takes_ssh_key: boolean }[];
     expect(labels.filter(({ takes_ssh_key: takes }) => takes).map(({ label }) => label)).toEqual(['keyed']);
 
-    const { body } = await lease({ labels: ['keyed'], ssh_key: `${KEY} alice@laptop`, wait: 60 });
+    const { body } = await lease({ labels: ['keyed'], ssh_key: `${KEY} alice@laptop\n`, wait: 60 });
 
     expect(body).toMatchObject({ state: 'failed', nodes: [] });
     expect(body['end_reason']).toMatch(/could not be added on 5 attempts.*\/nonexistent\/lease_key: it cannot be read/);
