@@ -174,7 +174,12 @@ export class InvariantChecker {
   }
 
   #checkNodeChange(before: NodeEntry, after: NodeEntry, sessionId: bigint, who: string): void {
-    this.#checkRunner(before, after, sessionId, who);
+    const isRunner = this.holderOf(`/nodepool/nodes/${after.id}/lock`) === sessionId;
+    const written = isRunner || !who.startsWith('launcher') ? [] : progressWritten(before, after);
+    if (written.length > 0)
+      this.#violate(
+        `${who} writes ${written.join(', ')} of ${before.state} node ${after.id} and does not hold its lock`,
+      );
     if (before.state === 'ready' && after.state === 'deleting') this.#checkRemoval(before, 'marks for deletion', who);
     const from = before.allocatedTo;
     const to = after.allocatedTo;
@@ -187,15 +192,6 @@ export class InvariantChecker {
     if (request.state === 'pending' && holder !== undefined && holder !== sessionId) {
       this.#violate(`${who} takes node ${after.id} from request ${from}, which ${this.#name(holder)} works on`);
     }
-  }
-
-  /** Checks that only the holder of a node's lock writes how far its launch or deletion is, so that this never has two runners. */
-  #checkRunner(before: NodeEntry, after: NodeEntry, sessionId: bigint, who: string): void {
-    if (!RUNNING.has(before.state) || after.touched || !who.startsWith('launcher')) return;
-    if (this.holderOf(`/nodepool/nodes/${after.id}/lock`) === sessionId) return;
-    const keys = PROGRESS.filter((key) => JSON.stringify(before.body[key]) !== JSON.stringify(after.body[key]));
-    if (keys.length === 0) return;
-    this.#violate(`${who} writes ${keys.join(', ')} of ${before.state} node ${after.id} and does not hold its lock`);
   }
 
   #checkRemoval(node: NodeEntry, verb: string, who: string): void {
@@ -289,6 +285,12 @@ export class InvariantChecker {
   #name(sessionId: bigint | undefined): string {
     return sessionId === undefined ? 'no session' : this.nameOf(sessionId);
   }
+}
+
+/** What a change says about how far a launch or deletion is: only the holder of the node's lock writes it, the one runner. */
+function progressWritten(before: NodeEntry, after: NodeEntry): string[] {
+  if (!RUNNING.has(before.state) || after.touched) return [];
+  return PROGRESS.filter((key) => JSON.stringify(before.body[key]) !== JSON.stringify(after.body[key]));
 }
 
 /** Whether the request of a lease goes back to its place in the queue: it has lost a node before the lease became active. */
