@@ -17,7 +17,7 @@ it.each([
   [['list', '--colour'], 'unknown option --colour'],
   [['--detial', 'list'], 'unknown option --detial, did you mean --detail?'],
   [['list', 'what'], 'list takes no further argument, got "what"'],
-  [['list', '--format', 'xml'], '--format must be one of table, json, yaml, got "xml"'],
+  [['list', '--format', 'xml'], '--format must be one of table, json, yaml, csv, got "xml"'],
   [['list', '--fields'], '--fields needs a value'],
   [['image-delete', '--image', 'a'], 'image-delete needs --provider, --build-id, --upload-id'],
   [['provider', 'stop', 'rack'], 'action must be one of pause, resume, drain, limit, got "stop"'],

@@ -30,10 +30,6 @@ testDriverContract({
     'a label of an unknown type': { ...entry, pools: [{ ...pool, labels: [{ ...pod, type: 'machine' }] }] },
     'a label with an image and a specification': { ...entry, pools: [{ ...pool, labels: [{ ...pod, spec: {} }] }] },
     'a pool whose name is no beginning of a namespace': { ...entry, pools: [{ ...pool, name: 'Main_Pool' }] },
-    'a template that can never be filled': {
-      ...entry,
-      pools: [{ ...pool, labels: [{ ...pod, 'dynamic-labels': { a: '{request.colour}' } }] }],
-    },
   },
   packageFile: new URL('../package.json', import.meta.url),
   test: { describe, it },
