@@ -96,6 +96,16 @@ it('does not take an instance for deleted that is in another project', async () 
   );
 });
 
+it('deletes a node whose instance is gone with a certificate that is restricted to the project', async () => {
+  const { adapter, daemon } = await start();
+  daemon.restrict();
+  const order = { externalId: 'np1', node: { id: TAGS.nodepool_node_id } as NodeRecord, logger: silentLogger };
+  const run = { signal: SIGNAL } as MachineRun<IncusInstance>;
+
+  expect(await adapter.getDeleteStateMachine(order).advance(run)).toMatchObject({ step: 'done' });
+  expect(adapter.conditions()).toEqual([]);
+});
+
 it('reads the console of an instance', async () => {
   const { adapter, daemon, label, clock } = await start();
   const name = instanceName('np0000000001', TAGS);

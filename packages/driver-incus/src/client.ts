@@ -156,12 +156,19 @@ export class IncusClient {
     throw new ConfigError(`there is no project "${project}": ${nextStep}`, [], { reason: 'ProjectMissing', nextStep });
   }
 
-  /** Instances of this name in all projects. */
+  /** Instances of this name in all projects; none for a certificate that is restricted to the project, as it may not ask. */
   async instancesElsewhere(name: string, signal: AbortSignal): Promise<readonly ApiInstance[]> {
     const query = { recursion: '1', 'all-projects': 'true', project: undefined };
     const request: Request = { method: 'GET', path: '/instances', query };
-    const all = await this.#call<ApiInstance[] | null>('instances.list', request, signal);
-    return (all ?? []).filter((one) => one.name === name);
+    const refused = this.#refused;
+    try {
+      const all = await this.#call<ApiInstance[] | null>('instances.list', request, signal);
+      return (all ?? []).filter((one) => one.name === name);
+    } catch (error) {
+      if (!(error instanceof UntrustedError)) throw error;
+      this.#refused = refused; // this refusal says nothing about trust
+      return [];
+    }
   }
 
   members(signal: AbortSignal): Promise<readonly ApiMember[]> {

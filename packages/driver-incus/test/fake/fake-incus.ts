@@ -23,6 +23,7 @@ export class FakeIncus {
   readonly #images: FakeImages;
   #addresses = 0;
   #isTrusted: boolean;
+  #isRestricted = false;
 
   constructor(clock: Clock, options: FakeOptions = {}) {
     this.#clock = clock;
@@ -48,6 +49,11 @@ export class FakeIncus {
     this.#isTrusted = false;
   }
 
+  /** Restricts the certificate of the client to its project. */
+  restrict(): void {
+    this.#isRestricted = true;
+  }
+
   handle(method: string, url: string, raw: Buffer, headers: Readonly<Record<string, string>> = {}): FakeAnswer {
     const { pathname, searchParams: query } = new URL(url, 'http://incus');
     const path = pathname.split('/').slice(2).map(decodeURIComponent);
@@ -56,6 +62,7 @@ export class FakeIncus {
     this.calls.push(`${method} ${pathname}`);
     if (this.state.unavailable > 0 && this.state.unavailable--) return failure(503, 'LXD daemon is shutting down');
     if (!this.#isTrusted && !['', 'certificates'].includes(path[0] ?? '')) return failure(403, 'not authorized');
+    if (this.#isRestricted && query.has('all-projects')) return failure(403, 'not authorized');
     return this.#route({ method, path, query, body, raw, headers });
   }
 
