@@ -21,3 +21,15 @@ it('holds the nodes of its pools, those from before a restart, and static hosts,
 
   expect([held(pools, workerOf('nl01', 'a')), held(pools, 'static driver')]).toEqual([false, false]);
 });
+
+it('holds the nodes of a pool that came back while the former one drained', () => {
+  const pools = new OwnPools();
+  const view = { provider: 'cloud', pool: { name: 'main' } };
+  const former = { ...view, launcherId: workerOf('nl01', 'a') };
+  pools.of(former);
+  pools.of({ ...view, launcherId: workerOf('nl01', 'b') });
+
+  pools.close(former);
+
+  expect(held(pools, workerOf('nl01', 'b'))).toBe(true);
+});

@@ -52,8 +52,9 @@ export class OwnPools {
    * static hosts, are recorded by each launcher with their pool.
    */
   holds({ launcher, provider, pool }: NodeRecord): boolean {
+    if (launcher !== null && this.#ids.has(launcher)) return true;
     if (launcher?.includes(POOL_ID)) return this.#names.has(nameOf(launcher));
-    return (launcher !== null && this.#ids.has(launcher)) || this.#keys.has(`${provider}/${pool}`);
+    return this.#keys.has(`${provider}/${pool}`);
   }
 }
 
