@@ -159,4 +159,16 @@ describe('floating IPs', () => {
 
     expect(world.cloud.state.floatingIps.size).toBe(1);
   });
+
+  it('that a launcher which is gone has ordered meanwhile are used, with their server', async () => {
+    await setUp(onPrivate);
+    const body = 'Cannot associate floating IP with port, as that fixed IP already has a floating IP.';
+    world.cloud.faults.push({ method: 'POST', path: /floatingips/, times: 1, after: true, status: 409, body });
+    const node = await world.launchReady();
+
+    const [ip] = world.cloud.state.floatingIps.values();
+    expect(node.publicIpv4).toBe(ip?.address);
+    expect(world.cloud.state.floatingIps.size).toBe(1);
+    expect(world.cloud.count('POST', /servers$/)).toBe(1);
+  });
 });

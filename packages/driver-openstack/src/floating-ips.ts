@@ -3,7 +3,7 @@ import { portForFloatingIp, type NetworkView } from './addresses.js';
 import type { OpenStackClient } from './client/client.js';
 import type { Server } from './client/compute.js';
 import { isOpenStackError } from './client/errors.js';
-import type { FloatingIp, Port } from './client/network.js';
+import type { FloatingIp, FloatingIpRequest, Port } from './client/network.js';
 import { markFor, tagsIn } from './mark.js';
 
 /** The node of a floating IP. */
@@ -67,14 +67,11 @@ export class FloatingIps {
     const free = own ?? known.find((ip) => this.#isFree(ip, order.provider, databaseId, networkId));
     const reused = free && (await this.#reuse(free, target, mark, signal));
     if (reused) return reused;
-    const wanted = { networkId, portId: target.port.id, fixedAddress: target.address, description: mark };
-    const made = await this.#client.network.createFloatingIp(wanted, signal);
-    if (!made)
-      throw new LaunchError(
-        'network',
-        `server "${server.name}": the cloud created a floating IP without returning its id`,
-      );
-    return made;
+    return this.#create(
+      server,
+      { networkId, portId: target.port.id, fixedAddress: target.address, description: mark },
+      signal,
+    );
   }
 
   /** The server with this address, which Nova reports with a delay. */
@@ -127,6 +124,21 @@ export class FloatingIps {
     return unmarked.filter(({ portId }) => own.has(portId ?? ''));
   }
 
+  async #create(server: Server, wanted: FloatingIpRequest, signal: AbortSignal): Promise<FloatingIp> {
+    let made: FloatingIp | undefined;
+    try {
+      made = await this.#client.network.createFloatingIp(wanted, signal);
+    } catch (error) {
+      // Neutron may have been carrying out the order of a launcher that is gone.
+      const same = isOpenStackError(error, 'conflict') && (await this.list(signal)).find((ip) => isSame(ip, wanted));
+      if (!same) throw error;
+      made = same;
+    }
+    if (made) return made;
+    const message = `server "${server.name}": the cloud created a floating IP without returning its id`;
+    throw new LaunchError('network', message);
+  }
+
   #isFree(ip: FloatingIp, provider: string, databaseId: string | undefined, networkId: string): boolean {
     if (ip.portId !== undefined || ip.networkId !== networkId || this.#taken.has(ip.id)) return false;
     return isOurs(tagsIn(ip.description), provider, databaseId) && ip.revision !== undefined;
@@ -150,6 +162,10 @@ export class FloatingIps {
       this.#taken.delete(ip.id);
     }
   }
+}
+
+function isSame({ portId, description }: FloatingIp, wanted: FloatingIpRequest): boolean {
+  return portId === wanted.portId && description === wanted.description;
 }
 
 function isOf({ description }: FloatingIp, { provider, databaseId, nodeId }: FloatingIpOwner): boolean {

@@ -49,6 +49,16 @@ export interface FloatingIp {
   readonly revision: number | undefined;
 }
 
+/** A floating IP to create. */
+export interface FloatingIpRequest {
+  readonly networkId: string;
+  readonly portId: string;
+  /** Address of the port; `undefined`: its only one. */
+  readonly fixedAddress: string | undefined;
+  /** Marks its owner. */
+  readonly description: string;
+}
+
 /** Limits of Neutron; `-1`: none. */
 export interface NetworkLimits {
   readonly ports: NetworkLimit | undefined;
@@ -107,11 +117,11 @@ export class NetworkApi {
     }
   }
 
-  /** Creates a floating IP and attaches it. @param description - marks its owner */
-  async createFloatingIp(
-    order: { networkId: string; portId: string; fixedAddress: string | undefined; description: string },
-    signal: AbortSignal,
-  ): Promise<FloatingIp | undefined> {
+  /**
+   * Creates a floating IP and attaches it.
+   * @throws {OpenStackError} `conflict`: the address of the port has one
+   */
+  async createFloatingIp(order: FloatingIpRequest, signal: AbortSignal): Promise<FloatingIp | undefined> {
     const floatingip = {
       floating_network_id: order.networkId,
       port_id: order.portId,
