@@ -97,6 +97,11 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
         () => import('./replay.js'),
       ),
       entry(
+        'advise',
+        'propose standby nodes for each label, with what they would have spared: min-ready, or standby where it pays',
+        () => import('./advise.js'),
+      ),
+      entry(
         'config-schema',
         'print a JSON schema of the configuration, for editors',
         () => import('./config-schema.js'),

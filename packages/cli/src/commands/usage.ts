@@ -49,7 +49,7 @@ async function showUsage(context: CliContext, { by, since, until, sources }: Usa
   const labels = (await loadIfPresent(context))?.labels;
   const record = new UsageRecord();
   // a node may have begun its present phase at any time before
-  const answered = await readPast(context, record, sources, { sinceMs: 0, untilMs: window.untilMs });
+  const { answered } = await readPast(context, record, sources, { sinceMs: 0, untilMs: window.untilMs });
   const exists = await findExistingNodes(answered);
   const { rows, notes } = sumUsage(record, {
     ...window,

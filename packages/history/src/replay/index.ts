@@ -1,3 +1,5 @@
+export type { AdvisedLabel, StandbyAdvice } from './advise-standby.js';
+export { adviseStandby, tooUnsure } from './advise-standby.js';
 export type { Window } from './demand.js';
 export type { LabelFigures } from './figures.js';
 export type { RecordedRequest, RecordedUse } from './past.js';

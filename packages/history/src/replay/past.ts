@@ -48,6 +48,8 @@ export class Past {
   /** Times of the first and the last event. */
   fromMs = Infinity;
   toMs = -Infinity;
+  /** Number of lines. */
+  lines = 0;
 
   get requests(): readonly RecordedRequest[] {
     return [...this.#requests.values()];
@@ -61,6 +63,7 @@ export class Past {
   }
 
   add(line: PastLine): void {
+    this.lines++;
     if (line.kind === 'alive') return this.#reach(line.timeMs);
     for (const { timeMs } of line.events) this.#reach(timeMs);
     if (line.kind === 'request') this.#addRequest(line);

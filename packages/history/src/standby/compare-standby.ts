@@ -111,6 +111,14 @@ function usualAt(atMs: number, bootMs: (atMs: number) => number): number {
   );
 }
 
+/** What a constant number of nodes would have given. */
+export function playConstant(scene: StandbyScene, nodes: number): StandbyFigures {
+  return figuresOf(
+    playStandby(scene, () => nodes),
+    nodes,
+  );
+}
+
 function figuresOf({ waitsMs, idleHours }: StandbyResult, nodes: number | undefined): StandbyFigures {
   return { requests: waitsMs.length, ...waitFigures(waitsMs), idleHours, nodes };
 }
