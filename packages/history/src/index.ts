@@ -16,6 +16,7 @@ export type { ComparedScene, StandbyComparison, StandbyFigures } from './standby
 export { compareStandby, waitFigures } from './standby/compare-standby.js';
 export type { Arrival } from './standby/demand.js';
 export type { StandbyGoal } from './standby/forecast.js';
+export type { CurveSlot, StandbyCurve } from './standby/kept-nodes.js';
 export type { StandbyForecastsOptions } from './standby/standby-forecasts.js';
 export { StandbyForecasts } from './standby/standby-forecasts.js';
 export type { Amounts, Usage, UsageKey, UsageOptions, UsageRow } from './usage/sum-usage.js';

@@ -2,6 +2,7 @@ import { useAccess } from './access.js';
 import { Orders } from './orders.js';
 import { Attention } from './attention.js';
 import { Ago, Meter, Section, State, Table } from './parts.js';
+import { StandbySection } from './standby.js';
 import { amounts, clock, duration, length } from './text.js';
 import { toneOf, withoutSubject } from './words.js';
 import { WriteButton } from './write.js';
@@ -41,6 +42,7 @@ export function OverviewPage({ overview, now }: { overview: Overview; now: numbe
           />
         </Section>
       )}
+      {labels && <StandbySection />}
       {launches && <LaunchSection launches={launches} now={now} />}
       <Section title="Images">
         <Images images={images} now={now} />

@@ -12,12 +12,21 @@ beforeEach(async () => {
 });
 afterEach(() => rm(directory, { recursive: true }));
 
-const record = (slot: number): SlotRecord => ({ slot, needs: { small: [2, 1] }, bootsMs: { small: [90_000] } });
+const record = (slot: number): SlotRecord => ({
+  ...{ slot, needs: { small: [2, 1] }, bootsMs: { small: [90_000] }, kept: { small: 3 } },
+});
 
 it('reads the slots that were appended', async () => {
   for (const slot of [7, 8]) await appendDemand(path, record(slot));
 
   expect(await readDemand(path, 0)).toEqual({ slots: [record(7), record(8)], damagedLines: 0 });
+});
+
+it('reads what has no numbers of nodes yet', async () => {
+  await appendDemand(path, record(7));
+  await writeFile(path, '{"slot":7,"needs":{},"boots":{}}\n');
+
+  expect(await readDemand(path, 0)).toMatchObject({ slots: [{ slot: 7, kept: {} }], damagedLines: 0 });
 });
 
 it('is empty without a file', async () => {
@@ -33,6 +42,7 @@ it('removes old slots, repeated ones and damaged lines', async () => {
     '{"slot":7}',
     '{"slot":7.5,"needs":{},"boots":{}}',
     '{"slot":7,"needs":{"a":[-1]},"boots":{}}',
+    '{"slot":7,"needs":{},"boots":{},"kept":{"a":"3"}}',
   ];
   await writeFile(path, `${await readFile(path, 'utf8')}${bad.join('\n')}\n`);
 

@@ -9,6 +9,8 @@ export interface SlotRecord {
   readonly needs: Readonly<Record<string, readonly number[]>>;
   /** Times of the launches that ended, by label. */
   readonly bootsMs: Readonly<Record<string, readonly number[]>>;
+  /** The most standby nodes that were to be kept, by label. */
+  readonly kept: Readonly<Record<string, number>>;
 }
 
 /** What a file holds, and how much of it cannot be used. */
@@ -45,8 +47,8 @@ export async function appendDemand(path: string, record: SlotRecord): Promise<vo
   await appendFile(path, encodeSlot(record));
 }
 
-function encodeSlot({ slot, needs, bootsMs }: SlotRecord): string {
-  return `${JSON.stringify({ slot, needs, boots: bootsMs })}\n`;
+function encodeSlot({ slot, needs, bootsMs, kept }: SlotRecord): string {
+  return `${JSON.stringify({ slot, needs, boots: bootsMs, kept })}\n`;
 }
 
 function decodeSlot(line: string): SlotRecord | undefined {
@@ -56,15 +58,25 @@ function decodeSlot(line: string): SlotRecord | undefined {
   } catch {
     return undefined;
   }
-  const { slot, needs, boots } = Object(value) as Record<string, unknown>;
-  if (!Number.isSafeInteger(slot) || !isCounts(needs) || !isCounts(boots)) return undefined;
-  return { slot: slot as number, needs, bootsMs: boots };
+  const { slot, needs, boots, kept = {} } = Object(value) as Record<string, unknown>;
+  if (!Number.isSafeInteger(slot) || !isCounts(needs) || !isCounts(boots) || !isNumbers(kept)) return undefined;
+  return { slot: slot as number, needs, bootsMs: boots, kept };
+}
+
+function isNumbers(value: unknown): value is Record<string, number> {
+  return isObject(value) && Object.values(value).every(isCount);
 }
 
 function isCounts(value: unknown): value is Record<string, number[]> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
-  const isCount = (each: unknown) => typeof each === 'number' && Number.isFinite(each) && each >= 0;
-  return Object.values(value).every((counts) => Array.isArray(counts) && counts.every(isCount));
+  return isObject(value) && Object.values(value).every((counts) => Array.isArray(counts) && counts.every(isCount));
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isCount(value: unknown): value is number {
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0;
 }
 
 function ifMissing(error: unknown): string {

@@ -78,6 +78,23 @@ describe('forecasts of a launcher', () => {
     expect(launcher.level?.reason).toContain('2 standby nodes serve 100 of 100 requests');
   });
 
+  it('are shown for the last day, also after a restart', async () => {
+    await start();
+    await pass(16);
+    const [before] = forecasts.curves;
+    await expect.poll(async () => await readFile(path, 'utf8')).toContain('"slot":1015');
+    forecasts.stop();
+    await start();
+    const [after, ...others] = forecasts.curves;
+
+    expect(others).toEqual([]);
+    expect(before).toMatchObject({ label: 'small', nodes: 2, isFallback: false, reason: launcher.level?.reason });
+    expect(before?.slots).toHaveLength(96);
+    expect(before?.slots.at(-2)).toEqual({ beginMs: 1_015 * SLOT_MS, kept: 2, needed: 2 });
+    expect(before?.slots[0]).toMatchObject({ kept: undefined, needed: undefined });
+    expect(after?.slots.at(-2)).toEqual(before?.slots.at(-2));
+  });
+
   it('are made for each of many labels', async () => {
     const others = Array.from({ length: 25 }, (_, i) => ({ ...LABEL, name: `label-${i}` }));
     launcher = new ForecastLauncher();

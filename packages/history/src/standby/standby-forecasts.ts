@@ -5,6 +5,7 @@ import { isDemand } from '../record/requestors.js';
 import { appendDemand, readDemand } from './demand-file.js';
 import { slotOf } from './demand.js';
 import { REMEMBERED_SLOTS } from './forecast.js';
+import { KeptNodes, type StandbyCurve } from './kept-nodes.js';
 import { LabelForecast } from './label-forecast.js';
 
 const CHECK_MS = 30_000;
@@ -31,6 +32,7 @@ export class StandbyForecasts {
   readonly #forecasts = new Map<string, LabelForecast>();
   /** When each node that is being launched began. */
   readonly #launching = new Map<string, number>();
+  readonly #kept = new KeptNodes();
   #labels: readonly LabelConfig[] = [];
   #launcher: ForecastLauncher | undefined;
   #ends: (() => void)[] = [];
@@ -56,6 +58,13 @@ export class StandbyForecasts {
   configure(labels: Iterable<LabelConfig>): void {
     this.#labels = [...labels].filter(({ standby, minReady }) => standby !== undefined && minReady >= 0);
     this.#begin();
+  }
+
+  /** The last day of each label with `standby`. */
+  get curves(): StandbyCurve[] {
+    const now = slotOf(this.#options.clock.now());
+    const isKnown = (slot: number) => slot === now || this.#known.has(slot);
+    return this.#labels.flatMap(({ name }) => this.#kept.curveOf(name, now, this.#of(name).demand, isKnown) ?? []);
   }
 
   /** Stops counting and forecasting. */
@@ -86,8 +95,9 @@ export class StandbyForecasts {
     try {
       const { slots, damagedLines } = await readDemand(path, slotOf(clock.now()) - REMEMBERED_SLOTS);
       if (damagedLines > 0) logger.warn('Skipping damaged lines of recorded demand', { path, damagedLines });
-      for (const { slot, needs, bootsMs } of slots) {
+      for (const { slot, needs, bootsMs, kept } of slots) {
         this.#known.add(slot);
+        this.#kept.restore(slot, kept);
         for (const [label, counts] of Object.entries(needs)) this.#of(label).demand.restore(slot, counts);
         for (const [label, times] of Object.entries(bootsMs)) for (const ms of times) this.#of(label).booted(ms);
       }
@@ -108,8 +118,12 @@ export class StandbyForecasts {
   #decide(launcher: ForecastLauncher, labels: readonly LabelConfig[], levels: Map<string, StandbyLevel>): void {
     const { clock } = this.#options;
     const nowMs = clock.now();
-    for (const { name, standby, minReady } of labels.slice(0, LABELS_A_TURN))
-      if (standby) levels.set(name, this.#of(name).decide(nowMs, standby, minReady));
+    for (const { name, standby, minReady } of labels.slice(0, LABELS_A_TURN)) {
+      if (!standby) continue;
+      const decision = this.#of(name).decide(nowMs, standby, minReady);
+      levels.set(name, decision);
+      this.#kept.decided(name, slotOf(nowMs), decision);
+    }
     const others = labels.slice(LABELS_A_TURN);
     if (others.length === 0) launcher.keepStandby(levels);
     const next = () => (others.length > 0 ? this.#decide(launcher, others, levels) : this.#check());
@@ -137,7 +151,7 @@ export class StandbyForecasts {
       if (counts.length > 0) needs[name] = counts;
     }
     try {
-      await appendDemand(path, { slot, needs, bootsMs: this.#bootsMs });
+      await appendDemand(path, { slot, needs, bootsMs: this.#bootsMs, kept: this.#kept.in(slot) });
     } catch (error) {
       logger.warn('Could not record the demand; it is known until a restart', { path, error });
     }

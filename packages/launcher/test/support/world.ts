@@ -22,6 +22,7 @@ import { LauncherEvents, type PoolStatus, type RequestExplanation } from '@nodep
 import type { LauncherMetrics, SharedCondition } from '@nodepool/core/service';
 import { VirtualClock } from '@nodepool/core/testing';
 import type { ApiCall, ApiOperation } from '@nodepool/daemon';
+import type { StandbyCurve } from '@nodepool/history';
 import { ActivityLog } from '../../src/web/api/activity-log.js';
 import type { LauncherApiSources } from '../../src/web/api/sources.js';
 
@@ -126,6 +127,7 @@ export class World {
     page: () => Promise.resolve({ baseMs: 0, lines: [], next: undefined }),
     addTo: () => Promise.resolve(),
   };
+  curves: StandbyCurve[] = [];
   readonly #imageListeners = new Set<(image: string) => void>();
 
   /** Stores an image and reports the change. */
@@ -148,6 +150,11 @@ export class World {
     const { nodes, requests, events, images } = this;
     return {
       ...{ zk: this.zk, clock: this.clock, hostname: 'nl01', activity: this.activity, history: this.history },
+      forecasts: {
+        get curves() {
+          return read('curves');
+        },
+      },
       ...{ webUrl: () => 'http://nl01/', config: () => this.config, conditions: { merged: this.conditions } },
       runtime: {
         ...{ nodes, requests, events, images, hosts: [], notReady: [] },

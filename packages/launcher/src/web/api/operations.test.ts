@@ -166,6 +166,7 @@ describe('the OpenAPI document', () => {
       'nodes/{id}',
       'requests',
       'requests/{id}',
+      'standby',
       'usage',
     ];
     const timelines = ['history/pages/{page}', 'history/{id}', 'nodes/{id}/timeline', 'requests/{id}/timeline'];

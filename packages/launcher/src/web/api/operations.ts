@@ -22,6 +22,7 @@ import { countNodes, PROVIDER_SCHEMA, providersToApi } from './providers.js';
 import { componentToApi, RECORD_SCHEMAS } from './records.js';
 import { requestOperations } from './request-operations.js';
 import type { LauncherApiSources, LeaseApiSources } from './sources.js';
+import { STANDBY_SCHEMAS, standbyOperation } from './standby-operation.js';
 import { USAGE_SCHEMAS, usageOperation } from './usage-operation.js';
 
 const LABEL = record({
@@ -52,11 +53,13 @@ export function createLauncherApi(sources: LeaseApiSources): ApiPart {
       ...controlOperations(sources),
       ...historyOperations(sources),
       usageOperation(sources),
+      standbyOperation(sources),
     ],
     schemas: {
       ...RECORD_SCHEMAS,
       ...TIMELINE_SCHEMAS,
       ...USAGE_SCHEMAS,
+      ...STANDBY_SCHEMAS,
       ...LEASE_SCHEMAS,
       Provider: PROVIDER_SCHEMA,
       Host: HOST_SCHEMA,

@@ -1,7 +1,7 @@
 import type { Clock, ZooKeeper } from '@nodepool/zk-protocol';
 import type { Config } from '@nodepool/core';
 import type { ShownConditions } from '@nodepool/daemon';
-import type { History } from '@nodepool/history';
+import type { History, StandbyForecasts } from '@nodepool/history';
 import type { Launcher } from '@nodepool/core/launcher';
 import type { ActivityLog } from './activity-log.js';
 
@@ -12,6 +12,7 @@ export interface LauncherApiSources {
   readonly hostname: string;
   readonly activity: ActivityLog;
   readonly history: Pick<History, 'read' | 'page' | 'addTo'>;
+  readonly forecasts: Pick<StandbyForecasts, 'curves'>;
   /** Address at which other launchers find this one; `undefined` before it listens. */
   readonly webUrl: () => string | undefined;
   readonly config: () => Config;

@@ -1,0 +1,44 @@
+import { listOf, orNull, record, ref, TEXT, TIME, WHOLE, type ApiOperation } from '@nodepool/daemon';
+import type { StandbyCurve } from '@nodepool/history';
+import type { JsonObject } from '@nodepool/zk-protocol';
+import type { LauncherApiSources } from './sources.js';
+
+/** Schemas of standby nodes, by name. */
+export const STANDBY_SCHEMAS: Readonly<Record<string, JsonObject>> = {
+  Standby: record({
+    ...{ label: TEXT, nodes: { ...WHOLE, description: 'Standby nodes to keep now' }, reason: TEXT },
+    is_fallback: { type: 'boolean', description: 'Whether min-ready applies, as there is no forecast' },
+    slots: {
+      ...listOf(
+        record({
+          time: TIME,
+          kept: { ...orNull(WHOLE), description: 'The most standby nodes to keep; null: none was forecast' },
+          needed: {
+            ...orNull(WHOLE),
+            description: 'Standby nodes with which no request would have waited; null: not counted',
+          },
+        }),
+      ),
+      description: 'Quarters of an hour of the last day',
+    },
+  }),
+};
+
+/** The operation that shows how standby nodes follow demand. */
+export function standbyOperation({ forecasts }: Pick<LauncherApiSources, 'forecasts'>): ApiOperation {
+  return {
+    ...{ id: 'listStandby', method: 'GET', path: '/standby' },
+    summary: 'Labels with standby: nodes to keep and demand of the last day, as this launcher forecasts them',
+    answer: listOf(ref('Standby')),
+    handle: () => forecasts.curves.map(curveToApi),
+  };
+}
+
+function curveToApi({ label, nodes, reason, isFallback, slots }: StandbyCurve): JsonObject {
+  return {
+    ...{ label, nodes, reason, is_fallback: isFallback },
+    slots: slots.map(({ beginMs, kept, needed }) => ({
+      ...{ time: beginMs / 1000, kept: kept ?? null, needed: needed ?? null },
+    })),
+  };
+}
