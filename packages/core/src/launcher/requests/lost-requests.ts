@@ -13,8 +13,8 @@ import { removeAbandonedLocks } from './abandoned.js';
 import { NODES_PER_TRANSACTION } from './locks.js';
 import { proveUnlocked, setRequest } from './writes.js';
 import { UNALLOCATED } from './release.js';
+import { TakeOvers } from './take-overs.js';
 import type { Ledger } from '../ledger/ledger.js';
-import { isResumable } from '../plan/nodes.js';
 import type { PoolRegistry } from '../registry/pool-registry.js';
 import type { Context } from '../state/context.js';
 import { isRefusal, removeLockDirectory, setNode, Transaction } from '../state/transaction.js';
@@ -22,13 +22,6 @@ import { isRefusal, removeLockDirectory, setNode, Transaction } from '../state/t
 const RETRY = { firstMs: 100, longestMs: 30_000 };
 /** The first attempts often fail because another process works on the request, so these are logged at debug level. */
 const QUIET_ATTEMPTS = 5;
-/**
- * How long a request whose launches can be continued is left to the pools of their provider, which may be starting or getting a
- * new session.
- */
-const TAKE_OVER_MS = 30_000;
-/** After so many failures to take a request over it is put back, e.g. because one of its nodes is locked. */
-const MOST_TAKE_OVERS = 3;
 /** Pause between checks whether another pool of this process still works on an abandoned request. */
 const AT_WORK_PAUSE_MS = 1_000;
 
@@ -41,9 +34,7 @@ const AT_WORK_PAUSE_MS = 1_000;
 export class LostRequests {
   readonly #context: Context;
   readonly #ledger: Ledger;
-  readonly #registry: Pick<PoolRegistry, 'candidates'>;
-  /** Requests that a pool may take over: since when, and how often one has failed to. */
-  readonly #takeOvers = new Map<RequestId, { readonly sinceMs: number; failures: number }>();
+  readonly #takeOvers: TakeOvers;
   /** Failed attempts of requests that are being checked. */
   readonly #checking = new Map<RequestId, number>();
   /** Requests to check once more, as they changed while they were being checked. */
@@ -56,14 +47,11 @@ export class LostRequests {
   constructor(context: Context, ledger: Ledger, registry: Pick<PoolRegistry, 'candidates'>) {
     this.#context = context;
     this.#ledger = ledger;
-    this.#registry = registry;
+    this.#takeOvers = new TakeOvers(context, ledger, registry, (id) => this.#suspect(id));
     const { events } = context;
     this.#unsubscribe = [
-      events.on('requestChanged', ({ id, after }) => this.#requestChanged(id as RequestId, after)),
-      events.on('requestEnded', ({ request, outcome }) => outcome === 'busy' && this.#takeOverFailed(request.id)),
-      events.on('poolChanged', ({ after }) => after && this.#checkTakeOvers()),
-      events.on('providerStarted', () => this.#checkTakeOvers()),
-      events.on('requestLockChanged', ({ id, contenders }) => this.#lockChanged(id, contenders)),
+      events.on('requestChanged', ({ id, after }) => after?.state === 'pending' && this.#suspect(id as RequestId)),
+      events.on('requestLockChanged', ({ id, contenders }) => contenders === 0 && this.#suspect(id)),
     ];
   }
 
@@ -129,6 +117,7 @@ export class LostRequests {
 
   stop(): void {
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
+    this.#takeOvers.stop();
     this.#stop.abort(new Error('the launcher stops'));
   }
 
@@ -138,54 +127,6 @@ export class LostRequests {
     queueMicrotask(() => {
       if (this.#seemsLost(id)) void this.check(id);
     });
-  }
-
-  #requestChanged(id: RequestId, after: RequestRecord | undefined): void {
-    if (after?.state === 'pending') this.#suspect(id);
-    else this.#takeOvers.delete(id);
-  }
-
-  #lockChanged(id: RequestId, contenders: number): void {
-    if (contenders === 0) this.#suspect(id);
-    else this.#takeOvers.delete(id);
-  }
-
-  // --- requests that are taken over -------------------------------------------------------------------------------
-
-  /** A pool could not lock the request with its nodes: another launcher was faster, or the mirror was behind. */
-  #takeOverFailed(id: RequestId): void {
-    const attempt = this.#takeOvers.get(id);
-    if (!attempt) return;
-    attempt.failures++;
-    const { clock, random } = this.#context;
-    clock.setTimer(backoffMs(attempt.failures - 1, RETRY, random), () => this.#suspect(id));
-  }
-
-  #checkTakeOvers(): void {
-    for (const id of this.#takeOvers.keys()) this.#suspect(id);
-  }
-
-  /**
-   * Offers the request to the pools of this launcher. @returns whether one took it, or a pool of this launcher or another may
-   */
-  #handsOver(request: RequestRecord, nodes: readonly NodeRecord[]): boolean {
-    const { id } = request;
-    const { events, clock } = this.#context;
-    if (!nodes.some(isResumable)) return false;
-    const nowMs = clock.now();
-    const attempt = this.#takeOvers.get(id) ?? { sinceMs: nowMs, failures: 0 };
-    if (attempt.failures >= MOST_TAKE_OVERS || nowMs - attempt.sinceMs >= TAKE_OVER_MS) return false;
-    if (!this.#takeOvers.has(id)) clock.setTimer(TAKE_OVER_MS, () => this.#suspect(id));
-    this.#takeOvers.set(id, attempt);
-    events.emit('requestLost', { request, nodes });
-    return this.#ledger.has(id) || this.#isAwaited(nodes);
-  }
-
-  /** Whether a pool of the nodes is registered, or is about to be. */
-  #isAwaited(nodes: readonly NodeRecord[]): boolean {
-    return this.#registry.candidates.some(({ providerName, name }) =>
-      nodes.some((node) => node.provider === providerName && node.pool === name),
-    );
   }
 
   #seemsLost(id: RequestId): boolean {
@@ -231,7 +172,7 @@ export class LostRequests {
     const request = this.#lostRequest(id);
     if (!request) return false;
     const nodes = [...mirror.allocatedTo(id)].flatMap((node) => mirror.nodes.get(node) ?? []);
-    if (this.#handsOver(request, nodes)) return false;
+    if (this.#takeOvers.offer(request, nodes)) return false;
     for (const transaction of this.#resetTransactions(request, nodes, entries !== undefined, clock.now())) {
       await transaction.commit(committer);
     }
