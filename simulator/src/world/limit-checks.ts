@@ -32,7 +32,7 @@ export function checkMaxServers(
 
 /**
  * Wraps drivers for one launcher to check each launch against `max-concurrency` of its provider, over all pools and across
- * reloads. Launches that are taken over do not count: they are in progress already, and are taken over regardless of the limit.
+ * reloads, those that are taken over too.
  */
 export function withCheckedLaunches(world: World, drivers: ReadonlyMap<string, Driver>, who: string) {
   const active = new Map<string, number>();
@@ -58,7 +58,6 @@ function withLaunches(driver: Driver, begin: (provider: string) => () => void): 
         const launch = handler.launch?.bind(handler);
         if (!launch) return handler;
         handler.launch = (order, signal) => {
-          if (order.isResumed) return launch(order, signal);
           const end = begin(config.name);
           return launch(order, signal).finally(end);
         };

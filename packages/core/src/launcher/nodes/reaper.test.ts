@@ -1,4 +1,12 @@
-import { nodeLockPath, nodePath, type RequestId } from '@nodepool/zk-protocol';
+import {
+  encodeRequest,
+  newRequest,
+  nodeLockPath,
+  nodePath,
+  requestLockPath,
+  requestPath,
+  type RequestId,
+} from '@nodepool/zk-protocol';
 import { describe, expect, it } from 'vitest';
 import type { Provider } from '../../contract/driver.js';
 import { ProviderUnavailableError } from '../../contract/errors.js';
@@ -149,6 +157,54 @@ describe('a record that its launcher is about to lock', () => {
       expect(await exists()).toBeUndefined();
     },
   );
+});
+
+describe('an unlocked launch that could be continued', () => {
+  /** Its request is locked, and the node as well or not. */
+  async function begunLaunch({ isLocked }: { isLocked: boolean }) {
+    const { rooms, world } = await openRooms();
+    const { clock, other } = world;
+    const request = '200-0000000001' as RequestId;
+    const entry = { ephemeral: true, sequential: true };
+    const lock = async (root: string) => {
+      await clock.run(other.ensurePath(root));
+      return clock.run(other.create(`${root}/0123__lock__`, '', entry));
+    };
+    const requestEntry = await lock(requestLockPath(request));
+    const body = encodeRequest(newRequest({ state: 'pending', labels: ['a'] }, clock.now()));
+    await clock.run(other.create(requestPath(request), body));
+    const id = await world.createNode({ state: 'building', launchState: {}, allocatedTo: request, externalId: 'i-1' });
+    const nodeEntry = isLocked ? await lock(nodeLockPath(id)) : undefined;
+    await world.pass(100);
+    const reaper = new Reaper(world.context, rooms.providers, rooms.registry.registered);
+    const exists = () => clock.run(other.exists(nodePath(id)));
+    return { world, id, reaper, requestEntry, nodeEntry, exists };
+  }
+
+  it('is deleted when whoever has locked its request has left it out', async () => {
+    const { world, reaper, id, exists } = await begunLaunch({ isLocked: false });
+
+    expect(reaper.consider(id)).toBe(true);
+    await world.pass(1_000);
+
+    expect(await exists()).toBeUndefined();
+  });
+
+  it('is kept when the lock of the request ends after its own', async () => {
+    const { world, reaper, exists, requestEntry, nodeEntry = '' } = await begunLaunch({ isLocked: true });
+    const { clock, other, context } = world;
+    const seen: boolean[] = [];
+    context.events.on('nodeLockChanged', () => {
+      seen.push(reaper.isBusy);
+      void other.delete(requestEntry);
+    });
+
+    await clock.run(other.delete(nodeEntry));
+    await world.pass(1_000);
+
+    expect(seen).toContain(true);
+    expect(await exists()).toBeDefined();
+  });
 });
 
 describe('a deletion that fails', () => {

@@ -3,7 +3,15 @@ import { isZooKeeperError, type CancelTimer, type NodeId, type NodeRecord } from
 import { asError } from '../../async/as-error.js';
 import { reasonOfError, type ErrorReason } from '../../conditions/error-reason.js';
 import { FIRST_POOL_PAUSE_MS } from '../health/first-pool.js';
-import { holdsNodes, isUnwanted, judgeNode, NEVER_LOCKED_MS, type NodeFacts, type NodeVerdict } from '../plan/nodes.js';
+import {
+  holdsNodes,
+  isResumable,
+  isUnwanted,
+  judgeNode,
+  NEVER_LOCKED_MS,
+  type NodeFacts,
+  type NodeVerdict,
+} from '../plan/nodes.js';
 import type { ProviderSet } from '../providers/provider-set.js';
 import type { RegisteredPools } from '../registry/registered-pools.js';
 import { removeAbandonedLocks } from '../requests/abandoned.js';
@@ -113,8 +121,7 @@ export class Reaper {
     if (this.#stop.signal.aborted || !this.#context.life.isActive) return false;
     const node = this.#context.mirror.nodes.get(id);
     if (!node) return false;
-    const isLocked = this.#context.mirror.nodes.contenders(id) > 0;
-    const verdict = isLocked ? 'keep' : judgeNode(node, this.#factsOf(node));
+    const verdict = this.#judge(node);
     if (verdict === 'keep') {
       this.#endDeferral(id);
       return false;
@@ -135,11 +142,18 @@ export class Reaper {
     return true;
   }
 
+  #judge(node: NodeRecord): NodeVerdict {
+    const isLocked = this.#context.mirror.nodes.contenders(node.id) > 0;
+    return isLocked ? 'keep' : judgeNode(node, this.#factsOf(node));
+  }
+
   #factsOf(node: NodeRecord): NodeFacts {
     const { id, allocatedTo, launcher, state } = node;
-    const request = allocatedTo === null ? undefined : this.#context.mirror.requests.get(allocatedTo);
+    const { requests } = this.#context.mirror;
+    const request = allocatedTo === null ? undefined : requests.get(allocatedTo);
     return {
       request,
+      isRequestLocked: allocatedTo !== null && requests.contenders(allocatedTo) > 0,
       unwantedForMs: state === 'init' && isUnwanted(node, request) ? this.#unwantedForMs(id) : 0,
       hasLauncherLeft: this.#gone.has(launcher ?? ''),
       isHoldOrdered: findHoldOrder(this.#context, id) !== undefined,
@@ -216,9 +230,18 @@ export class Reaper {
   async #carryOut(node: NodeRecord, verdict: Exclude<NodeVerdict, 'keep'>): Promise<void> {
     if (verdict === 'deallocate') return deallocateNode(this.#context, node);
     if (verdict === 'hold') return holdNode(this.#context, node);
+    if (isResumable(node) && !(await this.#isStillGarbage(node.id))) return;
     const provider = this.#providers.providerOf(node);
     const result = await deleteNode(this.#context, node, provider, this.#stop.signal);
     if (result === 'session-lost') this.#again.add(node.id);
+  }
+
+  /** Locks of a node and its request end together, and the mirror shows that one after the other. */
+  async #isStillGarbage(id: NodeId): Promise<boolean> {
+    const { nodes, requests } = this.#context.mirror;
+    await Promise.all([nodes.settle(), requests.settle()]);
+    const node = nodes.get(id);
+    return node !== undefined && this.#judge(node) === 'delete';
   }
 
   #retryLater(nodeId: NodeId, error?: Error): void {

@@ -13,7 +13,7 @@ function node(changes: Partial<NodeRecord>): NodeRecord {
 /** Unlocked, without a request, of a provider that this launcher has. */
 function facts(changes: Partial<NodeFacts> = {}): NodeFacts {
   return {
-    ...{ request: undefined, unwantedForMs: 0, hasLauncherLeft: false, isHoldOrdered: false },
+    ...{ request: undefined, isRequestLocked: false, unwantedForMs: 0, hasLauncherLeft: false, isHoldOrdered: false },
     ...{ isOurs: true, ...changes },
   };
 }
@@ -67,6 +67,14 @@ describe('judgeNode', () => {
     expect(judgeNode(resumable, withRequest(state))).toBe(verdict);
     expect(judgeNode({ ...resumable, launchState: null }, withRequest(state))).toBe('delete');
     expect(judgeNode({ ...resumable, allocatedTo: null }, facts())).toBe('delete');
+  });
+
+  it('deletes a launch that was left out by whoever has locked its request, unless it is about to lock the record', () => {
+    const resumable = node({ state: 'building', allocatedTo, launchState: {} });
+    const locked = { ...withRequest('pending'), isRequestLocked: true };
+
+    expect(judgeNode(resumable, locked)).toBe('delete');
+    expect(judgeNode({ ...resumable, state: 'init' }, locked)).toBe('keep');
   });
 
   it('gives a ready node free whose request is gone, waits again, or has failed', () => {

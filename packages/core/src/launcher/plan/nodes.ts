@@ -15,6 +15,8 @@ export type NodeVerdict = 'keep' | 'deallocate' | 'hold' | 'delete';
 export interface NodeFacts {
   /** The request that `allocated_to` names; `undefined` if it is gone. */
   readonly request: Pick<RequestRecord, 'state'> | undefined;
+  /** A process has locked that request. */
+  readonly isRequestLocked: boolean;
   /** How long this process, by its own clock, has seen the record in state `init` and needed by no request. */
   readonly unwantedForMs: number;
   /** The pool that created the record has left the registry. */
@@ -37,7 +39,7 @@ export function judgeNode(node: NodeRecord, facts: NodeFacts): NodeVerdict {
   const isOurs = node.provider === null ? node.state === 'deleted' : facts.isOurs;
   if (!isOurs) return 'keep';
   if (AFTER_USE.has(node.state) && facts.isHoldOrdered) return 'hold';
-  if (isToBeResumed(node, facts.request)) return 'keep';
+  if (isToBeResumed(node, facts)) return 'keep';
   if (UNLOCKED_GARBAGE_STATES.has(node.state)) return 'delete';
   if (!isUnwanted(node, facts.request)) return 'keep';
   if (node.state === 'ready') return 'deallocate';
@@ -48,10 +50,12 @@ export function judgeNode(node: NodeRecord, facts: NodeFacts): NodeVerdict {
 
 /**
  * Whether the launch of an unlocked node may continue: its launcher is gone, and the request is not yet taken over or put back.
- * The latter takes the node from the request, so no node is kept without end.
+ * The latter takes the node from the request, so no node is kept without end. Whoever has locked the request has locked the nodes
+ * that it wants, but for records that it is about to lock.
  */
-export function isToBeResumed(node: NodeRecord, request: Pick<RequestRecord, 'state'> | undefined): boolean {
-  return isResumable(node) && request?.state === 'pending';
+function isToBeResumed(node: NodeRecord, { request, isRequestLocked }: NodeFacts): boolean {
+  const isLeftOut = isRequestLocked && node.state === 'building';
+  return isResumable(node) && request?.state === 'pending' && !isLeftOut;
 }
 
 /** Whether another launcher can continue the launch of the node. */

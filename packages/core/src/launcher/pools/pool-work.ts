@@ -8,7 +8,7 @@ import { judgeHealth } from '../plan/health-rules.js';
 import { planPool, type PausedRequest, type PoolPlan } from '../plan/plan-pool.js';
 import { imagesUnavailable, judgeDecline } from '../plan/rules.js';
 import type { Assignment, Reason, Reservation } from '../plan/types.js';
-import { assignPresent, exceedsTenant, isPresent } from '../requests/present-nodes.js';
+import { assignPresent, exceedsConcurrency, exceedsTenant, isPresent } from '../requests/present-nodes.js';
 import { RequestWork } from '../requests/request.js';
 import { serve } from '../requests/stages.js';
 import type { Context } from '../state/context.js';
@@ -106,17 +106,25 @@ export class PoolWork {
    * operator's order, the configuration or the provider would not let the pool accept it now.
    */
   takeOver(request: RequestRecord, nodes: readonly NodeRecord[]): void {
-    const { view, ledger, lost } = this.#tools;
-    const serves = !view.stopping && view.isRegistered && view.runner.running && this.#context.life.isActive;
+    const { view, ledger } = this.#tools;
     const isOurs = nodes
       .filter(isPresent)
       .every(({ provider, pool }) => provider === view.provider && pool === view.pool.name);
-    if (!serves || !view.runner.resumes || !isOurs || ledger.has(request.id)) return;
-    if (lost.isRecovering(request.id)) return; // the locks of its last work are being removed
+    if (!isOurs || view.stopping || !view.runner.resumes || ledger.has(request.id)) return;
+    const how = this.#canTakeOver(request, nodes);
+    if (how === 'later') this.#context.events.emit('takeOverWaits', { request: request.id });
+    else if (how) this.#work(request, how);
+  }
+
+  /** @returns the nodes that it has; `later`: not yet; `undefined`: the pool could not accept it */
+  #canTakeOver(request: RequestRecord, nodes: readonly NodeRecord[]): Assignment | 'later' | undefined {
+    const { view, lost } = this.#tools;
+    if (!view.isRegistered || !view.runner.running || !this.#context.life.isActive) return 'later';
+    if (lost.isRecovering(request.id)) return 'later'; // the locks of its last work are being removed
     const assignment = assignPresent(request, nodes);
-    if (!assignment || exceedsTenant(request, assignment, view)) return;
-    if (judgeDecline(request, view) || judgeControls(request, view)) return;
-    if (view.maxConcurrency !== 0) this.#work(request, assignment);
+    if (!assignment || exceedsTenant(request, assignment, view)) return undefined;
+    if (judgeDecline(request, view) || judgeControls(request, view) || view.maxConcurrency === 0) return undefined;
+    return exceedsConcurrency(assignment, view) ? 'later' : assignment;
   }
 
   // --- requests at work -------------------------------------------------------------------------------------------

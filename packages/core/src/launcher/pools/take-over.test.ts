@@ -17,12 +17,13 @@ import { Reaper } from '../nodes/reaper.js';
 const begun = { state: 'building', launchState: { attempt: 1 }, launcher: 'of-the-dead', resources: { instances: 1 } };
 
 /** A launcher with pool `main` of provider `p`, beside one that has accepted a request for these labels. */
-async function besideAnother(labels: readonly string[], able = { resumes: true }) {
+async function besideAnother(labels: readonly string[], able = { resumes: true }, maxConcurrency = -1) {
   const orders: LaunchOrder[] = [];
   let finish = (): void => undefined;
   const until = new Promise<void>((resolve) => (finish = resolve));
   const config = configOf(poolConfig('main', ['a', 'b'], { maxServers: 5 }));
-  const rooms = await LauncherRooms.open(config, servingDrivers({ orders, until }, {}, able));
+  const providers = new Map([...config.providers].map(([name, provider]) => [name, { ...provider, maxConcurrency }]));
+  const rooms = await LauncherRooms.open({ ...config, providers }, servingDrivers({ orders, until }, {}, able));
   const pools = await rooms.openPools();
   const reaper = new Reaper(rooms.world.context, rooms.providers, rooms.registry.registered);
   const [pool] = pools.configured;
@@ -102,25 +103,53 @@ describe('a request whose launcher is gone', () => {
     ['the driver cannot continue', {}, { resumes: false }],
     ['the record does not say how far it is', { launchState: null }, { resumes: true }],
   ])('begins again where %s, once its nodes are taken back', async (_why, fields, able) => {
-    const { give, die, end, orders, node, world } = await besideAnother(['a'], able);
+    const { give, die, end, orders, node } = await besideAnother(['a'], able);
     const id = await give({ ...begun, ...fields });
 
     await die();
-    if (!able.resumes) await world.pass(31_000); // another launcher of the pool might be able to
 
     expect(node(id)).toBeUndefined();
     expect(orders.map(({ isResumed }) => isResumed)).toEqual([undefined]);
     expect((await end()).state).toBe('fulfilled');
   });
 
-  it('begins again elsewhere at once where no pool has its provider', async () => {
-    const { give, die, orders, node } = await besideAnother(['a']);
+  it('begins again elsewhere where no pool has its provider, once its launcher had the time to be replaced', async () => {
+    const { give, die, orders, node, world } = await besideAnother(['a']);
     const id = await give({ ...begun, provider: 'unheard-of' });
 
     await die();
+    await world.pass(8_000);
+    expect(node(id)?.allocatedTo).not.toBeNull();
+    await world.pass(2_000);
 
     expect(node(id)?.allocatedTo).toBeNull();
     expect(orders.map(({ isResumed }) => isResumed)).toEqual([undefined]);
+  });
+
+  it.each([
+    [3, [true, true, undefined]],
+    [2, [true, true]],
+    [1, []],
+  ])('is taken over where max-concurrency %i allows its launches', async (maxConcurrency, begins) => {
+    const { give, die, orders } = await besideAnother(['a', 'b', 'a'], undefined, maxConcurrency);
+    for (const label of ['a', 'b']) await give({ ...begun, labels: [label] });
+
+    await die();
+
+    expect(orders.map(({ isResumed }) => isResumed)).toEqual(begins);
+  });
+
+  it('waits until a launch in progress ends, if both were more than max-concurrency', async () => {
+    const { give, die, end, orders, id, rooms } = await besideAnother(['a'], undefined, 1);
+    await rooms.ask(['b']);
+    const node = await give(begun);
+
+    await die();
+    const early = orders.map(({ isResumed }) => isResumed);
+    const request = await end();
+
+    expect(early).toEqual([undefined]);
+    expect(request).toMatchObject({ id, state: 'fulfilled', nodeIds: [node] });
   });
 
   it('is neither taken over nor put back while one of its nodes is locked', async () => {

@@ -84,14 +84,9 @@ export async function launchesRecorded({ creating }: RequestWork): Promise<boole
 
 /** Continues the launch of a node that another launcher began. The node is locked. */
 export function continueLaunch(work: RequestWork, part: Part): void {
-  const { node, entry, label } = part;
-  if (!node || entry === undefined) return;
-  const { view, request, context, driver } = work;
-  driver.nodeReusedNotification?.(node); // the other nodes of the request go to its zone
-  const { provider, pool } = view;
-  const need = view.needOf(label);
-  const launch = { provider, pool: pool.name, label, request: request.id, need, isResumed: true };
-  context.events.emit('launchBegun', { launch });
+  const { node, entry, launch } = part;
+  if (!node || entry === undefined || !launch) return;
+  work.driver.nodeReusedNotification?.(node); // the other nodes of the request go to its zone
   launchPart(work, Object.assign(part, { launch, node, entry })).catch((error: unknown) => work.abandon(error));
 }
 

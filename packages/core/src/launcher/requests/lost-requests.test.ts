@@ -21,7 +21,7 @@ import type { Context } from '../state/context.js';
 import { LostRequests } from './lost-requests.js';
 
 /** No pool is registered, here or elsewhere. */
-const NO_POOLS = { candidates: [] };
+const NO_POOLS = { candidates: [], isOwn: () => false, registered: { has: () => false } };
 
 /** Of a launcher without providers. */
 function newLedger({ context }: ServiceWorld): Ledger {

@@ -13,9 +13,8 @@ import { removeAbandonedLocks } from './abandoned.js';
 import { NODES_PER_TRANSACTION } from './locks.js';
 import { proveUnlocked, setRequest } from './writes.js';
 import { UNALLOCATED } from './release.js';
-import { TakeOvers } from './take-overs.js';
+import { TakeOvers, type KnownPools } from './take-overs.js';
 import type { Ledger } from '../ledger/ledger.js';
-import type { PoolRegistry } from '../registry/pool-registry.js';
 import type { Context } from '../state/context.js';
 import { isRefusal, removeLockDirectory, setNode, Transaction } from '../state/transaction.js';
 
@@ -44,14 +43,15 @@ export class LostRequests {
   readonly #stop = new AbortController();
   readonly #unsubscribe: readonly (() => void)[];
 
-  constructor(context: Context, ledger: Ledger, registry: Pick<PoolRegistry, 'candidates'>) {
+  constructor(context: Context, ledger: Ledger, registry: KnownPools) {
     this.#context = context;
     this.#ledger = ledger;
-    this.#takeOvers = new TakeOvers(context, ledger, registry, (id) => this.#suspect(id));
+    this.#takeOvers = new TakeOvers(context, ledger, registry);
     const { events } = context;
     this.#unsubscribe = [
       events.on('requestChanged', ({ id, after }) => after?.state === 'pending' && this.#suspect(id as RequestId)),
       events.on('requestLockChanged', ({ id, contenders }) => contenders === 0 && this.#suspect(id)),
+      events.on('takeOverDue', ({ request }) => this.#suspect(request)),
     ];
   }
 

@@ -5,6 +5,7 @@ import type { NodeRequestHandler, Provider } from '../../contract/driver.js';
 import type { Logger } from '../../contract/logger.js';
 import { LOGGER_NAMES } from '../../contract/logger-names.js';
 import { isProbe } from '../plan/health-rules.js';
+import { isResumable } from '../plan/nodes.js';
 import type { PausedRequest } from '../plan/plan-pool.js';
 import type { RequestOutcome } from '../../contract/request-outcome.js';
 import type { Assignment, Reason } from '../plan/types.js';
@@ -164,14 +165,17 @@ export class RequestWork implements RequestAtWork {
   assign(assignment: Assignment): AssignedParts {
     this.az ??= assignment.az;
     const { reused, toLaunch } = this.parts.assign(assignment);
+    for (const part of reused) if (part.node && isResumable(part.node)) this.#beginLaunch(part, true);
+    return { reused, toLaunch: toLaunch.map((part) => this.#beginLaunch(part)) };
+  }
+
+  #beginLaunch(part: Part, isResumed?: true): LaunchPart {
     const { provider, pool } = this.view;
-    const launches = toLaunch.map((part) => {
-      const { label } = part;
-      const launch = { provider, pool: pool.name, label, request: this.#request.id, need: this.view.needOf(label) };
-      this.context.events.emit('launchBegun', { launch });
-      return Object.assign(part, { launch });
-    });
-    return { reused, toLaunch: launches };
+    const { label } = part;
+    const need = this.view.needOf(label);
+    const launch = { provider, pool: pool.name, label, request: this.#request.id, need, isResumed };
+    this.context.events.emit('launchBegun', { launch });
+    return Object.assign(part, { launch });
   }
 
   /** Continues a request that waits for capacity. The nodes of the assignment must be claimed in the mirror for this work. */

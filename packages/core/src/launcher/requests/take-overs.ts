@@ -1,39 +1,42 @@
-import { backoffMs, type NodeRecord, type RequestId, type RequestRecord } from '@nodepool/zk-protocol';
+import type { NodeRecord, RequestId, RequestRecord } from '@nodepool/zk-protocol';
 import type { Ledger } from '../ledger/ledger.js';
 import { isResumable } from '../plan/nodes.js';
 import type { PoolRegistry } from '../registry/pool-registry.js';
 import type { Context } from '../state/context.js';
 
-const RETRY = { firstMs: 100, longestMs: 30_000 };
-/**
- * How long a request whose launches can be continued is left to the pools of their provider, which may be starting or getting a
- * new session.
- */
+/** How long a request is left to the pools of its nodes, which may be about to register, at their limit, or in a new session. */
 const TAKE_OVER_MS = 30_000;
-/** After so many failures to take a request over it is put back, e.g. because one of its nodes is locked. */
-const MOST_TAKE_OVERS = 3;
+/** How long it is left alone while no such pool is registered: the only launcher of the provider may be being replaced. */
+const REPLACED_MS = 10_000;
+const RETRY_MS = 1_000;
 
-/** Offers lost requests whose launches can be continued to the pools of their provider, which take them over with all nodes. */
+/** The pools that may take requests over. */
+export type KnownPools = Pick<PoolRegistry, 'candidates' | 'isOwn'> & {
+  readonly registered: Pick<PoolRegistry['registered'], 'has'>;
+};
+
+/** A request that pools may take over. */
+interface Offer {
+  readonly sinceMs: number;
+  /** A pool of this launcher will take it as soon as it can. */
+  isWanted: boolean;
+}
+
+/**
+ * Offers lost requests whose launches can be continued to the pools of their nodes, which take them over with all nodes. Emits
+ * `takeOverDue` when one may be taken now, or its time is over.
+ */
 export class TakeOvers {
   readonly #context: Context;
   readonly #ledger: Pick<Ledger, 'has'>;
-  readonly #registry: Pick<PoolRegistry, 'candidates'>;
-  readonly #checkAgain: (id: RequestId) => void;
-  /** Requests that a pool may take over: since when, and how often one has failed to. */
-  readonly #offers = new Map<RequestId, { readonly sinceMs: number; failures: number }>();
+  readonly #registry: KnownPools;
+  readonly #offers = new Map<RequestId, Offer>();
   readonly #unsubscribe: readonly (() => void)[];
 
-  /** @param checkAgain - called with an offered request that may be taken over now, or is to be put back */
-  constructor(
-    context: Context,
-    ledger: Pick<Ledger, 'has'>,
-    registry: Pick<PoolRegistry, 'candidates'>,
-    checkAgain: (id: RequestId) => void,
-  ) {
+  constructor(context: Context, ledger: Pick<Ledger, 'has'>, registry: KnownPools) {
     this.#context = context;
     this.#ledger = ledger;
     this.#registry = registry;
-    this.#checkAgain = checkAgain;
     const { events } = context;
     this.#unsubscribe = [
       events.on(
@@ -41,9 +44,13 @@ export class TakeOvers {
         ({ id, after }) => after?.state !== 'pending' && this.#offers.delete(id as RequestId),
       ),
       events.on('requestLockChanged', ({ id, contenders }) => contenders > 0 && this.#offers.delete(id)),
-      events.on('requestEnded', ({ request, outcome }) => outcome === 'busy' && this.#failed(request.id)),
+      events.on('takeOverWaits', ({ request }) => this.#isWanted(request)),
+      // it could not be locked with its nodes: another launcher was faster, or the mirror was behind
+      events.on('requestEnded', ({ request, outcome }) => outcome === 'busy' && this.#checkIn(RETRY_MS, request.id)),
       events.on('poolChanged', ({ after }) => after && this.#checkAll()),
       events.on('providerStarted', () => this.#checkAll()),
+      events.on('launchEnded', () => this.#checkNext()),
+      events.on('requestTaken', () => this.#checkNext()),
     ];
   }
 
@@ -51,37 +58,52 @@ export class TakeOvers {
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
   }
 
-  /** @returns whether a pool of this launcher took the request, or a pool of this launcher or another may */
+  /** @returns whether a pool of this launcher took the request, or a pool of this launcher or another may yet */
   offer(request: RequestRecord, nodes: readonly NodeRecord[]): boolean {
     const { id } = request;
-    const { events, clock } = this.#context;
+    const { events, clock, life } = this.#context;
     if (!nodes.some(isResumable)) return false;
+    if (life.isDraining) return true; // that is for those that stay
     const nowMs = clock.now();
-    const offer = this.#offers.get(id) ?? { sinceMs: nowMs, failures: 0 };
-    if (offer.failures >= MOST_TAKE_OVERS || nowMs - offer.sinceMs >= TAKE_OVER_MS) return false;
-    if (!this.#offers.has(id)) clock.setTimer(TAKE_OVER_MS, () => this.#checkAgain(id));
-    this.#offers.set(id, offer);
+    const offer = this.#offers.get(id) ?? { sinceMs: nowMs, isWanted: false };
+    if (!this.#offers.has(id)) {
+      this.#offers.set(id, offer);
+      for (const ms of [REPLACED_MS, TAKE_OVER_MS]) this.#checkIn(ms, id);
+    }
+    offer.isWanted = false;
     events.emit('requestLost', { request, nodes });
-    return this.#ledger.has(id) || this.#isAwaited(nodes);
+    return this.#ledger.has(id) || nowMs - offer.sinceMs < this.#leftToPoolsMs(offer, nodes);
   }
 
-  /** Whether a pool of the nodes is registered, or is about to be. */
-  #isAwaited(nodes: readonly NodeRecord[]): boolean {
-    return this.#registry.candidates.some(({ providerName, name }) =>
+  /** How long the request is left to pools of its nodes: not to one of this launcher that cannot accept it. */
+  #leftToPoolsMs({ isWanted }: Offer, nodes: readonly NodeRecord[]): number {
+    const pools = this.#registry.candidates.filter(({ providerName, name }) =>
       nodes.some((node) => node.provider === providerName && node.pool === name),
     );
+    if (pools.length === 0) return REPLACED_MS;
+    const { registered } = this.#registry;
+    const mayTake = pools.some(({ launcherId }) => !this.#registry.isOwn(launcherId) || !registered.has(launcherId));
+    return isWanted || mayTake ? TAKE_OVER_MS : 0;
   }
 
-  /** A pool could not lock the request with its nodes: another launcher was faster, or the mirror was behind. */
-  #failed(id: RequestId): void {
+  #isWanted(id: RequestId): void {
     const offer = this.#offers.get(id);
-    if (!offer) return;
-    offer.failures++;
-    const { clock, random } = this.#context;
-    clock.setTimer(backoffMs(offer.failures - 1, RETRY, random), () => this.#checkAgain(id));
+    if (offer) offer.isWanted = true;
+  }
+
+  #checkIn(ms: number, request: RequestId): void {
+    const { clock, events } = this.#context;
+    clock.setTimer(ms, () => this.#offers.has(request) && events.emit('takeOverDue', { request }));
   }
 
   #checkAll(): void {
-    for (const id of this.#offers.keys()) this.#checkAgain(id);
+    for (const request of this.#offers.keys()) this.#context.events.emit('takeOverDue', { request });
+  }
+
+  /** Room for launches may have come free: one after another may be taken, in the order in which they were lost. */
+  #checkNext(): void {
+    for (const [request, { isWanted }] of this.#offers) {
+      if (isWanted && !this.#ledger.has(request)) return this.#context.events.emit('takeOverDue', { request });
+    }
   }
 }

@@ -111,6 +111,10 @@ export interface LauncherEventMap {
    * before the listeners return, or it is put back.
    */
   readonly requestLost: { readonly request: RequestRecord; readonly nodes: readonly NodeRecord[] };
+  /** Answer to `requestLost`: a pool of the nodes cannot take the request yet. */
+  readonly takeOverWaits: { readonly request: RequestId };
+  /** A lost request may be taken over now, or the time for that has passed. */
+  readonly takeOverDue: { readonly request: RequestId };
   /** The pool starts to work on the request. */
   readonly requestTaken: { readonly pool: DecidingPool; readonly id: RequestId };
   /** A pool has ended its work on the request. */
