@@ -62,7 +62,7 @@ export class KeptNodes {
 
   #note(label: string, slot: number, nodes: number): void {
     let labels = this.#slots.get(slot);
-    if (!labels) this.#slots.set(slot, (labels = new Map()));
+    if (!labels) this.#slots.set(slot, (labels = new Map<string, number>()));
     labels.set(label, Math.max(nodes, labels.get(label) ?? 0));
   }
 }

@@ -82,7 +82,7 @@ describe('forecasts of a launcher', () => {
     await start();
     await pass(16);
     const [before] = forecasts.curves;
-    await expect.poll(async () => await readFile(path, 'utf8')).toContain('"slot":1015');
+    await expect.poll(() => readFile(path, 'utf8')).toContain('"slot":1015');
     forecasts.stop();
     await start();
     const [after, ...others] = forecasts.curves;
