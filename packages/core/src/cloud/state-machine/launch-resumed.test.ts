@@ -4,7 +4,7 @@ import { LaunchError } from '../../contract/errors.js';
 import { LaunchWorld, providerConfig } from '../../../test/support/launch-world.js';
 import { MemoryCloud, type CloudBehaviour } from '../../../test/support/memory-cloud.js';
 import { VirtualClock } from '../../testing/virtual-clock.js';
-import type { Adapter, StateMachineProviderConfig } from './types.js';
+import type { Adapter, StateMachineLabelConfig, StateMachineProviderConfig } from './types.js';
 
 const worlds: LaunchWorld[] = [];
 
@@ -17,11 +17,12 @@ function setUp(
   cloud: CloudBehaviour,
   config: Partial<StateMachineProviderConfig> = {},
   adapter: Partial<Adapter> = {},
+  label: Partial<StateMachineLabelConfig> = {},
 ) {
   const clock = new VirtualClock();
   const sky = new MemoryCloud(clock, cloud);
   const open = () => {
-    const world = new LaunchWorld(clock, sky.adapter({}, adapter), providerConfig(config));
+    const world = new LaunchWorld(clock, sky.adapter({}, adapter), providerConfig(config, label));
     worlds.push(world);
     return world;
   };
@@ -86,6 +87,18 @@ describe('a launch that another launcher began', () => {
 
     expect(left.externalId).toBeNull();
     expect([state, node.externalId, sky.count('create')]).toEqual(['ready', 'i-1', 1]);
+  });
+
+  it('uses an instance that was there at once, and whose host keys were being read', async () => {
+    const setting = setUp({}, {}, {}, { hostKeyChecking: true });
+    const { clock, sky, first, second } = setting;
+    first.keys = undefined;
+    const left = await beginAndDie(setting, 1_000);
+
+    const { state, node } = await clock.run(second.resume(writtenAt(left, clock.now())));
+
+    expect([left.state, left.externalId]).toEqual(['building', 'i-1']);
+    expect([state, node.externalId, sky.count('create'), sky.count('delete')]).toEqual(['ready', 'i-1', 1, 0]);
   });
 
   it('waits until lists show what was made before it looks', async () => {

@@ -18,7 +18,7 @@ export async function scanInstance(
   fields: Partial<NodeRecord>,
   deadline: Deadline,
 ): Promise<Partial<NodeRecord>> {
-  const stored = work.store(fields);
+  const stored = work.store({ ...fields, ...work.progressFields });
   stored.catch(() => deadline.end()); // the node is not ours any more: no need to scan it
   const [scanned] = await Promise.allSettled([scanKeys(work, instance, fields, deadline), stored]);
   await stored;

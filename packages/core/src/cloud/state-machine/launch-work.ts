@@ -15,6 +15,9 @@ import { encodeProgress, readProgress, type LaunchProgress } from './launch-prog
 import { imageOfNode, type NodeImage } from './node-fields.js';
 import type { Adapter, StateMachineLabelConfig, StateMachinePoolConfig, StateMachineProviderConfig } from './types.js';
 
+/** Name of a state that no driver has. */
+const MADE_AT_ONCE = 'made at once';
+
 /** What launches and deletions of one provider share. */
 export interface LaunchServices {
   readonly config: StateMachineProviderConfig;
@@ -103,6 +106,14 @@ export class LaunchWork {
     }
     this.image = imageOfNode(this.#node, this.label, imageExternalId);
     return { state, image: this.image };
+  }
+
+  /**
+   * The machine ended without a state that has an id, which could be stored. Another launcher finds the instance by its tags, and
+   * must not take it for one of an attempt that had failed.
+   */
+  madeAtOnce({ externalId }: Instance, { externalId: imageExternalId }: NodeImage): void {
+    this.progress = { ...this.progress, state: { name: MADE_AT_ONCE, externalId }, imageExternalId };
   }
 
   /** The progress, to store with other fields of the node. Nothing for nodes whose launch another launcher cannot continue. */

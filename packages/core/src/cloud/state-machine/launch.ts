@@ -216,6 +216,7 @@ async function createInstance(
       throw new Error(`machine "${machine.name}" ended without an instance: return done(instance)`);
     }
     work.leftovers.add(instance.externalId);
+    if (known === undefined) work.madeAtOnce(instance, image);
     return instance;
   } catch (error) {
     if (known === undefined) work.unknownSinceMs = madeNothing(error) ? undefined : work.services.clock.now();
