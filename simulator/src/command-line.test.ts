@@ -3,7 +3,9 @@ import { parseCommandLine, USAGE, UsageError } from './command-line.js';
 
 describe('the command line of the simulator', () => {
   it('has the defaults stated in its usage text', () => {
-    expect(parseCommandLine([])).toEqual({ kind: 'seeds', from: 1, seeds: 100, trace: false, keepGoing: false });
+    expect(parseCommandLine([])).toEqual({
+      ...{ kind: 'seeds', from: 1, seeds: 100, trace: false, keepGoing: false, faults: 'all' },
+    });
     expect(parseCommandLine(['--year'])).toEqual({
       ...{ kind: 'year', seed: 1, only: undefined, most: undefined },
       ...{ oneLauncher: false, minReady: 0 },
@@ -16,6 +18,7 @@ describe('the command line of the simulator', () => {
     [['--year', '--only', 'dead region', '--most', '2'], { kind: 'year', only: 'dead region', most: 2 }],
     [['--year', '--one-launcher', '--min-ready', '6'], { kind: 'year', oneLauncher: true, minReady: 6 }],
     [['--standby', '--from', '3'], { kind: 'standby', seed: 3 }],
+    [['--launcher-faults'], { kind: 'seeds', faults: 'launchers' }],
     [['--seeds', 'x', '-h'], { kind: 'help' }],
   ])('reads %j', (args, command) => {
     expect(parseCommandLine(args)).toMatchObject(command);

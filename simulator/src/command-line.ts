@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import type { Faults } from './world/world.js';
 import { INCIDENTS } from './year/incidents.js';
 
 /** The command line is not valid. */
@@ -11,6 +12,7 @@ export interface SeedsCommand {
   readonly seeds: number;
   readonly trace: boolean;
   readonly keepGoing: boolean;
+  readonly faults: Faults;
 }
 
 /** Options of a year of incidents. */
@@ -29,7 +31,7 @@ export interface StandbyCommand {
   readonly seed: number;
 }
 
-const SEEDS_ONLY = ['seeds', 'trace', 'keep-going'] as const;
+const SEEDS_ONLY = ['seeds', 'trace', 'keep-going', 'launcher-faults'] as const;
 const YEAR_ONLY = ['only', 'most', 'one-launcher', 'min-ready'] as const;
 
 /** Values of `--only`. */
@@ -44,6 +46,7 @@ status 1 when something happened that never may.
   --seeds N      how many runs (default: 100)
   --from S       first seed, or the one of the year (default: 1)
   --keep-going   collect all broken seeds (default: stop at the first)
+  --launcher-faults  only launchers fail (default: clouds, clients and operators too)
   --trace        print each transaction, log line, fault and change of a cloud (default: off)
   --year         a year of incidents instead, with steering and without (default: off)
   --only NAME    with --year: one kind of incident (default: all), of
@@ -74,8 +77,17 @@ export function parseCommandLine(
     if (values[name] !== undefined) throw new UsageError(`--${name} ${year ? 'does not go with' : 'needs'} --year`);
   }
   const seeds = wholeNumber('seeds', values.seeds, 1) ?? 100;
-  if (!year)
-    return { kind: 'seeds', from, seeds, trace: values.trace ?? false, keepGoing: values['keep-going'] ?? false };
+  if (!year) {
+    const faults = values['launcher-faults'] ? 'launchers' : 'all';
+    return {
+      kind: 'seeds',
+      from,
+      seeds,
+      trace: values.trace ?? false,
+      keepGoing: values['keep-going'] ?? false,
+      faults,
+    };
+  }
   if (only !== undefined && !KINDS.includes(only))
     throw new UsageError(`--only: there is no incident "${only}"; there are ${KINDS.join(', ')}`);
   const most = wholeNumber('most', values.most, 1);
@@ -92,6 +104,7 @@ function parse(args: readonly string[]) {
         from: { type: 'string' },
         trace: { type: 'boolean' },
         'keep-going': { type: 'boolean' },
+        'launcher-faults': { type: 'boolean' },
         year: { type: 'boolean' },
         only: { type: 'string' },
         most: { type: 'string' },

@@ -2,6 +2,8 @@ import { parseCommandLine, USAGE, UsageError, type SeedsCommand, type YearComman
 import { simulate, type RunResult } from './simulate.js';
 import { syntheticDays } from './standby/days.js';
 import { compareDay, standbyTable } from './standby/report.js';
+import type { LaunchCounts } from './world/launch-tally.js';
+import type { Faults } from './world/world.js';
 import { simulateYear } from './year/year.js';
 
 const MOST_TOLD = 8;
@@ -15,17 +17,20 @@ async function runYear({ seed, only, most, oneLauncher, minReady }: YearCommand)
   if (violations.length > 0) process.exitCode = 1;
 }
 
-async function runSeeds({ from, seeds, trace, keepGoing }: SeedsCommand): Promise<void> {
+async function runSeeds({ from, seeds, trace, keepGoing, faults }: SeedsCommand): Promise<void> {
+  const instances = { made: 0, used: 0, withdrawn: 0, late: 0 };
   const total = { steps: 0, transactions: 0, fulfilled: 0, failed: 0, leases: 0, elapsedMs: 0 };
   const broken: number[] = [];
   const beganMs = performance.now();
   for (let seed = from; seed < from + seeds; seed++) {
-    const result = await simulate(seed, trace);
+    const result = await simulate(seed, trace, faults);
     for (const key of Object.keys(total) as (keyof typeof total)[]) total[key] += result[key];
+    for (const key of Object.keys(instances) as (keyof typeof instances)[])
+      instances[key] += result.launches?.[key] ?? 0;
     if (trace) for (const line of result.trace) say(line);
     if (result.violations.length === 0) continue;
     broken.push(seed);
-    report(result);
+    report(result, faults);
     if (!keepGoing) break;
   }
   const seconds = (performance.now() - beganMs) / 1000;
@@ -35,15 +40,24 @@ async function runSeeds({ from, seeds, trace, keepGoing }: SeedsCommand): Promis
       `${total.fulfilled} requests fulfilled, ${total.failed} failed, ${total.leases} leases, ${total.transactions} transactions, ` +
       `${total.steps} steps, ${Math.round(total.elapsedMs / 3_600_000)} hours of virtual time`,
   );
+  if (faults === 'launchers') say(instancesText(instances));
   if (broken.length === 0) return;
   say(`broken: ${broken.join(' ')}`);
   process.exitCode = 1;
 }
 
-function report({ seed, violations }: RunResult): void {
+function instancesText({ made, used, withdrawn, late }: LaunchCounts): string {
+  const perNode = ((made - withdrawn - late) / used).toFixed(3);
+  const reasons = `${withdrawn} for requests that were withdrawn, ${late} by orders of launchers that were gone`;
+  return `${made} instances made, of them ${reasons}; ${used} nodes ready: ${perNode} for each`;
+}
+
+function report({ seed, violations }: RunResult, faults: Faults): void {
   say(`seed ${seed}:`);
   for (const violation of violations.slice(0, MOST_TOLD)) say(`  ${violation}`);
-  say(`  replay: npm run simulate -- --from ${seed} --seeds 1 --trace`);
+  say(
+    `  replay: npm run simulate -- --from ${seed} --seeds 1 --trace${faults === 'launchers' ? ' --launcher-faults' : ''}`,
+  );
 }
 
 try {

@@ -8,6 +8,7 @@ import type { Fleet } from './fleets/fleet.js';
 import { ImageWriter } from './actors/image-writer.js';
 import { GivenUp } from './actors/given-up.js';
 import { SimulatedLauncher } from './actors/launcher.js';
+import { LauncherFaults } from './actors/launcher-faults.js';
 import { Lessee } from './actors/lessee.js';
 import { checkTenantLimit } from './world/limit-checks.js';
 import { MetastaticFleet } from './fleets/metastatic-fleet.js';
@@ -22,7 +23,7 @@ const SIZES = ['small', 'medium', 'large'];
 const SLOT = 'slot';
 const TENANTS = ['one', 'two'];
 /** How wrong the clock of a launcher may be. */
-const MOST_AHEAD_MS = 20_000;
+const MOST_AHEAD_MS = 60_000;
 
 /** Participants of one run and their actions, all derived from the seed. */
 export class Scenario {
@@ -33,6 +34,7 @@ export class Scenario {
   readonly operator: Operator;
   readonly orders: Orders;
   readonly chaos: Chaos;
+  readonly faults: LauncherFaults | undefined;
   readonly images: ImageWriter;
   /** `0`: held nodes stay until they are deleted by hand. */
   readonly maxHoldAgeMs: number;
@@ -55,7 +57,7 @@ export class Scenario {
     this.#addFleets();
     for (const name of SIZES) this.#setLabel(name);
     for (let i = random.int(1, 3); i > 0; i--) {
-      const aheadMs = random.chance(0.3) ? random.int(-MOST_AHEAD_MS, MOST_AHEAD_MS) : 0;
+      const aheadMs = random.chance(0.5) ? random.int(-MOST_AHEAD_MS, MOST_AHEAD_MS) : 0;
       this.launchers.push(new SimulatedLauncher(world, `launcher${i}`, this.spec(), aheadMs));
     }
     world.launcherCount = this.launchers.length;
@@ -68,7 +70,9 @@ export class Scenario {
     new GivenUp(world, this.launchers);
     this.operator = new Operator(world);
     this.orders = new Orders(world, this.launchers, this.fleets, SIZES);
-    this.chaos = new Chaos(world, this.launchers, this.clients, this.fleets);
+    const struck = world.faults === 'all' ? this.clients : [];
+    this.chaos = new Chaos(world, this.launchers, struck, this.fleets);
+    this.faults = world.faults === 'all' ? undefined : new LauncherFaults(world, this.launchers);
     this.images = new ImageWriter(world);
   }
 
@@ -96,6 +100,8 @@ export class Scenario {
       this.#world.repeat(20_000, () => this.#whileOn(() => random.pick(this.lessees).die()));
     }
     this.#world.repeat(random.pick([300, 1_000, 3_000]), () => this.#whileOn(() => this.#submit()));
+    this.faults?.begin();
+    if (this.faults) return this.chaos.begin(random.pick([2_000, 10_000]));
     if (random.chance(0.5)) this.#world.repeat(20_000, () => this.#whileOn(() => this.#changeConfig()));
     if (random.chance(0.5)) this.#world.repeat(15_000, () => this.#whileOn(() => this.#meddle()));
     if (random.chance(0.5)) this.#world.repeat(12_000, () => this.#whileOn(() => this.orders.giveAny()));
@@ -107,6 +113,7 @@ export class Scenario {
   end(): void {
     this.#isOver = true;
     this.chaos.end();
+    this.faults?.end();
     this.orders.end();
     for (const lessee of this.lessees) lessee.end();
     for (const fleet of this.fleets) fleet.calm?.();
@@ -130,14 +137,15 @@ export class Scenario {
 
   #addFleets(): void {
     const random = this.#random;
-    const racks = random.pick([0, 0, 1, 2]);
+    const isAll = this.#world.faults === 'all';
+    const racks = isAll ? random.pick([0, 0, 1, 2]) : 0;
     const accounts = racks === 0 ? random.int(1, 2) : random.int(0, 1);
     for (let i = racks; i > 0; i--) this.#addFleet(new StaticFleet(`rack${i}`, SIZES, random.fork()));
     for (let i = accounts; i > 0; i--) {
       const fleet = new CloudFleet(this.#world, `account${i}`, this.#cloudDriver, this.#someCloud(), SIZES);
       this.#addFleet(fleet);
     }
-    if (!random.chance(0.35)) return;
+    if (!isAll || !random.chance(0.35)) return;
     // Unused slots expire, which frees their backing nodes for other requests.
     this.#labels.set(SLOT, { name: SLOT, maxReadyAgeMs: random.int(20_000, 60_000) });
     this.#addFleet(new MetastaticFleet(this.#world, 'slots', SLOT, SIZES, [...this.fleets]));

@@ -22,4 +22,8 @@ describe('simulation', () => {
       expect(await runSeeds(from, 25)).toBeGreaterThan(100);
     },
   );
+
+  it('throws no instance away where only launchers fail', async () => {
+    expect(await runSeeds(1, 20, 'launchers')).toBeGreaterThan(100);
+  });
 });

@@ -2,7 +2,8 @@ import { isBacking, type InvariantChecker } from '@nodepool/core/testing';
 import { Scenario } from './scenario.js';
 import { cacheProblems } from './world/cache-check.js';
 import { Violation } from './world/violation.js';
-import { World } from './world/world.js';
+import { World, type Faults } from './world/world.js';
+import type { LaunchCounts } from './world/launch-tally.js';
 
 /** Result of a run. */
 export interface RunResult {
@@ -17,6 +18,8 @@ export interface RunResult {
   readonly failed: number;
   /** Leases that became active. */
   readonly leases: number;
+  /** Where only launchers fail. */
+  readonly launches: LaunchCounts | undefined;
   /** Virtual time. */
   readonly elapsedMs: number;
 }
@@ -31,9 +34,12 @@ const CALM_MS = 60_000;
 const LOOK_EVERY_MS = 2_000;
 const DRAIN_LIMIT_MS = 120_000;
 
-/** Runs one seed. The same seed gives the same run, with or without a trace. */
-export async function simulate(seed: number, trace = false): Promise<RunResult> {
-  const world = new World(seed, trace);
+/**
+ * Runs one seed. The same seed gives the same run, with or without a trace.
+ * @param faults - what fails: everything, or launchers only
+ */
+export async function simulate(seed: number, trace = false, faults: Faults = 'all'): Promise<RunResult> {
+  const world = new World(seed, trace, undefined, faults);
   try {
     const scenario = new Scenario(world);
     scenario.begin();
@@ -54,6 +60,7 @@ export async function simulate(seed: number, trace = false): Promise<RunResult> 
       failed: world.checker.failed,
       leases: world.leases.served,
       elapsedMs: world.elapsedMs,
+      launches: world.launches?.counts,
     };
   } finally {
     world.restore();

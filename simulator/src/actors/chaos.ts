@@ -44,12 +44,13 @@ export class Chaos {
   #strike(): void {
     const { random } = this.#world;
     const fleet = random.pick(this.#fleets);
-    if (fleet.strike && random.chance(0.4)) return fleet.strike();
+    if (this.#world.faults === 'all' && fleet.strike && random.chance(0.4)) return fleet.strike();
     const process = random.pick([...this.#launchers, ...this.#clients]).process;
     const roll = random.int(0, 99);
     if (roll < 12) this.#crashLauncher();
     else if (roll < 15) this.#stopLauncher();
-    else if (roll < 18) this.#crashClient();
+    else if (roll < 20) void random.pick(this.#launchers).handOver();
+    else if (roll < 23) this.#crashClient();
     else if (process === undefined) return;
     else if (roll < 50) this.#breakConnection(process);
     else if (roll < 60) this.#outage(process);
@@ -73,6 +74,7 @@ export class Chaos {
 
   #crashClient(): void {
     const { random, clock } = this.#world;
+    if (this.#clients.length === 0) return;
     const client = random.pick(this.#clients);
     client.crash();
     clock.setTimer(random.exponential(8_000), () => client.start());

@@ -49,13 +49,14 @@ export class SimulatedCloud {
     this.#world = world;
     this.#random = world.random.fork();
     const random = this.#random;
-    this.isHonest = random.chance(0.7);
+    this.isHonest = world.faults === 'launchers' || random.chance(0.7);
     this.weather = new CloudWeather(random.fork());
     this.settings = this.#chooseSettings();
     this.fake = new FakeCloud({ clock: world.clock, random: random.fork().next, settings: this.settings });
     if (random.chance(0.3)) this.#foreign.push(this.fake.leak({ name: 'foreign' }).id);
     this.fake.onChange(({ id, instance }) => {
       world.trace.add(this.name, () => `${id} ${describe(instance)}`);
+      if (instance) world.launches?.shown(instance);
       if (instance?.status === 'building' || instance?.status === 'active') this.#checkOnlyOne(instance);
     });
   }
@@ -83,7 +84,9 @@ export class SimulatedCloud {
       clock,
       onCall: (name, args, isAwaited) => {
         if (name === 'remove' && typeof args === 'string') this.#checkRemoval(args);
-        if (name === 'create' && !isAwaited) this.#excuse(args);
+        const orderedFor = name === 'create' ? nodeOfOrder(args) : undefined;
+        if (orderedFor !== undefined && !isAwaited) this.#excused.add(orderedFor);
+        this.#world.onCloudCall?.(clock, orderedFor);
       },
     });
   }
@@ -192,11 +195,6 @@ export class SimulatedCloud {
     this.fake.set('quota.instances', instances);
   }
 
-  #excuse(order: CloudCalls[CallName][0]): void {
-    if (typeof order !== 'object' || order === null || !('metadata' in order)) return;
-    this.#excused.add(order.metadata?.[NODE_ID_TAG] ?? '');
-  }
-
   /** Checks that a node has one instance despite lost responses, unless listings are faulty. */
   #checkOnlyOne({ id, metadata }: CloudInstance): void {
     const nodeId = metadata[NODE_ID_TAG];
@@ -231,6 +229,10 @@ export class SimulatedCloud {
       );
     }
   }
+}
+
+function nodeOfOrder(order: CloudCalls[CallName][0]): string | undefined {
+  return typeof order === 'object' && order !== null && 'metadata' in order ? order.metadata?.[NODE_ID_TAG] : undefined;
 }
 
 function describe(instance: CloudInstance | null): string {

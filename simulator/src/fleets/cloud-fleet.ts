@@ -55,9 +55,10 @@ export class CloudFleet implements Fleet {
     const random = this.#random;
     for (let i = random.int(1, 2); i > 0; i--) this.#pools.push(this.#newPool());
     this.#maxConcurrency = new Limit(random.pick([1, 2, 4, 20]));
+    const isPatient = world.faults === 'launchers'; // no instance is slower
     this.#timeouts = {
-      'launch-timeout': random.pick([20, 60, 300]),
-      'boot-timeout': random.pick([10, 60]),
+      'launch-timeout': random.pick(isPatient ? [300] : [20, 60, 300]),
+      'boot-timeout': random.pick(isPatient ? [120] : [10, 60]),
       'launch-retries': random.int(1, 3),
     };
     checkMaxServers(world, name, (pool) => this.#pools.find((known) => known.name === pool));

@@ -1,11 +1,13 @@
 import type { Driver, LogFields } from '@nodepool/core';
 import type { PastLine } from '@nodepool/history';
+import type { Clock } from '@nodepool/zk-protocol';
 import { Environment, InvariantChecker, Random, VirtualClock } from '@nodepool/core/testing';
 import { MemoryServer, type TransactionListener } from '@nodepool/zk-protocol/memory';
 import { Violation } from './violation.js';
 import { describeChange } from './describe-change.js';
 import { StoredRecords } from './stored-records.js';
 import type { Limit } from './limit.js';
+import { LaunchTally } from './launch-tally.js';
 import { LeaseChecks } from './lease-checks.js';
 import { Trace } from './trace.js';
 
@@ -24,6 +26,9 @@ const CLOUD_MESSAGES = new Set([
   'The cloud does not show its instances; no new ones are made until it does',
   'Provider does not start; continuing without it for now',
 ]);
+/** What fails in a run. */
+export type Faults = 'all' | 'launchers';
+
 /** Upper bound of steps; more indicate an endless loop. */
 const STEP_LIMIT = 200_000;
 
@@ -35,6 +40,8 @@ export class World {
   readonly checker: InvariantChecker;
   readonly stored = new StoredRecords();
   readonly leases: LeaseChecks;
+  /** Instances of each node; `undefined` where clouds fail too. */
+  readonly launches: LaunchTally | undefined;
   readonly server: MemoryServer;
   readonly drivers = new Map<string, Driver>();
   /** By provider; `max-concurrency` of its entry. */
@@ -49,6 +56,7 @@ export class World {
     this.checker.onTransaction(transaction, sessionId);
     this.stored.onTransaction(transaction, sessionId);
     this.leases.onTransaction(transaction, sessionId);
+    if (changes.length > 0) this.onWrite?.(this.checker.nameOf(sessionId));
   };
   readonly #onRejection = (error: unknown): void => {
     this.violate(new Violation(`unhandled rejection: ${stackOf(error)}`));
@@ -62,11 +70,20 @@ export class World {
   /** Called with lines that launchers write to their histories. */
   onHistory: ((lines: readonly PastLine[]) => void) | undefined;
 
-  /** @param stepLimit - more steps count as an endless loop */
+  /** Called after each transaction with the name of its process. */
+  onWrite: ((who: string) => void) | undefined;
+  /** Called before a call of a cloud takes effect with the clock of its process, and the node for which it orders an instance. */
+  onCloudCall: ((clock: Clock, orderedFor: string | undefined) => void) | undefined;
+
+  /**
+   * @param stepLimit - more steps count as an endless loop
+   * @param faults - what fails: everything, or launchers and their connections only
+   */
   constructor(
     seed: number,
     trace: boolean,
     private readonly stepLimit = STEP_LIMIT,
+    readonly faults: Faults = 'all',
   ) {
     this.random = new Random(seed);
     this.#environment = new Environment(this.random.fork(), trace);
@@ -74,6 +91,7 @@ export class World {
     const report = (violation: string) => this.violate(new Violation(violation));
     this.checker = new InvariantChecker(report);
     this.leases = new LeaseChecks(this.clock, this.checker, report);
+    if (faults === 'launchers') this.launches = new LaunchTally(this.checker, report);
     const order = this.random.fork();
     this.server = new MemoryServer(this.clock, this.#onTransaction, { arrange: (names) => order.shuffle(names) });
     this.latencyMs = this.random.pick([0.3, 1, 5, 30]);

@@ -11,6 +11,8 @@ import { Region } from './region.js';
 const MINUTE_MS = 60_000;
 const LABEL = 'small';
 const REGIONS = ['north', 'south', 'west'];
+/** How far the clock of each launcher is ahead. */
+const AHEAD_MS = [0, 60_000, -60_000];
 /** Instances in each region. Two regions can serve the whole load. */
 const INSTANCES = 42;
 /** Mean time between requests and mean use of a machine. */
@@ -73,7 +75,7 @@ export class Episode {
     const shares = sharedBy > 0 ? Array.from({ length: sharedBy }, () => regions) : regions.map((region) => [region]);
     this.#launchers = (oneLauncher ? [regions] : shares).map((own, i) => {
       const name = sharedBy > 0 ? `launcher-${i + 1}` : ['launcher', ...own.map((region) => region.name)].join('-');
-      return new SimulatedLauncher(this.#world, name, specOf(own, policy));
+      return new SimulatedLauncher(this.#world, name, specOf(own, policy), AHEAD_MS[i]);
     });
     // launchers that start simultaneously may not see each other yet
     checkStandby(this.#world, () => (this.#world.elapsedMs < WARM_UP_MS ? Infinity : minReady));
