@@ -6,6 +6,7 @@ import { useWorlds } from '../test/support/use-worlds.js';
 let world: World;
 const setUp = useWorlds((made) => (world = made));
 const servers = () => [...world.cloud.state.servers.values()];
+const orders = () => world.cloud.count('POST', /compute\/servers$/);
 
 describe('failures of a launch', () => {
   it.each([
@@ -79,7 +80,6 @@ describe('failures of a launch', () => {
   it('a cloud without capacity is asked again by each further attempt, and by none of another launch', async () => {
     await setUp({ entry: { 'launch-retries': 2 } });
     world.cloud.state.fates.push('No valid host was found.', 'No valid host was found.');
-    const orders = () => world.cloud.count('POST', /compute\/servers$/);
 
     const first = await world.during(world.launch());
     const ordersOfFirst = orders();
@@ -119,6 +119,25 @@ describe('failures of a launch', () => {
     expect(world.counted).toEqual(['ready']);
   });
 
+  it('a server in ERROR of an order without an answer tells why the attempt failed, and is not made twice', async () => {
+    await setUp({ entry: { 'launch-retries': 1 } });
+    world.cloud.state.fates.push('No valid host was found.');
+    world.cloud.faults.push({
+      method: 'POST',
+      path: /compute\/servers$/,
+      times: 1,
+      after: true,
+      delayMs: 100,
+      status: 502,
+    });
+
+    const { state, node } = await world.during(world.launch());
+
+    expect([state, world.counted]).toEqual(['failed', ['error.capacity']]);
+    expect(servers().map(({ id }) => id)).toEqual([node.externalId]);
+    expect(orders()).toBe(1);
+  });
+
   it('a server that is deleted behind our back is another attempt', async () => {
     await setUp({}, ({ cloud }) => (cloud.state.knobs.bootMs = 5_000));
     const launched = world.launch();
@@ -129,6 +148,64 @@ describe('failures of a launch', () => {
 
     expect(state).toBe('ready');
     expect(world.counted).toEqual(['error.status', 'ready']);
+  });
+});
+
+describe('a launch whose launcher died before it knew the server', () => {
+  /** @param after - Nova has carried out the order */
+  async function dead(after: boolean) {
+    world.cloud.faults.push({ method: 'POST', path: /compute\/servers$/, times: 1, after, silent: true });
+    const death = new AbortController();
+    const launched = world.launch({}, death.signal);
+    await world.pass(1_000);
+    death.abort(new Error('killed'));
+    return (await world.during(launched)).node;
+  }
+  const hideServers = (times: number) =>
+    world.cloud.faults.push({
+      ...{ method: 'GET', path: /compute\/servers\/detail$/, times, status: 200, body: '{"servers":[]}' },
+      headers: { 'content-type': 'application/json' },
+    });
+  const now = () => world.clock?.now() ?? 0;
+
+  it('uses the server of its order, although lists show it late', async () => {
+    await setUp();
+    const left = await dead(true);
+    hideServers(6);
+
+    const { state, node } = await world.during(world.resume(left, now() - 20_000));
+
+    expect([state, orders()]).toEqual(['ready', 1]);
+    expect(servers().map(({ id }) => id)).toEqual([node.externalId]);
+  });
+
+  it.each([
+    [20_000, 40_000],
+    [61_000, 0],
+  ])('orders another %i ms after its start only when none can appear any more', async (agoMs, waitMs) => {
+    await setUp();
+    const left = await dead(false);
+    const beganMs = now();
+    const resumed = world.resume(left, beganMs - agoMs);
+
+    await world.pass(Math.max(0, waitMs - 1_000));
+    const early = orders();
+    await world.pass(15_000);
+
+    expect([early, orders()]).toEqual([waitMs === 0 ? early : 1, 2]);
+    expect((await world.during(resumed)).state).toBe('ready');
+  });
+
+  it('fails with the server in ERROR of its order, and leaves no second one', async () => {
+    await setUp({ entry: { 'launch-retries': 1 } });
+    world.cloud.state.fates.push('Build of instance aborted: libvirt is angry');
+    const left = await dead(true);
+    await world.pass(60_000);
+
+    const { state, node } = await world.during(world.resume(left, now() - 10_000));
+
+    expect([state, orders()]).toEqual(['failed', 1]);
+    expect(servers().map(({ id }) => id)).toEqual([node.externalId]);
   });
 });
 

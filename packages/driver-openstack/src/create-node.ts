@@ -23,7 +23,7 @@ import type { CloudFacts } from './cloud-facts.js';
 import type { OpenStackLabel, OpenStackPool } from './config.js';
 import { hostKeysIn } from './console-keys.js';
 import type { FloatingIps } from './floating-ips.js';
-import type { OpenStackInstance } from './instance.js';
+import { isGoing, type OpenStackInstance } from './instance.js';
 
 /** State of a creation. */
 export type CreateState =
@@ -79,6 +79,8 @@ type Run = MachineRun<OpenStackInstance>;
 
 /** How long a server of an unanswered order may take to appear. */
 const LOST_ANSWER_MS = 30_000;
+/** The same from the order on, of a launcher that died with it: less is known about the moment. */
+const DEAD_ORDER_MS = 60_000;
 /** How long a new server may be missing in lists. */
 const APPEARS_WITHIN_MS = 30_000;
 const FLOATING_IP_TIMEOUT_MS = 60_000;
@@ -108,7 +110,8 @@ export const createHandlers = {
     const found = await adopt(context, run);
     if (found) return found;
     // Nova may still be processing the order of a launcher that is gone: a second order would create a second server.
-    const mayAppear = context.order.resumed && run.nowMs - run.enteredMs < LOST_ANSWER_MS;
+    const orderedMs = context.order.resumed?.orderedMs;
+    const mayAppear = orderedMs !== undefined && run.nowMs < orderedMs + DEAD_ORDER_MS;
     return mayAppear ? wait(1_000 * (run.visits + 1)) : goto({ name: 'preparing', isSecondTry: false });
   },
   preparing: async ({ isSecondTry }, context) =>
@@ -171,15 +174,19 @@ function isOutdated(error: unknown): boolean {
   return isOpenStackError(error, 'bad-request') || isOpenStackError(error, 'not-found');
 }
 
-/** Adopts a server with the tags of the node, from an unanswered order or an earlier attempt. */
+/**
+ * Adopts a server with the tags of the node, from an unanswered order or an earlier attempt. One in `ERROR` too: it shows why the
+ * attempt fails, and is deleted as any other.
+ */
 async function adopt({ client, order }: CreateContext, run: Run, lost?: ServerOrder): Promise<CreateStep | undefined> {
   const servers = await client.compute.servers(run.signal, { name: `^${order.hostname}$` });
   const ours = servers.filter(({ metadata }) =>
     Object.entries(order.metadata).every(([tag, value]) => metadata[tag] === value),
   );
-  const usable = ours.find(({ status }) => status === 'ACTIVE' || status === 'BUILD');
+  const present = ours.filter((server) => !isGoing(server));
+  const found = present.find(({ status }) => status !== 'ERROR') ?? present[0];
   const place = lost && { zone: lost.zone ?? null, flavorId: lost.flavorId };
-  return usable && goto({ name: 'waiting-for-server', externalId: usable.id, place });
+  return found && goto({ name: 'waiting-for-server', externalId: found.id, place });
 }
 
 async function waitForServer(

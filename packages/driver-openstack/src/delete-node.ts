@@ -14,7 +14,7 @@ import { backoffMs } from '@nodepool/zk-protocol';
 import type { OpenStackClient } from './client/client.js';
 import { isOpenStackError } from './client/errors.js';
 import type { FloatingIps } from './floating-ips.js';
-import type { OpenStackInstance } from './instance.js';
+import { isGoing, type OpenStackInstance } from './instance.js';
 
 /** State of a deletion. */
 export type DeleteState =
@@ -114,8 +114,8 @@ async function waitUntilGone(
 ): Promise<DeleteStep> {
   const instance = await run.instances.find(externalId);
   if (!instance || instance.deleted) return done();
-  const { status, taskState, fault } = instance.server;
-  const isBeingDeleted = taskState !== undefined && /delet/i.test(taskState);
+  const { status, fault } = instance.server;
+  const isBeingDeleted = isGoing(instance.server);
   const hasFailed = status === 'ERROR' && !isBeingDeleted && run.visits > 0;
   const isForgotten = !isBeingDeleted && run.nowMs - run.enteredMs > TAKEN_UP_WITHIN_MS;
   if (!hasFailed && !isForgotten) return wait();

@@ -48,6 +48,11 @@ export function toInstance(server: Server, context: InstanceContext): OpenStackI
   };
 }
 
+/** Whether a server is deleted, or is being deleted. */
+export function isGoing({ status, taskState = '' }: Server): boolean {
+  return GONE.has(status) || /delet/i.test(taskState);
+}
+
 /** Nova's status with the running task, or what the server lacks. */
 function statusOf({ status, taskState }: Server, hasAddress: boolean): string {
   if (status === 'ACTIVE' && !hasAddress) return 'ACTIVE, without an address';

@@ -2,7 +2,7 @@ import { NotFoundError } from '../../src/contract/errors.js';
 import { NODE_ID_TAG, type Instance, type InstanceChange, type Resource } from '../../src/contract/instance.js';
 import { createStateMachine, done, goto, wait } from '../../src/cloud/operations/state-machine.js';
 import type { Handlers, MachineRun, Step } from '../../src/contract/state-machine.js';
-import type { Adapter, CreateOrder } from '../../src/cloud/state-machine/types.js';
+import type { Adapter, CreateOrder, ResumedCreation } from '../../src/cloud/state-machine/types.js';
 import type { VirtualClock } from '../../src/testing/index.js';
 
 /** Calls of a memory cloud. */
@@ -32,6 +32,8 @@ export class MemoryCloud {
   readonly instances = new Map<string, Instance>();
   /** Every call, in order. */
   readonly calls: CloudCall[] = [];
+  /** What creations were told that another launcher began. */
+  readonly resumptions: ResumedCreation[] = [];
   readonly #clock: VirtualClock;
   readonly #failures = new Map<CloudCall, Failure[]>();
   readonly #listeners = new Set<(change: InstanceChange) => void>();
@@ -122,14 +124,16 @@ export class MemoryCloud {
   /** Creates an adapter for this cloud. @param features - supported calls in addition to lists */
   adapter(features: { single?: boolean; push?: boolean } = {}, changes: Partial<Adapter> = {}): Adapter {
     return {
-      getCreateStateMachine: (order) =>
-        createStateMachine<CreateState, Instance, CreateContext>({
+      getCreateStateMachine: (order) => {
+        if (order.resumed) this.resumptions.push(order.resumed);
+        return createStateMachine<CreateState, Instance, CreateContext>({
           name: 'create',
           initial: { name: 'start' },
           resumed: order.resumed?.state,
           handlers: createHandlers,
           context: { cloud: this, order },
-        }),
+        });
+      },
       getDeleteStateMachine: ({ externalId }) =>
         createStateMachine<DeleteState, void, MemoryCloud>({
           name: 'delete',

@@ -119,6 +119,16 @@ describe('a launch', () => {
     expect(cloud.usage.instances).toBe(1);
   });
 
+  it('fails with its broken instance when the answer was lost', async () => {
+    const failures = { 'connection-reset': 1, 'error-state': 1 };
+    const world = await setUp({ settings: { failures }, changes: { 'launch-retries': 1 } });
+
+    const { state, error } = await world.during(world.launch());
+
+    expect(state).toBe('failed');
+    expect(error?.message).toMatch(/is in status "error"/);
+  });
+
   it('survives an API outage', async () => {
     const world = await setUp({ settings: { 'create-time': 5 }, changes: { 'launch-retries': 10 } });
     const { cloud, clock } = world;

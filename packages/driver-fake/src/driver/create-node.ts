@@ -83,14 +83,18 @@ async function submitInstance(_state: CreateState, context: CreateContext, run: 
   }
 }
 
-/** Adopts an instance with the tags of the node and of its database. Node ids are unique only within a database. */
+/**
+ * Adopts an instance with the tags of the node and of its database, also one that is broken: the attempt fails with it. Node ids
+ * are unique only within a database.
+ */
 async function adopt(context: CreateContext, run: Run): Promise<CreateStep | undefined> {
   const { order } = context;
   const tag = { name: NODE_ID_TAG, value: order.metadata[NODE_ID_TAG] ?? '' };
   const found = await context.call('compute.GET.servers', 'find', tag, run.signal);
   const own = found.filter(({ metadata }) => metadata[DATABASE_ID_TAG] === order.metadata[DATABASE_ID_TAG]);
-  const usable = own.find(({ status }) => status === 'active' || status === 'building');
-  return usable && accept(usable, context);
+  const present = own.filter(({ status }) => status !== 'deleting');
+  const chosen = present.find(({ status }) => status !== 'error') ?? present[0];
+  return chosen && accept(chosen, context);
 }
 
 /** An instance that is active already needs no further check. */

@@ -132,9 +132,9 @@ export class FakeOpenStack {
     const fault = this.#takeFault(method, `${service}${path}`);
     const waitMs = (fault?.delayMs ?? 0) + this.state.knobs.apiMs;
     if (waitMs > 0) await delay(this.#clock, waitMs, this.#stop.signal);
-    if (fault?.silent) await new Promise((_, reject) => this.#stop.signal.addEventListener('abort', reject));
     const answer = (): FakeAnswer => this.#answer(service, { method, url, path, headers, raw });
     if (fault?.after) answer();
+    if (fault?.silent) await new Promise((_, reject) => this.#stop.signal.addEventListener('abort', reject));
     if (fault?.reset) throw new Dropped();
     if (fault?.endless) return { status: 200, endless: true };
     if (fault?.status !== undefined) {

@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { newNode, newRequest, systemClock, withNode } from '@nodepool/zk-protocol';
-import type { Clock, JsonObject, NodeId, NodeRecord, RequestId, RequestRecord } from '@nodepool/zk-protocol';
+import type { Clock, JsonObject, NodeId, NodeRecord, RequestId, RequestRecord, Stat } from '@nodepool/zk-protocol';
 import type { LaunchResult, OperationMetrics, Provider, ProviderContext } from '@nodepool/core';
 import { VirtualClock } from '@nodepool/core/testing';
 import { readCloud, type Transport } from '../../src/client/index.js';
@@ -98,14 +98,29 @@ export class World {
   /** Launches a node. @param labels - of its request; default: one */
   launch(changes: Partial<RequestRecord> = {}, signal = NEVER): Promise<LaunchResult> {
     const pool = this.provider.config.pools.get('main');
-    const label = pool?.labels.get('small');
-    if (!pool || !label) throw new Error('there is no label "small" in pool "main"');
+    if (!pool) throw new Error('there is no pool "main"');
     const id = String(this.#nextNode++).padStart(10, '0') as NodeId;
     const blank = newRequest({ labels: ['small'] }, this.#time.now());
     const request = { ...blank, id: '100-0000000001' as RequestId, ...changes };
     const handler = this.provider.getRequestHandler(pool, request);
     const draft = newNode({ state: 'init', labels: ['small'], provider: 'sky', pool: 'main' }, this.#time.now());
-    let node: NodeRecord = { ...(handler.setNodeMetadata?.(draft) ?? draft), id, state: 'building' };
+    return this.#run({ ...(handler.setNodeMetadata?.(draft) ?? draft), id, state: 'building' }, request, signal);
+  }
+
+  /** Continues the launch of a node whose launcher died before it knew the server. @param beganMs - start of its first attempt */
+  resume(left: NodeRecord, beganMs: number): Promise<LaunchResult> {
+    const blank = newRequest({ labels: ['small'] }, this.#time.now());
+    const request = { ...blank, id: '100-0000000001' as RequestId };
+    const stat = { ctime: beganMs, mtime: this.#time.now() } as Stat;
+    return this.#run({ ...left, launchState: {}, stat }, request, NEVER, true);
+  }
+
+  #run(record: NodeRecord, request: RequestRecord, signal: AbortSignal, isResumed?: true): Promise<LaunchResult> {
+    const pool = this.provider.config.pools.get('main');
+    const label = pool?.labels.get('small');
+    if (!pool || !label) throw new Error('there is no label "small" in pool "main"');
+    const { id } = record;
+    let node = record;
     this.nodes.set(id, node);
     const store = async (fields: Partial<NodeRecord>) => {
       await Promise.resolve();
@@ -113,7 +128,8 @@ export class World {
       this.nodes.set(id, node);
       return node;
     };
-    const launched = handler.launch?.({ node, pool, label, request, store }, signal);
+    const handler = this.provider.getRequestHandler(pool, request);
+    const launched = handler.launch?.({ node, pool, label, request, store, isResumed }, signal);
     if (!launched) throw new Error('the driver launches nothing');
     return launched;
   }

@@ -28,8 +28,6 @@ export async function deleteLeftovers(work: LaunchWork, signal: AbortSignal): Pr
 
 async function deleteAll(work: LaunchWork, signal: AbortSignal): Promise<void> {
   const { clock, random } = work.services;
-  if (work.appearsBeforeMs !== undefined) await untilListed(work, work.appearsBeforeMs, signal);
-  work.appearsBeforeMs = undefined;
   for (let failures = 0; work.unknownSinceMs !== undefined || work.leftovers.size > 0; failures++) {
     try {
       if (work.unknownSinceMs !== undefined) {

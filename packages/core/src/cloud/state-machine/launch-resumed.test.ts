@@ -4,7 +4,7 @@ import { LaunchError } from '../../contract/errors.js';
 import { LaunchWorld, providerConfig } from '../../../test/support/launch-world.js';
 import { MemoryCloud, type CloudBehaviour } from '../../../test/support/memory-cloud.js';
 import { VirtualClock } from '../../testing/virtual-clock.js';
-import type { Adapter, StateMachineLabelConfig, StateMachineProviderConfig } from './types.js';
+import type { StateMachineLabelConfig, StateMachineProviderConfig } from './types.js';
 
 const worlds: LaunchWorld[] = [];
 
@@ -16,13 +16,12 @@ afterEach(async () => {
 function setUp(
   cloud: CloudBehaviour,
   config: Partial<StateMachineProviderConfig> = {},
-  adapter: Partial<Adapter> = {},
   label: Partial<StateMachineLabelConfig> = {},
 ) {
   const clock = new VirtualClock();
   const sky = new MemoryCloud(clock, cloud);
   const open = () => {
-    const world = new LaunchWorld(clock, sky.adapter({}, adapter), providerConfig(config, label));
+    const world = new LaunchWorld(clock, sky.adapter({}), providerConfig(config, label));
     worlds.push(world);
     return world;
   };
@@ -90,7 +89,7 @@ describe('a launch that another launcher began', () => {
   });
 
   it('uses an instance that was there at once, and whose host keys were being read', async () => {
-    const setting = setUp({}, {}, {}, { hostKeyChecking: true });
+    const setting = setUp({}, {}, { hostKeyChecking: true });
     const { clock, sky, first, second } = setting;
     first.keys = undefined;
     const left = await beginAndDie(setting, 1_000);
@@ -101,18 +100,20 @@ describe('a launch that another launcher began', () => {
     expect([state, node.externalId, sky.count('create'), sky.count('delete')]).toEqual(['ready', 'i-1', 1, 0]);
   });
 
-  it('waits until lists show what was made before it looks', async () => {
-    const setting = setUp({ hangs: new Set(['create']) }, {}, { listLagMs: 8_000 });
-    const { clock, sky, second } = setting;
-    const left = await beginAndDie(setting, 1_000);
+  it.each([
+    ['the start of a first attempt', 1, -10_000, -10_000],
+    ['the present, of a later attempt', 2, -10_000, 0],
+    ['never, while a later attempt has yet to begin', 2, 10_000, undefined],
+  ])('tells the driver when an instance was ordered: %s', async (_what, attempt, beganMs, expected) => {
+    const { clock, sky, second } = setUp({ createMs: 1 });
+    await clock.advance(20_000);
+    const nowMs = clock.now();
+    const launchState = { attempt, began: (nowMs + beganMs) / 1000 };
 
-    const resumed = second.resume(writtenAt(left, clock.now()));
-    await clock.advance(7_900);
-    const early = sky.count('list');
-    await clock.advance(200);
-    await clock.run(resumed);
+    await clock.run(second.resume(writtenAt(second.node({ launchState }), nowMs)));
 
-    expect([early, sky.count('list')]).toEqual([0, 1]);
+    const orderedMs = sky.resumptions[0]?.orderedMs;
+    expect(orderedMs === undefined ? undefined : orderedMs - nowMs).toBe(expected);
   });
 
   it.each([0, 60_000, 3_600_000])('keeps the deadline of its attempt; its clock is %i ms ahead', async (aheadMs) => {

@@ -3,7 +3,6 @@ import { asError } from '../../async/as-error.js';
 import type { LaunchOrder } from '../../contract/driver.js';
 import type { ImageSource, UploadChoice } from '../../contract/images.js';
 import { NODE_ID_TAG, POOL_TAG, PROVIDER_TAG, type Instance } from '../../contract/instance.js';
-import type { MachineState } from '../../contract/state-machine.js';
 import type { Logger } from '../../contract/logger.js';
 import type { OperationMetrics } from '../../contract/operation-metrics.js';
 import type { scanHostKeys } from '../key-scan/scan-host-keys.js';
@@ -13,7 +12,13 @@ import type { RunMachineOptions } from '../operations/run-machine.js';
 import { databaseTag } from '../ownership/ownership.js';
 import { encodeProgress, readProgress, type LaunchProgress } from './launch-progress.js';
 import { imageOfNode, type NodeImage } from './node-fields.js';
-import type { Adapter, StateMachineLabelConfig, StateMachinePoolConfig, StateMachineProviderConfig } from './types.js';
+import type {
+  Adapter,
+  ResumedCreation,
+  StateMachineLabelConfig,
+  StateMachinePoolConfig,
+  StateMachineProviderConfig,
+} from './types.js';
 
 /** Name of a state that no driver has. */
 const MADE_AT_ONCE = 'made at once';
@@ -48,8 +53,6 @@ export class LaunchWork {
   readonly leftovers = new Set<string>();
   /** When an earlier attempt ended before the cloud told an id; `undefined`: nothing unknown can exist. */
   unknownSinceMs: number | undefined;
-  /** Lists show what another launcher had made by then after a while; `undefined`: this launcher made all there is. */
-  appearsBeforeMs: number | undefined;
   /** Of the attempt at work, once known. */
   image: NodeImage | undefined;
   /** The attempt at work. */
@@ -93,19 +96,21 @@ export class LaunchWork {
    * What a launcher that is gone has left for the next attempt of this launch; `undefined`: nothing, or it was taken before. Its
    * instance continues, as does one that the cloud may be about to make. An instance of an attempt that had failed is deleted.
    */
-  takeResumed(): { readonly state: MachineState | undefined; readonly image: NodeImage | undefined } | undefined {
+  takeResumed(): (ResumedCreation & { readonly image: NodeImage | undefined }) | undefined {
     if (!this.#mayResume) return undefined;
     this.#mayResume = false;
     const { externalId } = this.#node;
     const { attempt, state, imageExternalId } = this.progress;
     if (typeof externalId === 'string') this.leftovers.add(externalId);
     this.logger.info('Continuing a launch that another launcher began', { attempt, state: state?.name, externalId });
-    if (state === undefined) {
-      this.appearsBeforeMs = this.services.clock.now();
-      return { state, image: undefined };
-    }
-    this.image = imageOfNode(this.#node, this.label, imageExternalId);
-    return { state, image: this.image };
+    if (state) this.image = imageOfNode(this.#node, this.label, imageExternalId);
+    return { state, orderedMs: this.#orderedMs, image: this.image };
+  }
+
+  get #orderedMs(): number | undefined {
+    const { attempt, beganMs } = this.progress;
+    if (attempt === 1) return beganMs + this.#aheadMs;
+    return beganMs > this.serverNowMs ? undefined : this.services.clock.now();
   }
 
   /**

@@ -243,7 +243,7 @@ function creationOf(
     node,
     az: node.az,
     attempt: resumed ? Math.max(2, attempt) : attempt,
-    resumed: resumed && { state: resumed.state },
+    resumed: resumed && { state: resumed.state, orderedMs: resumed.orderedMs },
     logger,
   });
 }

@@ -97,6 +97,11 @@ export interface ResumedCreation {
    * was stored, but the cloud may be about to make an instance with the tags of the node.
    */
   readonly state: MachineState | undefined;
+  /**
+   * When that launcher ordered the instance if it did, by the clock of this process: the start of a first attempt. A later one may
+   * have begun with a deletion, so that it is the present. `undefined`: it cannot have ordered one.
+   */
+  readonly orderedMs: number | undefined;
 }
 
 /** The instance to delete. */
