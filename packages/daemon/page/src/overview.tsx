@@ -6,7 +6,7 @@ import { StandbySection } from './standby.js';
 import { amounts, clock, duration, length } from './text.js';
 import { toneOf, withoutSubject } from './words.js';
 import { WriteButton } from './write.js';
-import type { Counts, Image, Launches, Overview, Pool, Provider, RequestLine, Trouble } from './types.js';
+import type { Counts, Image, Label, Launches, Overview, Pool, Provider, RequestLine, Trouble } from './types.js';
 
 /** In the order a node goes through them. */
 const STATES = ['init', 'building', 'testing', 'ready', 'in-use', 'used', 'hold', 'deleting', 'failed', 'aborted'];
@@ -32,14 +32,7 @@ export function OverviewPage({ overview, now }: { overview: Overview; now: numbe
       )}
       {labels && (
         <Section title="Labels">
-          <Table
-            caption="Labels: supply and demand"
-            columns={['Label', 'Ready', 'Building', 'In use', 'Held', 'Requests waiting', 'Usual wait', 'Kept ready']}
-            rows={labels.map((l) => [
-              ...[l.label, l.ready, l.building, l.in_use, l.hold, l.waiting],
-              ...[l.usual_wait === null ? '' : length(l.usual_wait), l.min_ready ?? 0],
-            ])}
-          />
+          <Labels labels={labels} />
         </Section>
       )}
       {labels && <StandbySection />}
@@ -147,6 +140,19 @@ function Pools({ pools }: { pools: readonly Pool[] }) {
         p.waiting ?? '',
         p.reservations?.map(({ request, need }) => `${request}: ${amounts(need)}`).join('; ') ?? '',
         p.labels.join(', '),
+      ])}
+    />
+  );
+}
+
+function Labels({ labels }: { labels: readonly Label[] }) {
+  return (
+    <Table
+      caption="Labels: supply and demand"
+      columns={['Label', 'Ready', 'Building', 'In use', 'Held', 'Requests waiting', 'Usual wait', 'Kept ready']}
+      rows={labels.map((l) => [
+        ...[l.label, l.ready, l.building, l.in_use, l.hold, l.waiting],
+        ...[l.usual_wait === null ? '' : length(l.usual_wait), l.min_ready ?? 0],
       ])}
     />
   );
