@@ -256,7 +256,7 @@ export const CONDITION_TYPES = {
   },
   StandbyMissing: {
     ...{ kind: 'label', severity: 'warning' },
-    meaning: 'there are fewer standby nodes than min-ready, and not enough are being made',
+    meaning: 'there are fewer standby nodes than min-ready or standby asks for, and not enough are being made',
     reasons: { TooFew: 'the message has the numbers' },
     nextStep: 'nodepool explain --label LABEL',
   },

@@ -19,7 +19,18 @@ describe('standby of a label', () => {
   });
 
   it.each([
+    ['5s', 5_000],
+    ['1m30s', 90_000],
+    ['0.5h', 1_800_000],
+  ])('takes %s as a duration, as the command line does', (wait, targetWaitMs) => {
+    expect(readStandby({ 'target-wait': wait })).toMatchObject({ targetWaitMs });
+  });
+
+  it.each([
     ['{target-wait: 5}', '', undefined],
+    ['{target-wait: 5s}', '', undefined],
+    ['{target-wait: soon}', '', 'labels[0].standby.target-wait'],
+    ['{target-wait: 5 s}', '', 'labels[0].standby.target-wait'],
     ['{at-most: 3}', '', 'standby needs one goal, target-wait or idle-budget: it has none'],
     ['{target-wait: 5, idle-budget: 9}', '', 'standby needs one goal, target-wait or idle-budget: it has both'],
     [

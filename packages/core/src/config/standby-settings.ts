@@ -9,10 +9,13 @@ const AT_MOST = 100;
 export const STANDBY: JsonObject = {
   ...section('Standby', {
     'target-wait': {
-      type: 'number',
+      type: ['number', 'string'],
       minimum: 0,
-      description: 'Wait that 95 of 100 requests do not exceed, in seconds; either this or `idle-budget`',
+      pattern: '^(\\d+(\\.\\d+)?[smh])+$',
+      description:
+        'Wait that 95 of 100 requests do not exceed: seconds, or a duration such as `5s` or `1m30s`; either this or `idle-budget`',
       'x-default': 'none',
+      examples: [5, '5s'],
     },
     'idle-budget': {
       type: 'number',
@@ -29,10 +32,19 @@ export const STANDBY: JsonObject = {
 /** @param section - validated against {@link STANDBY} */
 export function readStandby(section: Json | undefined): StandbySettings | undefined {
   const given = mapOf(section);
-  const [targetWaitS, idleBudget] = ['target-wait', 'idle-budget'].map((key) => numberOf(given[key]));
-  if (targetWaitS === undefined && idleBudget === undefined) return undefined;
-  const targetWaitMs = targetWaitS === undefined ? undefined : targetWaitS * 1000;
+  const targetWaitMs = readDuration(given['target-wait']);
+  const idleBudget = numberOf(given['idle-budget']);
+  if (targetWaitMs === undefined && idleBudget === undefined) return undefined;
   return { targetWaitMs, idleBudget, atMost: numberOf(given['at-most']) ?? AT_MOST };
+}
+
+const UNIT_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000 };
+
+/** Milliseconds of a number of seconds, or of a duration that matches the schema. */
+function readDuration(value: Json | undefined): number | undefined {
+  if (typeof value !== 'string') return typeof value === 'number' ? value * 1000 : undefined;
+  const parts = value.matchAll(/([\d.]+)([smh])/g);
+  return [...parts].reduce((sum, [, amount, unit = '']) => sum + Number(amount) * (UNIT_MS[unit] ?? 0), 0);
 }
 
 /** Reports labels whose `standby` has no goal, or two, and disabled labels that have one. */
