@@ -17,7 +17,8 @@ describe('the command line of the simulator', () => {
     [['--seeds', '5', '--from=7', '--trace'], { kind: 'seeds', from: 7, seeds: 5, trace: true }],
     [['--year', '--only', 'dead region', '--most', '2'], { kind: 'year', only: 'dead region', most: 2 }],
     [['--year', '--one-launcher', '--min-ready', '6'], { kind: 'year', oneLauncher: true, minReady: 6 }],
-    [['--standby', '--from', '3'], { kind: 'standby', seed: 3 }],
+    [['--standby', '--from', '3'], { kind: 'standby', seed: 3, year: false }],
+    [['--standby', '--year'], { kind: 'standby', seed: 1, year: true }],
     [['--launcher-faults'], { kind: 'seeds', faults: 'launchers' }],
     [['--seeds', 'x', '-h'], { kind: 'help' }],
   ])('reads %j', (args, command) => {
@@ -35,7 +36,7 @@ describe('the command line of the simulator', () => {
     [['--only', 'herd'], /--only needs --year/],
     [['--min-ready', '3'], /--min-ready needs --year/],
     [['--year', '--min-ready', 'few'], /--min-ready needs a whole number, 0 or more, got "few"/],
-    [['--standby', '--year'], /--year does not go with --standby/],
+    [['--standby', '--year', '--most', '2'], /--most does not go with --standby/],
     [['--year', '--trace'], /--trace does not go with --year/],
     [['--year', '--only', 'flood'], /there is no incident "flood"; there are dead region, .*, herd/],
   ])('refuses %j', (args, text) => {

@@ -25,10 +25,12 @@ export interface YearCommand {
   readonly minReady: number;
 }
 
-/** Options of ten days of standby nodes. */
+/** Options of days of standby nodes. */
 export interface StandbyCommand {
   readonly kind: 'standby';
   readonly seed: number;
+  /** The months of a year instead of ten days. */
+  readonly year: boolean;
 }
 
 const SEEDS_ONLY = ['seeds', 'trace', 'keep-going', 'launcher-faults'] as const;
@@ -54,7 +56,8 @@ status 1 when something happened that never may.
   --most N       with --year: at most N incidents of each kind (default: as many as a year has)
   --one-launcher with --year: one launcher has all regions (default: each has its own)
   --min-ready N  with --year: standby nodes (default: 0)
-  --standby      ten days of demand instead: idle standby nodes and waits, with the forecast and with the best constant (default: off)
+  --standby      ten days of demand instead: idle standby nodes and waits, with the forecast and with the best constant (default: off);
+                 with --year: each month of a year
   -h, --help     this text`;
 
 /**
@@ -69,9 +72,9 @@ export function parseCommandLine(
   const from = wholeNumber('from', values.from, 0) ?? 1;
   const { only, year, standby } = values;
   if (standby) {
-    for (const name of ['year', ...SEEDS_ONLY, ...YEAR_ONLY] as const)
+    for (const name of [...SEEDS_ONLY, ...YEAR_ONLY] as const)
       if (values[name] !== undefined) throw new UsageError(`--${name} does not go with --standby`);
-    return { kind: 'standby', seed: from };
+    return { kind: 'standby', seed: from, year: year ?? false };
   }
   for (const name of year ? SEEDS_ONLY : YEAR_ONLY) {
     if (values[name] !== undefined) throw new UsageError(`--${name} ${year ? 'does not go with' : 'needs'} --year`);

@@ -1,7 +1,6 @@
 import { parseCommandLine, USAGE, UsageError, type SeedsCommand, type YearCommand } from './command-line.js';
 import { simulate, type RunResult } from './simulate.js';
-import { syntheticDays } from './standby/days.js';
-import { compareDay, standbyTable } from './standby/report.js';
+import { standbyReport } from './standby/report.js';
 import type { LaunchCounts } from './world/launch-tally.js';
 import type { Faults } from './world/world.js';
 import { simulateYear } from './year/year.js';
@@ -64,7 +63,7 @@ try {
   const command = parseCommandLine(process.argv.slice(2));
   if (command.kind === 'help') say(USAGE);
   else if (command.kind === 'year') await runYear(command);
-  else if (command.kind === 'standby') say(standbyTable(syntheticDays(command.seed).map(compareDay)));
+  else if (command.kind === 'standby') say(standbyReport(command));
   else await runSeeds(command);
 } catch (error) {
   if (!(error instanceof UsageError)) throw error;

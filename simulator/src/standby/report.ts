@@ -1,6 +1,7 @@
 import { Random } from '@nodepool/core/testing';
 import { compareStandby, waitFigures, type StandbyComparison, type StandbyFigures } from '@nodepool/history';
-import type { SyntheticDay } from './days.js';
+import { syntheticDays, type SyntheticDay } from './days.js';
+import { syntheticMonths } from './months.js';
 
 /** The goal of all days. */
 export const GOAL = { targetWaitMs: 5_000, atMost: 60 } as const;
@@ -54,6 +55,12 @@ export function totalsOf(days: readonly ComparedDay[]): Totals {
   });
   const [auto, constant] = [side('auto'), side('constant')];
   return { auto, constant, saved: 1 - auto.idleHours / constant.idleHours };
+}
+
+/** Plays ten days, or the months of a year, and shows them as a table. */
+export function standbyReport({ seed, year }: { readonly seed: number; readonly year: boolean }): string {
+  const days = year ? syntheticMonths(seed) : syntheticDays(seed);
+  return standbyTable(days.map(compareDay));
 }
 
 /** The days as a table in Markdown. */
