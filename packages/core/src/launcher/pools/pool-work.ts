@@ -122,9 +122,9 @@ export class PoolWork {
     if (!view.isRegistered || !view.runner.running || !this.#context.life.isActive) return 'later';
     if (lost.isRecovering(request.id)) return 'later'; // the locks of its last work are being removed
     const assignment = assignPresent(request, nodes);
-    if (!assignment || exceedsTenant(request, assignment, view)) return undefined;
-    if (judgeDecline(request, view) || judgeControls(request, view) || view.maxConcurrency === 0) return undefined;
-    return exceedsConcurrency(assignment, view) ? 'later' : assignment;
+    if (!assignment || view.maxConcurrency === 0) return undefined;
+    if (judgeDecline(request, view) || judgeControls(request, view)) return undefined;
+    return exceedsTenant(request, assignment, view) || exceedsConcurrency(assignment, view) ? 'later' : assignment;
   }
 
   // --- requests at work -------------------------------------------------------------------------------------------

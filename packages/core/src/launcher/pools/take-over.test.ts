@@ -6,6 +6,7 @@ import {
   type NodeFields,
   type NodeId,
   type RequestId,
+  type Resources,
 } from '@nodepool/zk-protocol';
 import { describe, expect, it } from 'vitest';
 import { LauncherRooms } from '../../../test/support/launcher-rooms.js';
@@ -17,15 +18,22 @@ import { Reaper } from '../nodes/reaper.js';
 const begun = { state: 'building', launchState: { attempt: 1 }, launcher: 'of-the-dead', resources: { instances: 1 } };
 
 /** A launcher with pool `main` of provider `p`, beside one that has accepted a request for these labels. */
-async function besideAnother(labels: readonly string[], able = { resumes: true }, maxConcurrency = -1) {
+async function besideAnother(
+  labels: readonly string[],
+  able = { resumes: true },
+  maxConcurrency = -1,
+  tenantLimits = new Map<string, Resources>(),
+) {
   const orders: LaunchOrder[] = [];
   let finish = (): void => undefined;
   const until = new Promise<void>((resolve) => (finish = resolve));
   const config = configOf(poolConfig('main', ['a', 'b'], { maxServers: 5 }));
   const providers = new Map([...config.providers].map(([name, provider]) => [name, { ...provider, maxConcurrency }]));
-  const rooms = await LauncherRooms.open({ ...config, providers }, servingDrivers({ orders, until }, {}, able));
+  const rooms = await LauncherRooms.open(
+    { ...config, providers, tenantLimits },
+    servingDrivers({ orders, until }, {}, able),
+  );
   const pools = await rooms.openPools();
-  const reaper = new Reaper(rooms.world.context, rooms.providers, rooms.registry.registered);
   const [pool] = pools.configured;
   if (!pool) throw new Error('there is no pool');
   const { other, clock } = rooms.world;
@@ -39,6 +47,8 @@ async function besideAnother(labels: readonly string[], able = { resumes: true }
   const give = (fields: NodeFields) => rooms.world.createNode({ allocatedTo: id, tenantName: 't', ...fields });
   /** Releases the locks, as the end of the other session does. */
   const die = async () => {
+    // not before: it would delete nodes that a process which has locked their request has not locked
+    new Reaper(rooms.world.context, rooms.providers, rooms.registry.registered);
     await clock.run(other.delete(entry));
     await rooms.world.pass(1_000);
   };
@@ -48,7 +58,7 @@ async function besideAnother(labels: readonly string[], able = { resumes: true }
     return rooms.stored(id);
   };
   const node = (of: NodeId) => rooms.world.context.mirror.nodes.get(of);
-  return { rooms, pool, pools, reaper, orders, id, give, die, end, node, world: rooms.world };
+  return { rooms, pool, pools, orders, id, give, die, end, node, world: rooms.world };
 }
 
 describe('a request whose launcher is gone', () => {
@@ -150,6 +160,26 @@ describe('a request whose launcher is gone', () => {
 
     expect(early).toEqual([undefined]);
     expect(request).toMatchObject({ id, state: 'fulfilled', nodeIds: [node] });
+  });
+
+  it('waits until its tenant may have what it lacks', async () => {
+    const limits = new Map([['t', { instances: 2 }]]);
+    const { give, die, orders, id, rooms, world } = await besideAnother(['a', 'a'], undefined, undefined, limits);
+    const node = await give(begun);
+    const { other, clock } = world;
+    const used = await give({
+      state: 'in-use',
+      allocatedTo: '200-0000000001' as RequestId,
+      resources: { instances: 1 },
+    });
+
+    await die();
+    const [early, { state }] = [orders.length, await rooms.stored(id)];
+    await clock.run(other.deleteRecursive(`/nodepool/nodes/${used}`));
+    await world.pass(1_000);
+
+    expect([early, state]).toEqual([0, 'pending']);
+    expect(orders.map(({ isResumed, node: { id } }) => [isResumed, id])[0]).toEqual([true, node]);
   });
 
   it('is neither taken over nor put back while one of its nodes is locked', async () => {

@@ -50,6 +50,7 @@ export class TakeOvers {
       events.on('poolChanged', ({ after }) => after && this.#checkAll()),
       events.on('providerStarted', () => this.#checkAll()),
       events.on('launchEnded', () => this.#checkNext()),
+      events.on('tenantCapacityFreed', () => this.#checkNext()),
       events.on('requestTaken', () => this.#checkNext()),
     ];
   }
