@@ -6,6 +6,7 @@ import { measureKilledLauncher } from './killed-launcher.js';
 import { measureManyInstances } from './many-instances.js';
 import { measureMinReady } from './min-ready.js';
 import { measureMirror } from './mirror.js';
+import { measureLaunchesInProgress } from './launches-in-progress.js';
 import { measureLostInstance } from './lost-instance.js';
 import { measurePacking } from './packing.js';
 import { measureSeveralLaunchers } from './several-launchers.js';
@@ -26,6 +27,7 @@ export const ELASTIC_PROBES: readonly Probe[] = [
   { name: 'mirror', run: ({ long }) => measureMirror(long ? 60 : 20) },
   { name: 'launchers', run: () => measureSeveralLaunchers() },
   { name: 'launcher killed', run: () => measureKilledLauncher() },
+  { name: 'launches in progress', run: () => measureLaunchesInProgress() },
   { name: 'explain, 5000 waiting', run: () => measureExplain(5000) },
   { name: 'web', run: () => measureWeb() },
 ];

@@ -36,7 +36,10 @@ it('an upgrade of three launchers and an outage of ZooKeeper throw no instance a
 
   const served = Promise.all([...underWay, ...waiting].map((id) => useOnce(zuul, id)));
   const upgraded = (async () => {
-    for (const old of launchers) await get().launch(setup, { name: `${old.name}-next`, takesOver: old });
+    for (const old of launchers) {
+      const next = await get().launch(setup, { name: `${old.name}-next`, takesOver: old });
+      await next.whenLogged(/Service started/);
+    }
     get().zookeeper.pause();
     await delay(AWAY_MS);
     get().zookeeper.resume();
