@@ -15,7 +15,7 @@ import { createDriverRegistry } from './discovery/registry.js';
 import type { DriverRegistry } from './discovery/registry-types.js';
 import { NEVER_ABORTED } from '../async/never-aborted.js';
 import { checkPrices, readPrice } from './label-price.js';
-import { checkStandbyGoals, readStandby } from './standby-settings.js';
+import { checkStandbyGoals, readKeep, readStandby } from './standby-settings.js';
 import { checkSense, type SenseCheck } from './check-sense.js';
 import { readDiskimages } from './diskimages.js';
 import { reportDuplicates } from './duplicates.js';
@@ -173,11 +173,19 @@ function readLabels(list: Json | undefined): Map<string, LabelConfig> {
   const labels = namedEntries(list).map(({ name, entry }): [string, LabelConfig] => {
     const minReady = numberOf(entry['min-ready']) ?? 0;
     const standby = readStandby(entry['standby']);
+    const keep = readKeep(entry['standby']);
     const price = readPrice(entry['price']);
     const maxReadyAgeMs = secondsToMs(entry['max-ready-age']);
     return [
       name,
-      { name, minReady, maxReadyAgeMs, ...(standby && { standby }), ...(price !== undefined && { price }) },
+      {
+        name,
+        minReady,
+        maxReadyAgeMs,
+        ...(standby && { standby }),
+        ...(keep && { keep }),
+        ...(price !== undefined && { price }),
+      },
     ];
   });
   return new Map(labels);

@@ -1,4 +1,5 @@
 import { listOf, mapOf, numberOf, textOf, type JsonObject } from '@nodepool/zk-protocol';
+import type { Driver } from '../contract/driver.js';
 import type { ProviderConfig } from '../contract/provider-config.js';
 import { reportDuplicates } from './duplicates.js';
 import type { ProblemCollector } from './problems.js';
@@ -123,6 +124,24 @@ export function checkPoolLabelsAreKnown(
       );
       if (!labels.has(name) && name !== PLACEHOLDER && !isReported)
         problems.add(document, path, unknownLabel(name, labels));
+    }
+  }
+}
+
+/** Reports labels with `keep: stopped` in pools of a driver that makes nodes and cannot stop them. */
+export function checkStops(
+  config: ProviderConfig,
+  { name, capabilities }: Pick<Driver, 'name' | 'capabilities'>,
+  entry: JsonObject,
+  provider: number,
+  { document, labels, problems }: CheckContext,
+): void {
+  if (!capabilities.launches || (capabilities.stops === true && capabilities.resumes === true)) return;
+  for (const { index, name: pool } of namedEntries(entry['pools'])) {
+    for (const label of config.pools.get(pool)?.labels.keys() ?? []) {
+      if (labels.get(label)?.keep !== 'stopped') continue;
+      const message = `label "${label}" has "keep: stopped", and driver "${name}" cannot stop nodes: remove one of them`;
+      problems.add(document, ['providers', provider, 'pools', index], message);
     }
   }
 }

@@ -14,6 +14,7 @@ import {
   checkPools,
   checkPoolLabelsAreKnown,
   checkProviderDiskimages,
+  checkStops,
   warnOfIdleProvider,
 } from './provider-checks.js';
 import { providerSchema } from './provider-schema.js';
@@ -117,6 +118,7 @@ function readWithDriver(
   checkPoolLabelsAreKnown(config, entry, index, reading);
   checkPoolLimits(config, entry, index, reading);
   checkImageNames(config, index, reading);
+  checkStops(config, driver, entry, index, reading);
   if (repaired === undefined) warnOfIdleProvider(config, entry, index, reading);
   return { index, driver, config, repaired };
 }

@@ -1,12 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { linesAbout } from '../../test/support/load-config.js';
 import { plainDriver, registryOf } from '../../test/support/plain-driver.js';
-import { readStandby } from './standby-settings.js';
+import { readKeep, readStandby } from './standby-settings.js';
 
-const saidOf = (standby: string, more = '') =>
+const able = (stops: boolean) => ({
+  capabilities: { launches: true, pausesAtQuota: true, managesImages: false, resumes: true, stops },
+});
+const saidOf = (standby: string, more = '', driver = plainDriver('plain', able(true))) =>
   linesAbout({
     yaml: `labels: [{name: a, standby: ${standby}${more}}]\nproviders: [{name: p, driver: plain, pools: [{name: main, labels: [{name: a}]}]}]\n`,
-    ...{ env: {}, mode: 'validate', drivers: registryOf(plainDriver('plain')) },
+    ...{ env: {}, mode: 'validate', drivers: registryOf(driver) },
   });
 
 describe('standby of a label', () => {
@@ -16,6 +19,21 @@ describe('standby of a label', () => {
       ...{ targetWaitMs: undefined, idleBudget: 20, atMost: 30 },
     });
     expect([readStandby(undefined), readStandby({ 'at-most': 3 })]).toEqual([undefined, undefined]);
+  });
+
+  it('keeps its nodes stopped when it says so', () => {
+    expect([readKeep({ keep: 'stopped' }), readKeep({ keep: 'running' }), readKeep({})]).toEqual([
+      ...['stopped', undefined, undefined],
+    ]);
+  });
+
+  it('cannot keep them stopped where the driver cannot stop them', async () => {
+    const said = await saidOf('{keep: stopped}', '', plainDriver('plain', able(false)));
+    const static_ = await saidOf('{keep: stopped}', '', plainDriver('plain'));
+
+    expect(said.join('\n')).toContain('label "a" has "keep: stopped", and driver "plain" cannot stop nodes');
+    expect(said.join('\n')).toContain(':2:');
+    expect(static_).toEqual([]);
   });
 
   it.each([
@@ -31,6 +49,9 @@ describe('standby of a label', () => {
     ['{target-wait: 5s}', '', undefined],
     ['{target-wait: soon}', '', 'labels[0].standby.target-wait'],
     ['{target-wait: 5 s}', '', 'labels[0].standby.target-wait'],
+    ['{keep: stopped}', '', undefined],
+    ['{keep: stopped, at-most: 3}', '', undefined],
+    ['{keep: frozen}', '', 'labels[0].standby.keep'],
     ['{at-most: 3}', '', 'standby needs one goal, target-wait or idle-budget: it has none'],
     ['{target-wait: 5, idle-budget: 9}', '', 'standby needs one goal, target-wait or idle-budget: it has both'],
     [

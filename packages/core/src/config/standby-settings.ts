@@ -23,6 +23,11 @@ export const STANDBY: JsonObject = {
       description: 'Node-hours a day that standby nodes may be idle',
       'x-default': 'none',
     },
+    keep: {
+      enum: ['running', 'stopped'],
+      description: 'Whether standby nodes run, or are stopped after their boot and started for a request',
+      default: 'running',
+    },
     'at-most': integer('Largest number of standby nodes', { default: AT_MOST }, { minimum: 0 }),
   }),
   description: 'Standby nodes that follow demand; `min-ready` applies while there is no forecast',
@@ -47,14 +52,20 @@ function readDuration(value: Json | undefined): number | undefined {
   return [...parts].reduce((sum, [, amount, unit = '']) => sum + Number(amount) * (UNIT_MS[unit] ?? 0), 0);
 }
 
-/** Reports labels whose `standby` has no goal, or two, and disabled labels that have one. */
+/** @param section - validated against {@link STANDBY} */
+export function readKeep(section: Json | undefined): 'stopped' | undefined {
+  return mapOf(section)['keep'] === 'stopped' ? 'stopped' : undefined;
+}
+
+/** Reports labels whose `standby` has no goal, or two, and disabled labels that have one. `keep` needs no goal. */
 export function checkStandbyGoals(top: JsonObject, { document, problems }: SenseCheck): void {
   for (const [index, label] of listOf(top['labels']).entries()) {
     const entry = mapOf(label);
     if (entry['standby'] === undefined || entry['standby'] === null) continue;
     const goals = ['target-wait', 'idle-budget'].filter((key) => mapOf(entry['standby'])[key] !== undefined);
     const path = ['labels', index, 'standby'];
-    if (goals.length !== 1) {
+    const isKeepOnly = goals.length === 0 && mapOf(entry['standby'])['keep'] !== undefined;
+    if (goals.length !== 1 && !isKeepOnly) {
       const found = goals.length === 0 ? 'it has none' : 'it has both';
       problems.add(document, path, `standby needs one goal, target-wait or idle-budget: ${found}`);
     } else if ((numberOf(entry['min-ready']) ?? 0) < 0) {

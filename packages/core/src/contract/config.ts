@@ -77,6 +77,8 @@ export interface LabelConfig {
   maxReadyAgeMs: number;
   /** Standby nodes follow demand; `undefined`: `minReady` of them. */
   standby?: StandbySettings | undefined;
+  /** What becomes of standby nodes until a request needs them. Default: they run. */
+  keep?: 'stopped' | undefined;
   /** Price of a node for an hour, the same for all providers or by provider; `undefined`: unknown. */
   price?: number | ReadonlyMap<string, number> | undefined;
 }

@@ -54,6 +54,11 @@ export interface DriverCapabilities {
    * one is launched.
    */
   readonly resumes?: boolean | undefined;
+  /**
+   * Its providers stop nodes and start them again: see {@link Provider.stopNode}. Needs `resumes`. Default: false, labels with
+   * `keep: stopped` cannot be used.
+   */
+  readonly stops?: boolean | undefined;
 }
 
 /**
@@ -142,7 +147,7 @@ export interface ProviderContext {
   /** Triggers an evaluation of waiting requests. Call it when capacity appeared and no node record has changed. */
   capacityChanged(pool?: string): void;
   /**
-   * Deletes a ready, unallocated node of this provider whose instance is gone or will be soon, so that no job gets it. Nodes in
+   * Deletes a ready or stopped, unallocated node of this provider whose instance is gone or will be soon, so that no job gets it. Nodes in
    * use are left to their users. Missing in commands and builders, which serve no requests.
    * @param why - for people; stored as the comment of the record
    * @returns whether the node was withdrawn
@@ -202,6 +207,13 @@ export interface Provider extends ProviderNotifications {
    * when they are gone; `undefined`: there is nothing to remove.
    */
   startNodeCleanup(node: NodeRecord, signal: AbortSignal): Promise<void> | undefined;
+  /**
+   * Stops the instance of a locked standby node, which is started again by a launch that continues ({@link LaunchOrder.isResumed})
+   * with its address perhaps changed and its host keys unchanged. Must be idempotent. For drivers that declare `stops`.
+   * @returns the progress of a launch whose next step is the start, to store as `launchState`, once the instance has stopped
+   * @throws {NotFoundError} it is gone
+   */
+  stopNode?(node: NodeRecord, signal: AbortSignal): Promise<JsonObject>;
   /**
    * Whether the node has resources that `startNodeCleanup` removes. Default: it has an external id. For drivers that keep their
    * machines (static) the answer is no, and core deletes the record in one step.

@@ -37,15 +37,15 @@ async function setUp() {
     },
   });
   const rooms = await LauncherRooms.open(config, registryOf(driver));
-  const { world, providers, views, registry } = rooms;
+  const { world, providers, views, registry, spares } = rooms;
   const { context } = world;
   const pools = await rooms.openPools();
   const reaper = new Reaper(context, providers, registry.registered);
-  const [ages, standby] = [new AgeLimits(context, providers, { aheadMs: 0 }), new Standby(context, views)];
+  const [ages, standby] = [new AgeLimits(context, providers, { aheadMs: 0 }), new Standby(context, views, spares)];
   const cache = createLeaseCache(context);
   const leases = new Leases(context, cache, createLeaseTokenCache(context), 'me');
   const leaseKeeper = new LeaseKeeper(context, leases, new KeyLogins(context));
-  const parts = { context, pools, providers, reaper, ages, standby, leaseKeeper, metrics: undefined };
+  const parts = { context, pools, providers, reaper, ages, standby, spares, leaseKeeper, metrics: undefined };
   const changes = new ConfigChanges(parts);
   const fault = () => scopes.at(-1)?.fault('unhandled rejection', new Error('forgotten'));
   const apply = (next: Config) => world.clock.run(changes.apply(next));

@@ -7,6 +7,7 @@ import type { LeaseKeeper } from './leases/lease-keeper.js';
 import type { AgeLimits } from './nodes/age-limits.js';
 import type { Reaper } from './nodes/reaper.js';
 import type { Standby } from './nodes/standby.js';
+import type { StoppedSpares } from './nodes/stopped-spares.js';
 import type { PoolSet } from './pools/pool-set.js';
 import type { ProviderSet } from './providers/provider-set.js';
 import type { Context } from './state/context.js';
@@ -25,6 +26,7 @@ export interface ConfiguredParts {
   readonly reaper: Reaper;
   readonly ages: AgeLimits;
   readonly standby: Standby;
+  readonly spares: StoppedSpares;
   readonly leaseKeeper: LeaseKeeper;
   readonly metrics: MetricsAttachment | undefined;
 }
@@ -64,7 +66,7 @@ export class ConfigChanges {
   }
 
   async #apply(config: Config): Promise<void> {
-    const { context, pools, providers, reaper, ages, standby, leaseKeeper, metrics } = this.#parts;
+    const { context, pools, providers, reaper, ages, standby, spares, leaseKeeper, metrics } = this.#parts;
     context.config.now = config;
     pools.prepare(config);
     try {
@@ -76,6 +78,7 @@ export class ConfigChanges {
     reaper.sweep();
     ages.reload();
     standby.checkAll();
+    spares.sweep();
     leaseKeeper.sweep();
     metrics?.configChanged();
   }

@@ -26,6 +26,7 @@ import { AgeLimits } from './nodes/age-limits.js';
 import { Reaper } from './nodes/reaper.js';
 import { StandbyProbes } from './nodes/standby-probes.js';
 import { Standby } from './nodes/standby.js';
+import { StoppedSpares } from './nodes/stopped-spares.js';
 import { SurplusNodes } from './nodes/surplus-nodes.js';
 import type { LauncherOptions } from './options.js';
 import { PoolSet } from './pools/pool-set.js';
@@ -109,7 +110,8 @@ export function makeParts(options: LauncherOptions): LauncherParts {
   // nodes
   const reaper = new Reaper(loggingAs(context, LOGGER_NAMES.deletedNodes), providers, registry.registered);
   const ages = new AgeLimits(cleanup, providers, serverClock);
-  const standby = new Standby(context, views);
+  const spares = new StoppedSpares(loggingAs(context, LOGGER_NAMES.cleanup), providers);
+  const standby = new Standby(context, views, spares);
   const surplus = new SurplusNodes(cleanup, providers, standby);
   const probes = new StandbyProbes(context, views, standby);
 
@@ -140,7 +142,7 @@ export function makeParts(options: LauncherOptions): LauncherParts {
     failingProviders: () => steering.failingProviders(),
   });
   if (options.metrics) events.on('requestEnded', options.metrics.requestEnded.bind(options.metrics));
-  const changes = new ConfigChanges({ context, pools, providers, reaper, ages, standby, leaseKeeper, metrics });
+  const changes = new ConfigChanges({ context, pools, providers, reaper, ages, standby, spares, leaseKeeper, metrics });
 
   return {
     ...observed,
@@ -156,10 +158,11 @@ export function makeParts(options: LauncherOptions): LauncherParts {
       lost,
       ages,
       surplus,
+      spares,
       changes,
       metrics,
     },
-    stopped: [changes, leaseKeeper, reaper, providers, standby, probes, ages, lost, unlocks],
+    stopped: [changes, leaseKeeper, reaper, spares, providers, standby, probes, ages, lost, unlocks],
     closed: [steering, leases, leftKeys, context.controls, registry, ledger, context.mirror],
     caches: [nodes, requests, components, controlCache, leaseCache, leaseTokens, images, steeringStore],
   };

@@ -3,6 +3,7 @@ import type { LeaseKeeper } from './leases/lease-keeper.js';
 import { sweepLeftovers } from './nodes/leftovers.js';
 import type { Reaper } from './nodes/reaper.js';
 import type { Standby } from './nodes/standby.js';
+import type { StoppedSpares } from './nodes/stopped-spares.js';
 import type { SurplusNodes } from './nodes/surplus-nodes.js';
 import type { PoolSet } from './pools/pool-set.js';
 import type { ProviderSet } from './providers/provider-set.js';
@@ -20,6 +21,7 @@ export interface SweptParts {
   readonly reaper: Reaper;
   readonly standby: Standby;
   readonly surplus: SurplusNodes;
+  readonly spares: StoppedSpares;
   readonly pools: PoolSet;
   readonly lost: LostRequests;
   readonly leaseKeeper: LeaseKeeper;
@@ -47,13 +49,14 @@ export async function sweepPeriodically(parts: SweptParts): Promise<void> {
 }
 
 async function sweep(parts: SweptParts, suspects: Set<string>): Promise<void> {
-  const { context, providers, reaper, standby, surplus, pools, lost, leaseKeeper } = parts;
+  const { context, providers, reaper, standby, surplus, spares, pools, lost, leaseKeeper } = parts;
   const { logger, metrics } = context;
   providers.sweep();
   const deletions = reaper.sweep();
   const missing = standby.sweep();
   const woken = pools.sweep();
   leaseKeeper.sweep();
+  spares.sweep();
   metrics?.sweepFound('waiting-request', woken);
   metrics?.sweepFound('deletion', deletions);
   metrics?.sweepFound('standby-node', missing);

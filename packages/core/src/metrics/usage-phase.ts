@@ -1,4 +1,4 @@
-/** What a node exists for: to boot, to stand by, for its user, or for the person who holds it. */
+/** What a node exists for: to boot, to stand by, ready or stopped, for its user, or for the person who holds it. */
 export const USAGE_PHASES = ['boot', 'standby', 'use', 'hold'] as const;
 /** One of {@link USAGE_PHASES}. */
 export type UsagePhase = (typeof USAGE_PHASES)[number];
@@ -12,8 +12,9 @@ export type UsagePhase = (typeof USAGE_PHASES)[number];
 export function usagePhase(state: string, isAllocated: boolean, isLeased: boolean): UsagePhase | undefined {
   switch (state) {
     case 'building':
-    case 'testing':
       return 'boot';
+    case 'testing':
+      return 'standby';
     case 'ready':
       return isAllocated ? 'use' : 'standby';
     case 'in-use':

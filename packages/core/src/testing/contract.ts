@@ -14,11 +14,12 @@ import { registered } from './parts/registered.js';
 import { restart } from './parts/restart.js';
 import { reuse } from './parts/reuse.js';
 import { shutdown } from './parts/shutdown.js';
+import { stopped } from './parts/stopped.js';
 import type { ContractCloud, ContractTest, DriverContractOptions, TestRunner } from './harness/types.js';
 
 const PARTS: readonly ContractPart[] = [
   ...[loading, config, create, lists, deletion, errors, quota],
-  ...[restart, nothingLeft, reuse, images, registered, shutdown],
+  ...[restart, stopped, nothingLeft, reuse, images, registered, shutdown],
 ];
 /**
  * Returns the contract as a list of checks, each with its own cloud and ZooKeeper. The driver's declared capabilities

@@ -68,18 +68,20 @@ export interface Differences {
   readonly adapter?: AdapterChanges;
   readonly create?: Partial<CreateHandlers>;
   readonly remove?: Partial<DeleteHandlers>;
+  readonly stop?: Partial<StopHandlers>;
   readonly driver?: Partial<StateMachineDriverOptions<StateMachineProviderConfig>>;
 }
 
 /** A driver that fulfills the whole contract, except for the differences. */
 export function honestDriver(current: () => TestCloud, differences: Differences = {}): Driver {
   const name = differences.driver?.name ?? 'honest';
-  const { create = {}, remove = {}, adapter: change = () => ({}) } = differences;
+  const { create = {}, remove = {}, stop = {}, adapter: change = () => ({}) } = differences;
   return defineStateMachineDriver<StateMachineProviderConfig>({
     name,
     schema,
     managesImages: true,
     resumes: true,
+    stops: true,
     getProviderConfig: (entry, context) => {
       const config = readStateMachineProvider(entry, { driverName: name });
       if (config.cloudImages.has('plan9')) context.problem(['cloud-images'], 'plan9 is not for here, use debian');
@@ -87,7 +89,11 @@ export function honestDriver(current: () => TestCloud, differences: Differences 
     },
     getAdapter: (_config, context) => {
       const cloud = current();
-      const honest = honestAdapter(cloud, { ...createHandlers, ...create }, { ...deleteHandlers, ...remove });
+      const machines = {
+        ...{ create: { ...createHandlers, ...create }, remove: { ...deleteHandlers, ...remove } },
+        stop: { ...stopHandlers, ...stop },
+      };
+      const honest = honestAdapter(cloud, machines);
       return { ...honest, ...change(honest, cloud, context) };
     },
     ...differences.driver,
@@ -99,13 +105,16 @@ type CreateState =
   | { name: 'continuing' }
   | { name: 'submitting' }
   | { name: 'looking' }
+  | { name: 'starting'; externalId: string }
   | { name: 'waiting'; externalId: string };
+type StopState = { name: 'start'; externalId: string } | { name: 'waiting'; externalId: string };
 type DeleteState = { name: 'start'; externalId: string } | { name: 'waiting'; externalId: string };
 export interface Work<Order> {
   readonly cloud: TestCloud;
   readonly order: Order;
 }
 type CreateHandlers = Handlers<CreateState, Instance, Work<CreateOrder>>;
+type StopHandlers = Handlers<StopState, CreateState, Work<DeleteOrder>>;
 type DeleteHandlers = Handlers<DeleteState, void, Work<DeleteOrder>>;
 
 const findOwn = async ({ cloud, order }: Work<CreateOrder>): Promise<Machine | undefined> =>
@@ -130,12 +139,25 @@ const createHandlers: CreateHandlers = {
     if (found) return goto({ name: 'waiting', externalId: found.id });
     return failed(new LaunchError('network', 'the cloud did not answer'));
   },
+  starting: async ({ externalId }, { cloud }) => {
+    await cloud.startMachine(externalId);
+    return goto({ name: 'waiting', externalId });
+  },
   waiting: async ({ externalId }, { cloud }, run) => {
     const instance = await run.instances.find(externalId);
     if (cloud.machines.get(externalId)?.status === 'broken') return failed(new LaunchError('status', 'it is broken'));
     if (!instance) return failed(new LaunchError('status', 'it vanished'));
     return instance.ready ? done(instance) : wait();
   },
+};
+
+const stopHandlers: StopHandlers = {
+  start: async ({ externalId }, { cloud }) => {
+    await cloud.stopMachine(externalId);
+    return goto({ name: 'waiting', externalId });
+  },
+  waiting: ({ externalId }, { cloud }) =>
+    cloud.machines.get(externalId)?.status === 'stopped' ? done({ name: 'starting', externalId }) : wait(500),
 };
 
 const deleteHandlers: DeleteHandlers = {
@@ -157,7 +179,18 @@ export function toInstance({ id, status, tags, az }: Machine): Instance {
   return { externalId: id, ready, deleted: false, interfaceIp, metadata: tags, az, resources, ...LOGIN };
 }
 
-function honestAdapter(cloud: TestCloud, create: CreateHandlers, remove: DeleteHandlers): Adapter {
+function stopMachine(context: Work<DeleteOrder>, handlers: StopHandlers): StateMachine<CreateState> {
+  const initial: StopState = { name: 'start', externalId: context.order.externalId };
+  return createStateMachine<StopState, CreateState, Work<DeleteOrder>>({ name: 'stop', initial, handlers, context });
+}
+
+interface Machines {
+  readonly create: CreateHandlers;
+  readonly remove: DeleteHandlers;
+  readonly stop: StopHandlers;
+}
+
+function honestAdapter(cloud: TestCloud, { create, remove, stop }: Machines): Adapter {
   return {
     getCreateStateMachine: (order): StateMachine<Instance> =>
       createStateMachine<CreateState, Instance, Work<CreateOrder>>({
@@ -174,6 +207,7 @@ function honestAdapter(cloud: TestCloud, create: CreateHandlers, remove: DeleteH
         context: { cloud, order },
       });
     },
+    getStopStateMachine: (order) => stopMachine({ cloud, order }, stop),
     listLagMs: LIST_LAG_MS,
     listInstances: async () => (await cloud.all()).map(toInstance),
     listResources: async () => [

@@ -12,7 +12,7 @@ export interface Machine {
   readonly name: string;
   readonly tags: Readonly<Record<string, string>>;
   readonly az: string | null;
-  readonly status: 'making' | 'running' | 'broken' | 'deleting';
+  readonly status: 'making' | 'running' | 'stopping' | 'stopped' | 'broken' | 'deleting';
   /** Time when the machine appears in lists. */
   readonly listedMs: number;
 }
@@ -23,6 +23,8 @@ export const LOGIN = { username: 'tester', connectionPort: 2222 } as const;
 export const LIST_LAG_MS = 60_000;
 const CREATE_MS = 5_000;
 const DELETE_MS = 3_000;
+const STOP_MS = 2_000;
+const START_MS = 1_000;
 
 /** The cloud of the honest driver and of all broken drivers. */
 export class TestCloud implements ContractCloud {
@@ -77,6 +79,16 @@ export class TestCloud implements ContractCloud {
     this.clock.setTimer(DELETE_MS, () => this.machines.delete(id));
   }
 
+  async stopMachine(id: string): Promise<void> {
+    await this.#change(id, 'running', 'stopping');
+    this.clock.setTimer(STOP_MS, () => this.machines.get(id)?.status === 'stopping' && this.#become(id, 'stopped'));
+  }
+
+  async startMachine(id: string): Promise<void> {
+    await this.#change(id, 'stopped', 'making');
+    this.clock.setTimer(START_MS, () => this.machines.get(id)?.status === 'making' && this.#become(id, 'running'));
+  }
+
   async all(): Promise<Machine[]> {
     const all: Machine[] = [];
     for (let first = 0; ; first += this.pageSize) {
@@ -107,6 +119,13 @@ export class TestCloud implements ContractCloud {
   async #call(): Promise<void> {
     await Promise.resolve();
     if (this.#outages.shift()) throw new ProviderUnavailableError('the cloud does not answer');
+  }
+
+  async #change(id: string, from: Machine['status'], to: Machine['status']): Promise<void> {
+    await this.#call();
+    const machine = this.machines.get(id);
+    if (!machine) throw new NotFoundError(`there is no machine ${id}`);
+    if (machine.status === from) this.#become(id, to);
   }
 
   #become(id: string, status: Machine['status']): void {

@@ -21,6 +21,7 @@ import type { Config } from '../../src/contract/config.js';
 import type { Driver, Provider } from '../../src/contract/driver.js';
 import { firstPoolFor } from '../../src/launcher/health/first-pool.js';
 import { SteeringSet } from '../../src/launcher/health/steering-set.js';
+import { StoppedSpares } from '../../src/launcher/nodes/stopped-spares.js';
 import { LivePoolView } from '../../src/launcher/view/pool-view.js';
 import { ProviderSet } from '../../src/launcher/providers/provider-set.js';
 import type { ProviderRunner } from '../../src/launcher/providers/provider-runner.js';
@@ -66,6 +67,7 @@ export class LauncherRooms {
   readonly ledger: Ledger;
   readonly views: PoolViews;
   readonly unlocks: LateUnlocks;
+  readonly spares: StoppedSpares;
 
   private constructor(world: ServiceWorld, drivers: DriverRegistry) {
     const { context } = world;
@@ -78,6 +80,7 @@ export class LauncherRooms {
     this.ledger = new Ledger(context, this.providers);
     this.views = new PoolViews(context, this.steering, this.registry);
     this.unlocks = new LateUnlocks(context);
+    this.spares = new StoppedSpares(context, this.providers);
     this.started = components.start();
   }
 

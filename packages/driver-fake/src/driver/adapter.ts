@@ -15,9 +15,10 @@ import type {
 import type { CloudClient, CloudInstance, InstanceOrder } from '../cloud/index.js';
 import { callsOf, pacedCallsOf, type CloudCall, type PacedCall } from './cloud-call.js';
 import type { FakeLabelConfig, FakePoolConfig, FakeProviderConfig } from './config.js';
-import { createMachine } from './create-node.js';
+import { createMachine, type CreateState } from './create-node.js';
 import { deleteMachine } from './delete-node.js';
 import { toInstance, type FakeInstance } from './instance.js';
+import { stopMachine } from './stop-node.js';
 import { uploadImage } from './upload-image.js';
 
 /** Adapter of the fake cloud for core's state-machine provider. */
@@ -55,6 +56,10 @@ export class FakeAdapter implements Adapter<FakeInstance, FakeLabelConfig, FakeP
 
   getDeleteStateMachine({ externalId }: DeleteOrder): StateMachine<void, FakeInstance> {
     return deleteMachine(externalId, this.#paced);
+  }
+
+  getStopStateMachine({ externalId }: DeleteOrder): StateMachine<CreateState, FakeInstance> {
+    return stopMachine(externalId, this.#paced);
   }
 
   async listInstances(signal: AbortSignal): Promise<readonly FakeInstance[]> {

@@ -26,6 +26,8 @@ export type CreateState =
   | { readonly name: 'looking-for-earlier-attempt' }
   | { readonly name: 'submitting' }
   | { readonly name: 'looking-for-lost-answer' }
+  /** The instance was stopped: see `stop-node.ts`. */
+  | { readonly name: 'starting'; readonly externalId: string }
   | { readonly name: 'waiting-for-instance'; readonly externalId: string };
 
 /** Context of a creation. */
@@ -62,6 +64,17 @@ export const createHandlers = {
   'looking-for-lost-answer': async (_state, context, run) =>
     (await adopt(context, run)) ??
     failed(new LaunchError('network', `instance "${context.order.name}": the connection broke before it was created`)),
+  starting: async ({ externalId }, { call, order }, run) => {
+    try {
+      await call('compute.POST.servers.action', 'start', externalId, run.signal);
+    } catch (error) {
+      if (!isNodepoolError(error, 'NODEPOOL_NOT_FOUND')) throw error;
+      return failed(
+        new LaunchError('status', `instance "${order.name}" (${externalId}) vanished while it was stopped`),
+      );
+    }
+    return goto({ name: 'waiting-for-instance', externalId });
+  },
   'waiting-for-instance': async ({ externalId }, { order }, run) => {
     const instance = await run.instances.find(externalId);
     if (!instance) {

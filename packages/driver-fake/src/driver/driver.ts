@@ -18,6 +18,7 @@ export function createFakeDriver({ connect = connectToServer }: FakeDriverOption
     schema,
     managesImages: true,
     resumes: true,
+    stops: true,
     getProviderConfig: readProviderConfig,
     getAdapter: (config, context) => new FakeAdapter(config, connect(config, context), context),
   });

@@ -113,6 +113,8 @@ const distribution = {
 const TIME_NOTES: Readonly<Record<(typeof TIMES)[number], JsonObject>> = {
   'create-time': { description: 'Time until an instance runs, in seconds', default: 0 },
   'delete-time': { description: 'Time until a deleted instance is gone, in seconds', default: 0 },
+  'stop-time': { description: 'Time until a stopped instance has stopped, in seconds', default: 0 },
+  'start-time': { description: 'Time until a stopped instance that was started is active, in seconds', default: 0 },
   'api-time': { description: 'Time that each call takes, in seconds', default: 0 },
   'answer-time': { description: 'Time from the effect of a call to its answer, in seconds', default: 0 },
   'upload-time': { description: 'Time until an uploaded image is complete, in seconds', default: 0 },

@@ -48,6 +48,9 @@ export const NODE_TRANSITIONS: readonly NodeTransition[] = [
   { from: 'building', to: 'aborted', actor: 'launcher', lock: 'record', when: 'out of quota during the launch' },
   { from: 'building', to: 'failed', actor: 'launcher', lock: 'record', when: 'launch attempts used up' },
   { from: 'ready', to: 'ready', actor: 'launcher', lock: 'record', when: 'allocated or deallocated' },
+  { from: 'ready', to: 'testing', actor: 'launcher', lock: 'record', when: 'a standby node is being stopped' },
+  { from: 'testing', to: 'testing', actor: 'launcher', lock: 'record', when: 'stopped' },
+  { from: 'testing', to: 'building', actor: 'launcher', lock: 'record', when: 'started for a request' },
   { from: 'ready', to: 'in-use', actor: 'zuul', lock: 'record', when: 'the job starts' },
   { from: 'ready', to: 'in-use', actor: 'operator', lock: 'record', when: 'taken from the command line' },
   { from: 'ready', to: 'in-use', actor: 'metastatic', lock: 'lasting', when: 'taken over as a backing node' },
@@ -59,6 +62,13 @@ export const NODE_TRANSITIONS: readonly NodeTransition[] = [
   { from: 'any', to: 'hold', actor: 'operator', lock: 'record', when: 'nodepool hold' },
   { from: 'any', to: 'deleting', actor: 'operator', lock: 'record', when: 'nodepool delete' },
   { from: 'ready', to: 'deleting', actor: 'launcher', lock: 'record', when: 'too old, or its quota is needed' },
+  {
+    from: 'testing',
+    to: 'deleting',
+    actor: 'launcher',
+    lock: 'record',
+    when: 'a stopped node is too old or in the way',
+  },
   { from: 'ready', to: 'deleting', actor: 'static', lock: 'record', when: 'no longer in the configuration' },
   { from: 'hold', to: 'deleting', actor: 'launcher', lock: 'record', when: 'held for too long' },
   { from: 'init', to: 'deleting', actor: 'launcher', lock: 'record', when: 'left over by a lost request' },
@@ -113,4 +123,26 @@ export function assertRequestTransition(from: string | undefined, to: string, ac
  */
 export function isFree({ state, allocatedTo }: Pick<NodeRecord, 'state' | 'allocatedTo'>): boolean {
   return state === 'ready' && allocatedTo === null;
+}
+
+/**
+ * Whether the node is a standby node whose instance is stopped, or is being stopped: see {@link isStopped}. Nodes that another
+ * program made `testing` are none.
+ */
+export function isStoppedSpare({
+  state,
+  allocatedTo,
+  launchState,
+}: Pick<NodeRecord, 'state' | 'allocatedTo' | 'launchState'>): boolean {
+  return state === 'testing' && allocatedTo === null && launchState !== null;
+}
+
+/** Whether the node is a standby node whose instance has been stopped: it may be started for a request. */
+export function isStopped(node: Pick<NodeRecord, 'state' | 'allocatedTo' | 'launchState'>): boolean {
+  return isStoppedSpare(node) && node.launchState?.['start'] === true;
+}
+
+/** Whether the node stands by: it is free, or a stopped spare. Callers must check its lock. */
+export function isStandby(node: Pick<NodeRecord, 'state' | 'allocatedTo' | 'launchState'>): boolean {
+  return isFree(node) || isStoppedSpare(node);
 }

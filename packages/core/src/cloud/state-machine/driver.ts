@@ -14,6 +14,7 @@ export function defineStateMachineDriver<Config extends StateMachineProviderConf
       ...{ launches: true, pausesAtQuota: true },
       managesImages: options.managesImages ?? false,
       resumes: options.resumes ?? false,
+      stops: options.stops ?? false,
     },
     schema: options.schema,
     ...(options.setup && { setup: options.setup }),

@@ -1,9 +1,9 @@
 import type { JsonObject, Stat } from '@nodepool/zk-protocol';
 import { describe, expect, it } from 'vitest';
-import { encodeProgress, readProgress } from './launch-progress.js';
+import { encodeProgress, encodeStopped, readProgress } from './launch-progress.js';
 
 const stat = { ctime: 5_000 } as Stat;
-const read = (launchState: JsonObject | null) => readProgress({ launchState, stat });
+const read = (launchState: JsonObject | null) => readProgress({ launchState, stat, stateTimeMs: 9_000 }, 1_500);
 
 describe('the progress of a launch', () => {
   it('is read as it was stored', () => {
@@ -12,16 +12,23 @@ describe('the progress of a launch', () => {
       beganMs: 1_700_000_000_250,
       state: { name: 'waiting', externalId: 'i-1', zone: 'a' },
       imageExternalId: 'image-1',
+      isStart: false,
     };
 
     expect(read(encodeProgress(progress))).toEqual(progress);
   });
 
   it('begins with the record while nothing has been stored', () => {
-    const nothing = { attempt: 1, beganMs: 5_000, state: undefined, imageExternalId: undefined };
+    const nothing = { attempt: 1, beganMs: 5_000, state: undefined, imageExternalId: undefined, isStart: false };
 
     expect(read({})).toEqual(nothing);
     expect(read(null)).toEqual(nothing);
+  });
+
+  it('begins with the decision to start a stopped instance, by the clock of ZooKeeper', () => {
+    const state = { name: 'starting', externalId: 'i-1' };
+
+    expect(read(encodeStopped(state))).toMatchObject({ attempt: 1, beganMs: 7_500, state, isStart: true });
   });
 
   it.each([

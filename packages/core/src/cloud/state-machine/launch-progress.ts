@@ -11,28 +11,44 @@ export interface LaunchProgress {
   readonly state?: MachineState | undefined;
   /** The cloud's id of the uploaded image that the instance is made from. */
   readonly imageExternalId?: string | undefined;
+  /** The instance was stopped, and the attempt starts it again. */
+  readonly isStart?: boolean | undefined;
 }
 
 /** The value to store as `launchState`. */
-export function encodeProgress({ attempt, beganMs, state, imageExternalId }: LaunchProgress): JsonObject {
+export function encodeProgress({ attempt, beganMs, state, imageExternalId, isStart }: LaunchProgress): JsonObject {
   return {
     attempt,
     began: beganMs / 1000,
+    ...(isStart === true && { start: true }),
     ...(imageExternalId !== undefined && { image: imageExternalId }),
     ...(state && { state: JSON.parse(JSON.stringify(state)) as JsonObject }),
   };
 }
 
+/** The value to store while the instance is stopped. @param state - of the driver's machine, which starts it */
+export function encodeStopped(state: MachineState): JsonObject {
+  return { attempt: 1, start: true, state: JSON.parse(JSON.stringify(state)) as JsonObject };
+}
+
 /**
- * The stored progress of a launch that another launcher began. Before its first own write, the launch is as old as the record.
+ * The stored progress of a launch that another launcher began. Before its first own write, the launch is as old as the record, or
+ * as the decision to start its stopped instance.
+ * @param aheadMs - how far the clock of this process is ahead of ZooKeeper's
  */
-export function readProgress({ launchState, stat }: Pick<NodeRecord, 'launchState' | 'stat'>): LaunchProgress {
-  const { attempt, began, image, state } = launchState ?? {};
+export function readProgress(
+  { launchState, stat, stateTimeMs }: Pick<NodeRecord, 'launchState' | 'stat' | 'stateTimeMs'>,
+  aheadMs: number,
+): LaunchProgress {
+  const { attempt, began, image, state, start } = launchState ?? {};
+  const isStart = start === true;
+  const firstMs = isStart ? stateTimeMs - aheadMs : (stat?.ctime ?? 0);
   return {
     attempt: typeof attempt === 'number' && attempt >= 1 ? Math.floor(attempt) : 1,
-    beganMs: typeof began === 'number' ? began * 1000 : (stat?.ctime ?? 0),
+    beganMs: typeof began === 'number' ? began * 1000 : firstMs,
     state: isMachineState(state) ? state : undefined,
     imageExternalId: typeof image === 'string' ? image : undefined,
+    isStart,
   };
 }
 

@@ -18,6 +18,7 @@ export async function scanInstance(
   fields: Partial<NodeRecord>,
   deadline: Deadline,
 ): Promise<Partial<NodeRecord>> {
+  const before = work.knownHostKeys;
   const stored = work.store({ ...fields, ...work.progressFields });
   stored.catch(() => deadline.end()); // the node is not ours any more: no need to scan it
   const [scanned] = await Promise.allSettled([scanKeys(work, instance, fields, deadline), stored]);
@@ -25,6 +26,7 @@ export async function scanInstance(
   if (scanned.status === 'rejected') throw scanned.reason;
   const keys = scanned.value;
   checkKnownKeys(instance, keys);
+  if (before) checkSameKeys(instance, before, keys);
   return keys.length > 0 ? { hostKeys: keys } : {};
 }
 
@@ -46,6 +48,13 @@ async function scanKeys(
     if (!signal.aborted) await reportScanFailure(services, label, instance.externalId, logger, signal);
     throw error;
   }
+}
+
+/** @throws {LaunchError} the instance has other keys than before it was stopped, so that it is perhaps not the same */
+function checkSameKeys({ externalId }: Instance, before: readonly string[], now: readonly string[]): void {
+  const isSame = now.length === before.length && now.every((key) => before.includes(key));
+  if (!isSame)
+    throw new LaunchError('keyscan', `instance ${externalId} has other host keys than before it was stopped`);
 }
 
 /** @throws {LaunchError} another host answers in the instance's place */

@@ -77,7 +77,9 @@ export class LaunchWork {
     this.#mayResume = order.isResumed === true;
     const nowMs = services.clock.now();
     this.#aheadMs = nowMs - (order.node.stat?.mtime ?? nowMs); // the record was written just before
-    this.progress = order.isResumed ? readProgress(order.node) : { attempt: 1, beganMs: this.serverNowMs };
+    this.progress = order.isResumed
+      ? readProgress(order.node, this.#aheadMs)
+      : { attempt: 1, beganMs: this.serverNowMs };
   }
 
   /** The time by the clock of ZooKeeper. */
@@ -100,9 +102,10 @@ export class LaunchWork {
     if (!this.#mayResume) return undefined;
     this.#mayResume = false;
     const { externalId } = this.#node;
-    const { attempt, state, imageExternalId } = this.progress;
+    const { attempt, state, imageExternalId, isStart } = this.progress;
     if (typeof externalId === 'string') this.leftovers.add(externalId);
-    this.logger.info('Continuing a launch that another launcher began', { attempt, state: state?.name, externalId });
+    const what = isStart === true ? 'Starting a stopped instance' : 'Continuing a launch that another launcher began';
+    this.logger.info(what, { attempt, state: state?.name, externalId });
     if (state) this.image = imageOfNode(this.#node, this.label, imageExternalId);
     return { state, orderedMs: this.#orderedMs, image: this.image };
   }
@@ -119,6 +122,11 @@ export class LaunchWork {
    */
   madeAtOnce({ externalId }: Instance, { externalId: imageExternalId }: NodeImage): void {
     this.progress = { ...this.progress, state: { name: MADE_AT_ONCE, externalId }, imageExternalId };
+  }
+
+  /** Host keys that a started instance must show, as it did before it was stopped; `undefined`: any. */
+  get knownHostKeys(): readonly string[] | undefined {
+    return this.progress.isStart === true ? this.#node.hostKeys : undefined;
   }
 
   /** The progress, to store with other fields of the node. Nothing for nodes whose launch another launcher cannot continue. */

@@ -11,6 +11,7 @@ import type { LaunchServices } from './launch-work.js';
 import { ProviderQuota } from './quota.js';
 import { Readiness } from './readiness.js';
 import type { Adapter, AdapterContext, StateMachineProviderConfig } from './types.js';
+import { VanishedSpares } from './vanished-spares.js';
 import { Zones } from './zones.js';
 
 /** Parts that may be replaced. */
@@ -28,6 +29,7 @@ export interface ProviderParts {
   readonly readiness: Readiness;
   readonly quota: ProviderQuota;
   readonly leaks: LeakFinder;
+  readonly vanished: VanishedSpares;
 }
 
 /** Makes what a provider knows of its cloud; nothing is read yet. */
@@ -59,7 +61,11 @@ export function makeParts(
     ...{ provider: config.name, databaseId, adapter, nodes, images, zk, clock, logger, metrics },
     deleted: ({ id }) => quota.leakDeleted(id),
   });
-  return { needs, zones, readiness, quota, leaks };
+  const vanished = new VanishedSpares({
+    ...{ context, logger },
+    list: (signal) => instances.list(instances.mark(), signal),
+  });
+  return { needs, zones, readiness, quota, leaks, vanished };
 }
 
 /** What launches and deletions of a provider work with. */

@@ -1,4 +1,4 @@
-import { isNodepoolError, type NodeRecord, type RequestRecord } from '@nodepool/zk-protocol';
+import { isNodepoolError, type JsonObject, type NodeRecord, type RequestRecord } from '@nodepool/zk-protocol';
 import type {
   AlienResource,
   LeakedResource,
@@ -18,6 +18,7 @@ import type { PoolConfig } from '../../contract/provider-config.js';
 import type { InstanceList } from '../operations/instance-list.js';
 import { TaskManager } from '../task-manager/task-manager.js';
 import { deleteInstance } from './delete-instance.js';
+import { stopInstance } from './stop-instance.js';
 import { Launch } from './launch.js';
 import type { LabelNeeds } from './label-needs.js';
 import type { LaunchServices } from './launch-work.js';
@@ -27,6 +28,7 @@ import type { ProviderQuota } from './quota.js';
 import type { Readiness } from './readiness.js';
 import type { Zones } from './zones.js';
 import { imageOfLabel } from './node-fields.js';
+import type { VanishedSpares } from './vanished-spares.js';
 import type { Adapter, AdapterContext, StateMachinePoolConfig, StateMachineProviderConfig } from './types.js';
 
 const DEFAULT_PARALLEL_CALLS = 10;
@@ -51,6 +53,7 @@ export class StateMachineProvider implements Provider {
   readonly #zones: Zones;
   readonly #readiness: Readiness;
   readonly #leaks: LeakFinder;
+  readonly #vanished: VanishedSpares;
   readonly #active = new Set<Promise<unknown>>();
   readonly uploadImage?: Provider['uploadImage'];
   readonly deleteImage?: Provider['deleteImage'];
@@ -78,6 +81,7 @@ export class StateMachineProvider implements Provider {
     this.#quota = made.quota;
     this.quota = made.quota;
     this.#leaks = made.leaks;
+    this.#vanished = made.vanished;
     this.#services = makeServices(config, context, adapter, instances, parts);
     if (adapter.uploadImage) this.uploadImage = (upload, signal) => this.#upload(upload, signal);
     if (adapter.listImages) this.listImages = (signal, options) => this.#listImages(signal, options);
@@ -139,8 +143,15 @@ export class StateMachineProvider implements Provider {
     return this.#track(deleteInstance(this.#services, externalId, node, logger, signal));
   }
 
+  stopNode(node: NodeRecord, signal: AbortSignal): Promise<JsonObject> {
+    const logger = this.context.logger.child({ nodeId: node.id, pool: node.pool });
+    return this.#track(stopInstance(this.#services, node, logger, signal));
+  }
+
   async cleanupLeakedResources(signal: AbortSignal): Promise<void> {
-    if (!this.#idle) await this.#track(this.#leaks.run(signal));
+    if (this.#idle) return;
+    await this.#track(this.#leaks.run(signal));
+    await this.#track(this.#vanished.look(signal));
   }
 
   leakedResources(): readonly LeakedResource[] {

@@ -104,7 +104,7 @@ export interface ResumedCreation {
   readonly orderedMs: number | undefined;
 }
 
-/** The instance to delete. */
+/** The instance to delete, or to stop. */
 export interface DeleteOrder {
   readonly externalId: string;
   /** Its node, unless the record is gone already. */
@@ -133,6 +133,13 @@ export interface Adapter<
   getCreateStateMachine(order: CreateOrder<Label, Pool>): StateMachine<Instance, I>;
   /** A machine that deletes one instance and ends when the cloud confirms that it is gone. */
   getDeleteStateMachine(order: DeleteOrder): StateMachine<void, I>;
+  /**
+   * A machine that stops one instance, if it still runs, and ends when the cloud shows it as stopped. Its result is the state of
+   * the creation that starts the instance again: see {@link CreateOrder.resumed}. That state must cope with an instance that is
+   * being started or runs, and keeps the external id. Fails with `NotFoundError` if the instance is gone. For drivers that declare
+   * `stops`.
+   */
+  getStopStateMachine?(order: DeleteOrder): StateMachine<MachineState, I>;
   /** All visible instances, ours or not. */
   listInstances(signal: AbortSignal): Promise<readonly I[]>;
   /** One instance, `undefined` when there is none: used instead of lists while few machines wait. */
@@ -203,6 +210,8 @@ export interface StateMachineDriverOptions<Config extends StateMachineProviderCo
    * reached from the first of them by what the cloud shows. Default: false.
    */
   readonly resumes?: boolean | undefined;
+  /** Its adapters have `getStopStateMachine`. Needs `resumes`. Default: false. */
+  readonly stops?: boolean | undefined;
   /** Typed form of an entry that has passed the schema. */
   getProviderConfig(entry: JsonObject, context: ProviderConfigContext): Config;
   /** Makes the adapter of a provider. Must not do I/O. */

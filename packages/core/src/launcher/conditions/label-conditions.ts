@@ -1,4 +1,4 @@
-import type { NodeRecord } from '@nodepool/zk-protocol';
+import { isStandby, type NodeRecord } from '@nodepool/zk-protocol';
 import { newCondition } from '../../conditions/condition-types.js';
 import type { FoundCondition } from '../../contract/condition.js';
 import type { LabelOffer, Obstacle } from './label-offers.js';
@@ -91,10 +91,10 @@ const NONE: StandbyCount = { ready: 0, coming: 0 };
 
 function countStandby(nodes: Iterable<NodeRecord>, labels: ReadonlySet<string>): Map<string, StandbyCount> {
   const counts = new Map<string, StandbyCount>();
-  for (const { state, allocatedTo, labels: own } of nodes) {
-    const isReady = state === 'ready' && allocatedTo === null;
-    if (!isReady && state !== 'init' && state !== 'building') continue;
-    for (const label of own) {
+  for (const node of nodes) {
+    const isReady = isStandby(node);
+    if (!isReady && node.state !== 'init' && node.state !== 'building') continue;
+    for (const label of node.labels) {
       if (!labels.has(label)) continue;
       const { ready, coming } = counts.get(label) ?? NONE;
       counts.set(label, isReady ? { ready: ready + 1, coming } : { ready, coming: coming + 1 });

@@ -1,5 +1,5 @@
 import type { ControlRecord, NodeRecord } from '@nodepool/zk-protocol';
-import { describeControl, isFree } from '@nodepool/zk-protocol';
+import { describeControl, isStandby } from '@nodepool/zk-protocol';
 import type { PoolConfig } from '../../contract/provider-config.js';
 import type { Context } from '../state/context.js';
 import { releaseNode } from '../state/expire-node.js';
@@ -27,7 +27,7 @@ export function deleteDrainedNodes(context: Context, providers: ProviderSet): vo
   if (ordersOf(context).length === 0) return;
   const { nodes } = context.mirror;
   for (const node of nodes.values()) {
-    if (isFree(node) && nodes.contenders(node.id) === 0) deleteIfDrained(context, providers, node);
+    if (isStandby(node) && nodes.contenders(node.id) === 0) deleteIfDrained(context, providers, node);
   }
 }
 

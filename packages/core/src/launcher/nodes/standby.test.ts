@@ -28,7 +28,7 @@ async function setUp({ isFirst = true } = {}) {
   if (!isFirst) await rooms.register();
   const [own] = rooms.views.all;
   await rooms.register({ launcherId: own?.launcherId ?? ('' as LauncherId) });
-  const standby = new Standby(world.context, rooms.views);
+  const standby = new Standby(world.context, rooms.views, rooms.spares);
   const session = world.zk.sessionId;
   const { requests } = world.context.mirror;
   return {

@@ -1,5 +1,6 @@
 import {
   backoffMs,
+  isStandby,
   isZooKeeperError,
   type CancelTimer,
   type NodeRecord,
@@ -11,6 +12,7 @@ import { planStandby, type StandbyLevel } from '../plan/nodes.js';
 import { MIN_READY_REQUESTOR } from '../plan/candidates.js';
 import type { PoolViews } from '../view/pool-views.js';
 import { ExpectedNodes } from './expected-nodes.js';
+import type { StoppedSpares } from './stopped-spares.js';
 import { StandbyLevels } from './standby-levels.js';
 import { isOwnRequest, releaseStandby, removeStandby, requestStandby } from './standby-requests.js';
 
@@ -37,6 +39,7 @@ interface LabelState {
 export class Standby {
   readonly #context: Context;
   readonly #views: PoolViews;
+  readonly #spares: Pick<StoppedSpares, 'explain'>;
   readonly #labels = new Map<string, LabelState>();
   readonly #expected: ExpectedNodes;
   readonly #levels = new StandbyLevels();
@@ -44,9 +47,11 @@ export class Standby {
   #dirty: Set<string> | undefined;
   #stopped = false;
 
-  constructor(context: Context, views: PoolViews) {
+  /** @param spares - know which of the nodes are stopped */
+  constructor(context: Context, views: PoolViews, spares: Pick<StoppedSpares, 'explain'>) {
     this.#context = context;
     this.#views = views;
+    this.#spares = spares;
     this.#expected = new ExpectedNodes(context);
     const { events } = context;
     this.#unsubscribe = [
@@ -95,12 +100,17 @@ export class Standby {
     return isFallback ? 0 : Math.max(0, this.#context.mirror.standbyCount(label) - nodes);
   }
 
-  /** Why so many nodes of a label with `standby` are kept; `undefined` for other labels. */
+  /** Why so many nodes of a label with `standby` are kept, and which are stopped; `undefined` for other labels. */
   explain(label: string): StandbyExplanation | undefined {
     const config = this.#context.config.now.labels.get(label);
-    if (!config?.standby) return undefined;
-    const ready = this.#context.mirror.standbyCount(label);
-    return { label, ready, decides: this.#views.isFirstFor(label), ...this.#levels.of(config) };
+    const spares = this.#spares.explain(label);
+    if (!config || (!config.standby && spares === undefined)) return undefined;
+    const level = this.#levels.of(config);
+    return {
+      ...{ label, ...level, decides: !config.standby || this.#views.isFirstFor(label) },
+      ready: this.#context.mirror.standbyCount(label),
+      reason: [level.reason, ...(spares === undefined ? [] : [spares])].join('; '),
+    };
   }
 
   /** Whether a node of the label is missing that no launcher has requested. */
@@ -181,7 +191,7 @@ export class Standby {
   #nodeChanged(before: NodeRecord | undefined, after: NodeRecord | undefined): void {
     if (!before) return;
     for (const label of before.labels) {
-      if (before.state === 'ready' || this.#expected.includes(label, before.id)) this.check(label);
+      if (isStandby(before) || this.#expected.includes(label, before.id)) this.check(label);
     }
     if (!after) for (const label of this.#labels.keys()) this.#retrySoon(label);
   }

@@ -19,7 +19,7 @@ async function setUp({ isFirst = true } = {}) {
   if (!isFirst) await rooms.register();
   const [own] = rooms.views.all;
   await rooms.register({ launcherId: own?.launcherId ?? ('' as LauncherId) });
-  standby = new Standby(world.context, rooms.views);
+  standby = new Standby(world.context, rooms.views, rooms.spares);
   const surplus = new SurplusNodes(world.context, rooms.providers, standby);
   return {
     world,

@@ -1,4 +1,4 @@
-import { isFree, type NodeRecord } from '@nodepool/zk-protocol';
+import { isStandby, type NodeRecord } from '@nodepool/zk-protocol';
 import type { ProviderSet } from '../providers/provider-set.js';
 import type { Context } from '../state/context.js';
 import { releaseNode } from '../state/expire-node.js';
@@ -39,7 +39,7 @@ export class SurplusNodes {
 
   #mayGo(node: NodeRecord): boolean {
     const { clock, mirror } = this.#context;
-    if (!isFree(node) || mirror.nodes.contenders(node.id) > 0) return false;
+    if (!isStandby(node) || mirror.nodes.contenders(node.id) > 0) return false;
     if (clock.now() - node.stateTimeMs < GRACE_MS) return false;
     return this.#providers.runnerOf(node)?.launches === true;
   }

@@ -1,4 +1,4 @@
-import { isFree, UNLOCKED_GARBAGE_STATES, type NodeRecord, type RequestRecord } from '@nodepool/zk-protocol';
+import { isStandby, UNLOCKED_GARBAGE_STATES, type NodeRecord, type RequestRecord } from '@nodepool/zk-protocol';
 import type { Config } from '../../contract/config.js';
 import type { PoolView } from './types.js';
 
@@ -80,14 +80,14 @@ export interface AgeLimit {
 }
 
 /**
- * How long a node may stay in its state: a free one for the shortest `max-ready-age` of its labels, a held one for
+ * How long a node may stay in its state: a free or stopped one for the shortest `max-ready-age` of its labels, a held one for
  * `max-hold-age` or its own `hold_expiration`, whichever is shorter. `undefined`: no limit.
  */
 export function ageLimitOf(
   node: NodeRecord,
   { labels, maxHoldAgeMs }: Pick<Config, 'labels' | 'maxHoldAgeMs'>,
 ): AgeLimit | undefined {
-  if (isFree(node)) {
+  if (isStandby(node)) {
     let limit: AgeLimit | undefined;
     for (const label of node.labels) limit = shorter(limit, 'max-ready-age', labels.get(label)?.maxReadyAgeMs);
     return limit;

@@ -72,7 +72,7 @@ export interface Assignment {
 /** How one label is served. */
 export interface AssignmentPart {
   readonly label: string;
-  /** `node`: take this ready node; `launch`: launch one; `wait`: no capacity yet. */
+  /** `node`: take this ready node, or start this stopped one; `launch`: launch one; `wait`: no capacity yet. */
   readonly source: { kind: 'node'; node: NodeRecord } | { kind: 'launch' } | { kind: 'wait' };
 }
 
@@ -122,7 +122,7 @@ export interface PoolView {
   /** Whether accepted requests of this pool wait for capacity. */
   readonly paused: boolean;
   labelReady(label: string): boolean;
-  /** Free nodes of a label in this pool: first those whose other labels are requested least, then those idle longest. */
+  /** Free nodes of a label in this pool: ready ones before stopped ones, of each first those whose other labels are requested least, then those idle longest. */
   freeNodes(label: string): Iterable<NodeRecord>;
   /** Whether the driver accepts a free node for the request. Optional; omit if it accepts all. */
   acceptsNode?(request: RequestRecord, node: NodeRecord): boolean;

@@ -1,4 +1,4 @@
-import { isFree } from '@nodepool/zk-protocol';
+import { isStandby } from '@nodepool/zk-protocol';
 import { ageLimitOf, keepsStandby, planStandby } from '../plan/nodes.js';
 import type { ConfigChange, ConfigChangeInput } from './types.js';
 
@@ -17,7 +17,7 @@ export function planStandbyChanges({
     const wanted = isOffered(offerAfter, label) ? minReady : 0;
     const old = before && isOffered(offerBefore, label) ? (before.labels.get(label)?.minReady ?? 0) : 0;
     if (wanted <= Math.max(0, old)) continue;
-    const free = nodes.filter((node) => isFree(node) && node.labels.includes(label)).length;
+    const free = nodes.filter((node) => isStandby(node) && node.labels.includes(label)).length;
     const count = planStandby(wanted, { free, asked: 0 });
     if (count > 0) standby.push({ label, count });
   }

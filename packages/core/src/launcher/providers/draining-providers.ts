@@ -1,4 +1,4 @@
-import { isFree } from '@nodepool/zk-protocol';
+import { isStandby } from '@nodepool/zk-protocol';
 import type { PoolRegistry } from '../registry/pool-registry.js';
 import type { Context } from '../state/context.js';
 import { releaseNode } from '../state/expire-node.js';
@@ -107,7 +107,7 @@ export class DrainingProviders {
   #releaseFree(name: string): void {
     const { mirror } = this.#context;
     for (const node of [...mirror.ofProvider(name)]) {
-      if (!isFree(node) || mirror.nodes.contenders(node.id) > 0) continue;
+      if (!isStandby(node) || mirror.nodes.contenders(node.id) > 0) continue;
       void releaseNode(this.#context, node, 'its provider left the configuration');
     }
   }

@@ -19,6 +19,8 @@ export class ProviderRunner {
   readonly rampsLaunches: boolean;
   /** Launches that another launcher began can be continued. */
   readonly resumes: boolean;
+  /** Its nodes can be stopped, and started again. */
+  readonly stops: boolean;
   /** Handlers of requests that no pool has accepted yet, by pool. */
   readonly #handlers = new WeakMap<PoolConfig, WeakMap<RequestRecord, NodeRequestHandler>>();
   readonly #context: Context;
@@ -36,6 +38,7 @@ export class ProviderRunner {
     this.pausesAtQuota = capabilities.pausesAtQuota;
     this.rampsLaunches = this.launches && (capabilities.rampsLaunches ?? true);
     this.resumes = this.launches && (capabilities.resumes ?? false);
+    this.stops = this.resumes && (capabilities.stops ?? false);
     this.#logger = context.logger.child({ provider: this.name });
   }
 

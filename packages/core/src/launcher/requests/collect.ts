@@ -87,7 +87,8 @@ export async function takeNodes(work: RequestWork, parts: readonly Part[]): Prom
   let rest = [...parts];
   while (rest.length > 0) {
     const batch = rest.slice(0, NODES_PER_TRANSACTION);
-    const result = await allocate(work.context, work.request, recordsOf(batch), { acceptRequest: false });
+    const options = { acceptRequest: false, launcher: work.view.launcherId };
+    const result = await allocate(work.context, work.request, recordsOf(batch), options);
     if (!('conflict' in result)) {
       holdNodes(work, batch, result.nodeEntries);
       rest = rest.slice(batch.length);
@@ -98,7 +99,7 @@ export async function takeNodes(work: RequestWork, parts: readonly Part[]): Prom
   }
 }
 
-/** Lets the driver check nodes that have been locked, and continues the launches of nodes that are not ready. */
+/** Lets the driver check nodes that have been locked, and starts or continues the launches of nodes that are not ready. */
 export function holdNodes(work: RequestWork, parts: readonly Part[], entries: ReadonlyMap<NodeId, string>): void {
   const { context, driver } = work;
   for (const part of parts) {
@@ -158,8 +159,18 @@ async function reject(work: RequestWork, part: Part, why: string): Promise<void>
 export function keepAway(work: RequestWork, subject: Subject): void {
   if (subject.kind !== 'node') return;
   const part = work.parts.ofNode(subject.id);
-  if (part) work.parts.lose(part);
+  if (part) {
+    endLaunch(work, part);
+    work.parts.lose(part);
+  }
   unclaimLater(work, subject.id);
+}
+
+/** The node of the part cannot be started after all. */
+function endLaunch({ context }: RequestWork, part: Part): void {
+  const { launch } = part;
+  part.launch = undefined;
+  if (launch) context.events.emit('launchEnded', { launch, state: undefined });
 }
 
 function unclaimLater(work: RequestWork, id: NodeId): void {

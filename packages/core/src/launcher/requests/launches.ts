@@ -82,7 +82,7 @@ export async function launchesRecorded({ creating }: RequestWork): Promise<boole
   return isKnown;
 }
 
-/** Continues the launch of a node that another launcher began. The node is locked. */
+/** Starts a stopped node, or continues a launch that another launcher began. The node is locked. */
 export function continueLaunch(work: RequestWork, part: Part): void {
   const { node, entry, launch } = part;
   if (!node || entry === undefined || !launch) return;

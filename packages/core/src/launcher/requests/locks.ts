@@ -120,8 +120,12 @@ function buildAllocation(
   return { transaction, requestIndex, nodeIndexes, draftIndexes };
 }
 
-/** What changes in a node whose launch continues. A record that was never locked is of a launch that had yet to begin. */
+/**
+ * What changes in a node whose launch continues. A record that was never locked is of a launch that had yet to begin; a stopped
+ * node is started.
+ */
 function takeOver({ state }: NodeRecord, launcher: LauncherId): NodeFields {
+  if (state === 'testing') return { launcher, state: 'building', comment: null };
   if (state === 'init') return { launcher, state: 'building' };
   return state === 'building' ? { launcher } : {};
 }

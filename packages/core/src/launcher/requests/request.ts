@@ -1,4 +1,4 @@
-import type { CancelTimer, NodeId, NodeRecord, RequestRecord } from '@nodepool/zk-protocol';
+import { isStopped, type CancelTimer, type NodeId, type NodeRecord, type RequestRecord } from '@nodepool/zk-protocol';
 import { asError } from '../../async/as-error.js';
 import { LazyAbort } from '../../async/lazy-abort.js';
 import type { NodeRequestHandler, Provider } from '../../contract/driver.js';
@@ -11,6 +11,7 @@ import type { RequestOutcome } from '../../contract/request-outcome.js';
 import type { Assignment, Reason } from '../plan/types.js';
 import type { PoolRegistry } from '../registry/pool-registry.js';
 import type { Context } from '../state/context.js';
+import type { Launch } from '../state/events.js';
 import type { RequestAtWork } from '../view/pool-demand.js';
 import type { LivePoolView } from '../view/pool-view.js';
 import type { LateUnlocks } from './late-unlocks.js';
@@ -165,15 +166,18 @@ export class RequestWork implements RequestAtWork {
   assign(assignment: Assignment): AssignedParts {
     this.az ??= assignment.az;
     const { reused, toLaunch } = this.parts.assign(assignment);
-    for (const part of reused) if (part.node && isResumable(part.node)) this.#beginLaunch(part, true);
+    for (const part of reused) {
+      const isStart = part.node !== undefined && isStopped(part.node);
+      if (isStart || (part.node && isResumable(part.node))) this.#beginLaunch(part, { isResumed: true, isStart });
+    }
     return { reused, toLaunch: toLaunch.map((part) => this.#beginLaunch(part)) };
   }
 
-  #beginLaunch(part: Part, isResumed?: true): LaunchPart {
+  #beginLaunch(part: Part, kind: Pick<Launch, 'isResumed' | 'isStart'> = {}): LaunchPart {
     const { provider, pool } = this.view;
     const { label } = part;
     const need = this.view.needOf(label);
-    const launch = { provider, pool: pool.name, label, request: this.#request.id, need, isResumed };
+    const launch = { provider, pool: pool.name, label, request: this.#request.id, need, ...kind };
     this.context.events.emit('launchBegun', { launch });
     return Object.assign(part, { launch });
   }

@@ -45,8 +45,10 @@ export interface Launch {
   readonly request: RequestId;
   /** Resources that the node will use. */
   readonly need: Resources;
-  /** Another launcher began it: its node has a record already. */
+  /** Another launcher began it, or its node was stopped: the node has a record already. */
   readonly isResumed?: boolean | undefined;
+  /** Its node was stopped. */
+  readonly isStart?: boolean | undefined;
 }
 
 /** How the set of registered pools changed. */
@@ -65,7 +67,7 @@ export interface LauncherEventMap {
   readonly nodeChanged: RecordChange<NodeRecord>;
   /** A node was locked or unlocked. */
   readonly nodeLockChanged: { readonly id: NodeId; readonly contenders: number };
-  /** A ready node has become free: any request may get it. */
+  /** A ready or stopped node has become free: any request may get it. */
   readonly nodeFree: { readonly node: NodeRecord };
   /** A request record was created, changed or removed. */
   readonly requestChanged: RecordChange<RequestRecord>;

@@ -1,4 +1,4 @@
-import { isFree, withNode, type NodeId, type NodeRecord } from '@nodepool/zk-protocol';
+import { isStandby, withNode, type NodeId, type NodeRecord } from '@nodepool/zk-protocol';
 import type { Context } from './context.js';
 import { isRefusal, removeLockDirectory, setNode, Transaction } from './transaction.js';
 
@@ -32,11 +32,11 @@ export async function releaseNode(context: Context, node: NodeRecord, why: strin
 }
 
 /**
- * Deletes a free node of the provider, with the reason as its comment.
- * @returns false if it is not the provider's, or not free
+ * Deletes a free or stopped node of the provider, with the reason as its comment.
+ * @returns false if it is not the provider's, or does not stand by
  */
 export async function withdrawNode(context: Context, provider: string, id: NodeId, why: string): Promise<boolean> {
   const node = context.mirror.nodes.get(id);
-  if (node?.provider !== provider || !isFree(node)) return false;
+  if (node?.provider !== provider || !isStandby(node)) return false;
   return expireNode(context, { ...node, comment: why }, why);
 }

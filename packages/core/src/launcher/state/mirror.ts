@@ -1,4 +1,4 @@
-import { isFree, leaseOf } from '@nodepool/zk-protocol';
+import { isFree, isStandby, isStopped, leaseOf } from '@nodepool/zk-protocol';
 import type {
   LockAware,
   NodeId,
@@ -18,7 +18,7 @@ export type Claimant = object;
 /**
  * Nodes and requests with the indexes that decisions need, updated by watch events. Nothing here lists, scans or waits.
  *
- * A node is *free* if it is `ready`, unallocated, unlocked, and not claimed by work of this process.
+ * A node is *free* if it is `ready` or stopped, unallocated, unlocked, and not claimed by work of this process.
  */
 export class Mirror {
   readonly nodes: RecordCache<NodeRecord> & LockAware;
@@ -29,7 +29,7 @@ export class Mirror {
   readonly #byRequest = new Map<string, Set<NodeId>>();
   readonly #byProvider = new Map<string, Set<NodeId>>();
   readonly #pending = new Set<RequestId>();
-  /** Unallocated ready nodes by label, including those locked or claimed at the moment. */
+  /** Unallocated ready and stopped nodes by label, including those locked or claimed at the moment. */
   readonly #standby = new Map<string, number>();
   /** Nodes except those that a person holds, by pool and label: leased ones return as those in use do. */
   readonly #present = new Map<string, Map<string, number>>();
@@ -94,7 +94,7 @@ export class Mirror {
     return this.#pending;
   }
 
-  /** Number of unallocated ready nodes of the label, in all pools. */
+  /** Number of unallocated ready and stopped nodes of the label, in all pools. */
   standbyCount(label: string): number {
     return this.#standby.get(label) ?? 0;
   }
@@ -130,7 +130,7 @@ export class Mirror {
   }
 
   #isFree(node: NodeRecord): boolean {
-    return isFree(node) && !this.#claimed.has(node.id) && this.nodes.contenders(node.id) === 0;
+    return (isFree(node) || isStopped(node)) && !this.#claimed.has(node.id) && this.nodes.contenders(node.id) === 0;
   }
 
   #nodeChanged(change: RecordChange<NodeRecord>): void {
@@ -173,7 +173,7 @@ export class Mirror {
   }
 
   #countStandby(node: NodeRecord | undefined, step: 1 | -1): void {
-    if (!node || !isFree(node)) return;
+    if (!node || !isStandby(node)) return;
     for (const label of node.labels) this.#standby.set(label, (this.#standby.get(label) ?? 0) + step);
   }
 

@@ -187,7 +187,7 @@ export class LivePoolView<Work extends RequestAtWork = RequestAtWork> implements
 
   freeNodes(label: string): Iterable<NodeRecord> {
     const nodes = this.#free.ofLabel(label, (other) => this.demand.waiting.countOf(other));
-    return this.#options.registry.registered.ownFirst(nodes, this.provider, this.pool.name);
+    return readyFirst(this.#options.registry.registered.ownFirst(nodes, this.provider, this.pool.name));
   }
 
   labelCapacity(label: string): number | undefined {
@@ -304,6 +304,16 @@ function usesImage(providers: Config['providers'], { provider, pool, label }: La
 /** Whether there is a free node for each label, ignoring that one node may be counted for several of them. */
 function hasAll(free: FreeNodes, labels: readonly string[]): boolean {
   return labels.every((label) => free.count(label) > 0);
+}
+
+/** A node that has yet to be started is the second choice. */
+function* readyFirst(nodes: Iterable<NodeRecord>): Generator<NodeRecord> {
+  const stopped: NodeRecord[] = [];
+  for (const node of nodes) {
+    if (node.state === 'ready') yield node;
+    else stopped.push(node);
+  }
+  yield* stopped;
 }
 
 /** The first item, if any. */

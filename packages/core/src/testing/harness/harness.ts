@@ -1,4 +1,4 @@
-import type { NodeId, NodeRecord, RequestId } from '@nodepool/zk-protocol';
+import { isStandby, type NodeId, type NodeRecord, type RequestId } from '@nodepool/zk-protocol';
 import { connectInMemory, MemoryServer } from '@nodepool/zk-protocol/memory';
 import type { Driver } from '../../contract/driver.js';
 import { silentLogger, type Logger } from '../../contract/logger.js';
@@ -155,8 +155,9 @@ export class Harness {
     const requestor = await this.#getRequestor();
     const asked = new Set<NodeId>();
     const deleteFree = () => {
-      for (const { id, state, allocatedTo } of this.ownNodes()) {
-        if (state !== 'ready' || allocatedTo !== null || asked.has(id)) continue;
+      for (const node of this.ownNodes()) {
+        const { id } = node;
+        if (!isStandby(node) || asked.has(id)) continue;
         asked.add(id);
         requestor.remove(id).catch(() => asked.delete(id)); // another process deleted it first: check again
       }

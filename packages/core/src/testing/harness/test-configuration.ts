@@ -45,6 +45,13 @@ export class TestConfiguration {
     return this.#config;
   }
 
+  /** From now on, launchers keep one stopped node; with `false`, none. */
+  async keepStopped(isKept: boolean): Promise<void> {
+    const [label] = await this.labels();
+    const config = await this.readEntry(this.entry);
+    this.#config = Promise.resolve(isKept ? withStoppedNode(config, label) : config);
+  }
+
   /** Loads an entry. */
   async readEntry(entry: JsonObject): Promise<Config> {
     const { config, problems } = await loadEntry(entry, this.drivers, this.file, { clock: this.#clock });
@@ -64,6 +71,14 @@ export class TestConfiguration {
     if (first === undefined) throw new Error('validConfig has no label: give its first pool one');
     return [first, ...rest];
   }
+}
+
+/** Of the first label: a second node would double what the kit has to interrupt. */
+function withStoppedNode(config: Config, stopped: string): Config {
+  const labels = [...config.labels].map(
+    ([name, label]) => [name, name === stopped ? { ...label, minReady: 1, keep: 'stopped' as const } : label] as const,
+  );
+  return { ...config, labels: new Map(labels) };
 }
 
 function renamed(entry: Json, prefix: string): Json {

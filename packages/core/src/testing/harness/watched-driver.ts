@@ -83,8 +83,18 @@ function countCalls<T extends object>(target: T, called: () => void): T {
   });
 }
 
+function imagesOf(provider: Provider) {
+  return {
+    startImages: provider.startImages?.bind(provider),
+    uploadImage: provider.uploadImage?.bind(provider),
+    deleteImage: provider.deleteImage?.bind(provider),
+    listImages: provider.listImages?.bind(provider),
+  };
+}
+
 function watchProvider(provider: Provider, watch: DriverWatch): Whole<Provider> {
   return {
+    ...imagesOf(provider),
     get config() {
       return provider.config;
     },
@@ -95,7 +105,6 @@ function watchProvider(provider: Provider, watch: DriverWatch): Whole<Provider> 
       await watch.beforeStart();
       await provider.start(signal);
     },
-    startImages: provider.startImages?.bind(provider),
     idle: () => provider.idle(),
     stop: () => provider.stop(),
     join: () => provider.join(),
@@ -103,6 +112,7 @@ function watchProvider(provider: Provider, watch: DriverWatch): Whole<Provider> 
     getRequestHandler: (pool: PoolConfig, request: RequestRecord) =>
       watchHandler(provider.getRequestHandler(pool, request), watch),
     startNodeCleanup: (node, signal) => provider.startNodeCleanup(node, signal),
+    stopNode: provider.stopNode?.bind(provider),
     ownsResource: provider.ownsResource?.bind(provider),
     canHold: provider.canHold?.bind(provider),
     hindrances: provider.hindrances?.bind(provider),
@@ -113,9 +123,6 @@ function watchProvider(provider: Provider, watch: DriverWatch): Whole<Provider> 
     hosts: provider.hosts?.bind(provider),
     alienResources: provider.alienResources?.bind(provider),
     errorLabels: () => provider.errorLabels(),
-    uploadImage: provider.uploadImage?.bind(provider),
-    deleteImage: provider.deleteImage?.bind(provider),
-    listImages: provider.listImages?.bind(provider),
     listResources: provider.listResources?.bind(provider),
     tagResource: provider.tagResource?.bind(provider),
     nodeDeletedNotification: provider.nodeDeletedNotification?.bind(provider),

@@ -52,6 +52,19 @@ async function unlock(path: string): Promise<void> {
   await clock.run(launcher.delete(path));
 }
 
+it('complains of a stopped node that becomes ready without a start, and of one that is stopped for a request', async () => {
+  await create(NODE, { ...ready, allocated_to: null, state: 'testing' });
+
+  await write(launcher, NODE, { ...ready, allocated_to: null });
+  await write(launcher, NODE, ready);
+  await write(launcher, NODE, { ...ready, state: 'testing' });
+
+  expect(violations).toEqual([
+    'launcher 1 makes node 0000000001 ready, whose instance is stopped',
+    'launcher 1 stops node 0000000001 of request 200-0000000001',
+  ]);
+});
+
 describe('the checker accepts', () => {
   it('a request that gets its nodes, and nodes that are used and deleted', async () => {
     await create(REQUEST, { state: 'requested', node_types: ['small'] });

@@ -175,11 +175,10 @@ export class InvariantChecker {
 
   #checkNodeChange(before: NodeEntry, after: NodeEntry, sessionId: bigint, who: string): void {
     const isRunner = this.holderOf(`/nodepool/nodes/${after.id}/lock`) === sessionId;
-    const written = isRunner || !who.startsWith('launcher') ? [] : progressWritten(before, after);
-    if (written.length > 0)
-      this.#violate(
-        `${who} writes ${written.join(', ')} of ${before.state} node ${after.id} and does not hold its lock`,
-      );
+    const written = isRunner || !who.startsWith('launcher') ? '' : progressWritten(before, after).join(', ');
+    if (written !== '')
+      this.#violate(`${who} writes ${written} of ${before.state} node ${after.id} and does not hold its lock`);
+    for (const wrong of wrongStops(before, after)) this.#violate(`${who} ${wrong}`);
     if (before.state === 'ready' && after.state === 'deleting') this.#checkRemoval(before, 'marks for deletion', who);
     const from = before.allocatedTo;
     const to = after.allocatedTo;
@@ -291,6 +290,16 @@ export class InvariantChecker {
 function progressWritten(before: NodeEntry, after: NodeEntry): string[] {
   if (!RUNNING.has(before.state) || after.touched) return [];
   return PROGRESS.filter((key) => JSON.stringify(before.body[key]) !== JSON.stringify(after.body[key]));
+}
+
+/** What is wrong with a change of a node that is stopped, or is being stopped. */
+function wrongStops(before: NodeEntry, after: NodeEntry): string[] {
+  const { id, state } = after;
+  if (before.state === 'testing' && (state === 'ready' || state === 'in-use')) {
+    return [`makes node ${id} ${state}, whose instance is stopped`];
+  }
+  const isWrong = before.state === 'ready' && state === 'testing' && before.allocatedTo !== null;
+  return isWrong ? [`stops node ${id} of request ${before.allocatedTo}`] : [];
 }
 
 /** Whether the request of a lease goes back to its place in the queue: it has lost a node before the lease became active. */

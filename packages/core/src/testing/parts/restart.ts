@@ -7,11 +7,15 @@ import { launches, type ContractPart, type PartContext, type PartTest } from '..
 const CLEAN_WITHIN_MS = 1_800_000;
 
 /** Work to interrupt by killing the launcher. */
-interface Work<Prepared> {
+export interface Work<Prepared> {
+  /** Called before the first launcher is made. */
+  configure?(harness: Harness): Promise<void>;
   prepare(harness: Harness): Promise<Prepared>;
   run(harness: Harness, prepared: Prepared): Promise<unknown>;
   /** Called when all requests are fulfilled. */
   check?(harness: Harness): Promise<void>;
+  /** Called before everything must be deleted. */
+  end?(harness: Harness): Promise<void>;
 }
 
 /** A launcher that dies at any moment leaves no permanent leftovers. */
@@ -52,7 +56,7 @@ export const restart: ContractPart = {
 };
 
 /** Runs the work once to collect the points where a process can die, then once for each of these points. */
-function killedDuring<Prepared>(name: string, work: Work<Prepared>): PartTest {
+export function killedDuring<Prepared>(name: string, work: Work<Prepared>): PartTest {
   return {
     name,
     run: async (context) => {
@@ -65,18 +69,21 @@ function killedDuring<Prepared>(name: string, work: Work<Prepared>): PartTest {
 
 async function listMoments<Prepared>(harness: Harness, work: Work<Prepared>): Promise<string[]> {
   const moments: string[] = [];
+  await work.configure?.(harness);
   const launcher = await harness.startLauncher();
   const prepared = await work.prepare(harness);
   const stop = onMoments(harness, launcher, (moment) => moments.push(moment));
   await work.run(harness, prepared);
   await endRequests(harness, work);
   stop();
+  await work.end?.(harness);
   await settleDown(harness, 'although the launcher lived');
   return moments;
 }
 
 async function killAt<Prepared>(context: PartContext, index: number, moment: string, work: Work<Prepared>) {
   const harness = await context.open();
+  await work.configure?.(harness);
   const launcher = await harness.startLauncher();
   const prepared = await work.prepare(harness);
   const successor = await harness.makeLauncher();
@@ -91,6 +98,7 @@ async function killAt<Prepared>(context: PartContext, index: number, moment: str
   try {
     await work.run(harness, prepared);
     await endRequests(harness, work);
+    await work.end?.(harness);
     await settleDown(harness, `after the launcher died at moment ${index + 1} (${moment})`);
   } catch (error) {
     throw startError === undefined ? error : new Error('the next launcher does not start', { cause: startError });

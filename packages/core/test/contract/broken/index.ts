@@ -10,6 +10,7 @@ import { NOTHING_LEFT } from './nothing-left.js';
 import { REUSE } from './reuse.js';
 import { IMAGES } from './images.js';
 import { SHUTDOWN } from './shutdown.js';
+import { STOPPED } from './stopped.js';
 import type { BrokenDriver } from './broken-driver.js';
 
 /** Drivers that break one rule each, in the order of the contract's parts. */
@@ -22,6 +23,7 @@ export const BROKEN: readonly BrokenDriver[] = [
   ...ERRORS,
   ...QUOTA,
   ...RESTART,
+  ...STOPPED,
   ...NOTHING_LEFT,
   ...REUSE,
   ...IMAGES,

@@ -7,6 +7,7 @@ import { Knobs } from './knobs.js';
 import type { CloudUsage } from './ledger.js';
 import type { FakeCloudOptions } from './options.js';
 import { withSetting, type CloudSettings, type Failure } from './settings.js';
+import { Power } from './power.js';
 import type { CloudRecords } from './records.js';
 import { CloudFailure } from './types.js';
 import type { CloudInstance, Flavor, InstanceEvent, InstanceOrder, UploadedImage } from './types.js';
@@ -16,6 +17,7 @@ import type { CloudInstance, Flavor, InstanceEvent, InstanceOrder, UploadedImage
  * simulations on a virtual clock. All instances share one timer.
  */
 export class FakeCloud {
+  readonly power: Power;
   readonly #records: CloudRecords;
   readonly #knobs: Knobs;
   readonly #feed: EventFeed;
@@ -38,6 +40,7 @@ export class FakeCloud {
     this.#feed = new EventFeed(() => this.settings.failures['api-down'] === 1);
     const parts = { clock, records, endpoints, knobs: this.#knobs, feed: this.#feed };
     this.#instances = new InstanceTable({ ...parts, newId: () => this.#newId('i') });
+    this.power = new Power(this.#instances, this.#knobs);
     this.#restore();
   }
 

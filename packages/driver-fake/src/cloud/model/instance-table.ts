@@ -4,10 +4,13 @@ import { Ledger } from './ledger.js';
 import type { FakeCloudOptions } from './options.js';
 import type { CloudRecords } from './records.js';
 import { TimerHeap } from './timer-heap.js';
-import type { CloudInstance, Flavor, InstanceOrder, InstanceRecord, Transition } from './types.js';
+import type { CloudInstance, Flavor, InstanceOrder, InstanceRecord, InstanceStatus, Transition } from './types.js';
 
 /** An address that is never routed (RFC 5737), for unreachable instances. */
 const UNREACHABLE = '192.0.2.1';
+
+/** Statuses of an instance whose SSH server is being started. */
+const COMING: ReadonlySet<InstanceStatus> = new Set(['building', 'starting']);
 
 /** An instance with its planned transition. */
 export interface LiveInstance {
@@ -120,6 +123,12 @@ export class InstanceTable {
     this.#publish(live);
   }
 
+  /** Changes the status, and plans the transition that ends it. */
+  move(live: LiveInstance, status: InstanceStatus, transition: Transition, afterMs: number): void {
+    this.schedule(live, transition, afterMs);
+    this.update(live, { instance: { ...live.record.instance, status } });
+  }
+
   /** Adds tags to a listed instance. @returns whether it exists */
   tag(id: string, tags: Readonly<Record<string, string>>): boolean {
     const live = this.visible(id);
@@ -169,7 +178,7 @@ export class InstanceTable {
     live.due = ++this.#due;
     this.#instances.delete(instance.id);
     if (!gone) this.ledger.count(instance, -1);
-    if (instance.port !== undefined) endpoints?.remove(instance.id);
+    if (instance.hostKeys !== undefined) endpoints?.remove(instance.id);
     records.delete(instance.id);
     if (!live.record.hidden) feed.emit({ id: instance.id, instance: null });
   }
@@ -186,6 +195,9 @@ export class InstanceTable {
         else if (knobs.happens('no-ssh')) this.#activate(live, { address: UNREACHABLE });
         else this.#listen(live);
         return;
+      case 'halt':
+        this.#parts.endpoints?.halt(instance.id);
+        return this.update(live, { instance: { ...instance, status: 'stopped', address: null, port: undefined } });
       case 'break':
         return this.#breakIfShown(instance.id, 'the host of the instance failed');
       case 'vanish':
@@ -215,7 +227,7 @@ export class InstanceTable {
     endpoints.open(instance, knobs.settings.ssh).then(
       (place) => {
         if (this.#instances.get(instance.id) !== live) endpoints.remove(instance.id);
-        else if (live.record.instance.status === 'building') this.#activate(live, place);
+        else if (COMING.has(live.record.instance.status)) this.#activate(live, place);
       },
       (error: unknown) => {
         const reason = error instanceof Error ? error.message : String(error);

@@ -10,6 +10,8 @@ export interface Endpoints {
    * @returns its address, port and host keys
    */
   open(instance: CloudInstance, ssh: SshSettings): Promise<Pick<CloudInstance, 'address' | 'port' | 'hostKeys'>>;
+  /** Stops the server of an instance until it is opened again; does nothing if there is none. */
+  halt(id: string): void;
   /** Stops the server of an instance for good; does nothing if there is none. */
   remove(id: string): void;
   /** Stops all servers; the instances stay. */

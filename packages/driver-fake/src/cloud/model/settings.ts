@@ -28,6 +28,8 @@ export type Failure = (typeof FAILURES)[number];
 export const TIMES = [
   'create-time',
   'delete-time',
+  'stop-time',
+  'start-time',
   'api-time',
   'answer-time',
   'upload-time',

@@ -1,5 +1,5 @@
 /** Status of an instance. `deleting`: still listed. */
-export type InstanceStatus = 'building' | 'active' | 'error' | 'deleting';
+export type InstanceStatus = 'building' | 'active' | 'stopping' | 'stopped' | 'starting' | 'error' | 'deleting';
 
 /** An instance as the cloud lists it. Immutable: a change creates a new object. */
 export interface CloudInstance {
@@ -14,7 +14,7 @@ export interface CloudInstance {
   readonly ram: number;
   readonly image: string;
   readonly az: string | null;
-  /** Host name or address; `null` until it is active. A name that contains `fake` is never contacted. */
+  /** Host name or address; `null` unless it is active. A name that contains `fake` is never contacted. */
   readonly address: string | null;
   /** Port of its SSH server, if it has one. */
   readonly port?: number | undefined;
@@ -26,7 +26,7 @@ export interface CloudInstance {
 }
 
 /** A planned transition of an instance. */
-export type Transition = 'activate' | 'break' | 'vanish' | 'hide' | 'show' | 'remove' | 'return';
+export type Transition = 'activate' | 'halt' | 'break' | 'vanish' | 'hide' | 'show' | 'remove' | 'return';
 
 /** An instance with the internal state of the cloud, as stored on disk. */
 export interface InstanceRecord {

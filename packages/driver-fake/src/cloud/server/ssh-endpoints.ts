@@ -55,6 +55,10 @@ export class SshEndpoints implements Endpoints {
     return { address: settings.address, port, hostKeys: [key.public] };
   }
 
+  halt(id: string): void {
+    this.#end(id);
+  }
+
   remove(id: string): void {
     this.#end(id);
     rmSync(join(this.#dir, 'instances', id), { recursive: true, force: true });

@@ -1,4 +1,4 @@
-import type { NodeRecord, RequestRecord } from '@nodepool/zk-protocol';
+import type { JsonObject, NodeRecord, RequestRecord } from '@nodepool/zk-protocol';
 import type { FoundCondition } from '../../../contract/condition.js';
 import { DriverError } from '../../../contract/errors.js';
 import type {
@@ -34,6 +34,8 @@ export interface ProviderGuardOptions {
 
 /** Longer than any deletion should take; after that the deletion is retried. */
 const DELETE_LIMIT_MS = 3_600_000;
+/** Longer than any stop should take. */
+const STOP_LIMIT_MS = 900_000;
 const LEAK_LIMIT_MS = 600_000;
 const NO_LABELS: ReadonlySet<string> = new Set();
 
@@ -135,6 +137,16 @@ export class GuardedProvider implements WholeProvider {
     return withTimeLimit(this.#options.context.clock, DELETE_LIMIT_MS, what, Promise.resolve(cleanup)).then(
       () => undefined,
     );
+  }
+
+  async stopNode(node: NodeRecord, signal: AbortSignal): Promise<JsonObject> {
+    const provider = this.#provider;
+    if (!provider?.stopNode) throw new DriverError(this.#driver, `driver "${this.#driver}" stops no nodes`);
+    const stop = this.#scope.run(() => provider.stopNode?.(node, signal));
+    const what = `stop of node ${node.id} in provider "${this.config.name}"`;
+    const state = await withTimeLimit(this.#options.context.clock, STOP_LIMIT_MS, what, Promise.resolve(stop));
+    if (typeof state === 'object') return state;
+    throw new DriverError(this.#driver, `driver "${this.#driver}": stopNode returned no launch state`);
   }
 
   ownsResource(node: NodeRecord): boolean {

@@ -1,0 +1,176 @@
+import { nodePath, withNode, encodeNode, type JsonObject, type NodeFields, type NodeId } from '@nodepool/zk-protocol';
+import { afterEach, describe, expect, it } from 'vitest';
+import { launchingDrivers, LauncherRooms, standbyConfig } from '../../../test/support/launcher-rooms.js';
+import type { Config } from '../../contract/config.js';
+import { LaunchError, NotFoundError } from '../../contract/errors.js';
+import type { StoppedSpares } from './stopped-spares.js';
+
+const STARTS = { attempt: 1, start: true, state: { name: 'starting', externalId: 'i-1' } };
+
+let spares: StoppedSpares | undefined;
+afterEach(() => spares?.stop());
+
+function configOf(keep: 'stopped' | undefined): Config {
+  const labels = ['a', 'b'].map((name) => [name, { name, minReady: 1, maxReadyAgeMs: 0, keep }] as const);
+  return { ...standbyConfig, labels: new Map(labels) };
+}
+
+/** A launcher whose driver stops nodes as told. */
+async function setUp(stopNode: () => Promise<JsonObject> = () => Promise.resolve(STARTS)) {
+  const seen: unknown[] = [];
+  const able = { resumes: true, stops: true };
+  const drivers = launchingDrivers(
+    {
+      stopNode: async (node) => {
+        const { state, comment } = node;
+        seen.push({ state, comment, locked: rooms.world.context.mirror.nodes.contenders(node.id) });
+        return stopNode();
+      },
+    },
+    able,
+  );
+  const rooms: LauncherRooms = await LauncherRooms.open(configOf('stopped'), drivers);
+  spares = rooms.spares;
+  const { world } = rooms;
+  const { mirror, config } = world.context;
+  const node = (id: NodeId) => mirror.nodes.get(id);
+  return {
+    ...{ world, seen, node, rooms },
+    create: (fields: NodeFields = {}) => world.createNode({ externalId: 'i-1', ...fields }),
+    isLocked: (id: NodeId) => mirror.nodes.contenders(id) > 0,
+    isFree: (id: NodeId) => mirror.free('p', 'main').has(id),
+    keep: (keep: 'stopped' | undefined) => (config.now = configOf(keep)),
+    sweep: async () => {
+      rooms.spares.sweep();
+      await world.pass(1_000);
+    },
+  };
+}
+
+describe('a free node of a label that keeps stopped nodes', () => {
+  it('is stopped after a moment: it is not ready any more before its instance is stopped', async () => {
+    const { world, create, node, seen, isFree, isLocked } = await setUp();
+    const id = await create();
+
+    await world.pass(4_000);
+    const before = node(id)?.state;
+    await world.pass(2_000);
+
+    expect(before).toBe('ready');
+    expect(seen).toEqual([{ state: 'testing', comment: 'standby node, stopped until a request needs it', locked: 1 }]);
+    expect(node(id)).toMatchObject({ state: 'testing', allocatedTo: null, launchState: STARTS });
+    expect([isLocked(id), isFree(id), world.context.mirror.standbyCount('a')]).toEqual([false, true, 1]);
+  });
+
+  it('counts on standby, and for no request, while it is being stopped', async () => {
+    const { world, create, isFree, isLocked } = await setUp(() => new Promise(() => undefined));
+    const id = await create();
+
+    await world.pass(6_000);
+
+    expect([isLocked(id), isFree(id), world.context.mirror.standbyCount('a')]).toEqual([true, false, 1]);
+  });
+
+  it('stays when another process takes it at that moment', async () => {
+    const { world, create, node, seen } = await setUp();
+    const id = await create();
+    await world.pass(4_000);
+
+    const taken = withNode(node(id) ?? expect.fail(), { allocatedTo: '200-0000000001' as never }, world.clock.now());
+    await world.clock.run(world.other.setData(nodePath(id), encodeNode(taken)));
+    await world.pass(5_000);
+
+    expect([node(id)?.state, seen]).toEqual(['ready', []]);
+  });
+
+  it('is deleted when it cannot be stopped, and no other one is stopped for now, with the reason', async () => {
+    const { world, create, node, rooms } = await setUp(() =>
+      Promise.reject(new LaunchError('status', 'not supported')),
+    );
+    const first = await create();
+    await world.pass(6_000);
+
+    const second = await create({ externalId: 'i-2' });
+    await world.pass(60_000);
+
+    expect([node(first)?.state, node(second)?.state]).toEqual(['deleting', 'ready']);
+    expect(rooms.spares.explain('a')).toBe(
+      '0 of them stopped, to be started for a request; ' +
+        'provider "p" stops none for now: one could not be stopped: not supported',
+    );
+  });
+
+  it('is deleted when its instance is gone, which is no reason to stop no others', async () => {
+    const { world, create, node, rooms } = await setUp(() => Promise.reject(new NotFoundError('it is gone')));
+    const id = await create();
+
+    await world.pass(6_000);
+
+    expect(node(id)?.state).toBe('deleting');
+    expect(rooms.spares.explain('a')).toBe('0 of them stopped, to be started for a request');
+  });
+
+  it('is stopped by the next launcher when this one has died meanwhile', async () => {
+    const { create, node, sweep } = await setUp();
+    const id = await create({ state: 'testing', launchState: { stopping: true } });
+
+    await sweep();
+
+    expect(node(id)?.launchState).toEqual(STARTS);
+  });
+
+  it('is stopped again in the next session when the session ended meanwhile', async () => {
+    let finish = (_state: JsonObject): void => undefined;
+    let isFirst = true;
+    const { world, create, node, sweep } = await setUp(() => {
+      if (!isFirst) return Promise.resolve(STARTS);
+      isFirst = false;
+      return new Promise((resolve) => (finish = resolve));
+    });
+    const id = await create();
+    await world.pass(6_000);
+
+    world.loseSession();
+    await world.pass(40_000);
+    finish(STARTS);
+    await world.pass(1_000);
+    const interrupted = node(id)?.launchState;
+    await sweep();
+
+    expect([interrupted, node(id)?.launchState]).toEqual([{ stopping: true }, STARTS]);
+  });
+});
+
+describe('a stopped node', () => {
+  it('is deleted when its label does not keep stopped nodes any more', async () => {
+    const { create, node, sweep, keep } = await setUp();
+    const id = await create({ state: 'testing', launchState: STARTS });
+    await sweep();
+    const before = node(id)?.state;
+
+    keep(undefined);
+    await sweep();
+
+    expect([before, node(id)?.state]).toEqual(['testing', 'deleting']);
+  });
+
+  it('is not changed when another program made it `testing`', async () => {
+    const { create, node, sweep, keep } = await setUp();
+    const id = await create({ state: 'testing', launchState: null });
+
+    keep(undefined);
+    await sweep();
+
+    expect(node(id)?.state).toBe('testing');
+  });
+});
+
+it('leaves free nodes of other labels running', async () => {
+  const { world, create, node, keep } = await setUp();
+  keep(undefined);
+  const id = await create();
+
+  await world.pass(60_000);
+
+  expect(node(id)?.state).toBe('ready');
+});

@@ -1,0 +1,166 @@
+import {
+  isFree,
+  isNodepoolError,
+  isStopped,
+  isStoppedSpare,
+  isZooKeeperError,
+  nodeLockPath,
+  withNode,
+  type CancelTimer,
+  type NodeFields,
+  type NodeId,
+  type NodeRecord,
+} from '@nodepool/zk-protocol';
+import { asError } from '../../async/as-error.js';
+import type { Provider } from '../../contract/driver.js';
+import type { ProviderSet } from '../providers/provider-set.js';
+import { removeAbandonedLocks } from '../requests/abandoned.js';
+import type { Context } from '../state/context.js';
+import { releaseNode } from '../state/expire-node.js';
+import { createdPath, isRefusal, setNode, Transaction } from '../state/transaction.js';
+import { StartGain } from './start-gain.js';
+
+/** A node that has been free for less time stays: a request may be about to take it. */
+const GRACE_MS = 5_000;
+/** The instance is being stopped; see `isStopped` for what follows. */
+const STOPPING = { stopping: true } as const;
+const COMMENT = 'standby node, stopped until a request needs it';
+
+/**
+ * Stops the free nodes of labels with `keep: stopped`. A request for which nothing is ready has one started, which is a launch that
+ * continues. The record leaves `ready` before the instance is stopped, so that no launcher lends it in between.
+ */
+export class StoppedSpares {
+  readonly #context: Context;
+  readonly #providers: ProviderSet;
+  readonly #gain: StartGain;
+  readonly #busy = new Set<NodeId>();
+  readonly #timers = new Map<NodeId, CancelTimer>();
+  readonly #end = new AbortController();
+  readonly #unsubscribe: () => void;
+
+  constructor(context: Context, providers: ProviderSet) {
+    this.#context = context;
+    this.#providers = providers;
+    this.#gain = new StartGain(context);
+    this.#unsubscribe = context.events.on('nodeFree', ({ node }) => this.#considerLater(node));
+  }
+
+  stop(): void {
+    this.#unsubscribe();
+    this.#gain.stop();
+    for (const cancel of this.#timers.values()) cancel();
+    this.#end.abort(new Error('the launcher stops'));
+  }
+
+  /** Considers all nodes: periodically, and after the configuration has changed. */
+  sweep(): void {
+    for (const node of this.#context.mirror.nodes.values()) this.#consider(node.id);
+  }
+
+  /** What `explain` says about stopped nodes of the label; `undefined`: it keeps none. */
+  explain(label: string): string | undefined {
+    const { config, mirror } = this.#context;
+    if (config.now.labels.get(label)?.keep !== 'stopped') return undefined;
+    const stopped = [...mirror.nodes.values()].filter((node) => isStoppedSpare(node) && node.labels.includes(label));
+    const whyNot = [...config.now.providers.keys()].flatMap((provider) => {
+      const why = this.#gain.whyNot(provider, label);
+      return why === undefined ? [] : [`; provider "${provider}" stops none for now: ${why}`];
+    });
+    return `${stopped.length} of them stopped, to be started for a request${whyNot.join('')}`;
+  }
+
+  #considerLater({ id, state }: NodeRecord): void {
+    if (state !== 'ready' || this.#timers.has(id)) return;
+    const node = this.#context.mirror.nodes.get(id);
+    if (!node || !this.#keepsStopped(node)) return;
+    const consider = () => {
+      this.#timers.delete(id);
+      this.#consider(id);
+    };
+    this.#timers.set(id, this.#context.clock.setTimer(GRACE_MS, consider));
+  }
+
+  #consider(id: NodeId): void {
+    const { mirror, life, clock } = this.#context;
+    if (!life.isActive || this.#end.signal.aborted || this.#busy.has(id)) return;
+    const node = mirror.nodes.get(id);
+    if (!node || mirror.nodes.contenders(id) > 0) return;
+    const runner = this.#providers.runnerOf(node);
+    if (!runner?.running) return;
+    if (isStoppedSpare(node)) {
+      if (!this.#keepsStopped(node)) void releaseNode(this.#context, node, 'its label does not keep stopped nodes');
+      else if (!isStopped(node)) void this.#run(node, runner.provider);
+      return;
+    }
+    if (!isFree(node) || !this.#keepsStopped(node) || clock.now() - node.stateTimeMs < GRACE_MS) return;
+    const isWorthIt = node.labels.every((label) => this.#gain.whyNot(runner.name, label) === undefined);
+    if (isWorthIt) void this.#run(node, runner.provider);
+  }
+
+  #keepsStopped(node: NodeRecord): boolean {
+    const { labels } = this.#context.config.now;
+    const runner = this.#providers.runnerOf(node);
+    const pool = runner?.config.pools.get(node.pool ?? '');
+    if (!runner?.stops || !pool || typeof node.externalId !== 'string') return false;
+    return node.labels.every((label) => labels.get(label)?.keep === 'stopped' && pool.labels.has(label));
+  }
+
+  async #run(node: NodeRecord, provider: Provider): Promise<void> {
+    const { zk, logger, mirror } = this.#context;
+    const { id } = node;
+    const epoch = zk.sessionEpoch;
+    if (isFree(node) && !mirror.claim(id, this)) return;
+    this.#busy.add(id);
+    try {
+      await this.#stopNode(node, provider);
+    } catch (error) {
+      if (isRefusal(error)) {
+        logger.debug('Node changed before it was stopped', { nodeId: id, change: error.kind });
+      } else {
+        logger.warn('Stopping a standby node was interrupted', { nodeId: id, error });
+        await removeAbandonedLocks(this.#context, { nodes: [id] }, epoch, this.#end.signal);
+      }
+    } finally {
+      mirror.unclaim(id, this);
+      this.#busy.delete(id);
+    }
+  }
+
+  /** A node of which the launcher has died meanwhile is `testing` and not locked: the next launcher stops it again. */
+  async #stopNode(node: NodeRecord, provider: Provider): Promise<void> {
+    const { mirror, committer, clock, zk, logger } = this.#context;
+    const epoch = zk.sessionEpoch;
+    const lock = new Transaction<'lock' | 'record'>();
+    const index = lock.lock('lock', nodeLockPath(node.id), mirror.nodes.hasLockDirectory(node.id));
+    const stopping = { state: 'testing', launchState: STOPPING, comment: COMMENT } as const;
+    lock.add('record', setNode(withNode(node, stopping, clock.now(), 'launcher')));
+    const entry = createdPath(await lock.commit(committer), index);
+    const changes = await this.#callDriver(mirror.nodes.get(node.id) ?? node, provider);
+    if (zk.sessionEpoch !== epoch || this.#end.signal.aborted) return;
+    const unlock = new Transaction<'lock' | 'record'>();
+    const locked = mirror.nodes.get(node.id) ?? node;
+    unlock.add('record', setNode(withNode(locked, changes, clock.now(), 'launcher')));
+    unlock.add('lock', { op: 'delete', path: entry });
+    await unlock.commit(committer);
+    const { provider: of, externalId } = node;
+    if (changes.state === undefined)
+      logger.info('Stopped a standby node', { nodeId: node.id, provider: of, externalId });
+  }
+
+  /** @returns what to store; a node that cannot be stopped is deleted, as nothing is known about its instance */
+  async #callDriver(node: NodeRecord, provider: Provider): Promise<NodeFields> {
+    try {
+      const launchState = await provider.stopNode?.(node, this.#end.signal);
+      if (launchState) return { launchState };
+      throw new Error(`driver "${provider.config.driverName}" stops no nodes`);
+    } catch (error) {
+      if (isZooKeeperError(error)) throw error;
+      if (!this.#end.signal.aborted) {
+        this.#context.logger.warn('A standby node could not be stopped; deleting it', { nodeId: node.id, error });
+        if (!isNodepoolError(error, 'NODEPOOL_NOT_FOUND')) this.#gain.stopFailed(node, asError(error));
+      }
+      return { state: 'deleting' };
+    }
+  }
+}
