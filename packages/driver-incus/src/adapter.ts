@@ -11,6 +11,7 @@ import {
   type FoundCondition,
   type ImageUpload,
   type Instance,
+  type NodeRecord,
   type ProviderImage,
   type Resource,
   type Resources,
@@ -18,7 +19,7 @@ import {
 } from '@nodepool/core';
 import { IncusClient, type RefusedClient } from './client.js';
 import type { IncusImageConfig, IncusLabelConfig, IncusPoolConfig, IncusProviderConfig } from './config.js';
-import { createMachine, type CreateContext, type Login } from './create-node.js';
+import { createMachine, type CreateContext, type CreateState, type Login } from './create-node.js';
 import { deleteMachine } from './delete-node.js';
 import { readHostKeys } from './host-keys.js';
 import { Images } from './images.js';
@@ -31,6 +32,7 @@ import { checkLabel } from './label-needs.js';
 import { limitsOf } from './quota.js';
 import { standbyNodes, withdrawStopped } from './standby-nodes.js';
 import { connectServer, type Server } from './server.js';
+import { stopMachine } from './stop-node.js';
 import type { Transport } from './transport.js';
 
 type Order = CreateOrder<IncusLabelConfig, IncusPoolConfig>;
@@ -102,10 +104,20 @@ export class IncusAdapter implements Adapter<IncusInstance, IncusLabelConfig, In
       client: this.#client,
       operations: this.#operations,
       own: async (name, signal) => {
-        const found = await this.getInstance(name, signal);
-        const isOwn = found && isOurs(found.metadata, this.#config.name, this.#context.databaseId);
+        const { found, isOwn } = await this.#look(name, node, signal);
         if (!found && node) await this.#assertNotElsewhere(name, node.id, signal);
-        return isOwn && (!node || found.metadata[NODE_ID_TAG] === node.id) ? found : undefined;
+        return isOwn ? found : undefined;
+      },
+    });
+  }
+
+  getStopStateMachine({ externalId, node }: DeleteOrder): StateMachine<CreateState, IncusInstance> {
+    return stopMachine(externalId, {
+      client: this.#client,
+      operations: this.#operations,
+      own: async (name, signal) => {
+        const { found, isOwn } = await this.#look(name, node, signal);
+        return isOwn ? found : undefined;
       },
     });
   }
@@ -187,6 +199,13 @@ export class IncusAdapter implements Adapter<IncusInstance, IncusLabelConfig, In
 
   get #product(): string {
     return this.#server?.product ?? 'Incus';
+  }
+
+  /** The instance of this name, and whether it is the node's. @param node - `undefined`: its record is deleted */
+  async #look(name: string, node: NodeRecord | undefined, signal: AbortSignal) {
+    const found = await this.getInstance(name, signal);
+    const isOurOwn = found !== undefined && isOurs(found.metadata, this.#config.name, this.#context.databaseId);
+    return { found, isOwn: isOurOwn && (!node || found.metadata[NODE_ID_TAG] === node.id) };
   }
 
   /** An instance that is missing may be in the project that was configured when it was created. @throws {ConfigError} it is */

@@ -35,6 +35,8 @@ type Request = Omit<TransportRequest, 'signal' | 'path' | 'body'> & {
 };
 
 const TIMEOUT_MS = 60_000;
+/** For what runs in an instance to end, in seconds. */
+const SHUTDOWN_S = 60;
 
 /** The calls to a daemon. Each has its turn in the task manager and its own time limit. */
 export class IncusClient {
@@ -72,6 +74,11 @@ export class IncusClient {
   /** Stops an instance without waiting for what runs in it. */
   stopInstance(name: string, signal: AbortSignal): Promise<ApiOperation> {
     return this.#setState(name, { action: 'stop', force: true, timeout: 0 }, signal);
+  }
+
+  /** Lets what runs in an instance end, within a minute. */
+  shutDown(name: string, signal: AbortSignal): Promise<ApiOperation> {
+    return this.#setState(name, { action: 'stop', force: false, timeout: SHUTDOWN_S }, signal);
   }
 
   deleteInstance(name: string, signal: AbortSignal): Promise<ApiOperation> {

@@ -1,14 +1,19 @@
-import type { JsonObject } from '@nodepool/core';
+import type { JsonObject, LabelConfig } from '@nodepool/core';
 import { expect, it } from 'vitest';
 import { readProviderConfig } from './config.js';
 
-function read(entry: JsonObject, ofPool: JsonObject = {}, ofLabel: JsonObject = {}) {
+function read(
+  entry: JsonObject,
+  ofPool: JsonObject = {},
+  ofLabel: JsonObject = {},
+  labels: readonly LabelConfig[] = [],
+) {
   const problems: string[] = [];
   const label = { name: 'small', 'cloud-image': 'debian', ...ofLabel };
   const config = readProviderConfig(
     { name: 'lab', driver: 'incus', ...entry, pools: [{ name: 'main', labels: [label], ...ofPool }] },
     {
-      labels: new Map(),
+      labels: new Map(labels.map((one) => [one.name, one])),
       diskimages: new Map(),
       problem: (path, message, severity = 'error') => problems.push(`${severity} ${path.join('.')}: ${message}`),
     },
@@ -25,6 +30,18 @@ it('has the defaults of the reference', () => {
   expect(config.connection.address).toBeUndefined();
   expect(config.cloudImages.get('debian')).toMatchObject({ alias: 'debian', server: undefined });
   expect(label).toMatchObject({ type: 'container', profiles: undefined, nesting: false, ephemeral: false });
+});
+
+it('refuses ephemeral instances for labels that keep stopped nodes', () => {
+  const keep = { name: 'small', minReady: 1, maxReadyAgeMs: 0, keep: 'stopped' as const };
+
+  const refused = read({}, {}, { ephemeral: true }, [keep]).problems;
+
+  expect(refused).toEqual([
+    'error pools.0.labels.0.ephemeral: ' +
+      'an ephemeral instance is deleted when it stops, and its label has "keep: stopped"',
+  ]);
+  expect(read({}, {}, {}, [keep]).problems).toEqual([]);
 });
 
 it('uploads disks of virtual machines to a provider of these', () => {

@@ -77,6 +77,7 @@ export function readProviderConfig(entry: JsonObject, context: ProviderConfigCon
     diskimages: context.diskimages,
   });
   const connection = readConnection(entry, context);
+  checkEphemeral(entry, context);
   return {
     ...common,
     maxParallelCalls: MAX_PARALLEL_CALLS,
@@ -94,6 +95,21 @@ export function readProviderConfig(entry: JsonObject, context: ProviderConfigCon
     cpuOvercommit: numberOf(entry['cpu-overcommit']) ?? CPU_OVERCOMMIT,
     memoryOvercommit: numberOf(entry['memory-overcommit']) ?? MEMORY_OVERCOMMIT,
   };
+}
+
+/** Ephemeral instances are deleted when they stop. */
+function checkEphemeral(entry: JsonObject, context: ProviderConfigContext): void {
+  for (const [i, pool] of mapsIn(entry['pools'])) {
+    for (const [j, label] of mapsIn(pool['labels'])) {
+      if (label['ephemeral'] !== true || context.labels.get(textOf(label['name']) ?? '')?.keep !== 'stopped') continue;
+      const path = ['pools', i, 'labels', j, 'ephemeral'];
+      context.problem(
+        path,
+        'an ephemeral instance is deleted when it stops, and its label has "keep: stopped"',
+        'error',
+      );
+    }
+  }
 }
 
 function readConnection(entry: JsonObject, context: ProviderConfigContext): ConnectionConfig {
@@ -186,6 +202,12 @@ function textValues(map: JsonObject): Record<string, string> {
 
 function textsOf(value: Json[]): string[] {
   return value.filter((one) => typeof one === 'string');
+}
+
+function mapsIn(list: Json | undefined): (readonly [number, JsonObject])[] {
+  return (Array.isArray(list) ? [...list.entries()] : []).flatMap(([index, value]) =>
+    isMap(value) ? [[index, value] as const] : [],
+  );
 }
 
 function textOf(value: Json | undefined): string | undefined {

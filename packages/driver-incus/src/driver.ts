@@ -18,6 +18,7 @@ export function createIncusDriver({ connect }: IncusDriverOptions = {}): Driver 
     schema,
     managesImages: true,
     resumes: true,
+    stops: true,
     setup: incusSetup,
     getProviderConfig: readProviderConfig,
     getAdapter: (config, context) =>

@@ -16,11 +16,12 @@ export function standbyNodes(provider: string, nodes: Iterable<NodeRecord>): Nod
 export async function withdrawStopped(
   standby: readonly NodeRecord[],
   shown: readonly ApiInstance[],
-  { logger, withdrawNode }: Context,
+  { logger, withdrawNode, nodes }: Context,
 ): Promise<void> {
   const statuses = new Map(shown.map(({ name, status }) => [name, status]));
   for (const { id: nodeId, externalId } of standby) {
-    if (typeof externalId !== 'string') continue;
+    // it may have been stopped on purpose since
+    if (typeof externalId !== 'string' || nodes.get(nodeId)?.state !== 'ready') continue;
     const status = statuses.get(externalId);
     if (status !== undefined && status !== 'Stopped') continue;
     const why = status === undefined ? 'its instance does not exist any more' : 'its instance is stopped';
