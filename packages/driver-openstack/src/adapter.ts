@@ -26,7 +26,7 @@ import type { RefusedLogins } from './client/refused-logins.js';
 import type { Transport } from './client/transport.js';
 import { CloudFacts } from './cloud-facts.js';
 import type { OpenStackLabel, OpenStackPool, OpenStackProvider } from './config.js';
-import { createMachine } from './create-node.js';
+import { createMachine, type CreateState } from './create-node.js';
 import { deleteMachine } from './delete-node.js';
 import { FloatingIps } from './floating-ips.js';
 import { Images } from './images.js';
@@ -35,6 +35,7 @@ import { Leftovers, timeOf } from './leftovers.js';
 import { limitsOf } from './limits.js';
 import { loginRefused } from './login-refused.js';
 import { serverOrder, zoneFor } from './server-order.js';
+import { stopMachine } from './stop-node.js';
 
 /** Parts that tests replace. */
 export interface AdapterParts {
@@ -138,6 +139,10 @@ export class OpenStackAdapter implements Adapter<OpenStackInstance, OpenStackLab
       databaseId: this.#context.databaseId,
       nodeId: node?.id,
     });
+  }
+
+  getStopStateMachine({ externalId }: DeleteOrder): StateMachine<CreateState, OpenStackInstance> {
+    return stopMachine(externalId, this.#client);
   }
 
   async listInstances(signal: AbortSignal): Promise<readonly OpenStackInstance[]> {

@@ -32,11 +32,15 @@ export type CreateState =
   | { readonly name: 'preparing'; readonly isSecondTry: boolean }
   | { readonly name: 'submitting'; readonly order: ServerOrder; readonly isSecondTry: boolean }
   | { readonly name: 'looking-for-lost-answer'; readonly order: ServerOrder }
+  /** The server was stopped: see `stop-node.ts`. */
+  | { readonly name: 'starting'; readonly externalId: string }
   | {
       readonly name: 'waiting-for-server';
       readonly externalId: string;
       /** Where it was ordered; `undefined`: it was found. */
       readonly place: ServerPlace | undefined;
+      /** It was started, not made: its host keys are known, and its console does not show them again. */
+      readonly isStarted?: boolean;
     }
   | { readonly name: 'attaching-floating-ip'; readonly externalId: string; readonly server: Server }
   | FloatingIpState
@@ -126,6 +130,7 @@ export const createHandlers = {
       new LaunchError('network', `server "${order.name}": its order was not answered, and no server appeared`),
     );
   },
+  starting: startServer,
   'waiting-for-server': waitForServer,
   'attaching-floating-ip': async ({ externalId, server }, { floatingIps, order, provider }, run) => {
     const tags = { ...order.metadata };
@@ -189,8 +194,28 @@ async function adopt({ client, order }: CreateContext, run: Run, lost?: ServerOr
   return found && goto({ name: 'waiting-for-server', externalId: found.id, place });
 }
 
+/** The start may have been made by a launcher that is gone. */
+async function startServer(
+  { externalId }: Extract<CreateState, { name: 'starting' }>,
+  { client, order }: CreateContext,
+  run: Run,
+): Promise<CreateStep> {
+  const instance = await run.instances.find(externalId);
+  const isStopped = instance?.server.status === 'SHUTOFF' && instance.server.taskState === undefined;
+  try {
+    if (isStopped) await client.compute.startServer(externalId, run.signal);
+  } catch (error) {
+    if (isOpenStackError(error, 'conflict')) return wait(1_000);
+    if (!isOpenStackError(error, 'not-found')) throw error;
+    return failed(
+      new LaunchError('status', `server "${order.hostname}" (${externalId}) vanished while it was stopped`),
+    );
+  }
+  return goto({ name: 'waiting-for-server', externalId, place: undefined, isStarted: true });
+}
+
 async function waitForServer(
-  { externalId, place }: Extract<CreateState, { name: 'waiting-for-server' }>,
+  { externalId, place, isStarted }: Extract<CreateState, { name: 'waiting-for-server' }>,
   context: CreateContext,
   run: Run,
 ): Promise<CreateStep> {
@@ -212,7 +237,15 @@ async function waitForServer(
   if (server.status !== 'ACTIVE') return wait();
   if (place) capacity.noteRoom(place.zone, place.flavorId);
   if (await context.needsFloatingIp(server)) return goto({ name: 'attaching-floating-ip', externalId, server });
+  if (isStarted === true) return started(server, context);
   return reachable(server, context, run);
+}
+
+async function started(server: Server, context: CreateContext): Promise<CreateStep> {
+  const { label, node } = context.order;
+  const { hostKeys } = node;
+  const instance = await context.toInstance(server);
+  return done(label.hostKeysFromConsole ? { ...instance, hostKeys, onlyTheseHostKeys: true } : instance);
 }
 
 /** The error for a server in status `ERROR`. @param fault - the reason of the cloud */

@@ -24,6 +24,7 @@ export function createOpenStackDriver({ transport, env }: OpenStackDriverOptions
     schema,
     managesImages: true,
     resumes: true,
+    stops: true,
     setup: openStackSetup,
     reset: () => files.reset(),
     getProviderConfig: (entry, context) => readProviderConfig(entry, env ? { ...context, env } : context, files),

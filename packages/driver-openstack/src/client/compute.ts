@@ -127,6 +127,20 @@ export class Compute {
     await this.#service.call({ lane: 'delete', method: 'DELETE', path: `/servers/${part(id)}`, signal });
   }
 
+  /** Stops a server. @throws {OpenStackError} `not-found`, `conflict`: it does not run, or is being changed */
+  async stopServer(id: string, signal: AbortSignal): Promise<void> {
+    await this.#act(id, { 'os-stop': null }, signal);
+  }
+
+  /** Starts a stopped server. @throws {OpenStackError} `not-found`, `conflict`: it is not stopped, or is being changed */
+  async startServer(id: string, signal: AbortSignal): Promise<void> {
+    await this.#act(id, { 'os-start': null }, signal);
+  }
+
+  async #act(id: string, body: JsonObject, signal: AbortSignal): Promise<void> {
+    await this.#service.call({ lane: 'change', method: 'POST', path: `/servers/${part(id)}/action`, body, signal });
+  }
+
   /** Console output of the server; `undefined` if not available. */
   async consoleOutput(id: string, signal: AbortSignal): Promise<string | undefined> {
     try {

@@ -23,6 +23,8 @@ export function compute(state: FakeCloudState, request: FakeRequest): FakeAnswer
     server.metadata = { ...server.metadata, ...object(request.body['metadata']) };
     return { status: 200, body: { metadata: server.metadata } };
   }
+  if ('os-stop' in request.body) return act(state, server, { from: 'ACTIVE', to: 'SHUTOFF', task: 'powering-off' });
+  if ('os-start' in request.body) return act(state, server, { from: 'SHUTOFF', to: 'ACTIVE', task: 'powering-on' });
   if (match[2] !== undefined) return { status: 200, body: { output: state.console } };
   if (method === 'GET') return { status: 200, body: { server: show(state, server, true) } };
   if (method === 'DELETE') return deleteServer(state, server);
@@ -184,6 +186,24 @@ function breakDown(server: FakeServer, fault: string): void {
   server.status = 'ERROR';
   server.taskState = null;
   server.fault = fault;
+}
+
+interface PowerChange {
+  readonly from: string;
+  readonly to: string;
+  readonly task: string;
+}
+
+function act(state: FakeCloudState, server: FakeServer, { from, to, task }: PowerChange): FakeAnswer {
+  if (server.status !== from || server.taskState !== null) {
+    const what = `vm_state ${server.status.toLowerCase()}, task_state ${String(server.taskState)}`;
+    throw new Refusal(409, `Cannot change instance ${server.id} while it is in ${what}`);
+  }
+  server.taskState = task;
+  state.clock.setTimer(state.knobs.powerMs, () => {
+    if (server.taskState === task) Object.assign(server, { status: to, taskState: null });
+  });
+  return { status: 202 };
 }
 
 function deleteServer(state: FakeCloudState, server: FakeServer): FakeAnswer {

@@ -61,6 +61,8 @@ export interface FakeVolume {
 export interface Knobs {
   bootMs: number;
   deleteMs: number;
+  /** To stop or start a server. */
+  powerMs: number;
   /** Time of each call. */
   apiMs: number;
   pageSize: number;
@@ -77,7 +79,7 @@ export interface Knobs {
 export class FakeCloudState {
   readonly clock: Clock;
   readonly knobs: Knobs = {
-    ...{ bootMs: 0, deleteMs: 0, apiMs: 0, pageSize: 1_000, tokenLifeMs: 3_600_000, ignoresFilters: false },
+    ...{ bootMs: 0, deleteMs: 0, powerMs: 0, apiMs: 0, pageSize: 1_000, tokenLifeMs: 3_600_000, ignoresFilters: false },
     ...{ hidesFaults: false, maxMicroversion: '2.93', hasNetwork: true, hasVolumes: true },
   };
   readonly quota = { instances: -1, cores: -1, ram: -1, volumes: 100, gigabytes: 4_000, port: 500, floatingip: 50 };

@@ -17,7 +17,7 @@ export class ContractFakeOpenStack implements ContractCloud {
     // uploads read files, which takes turns of the event loop
     this.clock = new VirtualClock({ idle: () => Promise.resolve(false) });
     this.cloud = new FakeOpenStack(this.clock);
-    Object.assign(this.cloud.state.knobs, { bootMs: 5_000, deleteMs: 3_000, pageSize: this.pageSize });
+    Object.assign(this.cloud.state.knobs, { bootMs: 5_000, deleteMs: 3_000, powerMs: 2_000, pageSize: this.pageSize });
     Object.assign(this.cloud.state.quota, this.limits);
     this.cloud.state.zones = ['north', 'south'];
   }

@@ -147,6 +147,11 @@ export class World {
     this.nodes.delete(node.id);
   }
 
+  /** @returns what starts the instance again */
+  async stop(node: NodeRecord): Promise<unknown> {
+    return this.provider.stopNode?.(node, NEVER);
+  }
+
   /** Looks for leaks, a minute apart. */
   async findLeaks(times = 2): Promise<void> {
     for (let i = 0; i < times; i++) {
