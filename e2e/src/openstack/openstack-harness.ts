@@ -161,12 +161,12 @@ export class OpenStackHarness extends Harness<OpenStackSetup> {
     throw new Error(`nodepool ${args.join(' ')} ended with ${status}: ${nodepool.stderr}`);
   }
 
-  /** Waits until a condition holds. */
-  async until(what: string, isSo: () => Promise<boolean>, timeoutMs = 60_000): Promise<void> {
+  /** Waits until a condition holds. @param everyMs - pause between looks, longer for those that load the cloud */
+  async until(what: string, isSo: () => Promise<boolean>, timeoutMs = 60_000, everyMs = 50): Promise<void> {
     const endMs = Date.now() + timeoutMs;
     while (!(await isSo())) {
       if (Date.now() > endMs) throw new Error(`waited ${timeoutMs / 1_000} s for ${what}`);
-      await pause(50);
+      await pause(everyMs);
     }
   }
 

@@ -8,6 +8,7 @@ import { nodeCases } from './node-cases.js';
 import { OpenStackHarness } from './openstack-harness.js';
 import { optionCases } from './option-cases.js';
 import { quotaCases } from './quota-cases.js';
+import { resumeCases } from './resume-cases.js';
 import { shapeCases } from './shape-cases.js';
 
 let harness: OpenStackHarness | undefined;
@@ -57,3 +58,4 @@ builderCases(get);
 optionCases(get);
 imageCases(get);
 quotaCases(get);
+resumeCases(get);

@@ -22,6 +22,8 @@ class Filter:
         if fault.get('after'):
             self._do(environ)
         time.sleep(fault.get('delay', 0))
+        while fault.get('hold') and faults.read(self._name):
+            time.sleep(0.5)
         if 'status' not in fault:
             return self._app(environ, start_response)
         status = fault['status']
