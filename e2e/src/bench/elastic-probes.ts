@@ -6,6 +6,7 @@ import { measureKilledLauncher } from './killed-launcher.js';
 import { measureManyInstances } from './many-instances.js';
 import { measureMinReady } from './min-ready.js';
 import { measureMirror } from './mirror.js';
+import { measureLaunchWrites } from './launch-writes.js';
 import { measureLaunchesInProgress } from './launches-in-progress.js';
 import { measureLostInstance } from './lost-instance.js';
 import { measurePacking } from './packing.js';
@@ -14,7 +15,7 @@ import { measureSeveralLaunchers } from './several-launchers.js';
 /** A measurement with a few figures as its result. */
 export interface Probe {
   name: string;
-  run(options: { long: boolean }): Promise<Finding[]>;
+  run(options: { long: boolean; beside?: string | undefined }): Promise<Finding[]>;
 }
 
 /** Measurements of elastic pools other than loads. */
@@ -27,6 +28,7 @@ export const ELASTIC_PROBES: readonly Probe[] = [
   { name: 'mirror', run: ({ long }) => measureMirror(long ? 60 : 20) },
   { name: 'launchers', run: () => measureSeveralLaunchers() },
   { name: 'launcher killed', run: () => measureKilledLauncher() },
+  { name: 'launch writes', run: ({ beside }) => measureLaunchWrites(beside) },
   { name: 'launches in progress', run: () => measureLaunchesInProgress() },
   { name: 'explain, 5000 waiting', run: () => measureExplain(5000) },
   { name: 'web', run: () => measureWeb() },

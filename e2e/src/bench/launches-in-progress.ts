@@ -50,7 +50,7 @@ interface Ground {
 }
 
 /**
- * Launches under way and requests that wait, while launchers are upgraded or killed one after another, or ZooKeeper is away: what
+ * Launches in progress and requests that wait, while launchers are upgraded or killed one after another, or ZooKeeper is away: what
  * the requests waited beside a run without that, how many failed, and what the cloud made in vain.
  */
 export async function measureLaunchesInProgress(): Promise<Finding[]> {

@@ -29,21 +29,18 @@ async function besideAnother(
   const until = new Promise<void>((resolve) => (finish = resolve));
   const config = configOf(poolConfig('main', ['a', 'b'], { maxServers: 5 }));
   const providers = new Map([...config.providers].map(([name, provider]) => [name, { ...provider, maxConcurrency }]));
-  const rooms = await LauncherRooms.open(
-    { ...config, providers, tenantLimits },
-    servingDrivers({ orders, until }, {}, able),
-  );
-  const pools = await rooms.openPools();
-  const [pool] = pools.configured;
+  const drivers = servingDrivers({ orders, until }, {}, able);
+  const rooms = await LauncherRooms.open({ ...config, providers, tenantLimits }, drivers);
+  const { configured } = await rooms.openPools();
+  const [pool] = configured;
   if (!pool) throw new Error('there is no pool');
   const { other, clock } = rooms.world;
   const body = encodeRequest(newRequest({ state: 'pending', labels, requestor: 'zuul', tenantName: 't' }, clock.now()));
   const ephemeral = { ephemeral: true, sequential: true };
-  const number = '200-0000000042';
-  await clock.run(other.ensurePath(requestLockPath(number as RequestId)));
-  const entry = await clock.run(other.create(`${requestLockPath(number as RequestId)}/0123__lock__`, '', ephemeral));
-  await clock.run(other.create(`${REQUESTS_ROOT}/${number}`, body));
-  const id = number as RequestId;
+  const id = '200-0000000042' as RequestId;
+  await clock.run(other.ensurePath(requestLockPath(id)));
+  const entry = await clock.run(other.create(`${requestLockPath(id)}/0123__lock__`, '', ephemeral));
+  await clock.run(other.create(`${REQUESTS_ROOT}/${id}`, body));
   const give = (fields: NodeFields) => rooms.world.createNode({ allocatedTo: id, tenantName: 't', ...fields });
   /** Releases the locks, as the end of the other session does. */
   const die = async () => {
@@ -58,7 +55,7 @@ async function besideAnother(
     return rooms.stored(id);
   };
   const node = (of: NodeId) => rooms.world.context.mirror.nodes.get(of);
-  return { rooms, pool, pools, orders, id, give, die, end, node, world: rooms.world };
+  return { rooms, pool, orders, id, give, die, end, node, world: rooms.world };
 }
 
 describe('a request whose launcher is gone', () => {
