@@ -181,7 +181,7 @@ describe('an unlocked launch that could be continued', () => {
     return { world, id, reaper, requestEntry, nodeEntry, exists };
   }
 
-  it('is deleted when whoever has locked its request has left it out', async () => {
+  it('is deleted when the process that has locked its request has left it out', async () => {
     const { world, reaper, id, exists } = await begunLaunch({ isLocked: false });
 
     expect(reaper.consider(id)).toBe(true);

@@ -69,7 +69,7 @@ describe('judgeNode', () => {
     expect(judgeNode({ ...resumable, allocatedTo: null }, facts())).toBe('delete');
   });
 
-  it('deletes a launch that was left out by whoever has locked its request, unless it is about to lock the record', () => {
+  it('deletes a launch that was left out by the process that has locked its request, unless it is about to lock the record', () => {
     const resumable = node({ state: 'building', allocatedTo, launchState: {} });
     const locked = { ...withRequest('pending'), isRequestLocked: true };
 

@@ -50,7 +50,7 @@ export function judgeNode(node: NodeRecord, facts: NodeFacts): NodeVerdict {
 
 /**
  * Whether the launch of an unlocked node may continue: its launcher is gone, and the request is not yet taken over or put back.
- * The latter takes the node from the request, so no node is kept without end. Whoever has locked the request has locked the nodes
+ * The latter takes the node from the request, so no node is kept without end. A process that has locked the request has locked the nodes
  * that it wants, but for records that it is about to lock.
  */
 function isToBeResumed(node: NodeRecord, { request, isRequestLocked }: NodeFacts): boolean {

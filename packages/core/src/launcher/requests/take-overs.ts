@@ -6,7 +6,7 @@ import type { Context } from '../state/context.js';
 
 /** How long a request is left to the pools of its nodes, which may be about to register, at their limit, or in a new session. */
 const TAKE_OVER_MS = 30_000;
-/** How long it is left alone while no such pool is registered: the only launcher of the provider may be being replaced. */
+/** How long it is not reset while no such pool is registered: the only launcher of the provider may be being replaced. */
 const REPLACED_MS = 10_000;
 const RETRY_MS = 1_000;
 
@@ -101,7 +101,7 @@ export class TakeOvers {
     for (const request of this.#offers.keys()) this.#context.events.emit('takeOverDue', { request });
   }
 
-  /** Room for launches may have come free: one after another may be taken, in the order in which they were lost. */
+  /** Capacity for launches may have come free: one after another may be taken, in the order in which they were lost. */
   #checkNext(): void {
     for (const [request, { isWanted }] of this.#offers) {
       if (isWanted && !this.#ledger.has(request)) return this.#context.events.emit('takeOverDue', { request });
