@@ -8,7 +8,7 @@ export interface VanishedSparesOptions {
   readonly context: Pick<ProviderContext, 'ownNodes' | 'withdrawNode'>;
   readonly logger: Logger;
   /** Instances as the cloud lists them now. */
-  list(signal: AbortSignal): Promise<readonly Instance[]>;
+  readonly list: (signal: AbortSignal) => Promise<readonly Instance[]>;
 }
 
 /**

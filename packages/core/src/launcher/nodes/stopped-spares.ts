@@ -89,8 +89,10 @@ export class StoppedSpares {
     const runner = this.#providers.runnerOf(node);
     if (!runner?.running) return;
     if (isStoppedSpare(node)) {
-      if (!this.#keepsStopped(node)) void releaseNode(this.#context, node, 'its label does not keep stopped nodes');
-      else if (!isStopped(node)) void this.#run(node, runner.provider);
+      const why = isStopped(node)
+        ? 'its label does not keep stopped nodes'
+        : 'its launcher died while it was stopping it';
+      if (!isStopped(node) || !this.#keepsStopped(node)) void releaseNode(this.#context, node, why);
       return;
     }
     if (!isFree(node) || !this.#keepsStopped(node) || clock.now() - node.stateTimeMs < GRACE_MS) return;
@@ -110,7 +112,7 @@ export class StoppedSpares {
     const { zk, logger, mirror } = this.#context;
     const { id } = node;
     const epoch = zk.sessionEpoch;
-    if (isFree(node) && !mirror.claim(id, this)) return;
+    if (!mirror.claim(id, this)) return;
     this.#busy.add(id);
     try {
       await this.#stopNode(node, provider);
@@ -127,7 +129,10 @@ export class StoppedSpares {
     }
   }
 
-  /** A node of which the launcher has died meanwhile is `testing` and not locked: the next launcher stops it again. */
+  /**
+   * If the launcher dies meanwhile, the node is `testing` and not locked, and the next launcher deletes it: the call to stop it may
+   * take effect late.
+   */
   async #stopNode(node: NodeRecord, provider: Provider): Promise<void> {
     const { mirror, committer, clock, zk, logger } = this.#context;
     const epoch = zk.sessionEpoch;
