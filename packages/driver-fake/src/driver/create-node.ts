@@ -66,7 +66,7 @@ export const createHandlers = {
     failed(new LaunchError('network', `instance "${context.order.name}": the connection broke before it was created`)),
   starting: async ({ externalId }, { call, order }, run) => {
     try {
-      await call('compute.POST.servers.action', 'start', externalId, run.signal);
+      await call('compute.POST.servers.action', 'powerOn', externalId, run.signal);
     } catch (error) {
       if (!isNodepoolError(error, 'NODEPOOL_NOT_FOUND')) throw error;
       return failed(

@@ -31,7 +31,7 @@ export function stopMachine(externalId: string, call: PacedCall): StateMachine<C
 /** Handler of each state. */
 export const stopHandlers = {
   start: async ({ externalId }, call, run) => {
-    await call('compute.POST.servers.action', 'stop', externalId, run.signal);
+    await call('compute.POST.servers.action', 'powerOff', externalId, run.signal);
     return goto({ name: 'waiting-until-stopped', externalId });
   },
   'waiting-until-stopped': async ({ externalId }, _call, run) => {

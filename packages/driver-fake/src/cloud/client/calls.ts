@@ -9,8 +9,8 @@ export interface CloudCalls {
   create: [order: InstanceOrder, instance: CloudInstance];
   /** Result: whether the instance is gone already. */
   remove: [id: string, isGone: boolean];
-  stop: [id: string, nothing: null];
-  start: [id: string, nothing: null];
+  powerOff: [id: string, nothing: null];
+  powerOn: [id: string, nothing: null];
   get: [id: string, instance: CloudInstance | null];
   /** Instances with a tag; without one, all. */
   find: [tag: { readonly name: string; readonly value: string } | null, instances: readonly CloudInstance[]];
@@ -55,11 +55,11 @@ type CallTable = {
 const CALLS: CallTable = {
   create: (cloud, order) => cloud.create(order),
   remove: (cloud, id) => cloud.remove(id),
-  stop(cloud, id) {
+  powerOff(cloud, id) {
     cloud.power.stop(id);
     return null;
   },
-  start(cloud, id) {
+  powerOn(cloud, id) {
     cloud.power.start(id);
     return null;
   },
@@ -110,7 +110,7 @@ const OPERATOR_CALLS: ReadonlySet<CallName> = new Set<CallName>([
 ]);
 
 /** Calls that change something: their answer can be lost after they took effect. */
-const WITH_EFFECT: ReadonlySet<CallName> = new Set<CallName>(['create', 'remove', 'stop', 'start']);
+const WITH_EFFECT: ReadonlySet<CallName> = new Set<CallName>(['create', 'remove', 'powerOff', 'powerOn']);
 
 /** Whether the cloud has such a call. */
 export function isCallName(name: string): name is CallName {

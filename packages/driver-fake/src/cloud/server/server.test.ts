@@ -28,6 +28,16 @@ describe('the server', () => {
     expect(await idsOf(client)).toEqual([]);
   });
 
+  it('turns an instance off, and continues', async () => {
+    const { dir } = await startServer();
+    const { client } = await startClient(dir);
+    const { id } = await client.call('create', order, signal);
+
+    await client.call('powerOff', id, signal);
+
+    expect(['stopping', 'stopped']).toContain((await client.call('get', id, signal))?.status);
+  });
+
   it.each([
     ['is no JSON', '/create', {}, 'not json', 400],
     ['is too long', '/create', {}, 'x'.repeat(5 * 1024 * 1024), undefined],
