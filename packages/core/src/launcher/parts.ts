@@ -34,6 +34,7 @@ import { ProviderSet } from './providers/provider-set.js';
 import { PoolRegistry } from './registry/pool-registry.js';
 import { Registration, shortName } from './registry/registration.js';
 import { LateUnlocks } from './requests/late-unlocks.js';
+import { LaunchTurns } from './requests/launch-turns.js';
 import { LostRequests } from './requests/lost-requests.js';
 import { loggingAs, type Context } from './state/context.js';
 import { ControlMirror } from './state/controls.js';
@@ -99,7 +100,8 @@ export function makeParts(options: LauncherOptions): LauncherParts {
   // requests
   const unlocks = new LateUnlocks(cleanup);
   const lost = new LostRequests(cleanup, ledger, registry);
-  const tools = { registry, unlocks, lost, ledger, providers, steering, views };
+  const turns = new LaunchTurns(context);
+  const tools = { registry, unlocks, turns, lost, ledger, providers, steering, views };
   const pools = new PoolSet(context, tools, announceLegacy);
 
   const lending = { ...loggingAs(context, LOGGER_NAMES.leases), clock: serverClock };
@@ -163,7 +165,7 @@ export function makeParts(options: LauncherOptions): LauncherParts {
       metrics,
     },
     stopped: [changes, leaseKeeper, reaper, spares, providers, standby, probes, ages, lost, unlocks],
-    closed: [steering, leases, leftKeys, context.controls, registry, ledger, context.mirror],
+    closed: [turns, steering, leases, leftKeys, context.controls, registry, ledger, context.mirror],
     caches: [nodes, requests, components, controlCache, leaseCache, leaseTokens, images, steeringStore],
   };
 }

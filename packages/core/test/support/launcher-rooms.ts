@@ -27,6 +27,7 @@ import { ProviderSet } from '../../src/launcher/providers/provider-set.js';
 import type { ProviderRunner } from '../../src/launcher/providers/provider-runner.js';
 import type { PoolConfig } from '../../src/contract/provider-config.js';
 import { PoolSet } from '../../src/launcher/pools/pool-set.js';
+import { LaunchTurns } from '../../src/launcher/requests/launch-turns.js';
 import { LateUnlocks } from '../../src/launcher/requests/late-unlocks.js';
 import { LostRequests } from '../../src/launcher/requests/lost-requests.js';
 import { Ledger } from '../../src/launcher/ledger/ledger.js';
@@ -68,6 +69,7 @@ export class LauncherRooms {
   readonly views: PoolViews;
   readonly unlocks: LateUnlocks;
   readonly spares: StoppedSpares;
+  readonly turns: LaunchTurns;
 
   private constructor(world: ServiceWorld, drivers: DriverRegistry) {
     const { context } = world;
@@ -81,6 +83,7 @@ export class LauncherRooms {
     this.views = new PoolViews(context, this.steering, this.registry);
     this.unlocks = new LateUnlocks(context);
     this.spares = new StoppedSpares(context, this.providers);
+    this.turns = new LaunchTurns(context);
     this.started = components.start();
   }
 
@@ -160,9 +163,9 @@ export class LauncherRooms {
 
   /** Registers and starts the pools of the configuration. */
   async openPools(lost = new LostRequests(this.world.context, this.ledger, this.registry)): Promise<PoolSet> {
-    const { registry, ledger, providers, steering, views } = this;
+    const { registry, ledger, providers, steering, views, turns } = this;
     const { context } = this.world;
-    const tools = { registry, ledger, providers, steering, views, lost, unlocks: new LateUnlocks(context) };
+    const tools = { registry, ledger, providers, steering, views, lost, turns, unlocks: new LateUnlocks(context) };
     const pools = new PoolSet(context, tools, false);
     registry.begin([]);
     await this.reload(pools, context.config.now);

@@ -89,9 +89,9 @@ export class ServedRequest {
   /** Starts work on the request like the pool: counts its resources and claims its nodes. */
   accept(parts: readonly Given[], driver: Partial<NodeRequestHandler> = {}): void {
     const { view } = this;
-    const { registry, unlocks, ledger } = this.rooms;
+    const { registry, unlocks, turns, ledger } = this.rooms;
     this.#driver = driver;
-    this.work = new RequestWork(this.context, { view, registry, unlocks }, this.#request);
+    this.work = new RequestWork(this.context, { view, registry, unlocks, turns }, this.#request);
     ledger.begin(
       this.#request,
       this.#request.labels.map((label) => view.needOf(label)),

@@ -8,7 +8,7 @@ import { judgeHealth } from '../plan/health-rules.js';
 import { planPool, type PausedRequest, type PoolPlan } from '../plan/plan-pool.js';
 import { imagesUnavailable, judgeDecline } from '../plan/rules.js';
 import type { Assignment, Reason, Reservation } from '../plan/types.js';
-import { assignPresent, exceedsConcurrency, exceedsTenant, isPresent } from '../requests/present-nodes.js';
+import { assignPresent, exceedsTenant, isPresent } from '../requests/present-nodes.js';
 import { RequestWork } from '../requests/request.js';
 import { serve } from '../requests/stages.js';
 import type { Context } from '../state/context.js';
@@ -124,7 +124,7 @@ export class PoolWork {
     const assignment = assignPresent(request, nodes);
     if (!assignment || view.maxConcurrency === 0) return undefined;
     if (judgeDecline(request, view) || judgeControls(request, view)) return undefined;
-    return exceedsTenant(request, assignment, view) || exceedsConcurrency(assignment, view) ? 'later' : assignment;
+    return exceedsTenant(request, assignment, view) ? 'later' : assignment;
   }
 
   // --- requests at work -------------------------------------------------------------------------------------------

@@ -136,8 +136,8 @@ describe('a request whose launcher is gone', () => {
   it.each([
     [3, [true, true, undefined]],
     [2, [true, true]],
-    [1, []],
-  ])('is taken over where max-concurrency %i allows its launches', async (maxConcurrency, begins) => {
+    [1, [true]],
+  ])('continues its launches as max-concurrency %i allows', async (maxConcurrency, begins) => {
     const { give, die, orders } = await besideAnother(['a', 'b', 'a'], undefined, maxConcurrency);
     for (const label of ['a', 'b']) await give({ ...begun, labels: [label] });
 
@@ -153,9 +153,10 @@ describe('a request whose launcher is gone', () => {
 
     await die();
     const early = orders.map(({ isResumed }) => isResumed);
+    const contenders = rooms.world.context.mirror.requests.contenders(id);
     const request = await end();
 
-    expect(early).toEqual([undefined]);
+    expect([early, contenders]).toEqual([[undefined], 1]);
     expect(request).toMatchObject({ id, state: 'fulfilled', nodeIds: [node] });
   });
 

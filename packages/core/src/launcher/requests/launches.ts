@@ -199,6 +199,7 @@ async function callDriver(work: RequestWork, part: RecordedPart, begun: Launch):
     ...(view.steering && attemptEvents(work, begun)),
   };
   try {
+    if (begun.isResumed) await work.tools.turns.take(view, signal);
     // The launch of most drivers: {@link StateMachineProvider} in `cloud/state-machine/provider.ts`.
     return await driver.launch(order, signal);
   } catch (error) {

@@ -1,5 +1,6 @@
 import {
   backoffMs,
+  compareRequests,
   delay,
   isZooKeeperError,
   requestLockPath,
@@ -95,7 +96,9 @@ export class LostRequests {
 
   /** Checks every pending request that this process does not work on. @returns how many of them it reset */
   async checkAll(): Promise<number> {
-    const resets = await Promise.all([...this.#context.mirror.pendingRequests()].map((id) => this.check(id)));
+    const { mirror } = this.#context;
+    const pending = [...mirror.pendingRequests()].flatMap((id) => mirror.requests.get(id) ?? []);
+    const resets = await Promise.all(pending.sort(compareRequests).map(({ id }) => this.check(id)));
     return resets.filter(Boolean).length;
   }
 

@@ -41,12 +41,3 @@ export function exceedsTenant(
   const missing = parts.filter(({ source }) => source.kind === 'wait').map(({ label }) => view.needOf(label));
   return findShortage(sumResources(missing), subtractFromLimit(limit, view.tenantUsed(tenantName))) !== undefined;
 }
-
-/** Whether its launches would be more than `max-concurrency` allows beside those in progress. */
-export function exceedsConcurrency(
-  { parts }: Assignment,
-  { maxConcurrency, activeLaunches }: Pick<PoolView, 'maxConcurrency' | 'activeLaunches'>,
-): boolean {
-  const launches = parts.filter(({ source }) => source.kind === 'node' && isResumable(source.node));
-  return maxConcurrency >= 0 && activeLaunches + launches.length > maxConcurrency;
-}

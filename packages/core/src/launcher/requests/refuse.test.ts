@@ -9,8 +9,8 @@ const NEVER = reason('exceeds-quota', 'too much', 'less');
 /** A request that the pool refuses, and the outcomes that are told of. */
 async function refusable() {
   const served = await ServedRequest.begin(['a']);
-  const { registry, unlocks } = served.rooms;
-  const tools = { view: served.view, registry, unlocks };
+  const { registry, unlocks, turns } = served.rooms;
+  const tools = { view: served.view, registry, unlocks, turns };
   const outcomes: string[] = [];
   served.context.events.on('requestEnded', ({ outcome, pool }) => void outcomes.push(`${pool}: ${outcome}`));
   const request = await served.stored();

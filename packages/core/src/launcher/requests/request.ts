@@ -15,6 +15,7 @@ import type { Launch } from '../state/events.js';
 import type { RequestAtWork } from '../view/pool-demand.js';
 import type { LivePoolView } from '../view/pool-view.js';
 import type { LateUnlocks } from './late-unlocks.js';
+import type { LaunchTurns } from './launch-turns.js';
 import { RequestParts, type LaunchPart, type Part } from './request-parts.js';
 
 /** The shortest time until a request gives way; up to twice as long, so that not all give way at the same moment. */
@@ -28,6 +29,7 @@ export interface RequestTools {
   readonly view: LivePoolView;
   readonly registry: PoolRegistry;
   readonly unlocks: LateUnlocks;
+  readonly turns: LaunchTurns;
 }
 
 /** The parts that an assignment serves with ready nodes, and those to launch. */

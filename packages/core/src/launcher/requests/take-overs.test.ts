@@ -127,26 +127,3 @@ describe('a request whose launches can be continued', () => {
     expect(offered.length).toBe(before);
   });
 });
-
-it('requests that wait for launches to end are offered one after another, in their order', async () => {
-  const { world, offered, ids, answerWith, waits, take } = await lostLaunches('own, about to register', 3);
-  answerWith(waits);
-  world.context.events.emit('providerStarted', { provider: 'p' });
-  await world.pass(100);
-  offered.length = 0;
-  let room = 2;
-  answerWith((id) => {
-    if (room-- <= 0) return waits(id);
-    take(id);
-    world.context.events.emit('requestTaken', {
-      pool: { launcherId: 'own', provider: 'p', pool: { name: 'main' } },
-      id,
-    });
-  });
-
-  const launch = { provider: 'p', pool: 'main', label: 'a', request: ids[0] as RequestId, need: { instances: 1 } };
-  world.context.events.emit('launchEnded', { launch, state: 'ready' });
-  await world.pass(1_000);
-
-  expect(offered).toEqual(ids);
-});

@@ -4,7 +4,7 @@ import { isResumable } from '../plan/nodes.js';
 import type { PoolRegistry } from '../registry/pool-registry.js';
 import type { Context } from '../state/context.js';
 
-/** How long a request is left to the pools of its nodes, which may be about to register, at their limit, or in a new session. */
+/** How long a request is left to the pools of its nodes, which may be about to register or in a new session. */
 const TAKE_OVER_MS = 30_000;
 /** How long it is not reset while no such pool is registered: the only launcher of the provider may be being replaced. */
 const REPLACED_MS = 10_000;

@@ -1,0 +1,62 @@
+import { orAbort } from '@nodepool/zk-protocol';
+import type { PoolView } from '../plan/types.js';
+import type { Context } from '../state/context.js';
+
+/** A pool of a provider, as far as it limits launches. */
+type LimitedPool = Pick<PoolView, 'provider' | 'maxConcurrency' | 'activeLaunches'>;
+
+/** A launch that waits. */
+interface Turn {
+  readonly pool: LimitedPool;
+  readonly begin: () => void;
+}
+
+/**
+ * Lets launches that were taken over run within `max-concurrency`, one after another. They count as launches in progress from the
+ * take-over on, so that no new ones begin before them.
+ */
+export class LaunchTurns {
+  /** By provider. */
+  readonly #waiting = new Map<string, Turn[]>();
+  readonly #unsubscribe: readonly (() => void)[];
+
+  /** Construct it after the ledger, which counts the launches. */
+  constructor({ events }: Pick<Context, 'events'>) {
+    this.#unsubscribe = [
+      events.on('launchEnded', ({ launch }) => this.#next(launch.provider)),
+      events.on('planDue', ({ pool }) => this.#next(pool.provider)), // the limit may have been raised
+    ];
+  }
+
+  close(): void {
+    for (const unsubscribe of this.#unsubscribe) unsubscribe();
+  }
+
+  /** Resolves when a launch that is counted already may run. @throws the reason of the signal */
+  async take(pool: LimitedPool, signal: AbortSignal): Promise<void> {
+    const { provider } = pool;
+    const queue = this.#waiting.get(provider) ?? [];
+    this.#waiting.set(provider, queue);
+    let turn: Turn | undefined;
+    const begun = new Promise<void>((begin) => queue.push((turn = { pool, begin })));
+    this.#next(provider);
+    try {
+      await orAbort(begun, signal);
+    } finally {
+      const at = turn ? queue.indexOf(turn) : -1;
+      if (at >= 0) queue.splice(at, 1);
+    }
+  }
+
+  #next(provider: string): void {
+    const queue = this.#waiting.get(provider) ?? [];
+    for (let turn = queue[0]; turn && hasRoom(turn.pool, queue.length); turn = queue[0]) {
+      queue.shift();
+      turn.begin();
+    }
+  }
+}
+
+function hasRoom({ maxConcurrency, activeLaunches }: LimitedPool, waiting: number): boolean {
+  return maxConcurrency < 0 || activeLaunches - waiting < maxConcurrency;
+}
