@@ -9,7 +9,7 @@ export interface RecordedRequest extends RequestFacts {
   outcome?: 'fulfilled' | 'failed' | 'gone';
   endMs?: number;
   /** Providers whose quota kept it waiting. */
-  readonly shortProviders: Set<string>;
+  shortProviders: ReadonlySet<string>;
 }
 
 /** The time during which a node belonged to one request. */
@@ -83,7 +83,7 @@ export class Past {
     const isNewer = facts !== undefined && request !== undefined && createdMs > request.createdMs + SKEW_MS;
     if (!request || isNewer) {
       if (!facts) return;
-      this.#requests.set(id, (request = { ...facts, id, createdMs, shortProviders: new Set() }));
+      this.#requests.set(id, (request = { ...facts, id, createdMs, shortProviders: NONE }));
     }
     for (const event of events) applyToRequest(request, event);
   }
@@ -104,13 +104,16 @@ export class Past {
   }
 }
 
+/** Most requests have no such provider, and a set for each of a year takes much memory. */
+const NONE: ReadonlySet<string> = new Set();
+
 function applyToRequest(request: RecordedRequest, { timeMs, what, rule, text }: PastEvent): void {
   if (ENDS.has(what) && request.outcome === undefined) {
     request.outcome = what as 'fulfilled' | 'failed' | 'gone';
     request.endMs = timeMs;
   } else if (rule === 'pool-full') {
     const provider = QUOTA_OF.exec(text)?.[1];
-    if (provider !== undefined) request.shortProviders.add(provider);
+    if (provider !== undefined) request.shortProviders = new Set([...request.shortProviders, provider]);
   }
 }
 

@@ -1,5 +1,5 @@
 import { slotOf, SLOT_MS, type Arrival } from './demand.js';
-import type { StandbyGoal } from './forecast.js';
+import { REMEMBERED_SLOTS, type StandbyGoal } from './forecast.js';
 import { LabelForecast } from './label-forecast.js';
 import { playStandby, type StandbyResult, type StandbyScene } from './play-standby.js';
 
@@ -63,6 +63,7 @@ function forecastOf(scene: ComparedScene, goal: StandbyGoal, minReady: number): 
         forecast.booted(next.tookMs);
       for (let next = arrivals[asked]; next && next.atMs < endMs; next = arrivals[++asked]) forecast.asked(next);
       known.add(knownTo);
+      known.delete(knownTo - REMEMBERED_SLOTS - 1);
     }
     return forecast.decide(atMs, goal, minReady).nodes;
   };
