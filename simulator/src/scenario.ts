@@ -4,6 +4,7 @@ import { Chaos } from './actors/chaos.js';
 import { SimulatedCloud } from './cloud/cloud.js';
 import { cloudDriver, CloudFleet } from './fleets/cloud-fleet.js';
 import type { ConfigSpec } from './fleets/config.js';
+import { Forecasts } from './actors/forecasts.js';
 import type { Fleet } from './fleets/fleet.js';
 import { ImageWriter } from './actors/image-writer.js';
 import { GivenUp } from './actors/given-up.js';
@@ -33,6 +34,7 @@ export class Scenario {
   readonly lessees: Lessee[] = [];
   readonly operator: Operator;
   readonly orders: Orders;
+  readonly forecasts: Forecasts;
   readonly chaos: Chaos;
   readonly faults: LauncherFaults | undefined;
   readonly images: ImageWriter;
@@ -55,6 +57,7 @@ export class Scenario {
     this.maxHoldAgeMs = random.pick([0, 20_000]);
     for (const tenant of TENANTS) if (random.chance(0.4)) this.#limitTenant(tenant, random.int(3, 4));
     this.#addFleets();
+    this.forecasts = new Forecasts(world, this.launchers, SIZES);
     for (const name of SIZES) this.#setLabel(name);
     for (let i = random.int(1, 3); i > 0; i--) {
       const aheadMs = random.chance(0.5) ? random.int(-MOST_AHEAD_MS, MOST_AHEAD_MS) : 0;
@@ -100,6 +103,7 @@ export class Scenario {
       this.#world.repeat(20_000, () => this.#whileOn(() => random.pick(this.lessees).die()));
     }
     this.#world.repeat(random.pick([300, 1_000, 3_000]), () => this.#whileOn(() => this.#submit()));
+    this.#world.repeat(4_000, () => this.#whileOn(() => this.forecasts.change()));
     this.faults?.begin();
     if (this.faults) return this.chaos.begin(random.pick([2_000, 10_000]));
     if (random.chance(0.5)) this.#world.repeat(20_000, () => this.#whileOn(() => this.#changeConfig()));
@@ -171,7 +175,7 @@ export class Scenario {
     // Idle machines of one account free no capacity for another account of the same cloud.
     const mayIdle = this.fleets.length < 2 || this.#clouds.size === 0;
     const maxReadyAgeMs = !mayIdle || random.chance(0.2) ? random.int(20_000, 60_000) : 0;
-    this.#labels.set(name, { name, minReady, maxReadyAgeMs });
+    this.#labels.set(name, { name, minReady, maxReadyAgeMs, ...this.forecasts.settingsOf(name) });
     return `label ${name} has min-ready ${minReady}, max-ready-age ${maxReadyAgeMs / 1000}`;
   }
 

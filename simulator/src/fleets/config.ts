@@ -4,7 +4,12 @@ import type { Json, JsonObject, Resources } from '@nodepool/zk-protocol';
 
 /** A shortened configuration. */
 export interface ConfigSpec {
-  readonly labels: readonly { name: string; minReady?: number; maxReadyAgeMs?: number }[];
+  readonly labels: readonly {
+    name: string;
+    minReady?: number;
+    maxReadyAgeMs?: number;
+    standby?: { readonly atMost: number };
+  }[];
   readonly maxHoldAgeMs: number;
   readonly tenantLimits: ReadonlyMap<string, Resources>;
   /** Whether launchers avoid failing providers. Default: true. */
@@ -13,10 +18,16 @@ export interface ConfigSpec {
   readonly providers: readonly JsonObject[];
 }
 
+/** The simulator gives launchers numbers instead of forecasts. */
+const GOAL = { targetWaitMs: 5_000, idleBudget: undefined };
+
 /** Builds the configuration that a launcher would load from its file. @throws {Error} a driver rejects it */
 export function makeConfig(spec: ConfigSpec, drivers: ReadonlyMap<string, Driver>): Config {
   const labels = new Map<string, LabelConfig>(
-    spec.labels.map(({ name, minReady = 0, maxReadyAgeMs = 0 }) => [name, { name, minReady, maxReadyAgeMs }]),
+    spec.labels.map(({ name, minReady = 0, maxReadyAgeMs = 0, standby }) => [
+      name,
+      { name, minReady, maxReadyAgeMs, ...(standby && { standby: { ...GOAL, ...standby } }) },
+    ]),
   );
   const providers = new Map(
     spec.providers.map((entry) => {
