@@ -66,7 +66,10 @@ export class OpenStackHarness extends Harness<OpenStackSetup> {
       startStatsd(),
       startSshd({ count: 1, keyTypes: ['ed25519'], options: [`ListenAddress 0.0.0.0:${sshPort}`, 'MaxStartups 200'] }),
     ]);
-    if (kept !== undefined) await emptyProject(cloud.api());
+    if (kept !== undefined) {
+      await cloud.clearFaults();
+      await emptyProject(cloud.api());
+    }
     return new OpenStackHarness(ground, { cloud, cloudDir: kept === undefined ? cloudDir : '', statsd, sshd, sshPort });
   }
 
