@@ -65,6 +65,49 @@ describe('a request that waits for capacity', () => {
   });
 });
 
+describe('a stopped node', () => {
+  const stopped = { state: 'testing', comment: 'stopped', launchState: { start: true }, externalId: 'i-1' };
+
+  it('is started: its launch continues', async () => {
+    const served = await ServedRequest.begin(['a']);
+    const id = await served.world.createNode(stopped);
+    const orders: LaunchOrder[] = [];
+
+    served.accept([['a', id]], {
+      launch: (order) => {
+        orders.push(order);
+        return ready(order);
+      },
+    });
+
+    expect(await served.outcome()).toBe('fulfilled');
+    const { launcherId } = served;
+    expect(orders).toMatchObject([
+      {
+        isResumed: true,
+        node: { id, state: 'building', comment: null, launcher: launcherId, launchState: { start: true } },
+      },
+    ]);
+    expect(served.launches).toEqual(['a begun', 'a placed', 'a ended: ready']);
+  });
+
+  it('counts as no launch any more when another launcher was quicker to take it', async () => {
+    const { served } = await pausedRequest();
+    const b = await served.world.createNode({ ...stopped, labels: ['b'] });
+    const { other, clock } = served.world;
+
+    const taken = other.create(`${nodeLockPath(b)}`, '');
+    const entry = other.create(`${nodeLockPath(b)}/0123__lock__`, '', { ephemeral: true, sequential: true });
+    served.resume([['b', b]]);
+    await clock.run(Promise.all([taken, entry]));
+    await served.world.pass(1_000);
+
+    expect(served.work.paused).toMatchObject({ missing: ['b'] });
+    expect(served.launches).toEqual(['b begun', 'b ended: undefined']);
+    expect(served.rooms.ledger.activeLaunches('p')).toBe(0);
+  });
+});
+
 describe('a launch that does not succeed', () => {
   it('has the request declined with its error; ready nodes are free, the failed one is left to be deleted', async () => {
     const served = await ServedRequest.begin(['a', 'b']);
