@@ -38,7 +38,8 @@ export const stopHandlers = {
     const instance = await run.instances.find(externalId);
     if (!instance) return failed(new NotFoundError(`instance ${externalId} vanished while it was being stopped`));
     if (instance.status === 'stopped') return done({ name: 'starting', externalId });
-    if (instance.status === 'stopping') return wait();
+    // the answer to the stop may be faster than the report of its effect
+    if (instance.status === 'stopping' || instance.status === 'active') return wait();
     return failed(new LaunchError('status', `instance ${externalId} is ${instance.status} instead of stopped`));
   },
 } satisfies Handlers<StopState, CreateState, PacedCall, FakeInstance>;
