@@ -173,7 +173,7 @@ const ROOMS = {
       'launcher',
       'testing/invariants',
     ],
-    'testing/parts': ['contract', 'config', 'cloud/operations', 'testing/harness'],
+    'testing/parts': ['contract', 'config', 'cloud/operations', 'cloud/ownership', 'testing/harness'],
     testing: ['testing/invariants', 'testing/harness', 'testing/parts'],
     service: [
       'login',

@@ -59,6 +59,18 @@ it.each(['lxd' as const, 'incus' as const])('uploads to %s, which verifies the f
   await operations.stop();
 });
 
+it('repeats an upload with the same fingerprint, so that there is one image', async () => {
+  const { images, operations } = start();
+  operations.start();
+
+  const first = await images.upload(upload, SIGNAL);
+  const again = await images.upload(upload, SIGNAL);
+
+  expect(again).toBe(first);
+  expect(await images.list(true, SIGNAL)).toHaveLength(1);
+  await operations.stop();
+});
+
 it('refuses a file that is not what was built', async () => {
   const { images, daemon } = start();
 

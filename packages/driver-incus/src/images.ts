@@ -30,7 +30,6 @@ export interface ImagesOptions {
 }
 
 const CHUNK_BYTES = 2 ** 20;
-const CLEAN_UP_MS = 60_000;
 const BOUNDARY = 'nodepool-image-part';
 
 /** The images of a provider. An image is known by its fingerprint: the SHA-256 of its metadata and its file system. */
@@ -43,7 +42,7 @@ export class Images {
 
   /**
    * Uploads the output of a build as a split image. The fingerprint is computed and reported before the first byte, and verified by
-   * the server. Deletes the image if the upload fails, is aborted or times out.
+   * the server.
    */
   async upload(upload: ImageUpload, signal: AbortSignal): Promise<string> {
     const { clock, timeoutMs } = this.#options;
@@ -54,7 +53,8 @@ export class Images {
     });
     const either = AbortSignal.any([signal, late.signal]);
     try {
-      const metadata = this.#metadata(upload);
+      const { mtimeMs } = await stat(upload.file);
+      const metadata = this.#metadata(upload, Math.floor(mtimeMs / 1_000));
       const fingerprint = await fingerprintOf(metadata, upload, either);
       await upload.onCreated?.(fingerprint);
       await this.#send(metadata, fingerprint, upload, either);
@@ -91,15 +91,16 @@ export class Images {
       .filter(({ metadata }) => all || metadata[PROVIDER_TAG] === this.#options.provider);
   }
 
-  #metadata({ name, metadata }: ImageUpload): Buffer {
-    const { clock, type } = this.#options;
+  /** Depends on the upload alone: a repeated upload has the same fingerprint. */
+  #metadata({ name, metadata }: ImageUpload, createdS: number): Buffer {
+    const { type } = this.#options;
     const tags = Object.entries(metadata);
     const own = Object.fromEntries(tags.filter(([key]) => key.startsWith('nodepool_')));
     const others = Object.fromEntries(tags.filter(([key]) => !key.startsWith('nodepool_')));
     return metadataTar({
       type,
       architecture: others['architecture'] ?? architectureOf(process.arch),
-      createdS: Math.floor(clock.now() / 1_000),
+      createdS,
       properties: { ...others, name, description: name, ...asKeys(own) },
     });
   }
@@ -128,23 +129,9 @@ export class Images {
     } catch (error) {
       // by an earlier upload without an answer: the fingerprint covers content and tags
       if (error instanceof AlreadyExistsError) return;
-      await this.#giveUp(fingerprint);
       throw error;
     } finally {
       body.destroy();
-    }
-  }
-
-  async #giveUp(fingerprint: string): Promise<void> {
-    const { clock, logger } = this.#options;
-    const late = new AbortController();
-    const cancel = clock.setTimer(CLEAN_UP_MS, () => late.abort(new Error('no answer')));
-    try {
-      await this.delete(fingerprint, late.signal);
-    } catch (error) {
-      logger.warn('Deleting the image of a failed upload failed; the leak clean-up will do it', { fingerprint, error });
-    } finally {
-      cancel();
     }
   }
 }

@@ -110,12 +110,12 @@ describe('an upload', () => {
     expect(ours()).toEqual([]);
   });
 
-  it('of a file that differs from the build leaves nothing', async () => {
+  it('of a file that differs from the build does not become ready', async () => {
     await expect(images.upload({ ...upload, md5: '0'.repeat(32) }, NEVER)).rejects.toThrow(
       /image\.qcow2" differs from the build: its md5 is \w{32}, expected 0{32}/,
     );
 
-    expect(ours()).toEqual([]);
+    expect(await images.list(false, NEVER)).toMatchObject([{ name: 'debian-1', ready: false }]);
   });
 
   it('that cannot be recorded sends nothing and leaves nothing', async () => {
@@ -127,14 +127,14 @@ describe('an upload', () => {
     expect(ours()).toEqual([]);
   });
 
-  it('that is aborted ends at once and leaves nothing', async () => {
+  it('that is aborted ends at once and leaves the image to the record that has its id', async () => {
     cloud.faults.push({ method: 'PUT', silent: true });
     const abort = new AbortController();
     void cloud.arrived('PUT', /image/).then(() => abort.abort(new Error('enough')));
 
     await expect(images.upload(upload, abort.signal)).rejects.toThrow('enough');
 
-    expect(ours()).toEqual([]);
+    expect(await images.list(false, NEVER)).toMatchObject([{ name: 'debian-1', ready: false }]);
   });
 
   it('that takes too long says which option allows more', async () => {
@@ -146,21 +146,19 @@ describe('an upload', () => {
     void cloud.arrived('PUT', /image/).then(() => clock.advance(timeoutMs));
 
     await expect(images.upload(upload, NEVER)).rejects.toMatchObject({ code: 'NODEPOOL_IMAGE_TIMEOUT' });
-
-    expect(ours()).toEqual([]);
   });
 
   it.each([
     ['MD5', { checksum: 'other' }],
     ['SHA-512, as it tells no MD5', { checksum: null, os_hash_algo: 'sha512', os_hash_value: 'other' }],
-  ])('of which the cloud has other data is an error, and leaves nothing: by %s', async (_by, told) => {
+  ])('of which the cloud has other data is an error: by %s', async (_by, told) => {
     cloud.faults.push({ method: 'PUT', path: /file$/, status: 204, body: '' });
     const onCreated = (id: string) =>
       Promise.resolve(void Object.assign(cloud.state.images.get(id) ?? {}, { status: 'active', ...told }));
 
     await expect(images.upload({ ...upload, onCreated }, NEVER)).rejects.toThrow('checksum differs');
 
-    expect(ours()).toEqual([]);
+    expect(await images.list(false, NEVER)).toMatchObject([{ name: 'debian-1', ready: false }]);
   });
 
   it('of a file that is not there is an error without an image', async () => {
@@ -171,6 +169,19 @@ describe('an upload', () => {
 });
 
 describe('images', () => {
+  it.each([
+    ['queued', { ready: false, importing: false }],
+    ['saving', { ready: false, importing: true }],
+    ['importing', { ready: false, importing: true }],
+    ['active', { ready: true, importing: false }],
+    ['killed', { ready: false, importing: false }],
+  ])('that are %s', async (status, shown) => {
+    const id = await images.upload(upload, NEVER);
+    Object.assign(cloud.state.images.get(id) ?? {}, { status });
+
+    expect(await images.list(false, NEVER)).toMatchObject([shown]);
+  });
+
   it('are listed by our tag, or all of them, and deleted as often as one likes', async () => {
     const id = await images.upload(upload, NEVER);
 

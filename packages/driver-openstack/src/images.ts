@@ -31,6 +31,8 @@ const SHA256 = 'owner_specified.openstack.sha256';
 const OBJECT = 'owner_specified.openstack.object';
 /** Tags that mark an own image. */
 const OWN_PREFIX = 'nodepool_';
+/** States of an image whose data arrive or are being converted. Without a sender, Glance returns it to `queued`. */
+const IMPORTING = new Set(['saving', 'uploading', 'importing']);
 const LOOK_MS = 1_000;
 const CLEAN_UP_MS = 60_000;
 /** Size of one part of an upload. */
@@ -45,8 +47,7 @@ export class Images {
   }
 
   /**
-   * Uploads an image in one request. Reports its id before the first byte. Deletes the image if the upload fails, is
-   * aborted or times out.
+   * Uploads an image in one request. Reports its id before the first byte.
    */
   async upload(upload: ImageUpload, signal: AbortSignal): Promise<string> {
     const { client, clock, timeoutMs } = this.#options;
@@ -60,7 +61,6 @@ export class Images {
     }
     const { size } = await stat(upload.file);
     const deadline = startCallDeadline(clock, timeoutMs, signal);
-    let id: string | undefined;
     try {
       const properties = { ...upload.metadata, ...marksOf(upload) };
       const made = await client.image.createImage(
@@ -68,13 +68,11 @@ export class Images {
         deadline.signal,
       );
       if (!made) throw new Error(`image "${upload.name}": the cloud created an image without returning its id`);
-      id = made.id;
-      await upload.onCreated?.(id);
-      await this.#send(id, upload, size, deadline.signal);
-      await checkData(await this.#whenActive(id, deadline.signal), upload, deadline.signal);
-      return id;
+      await this.#report(made.id, upload);
+      await this.#send(made.id, upload, size, deadline.signal);
+      await checkData(await this.#whenActive(made.id, deadline.signal), upload, deadline.signal);
+      return made.id;
     } catch (error) {
-      if (id !== undefined) await this.#giveUp(id);
       if (!deadline.expired) throw error;
       const message = `image "${upload.name}" was not uploaded within ${timeoutMs / 1_000} s: raise image-upload-timeout`;
       throw new TimeoutError(message, { timeoutMs, operation: 'image', cause: error });
@@ -98,11 +96,12 @@ export class Images {
     const images = await client.image.images({}, signal);
     return images
       .filter(({ properties }) => all || properties[PROVIDER_TAG] === provider)
-      .map(({ id, name, status, properties }) => ({
-        externalId: id,
-        name,
-        ready: status === 'active',
-        metadata: properties,
+      .map((image) => ({
+        externalId: image.id,
+        name: image.name,
+        ready: isAsSent(image),
+        importing: IMPORTING.has(image.status),
+        metadata: image.properties,
       }));
   }
 
@@ -118,6 +117,16 @@ export class Images {
         (md5 === undefined || image.properties[MD5] === md5) &&
         (sha256 === undefined || image.properties[SHA256] === sha256),
     );
+  }
+
+  /** Deletes the image if its id cannot be recorded. */
+  async #report(id: string, { onCreated }: ImageUpload): Promise<void> {
+    try {
+      await onCreated?.(id);
+    } catch (error) {
+      await this.#giveUp(id);
+      throw error;
+    }
   }
 
   async #send(id: string, upload: ImageUpload, size: number, signal: AbortSignal): Promise<void> {
@@ -163,6 +172,11 @@ export class Images {
       deadline.end();
     }
   }
+}
+
+/** Whether an image has the data that its MD5 promises, in case its builder died before it could compare them. */
+function isAsSent({ status, checksum, properties }: Image): boolean {
+  return status === 'active' && (properties[MD5] === undefined || properties[MD5] === checksum);
 }
 
 /**

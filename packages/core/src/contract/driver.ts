@@ -265,8 +265,8 @@ export interface Provider extends ProviderNotifications {
   /** Quota of the provider; missing for drivers without quota. */
   readonly quota?: QuotaSupport;
   /**
-   * Uploads an image, for builders. After a failure or an abort the driver deletes the partial image if it can; otherwise it is
-   * found by its tags.
+   * Uploads an image, for builders. Once `onCreated` has resolved, the image belongs to the record that has its id: after a failure
+   * or an abort the driver leaves it, as another builder may have continued the upload meanwhile.
    * @returns the external id, after the upload is complete
    */
   uploadImage?(upload: ImageUpload, signal: AbortSignal): Promise<string>;
@@ -332,8 +332,10 @@ export interface AlienResource {
 export interface ProviderImage {
   readonly externalId: string;
   readonly name: string;
-  /** False while the upload is running, and after it failed. */
+  /** The cloud has all data, as they were sent: a builder takes the image for an upload that another one began. */
   readonly ready: boolean;
+  /** Not ready yet, but perhaps without more data from the builder: the cloud is still reading or converting them. Default: false. */
+  readonly importing?: boolean | undefined;
   /** Its tags: see `PROVIDER_TAG`, `BUILD_ID_TAG` and `UPLOAD_ID_TAG`. */
   readonly metadata: Readonly<Record<string, string>>;
 }

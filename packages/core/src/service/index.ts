@@ -12,6 +12,7 @@ export { unfinishedAfter } from '../async/time-limit.js';
 export { imageResource } from '../cloud/ownership/judge.js';
 export { AlienAdoption } from '../cloud/ownership/adopt.js';
 export { databaseTag } from '../cloud/ownership/ownership.js';
+export { isImageOf, takeLeftImage } from '../cloud/ownership/left-image.js';
 export { LeakFinder } from '../cloud/ownership/leak-finder.js';
 export { uploadEvidence } from '../contract/images.js';
 

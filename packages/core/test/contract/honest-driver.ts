@@ -15,7 +15,9 @@ import {
   type DeleteOrder,
   type Driver,
   type Handlers,
+  type ImageUpload,
   type Instance,
+  type ProviderImage,
   type StateMachine,
   type StateMachineProviderConfig,
 } from '../../src/index.js';
@@ -168,10 +170,6 @@ const deleteHandlers: DeleteHandlers = {
   waiting: async ({ externalId }, _work, run) => ((await run.instances.find(externalId)) ? wait() : done()),
 };
 
-function toImage([name, metadata]: [string, Machine['tags']]) {
-  return { externalId: name, name, ready: true, metadata };
-}
-
 export function toInstance({ id, status, tags, az }: Machine): Instance {
   const ready = status === 'running';
   const interfaceIp = ready ? `${id}.fake` : null;
@@ -189,6 +187,17 @@ interface Machines {
   readonly remove: DeleteHandlers;
   readonly stop: StopHandlers;
 }
+
+async function uploadImage(cloud: TestCloud, { name, metadata, onCreated, onProgress }: ImageUpload): Promise<string> {
+  const id = await cloud.upload(name, metadata);
+  await onCreated?.(id);
+  onProgress?.(1, 1);
+  await cloud.complete(id);
+  return id;
+}
+
+const listImages = ({ images, partialImages }: TestCloud): ProviderImage[] =>
+  Array.from(images, ([name, metadata]) => ({ externalId: name, name, ready: !partialImages.has(name), metadata }));
 
 function honestAdapter(cloud: TestCloud, { create, remove, stop }: Machines): Adapter {
   return {
@@ -217,12 +226,8 @@ function honestAdapter(cloud: TestCloud, { create, remove, stop }: Machines): Ad
     deleteResource: ({ id }) => cloud.delete(id),
     getQuotaLimits: () => Promise.resolve(cloud.limits),
     getQuotaForLabel: () => Promise.resolve({ instances: 1, cores: 2 }),
-    uploadImage: async ({ name, metadata, onCreated }) => {
-      const id = await cloud.upload(name, metadata);
-      await onCreated?.(id);
-      return id;
-    },
-    listImages: () => Promise.resolve([...cloud.images].map(toImage)),
+    uploadImage: (upload) => uploadImage(cloud, upload),
+    listImages: () => Promise.resolve(listImages(cloud)),
     deleteImage: async (name) => {
       await cloud.deleteImage(name).catch((error: unknown) => {
         if (!isNodepoolError(error, 'NODEPOOL_NOT_FOUND')) throw error;

@@ -33,6 +33,8 @@ export class TestCloud implements ContractCloud {
   readonly pageSize = 5;
   readonly machines = new Map<string, Machine>();
   readonly images = new Map<string, Readonly<Record<string, string>>>();
+  /** Names of images without their data. */
+  readonly partialImages = new Set<string>();
   /** Resources of a driver other than machines. */
   readonly volumes = new Set<string>();
   readonly #outages: CloudFailureKind[] = [];
@@ -108,7 +110,14 @@ export class TestCloud implements ContractCloud {
   async upload(name: string, tags: Readonly<Record<string, string>>): Promise<string> {
     await this.#call();
     this.images.set(name, tags);
+    this.partialImages.add(name);
     return name;
+  }
+
+  async complete(name: string): Promise<void> {
+    await this.#call();
+    if (!this.images.has(name)) throw new NotFoundError(`there is no image ${name}`);
+    this.partialImages.delete(name);
   }
 
   async deleteImage(name: string): Promise<void> {

@@ -50,22 +50,31 @@ describe('an uploaded image', () => {
     expect(cloud.hasImage(id)).toBe(true);
   });
 
-  it('is removed when its file has another checksum', async () => {
+  it('is not usable if its file has another checksum', async () => {
     const { cloud, call, upload } = await setUp();
 
     await expect(uploadImage(call, { ...upload, md5: '0'.repeat(32) }, NEVER)).rejects.toThrow(
       /image\.raw" differs from the build: its md5 is 8d777f385d3dfec8815d20f7496026dc, expected 0+/,
     );
 
-    expect(cloud.images()).toEqual([]);
+    expect(cloud.images()).toMatchObject([{ partial: true }]);
   });
 
-  it('is removed when the upload is aborted', async () => {
+  it('is left to the record that has its id when the upload is aborted', async () => {
     const { cloud, call, upload } = await setUp({ 'upload-time': 60 });
     const stop = new AbortController();
     const onCreated = () => Promise.resolve(stop.abort(new Error('enough')));
 
     await expect(uploadImage(call, { ...upload, onCreated }, stop.signal)).rejects.toThrow('enough');
+
+    expect(cloud.images()).toMatchObject([{ partial: true }]);
+  });
+
+  it('is removed if its id cannot be recorded', async () => {
+    const { cloud, call, upload } = await setUp();
+    const onCreated = () => Promise.reject(new Error('ZooKeeper is away'));
+
+    await expect(uploadImage(call, { ...upload, onCreated }, NEVER)).rejects.toThrow('ZooKeeper is away');
 
     expect(cloud.images()).toEqual([]);
   });

@@ -5,25 +5,23 @@ import type { CloudCall } from './cloud-call.js';
 
 const MAX_PARTS = 20;
 const MIN_PART_BYTES = 1024 * 1024;
-/** Time limit for removing the image of a failed upload. */
+/** Time limit for removing an image without a record. */
 const CLEANUP_TIMEOUT_MS = 10_000;
 
 /**
- * Uploads an image file, part by part. The cloud keeps no data, so the file is read and verified here. Removes the image
- * if the upload fails or is aborted.
+ * Uploads an image file, part by part. The cloud keeps no data, so the file is read and verified here.
  * @throws the signal's reason, or an error if the checksum differs
  */
 export async function uploadImage(call: CloudCall, upload: ImageUpload, signal: AbortSignal): Promise<string> {
   const externalId = await call('uploadImage', { name: upload.name, metadata: upload.metadata }, signal);
   try {
     await upload.onCreated?.(externalId);
-    await send(call, externalId, upload, signal);
-    return externalId;
   } catch (error) {
-    // If this fails too, the caller has the id and can remove the image later.
     await call('removeImage', externalId, AbortSignal.timeout(CLEANUP_TIMEOUT_MS)).catch(() => undefined);
     throw error;
   }
+  await send(call, externalId, upload, signal);
+  return externalId;
 }
 
 async function send(call: CloudCall, id: string, upload: ImageUpload, signal: AbortSignal): Promise<void> {

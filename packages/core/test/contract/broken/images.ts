@@ -21,8 +21,37 @@ export const IMAGES: readonly BrokenDriver[] = [
   {
     flaw: 'keeps the id of an image to itself until it is uploaded',
     breaks: 'images: uploads an image, deletes it, and takes deleting twice for granted',
+    also: ['images: continues an upload, at whatever moment the builder dies'],
     make: differing({
       adapter: (_honest, cloud) => ({ uploadImage: ({ name, metadata }) => cloud.upload(name, metadata) }),
+    }),
+  },
+  {
+    flaw: 'takes an image without its data for a complete one',
+    breaks: 'images: continues an upload, at whatever moment the builder dies',
+    make: differing({
+      adapter: (_honest, { images }) => ({
+        listImages: () =>
+          Promise.resolve(
+            Array.from(images, ([name, metadata]) => ({ externalId: name, name, ready: true, metadata })),
+          ),
+      }),
+    }),
+  },
+  {
+    flaw: 'shows no image before it is complete',
+    breaks: 'images: continues an upload, at whatever moment the builder dies',
+    make: differing({
+      adapter: (honest, cloud) => ({
+        uploadImage: async ({ name, metadata, onCreated, onProgress }) => {
+          const id = await cloud.upload(`${name}-${cloud.images.size}`, metadata);
+          await onCreated?.(id);
+          onProgress?.(1, 1);
+          await cloud.complete(id);
+          return id;
+        },
+        listImages: async (signal) => ((await honest.listImages?.(signal)) ?? []).filter(({ ready }) => ready),
+      }),
     }),
   },
 ];

@@ -72,8 +72,8 @@ const CALLS: CallTable = {
   hasImage: (cloud, image) => cloud.hasImage(image),
   listImages: (cloud) => cloud.images(),
   uploadImage: (cloud, { name, metadata }) => cloud.upload(name, metadata).id,
-  sendImage(cloud, { id, isLast }) {
-    cloud.receiveImage(id, isLast);
+  sendImage(cloud, { id, share, isLast }) {
+    cloud.receiveImage(id, share, isLast);
     return null;
   },
   removeImage(cloud, id) {

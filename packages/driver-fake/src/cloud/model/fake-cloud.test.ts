@@ -168,7 +168,7 @@ describe('the state', () => {
     cloud.remove(ids[0] ?? '');
     cloud.kill(ids[1] ?? '');
     const image = cloud.upload('debian', { nodepool_build_id: '1' });
-    cloud.receiveImage(image.id, true);
+    cloud.receiveImage(image.id, 1, true);
     cloud.configure('provider', { 'create-time': 5 });
     cloud.stop();
 

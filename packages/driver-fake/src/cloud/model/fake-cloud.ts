@@ -22,6 +22,8 @@ export class FakeCloud {
   readonly #knobs: Knobs;
   readonly #feed: EventFeed;
   readonly #instances: InstanceTable;
+  /** Number of images whose data were received, counting parts as fractions. */
+  receivedImages = 0;
   readonly #images = new ImageStore();
   readonly #owners = new Map<string, string>();
   /** Prefix of every id, random for each process, so that ids are unique across clouds and restarts. */
@@ -106,9 +108,11 @@ export class FakeCloud {
 
   /**
    * Receives data of an image. The image is usable after the last part.
+   * @param share - size of the part, as a fraction of the image
    * @throws {CloudFailure} the image does not exist
    */
-  receiveImage(id: string, isLast: boolean): void {
+  receiveImage(id: string, share: number, isLast: boolean): void {
+    this.receivedImages += share;
     const image = this.#images.get(id);
     if (!image) throw new CloudFailure('invalid', `image ${id} does not exist`);
     if (isLast) this.#keepImage({ id, name: image.name, metadata: image.metadata });

@@ -74,7 +74,7 @@ describe('an unreliable cloud', () => {
   it('breaks instances of a broken image, and no others', async () => {
     const { cloud, clock } = setUp();
     const image = cloud.upload('debian-2', {});
-    cloud.receiveImage(image.id, true);
+    cloud.receiveImage(image.id, 1, true);
     cloud.set('broken-images', [image.id]);
 
     const broken = cloud.create({ ...order, image: image.id });
