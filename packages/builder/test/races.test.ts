@@ -70,7 +70,7 @@ describe('two builders with the files of one build', () => {
 });
 
 describe('a lock that another process holds', () => {
-  it('on an upload is watched: after its release, the leftovers of its builder are removed and the build is uploaded', async () => {
+  it('on an upload is watched: after its release, the upload of its builder is continued', async () => {
     const of = (world = await World.start({ diskimages: DEBIAN, provider: 'pause: true' }));
     const builder = await of.builder();
     await settled(of, { builds: ['ready'], uploads: [] });
@@ -82,7 +82,28 @@ describe('a lock that another process holds', () => {
     await lock.release();
 
     await settled(of, READY);
+    expect(of.said).toContain('info Upload of a builder that is gone is continued');
     expect(of.happened.filter((text) => text.startsWith('sweep'))).toEqual([]);
+  });
+
+  it('on an upload is lost: the upload is continued', async () => {
+    const of = (world = await World.start({ diskimages: DEBIAN, cloud: 'answer-time: 3600' }));
+    await of.builder();
+    const path = await vi.waitFor(() => {
+      const [upload] = [...(of.tree.images.get('debian')?.uploads.values() ?? [])];
+      if (!upload || of.cloud.cloud.images().length === 0) throw new Error('not begun');
+      return uploadLockPath('debian', upload.buildId, 'sky');
+    }, WAIT);
+    const [before] = of.cloud.cloud.images();
+    of.cloud.cloud.set('answer-time', 0);
+
+    await ZkLock.forceUnlock(of.zk, path);
+
+    await settled(of, READY);
+    expect(of.said).toContain('info Upload of a builder that is gone is continued');
+    expect(of.said.join('\n')).not.toContain('Upload removed');
+    await vi.waitFor(() => expect(of.cloud.cloud.images()).toHaveLength(1), WAIT);
+    expect(before).toMatchObject({ partial: true });
   });
 
   it('on an image is watched', async () => {

@@ -15,7 +15,8 @@ import {
   type BuildRecord,
   type UploadRecord,
 } from '@nodepool/zk-protocol';
-import { BUILD_ID_TAG, isOurs, UPLOAD_ID_TAG, type Provider } from '@nodepool/core';
+import type { Provider } from '@nodepool/core';
+import { isImageOf } from '@nodepool/core/service';
 import type { Surroundings } from '../context/surroundings.js';
 import { isOfAnotherUpload } from '../context/shared-image.js';
 import { RETIRED_KEY, type CleanupStep } from '../plan/plan-cleanup.js';
@@ -159,25 +160,16 @@ export class Cleaner {
    * Images in the cloud that were made for an upload whose id was not stored. An image that a record names belongs to
    * that record: ids of older versions repeat among images.
    */
-  async #findByTags(
-    provider: Provider,
-    { provider: name, buildId, id }: UploadRecord,
-    signal: AbortSignal,
-  ): Promise<string[]> {
+  async #findByTags(provider: Provider, upload: UploadRecord, signal: AbortSignal): Promise<string[]> {
     const { tree, databaseId } = this.surroundings;
     const images = (await provider.listImages?.(signal)) ?? [];
     const recorded = new Set(
       [...tree.images.values()].flatMap(({ uploads }) =>
-        [...uploads.values()].flatMap((one) => (one.provider === name ? [one.externalId] : [])),
+        [...uploads.values()].flatMap((one) => (one.provider === upload.provider ? [one.externalId] : [])),
       ),
     );
-    return images.flatMap(({ externalId, metadata }) =>
-      isOurs(metadata, name, databaseId()) &&
-      metadata[BUILD_ID_TAG] === buildId &&
-      metadata[UPLOAD_ID_TAG] === id &&
-      !recorded.has(externalId)
-        ? [externalId]
-        : [],
-    );
+    return images
+      .filter((image) => isImageOf(upload, databaseId(), image) && !recorded.has(image.externalId))
+      .map(({ externalId }) => externalId);
   }
 }

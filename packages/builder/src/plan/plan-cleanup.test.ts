@@ -1,13 +1,23 @@
 import type { Config } from '@nodepool/core';
 import { newCanary, withCanary } from '@nodepool/core/service';
-import { newBuild, newUpload, uploadPath, type BuildRecord, type ImageEntry } from '@nodepool/zk-protocol';
+import {
+  newBuild,
+  newUpload,
+  uploadPath,
+  type BuildRecord,
+  type ImageEntry,
+  type UploadRecord,
+} from '@nodepool/zk-protocol';
 import { describe, expect, it } from 'vitest';
 import { pinnedBuilds, planCleanup } from './plan-cleanup.js';
 
-const CONFIG = {
-  diskimages: new Map([['debian', { abstract: false }]]),
-  providers: new Map([['sky', { name: 'sky', images: { diskimages: new Map([['debian', {}]]) } }]]),
-} as unknown as Config;
+const configWith = (image: object) =>
+  ({
+    diskimages: new Map([['debian', { abstract: false }]]),
+    providers: new Map([['sky', { name: 'sky', images: { diskimages: new Map([['debian', image]]) } }]]),
+  }) as unknown as Config;
+const CONFIG = configWith({ name: 'debian' });
+const PAUSED = configWith({ name: 'debian', pause: true });
 
 /** Ready builds with uploads, each one second newer than its predecessor. Capital letters mark canary builds. */
 function image(names: string): ImageEntry {
@@ -47,7 +57,27 @@ describe('an old build', () => {
   });
 });
 
+/** An image with one build and uploads of it, numbered from 1. */
+function uploading(states: readonly UploadRecord['state'][]): ImageEntry {
+  const uploads = states.map((state, index) => {
+    const key = { image: 'debian', buildId: 'a', provider: 'sky', id: String(index + 1) };
+    return [uploadPath('debian', 'a', 'sky', key.id), newUpload(key, { state }, 0)] as const;
+  });
+  return { ...image('a'), uploads: new Map(uploads) };
+}
+
 describe('the cleanup of an image', () => {
+  it.each([
+    ['the last one, which a builder continues', ['uploading', 'uploading'], CONFIG, ['1']],
+    ['none if the build is uploaded', ['uploading', 'ready'], CONFIG, ['1']],
+    ['none if uploads are paused', ['uploading'], PAUSED, ['1']],
+  ] as const)('keeps of uploads that have begun %s', (_which, states, config, forgotten) => {
+    const steps = planCleanup(config, uploading(states), 5_000);
+
+    expect(steps.map((step) => step.step)).toEqual(forgotten.map(() => 'forget-upload'));
+    expect(steps.map((step) => ('upload' in step ? step.upload.id : ''))).toEqual(forgotten);
+  });
+
   it('keeps the current and the previous build', () => {
     expect(removed('abc')).toEqual(['a']);
   });

@@ -3,6 +3,7 @@ import { isInService } from '@nodepool/core/service';
 import type { BuildRecord, ImageEntry, UploadRecord } from '@nodepool/zk-protocol';
 import { isConfigured, isForUnserved } from './unserved-images.js';
 import { readyBuilds, readyUploads } from './newest-builds.js';
+import { begunUpload, wantedUploads } from './plan-uploads.js';
 
 /** One step of a cleanup. Each is idempotent and runs under the locks of the data model. */
 export type CleanupStep =
@@ -60,8 +61,8 @@ export function planCleanup(config: Config, entry: ImageEntry, nowMs: number): C
   const keep = new Set(isBuilt ? keptBuilds(entry, nowMs).map(({ id }) => id) : []);
   const failure = isBuilt ? lastFailure(entry, nowMs) : undefined;
   if (failure) keep.add(failure.id);
-  const recent = recentUploads(config, entry, nowMs);
-  const steps = [...entry.builds.values()].flatMap((build) => stepsFor(build, config, entry, keep, recent));
+  const stays = new Set([...recentUploads(config, entry, nowMs), ...continuedUploads(config, entry)]);
+  const steps = [...entry.builds.values()].flatMap((build) => stepsFor(build, config, entry, keep, stays));
   return isForUnserved(config, entry.name) ? steps.filter(({ step }) => !step.startsWith('retire-')) : steps;
 }
 
@@ -97,20 +98,26 @@ function recentUploads(config: Config, entry: ImageEntry, nowMs: number): Readon
   return recent;
 }
 
+/** Uploads that have begun and are still wanted: a builder that has the file continues them. */
+function continuedUploads(config: Config, entry: ImageEntry): UploadRecord[] {
+  const wanted = wantedUploads(config, new Map([[entry.name, entry]]));
+  return wanted.flatMap((upload) => begunUpload(entry, upload) ?? []);
+}
+
 function stepsFor(
   build: BuildRecord,
   config: Config,
   entry: ImageEntry,
   keep: ReadonlySet<string>,
-  recent: ReadonlySet<UploadRecord>,
+  stays: ReadonlySet<UploadRecord>,
 ): CleanupStep[] {
   const uploads = [...entry.uploads.values()].filter(({ buildId }) => buildId === build.id);
   const managed = uploads.filter(({ provider }) => config.providers.get(provider)?.images !== undefined);
   if (build.state !== 'deleting') {
-    if (keep.has(build.id)) return managed.flatMap((upload) => cruftStep(upload, config, entry.name));
+    if (keep.has(build.id)) return managed.flatMap((upload) => cruftStep(upload, config, stays));
     if (build.state === 'building') return [{ step: 'retire-interrupted-build', build }];
   }
-  const removable = build.state === 'deleting' ? managed : managed.filter((upload) => !recent.has(upload));
+  const removable = build.state === 'deleting' ? managed : managed.filter((upload) => !stays.has(upload));
   const steps = removable.map((upload): CleanupStep => removalStep(upload));
   const left = uploads.filter((upload) => !removable.includes(upload));
   if (build.state !== 'deleting' && left.every(({ state }) => state === 'deleting')) {
@@ -121,9 +128,9 @@ function stepsFor(
 }
 
 /** Plans the cleanup of an upload whose build is kept: unwanted, failed, or left by a dead builder. */
-function cruftStep(upload: UploadRecord, config: Config, image: string): CleanupStep[] {
-  const isWanted = config.providers.get(upload.provider)?.images?.diskimages.has(image) === true;
-  if (upload.state === 'uploading') return [{ step: 'forget-upload', upload }];
+function cruftStep(upload: UploadRecord, config: Config, stays: ReadonlySet<UploadRecord>): CleanupStep[] {
+  const isWanted = config.providers.get(upload.provider)?.images?.diskimages.has(upload.image) === true;
+  if (upload.state === 'uploading') return stays.has(upload) ? [] : [{ step: 'forget-upload', upload }];
   return isWanted && upload.state === 'ready' ? [] : [{ step: 'delete-upload', upload }];
 }
 

@@ -1,6 +1,6 @@
 import type { Config } from '@nodepool/core';
 import { failedTests } from '@nodepool/core/service';
-import type { BuildRecord, ImageEntry } from '@nodepool/zk-protocol';
+import type { BuildRecord, ImageEntry, UploadRecord } from '@nodepool/zk-protocol';
 import { imageBase } from '../files/image-files.js';
 import { readyBuilds } from './newest-builds.js';
 import { convertibleFrom } from './wanted-formats.js';
@@ -27,7 +27,8 @@ export interface MissingFile {
   readonly reason: string;
 }
 
-interface WantedUpload {
+/** An upload that a provider should get. */
+export interface WantedUpload {
   readonly provider: string;
   readonly image: string;
   readonly build: BuildRecord;
@@ -35,7 +36,7 @@ interface WantedUpload {
 }
 
 /** Newest ready build of each image for each provider that lists the image but does not have the build yet. */
-function wantedUploads(config: Config, images: ReadonlyMap<string, ImageEntry>): WantedUpload[] {
+export function wantedUploads(config: Config, images: ReadonlyMap<string, ImageEntry>): WantedUpload[] {
   return [...config.providers.values()].flatMap(({ name: provider, images: wanted }) =>
     [...(wanted?.diskimages.values() ?? [])].flatMap(({ name: image, pause }) => {
       const entry = images.get(image);
@@ -45,6 +46,20 @@ function wantedUploads(config: Config, images: ReadonlyMap<string, ImageEntry>):
       return [{ provider, image, build, format: wanted.format }];
     }),
   );
+}
+
+/**
+ * The newest upload of this kind that has begun and has not ended. If no builder holds its lock, it is continued by the next one that
+ * has the file.
+ */
+export function begunUpload(
+  { uploads }: Pick<ImageEntry, 'uploads'>,
+  { provider, build, format }: Pick<WantedUpload, 'provider' | 'build' | 'format'>,
+): UploadRecord | undefined {
+  return [...uploads.values()]
+    .filter((upload) => upload.buildId === build.id && upload.provider === provider && upload.state === 'uploading')
+    .filter((upload) => upload.format === null || upload.format === format)
+    .sort((a, b) => b.id.localeCompare(a.id))[0];
 }
 
 /** Plans the uploads of builds whose files are on this builder's disk. */

@@ -2,19 +2,12 @@ import {
   buildPath,
   decodeBuild,
   encodeBuild,
-  encodeUpload,
   isZooKeeperError,
-  lastPart,
-  newUpload,
-  uploadPath,
-  uploadsPath,
-  withUpload,
   type BuildRecord,
   type UploadRecord,
 } from '@nodepool/zk-protocol';
 import { ConfigError, formatTemplate, isNodepoolError, NodepoolError, type Provider } from '@nodepool/core';
-import { databaseTag, type ProviderImages } from '@nodepool/core/service';
-import { propertyTexts, withFailedTest } from '@nodepool/core/service';
+import { databaseTag, propertyTexts, takeLeftImage, withFailedTest, type ProviderImages } from '@nodepool/core/service';
 import type { Progress } from '../context/progress.js';
 import { readChecksums } from '../files/checksums.js';
 import { imageFile } from '../files/image-files.js';
@@ -23,6 +16,7 @@ import type { Surroundings } from '../context/surroundings.js';
 import { validateUpload } from '../validate/validate-upload.js';
 import { isOfAnotherUpload } from '../context/shared-image.js';
 import { convertImage } from './convert-image.js';
+import { StoredUpload } from './stored-upload.js';
 import { UploadProgress } from './upload-progress.js';
 import { runCheck } from '../tool/run-check.js';
 
@@ -31,39 +25,39 @@ export interface UploadOrder {
   readonly planned: PlannedUpload;
   readonly provider: Provider;
   readonly settings: ProviderImages;
+  /** The upload that a builder which is gone began, if any: it is continued. */
+  readonly begun: UploadRecord | undefined;
   readonly progress: (progress: Progress) => void;
+  /** Ends the upload. */
   readonly signal: AbortSignal;
+  /** Aborted with the loss of the lock: another builder may have continued the upload. */
+  readonly lost: AbortSignal;
 }
 
 const HOOK_LIMIT_MS = 600_000;
-/** Additional key of an upload record: why the upload failed. */
-const ERROR_KEY = 'error';
 
 /**
  * Uploads one build to one provider: record, data, hook, `ready`. Stores the cloud's id before sending data, so that the image
  * can be found and removed after any failure.
- * @throws the error; the record is `failed` and the image was removed, or the record has its id
+ * @throws the error; the record is `failed` and the image was removed, or the record stays for a builder that continues
  */
 export async function uploadImage(surroundings: Surroundings, order: UploadOrder): Promise<UploadRecord> {
   const { clock, logger, events, imagesDir } = surroundings;
-  const { planned, provider, signal } = order;
+  const { planned, provider } = order;
   const { build, format } = planned;
   const startedMs = clock.now();
-  if (planned.convertFrom !== undefined) await convertImage(surroundings, planned, signal);
+  if (planned.convertFrom !== undefined) await convertImage(surroundings, planned, order.signal);
   const file = imageFile(imagesDir, build.image, build.id, format);
-  const record = new StoredUpload(surroundings, await createRecord(surroundings, order));
+  const record = order.begun
+    ? new StoredUpload(surroundings, order.begun)
+    : await StoredUpload.create(surroundings, planned);
   const fields = { image: build.image, build: build.id, provider: planned.provider, upload: record.current.id };
-  logger.info('Upload started', fields);
+  logger.info(order.begun ? 'Upload of a builder that is gone is continued' : 'Upload started', fields);
+  let externalId = order.begun && (await takeLeft(surroundings, order, record));
+  if (externalId !== undefined) logger.info('Image is complete in the cloud: nothing is sent again', fields);
   try {
-    const externalId = await sendImage(surroundings, order, record, file, startedMs);
-    await runHook(surroundings, order, externalId, file);
-    const place = at(record.current, startedMs);
-    await validateUpload(surroundings, { ...record.current, externalId }, signal, {
-      testing: () => order.progress({ ...place, phase: 'test' }),
-      waiting: (reason) =>
-        order.progress({ ...place, phase: `test again, as the last one failed: ${reason}`, isIdle: true }),
-    });
-    await record.update({ state: 'ready', externalId });
+    externalId ??= await sendImage(surroundings, order, record, file, startedMs);
+    await finish(surroundings, order, { record, externalId, file, startedMs });
     events.uploaded(build.image, planned.provider, clock.now() - startedMs);
     logger.info('Upload is ready', { ...fields, externalId, durationMs: clock.now() - startedMs });
     return record.current;
@@ -71,9 +65,47 @@ export async function uploadImage(surroundings: Surroundings, order: UploadOrder
     if (isNodepoolError(error, 'NODEPOOL_IMAGE_TEST')) {
       await noteFailedTest(surroundings, build, planned.provider, error.message);
     }
-    await undo(surroundings, provider, record, error);
+    const isForNext = externalId !== undefined && (order.signal.aborted || isZooKeeperError(error));
+    if (!isForNext && !order.lost.aborted) await undo(surroundings, provider, record, error);
     throw error;
   }
+}
+
+/**
+ * Asks the cloud what it has of an upload that was begun. Writes the record first, so that no other builder that still believes to
+ * own the upload can remove the image. An error leaves everything for the next attempt.
+ */
+async function takeLeft(
+  { clock, databaseId, tree }: Surroundings,
+  { provider, settings, progress, signal }: UploadOrder,
+  record: StoredUpload,
+): Promise<string | undefined> {
+  const { stateTimeMs } = record.current;
+  await record.update({});
+  progress({ ...at(record.current, stateTimeMs), phase: 'asking the cloud' });
+  const upload = record.current;
+  const left = {
+    ...{ upload, databaseId: databaseId(), clock, untilMs: stateTimeMs + settings.uploadTimeoutMs },
+    isOfAnother: (externalId: string) => isOfAnotherUpload(tree, { ...upload, externalId }),
+  };
+  return takeLeftImage(provider, left, signal);
+}
+
+/** The steps after the cloud has the image. Must be repeatable, as another builder may have begun with it. */
+async function finish(
+  surroundings: Surroundings,
+  order: UploadOrder,
+  sent: { record: StoredUpload; externalId: string; file: string; startedMs: number },
+): Promise<void> {
+  const { record, externalId, file, startedMs } = sent;
+  await runHook(surroundings, order, externalId, file);
+  const place = at(record.current, startedMs);
+  await validateUpload(surroundings, { ...record.current, externalId }, order.signal, {
+    testing: () => order.progress({ ...place, phase: 'test' }),
+    waiting: (reason) =>
+      order.progress({ ...place, phase: `test again, as the last one failed: ${reason}`, isIdle: true }),
+  });
+  await record.update({ state: 'ready', externalId });
 }
 
 /** So that it is not uploaded and tested again and again. A record that cannot be written now costs another test. */
@@ -100,47 +132,6 @@ async function noteFailedTest(
   }
 }
 
-async function createRecord({ zk, clock }: Surroundings, { planned }: UploadOrder): Promise<UploadRecord> {
-  const { build, provider } = planned;
-  const directory = uploadsPath(build.image, build.id, provider);
-  const key = { image: build.image, buildId: build.id, provider, id: '' };
-  const { username, pythonPath, shellType } = build;
-  const upload = newUpload(key, { state: 'uploading', username, pythonPath, shellType }, clock.now());
-  const { path, stat } = await zk.create2(`${directory}/`, encodeUpload(upload), { sequential: true });
-  return { ...upload, id: lastPart(path), stat };
-}
-
-/**
- * The record of the upload as it is stored now. Each write is conditional: a record that another process changed ends the
- * upload.
- */
-class StoredUpload {
-  #current: UploadRecord;
-
-  constructor(
-    private readonly surroundings: Surroundings,
-    created: UploadRecord,
-  ) {
-    this.#current = created;
-  }
-
-  get current(): UploadRecord {
-    return this.#current;
-  }
-
-  async update(
-    changes: Partial<Pick<UploadRecord, 'state' | 'externalId' | 'externalName' | 'format'>>,
-    error?: string,
-  ) {
-    const { zk, clock } = this.surroundings;
-    const changed = withUpload(this.#current, changes, clock.now());
-    const next = error === undefined ? changed : { ...changed, raw: { ...changed.raw, [ERROR_KEY]: error } };
-    const { image, buildId, provider, id, stat } = next;
-    const written = await zk.setData(uploadPath(image, buildId, provider, id), encodeUpload(next), stat?.version);
-    this.#current = { ...next, stat: written };
-  }
-}
-
 async function sendImage(
   surroundings: Surroundings,
   { planned, provider, settings, progress, signal }: UploadOrder,
@@ -151,11 +142,10 @@ async function sendImage(
   const { build, format } = planned;
   const { id: uploadId } = record.current;
   const { md5, sha256 } = await readChecksums(file);
-  const name = nameOfImage(settings.nameFormat, {
-    image_name: build.image,
-    upload_id: uploadId,
-    timestamp: String(Math.floor(startedMs / 1_000)),
-  });
+  const timestamp = String(Math.floor(startedMs / 1_000));
+  const name =
+    record.current.externalName ??
+    nameOfImage(settings.nameFormat, { image_name: build.image, upload_id: uploadId, timestamp });
   if (!provider.uploadImage)
     throw new NodepoolError('NODEPOOL_NO_IMAGES', `provider "${planned.provider}" takes no images`);
   await record.update({ externalName: name, format });

@@ -5,6 +5,7 @@ import { whenReleased } from '../context/when-released.js';
 import type { Progress } from '../context/progress.js';
 import { listBuildFiles } from '../files/image-files.js';
 import {
+  begunUpload,
   missingFiles,
   planUploads,
   type LocalBuilds,
@@ -222,7 +223,7 @@ export class Uploads {
       );
       if (done || entry?.builds.get(build.id)?.state !== 'ready') return false;
       await uploadImage(this.#surroundings, {
-        ...{ planned, provider, settings },
+        ...{ planned, provider, settings, begun: begunUpload(entry, planned), lost: lock.lost },
         progress: (progress) => {
           const running = this.#running.get(keyOf(planned));
           if (!running) return;

@@ -202,7 +202,7 @@ describe('a new upload', () => {
 });
 
 describe('a builder that is killed while it tests an image', () => {
-  it('leaves neither node, instance nor image; the next one starts over', LIMITS, async () => {
+  it('leaves neither node nor instance; the next one tests the same image again', LIMITS, async () => {
     const of = await start('command: ./none');
     const check = await script(of, `until [ -e ${of.dir}/good ]; do sleep 0.05; done`);
     of.config = await of.reload({ diskimages: debian(`command: ${check}`), cloud: SSH });
@@ -218,8 +218,33 @@ describe('a builder that is killed while it tests an image', () => {
     await of.builder();
 
     await states(of, READY);
-    await vi.waitFor(() => expect(of.cloud.cloud.images().map((image) => image.id)).not.toContain(lost?.id), WAIT);
+    expect(of.cloud.cloud.images().map((image) => image.id)).toEqual([lost?.id]);
+    expect(of.cloud.cloud.receivedImages).toBe(1);
     await nothingLeft(of);
     expect(id).not.toBe('');
+  });
+});
+
+describe('a builder that is stopped while it tests an image', () => {
+  it('leaves the image to the next one, which tests it without another upload', LIMITS, async () => {
+    const of = await start('command: ./none');
+    const check = await script(of, `until [ -e ${of.dir}/good ]; do sleep 0.05; done`);
+    of.config = await of.reload({ diskimages: debian(`command: ${check}`), cloud: SSH });
+    await of.launcher();
+    const builder = await of.builder();
+    await testing(of);
+    const before = of.cloud.cloud.images();
+    await builder.drain(10_000);
+    await builder.join();
+    await nothingLeft(of);
+    expect(of.states('debian')).toEqual(UPLOADING);
+
+    await writeFile(join(of.dir, 'good'), '');
+    await of.builder();
+
+    await states(of, READY);
+    expect(of.cloud.cloud.images()).toEqual(before);
+    expect(of.cloud.cloud.receivedImages).toBe(1);
+    await nothingLeft(of);
   });
 });

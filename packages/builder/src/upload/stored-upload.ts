@@ -1,0 +1,62 @@
+import {
+  encodeUpload,
+  lastPart,
+  newUpload,
+  uploadPath,
+  uploadsPath,
+  withUpload,
+  type UploadRecord,
+} from '@nodepool/zk-protocol';
+import type { Surroundings } from '../context/surroundings.js';
+import type { PlannedUpload } from '../plan/plan-uploads.js';
+
+/** Additional key of an upload record: why the upload failed. */
+const ERROR_KEY = 'error';
+
+/**
+ * The record of the upload as it is stored now. Each write is conditional: a record that another process changed ends the
+ * upload.
+ */
+export class StoredUpload {
+  #current: UploadRecord;
+
+  /** @param stored - as it was read or written last */
+  constructor(
+    private readonly surroundings: Pick<Surroundings, 'zk' | 'clock'>,
+    stored: UploadRecord,
+  ) {
+    this.#current = stored;
+  }
+
+  /** Creates the record of an upload that begins. */
+  static async create(
+    surroundings: Pick<Surroundings, 'zk' | 'clock'>,
+    { build, provider }: Pick<PlannedUpload, 'build' | 'provider'>,
+  ): Promise<StoredUpload> {
+    const { zk, clock } = surroundings;
+    const directory = uploadsPath(build.image, build.id, provider);
+    const key = { image: build.image, buildId: build.id, provider, id: '' };
+    const { username, pythonPath, shellType } = build;
+    const upload = newUpload(key, { state: 'uploading', username, pythonPath, shellType }, clock.now());
+    const { path, stat } = await zk.create2(`${directory}/`, encodeUpload(upload), { sequential: true });
+    return new StoredUpload(surroundings, { ...upload, id: lastPart(path), stat });
+  }
+
+  /** The record as stored. */
+  get current(): UploadRecord {
+    return this.#current;
+  }
+
+  /** @param error - why the upload failed, for people */
+  async update(
+    changes: Partial<Pick<UploadRecord, 'state' | 'externalId' | 'externalName' | 'format'>>,
+    error?: string,
+  ) {
+    const { zk, clock } = this.surroundings;
+    const changed = withUpload(this.#current, changes, clock.now());
+    const next = error === undefined ? changed : { ...changed, raw: { ...changed.raw, [ERROR_KEY]: error } };
+    const { image, buildId, provider, id, stat } = next;
+    const written = await zk.setData(uploadPath(image, buildId, provider, id), encodeUpload(next), stat?.version);
+    this.#current = { ...next, stat: written };
+  }
+}
