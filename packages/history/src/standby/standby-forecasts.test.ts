@@ -175,6 +175,23 @@ describe('min-ready applies', () => {
     await expect.poll(() => warnings.at(-1)).toBe('Could not record the demand; it is known until a restart');
   });
 
+  it.each([
+    ['is of another configuration', 'large', 200, 0],
+    ['has one request a month', 'small', 2_000, 1],
+  ])('when the record %s', async (_, label, slots, requests) => {
+    const lines = Array.from({ length: slots }, (__, at) => {
+      const needs = at === 0 ? { [label]: [1] } : {};
+      return `${JSON.stringify({ slot: 1_000 + at, needs, boots: {} })}\n`;
+    });
+    await writeFile(path, lines.join(''));
+    clock = new VirtualClock((1_000 + slots) * SLOT_MS);
+
+    await start();
+
+    expect(launcher.level).toMatchObject({ nodes: 1, isFallback: true });
+    expect(launcher.level?.reason).toContain(`only ${requests} requests are on record, and a forecast needs 20`);
+  });
+
   it('when the clock went back', async () => {
     await start();
     await pass(16);
