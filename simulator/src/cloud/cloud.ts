@@ -57,6 +57,7 @@ export class SimulatedCloud {
     this.fake.onChange(({ id, instance }) => {
       world.trace.add(this.name, () => `${id} ${describe(instance)}`);
       if (instance) world.launches?.shown(instance);
+      else world.launches?.gone(id);
       if (instance?.status === 'building' || instance?.status === 'active') this.#checkOnlyOne(instance);
     });
   }

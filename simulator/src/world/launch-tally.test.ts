@@ -69,6 +69,13 @@ describe('the tally of instances', () => {
     expect(violations()).toEqual([expect.stringMatching(/^instance i-1 of node 0+ is thrown away: launcher1 makes/)]);
   });
 
+  it('finds one that is deleted while its request waits for it', () => {
+    show('i-1');
+    world.launches?.gone('i-1');
+
+    expect(violations()).toEqual([`instance i-1 of node ${NODE} is thrown away: it is deleted`]);
+  });
+
   it('finds one that is made for a node which was given up', async () => {
     await become('deleting');
     show('i-1');

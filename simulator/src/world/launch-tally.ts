@@ -69,6 +69,15 @@ export class LaunchTally {
     if (givenUp && late === 0) this.#report(`instance ${id} of node ${nodeId} is thrown away: ${givenUp.how}`);
   }
 
+  /** An instance is deleted: launchers delete that of an unlocked record without writing it first. */
+  gone(instanceId: string): void {
+    const [nodeId] = [...this.#made].find(([, made]) => made.has(instanceId)) ?? [];
+    if (nodeId === undefined || this.#used.has(nodeId) || this.#givenUp.has(nodeId) || this.#late.has(nodeId)) return;
+    const isWithdrawn = !this.#checker.requests.has(this.#checker.nodes.get(nodeId)?.allocatedTo ?? '');
+    this.#givenUp.set(nodeId, { isWithdrawn, how: 'it is deleted' });
+    if (!isWithdrawn) this.#report(`instance ${instanceId} of node ${nodeId} is thrown away: it is deleted`);
+  }
+
   #nodeChanged(before: NodeEntry, after: NodeEntry, who: string): void {
     const { id } = after;
     if (after.state === 'ready') this.#used.add(id);
