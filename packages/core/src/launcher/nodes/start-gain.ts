@@ -1,5 +1,4 @@
 import type { Clock, NodeRecord } from '@nodepool/zk-protocol';
-import { durationText } from '../../text/duration-text.js';
 import type { Launch, LauncherEvents } from '../state/events.js';
 
 /** Durations of the last launches from which the usual one is taken. */
@@ -65,7 +64,7 @@ export class StartGain {
     const [startMs, launchMs] = [median(times.starts), median(times.launches)];
     if (times.starts.length < ENOUGH_STARTS || launchMs === undefined || startMs === undefined) return;
     if (startMs < NO_GAIN * launchMs) return;
-    const why = `starting one takes ${durationText(startMs / 1000)}, launching one ${durationText(launchMs / 1000)}`;
+    const why = `starting one takes ${seconds(startMs)}, launching one ${seconds(launchMs)}`;
     this.#switchOff(provider, label, why);
   }
 
@@ -87,4 +86,8 @@ function keyOf(provider: string, label: string): string {
 
 function median(values: readonly number[]): number | undefined {
   return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)];
+}
+
+function seconds(ms: number): string {
+  return `${(ms / 1000).toFixed(1)} s`;
 }
