@@ -128,16 +128,16 @@ function ask({ events }: Ears, asked: RequestRecord): void {
 }
 
 function take({ events, node: tell }: Ears, index: number, nowMs: number): void {
-  events.emit('requestTaken', { pool: POOL, id: request(index, nowMs).id });
+  events.emit('requestTaken', { pool: POOL, request: request(index, nowMs) });
   const init = node(index, 'init', nowMs);
   tell({ id: init.id, before: undefined, after: init });
   tell({ id: init.id, before: init, after: { ...init, state: 'building' } });
-  for (const stage of ['delete-leftovers', 'creating']) events.emit('launchStageBegan', { node: init.id, stage });
+  for (const stage of ['delete-leftovers', 'creating']) events.emit('launchStageBegan', { node: init, stage });
 }
 
 function fulfil({ events, node: tell, request: tellRequest }: Ears, index: number, nowMs: number): void {
   const [building, asked] = [node(index, 'building', nowMs), request(index, nowMs)];
-  for (const stage of ['scanning', 'storing']) events.emit('launchStageBegan', { node: building.id, stage });
+  for (const stage of ['scanning', 'storing']) events.emit('launchStageBegan', { node: building, stage });
   tell({ id: building.id, before: building, after: { ...building, state: 'ready' } });
   tellRequest({ id: asked.id, before: asked, after: { ...asked, state: 'fulfilled', nodeIds: [building.id] } });
   tell({ id: building.id, before: { ...building, state: 'ready' }, after: { ...building, state: 'in-use' } });

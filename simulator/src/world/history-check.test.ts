@@ -33,7 +33,7 @@ async function fulfilAfter(ms: number): Promise<string[]> {
   events.emit('poolOpened', { pool: POOL });
   events.emit('requestQueued', { pool: POOL, request, group: 'small' });
   await world.run(ms);
-  events.emit('requestTaken', { pool: POOL, id: request.id });
+  events.emit('requestTaken', { pool: POOL, request });
   requestChanged?.({ id: request.id, before: request, after: { ...request, state: 'fulfilled' } });
   return world.violations.map(({ message }) => message.split(': {')[0] ?? '');
 }

@@ -79,17 +79,17 @@ describe('the history of a request', () => {
     queue(second);
     waits(first, second);
     await clock.advance(90);
-    launcher.events.emit('requestTaken', { pool: POOL, id: first.id });
+    launcher.events.emit('requestTaken', { pool: POOL, request: first });
     waits(second);
     await clock.advance(100);
     launcher.events.emit('poolRested', { pool: POOL });
     await clock.advance(100);
-    launcher.events.emit('requestTaken', { pool: POOL, id: second.id });
+    launcher.events.emit('requestTaken', { pool: POOL, request: second });
     await clock.advance(5);
     const building = launching(second);
     launcher.nodes.tell({ id: building.id, before: undefined, after: building });
     await clock.advance(95);
-    launcher.events.emit('launchStageBegan', { node: building.id, stage: 'scanning' });
+    launcher.events.emit('launchStageBegan', { node: building, stage: 'scanning' });
     await clock.advance(50);
     launcher.nodes.tell({ id: building.id, before: building, after: { ...building, state: 'ready' } });
     await clock.advance(1);
@@ -113,7 +113,7 @@ describe('the history of a request', () => {
     waits(first);
     queue(second);
     await clock.advance(50);
-    launcher.events.emit('requestTaken', { pool: POOL, id: first.id });
+    launcher.events.emit('requestTaken', { pool: POOL, request: first });
     waits(second);
     const events = recorder.request(second.id)?.eventsNow() ?? [];
 
@@ -141,7 +141,7 @@ describe('the history of a request', () => {
     const request = ask();
     queue(request);
     launcher.events.emit('poolPlanned', { pool: POOL, waiting: [], paused: [{ request, reason: FULL }] });
-    launcher.events.emit('requestTaken', { pool: POOL, id: request.id });
+    launcher.events.emit('requestTaken', { pool: POOL, request });
     await clock.advance(70);
     launcher.events.emit('poolPlanned', { pool: POOL, waiting: [], paused: [] });
     await clock.advance(10);
@@ -188,6 +188,28 @@ describe('the history of a request', () => {
     expect(recorder.openCount).toBe(0);
   });
 
+  it('begins with the take-over in a launcher that never saw the request wait', async () => {
+    const request: RequestRecord = { ...ask(), state: 'pending' };
+    const before = { ...launching(request), launcher: 'of-the-dead' as typeof POOL.launcherId };
+    await clock.advance(40);
+    launcher.events.emit('requestTaken', { pool: POOL, request });
+    const building = launching(request);
+    launcher.nodes.tell({ id: building.id, before, after: building });
+    await clock.advance(5);
+    launcher.events.emit('launchStageBegan', { node: building, stage: 'waiting' });
+    await clock.advance(50);
+    launcher.nodes.tell({ id: building.id, before: building, after: { ...building, state: 'ready' } });
+    become(request, 'fulfilled');
+
+    expect(past(request)).toEqual(['0..40 unseen', '40..45 handling', '45..95 launching']);
+    expect(lines).toMatchObject([
+      { kind: 'request', facts: { labels: ['small'] }, events: [{ what: 'taken' }, { what: 'fulfilled' }] },
+      { kind: 'node', events: [{ rule: 'building' }, { rule: 'waiting' }, { rule: 'ready' }] },
+    ]);
+    expect(fulfilled.map(({ isOwn }) => isOwn)).toEqual([true]);
+    expect(recorder.openCount).toBe(0);
+  });
+
   it('is not written for requests that other launchers serve at once', () => {
     const request = ask();
     leave(request, 'defer', { rule: 'label-elsewhere', text: 'this pool lacks "small"' });
@@ -203,7 +225,7 @@ describe('what is held in memory', () => {
     const request = ask();
     queue(request);
     waits(request);
-    launcher.events.emit('requestTaken', { pool: POOL, id: request.id });
+    launcher.events.emit('requestTaken', { pool: POOL, request });
     const building = launching(request);
     launcher.nodes.tell({ id: building.id, before: undefined, after: building });
     recorder.take();

@@ -143,9 +143,9 @@ export class Recorder {
     this.#add(request, this.#event(action === 'decline' ? 'declined' : 'left', pool.key, rule, text));
   }
 
-  #taken({ pool: view, id }: LauncherEventMap['requestTaken']): void {
-    const request = this.#requests.get(id);
-    if (!request) return;
+  #taken({ pool: view, request: record }: LauncherEventMap['requestTaken']): void {
+    const request = this.#open(record); // one that is taken over was never in a queue of this launcher
+    request.isRelevant = true;
     const pool = this.#pools.of(view);
     const membership = request.membershipOf(pool.key);
     const nowMs = this.#options.clock.now();
@@ -230,16 +230,20 @@ export class Recorder {
     const isNew = !node || isForAnother;
     if (!node || isForAnother) node = new OpenNode(record);
     if (!node.changed(before, after, this.#options.clock.now())) return;
-    if (isNew) {
-      this.#nodes.set(id, node);
-      if (record.allocatedTo !== null) this.#requests.get(record.allocatedTo)?.nodes.push(node);
-    }
+    if (isNew) this.#keep(node);
     this.#markDirty(node);
   }
 
-  #stageBegan({ node: id, stage }: LauncherEventMap['launchStageBegan']): void {
-    const node = this.#nodes.get(id);
-    if (!node) return;
+  /** A node whose launch another launcher began, perhaps one that was killed before it had written anything. */
+  #takenOver(record: NodeRecord): OpenNode {
+    const node = new OpenNode(record);
+    node.changed(undefined, record, this.#options.clock.now());
+    this.#keep(node);
+    return node;
+  }
+
+  #stageBegan({ node: record, stage }: LauncherEventMap['launchStageBegan']): void {
+    const node = this.#nodes.get(record.id) ?? this.#takenOver(record);
     if (stage === 'storing') return; // too short to be worth a line
     const nowMs = this.#options.clock.now();
     node.dropLast(({ what, timeMs }) => what === 'stage' && timeMs === nowMs);
@@ -253,6 +257,11 @@ export class Recorder {
     let request = this.#requests.get(record.id);
     if (!request || request.isOver) this.#requests.set(record.id, (request = new OpenRequest(record)));
     return request;
+  }
+
+  #keep(node: OpenNode): void {
+    this.#nodes.set(node.id, node);
+    this.#requests.get(node.facts.request ?? '')?.nodes.push(node);
   }
 
   #leave(request: OpenRequest, pool: string, membership: Membership): void {

@@ -159,7 +159,7 @@ export class PoolWork {
     void this.#running.track(serve(work, assignment).then((outcome) => this.#ended(work, outcome)));
     this.#demand.first.forget(id);
     this.#demand.waiting.remove(id);
-    this.#context.events.emit('requestTaken', { pool: view, id });
+    this.#context.events.emit('requestTaken', { pool: view, request });
   }
 
   /** Gives nodes to a request that waits for capacity. */

@@ -117,8 +117,8 @@ export interface LauncherEventMap {
   readonly takeOverWaits: { readonly request: RequestId };
   /** A lost request may be taken over now, or the time for that has passed. */
   readonly takeOverDue: { readonly request: RequestId };
-  /** The pool starts to work on the request. */
-  readonly requestTaken: { readonly pool: DecidingPool; readonly id: RequestId };
+  /** The pool starts to work on the request, which is `pending` if another launcher had accepted it before. */
+  readonly requestTaken: { readonly pool: DecidingPool; readonly request: RequestRecord };
   /** A pool has ended its work on the request. */
   readonly requestEnded: EndedWork;
   /** Locks left behind by an abandoned request have been removed: pools may take it again. */
@@ -134,7 +134,7 @@ export interface LauncherEventMap {
   /** The cloud has started to create the instance of an attempt; the attempt's duration counts from here. */
   readonly instanceCreated: { readonly launch: Launch };
   /** The launch of a node has entered another stage of an attempt. */
-  readonly launchStageBegan: { readonly node: NodeId; readonly stage: string };
+  readonly launchStageBegan: { readonly node: NodeRecord; readonly stage: string };
   /** An attempt has failed; another may follow. */
   readonly attemptFailed: { readonly launch: Launch; readonly error: Error };
   /** The launch has ended. `state` is `undefined` if the driver was never asked. */
