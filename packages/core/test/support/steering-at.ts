@@ -6,7 +6,7 @@ import { ProviderSteering } from '../../src/launcher/health/provider-steering.js
 /** Steering of a provider whose launches are never late, so that its timers never fire. */
 export function steeringAt(now: () => number, events = new LauncherEvents()): ProviderSteering {
   const clock = { now, setTimer: () => () => undefined };
-  return new ProviderSteering('cloud', { clock, events, logger: silentLogger });
+  return new ProviderSteering('cloud', { clock, events, logger: silentLogger, zk: { state: 'CONNECTED' } });
 }
 
 /** A launch that has not been reported yet. */

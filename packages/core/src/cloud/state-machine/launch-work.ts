@@ -155,6 +155,17 @@ export class LaunchWork {
     }
   }
 
+  /**
+   * Stores why an attempt failed. A process that was stopped for a while may have lost the node without knowing it; what it then
+   * sees, such as an instance that vanished, says nothing of the cloud.
+   * @returns the failure, or why it could not be stored
+   */
+  async noteFailure(failure: Error): Promise<Error> {
+    if (this.signal.aborted || this.#storeError) return failure;
+    await this.store({ launchError: failure.message }).catch(() => undefined);
+    return this.#storeError ?? failure;
+  }
+
   /** The upload for the next attempt, where a new build of the image is being tried out; `undefined`: there is no choice. */
   async chooseUpload(): Promise<UploadRecord | undefined> {
     const { config, images } = this.services;

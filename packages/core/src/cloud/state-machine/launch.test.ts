@@ -290,10 +290,11 @@ describe('a launch', () => {
 
     expect(result).toMatchObject({ state: 'ready', node: { externalId: 'i-2' } });
     expect([...cloud.instances.keys()]).toEqual(['i-2']);
-    expect(bench.writes[0]?.launchError).toMatch(
+    expect(bench.writes[0]).toEqual({ launchError: 'connection reset' });
+    expect(bench.writes[1]?.launchError).toMatch(
       /^attempt 1 of 3 failed, the next one begins at 1970.*: connection reset$/,
     );
-    expect(bench.writes[1]).toEqual({ externalId: 'i-1' });
+    expect(bench.writes[2]).toEqual({ externalId: 'i-1' });
   });
 
   it('waits until lagging lists show the result of an unanswered call', async () => {
@@ -306,7 +307,7 @@ describe('a launch', () => {
     await clock.run(bench.launch());
 
     expect([...cloud.instances.keys()]).toEqual(['i-2']);
-    expect(bench.writes[1]).toEqual({ externalId: 'i-1' });
+    expect(bench.writes[2]).toEqual({ externalId: 'i-1' });
   });
 
   it('leaves the id of an instance found after the last attempt on the node, to be deleted with it', async () => {
@@ -432,6 +433,19 @@ describe('a launch', () => {
 
     expect(result.state).toBe('failed');
     expect(told).toEqual(['failed i-1', 'console i-1']);
+  });
+
+  it('blames no cloud for what it sees after it lost the node, as a process that was stopped for a while does', async () => {
+    const { bench, clock, cloud } = setUp({ cloud: { createMs: 1_000 } });
+    const blamed: Error[] = [];
+    bench.attemptFailed = (error) => blamed.push(error) > 0;
+    cloud.failNext('create', new Error('instance i-1 vanished while being created'));
+    bench.storeError = new LockLostError('another process wrote it');
+
+    const result = await clock.run(bench.launch());
+
+    expect(result).toMatchObject({ state: 'failed', error: { code: 'NODEPOOL_LOCK_LOST' } });
+    expect(blamed).toEqual([]);
   });
 
   it('touches nothing any more when the node cannot be stored', async () => {

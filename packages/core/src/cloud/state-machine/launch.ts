@@ -41,7 +41,8 @@ export class Launch {
     const startedMs = clock.now();
     let retries = config.launchRetries;
     for (let { attempt } = work.progress; ; attempt++) {
-      const error = await this.#try(attempt);
+      const failure = await this.#try(attempt);
+      const error = failure && (await work.noteFailure(failure));
       const mayBeImage = await work.attemptEnded(error);
       if (error && work.signal.aborted) return { state: 'failed', node: work.node, error };
       this.#count(error, startedMs);

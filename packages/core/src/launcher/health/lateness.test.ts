@@ -1,3 +1,4 @@
+import type { ZooKeeper } from '@nodepool/zk-protocol';
 import { describe, expect, it } from 'vitest';
 import { ProviderUnavailableError, TimeoutError } from '../../contract/errors.js';
 import { VirtualClock } from '../../testing/virtual-clock.js';
@@ -15,7 +16,8 @@ const LATE_MS = 60_000;
 async function setUp() {
   const clock = new VirtualClock();
   const events = new LauncherEvents();
-  const steering = new ProviderSteering('cloud', { clock, events, logger: silentLogger });
+  const zk: { state: ZooKeeper['state'] } = { state: 'CONNECTED' };
+  const steering = new ProviderSteering('cloud', { clock, events, logger: silentLogger, zk });
   const changes: string[] = [];
   events.on('healthChanged', () => changes.push(steering.report().speed.state));
   const begin = () => {
@@ -29,7 +31,7 @@ async function setUp() {
     steering.launchEnded(launch, 'ready');
   };
   await run(USUAL_MS);
-  return { clock, changes, steering, begin, run };
+  return { clock, zk, changes, steering, begin, run };
 }
 
 describe('a provider whose launches take longer than usual', () => {
@@ -50,6 +52,17 @@ describe('a provider whose launches take longer than usual', () => {
     expect([steering.isWell, steering.mayLaunch(['small'])]).toEqual([true, true]);
     for (const launch of launches) steering.launchEnded(launch, 'ready');
     expect(steering.isSlow).toBe(true);
+  });
+
+  it('is not slow while ZooKeeper is away, for which ready nodes wait', async () => {
+    const { clock, zk, changes, steering, begin } = await setUp();
+
+    const launches = Array.from({ length: failuresToOpen }, begin);
+    zk.state = 'SUSPENDED';
+    await clock.advance(2 * LATE_MS);
+    for (const launch of launches) steering.launchEnded(launch, 'failed');
+
+    expect(changes).toEqual([]);
   });
 
   it('is not slow when one in time is between those that are late, or nothing is usual yet', async () => {

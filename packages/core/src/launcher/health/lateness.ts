@@ -1,10 +1,16 @@
-import type { CancelTimer, Clock } from '@nodepool/zk-protocol';
+import type { CancelTimer, Clock, ZooKeeper } from '@nodepool/zk-protocol';
+import type { Context } from '../state/context.js';
 import type { Launch } from '../state/events.js';
 import { Health, type HealthLimits, type HealthReport } from './health.js';
 import type { Ramp } from './ramp.js';
 
 /** If the provider is slow for longer than this, its durations become the usual ones. */
 const LONGEST_MS = 3_600_000;
+
+/** What steering needs of the launcher. */
+export interface SteeringContext extends Pick<Context, 'events' | 'clock' | 'logger'> {
+  readonly zk: Pick<ZooKeeper, 'state'>;
+}
 
 interface Watched {
   /** Set while an attempt runs and is not late. */
@@ -18,14 +24,16 @@ interface Watched {
  */
 export class Lateness {
   readonly #clock: Clock;
+  readonly #zk: Pick<ZooKeeper, 'state'>;
   readonly #ramp: Ramp;
   readonly #health: Health;
   readonly #launches = new Map<Launch, Watched>();
   #slowSinceMs = 0;
 
   /** @param ramp - knows usual durations */
-  constructor(clock: Clock, ramp: Ramp, limits: HealthLimits) {
+  constructor({ clock, zk }: Pick<SteeringContext, 'clock' | 'zk'>, ramp: Ramp, limits: HealthLimits) {
     this.#clock = clock;
+    this.#zk = zk;
     this.#ramp = ramp;
     this.#health = new Health(limits);
   }
@@ -59,6 +67,7 @@ export class Lateness {
     watched.cancel?.();
     const afterMs = this.#ramp.lateAfterMs(launch.label);
     const late = () => {
+      if (this.#zk.state !== 'CONNECTED') return; // it may be ready and wait for ZooKeeper
       this.#launches.set(launch, { isLate: true });
       whenLate(this.#late(launch, afterMs ?? 0));
     };

@@ -1,10 +1,9 @@
 import type { CancelTimer } from '@nodepool/zk-protocol';
 import type { Launch, LauncherEventMap } from '../state/events.js';
-import type { Context } from '../state/context.js';
 import { logHealth } from './health-log.js';
 import { DEFAULT_HEALTH_LIMITS, Health, type HealthLimits, type HealthReport } from './health.js';
 import { failureKindOf } from './failure.js';
-import { Lateness } from './lateness.js';
+import { Lateness, type SteeringContext } from './lateness.js';
 import { Ramp, type RampReport } from './ramp.js';
 import type { SteeringMemory } from './steering-memory.js';
 import { ZoneHealth, type ZoneReport } from './zone-health.js';
@@ -45,7 +44,7 @@ export interface SteeringView {
  */
 export class ProviderSteering implements SteeringView {
   readonly #name: string;
-  readonly #context: Pick<Context, 'events' | 'clock' | 'logger'>;
+  readonly #context: SteeringContext;
   readonly #limits: HealthLimits;
   /** Launches in progress. */
   readonly #launches = new Map<Launch, 'in time' | 'late'>();
@@ -58,11 +57,7 @@ export class ProviderSteering implements SteeringView {
   readonly #lateness: Lateness;
   #cancelProbe: CancelTimer | undefined;
 
-  constructor(
-    name: string,
-    context: Pick<Context, 'events' | 'clock' | 'logger'>,
-    limits: HealthLimits = DEFAULT_HEALTH_LIMITS,
-  ) {
+  constructor(name: string, context: SteeringContext, limits: HealthLimits = DEFAULT_HEALTH_LIMITS) {
     this.#name = name;
     this.#context = context;
     this.#limits = limits;
@@ -70,7 +65,7 @@ export class ProviderSteering implements SteeringView {
     this.#api = new Health(limits);
     this.#zones = new ZoneHealth(limits);
     this.#ramp = new Ramp(context.clock);
-    this.#lateness = new Lateness(context.clock, this.#ramp, limits);
+    this.#lateness = new Lateness(context, this.#ramp, limits);
   }
 
   // --- queries ----------------------------------------------------------------------------------------------------

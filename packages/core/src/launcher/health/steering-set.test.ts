@@ -19,7 +19,7 @@ function setUp() {
   const [events, config] = [new LauncherEvents(), { now: rackConfig }];
   events.on('healthChanged', ({ provider }) => told.push(`changed ${provider}`));
   events.on('probeSettled', ({ provider }) => told.push(`settled ${provider}`));
-  const set = new SteeringSet({ clock, events, config, logger });
+  const set = new SteeringSet({ clock, events, config, logger, zk: { state: 'CONNECTED' } });
   const begin = (): Launch => {
     const launch = { ...newLaunch('big'), provider: 'rack' };
     events.emit('launchBegun', { launch });

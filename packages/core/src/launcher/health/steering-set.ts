@@ -1,6 +1,7 @@
 import type { Config } from '../../contract/config.js';
 import type { Launch } from '../state/events.js';
 import type { Context } from '../state/context.js';
+import type { SteeringContext } from './lateness.js';
 import { ProviderSteering, type SteeringReport } from './provider-steering.js';
 
 /** Whether steering is on for a provider: requests avoid it while it fails. */
@@ -11,11 +12,11 @@ export function isSteered(config: Config, provider: string): boolean {
 
 /** The health of each provider, derived from launch events. */
 export class SteeringSet {
-  readonly #context: Pick<Context, 'events' | 'clock' | 'logger' | 'config'>;
+  readonly #context: SteeringContext & Pick<Context, 'config'>;
   readonly #providers = new Map<string, ProviderSteering>();
   readonly #ends: readonly (() => void)[];
 
-  constructor(context: Pick<Context, 'events' | 'clock' | 'logger' | 'config'>) {
+  constructor(context: SteeringContext & Pick<Context, 'config'>) {
     this.#context = context;
     const { events } = context;
     this.#ends = [

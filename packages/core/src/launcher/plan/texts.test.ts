@@ -47,7 +47,7 @@ describe('the next probe', () => {
 
   it('may be due, or in progress', () => {
     expect(timeToProbe(60_000, 60_000)).toBe('next probe now');
-    expect(timeToProbe(undefined, 0)).toBe('a probe is in progress');
+    expect(timeToProbe(undefined, 0)).toBe('a probe is due or in progress');
     expect(withTimesFromNow('a probe is in progress: no capacity', 0)).toBe('a probe is in progress: no capacity');
   });
 });

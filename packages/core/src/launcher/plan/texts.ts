@@ -45,7 +45,9 @@ const LAST_FAILURE = /the last at (\S+Z)/;
 
 /** When a failing provider is probed next, as an absolute time, for verdicts that are stored. */
 export function probeTime(nextProbeMs: number | undefined): string {
-  return nextProbeMs === undefined ? 'a probe is in progress' : `next probe at ${new Date(nextProbeMs).toISOString()}`;
+  return nextProbeMs === undefined
+    ? 'a probe is due or in progress'
+    : `next probe at ${new Date(nextProbeMs).toISOString()}`;
 }
 
 /** The time until a failing provider is probed next. */
