@@ -1,6 +1,6 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { startZooKeeper, type ZooKeeperHandle, type ZooKeeperOptions } from '@nodepool/test-servers';
@@ -120,7 +120,7 @@ export abstract class Harness<Setup extends AnySetup> implements Ground {
     const { name = `launcher-${this.#launchers.length + 1}`, throughPort, env, secure, takesOver } = options;
     const webPort = takesOver?.webPort ?? options.webPort;
     const config = this.#config(setup, throughPort);
-    const dir = join(this.testDir, name);
+    const dir = takesOver ? dirname(takesOver.configFile) : join(this.testDir, name);
     const secureFile = join(dir, 'secure.yaml');
     if (secure) {
       await mkdir(dir, { recursive: true });

@@ -42,7 +42,7 @@ export class ServiceProcess {
   private constructor(
     readonly name: string,
     readonly webPort: number,
-    private readonly configFile: string,
+    readonly configFile: string,
     private readonly child: ChildProcess,
   ) {
     running.add(child);

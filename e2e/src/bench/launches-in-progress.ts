@@ -87,7 +87,7 @@ async function run(layout: Layout, event: Event): Promise<Outcome> {
   const cloud = await FakeCloudProcess.start(join(dir, 'cloud'));
   const ground: Ground = { dir, zookeeper, cloud, launchers: [], layout };
   try {
-    for (let i = 1; i <= LAUNCHERS; i++) ground.launchers.push(await start(ground, i, 'old'));
+    for (let i = 1; i <= LAUNCHERS; i++) ground.launchers.push(await start(ground, i));
     return await serve(ground, event);
   } finally {
     await Promise.all(ground.launchers.map((launcher) => launcher.kill('SIGKILL')));
@@ -97,11 +97,11 @@ async function run(layout: Layout, event: Event): Promise<Outcome> {
   }
 }
 
-function start({ dir, zookeeper, cloud, layout }: Ground, i: number, name: string, takesOver?: Subject) {
+function start({ dir, zookeeper, cloud, layout }: Ground, i: number, takesOver?: Subject) {
   const provider = layout === 'shared' ? { name: 'cloud', maxServers: NODES } : shareOf(i);
   const setup = { ...provider, settings: { 'create-time': BOOT_S } };
   const config = (port: number) => cloudConfig(zookeeper.connectString, cloud.dir, setup, port);
-  return startLauncher(join(dir, `${name}-${i}`), config, THIS_CHECKOUT, takesOver);
+  return startLauncher(join(dir, `launcher-${i}`), config, THIS_CHECKOUT, takesOver);
 }
 
 function shareOf(i: number) {
@@ -148,6 +148,6 @@ async function disturb(ground: Ground, event: Event): Promise<void> {
   if (event !== 'upgrade' && event !== 'killed') return;
   for (const [index, old] of [...launchers].entries()) {
     if (event === 'killed') await old.kill('SIGKILL');
-    launchers[index] = await start(ground, index + 1, 'new', event === 'upgrade' ? old : undefined);
+    launchers[index] = await start(ground, index + 1, event === 'upgrade' ? old : undefined);
   }
 }

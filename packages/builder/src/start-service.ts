@@ -106,7 +106,7 @@ function overviewOf({ notReady, tree, running, failingDeletions }: Builder, nowM
 export function createService(surroundings: ServiceSurroundings<BuilderArguments>): Promise<DaemonService> {
   const metrics = createServiceMetrics(surroundings);
   return assembleService(surroundings, {
-    name: COMMAND_LINE.name,
+    commandLine: COMMAND_LINE,
     programDir: import.meta.dirname,
     webapp: 'builderWebapp',
     embedded: 'find',

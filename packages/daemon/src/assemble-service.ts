@@ -11,7 +11,7 @@ import {
   type ConfiguredConnection,
   type DriverRegistry,
 } from '@nodepool/core/config';
-import type { CommonArguments } from './arguments.js';
+import type { CommandLine, CommonArguments } from './arguments.js';
 import type { EmbeddedZooKeeper } from './embedded-zookeeper.js';
 import { logConfigWarnings } from './log-config-warnings.js';
 import type { ServiceSurroundings } from './program.js';
@@ -30,8 +30,7 @@ export interface ServiceBase<Args extends CommonArguments> extends ServiceSurrou
 
 /** Defines a service. */
 export interface ServicePlan<Args extends CommonArguments> {
-  /** Name of the program. */
-  readonly name: string;
+  readonly commandLine: CommandLine<Args>;
   /** Directory of the program; drivers installed beside it are found. */
   readonly programDir: string;
   /** Configuration key with the address of its web server. */
@@ -65,7 +64,7 @@ export async function assembleService<Args extends CommonArguments>(
     logger: logger.child({}, 'zk.ZooKeeper'),
   });
   const service = new DaemonService({
-    ...{ name: plan.name, config, zk, embedded, clock, logger, version, hostname, profileDirs },
+    ...{ name: plan.commandLine.name, config, zk, embedded, clock, logger, version, hostname, profileDirs },
     runtime: plan.createRuntime({ ...surroundings, config, zk, registry }),
     metrics: plan.metrics,
     webapp: args.webapp ? plan.webapp : undefined,
@@ -77,7 +76,8 @@ export async function assembleService<Args extends CommonArguments>(
     },
   });
   try {
-    if (args.takeOver !== undefined) await takeOver(args.takeOver, { name: plan.name, zk, clock, logger });
+    if (args.takeOver !== undefined)
+      await takeOver(args.takeOver, { commandLine: plan.commandLine, configFile: file, zk, clock, logger });
     await service.listen();
     return service;
   } catch (error) {

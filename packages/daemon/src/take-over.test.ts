@@ -1,66 +1,123 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { systemClock } from '@nodepool/zk-protocol';
 import { silentLogger } from '@nodepool/core';
-import { afterEach, describe, expect, it } from 'vitest';
-import { takeOver } from './take-over.js';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { COMMON_TO_ARGV, type CommandLine, type CommonArguments } from './arguments.js';
+import { takeOver, type TakeOverOptions } from './take-over.js';
+
+const COMMAND_LINE: CommandLine<CommonArguments> = {
+  ...{ name: 'nodepool-launcher', does: 'Serves.', pidFile: '/none', options: {}, refused: {} },
+  toArguments: (common) => common,
+  toArgv: COMMON_TO_ARGV,
+};
 
 const children: ReturnType<typeof spawn>[] = [];
+let directory: string;
+let script: string;
 
-afterEach(() => {
-  for (const child of children.splice(0)) child.kill('SIGKILL');
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'nodepool-take-over-'));
+  script = join(directory, 'nodepool-launcher.js');
+  await writeFile(
+    script,
+    "process.on('SIGQUIT', () => process.exit(0)); setInterval(() => {}, 1e6); console.log('up');",
+  );
+  await writeFile(join(directory, 'a.yaml'), '');
 });
 
-/** A process whose command line ends with the name. */
-async function startProcess(name: string): Promise<ReturnType<typeof spawn>> {
-  const script = "process.on('SIGQUIT', () => process.exit(0)); setInterval(() => {}, 1e6); console.log('up')";
-  const child = spawn(process.execPath, ['-e', script, name], { stdio: ['ignore', 'pipe', 'inherit'] });
+afterEach(async () => {
+  for (const child of children.splice(0)) child.kill('SIGKILL');
+  await rm(directory, { recursive: true });
+});
+
+/** A process that has written its first words. */
+async function startProcess(program: string, args: readonly string[]): Promise<ReturnType<typeof spawn>> {
+  const child = spawn(program, args, { cwd: directory, stdio: ['ignore', 'pipe', 'inherit'] });
   children.push(child);
   await once(child.stdout, 'data');
   return child;
 }
 
-const options = (whenConnected: () => Promise<void> = () => Promise.resolve()) => ({
-  ...{ name: 'nodepool-launcher', clock: systemClock, logger: silentLogger },
-  zk: { whenConnected },
-});
+const startLauncher = (...args: string[]) => startProcess(process.execPath, ['--no-warnings', script, ...args]);
+
+const take = (child: ReturnType<typeof spawn>, options: Partial<TakeOverOptions<CommonArguments>> = {}) =>
+  takeOver(Number(child.pid), {
+    ...{ commandLine: COMMAND_LINE, configFile: join(directory, 'a.yaml'), clock: systemClock, logger: silentLogger },
+    zk: { whenConnected: () => Promise.resolve() },
+    ...options,
+  });
+
+/** Expects that the process is not taken over, and has not got a signal. */
+async function expectRefusal(child: ReturnType<typeof spawn>, refused: Promise<void>, why: string): Promise<void> {
+  await expect(refused).rejects.toThrow(why);
+  expect([child.exitCode, child.signalCode]).toEqual([null, null]);
+}
 
 describe('a take-over', () => {
   it('ends the other process, and returns when it is gone', async () => {
-    const child = await startProcess('nodepool-launcher');
+    const child = await startLauncher('-fc', 'a.yaml');
     const ended = once(child, 'exit');
 
-    await takeOver(Number(child.pid), options());
+    await take(child);
 
     expect(await ended).toEqual([0, null]);
   });
 
-  it('disturbs no other program', async () => {
-    const child = await startProcess('postgres');
+  it('does not end the other process before it has reached ZooKeeper itself', async () => {
+    const child = await startLauncher('-c', 'a.yaml');
+    const zk = { whenConnected: () => Promise.reject(new Error('no ZooKeeper')) };
 
-    await expect(takeOver(Number(child.pid), options())).rejects.toThrow(
-      `process ${child.pid} is not taken over: its command line does not name nodepool-launcher`,
-    );
-    expect(child.exitCode).toBeNull();
+    await expectRefusal(child, take(child, { zk }), 'no ZooKeeper');
   });
 
-  it('does not end the other process before it has reached ZooKeeper itself', async () => {
-    const child = await startProcess('nodepool-launcher');
+  it('disturbs no other program, whatever it is told about the launcher', async () => {
+    const follower = await startProcess('tail', ['-f', script]);
+    const pager = await startProcess('tail', [script, '-f']);
+    const wrapper = await startProcess(process.execPath, [
+      '-e',
+      "console.log('up'); setInterval(() => {}, 1e6)",
+      script,
+    ]);
 
-    const failed = takeOver(
-      Number(child.pid),
-      options(() => Promise.reject(new Error('no ZooKeeper'))),
+    for (const child of [follower, pager, wrapper])
+      await expectRefusal(
+        child,
+        take(child),
+        `process ${child.pid} is not taken over: it does not run nodepool-launcher`,
+      );
+  });
+
+  it('does not end the launcher of another configuration', async () => {
+    const child = await startLauncher('-c', 'b.yaml');
+
+    await expectRefusal(
+      child,
+      take(child),
+      `its configuration is ${join(directory, 'b.yaml')}, and that of this process`,
     );
+  });
 
-    await expect(failed).rejects.toThrow('no ZooKeeper');
-    expect(child.exitCode).toBeNull();
+  it('does not end a process that only prints something', async () => {
+    const child = await startLauncher('--version');
+
+    await expectRefusal(child, take(child), 'its options are not those of a running nodepool-launcher');
+  });
+
+  it('does not end a process of another user', async () => {
+    const child = await startLauncher('-c', 'a.yaml');
+
+    await expectRefusal(child, take(child, { uid: 4711 }), 'it belongs to another user (id ');
   });
 
   it('of a process that does not run is refused', async () => {
-    const child = await startProcess('nodepool-launcher');
+    const child = await startLauncher('-c', 'a.yaml');
     child.kill('SIGKILL');
     await once(child, 'exit');
 
-    await expect(takeOver(Number(child.pid), options())).rejects.toThrow('no such process runs');
+    await expect(take(child)).rejects.toThrow('no such process runs');
   });
 });

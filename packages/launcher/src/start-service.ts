@@ -150,7 +150,7 @@ function startForecasts({ clock, logger, env, config, args }: Omit<HistorySource
 export function createService(surroundings: ServiceSurroundings<LauncherArguments>): Promise<DaemonService> {
   const metrics = createServiceMetrics(surroundings);
   return assembleService(surroundings, {
-    name: COMMAND_LINE.name,
+    commandLine: COMMAND_LINE,
     programDir: import.meta.dirname,
     webapp: 'webapp',
     embedded: 'run',
