@@ -106,6 +106,13 @@ const KILL_STEPS: readonly KillStep[] = [
     hold: (cloud) => cloud.setFault('http-neutron', orders('/floatingips$')),
     arrive: (harness) => allOrdered(harness, 'http-neutron'),
   },
+  {
+    name: 'responses to orders for floating IPs were lost',
+    hold: (cloud) => cloud.setFault('http-neutron', orders('/floatingips$', LOST)),
+    // not of all: the launcher repeats an order that is not answered within a minute
+    arrive: (harness) =>
+      harness.until('floating IPs', async () => (await floatingIps(harness)).length >= COUNT / 4, STEP_MS, LOOK_MS),
+  },
 ];
 
 const allOrdered = (harness: OpenStackHarness, fault: string): Promise<void> =>
