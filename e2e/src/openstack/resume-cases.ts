@@ -113,6 +113,19 @@ const KILL_STEPS: readonly KillStep[] = [
     arrive: (harness) =>
       harness.until('floating IPs', async () => (await floatingIps(harness)).length >= COUNT / 4, STEP_MS, LOOK_MS),
   },
+  {
+    name: 'the floating IPs were attached and not up',
+    hold: async (cloud) => {
+      await cloud.setFault('floating-ip-delay', 40);
+      await cloud.setFault('http-neutron', orders('/floatingips$'));
+    },
+    // ordered together, as a floating IP is given up if it is not up within a minute
+    arrive: async (harness) => {
+      await allOrdered(harness, 'http-neutron');
+      await harness.cloud.clearFaults('http-neutron');
+      await untilThere(harness, 'floating IPs', () => floatingIps(harness));
+    },
+  },
 ];
 
 const allOrdered = (harness: OpenStackHarness, fault: string): Promise<void> =>
