@@ -50,7 +50,7 @@ export const COMMAND_LINE: CommandLine<LauncherArguments> = {
 function pidOf(value: unknown): number | undefined {
   if (value === undefined) return undefined;
   if (typeof value === 'number' && Number.isSafeInteger(value) && value > 1) return value;
-  throw new UsageError('--take-over needs the id of a process');
+  throw new UsageError('--take-over needs the id of a running launcher, a number above 1');
 }
 
 /**
