@@ -95,10 +95,23 @@ describe('uses of a node', () => {
     expect(past.uses[0]).not.toHaveProperty('launched');
   });
 
+  it('are complete if one of several launchers, in whatever order, saw only the end', () => {
+    const all = [state(10, 'building'), state(20, 'ready'), state(50, 'used'), pastEvent(60, 'gone')];
+    const whole = { beginMs: 10, launchBeganMs: 10, launched: 'ready', usedMs: 50, goneMs: 60 };
+    addNode(ID, ...all);
+    addNode(ID, pastEvent(61, 'gone'));
+
+    expect(past.uses).toMatchObject([whole]);
+    past = new Past();
+    addNode(ID, pastEvent(61, 'gone'));
+    addNode(ID, ...all);
+    expect(past.uses).toMatchObject([whole]);
+  });
+
   it('start again when the id returns after the node was gone', () => {
     addNode(ID, state(10, 'in-use'), pastEvent(20, 'gone'));
-    addNode(ID, state(90, 'in-use'));
+    addNode(ID, state(DAY_MS, 'in-use'));
 
-    expect(past.uses).toMatchObject([{ beginMs: 90 }]);
+    expect(past.uses).toMatchObject([{ beginMs: DAY_MS }]);
   });
 });

@@ -20,7 +20,7 @@ export interface RecordedUse {
   pool: string;
   labels: readonly string[];
   resources: Resources | undefined;
-  readonly beginMs: number;
+  beginMs: number;
   lastMs: number;
   /** Number of launch attempts. */
   attempts: number;
@@ -93,7 +93,8 @@ export class Past {
     if (!first) return;
     const key = `${id} ${facts.request ?? ''}`;
     let use = this.#uses.get(key);
-    if (!use || use.goneMs !== undefined) {
+    // several launchers record a node; a new ensemble reuses ids
+    if (!use || first.timeMs > (use.goneMs ?? Infinity) + SKEW_MS) {
       const { request, pool, labels, resources } = facts;
       const { timeMs: beginMs } = first;
       use = { node: id, request, pool, labels, resources, beginMs, lastMs: beginMs, attempts: 0 };
@@ -118,20 +119,26 @@ function applyToRequest(request: RecordedRequest, { timeMs, what, rule, text }: 
 }
 
 function applyToUse(use: RecordedUse, { timeMs, what, rule }: PastEvent): void {
+  use.beginMs = Math.min(use.beginMs, timeMs);
   use.lastMs = Math.max(use.lastMs, timeMs);
-  if (what === 'gone') use.goneMs = timeMs;
+  if (what === 'gone') use.goneMs = earlier(use.goneMs, timeMs);
   else if (what === 'stage' && rule === 'creating') use.attempts++;
   else if (what === 'state') applyState(use, timeMs, rule);
 }
 
 function applyState(use: RecordedUse, timeMs: number, state: string): void {
-  if (state === 'init' || state === 'building') use.launchBeganMs ??= timeMs;
+  if (state === 'init' || state === 'building') use.launchBeganMs = earlier(use.launchBeganMs, timeMs);
   else if (state === 'ready' || state === 'failed' || state === 'aborted') {
     if (use.launchBeganMs === undefined || use.launched !== undefined) return;
     use.launched = state;
     use.launchEndedMs = timeMs;
-  } else if (state === 'used') use.usedMs ??= timeMs;
-  else if (state === 'deleting') use.deletingMs ??= timeMs;
+  } else if (state === 'used') use.usedMs = earlier(use.usedMs, timeMs);
+  else if (state === 'deleting') use.deletingMs = earlier(use.deletingMs, timeMs);
+}
+
+/** Lines of several launchers are not in the order of their times. */
+function earlier(known: number | undefined, timeMs: number): number {
+  return Math.min(known ?? timeMs, timeMs);
 }
 
 /** Ends each use of a node where the next begins: a standby node is launched for no request and allocated to one later. */

@@ -20,6 +20,7 @@ function node(isFirst: boolean, ...events: PastEvent[]): PastLine {
 }
 
 const waits = (timeMs: number, rule: string) => pastEvent(timeMs, 'waits', POOL, rule, rule);
+const gone = (timeMs: number) => pastEvent(timeMs, 'gone');
 const state = (timeMs: number, name: string) => pastEvent(timeMs, 'state', '', name);
 
 describe('the timeline of a request', () => {
@@ -97,6 +98,31 @@ describe('the timeline of a node', () => {
     expect(timelineOf('node', NODE, [run([earlier, later])])).toMatchObject({
       ...{ state: 'ready', created_time: 5 },
       intervals: [{ cause: 'ready', begin_time: 5, end_time: null }],
+    });
+  });
+
+  it('is that of one node, whose end several launchers saw one after the other', () => {
+    const states = [
+      state(1_000, 'building'),
+      state(2_000, 'ready'),
+      state(2_100, 'used'),
+      state(4_500, 'deleting'),
+      gone(4_900),
+    ];
+    const later = states.map((event) => ({ ...event, timeMs: event.timeMs + 300 }));
+    const own = [...states.slice(0, 1), pastEvent(1_050, 'stage', '', 'creating'), ...states.slice(1)];
+    const others = [later, [state(5_000, 'deleting'), gone(60_000)], [gone(61_000)]];
+    const runs = others.map((events, index) => run([node(true, ...events)], { launcher: 'nl02', run: `b${index}` }));
+
+    expect(timelineOf('node', NODE, [run([node(true, ...own)]), ...runs])).toMatchObject({
+      ...{ state: 'gone', created_time: 1, ended_time: 4.9 },
+      intervals: [
+        { cause: 'building', begin_time: 1, end_time: 1.05 },
+        { cause: 'creating', begin_time: 1.05, end_time: 2 },
+        { cause: 'ready', begin_time: 2, end_time: 2.1 },
+        { cause: 'used', begin_time: 2.1, end_time: 4.5 },
+        { cause: 'deleting', begin_time: 4.5, end_time: 4.9 },
+      ],
     });
   });
 

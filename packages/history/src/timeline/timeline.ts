@@ -23,6 +23,8 @@ const ENDS: Readonly<Record<string, string>> = { fulfilled: 'fulfilled', failed:
 
 /** Maximum difference between the clocks of a requestor and a launcher. */
 const SKEW_MS = 60_000;
+/** How much later than another launcher one may see a change, or its clock be ahead. */
+const LAG_MS = 1_000;
 
 /**
  * Merges the lines of several launchers into the timeline of a request or node.
@@ -127,11 +129,24 @@ function nodeIn(runs: readonly ToldRun[], id: string): Known {
   const lines = runs.flatMap((run) =>
     run.lines.flatMap((line) => (line.kind === 'node' && line.id === id ? [{ run, line }] : [])),
   );
-  const all = inOrder(lines.flatMap(({ run, line }) => toldBy(run, [line])));
-  const events = all.slice(all.slice(0, -1).findLastIndex(({ what }) => what === 'gone') + 1);
+  const events = lastLife(inOrder(lines.flatMap(({ run, line }) => toldBy(run, [line]))));
   const described = lines.findLast(({ line }) => line.isFirst)?.line.facts;
   const request = lines.at(-1)?.line.facts.request;
   return { facts: described && { ...described, request }, events, nodes: [] };
+}
+
+/** The events of the newest node with an id, which a new ensemble gives again, until the first launcher saw that it was gone. */
+function lastLife(events: readonly ToldEvent[]): ToldEvent[] {
+  let life: ToldEvent[] = [];
+  let goneMs: number | undefined;
+  for (const event of events) {
+    const isOther = goneMs !== undefined && event.what !== 'gone' && event.timeMs > goneMs + LAG_MS;
+    if (isOther) [life, goneMs] = [[], undefined];
+    if (goneMs !== undefined) continue;
+    life.push(event);
+    if (event.what === 'gone') goneMs = event.timeMs;
+  }
+  return life;
 }
 
 function isSince(line: PastLine, timeMs: number): boolean {
@@ -157,13 +172,22 @@ function inOrder(events: readonly ToldEvent[]): ToldEvent[] {
 
 /** The states of a node and the stages of its launch as intervals. */
 function statesOf(events: readonly ToldEvent[]): Interval[] {
-  const steps = events.flatMap(({ timeMs, what, rule, text }) => {
+  let state = '';
+  const seen = new Map<string, ToldEvent>();
+  const steps = events.flatMap((event) => {
+    const { timeMs, launcher, what, rule, text } = event;
+    if (what === 'state') {
+      const told = seen.get(rule);
+      const isAgain = told && told.launcher !== launcher && timeMs <= told.timeMs + LAG_MS;
+      if (isAgain || rule === state) return []; // another launcher has recorded it, too
+      state = rule;
+      seen.set(rule, event);
+    }
     if (what === 'state') return [{ beginMs: timeMs, cause: rule, text: '' }];
     if (what === 'stage') return [{ beginMs: timeMs, cause: rule, text: 'a stage of its launch' }];
     if (what === 'error') return [{ beginMs: timeMs, cause: 'launch-failed', text }];
     return what === 'gone' ? [{ beginMs: timeMs, cause: 'gone', text: '' }] : [];
   });
-  // several launchers may have recorded the same state
   const changes = steps.filter(({ cause }, index) => cause !== steps[index - 1]?.cause);
   return changes.flatMap((step, index) =>
     step.cause === 'gone' ? [] : [{ ...step, endMs: changes[index + 1]?.beginMs }],
