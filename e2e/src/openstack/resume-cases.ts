@@ -27,11 +27,12 @@ interface KillStep {
 /** Replaces the launcher. */
 type Replace = (harness: OpenStackHarness, setup: OpenStackSetup, old: LauncherProcess) => Promise<unknown>;
 
-/** Launches in progress when their launcher is killed. */
+/** Launches in progress when their launcher is killed or upgraded. */
 export function resumeCases(get: () => OpenStackHarness): void {
   describe('a launcher that continues the launches of another', () => {
     for (const step of KILL_STEPS)
       it(`killed while ${step.name}, uses all their servers`, () => continueAfter(step, kill, get()), TEST_MS);
+    it('that it takes over, uses all their servers', () => continueAfter(HALFWAY, takeOver, get()), TEST_MS);
   });
 }
 
@@ -39,6 +40,10 @@ const kill: Replace = async (harness, setup, old) => {
   await old.kill();
   await harness.cloud.clearFaults();
   await harness.launch(setup, { name: 'successor' });
+};
+
+const takeOver: Replace = async (harness, setup, old) => {
+  await harness.launch(setup, { name: 'successor', takesOver: old });
 };
 
 async function continueAfter(step: KillStep, replace: Replace, harness: OpenStackHarness): Promise<void> {
@@ -133,6 +138,14 @@ const allOrdered = (harness: OpenStackHarness, fault: string): Promise<void> =>
 
 const untilThere = (harness: OpenStackHarness, what: string, list: () => Promise<unknown[]>): Promise<void> =>
   harness.until(`${COUNT} ${what}`, async () => (await list()).length === COUNT, STEP_MS, LOOK_MS);
+
+/** Launches at any step. */
+const HALFWAY: KillStep = {
+  name: 'half of the servers were ordered',
+  hold: () => Promise.resolve(),
+  arrive: (harness) =>
+    harness.until('half of the servers', async () => (await harness.servers()).length >= COUNT / 2, STEP_MS, LOOK_MS),
+};
 
 /** Servers, also deleted ones. @param since - without a time zone and fractions, as Nova shows times */
 async function serversMadeSince(since: string, { api }: OpenStackHarness): Promise<ApiObject[]> {
