@@ -31,5 +31,5 @@ export function isInternalRequestor(requestor: string | null): boolean {
   return requestor !== null && INTERNAL.test(requestor);
 }
 
-/** The command line is a user. */
-const INTERNAL = /^NodePool:(?!cli:)/;
+/** The command line and leases ask for users. */
+const INTERNAL = /^NodePool:(?!cli:|lease$)/;

@@ -60,3 +60,9 @@ it('leaves out requests of launchers, and labels without requests in the window'
   expect(replayStandby(record('NodePool:min-ready'), { sinceMs: 0, untilMs: 9 * HOUR_MS }, () => GOAL)).toEqual([]);
   expect(replayStandby(record(), { sinceMs: 8 * HOUR_MS, untilMs: 9 * HOUR_MS }, () => GOAL)).toEqual([]);
 });
+
+it('counts leases', () => {
+  const window = { sinceMs: HOUR_MS, untilMs: 4 * HOUR_MS };
+
+  expect(replayStandby(record('NodePool:lease'), window, () => GOAL)).toMatchObject([{ recorded: { requests: 18 } }]);
+});

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { silentLogger, type LabelConfig, type Logger } from '@nodepool/core';
 import type { StandbyLevel } from '@nodepool/core/launcher';
 import { VirtualClock } from '@nodepool/core/testing';
+import { LEASE_REQUESTOR } from '@nodepool/zk-protocol';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { FollowedLauncher } from '../../test/support/followed-launcher.js';
 import { node, request } from '../../test/support/records.js';
@@ -115,6 +116,15 @@ describe('forecasts of a launcher', () => {
     await pass(9);
 
     expect(launcher.level?.reason).toBe('min-ready 1, as only 18 requests are on record, and a forecast needs 20');
+  });
+
+  it('count leases', async () => {
+    await start();
+
+    ask(40, LEASE_REQUESTOR);
+    await pass(9);
+
+    expect(launcher.level?.reason).not.toMatch(/^min-ready/);
   });
 
   it('learn how long a launch takes', async () => {
