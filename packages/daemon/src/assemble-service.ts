@@ -76,9 +76,12 @@ export async function assembleService<Args extends CommonArguments>(
     },
   });
   try {
-    if (args.takeOver !== undefined)
-      await takeOver(args.takeOver, { commandLine: plan.commandLine, configFile: file, zk, clock, logger });
+    const { commandLine } = plan;
+    const serves =
+      args.takeOver !== undefined &&
+      (await takeOver(args.takeOver, { commandLine, configFile: file, zk, clock, logger }));
     await service.listen();
+    if (serves) serves();
     return service;
   } catch (error) {
     await zk.close();

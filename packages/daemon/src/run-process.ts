@@ -45,11 +45,15 @@ function signalActions(service: DaemonService, held: Held, args: CommonArguments
   const { logger } = held.logging;
   return {
     stop(signal) {
+      if (signal === 'SIGQUIT') {
+        logger.info('Stopping at once; work in progress is left to others', { signal });
+        void stopAndExit(() => service.handOver(), held);
+        return;
+      }
       const { drainTimeoutMs } = args;
       const limit = Number.isFinite(drainTimeoutMs) ? { drainTimeoutMs } : {};
       logger.info('Stopping; a second signal exits immediately', { signal, ...limit });
-      const isHandOver = signal === 'SIGQUIT';
-      void stopAndExit(() => (isHandOver ? service.handOver() : service.stop(drainTimeoutMs)), held);
+      void stopAndExit(() => service.stop(drainTimeoutMs), held);
     },
     stopNow(signal) {
       logger.warn('Forced exit; other launchers will clean up after the ZooKeeper session expires', { signal });

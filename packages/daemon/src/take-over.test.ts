@@ -3,6 +3,8 @@ import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { systemClock } from '@nodepool/zk-protocol';
 import { silentLogger } from '@nodepool/core';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -14,6 +16,9 @@ const COMMAND_LINE: CommandLine<CommonArguments> = {
   toArguments: (common) => common,
   toArgv: COMMON_TO_ARGV,
 };
+
+/** The built module, for a process that ends. */
+const MODULE = new URL('../dist/take-over.js', import.meta.url).href;
 
 const children: ReturnType<typeof spawn>[] = [];
 let directory: string;
@@ -52,7 +57,7 @@ const take = (child: ReturnType<typeof spawn>, options: Partial<TakeOverOptions<
   });
 
 /** Expects that the process is not taken over, and has not got a signal. */
-async function expectRefusal(child: ReturnType<typeof spawn>, refused: Promise<void>, why: string): Promise<void> {
+async function expectRefusal(child: ReturnType<typeof spawn>, refused: Promise<unknown>, why: string): Promise<void> {
   await expect(refused).rejects.toThrow(why);
   expect([child.exitCode, child.signalCode]).toEqual([null, null]);
 }
@@ -62,9 +67,34 @@ describe('a take-over', () => {
     const child = await startLauncher('-fc', 'a.yaml');
     const ended = once(child, 'exit');
 
-    await take(child);
+    const serves = await take(child);
+    serves();
 
     expect(await ended).toEqual([0, null]);
+  });
+
+  it('is reported as failed if this process ends before it serves', async () => {
+    const child = await startLauncher('-c', 'a.yaml');
+    const code = `
+      import { systemClock } from '@nodepool/zk-protocol';
+      import { takeOver } from '${MODULE}';
+      await takeOver(${child.pid}, {
+        commandLine: { name: 'nodepool-launcher', options: {}, refused: {}, toArguments: (common) => common },
+        configFile: '${join(directory, 'a.yaml')}', clock: systemClock,
+        logger: { info() {} }, zk: { whenConnected: () => Promise.resolve() },
+      });
+      process.exit(0);`;
+
+    const successor = spawn(process.execPath, ['--input-type=module', '-e', code], {
+      ...{ cwd: import.meta.dirname, stdio: ['ignore', 'inherit', 'pipe'] },
+    });
+    children.push(successor);
+    const [stderr, [status]] = await Promise.all([text(successor.stderr as Readable), once(successor, 'exit')]);
+
+    expect(stderr).toBe(
+      `nodepool-launcher: process ${child.pid} was told to end, and this one ends before it serves: start it again\n`,
+    );
+    expect(status).toBe(1);
   });
 
   it('does not end the other process before it has reached ZooKeeper itself', async () => {

@@ -29,12 +29,13 @@ export interface TakeOverOptions<Args extends CommonArguments> {
  * Ends another process of the same program, whose place this one takes, by the signal QUIT: it stops at once, and leaves its
  * work as it is. Call it when all else is ready. The other process is not disturbed unless this one has reached ZooKeeper.
  * @param pid - of the other process
+ * @returns call it when this process serves: until then its end is reported as a failure, as no process serves
  * @throws NODEPOOL_TAKE_OVER when it is another program, has another configuration or user, may not be ended, or does not end
  */
 export async function takeOver<Args extends CommonArguments>(
   pid: number,
   options: TakeOverOptions<Args>,
-): Promise<void> {
+): Promise<() => void> {
   const { zk, clock, logger, uid = process.getuid?.() } = options;
   if (!isProcessRunning(pid)) throw refused(pid, 'no such process runs');
   await checkUser(pid, uid);
@@ -50,11 +51,28 @@ export async function takeOver<Args extends CommonArguments>(
     throw refused(pid, `it cannot be told to end (${error instanceof Error ? error.message : String(error)})`);
   }
   logger.info('Takes over from another process, which was told to end', { pid });
+  const serves = failOnExit(pid, options.commandLine.name);
   const deadlineMs = clock.now() + END_MS;
   while (isProcessRunning(pid)) {
-    if (clock.now() >= deadlineMs) throw refused(pid, `it was told to end and still runs after ${END_MS / 1_000} s`);
+    if (clock.now() >= deadlineMs) {
+      serves();
+      throw refused(pid, `it was told to end and still runs after ${END_MS / 1_000} s`);
+    }
     await delay(clock, LOOK_MS);
   }
+  return serves;
+}
+
+/** Whatever ends this process now, such as Ctrl-C, leaves nobody in the place of the other one. @returns cancels it */
+function failOnExit(pid: number, name: string): () => void {
+  const onExit = () => {
+    process.stderr.write(
+      `${name}: process ${pid} was told to end, and this one ends before it serves: start it again\n`,
+    );
+    process.exitCode = 1;
+  };
+  process.once('exit', onExit);
+  return () => void process.off('exit', onExit);
 }
 
 /** Root may end any process, and would then write files that the service's user cannot use. */
