@@ -14,6 +14,8 @@ export interface DaemonRuntime {
   readonly notReady: readonly string[];
   /** Accepts no new work, and finishes work in progress within the deadline. */
   drain(deadlineMs: number): Promise<void>;
+  /** Resolves when what must not be interrupted has ended, so that others can continue the rest. Default: nothing. */
+  endOrders?(): Promise<void>;
   /** Stops without waiting for work in progress. */
   stop(): Promise<void>;
   /** Fields of the log line that says the service has started. */

@@ -16,6 +16,7 @@ let service: DaemonService;
 let calls: string[];
 let logged: [string, LogFields | undefined][];
 let drained: () => Promise<void>;
+let ordersEnded: () => Promise<void>;
 let notReady: string[];
 
 const logger: Logger = {
@@ -41,6 +42,10 @@ function make(host = '127.0.0.1', tls?: WebTls): DaemonService {
     async drain(deadlineMs) {
       calls.push(`drain ${deadlineMs}`);
       await drained();
+    },
+    endOrders: async () => {
+      calls.push('end orders');
+      await ordersEnded();
     },
     stop: () => Promise.resolve(void calls.push('stop')),
     startedFields: () => ({ providers: 2 }),
@@ -68,6 +73,7 @@ function make(host = '127.0.0.1', tls?: WebTls): DaemonService {
 beforeEach(() => {
   [calls, logged, notReady] = [[], [], ['provider sky']];
   drained = () => Promise.resolve();
+  ordersEnded = () => Promise.resolve();
   service = make();
 });
 afterEach(() => service.stop(1_000));
@@ -149,6 +155,13 @@ describe('a stop', () => {
     expect(ready).toBe('500 Not ready: stopping\n');
     expect(calls).toEqual(['drain 8500', 'stop', 'close metrics']);
     expect([service.stopping, service.web]).toEqual([true, undefined]);
+  });
+
+  it('lets orders in clouds end before it leaves its work to others, and drains nothing', async () => {
+    ordersEnded = () => Promise.resolve(void calls.push('orders have ended'));
+    await service.handOver();
+
+    expect(calls).toEqual(['end orders', 'orders have ended', 'close metrics', 'stop']);
   });
 
   it('closes everything even if draining fails', async () => {

@@ -47,6 +47,8 @@ const WILDCARDS = new Set(['0.0.0.0', '::']);
 /** Share of the drain timeout reserved for closing connections. Closing a session with a dead server takes a second. */
 const CLOSING_MS = 1_500;
 const LEAST_CLOSING_MS = 500;
+/** How long a service that is replaced waits for orders in clouds. */
+const ORDERS_MS = 2_000;
 
 /** A running service: its runtime, web server, conditions and reactions to signals. */
 export class DaemonService {
@@ -185,13 +187,16 @@ export class DaemonService {
   }
 
   /**
-   * Stops and leaves all work to a successor: the session is closed first, so that nothing that ends here is written as failed.
-   * Never rejects.
+   * Stops and leaves all work to a successor. Orders that clouds are carrying out end first, for a short time; then the session is
+   * closed, so that nothing that ends here is written as failed. Never rejects.
    */
   async handOver(): Promise<void> {
     const { name, runtime, logger, clock } = this.#parts;
     this.#draining = true;
     this.#conditions.stop();
+    const orders = new Map([['orders in clouds', runtime.endOrders?.() ?? Promise.resolve()]]);
+    const unfinished = await unfinishedAfter(ORDERS_MS, clock, orders);
+    if (unfinished.length > 0) logger.warn('Orders have not ended; the successor looks for what they make');
     await this.#close(CLOSING_MS);
     const stopped = runtime.stop().catch((error: unknown) => logger.warn('Stopped with an error', { error }));
     await unfinishedAfter(LEAST_CLOSING_MS, clock, new Map([['the runtime', stopped]]));

@@ -69,6 +69,7 @@ export function launcherRuntime(runtime: Launcher, surroundings: LauncherSurroun
       return runtime.notReady;
     },
     drain: (deadlineMs) => runtime.drain(deadlineMs),
+    endOrders: () => runtime.endOrders(),
     async stop() {
       surroundings.forecasts.stop();
       await runtime.stop();

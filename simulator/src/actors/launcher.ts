@@ -1,4 +1,5 @@
 import { Launcher } from '@nodepool/core/launcher';
+import { unfinishedAfter } from '@nodepool/core/service';
 import type { ControlRecord } from '@nodepool/zk-protocol';
 import { HistoryCheck } from '../world/history-check.js';
 import { makeConfig, makeRegistry, type ConfigSpec } from '../fleets/config.js';
@@ -112,13 +113,15 @@ export class SimulatedLauncher {
     this.#launcher = undefined;
   }
 
-  /** SIGQUIT of a successor: the session is closed first, so that nothing that ends is written as failed. Starts again at once. */
+  /** SIGQUIT of a successor: as in a service, orders end, then the session is closed. Starts again at once. */
   async handOver(): Promise<void> {
     const process = this.#process;
     const launcher = this.#launcher;
     if (!process || !launcher) return;
     this.world.trace.add(this.name, 'hands over');
     try {
+      await unfinishedAfter(2_000, process.clock, new Map([['orders', launcher.endOrders()]]));
+      if (process.isDead) return;
       await process.zk.close();
       await launcher.stop();
     } catch (error) {

@@ -400,6 +400,11 @@ export interface LaunchOrder {
    */
   store(changes: Partial<NodeRecord>): Promise<NodeRecord>;
   /**
+   * Runs a call that orders an instance, until its external id is stored. A launcher that leaves its work to others waits a short time
+   * for these, and begins no more: then the promise rejects at the abort of the launch. State machines need not call it.
+   */
+  readonly ordering?: (<T>(order: () => Promise<T>, signal: AbortSignal) => Promise<T>) | undefined;
+  /**
    * Call it after each failed attempt, the last one included, so that core can track the health of the provider. Not needed if
    * the driver makes only one attempt.
    * @returns whether to try again here; `false`: another pool will serve the request, so end with `failed`. Missing: try as often

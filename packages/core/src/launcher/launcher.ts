@@ -62,8 +62,6 @@ export class Launcher {
     this.conditions = this.#parts.conditions;
   }
 
-  // --- life cycle -------------------------------------------------------------------------------------------------
-
   /**
    * Resolves when the caches are complete and every provider that could start has started.
    * @param webUrl - address of this launcher's web server, published in the registry; default: none
@@ -109,6 +107,9 @@ export class Launcher {
   drain(deadlineMs: number): Promise<void> {
     return drain(this.#parts, deadlineMs);
   }
+
+  /** Begins no more orders in clouds. Resolves when those that were begun have ended, and what they made is stored. */
+  readonly endOrders = (): Promise<void> => this.#parts.context.life.orders.end();
 
   /** Stops everything at once, see {@link Launcher.drain}. Locks and registrations expire with the session. */
   async stop(): Promise<void> {
@@ -280,8 +281,7 @@ export class Launcher {
 
   /**
    * Explains why a request is waiting, or how one for these labels would be served: by the plans of this launcher's pools and
-   * the registry entries of others. Changes nothing.
-   * @returns `undefined` for an unknown request id
+   * the registry entries of others. Changes nothing. `undefined`: the request is unknown.
    */
   explain(subject: ExplainSubject): RequestExplanation | undefined {
     return explainBy(this.#parts, subject);

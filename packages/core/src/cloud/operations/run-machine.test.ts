@@ -57,6 +57,20 @@ describe('runMachine', () => {
     expect(machine.complete).toBe(true);
   });
 
+  it('runs steps without an external id as orders, until the id is stored', async () => {
+    const events: string[] = [];
+    const machine = scripted([goto({ name: 'one' }), goto({ name: 'two', externalId: 'i-1' }), done('gold')]);
+    const ordering = async <T>(step: () => Promise<T>) => {
+      events.push('begins');
+      return step().finally(() => events.push('ends'));
+    };
+    const saveExternalId = () => Promise.resolve(void events.push('stored'));
+
+    await runMachine(machine, options({ ordering, saveExternalId }));
+
+    expect(events).toEqual(['begins', 'ends', 'begins', 'stored', 'ends']);
+  });
+
   it('stores an external id, once, before the next handler is called', async () => {
     const order: string[] = [];
     type State = { readonly name: 'start' } | { readonly name: 'made' | 'checked'; readonly externalId: string };

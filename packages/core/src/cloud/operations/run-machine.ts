@@ -24,6 +24,8 @@ export interface RunMachineOptions<I extends Instance = Instance> {
   readonly maxRepeats?: number | undefined;
   /** Stores a new external id, and the state that brought it; awaited before the machine continues. */
   saveExternalId?(externalId: string, state: MachineState): Promise<void>;
+  /** Runs each step of a state without an external id, until the id that it brings is stored. Default: at once. */
+  readonly ordering?: (<T>(step: () => Promise<T>, signal: AbortSignal) => Promise<T>) | undefined;
   onTransition?(transition: Transition): void;
   /** Called when the cloud stops answering, and when it answers again. */
   onOutage?(isAway: boolean): void;
@@ -93,7 +95,9 @@ class Runner<Result, I extends Instance> implements MachineRun<I> {
   async run(): Promise<Result> {
     for (;;) {
       const from = this.#machine.state;
-      const step = await this.#advance(from);
+      const { ordering } = this.#options;
+      const isOrder = from.externalId === undefined && ordering !== undefined;
+      const step = await (isOrder ? ordering(() => this.#take(from), this.signal) : this.#take(from));
       if (!step) continue;
       if (step.step === 'done') {
         this.#moved(from, 'done');
@@ -103,9 +107,15 @@ class Runner<Result, I extends Instance> implements MachineRun<I> {
         this.#moved(from, 'failed');
         throw step.error;
       }
-      if (step.step === 'goto') await this.#enter(from, step.state);
-      else await this.#wait(from, step);
+      if (step.step === 'wait') await this.#wait(from, step);
     }
+  }
+
+  /** Takes one step, and stores the external id that it brings. @returns `undefined`: retry */
+  async #take(from: MachineState): Promise<Step<MachineState, Result> | undefined> {
+    const step = await this.#advance(from);
+    if (step?.step === 'goto') await this.#enter(from, step.state);
+    return step;
   }
 
   /** Calls a handler once. @returns `undefined`: retry */

@@ -197,6 +197,7 @@ export class LaunchWork {
       signal,
       random,
       logger: this.logger,
+      ordering: this.order.ordering,
       onTransition: (transition) => metrics?.transition?.(config.name, transition),
       onOutage: (isAway) => this.order.stageBegan?.(isAway ? 'cloud-away' : 'waiting'),
     };

@@ -195,6 +195,7 @@ async function callDriver(work: RequestWork, part: RecordedPart, begun: Launch):
     pool: view.pool,
     request,
     store: (changes) => store(work, part, node.id, changes),
+    ordering: work.context.life.orders.give,
     stageBegan: (stage) => work.context.events.emit('launchStageBegan', { node, stage }),
     ...(view.steering && attemptEvents(work, begun)),
   };

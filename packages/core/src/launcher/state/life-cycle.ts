@@ -1,11 +1,14 @@
 import { setMaxListeners } from 'node:events';
 import type { ZooKeeper } from '@nodepool/zk-protocol';
+import { CloudOrders } from './cloud-orders.js';
 
 /** The state of a launcher between start and stop, which decides whether work may begin. */
 export class LifeCycle {
   readonly #zk: Pick<ZooKeeper, 'state'>;
   readonly #caches: readonly { readonly ready: boolean }[];
   readonly #stop = new AbortController();
+  /** Orders in progress. */
+  readonly orders = new CloudOrders();
   /** Random id of the database; known once the start has read it. */
   databaseId: string | undefined;
   /** The start has ended. */
