@@ -17,19 +17,24 @@ import { Catalog } from './catalog.js';
 import type { ComputeClient } from './client.js';
 import type { GceImageConfig, GceLabelConfig, GcePoolConfig, GceProviderConfig } from './config.js';
 import { createMachine } from './create-node.js';
-import { deleteMachine } from './delete-node.js';
+import { deleteMachine, type DeleteContext } from './delete-node.js';
 import { readHostKeys } from './host-keys.js';
 import { insertBody } from './insert-body.js';
-import { toInstance, type GceInstance } from './instance.js';
+import { isSpot, isStopped, toInstance, type GceInstance } from './instance.js';
 import { Leftovers } from './leftovers.js';
 import { loginConditions } from './login-refused.js';
 import { carries, Ownership } from './ownership.js';
 import { OwnResources } from './own-resources.js';
 import { Preemptions } from './preemptions.js';
 import { largest, Quotas } from './quota.js';
+import type { StartingState } from './start-node.js';
 import { Stock, type Placement } from './stock.js';
+import { stopMachine } from './stop-node.js';
 
 type Order = CreateOrder<GceLabelConfig, GcePoolConfig>;
+
+/** Google counts CPUs and addresses of running instances only. https://cloud.google.com/compute/resource-usage */
+const STOPPED_USAGE: Resources = { instances: 1 };
 
 /** Adapter of a region of Compute Engine. Core does waiting, retries, key scans, quota and leaks. */
 export class GceAdapter implements Adapter<GceInstance, GceLabelConfig, GcePoolConfig> {
@@ -101,28 +106,28 @@ export class GceAdapter implements Adapter<GceInstance, GceLabelConfig, GcePoolC
         const sourceImage = await this.#catalog.imageOf(image);
         return insertBody({ order, image, sourceImage, placement, requestId, region: this.#config.region });
       },
-      look: async (zone, name, signal) => {
-        const shown = await this.#client.getInstance(zone, name, signal);
-        return shown && this.#toInstance(shown);
-      },
+      look: (zone, name, signal) => this.#look(zone, name, signal),
       isOfNode: ({ metadata }) => DATABASE_ID_TAG in order.metadata && carries(metadata, order.metadata),
       forget: () => this.#catalog.forget(),
       newRequestId: randomUUID,
       finish: (instance) => ({ ...instance, resources: { ...instance.resources, ...this.#diskOf(label) } }),
       hostKeys: label.guestHostKeys
-        ? (instance, signal) => readHostKeys(instance, this.#hostKeysOptions(order, image, pool), signal)
+        ? (instance, isStarted, signal) => {
+            const known = isStarted ? order.node.hostKeys : [];
+            return readHostKeys(instance, { ...this.#hostKeysOptions(order, image, pool), known }, signal);
+          }
         : undefined,
       hostKeysTimeoutMs: this.#config.bootTimeoutMs,
     });
   }
 
-  getDeleteStateMachine({ externalId, node }: DeleteOrder): StateMachine<void, GceInstance> {
-    return deleteMachine(externalId, {
-      client: this.#client,
-      zoneOf: (name, listed, signal) =>
-        this.#own.zoneOf({ name, listed, node, zones: [...this.#zones, ...this.#regionZones] }, signal),
-      newRequestId: randomUUID,
-    });
+  getDeleteStateMachine(order: DeleteOrder): StateMachine<void, GceInstance> {
+    return deleteMachine(order.externalId, this.#contextOf(order));
+  }
+
+  getStopStateMachine(order: DeleteOrder): StateMachine<StartingState, GceInstance> {
+    const look = (zone: string, name: string, signal: AbortSignal) => this.#look(zone, name, signal);
+    return stopMachine(order.externalId, { ...this.#contextOf(order), look });
   }
 
   async listInstances(signal: AbortSignal): Promise<readonly GceInstance[]> {
@@ -219,11 +224,25 @@ export class GceAdapter implements Adapter<GceInstance, GceLabelConfig, GcePoolC
     });
   }
 
+  #contextOf({ node }: DeleteOrder): DeleteContext {
+    return {
+      client: this.#client,
+      zoneOf: (name, listed, signal) =>
+        this.#own.zoneOf({ name, listed, node, zones: [...this.#zones, ...this.#regionZones] }, signal),
+      newRequestId: randomUUID,
+    };
+  }
+
+  async #look(zone: string, name: string, signal: AbortSignal): Promise<GceInstance | undefined> {
+    const shown = await this.#client.getInstance(zone, name, signal);
+    return shown && this.#toInstance(shown);
+  }
+
   async #toInstance(shown: ApiInstance): Promise<GceInstance> {
     const machineType = nameOf(shown.machineType);
     // An instance with an unknown size is still listed.
     const size = await this.#catalog.sizeOf(nameOf(shown.zone), machineType).catch(() => undefined);
-    const spot = shown.scheduling?.provisioningModel === 'SPOT';
+    const spot = isSpot(shown);
     const externalIp = (shown.networkInterfaces ?? []).some(({ accessConfigs }) => accessConfigs?.length);
     const resources = this.#quotas.resourcesOf({ machineType, size, spot, externalIp });
     return toInstance(shown, this.#ownership.tagsOf(shown.labels), resources);
@@ -236,7 +255,7 @@ export class GceAdapter implements Adapter<GceInstance, GceLabelConfig, GcePoolC
     const own = await Promise.all(found.instances.filter(isHere).map((shown) => this.#toInstance(shown)));
     const recorded = await this.#own.recordedOnly(found, signal);
     return sumResources([
-      ...own.map(({ resources = {} }) => resources),
+      ...own.map((instance) => (isStopped(instance) ? STOPPED_USAGE : (instance.resources ?? {}))),
       ...found.disks
         .filter(isHere)
         .map((disk) => this.#quotas.resourcesOfDisk(nameOf(disk.type ?? ''), Number(disk.sizeGb))),

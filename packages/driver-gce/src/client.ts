@@ -20,6 +20,8 @@ export interface ComputeClient {
   /** @param requestId - a UUID: two inserts with the same one create one instance */
   insertInstance(zone: string, body: JsonObject, requestId: string, signal: AbortSignal): Promise<ApiOperation>;
   deleteInstance(zone: string, name: string, requestId: string, signal: AbortSignal): Promise<ApiOperation>;
+  stopInstance(zone: string, name: string, requestId: string, signal: AbortSignal): Promise<ApiOperation>;
+  startInstance(zone: string, name: string, requestId: string, signal: AbortSignal): Promise<ApiOperation>;
   /** Adds labels and keeps the others. */
   labelInstance(zone: string, name: string, labels: Labels, signal: AbortSignal): Promise<void>;
   labelDisk(zone: string, name: string, labels: Labels, signal: AbortSignal): Promise<void>;
@@ -118,6 +120,19 @@ class RestClient implements ComputeClient {
   deleteInstance(zone: string, name: string, requestId: string, signal: AbortSignal): Promise<ApiOperation> {
     const query = { requestId, fields: OPERATION };
     return this.#call('instances.delete', { verb: 'DELETE', path: this.#path(zone, 'instances', name), query }, signal);
+  }
+
+  stopInstance(zone: string, name: string, requestId: string, signal: AbortSignal): Promise<ApiOperation> {
+    return this.#power('stop', this.#path(zone, 'instances', name), requestId, signal);
+  }
+
+  startInstance(zone: string, name: string, requestId: string, signal: AbortSignal): Promise<ApiOperation> {
+    return this.#power('start', this.#path(zone, 'instances', name), requestId, signal);
+  }
+
+  #power(verb: 'stop' | 'start', path: string, requestId: string, signal: AbortSignal): Promise<ApiOperation> {
+    const query = { requestId, fields: OPERATION };
+    return this.#call(`instances.${verb}`, { verb: 'POST', path: `${path}/${verb}`, query }, signal);
   }
 
   getInstance(zone: string, name: string, signal: AbortSignal): Promise<ApiInstance | undefined> {

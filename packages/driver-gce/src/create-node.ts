@@ -20,6 +20,7 @@ import type { ComputeClient } from './client.js';
 import { AlreadyExistsError, errorOfOperation, StockOutError } from './errors.js';
 import { bootDiskName } from './insert-body.js';
 import { isBroken, type GceInstance } from './instance.js';
+import { running, startInstance, waitForStart, type StartingState, type WaitingForStartState } from './start-node.js';
 import type { Placement, Stock } from './stock.js';
 
 /** State of a creation. The external id is the name, so it is stored before the instance exists. */
@@ -33,7 +34,15 @@ export type CreateState =
   | ({ readonly name: 'waiting-for-operation'; readonly operation: string } & Insert)
   /** No operation: a repeated insert found the instance of the first one. */
   | ({ readonly name: 'waiting-for-instance'; readonly operation: string | undefined } & Insert)
-  | { readonly name: 'waiting-for-host-keys'; readonly externalId: string; readonly instance: GceInstance };
+  | StartingState
+  | WaitingForStartState
+  | {
+      readonly name: 'waiting-for-host-keys';
+      readonly externalId: string;
+      readonly instance: GceInstance;
+      /** It was started, not made: its host keys are known. */
+      readonly isStarted: boolean;
+    };
 
 /** One insert of the instance. */
 interface Insert {
@@ -63,9 +72,11 @@ export interface CreateContext {
   /** Completes the instance for the node record. */
   finish(instance: GceInstance): GceInstance;
   /**
-   * Reads the published host keys once the SSH server uses them. `undefined`: host keys are not read.
+   * Reads the published host keys, or those of before the start, once the SSH server uses them. `undefined`: host keys are not read.
    */
-  readonly hostKeys?: ((instance: GceInstance, signal: AbortSignal) => Promise<string[] | undefined>) | undefined;
+  readonly hostKeys?:
+    | ((instance: GceInstance, isStarted: boolean, signal: AbortSignal) => Promise<readonly string[] | undefined>)
+    | undefined;
   readonly hostKeysTimeoutMs: number;
 }
 
@@ -111,8 +122,10 @@ export const createHandlers = {
       ? evaluate(instance, state.placement, context)
       : evaluateMissing(state, context, run);
   },
-  'waiting-for-host-keys': async ({ externalId, instance }, context, run) => {
-    const hostKeys = await context.hostKeys?.(instance, run.signal);
+  starting: startInstance,
+  'waiting-for-start': waitForStart,
+  'waiting-for-host-keys': async ({ externalId, instance, isStarted }, context, run) => {
+    const hostKeys = await context.hostKeys?.(instance, isStarted, run.signal);
     if (hostKeys) return done({ ...context.finish(instance), hostKeys });
     if (run.nowMs - run.enteredMs < context.hostKeysTimeoutMs) return wait(HOST_KEYS_PAUSE_MS);
     const message = `instance "${externalId}" published no host keys that match its SSH server`;
@@ -185,8 +198,7 @@ function evaluate(instance: GceInstance, placement: Placement, context: CreateCo
   const { externalId, status, az } = instance;
   if (instance.ready) {
     context.stock.served(placement);
-    if (context.hostKeys) return goto<CreateState>({ name: 'waiting-for-host-keys', externalId, instance });
-    return done(context.finish(instance));
+    return running(instance, context, false);
   }
   if (!isBroken(instance)) return wait();
   const why = placement.spot ? ': a Spot VM that was preempted' : '';

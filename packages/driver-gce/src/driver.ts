@@ -19,6 +19,7 @@ export function createGceDriver({ connect = overHttp }: GceDriverOptions = {}): 
     name: 'gce',
     schema,
     resumes: true,
+    stops: true,
     setup: gceSetup,
     getProviderConfig: readProviderConfig,
     getAdapter: (config, context) => {

@@ -12,6 +12,8 @@ export interface HostKeysOptions {
   readonly port: number;
   readonly connectionType: string | null;
   readonly useInternalIp: boolean;
+  /** Keys from before a start; none: they are read from Google. The guest agent publishes them at the first boot only. */
+  readonly known: readonly string[];
 }
 
 const SCAN_TIMEOUT_MS = 10_000;
@@ -26,11 +28,9 @@ export async function readHostKeys(
   instance: GceInstance,
   options: HostKeysOptions,
   signal: AbortSignal,
-): Promise<string[] | undefined> {
-  const { client, connectionType, port, clock, random, logger } = options;
-  const published = Object.entries(await client.getHostKeys(instance.az, instance.externalId, signal)).map(
-    ([type, key]) => `${type} ${key}`,
-  );
+): Promise<readonly string[] | undefined> {
+  const { client, connectionType, port, clock, random, logger, known } = options;
+  const published = known.length > 0 ? known : await readPublished(instance, client, signal);
   if (published.length === 0) return undefined;
   const host = (options.useInternalIp ? instance.privateIpv4 : null) ?? instance.interfaceIp ?? '';
   try {
@@ -42,4 +42,12 @@ export async function readHostKeys(
     if (!isNodepoolError(error)) throw error;
     return undefined;
   }
+}
+
+async function readPublished(
+  { az, externalId }: GceInstance,
+  client: ComputeClient,
+  signal: AbortSignal,
+): Promise<string[]> {
+  return Object.entries(await client.getHostKeys(az, externalId, signal)).map(([type, key]) => `${type} ${key}`);
 }

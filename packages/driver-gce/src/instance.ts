@@ -1,11 +1,13 @@
 import type { Instance, Resources } from '@nodepool/core';
 import { nameOf, type ApiInstance } from './api.js';
 import { ATTEMPT_LABEL } from './ownership.js';
+import type { Placement } from './stock.js';
 
 /** An instance in core's terms. Its external id is its name. */
 export interface GceInstance extends Instance {
   readonly az: string;
   readonly machineType: string;
+  readonly spot: boolean;
   readonly status: string;
   /** Request id of its insert; `undefined`: created by another program. */
   readonly attempt: string | undefined;
@@ -39,9 +41,25 @@ export function toInstance(
     region: az.replace(/-[^-]+$/, ''),
     resources,
     machineType: nameOf(shown.machineType),
+    spot: isSpot(shown),
     status: shown.status,
     attempt: shown.labels?.[ATTEMPT_LABEL],
   };
+}
+
+/** Whether it may be preempted. */
+export function isSpot({ scheduling }: ApiInstance): boolean {
+  return scheduling?.provisioningModel === 'SPOT';
+}
+
+/** Where it runs, or can be started. */
+export function placementOf({ az: zone, machineType, spot }: GceInstance): Placement {
+  return { zone, machineType, spot };
+}
+
+/** Whether it does not run, and can be started. */
+export function isStopped({ status }: Pick<GceInstance, 'status'>): boolean {
+  return status === 'TERMINATED' || status === 'STOPPED';
 }
 
 /** Whether an instance was stopped or preempted and will not run again. */

@@ -1,4 +1,5 @@
 import type { AdapterContext } from '@nodepool/core';
+import { isStopped } from '@nodepool/zk-protocol';
 import { nameOf, type ApiOperation } from './api.js';
 import type { ComputeClient } from './client.js';
 
@@ -53,6 +54,7 @@ export class Preemptions {
     const externalId = nameOf(targetLink);
     const node = this.#context.nodes.get(externalId.replace(/^np/, ''));
     if (node?.provider !== this.#provider || node.externalId !== externalId) return;
+    if (isStopped(node)) return; // it was about to be stopped anyway, and can be started
     const { id: nodeId, state } = node;
     this.#context.logger.warn(REASON, { nodeId, externalId, zone, state });
     await this.#context.withdrawNode?.(nodeId, REASON);

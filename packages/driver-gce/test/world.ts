@@ -118,6 +118,11 @@ export class World {
     return launched;
   }
 
+  /** @returns what starts the instance again */
+  async stop(node: NodeRecord): Promise<JsonObject | undefined> {
+    return this.provider.stopNode?.(node, NEVER);
+  }
+
   /** Deletes a node as a launcher does: what is behind it, then its record. */
   async cleanUp(node: NodeRecord): Promise<void> {
     await this.provider.startNodeCleanup(node, NEVER);

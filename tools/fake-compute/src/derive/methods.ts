@@ -13,6 +13,8 @@ export const FURTHER_PARAMETERS: Readonly<Record<string, JsonObject>> = {
 export const METHODS: readonly string[] = [
   'Instances.Insert',
   'Instances.Delete',
+  'Instances.Stop',
+  'Instances.Start',
   'Instances.Get',
   'Instances.List',
   'Instances.AggregatedList',

@@ -5,7 +5,8 @@ import { checkInsert } from './insert-rules.js';
 import { cpuQuotaOf, sizeOf } from './machine-types.js';
 import { bootDiskOf, type BootDisk } from './boot-disk.js';
 import type { FailureKind, FakeComputeOptions } from './options.js';
-import { refusalOf } from './refusals.js';
+import { Power } from './power.js';
+import { refusalOf, stockOutOf } from './refusals.js';
 
 const DEFAULTS = { bootMs: 2_000, deleteMs: 1_000 };
 /** Duration of a refused insert and of a disk deletion. */
@@ -23,6 +24,7 @@ export class Cloud {
   /** Zones that fail every call. */
   readonly unreachable = new Set<string>();
   readonly quotas: Map<string, number>;
+  readonly power: Power;
   readonly #options: FakeComputeOptions;
   readonly #clock: Clock;
   readonly #listeners = new Set<() => void>();
@@ -34,6 +36,15 @@ export class Cloud {
     this.project = options.project ?? 'test-project';
     this.regions = options.regions ?? { 'us-central1': ['us-central1-a', 'us-central1-b', 'us-central1-f'] };
     this.quotas = new Map(Object.entries(options.quotas ?? {}));
+    this.power = new Power({
+      stopMs: options.deleteMs ?? DEFAULTS.deleteMs,
+      startMs: (options.bootMs ?? DEFAULTS.bootMs) / 2,
+      begin: (...what) => this.#begin(...what),
+      end: (operation, error) => this.#end(operation, error),
+      later: (ms, event) => this.#later(ms, event),
+      refusalOf: (instance) => stockOutOf(this, instance),
+      newAddress: (name) => options.addressOf?.(name) ?? `${name}-${++this.#addresses}.fake`,
+    });
   }
 
   /** Calls `listener` when an operation has ended. @returns a function that unsubscribes */
@@ -137,13 +148,13 @@ export class Cloud {
     }
   }
 
-  /** Current usage of a quota. */
+  /** Current usage of a quota. Stopped instances count, their CPUs do not: https://cloud.google.com/compute/resource-usage */
   usage(metric: string): number {
     let sum = 0;
     for (const { machineType, isSpot, status, shown } of this.state.instances.values()) {
-      if (status === 'TERMINATED') continue;
       const cpus = sizeOf(machineType)?.cpus ?? 0;
       if (metric === 'INSTANCES') sum++;
+      else if (status === 'TERMINATED') continue;
       else if (metric === 'CPUS_ALL_REGIONS') sum += cpus;
       else if (metric === 'IN_USE_ADDRESSES') sum += JSON.stringify(shown).includes('natIP') ? 1 : 0;
       else if (metric === cpuQuotaOf(machineType, isSpot, (one) => this.quotas.has(one))) sum += cpus;

@@ -35,6 +35,8 @@ export const METHODS: Readonly<Record<string, Method>> = {
     once(request, cloud, () => cloud.insert(zoneOf(request, cloud), request.body ?? {}, failure)),
   'Instances.Delete': (request, { cloud }) =>
     once(request, cloud, () => cloud.delete(zoneOf(request, cloud), request.params['instance'] ?? '')),
+  'Instances.Stop': (request, { cloud }) => once(request, cloud, () => cloud.power.stop(instanceOf(request, cloud))),
+  'Instances.Start': (request, { cloud }) => once(request, cloud, () => cloud.power.start(instanceOf(request, cloud))),
   'Instances.Get': (request, { cloud }) => showInstance(instanceOf(request, cloud)),
   'Instances.List': (request, context) => {
     const zone = zoneOf(request, context.cloud);

@@ -20,9 +20,9 @@ export interface FakeComputeOptions {
   readonly project?: string | undefined;
   /** Zones of each region. Default: `us-central1` with `-a`, `-b`, `-f`. */
   readonly regions?: Readonly<Record<string, readonly string[]>> | undefined;
-  /** Time from the insert until the instance runs. Default 2,000. */
+  /** Time from the insert until the instance runs; a start takes half of it. Default 2,000. */
   readonly bootMs?: number | undefined;
-  /** Time from the deletion request until the instance is gone. Default 1,000. */
+  /** Time from the deletion request until the instance is gone, and to stop one. Default 1,000. */
   readonly deleteMs?: number | undefined;
   /** Latency of each call. Default 0. */
   readonly callMs?: number | undefined;

@@ -30,11 +30,9 @@ interface Order {
  * https://cloud.google.com/compute/docs/troubleshooting/troubleshooting-vm-creation: codes and messages of stock and quota
  */
 export function refusalOf(cloud: Capacity, { zone, machineType, body, failure }: Order): OperationError | undefined {
-  if (failure === 'capacity' || cloud.exhausted.has(`${zone}/${machineType}`)) {
-    const where = `The zone 'projects/${cloud.project}/zones/${zone}' does not have enough resources available`;
-    const message = `${where} to fulfill the request.  Try a different zone, or try again later.`;
-    return { code: EXHAUSTED, message, httpStatus: 503 };
-  }
+  if (failure === 'capacity') return stockOut(cloud, zone);
+  const outOfStock = stockOutOf(cloud, { zone, machineType });
+  if (outOfStock) return outOfStock;
   const exceeded = failure === 'quota' ? 'INSTANCES' : exceededQuota(cloud, machineType, body);
   if (exceeded !== undefined) {
     const limit = cloud.quotas.get(exceeded) ?? 0;
@@ -43,6 +41,20 @@ export function refusalOf(cloud: Capacity, { zone, machineType, body, failure }:
   }
   if (failure !== 'operation-error') return undefined;
   return { code: 'INTERNAL_ERROR', message: 'Internal error. Please try again or contact us.', httpStatus: 500 };
+}
+
+/** The reason why an instance cannot run in its zone, if it is out of stock. */
+export function stockOutOf(
+  cloud: Pick<Capacity, 'project' | 'exhausted'>,
+  { zone, machineType }: Pick<Order, 'zone' | 'machineType'>,
+): OperationError | undefined {
+  return cloud.exhausted.has(`${zone}/${machineType}`) ? stockOut(cloud, zone) : undefined;
+}
+
+function stockOut({ project }: Pick<Capacity, 'project'>, zone: string): OperationError {
+  const where = `The zone 'projects/${project}/zones/${zone}' does not have enough resources available`;
+  const message = `${where} to fulfill the request.  Try a different zone, or try again later.`;
+  return { code: EXHAUSTED, message, httpStatus: 503 };
 }
 
 /** https://cloud.google.com/compute/resource-usage */
