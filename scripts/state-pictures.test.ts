@@ -124,7 +124,7 @@ describe('pictures of stages', () => {
     const stages = [OUTSIDE, ...(LAUNCH_STAGES as readonly string[]), OUTSIDE];
     const inOrder = stages.slice(1).map((stage, i) => `${stages[i]} > ${stage}`);
 
-    expect(picture('Launch')).toEqual([...inOrder, 'creating > storing'].sort());
+    expect(picture('Launch')).toEqual([...inOrder, 'booting > storing'].sort());
   });
 });
 

@@ -136,7 +136,7 @@ export class OpenStackHarness extends Harness<OpenStackSetup> {
     const text = JSON.stringify(providers).replaceAll('"connection-port":"ssh"', `"connection-port":${this.#sshPort}`);
     const pools = providers.flatMap((provider) => provider.pools) as readonly PoolWithLabels[];
     const names = new Set(pools.flatMap(({ labels }) => labels.map(({ name }) => name)));
-    return { ...more, labels: [...names].map((name) => ({ name })), providers: JSON.parse(text) as unknown };
+    return { labels: [...names].map((name) => ({ name })), ...more, providers: JSON.parse(text) as unknown };
   }
 
   protected override async nodeProblems(): Promise<string[]> {

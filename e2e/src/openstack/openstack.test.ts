@@ -10,6 +10,7 @@ import { optionCases } from './option-cases.js';
 import { quotaCases } from './quota-cases.js';
 import { resumeCases } from './resume-cases.js';
 import { shapeCases } from './shape-cases.js';
+import { usageCases } from './usage-cases.js';
 
 let harness: OpenStackHarness | undefined;
 let story = '';
@@ -58,4 +59,5 @@ builderCases(get);
 optionCases(get);
 imageCases(get);
 quotaCases(get);
+usageCases(get);
 resumeCases(get);

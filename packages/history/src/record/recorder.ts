@@ -246,7 +246,8 @@ export class Recorder {
     const node = this.#nodes.get(record.id) ?? this.#takenOver(record);
     if (stage === 'storing') return; // too short to be worth a line
     const nowMs = this.#options.clock.now();
-    node.dropLast(({ what, timeMs }) => what === 'stage' && timeMs === nowMs);
+    // attempts are counted by `creating`
+    node.dropLast(({ what, rule, timeMs }) => what === 'stage' && rule !== 'creating' && timeMs === nowMs);
     node.add(this.#event('stage', '', stage));
     this.#markDirty(node);
   }

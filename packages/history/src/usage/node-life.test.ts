@@ -26,6 +26,13 @@ it('counts from the creation of the first instance, not from the turn that a lau
   expect(phasesOf(ofUser, ...events, event(7, 'stage', 'creating'))).toEqual(['boot 4..undefined acme undefined']);
 });
 
+it('counts from the answer to the first order that was answered', () => {
+  const events = [event(1, 'state', 'building'), event(2, 'stage', 'creating'), event(4, 'stage', 'creating')];
+  const answered = [event(7, 'stage', 'booting'), event(8, 'stage', 'creating'), event(9, 'stage', 'booting')];
+
+  expect(phasesOf(ofUser, ...events, ...answered)).toEqual(['boot 7..undefined acme undefined']);
+});
+
 it('stands by until a user gets it', () => {
   const events = [event(1, 'state', 'building'), event(5, 'state', 'ready'), event(8, 'state', 'deleting')];
 

@@ -43,7 +43,8 @@ export class NodeLife {
   #owner: Owner = NO_OWNER();
   #phase: UsagePhase | undefined;
   #sinceMs = 0;
-  #hasInstance = false;
+  /** The stage that was taken for the beginning of its instance. */
+  #begunBy: string | undefined;
 
   /** @param events - in order of time */
   constructor(events: readonly NodeEvent[], tenantOf: TenantOf) {
@@ -63,14 +64,15 @@ export class NodeLife {
   #end(timeMs: number): void {
     this.#close(timeMs);
     this.#phase = undefined;
-    this.#hasInstance = false;
+    this.#begunBy = undefined;
     this.#owner = NO_OWNER();
   }
 
-  /** A node waits for its turn before its instance is created. */
+  /** A node waits for its turn, and for the answer to its order. */
   #stageBegan(timeMs: number, stage: string): void {
-    if (stage !== 'creating' || this.#hasInstance) return;
-    this.#hasInstance = true;
+    const isFirst = stage === 'creating' ? this.#begunBy === undefined : this.#begunBy !== 'booting';
+    if ((stage !== 'creating' && stage !== 'booting') || !isFirst) return;
+    this.#begunBy = stage;
     if (this.#phase === 'boot') this.#sinceMs = timeMs;
   }
 

@@ -279,7 +279,7 @@ describe('a launch', () => {
 
     await clock.run(bench.launch());
 
-    expect(bench.stages).toEqual(['delete-leftovers', 'creating', 'cloud-away', 'waiting', 'storing']);
+    expect(bench.stages).toEqual(['delete-leftovers', 'creating', 'booting', 'cloud-away', 'waiting', 'storing']);
   });
 
   it('finds the result of an unanswered call by its tags and deletes it before the next attempt', async () => {

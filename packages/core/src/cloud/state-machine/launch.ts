@@ -13,7 +13,8 @@ import { fieldsOfInstance, type NodeImage } from './node-fields.js';
 import type { Adapter, ResumedCreation } from './types.js';
 
 /** Stages of an attempt to launch a node, in order; an instance without host keys to check is not scanned. */
-export const LAUNCH_STAGES = ['delete-leftovers', 'creating', 'scanning', 'storing'] as const;
+export const LAUNCH_STAGES = ['delete-leftovers', 'creating', 'booting', 'scanning', 'storing'] as const;
+type LaunchStage = (typeof LAUNCH_STAGES)[number];
 
 /** Errors that say that the cloud made nothing. */
 const NOTHING_MADE = ['NODEPOOL_QUOTA', 'NODEPOOL_CAPACITY', 'NODEPOOL_CONFIG', 'NODEPOOL_NOT_FOUND'];
@@ -139,7 +140,7 @@ export class Launch {
     await work.store({ ...fields, launchError: null, launchState: null, state: 'ready' });
   }
 
-  #begin(stage: (typeof LAUNCH_STAGES)[number]): void {
+  #begin(stage: LaunchStage): void {
     this.#work.order.stageBegan?.(stage);
   }
 
@@ -208,6 +209,8 @@ async function createInstance(
       saveExternalId: async (externalId, state) => {
         known = externalId;
         work.order.created?.();
+        // a launcher that is gone may have ordered it long ago
+        if (!resumed) work.order.stageBegan?.('booting' satisfies LaunchStage);
         work.leftovers.add(externalId);
         work.progress = { ...work.progress, state, imageExternalId: image.externalId };
         await work.store({ ...image.fields, externalId, ...work.progressFields });
