@@ -65,8 +65,8 @@ it('says why so many standby nodes are kept, or who decides', () => {
   const text = (decides: boolean) =>
     explanationToText({ ...ofPools(pool('a')), standby: [{ ...standby, decides }] }, [], 0);
 
-  expect(text(true)).toContain('\n\nstandby nodes of "big": 7 to keep, 5 ready\n  much demand\n  boots are slow');
+  expect(text(true)).toContain('\n\nstandby nodes of "big": 7 to keep, 5 standing by\n  much demand\n  boots are slow');
   expect(text(false)).toContain(
-    '\nstandby nodes of "big": 7 to keep, 5 ready; the launcher with the longest registered pool of the label decides',
+    '\nstandby nodes of "big": 7 to keep, 5 standing by; the launcher with the longest registered pool of the label decides',
   );
 });

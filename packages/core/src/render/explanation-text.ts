@@ -81,7 +81,7 @@ function verdictOf(pool: PoolExplanation, labels: readonly string[], conditions:
 
 /** Why so many standby nodes are kept, a line for each part of the reason. */
 function standbyLines({ label, nodes, ready, reason, decides }: StandbyExplanation): string[] {
-  const head = `standby nodes of ${JSON.stringify(label)}: ${nodes} to keep, ${ready} ready`;
+  const head = `standby nodes of ${JSON.stringify(label)}: ${nodes} to keep, ${ready} standing by`;
   if (!decides) return ['', `${head}; the launcher with the longest registered pool of the label decides`];
   return ['', head, ...reason.split('; ').map((part) => `  ${part}`)];
 }

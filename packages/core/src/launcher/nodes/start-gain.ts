@@ -38,11 +38,11 @@ export class StartGain {
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
   }
 
-  /** Why nodes of the label are not stopped in the provider at the moment; `undefined`: they are. */
+  /** Until when nodes of the label are not stopped in the provider, and why; `undefined`: they are. */
   whyNot(provider: string, label: string): string | undefined {
     const times = this.#times.get(keyOf(provider, label));
     if (!times?.off) return undefined;
-    if (times.off.untilMs > this.#clock.now()) return times.off.why;
+    if (times.off.untilMs > this.#clock.now()) return `until ${timeText(times.off.untilMs)}: ${times.off.why}`;
     times.off = undefined;
     times.starts.length = 0;
     return undefined;
@@ -86,6 +86,10 @@ function keyOf(provider: string, label: string): string {
 
 function median(values: readonly number[]): number | undefined {
   return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)];
+}
+
+function timeText(ms: number): string {
+  return `${new Date(ms).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 }
 
 function seconds(ms: number): string {

@@ -1,8 +1,8 @@
 import { nodePath, withNode, encodeNode, type JsonObject, type NodeFields, type NodeId } from '@nodepool/zk-protocol';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { launchingDrivers, LauncherRooms, standbyConfig } from '../../../test/support/launcher-rooms.js';
 import type { Config } from '../../contract/config.js';
-import { LaunchError, NotFoundError } from '../../contract/errors.js';
+import { LaunchError, NotFoundError, ProviderUnavailableError } from '../../contract/errors.js';
 import type { StoppedSpares } from './stopped-spares.js';
 
 const STARTS = { attempt: 1, start: true, state: { name: 'starting', externalId: 'i-1' } };
@@ -94,10 +94,26 @@ describe('a free node of a label that keeps stopped nodes', () => {
     await world.pass(60_000);
 
     expect([node(first)?.state, node(second)?.state]).toEqual(['deleting', 'ready']);
-    expect(rooms.spares.explain('a')).toBe(
-      '0 of them stopped, to be started for a request; ' +
-        'provider "p" stops none for now: one could not be stopped: not supported',
+    expect(rooms.spares.explain('a')).toMatch(
+      /^0 of them stopped, .*; provider "p" stops none until [-\d]+ [:\d]+ UTC: one could not be stopped: not supported$/,
     );
+  });
+
+  it('is stopped once the cloud answers again, and is not lent before: a stop without an answer may take effect', async () => {
+    let isDown = true;
+    const { world, create, node, rooms, seen, isFree } = await setUp(() =>
+      isDown ? Promise.reject(new ProviderUnavailableError('no answer')) : Promise.resolve(STARTS),
+    );
+    const id = await create();
+    await world.pass(66_000);
+    const during = [node(id)?.state, isFree(id), seen.length];
+
+    isDown = false;
+    await world.pass(31_000);
+
+    expect(during).toEqual(['testing', false, 3]);
+    expect([node(id)?.state, node(id)?.launchState, isFree(id)]).toEqual(['testing', STARTS, true]);
+    expect(rooms.spares.explain('a')).toBe('1 of them stopped, to be started for a request');
   });
 
   it('is deleted when its instance is gone, which is no reason to stop no others', async () => {
@@ -147,6 +163,19 @@ describe('a stopped node', () => {
     await sweep();
 
     expect([before, node(id)?.state]).toEqual(['testing', 'deleting']);
+  });
+
+  it('is deleted with its label, and the log says so', async () => {
+    const { world, create, node, sweep } = await setUp();
+    const info = vi.spyOn(world.context.logger, 'info');
+    const id = await create({ state: 'testing', launchState: STARTS });
+
+    world.context.config.now = { ...standbyConfig, labels: new Map() };
+    await sweep();
+
+    expect(node(id)?.state).toBe('deleting');
+    expect(JSON.stringify(info.mock.calls)).toContain('label \\"a\\" is not in the configuration');
+    info.mockRestore();
   });
 
   it('is not changed when another program made it `testing`', async () => {

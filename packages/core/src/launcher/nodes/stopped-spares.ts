@@ -1,4 +1,5 @@
 import {
+  delay,
   isFree,
   isNodepoolError,
   isStopped,
@@ -7,6 +8,7 @@ import {
   nodeLockPath,
   withNode,
   type CancelTimer,
+  type JsonObject,
   type NodeFields,
   type NodeId,
   type NodeRecord,
@@ -24,6 +26,9 @@ import { StartGain } from './start-gain.js';
 const GRACE_MS = 5_000;
 /** The instance is being stopped; see `isStopped` for what follows. */
 const STOPPING = { stopping: true } as const;
+/** While the cloud does not answer, a stop is tried so often, at this distance: for half an hour. */
+const MAX_TRIES = 60;
+const RETRY_MS = 30_000;
 const COMMENT = 'standby node, stopped until a request needs it';
 
 /**
@@ -65,7 +70,7 @@ export class StoppedSpares {
     const stopped = [...mirror.nodes.values()].filter((node) => isStoppedSpare(node) && node.labels.includes(label));
     const whyNot = [...config.now.providers.keys()].flatMap((provider) => {
       const why = this.#gain.whyNot(provider, label);
-      return why === undefined ? [] : [`; provider "${provider}" stops none for now: ${why}`];
+      return why === undefined ? [] : [`; provider "${provider}" stops none ${why}`];
     });
     return `${stopped.length} of them stopped, to be started for a request${whyNot.join('')}`;
   }
@@ -89,9 +94,7 @@ export class StoppedSpares {
     const runner = this.#providers.runnerOf(node);
     if (!runner?.running) return;
     if (isStoppedSpare(node)) {
-      const why = isStopped(node)
-        ? 'its label does not keep stopped nodes'
-        : 'its launcher died while it was stopping it';
+      const why = isStopped(node) ? this.#whyUnwanted(node) : 'its launcher died while it was stopping it';
       if (!isStopped(node) || !this.#keepsStopped(node)) void releaseNode(this.#context, node, why);
       return;
     }
@@ -106,6 +109,11 @@ export class StoppedSpares {
     const pool = runner?.config.pools.get(node.pool ?? '');
     if (!runner?.stops || !pool || typeof node.externalId !== 'string') return false;
     return node.labels.every((label) => labels.get(label)?.keep === 'stopped' && pool.labels.has(label));
+  }
+
+  #whyUnwanted({ labels }: NodeRecord): string {
+    const gone = labels.find((label) => !this.#context.config.now.labels.has(label));
+    return gone === undefined ? 'its label does not keep stopped nodes' : `label "${gone}" is not in the configuration`;
   }
 
   async #run(node: NodeRecord, provider: Provider): Promise<void> {
@@ -156,7 +164,7 @@ export class StoppedSpares {
   /** @returns what to store; a node that cannot be stopped is deleted, as nothing is known about its instance */
   async #callDriver(node: NodeRecord, provider: Provider): Promise<NodeFields> {
     try {
-      const launchState = await provider.stopNode?.(node, this.#end.signal);
+      const launchState = await this.#stopInstance(node, provider);
       if (launchState) return { launchState };
       throw new Error(`driver "${provider.config.driverName}" stops no nodes`);
     } catch (error) {
@@ -166,6 +174,23 @@ export class StoppedSpares {
         if (!isNodepoolError(error, 'NODEPOOL_NOT_FOUND')) this.#gain.stopFailed(node, asError(error));
       }
       return { state: 'deleting' };
+    }
+  }
+
+  /** Tries again while the cloud does not answer. The node is not lent meanwhile: a stop without an answer may take effect late. */
+  async #stopInstance(node: NodeRecord, provider: Provider): Promise<JsonObject | undefined> {
+    const { signal } = this.#end;
+    for (let tries = 1; ; tries++) {
+      try {
+        // a changed configuration replaces the provider
+        return await (this.#providers.runnerOf(node)?.provider ?? provider).stopNode?.(node, signal);
+      } catch (error) {
+        if (tries === MAX_TRIES || signal.aborted || !isNodepoolError(error, 'NODEPOOL_PROVIDER_UNAVAILABLE'))
+          throw error;
+        if (tries === 1)
+          this.#context.logger.warn('The stop of a standby node is tried again', { nodeId: node.id, error });
+        await delay(this.#context.clock, RETRY_MS, signal);
+      }
     }
   }
 }
