@@ -128,7 +128,7 @@ export function checkPoolLabelsAreKnown(
   }
 }
 
-/** Reports labels with `keep: stopped` in pools of a driver that makes nodes and cannot stop them. */
+/** Reports labels with `keep: stopped` in pools of a driver that cannot stop nodes. */
 export function checkStops(
   config: ProviderConfig,
   { name, capabilities }: Pick<Driver, 'name' | 'capabilities'>,
@@ -136,7 +136,7 @@ export function checkStops(
   provider: number,
   { document, labels, problems }: CheckContext,
 ): void {
-  if (!capabilities.launches || (capabilities.stops === true && capabilities.resumes === true)) return;
+  if (capabilities.launches && capabilities.stops === true && capabilities.resumes === true) return;
   for (const { index, name: pool } of namedEntries(entry['pools'])) {
     for (const label of config.pools.get(pool)?.labels.keys() ?? []) {
       if (labels.get(label)?.keep !== 'stopped') continue;

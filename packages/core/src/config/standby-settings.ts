@@ -11,6 +11,7 @@ export const STANDBY: JsonObject = {
     'target-wait': {
       type: ['number', 'string'],
       minimum: 0,
+      'x-message': 'expected seconds, or a duration such as 90s, 10m or 1h30m',
       pattern: '^(\\d+(\\.\\d+)?[smh])+$',
       description:
         'Wait that 95 of 100 requests do not exceed: seconds, or a duration such as `5s` or `1m30s`; either this or `idle-budget`',
@@ -68,9 +69,19 @@ export function checkStandbyGoals(top: JsonObject, { document, problems }: Sense
     if (goals.length !== 1 && !isKeepOnly) {
       const found = goals.length === 0 ? 'it has none' : 'it has both';
       problems.add(document, path, `standby needs one goal, target-wait or idle-budget: ${found}`);
-    } else if ((numberOf(entry['min-ready']) ?? 0) < 0) {
-      const message = 'min-ready -1 switches the label off, so standby has no effect: remove one of them';
-      problems.add(document, path, message, { severity: 'warning' });
+      continue;
     }
+    const message = doubtOf(entry);
+    if (message !== undefined) problems.add(document, path, message, { severity: 'warning' });
   }
+}
+
+function doubtOf(label: JsonObject): string | undefined {
+  const minReady = numberOf(label['min-ready']) ?? 0;
+  const atMost = numberOf(mapOf(label['standby'])['at-most']) ?? AT_MOST;
+  if (minReady < 0) return 'min-ready -1 switches the label off, so standby has no effect: remove one of them';
+  if (readStandby(label['standby']) === undefined) return undefined;
+  if (minReady > atMost)
+    return `at-most ${atMost} is below min-ready ${minReady}, which is kept while there is no forecast`;
+  return atMost === 0 ? 'at-most 0 keeps no standby node by forecast: leave standby out, or raise at-most' : undefined;
 }
