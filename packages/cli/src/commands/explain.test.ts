@@ -69,6 +69,14 @@ describe('nodepool explain', () => {
     expect(strict.status).toBe(1);
   });
 
+  it('says what to type for the id of a node', async () => {
+    const { status, stderr } = await nodepool('explain', '0000000032', '--url', await listenFor({}));
+
+    expect(status).toBe(1);
+    expect(stderr).toContain('is the id of a node');
+    expect(stderr).toContain('nodepool timeline 0000000032');
+  });
+
   it('reports that a launcher is too old to explain', async () => {
     const url = await listen((_, response) => response.writeHead(404).end('Not found'));
 

@@ -52,6 +52,9 @@ const OFFLINE_NOTE =
   'No launcher answered: computed from ZooKeeper and the configuration alone. Limits of clouds and the state of images ' +
   'are unknown and assumed to be good.';
 
+/** As ZooKeeper numbers nodes; ids of requests have a dash. */
+const NODE_ID = /^\d{10}$/;
+
 interface ExplainArguments {
   readonly subject: ExplainSubject;
   /** Web servers to ask instead of those the registry names. */
@@ -87,6 +90,7 @@ async function explain(context: CliContext, args: ExplainArguments): Promise<voi
     return;
   }
   if (!explanation) {
+    if ('requestId' in subject && NODE_ID.test(subject.requestId)) throw new CliError(nodeText(subject.requestId));
     const text = `Request id ${'requestId' in subject ? subject.requestId : ''} not found`;
     if (context.options.strict) throw new CliError(text);
     print(text);
@@ -97,6 +101,10 @@ async function explain(context: CliContext, args: ExplainArguments): Promise<voi
     return;
   }
   print(explanationToText(explanation, conditions, context.clock.now()));
+}
+
+function nodeText(id: string): string {
+  return `${id} is the id of a node, and explain is about requests. The past of the node, with its request: nodepool timeline ${id}`;
 }
 
 async function findOut(context: CliContext, { subject, urls, server }: ExplainArguments): Promise<Outcome> {

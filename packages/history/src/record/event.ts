@@ -28,7 +28,7 @@ export type RequestEventName = (typeof REQUEST_EVENTS)[number];
 
 /**
  * Events of a node.
- * - `state` it entered the state in `rule`; `text` is the project of a node in use, and `lease` for one on hold by a lease
+ * - `state` it entered the state in `rule`; `text` is the project of a node in use, `lease` for one on hold by a lease, and why one is deleted
  * - `stage` its launch entered the stage in `rule`; `error` a launch attempt failed
  * - `allocated` to the request in `text`; without one, it is free again
  * - `gone` its record was deleted

@@ -120,6 +120,13 @@ describe('a node', () => {
     expect(eventsOf({}, { state: 'hold', comment: 'mine' })).toEqual([pastEvent(5, 'state', '', 'hold')]);
   });
 
+  it('tells why it is deleted, which is not what a person noted about it', () => {
+    const why = { state: 'deleting', comment: 'ready for longer than max-ready-age' } as const;
+
+    expect(eventsOf({}, why)).toEqual([pastEvent(5, 'state', '', 'deleting', why.comment)]);
+    expect(eventsOf({ comment: 'mine' }, { state: 'deleting', comment: 'mine' })[0]?.text).toBe('');
+  });
+
   it('tells when it is free again', () => {
     expect(eventsOf({ allocatedTo: '200-1' as never }, {})).toEqual([pastEvent(5, 'allocated')]);
     expect(eventsOf({ allocatedTo: '200-1' as never }, { state: 'hold', userData: { lease: 'a1' } })).toHaveLength(1);

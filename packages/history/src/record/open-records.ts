@@ -142,7 +142,7 @@ export class OpenNode extends OpenRecord implements KnownNode {
         this.add(pastEvent(nowMs, 'allocated', '', '', after.allocatedTo));
       if (after.state === 'ready' && after.allocatedTo === null && before?.allocatedTo)
         this.add(pastEvent(nowMs, 'allocated'));
-      if (after.state !== before?.state) this.add(pastEvent(nowMs, 'state', '', after.state, purposeOf(after)));
+      if (after.state !== before?.state) this.add(pastEvent(nowMs, 'state', '', after.state, detailOf(before, after)));
       if (after.launchError !== null && after.launchError !== before?.launchError)
         this.add(pastEvent(nowMs, 'error', '', '', after.launchError));
     }
@@ -158,6 +158,12 @@ export class OpenNode extends OpenRecord implements KnownNode {
 /** Each node is one instance, so the number is left out of the file. */
 function withoutInstances({ instances: _, ...rest }: Resources): Resources | undefined {
   return Object.keys(rest).length === 0 ? undefined : rest;
+}
+
+/** Why a node is deleted, if the launcher that deletes it says so, or its purpose. */
+function detailOf(before: NodeRecord | undefined, after: NodeRecord): string {
+  if (after.state !== 'deleting') return purposeOf(after);
+  return before && after.comment !== before.comment ? (after.comment ?? '') : '';
 }
 
 /** The project of a node in use, as Zuul writes it, or `lease`: only these nodes on hold are not held by a person. */

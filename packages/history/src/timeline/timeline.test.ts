@@ -78,7 +78,7 @@ describe('the timeline of a request', () => {
 describe('the timeline of a node', () => {
   it('has its states and the stages and errors of its launch', () => {
     const launch = [pastEvent(2_000, 'stage', '', 'creating'), pastEvent(3_000, 'error', '', '', 'no quota')];
-    const end = [state(9_000, 'deleting'), pastEvent(9_500, 'gone')];
+    const end = [pastEvent(9_000, 'state', '', 'deleting', 'image replaced'), pastEvent(9_500, 'gone')];
 
     expect(timelineOf('node', NODE, [run([node(true, state(1_000, 'building'), ...launch, ...end)])])).toMatchObject({
       ...{ state: 'gone', ended_time: 9.5, request: ID, labels: ['small'] },
@@ -86,7 +86,7 @@ describe('the timeline of a node', () => {
         { cause: 'building', begin_time: 1, end_time: 2 },
         { cause: 'creating', begin_time: 2, end_time: 3 },
         { cause: 'launch-failed', begin_time: 3, end_time: 9, text: 'no quota' },
-        { cause: 'deleting', begin_time: 9, end_time: 9.5 },
+        { cause: 'deleting', begin_time: 9, end_time: 9.5, text: 'image replaced' },
       ],
     });
   });

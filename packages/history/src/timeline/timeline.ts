@@ -183,7 +183,7 @@ function statesOf(events: readonly ToldEvent[]): Interval[] {
       state = rule;
       seen.set(rule, event);
     }
-    if (what === 'state') return [{ beginMs: timeMs, cause: rule, text: '' }];
+    if (what === 'state') return [{ beginMs: timeMs, cause: rule, text: rule === 'deleting' ? text : '' }];
     if (what === 'stage') return [{ beginMs: timeMs, cause: rule, text: 'a stage of its launch' }];
     if (what === 'error') return [{ beginMs: timeMs, cause: 'launch-failed', text }];
     return what === 'gone' ? [{ beginMs: timeMs, cause: 'gone', text: '' }] : [];

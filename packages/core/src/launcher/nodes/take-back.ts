@@ -101,7 +101,12 @@ async function deleteWithResource(
     if (!isZooKeeperError(error)) await unlock(context, entry, epoch, signal);
     throw error;
   }
-  logger.info('Deleted node', { nodeId: node.id, provider: node.provider, externalId: node.externalId });
+  logger.info('Deleted node', {
+    nodeId: node.id,
+    provider: node.provider,
+    state: node.state,
+    externalId: node.externalId,
+  });
   provider.nodeDeletedNotification?.(locked);
   return 'deleted';
 }

@@ -3,14 +3,14 @@ import type { Context } from './context.js';
 import { isRefusal, removeLockDirectory, setNode, Transaction } from './transaction.js';
 
 /**
- * Marks an unlocked node `deleting` if it has not changed meanwhile; the reaper deletes it.
+ * Marks an unlocked node `deleting`, with the reason as its comment, if it has not changed meanwhile; the reaper deletes it.
  * @returns false if the node was locked, allocated or changed
  */
 export async function expireNode(context: Context, node: NodeRecord, why: string): Promise<boolean> {
   const { committer, mirror, clock, logger } = context;
   const transaction = new Transaction<'lock' | 'record'>();
   if (mirror.nodes.hasLockDirectory(node.id)) transaction.add('lock', removeLockDirectory(node));
-  transaction.add('record', setNode(withNode(node, { state: 'deleting' }, clock.now(), 'launcher')));
+  transaction.add('record', setNode(withNode(node, { state: 'deleting', comment: why }, clock.now(), 'launcher')));
   try {
     await transaction.commit(committer);
   } catch (error) {
@@ -32,11 +32,11 @@ export async function releaseNode(context: Context, node: NodeRecord, why: strin
 }
 
 /**
- * Deletes a free or stopped node of the provider, with the reason as its comment.
+ * Deletes a free or stopped node of the provider.
  * @returns false if it is not the provider's, or does not stand by
  */
 export async function withdrawNode(context: Context, provider: string, id: NodeId, why: string): Promise<boolean> {
   const node = context.mirror.nodes.get(id);
   if (node?.provider !== provider || !isStandby(node)) return false;
-  return expireNode(context, { ...node, comment: why }, why);
+  return expireNode(context, node, why);
 }
