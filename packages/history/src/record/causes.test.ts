@@ -28,6 +28,14 @@ it('separates an outage of the cloud from the launch it interrupts', () => {
   ]);
 });
 
+it('says that the session of its launcher was lost, and not that the request was put back', () => {
+  const ended = (outcome: string) => pastEvent(2_000, 'ended', POOL, outcome);
+  const textAfter = (outcome: string) => causesOfRequest(request([taken(1_000), ended(outcome)])).at(-1)?.text;
+
+  expect(textAfter('abandoned')).toContain('lost its ZooKeeper session');
+  expect(textAfter('put-back')).toContain('put back');
+});
+
 describe('causes of a request that was served at once', () => {
   it('are the same as those computed from all events', () => {
     const pasts = [

@@ -44,6 +44,10 @@ interface Cause {
 
 const UNSEEN: Cause = { cause: 'unseen', text: 'no launcher has looked at it' };
 const LOST: Cause = { cause: 'unseen', text: 'its launcher was gone, and no other launcher had looked at it' };
+const ABANDONED: Cause = {
+  cause: 'unseen',
+  text: 'its launcher had lost its ZooKeeper session or was being replaced, and none had gone on with it',
+};
 const PUT_BACK: Cause = { cause: 'unseen', text: 'it was put back, and no pool had looked at it again' };
 const ENDS: ReadonlySet<string> = new Set(['fulfilled', 'failed', 'gone']);
 /** States of a node whose launch is in progress. */
@@ -168,7 +172,7 @@ class RequestProgress {
   #applyDecision({ launcher, pool, what, rule, text }: ToldEvent): void {
     const key = launcher === undefined ? pool : `${launcher} ${pool}`;
     if (what === 'ended') {
-      this.#undecided = pool === '' ? LOST : PUT_BACK;
+      this.#undecided = pool === '' ? LOST : rule === 'abandoned' ? ABANDONED : PUT_BACK;
       // an event without a pool means that the launcher itself ended
       for (const known of [...this.#decisions.keys()]) {
         if (known !== key && !(pool === '' && known.startsWith(key))) continue;
