@@ -73,6 +73,27 @@ describe('an advice', () => {
     ]);
   });
 
+  it('is the idle-budget of the file, with what it buys', () => {
+    const goal = { targetWaitMs: undefined, idleBudget: 20, atMost: 10 };
+
+    expect(advise(record({ batch: 4 }), { goal, hasStandby: true })).toMatchObject([
+      {
+        proposal: 'keep',
+        reason: expect.stringMatching(
+          /^its idle-budget of 20 is a choice: for [\d.]+ idle node-hours a day, .* instead of 2 min 0 s and 2 min 0 s$/,
+        ) as unknown,
+      },
+    ]);
+  });
+
+  it('knows of requests before the time to judge by', () => {
+    const past = record({ batch: 4 });
+    const facts = { createdMs: DAY_MS, labels: ['rare'], requestor: 'zuul', tenant: null };
+    past.add({ kind: 'request', id: '200-9999', facts, events: [pastEvent(DAY_MS, 'queued')] });
+
+    expect(advise(past, { name: 'rare' })[0]?.reason).toBe('only 1 request is on record, and 20 are needed');
+  });
+
   it.each<[string, Past, Partial<AdvisedLabel>, number, string]>([
     ['few requests', record({ days: 15 }), {}, 15, 'only 15 requests are on record, and 20 are needed'],
     [

@@ -3,6 +3,7 @@ import { compareStandby, playConstant, type StandbyFigures } from '../standby/co
 import type { StandbyGoal } from '../standby/forecast.js';
 import type { Window } from './demand.js';
 import type { Past } from './past.js';
+import { isDemand } from '../record/requestors.js';
 import { recordedFigures } from './replay-standby.js';
 import { scenesOf, type LabelScene } from './standby-scenes.js';
 
@@ -67,7 +68,7 @@ export function adviseStandby(past: Past, window: Window, labels: readonly Advis
   const learnedMs = Math.min(past.fromMs + LEARNED_DAYS * DAY_MS, window.untilMs - JUDGED_DAYS * DAY_MS);
   const sinceMs = Math.max(window.sinceMs, learnedMs);
   const scenes = new Map([...scenesOf(past, { ...window, sinceMs })].map((scene) => [scene.label, scene]));
-  const advices = labels.map((label) => adviseLabel(label, scenes.get(label.name)));
+  const advices = labels.map((label) => adviseLabel(label, scenes.get(label.name), askedFor(past, label.name, window)));
   const known = new Set(labels.map(({ name }) => name));
   const unknown = [...scenes.keys()].filter((label) => !known.has(label));
   return [...advices, ...unknown.map((label) => nothing(label, 'the configuration does not have the label'))];
@@ -77,10 +78,17 @@ function nothing(label: string, reason: string): StandbyAdvice {
   return { label, proposal: undefined, reason, figures: undefined };
 }
 
-function adviseLabel(label: AdvisedLabel, scene: LabelScene | undefined): StandbyAdvice {
+function askedFor({ requests }: Past, label: string, { untilMs }: Window): number {
+  return requests.filter((each) => isDemand(each) && each.createdMs <= untilMs && each.labels.includes(label)).length;
+}
+
+/** @param asked - number of its requests on record, also those that forecasts only learn from */
+function adviseLabel(label: AdvisedLabel, scene: LabelScene | undefined, asked: number): StandbyAdvice {
   const { name } = label;
   if (label.minReady < 0) return nothing(name, `min-ready ${label.minReady} switches the label off`);
-  if (!scene) return nothing(name, 'no request for it is on record');
+  if (asked === 0) return nothing(name, 'no request for it is on record');
+  if (asked < FEW_REQUESTS) return nothing(name, fewRequests(asked));
+  if (!scene) return nothing(name, 'no request for it is on record in the time to judge by');
   const lack = lackOf(scene);
   if (lack !== undefined) return nothing(name, lack);
   const { auto, constant } = compareStandby(scene, label.goal, label.minReady);
@@ -90,12 +98,20 @@ function adviseLabel(label: AdvisedLabel, scene: LabelScene | undefined): Standb
     ...{ minReady: constant, standby: auto, providers: providersOf(scene) },
   };
   const days = (scene.untilMs - scene.sinceMs) / DAY_MS;
+  if (label.goal.idleBudget !== undefined) {
+    const reason = budgetReason(label.goal.idleBudget, playConstant(scene, 0), auto, days);
+    return { label: name, figures, proposal: 'keep', reason };
+  }
   return { label: name, figures, ...propose(label, figures, days) };
 }
 
-function lackOf({ requests, launches, sinceMs, untilMs, before }: LabelScene): string | undefined {
-  const count = requests.length + before.length;
-  if (count < FEW_REQUESTS) return `only ${count} requests are on record, and ${FEW_REQUESTS} are needed`;
+function fewRequests(count: number): string {
+  return count === 1
+    ? `only 1 request is on record, and ${FEW_REQUESTS} are needed`
+    : `only ${count} requests are on record, and ${FEW_REQUESTS} are needed`;
+}
+
+function lackOf({ launches, sinceMs, untilMs, before }: LabelScene): string | undefined {
   if (launches.length === 0) return 'no launch of it is on record';
   const firstMs = before[0]?.atMs ?? sinceMs;
   // the day of the first request counts as a whole
@@ -113,6 +129,15 @@ function providersOf({ launches }: LabelScene): ReadonlyMap<string, number> {
   return shares;
 }
 
+/** A budget is the choice of the operator: it is kept, with what it buys. */
+function budgetReason(budget: number, none: StandbyFigures, standby: StandbyFigures, days: number): string {
+  const [without, own] = [none, standby].map(({ p50Ms, p95Ms }) =>
+    [p50Ms, p95Ms].map((ms) => durationText(ms / 1000)).join(' and '),
+  );
+  const hours = (standby.idleHours / days).toFixed(1);
+  return `its idle-budget of ${budget} is a choice: for ${hours} idle node-hours a day, p50 and p95 of the waits are ${own} instead of ${without}`;
+}
+
 function propose(
   { minReady, hasStandby, goal }: AdvisedLabel,
   { minReady: constant, standby }: AdviceFigures,
@@ -127,11 +152,9 @@ function propose(
     };
   const spared = constant.idleHours - standby.idleHours;
   const isClear = spared >= CLEAR_SHARE * constant.idleHours && spared >= CLEAR_HOURS * days;
-  const isSooner = goal.idleBudget !== undefined && standby.p95Ms < constant.p95Ms;
   const share = constant.idleHours > 0 ? Math.max(0, Math.round((100 * spared) / constant.idleHours)) : 0;
-  if (isSooner || (isClear && standby.p95Ms <= targetMs)) {
-    const sooner = isSooner ? `, and waits of 95 of 100 requests up to ${own} instead of ${theirs}` : '';
-    const reason = `${share} % fewer idle node-hours than min-ready ${constant.nodes}${sooner}`;
+  if (isClear && standby.p95Ms <= targetMs) {
+    const reason = `${share} % fewer idle node-hours than min-ready ${constant.nodes}`;
     return { proposal: hasStandby ? 'keep' : 'standby', reason };
   }
   const proposal = !hasStandby && Math.max(0, minReady) === constant.nodes ? 'keep' : 'min-ready';
