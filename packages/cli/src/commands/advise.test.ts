@@ -61,6 +61,19 @@ describe('nodepool advise', () => {
     expect(csv.stdout).toBe('policy,nodes\nnow,2\nmin-ready,4\nstandby,\n');
   });
 
+  it('says that stopped nodes cost less than its figures', async () => {
+    const running = await advise(history(21), '--label', 'small');
+    await get().write('stopped.yaml', 'labels: [{name: small, standby: {keep: stopped}}]\n');
+    const directory = join(get().directory, 'history');
+    const stopped = await get().nodepool('stopped.yaml', 'advise', '--from', directory);
+    await get().write('other.yaml', 'labels: [{name: big}]\n');
+    const replayed = await get().nodepool('other.yaml', 'replay', '--standby', '--since', '7d', '--from', directory);
+
+    expect(running.stderr).not.toContain('stopped');
+    expect(stopped.stderr).toContain('label "small" keeps stopped nodes');
+    expect(replayed.stderr).toContain('label "small" is not in the configuration');
+  });
+
   it.each<[string, string[], RegExp]>([
     ['no history', [], /^(?!.*yes).*no request for it is on record/s],
     ['a short history', history(6), /its requests of 6 days are on record, and 14 days are needed/],

@@ -133,6 +133,8 @@ async function showStandby(
     const begin = new Date(past.fromMs).toISOString();
     tell(`nodepool: the history begins at ${begin}: the forecast knew less than a week before the replayed time`);
   }
+  for (const { label } of replays.filter((each) => !labels.has(each.label)))
+    tell(`nodepool: label "${label}" is not in the configuration: it is replayed with --target-wait`);
   printListing(context, standbyListing, standbyRows(replays));
   return 0;
 }
