@@ -76,18 +76,26 @@ export async function assembleService<Args extends CommonArguments>(
     },
   });
   try {
-    const { commandLine } = plan;
-    const serves =
-      args.takeOver !== undefined &&
-      (await takeOver(args.takeOver, { commandLine, configFile: file, zk, clock, logger }));
-    await service.listen();
-    if (serves) serves();
+    await listen(service, surroundings, plan, zk);
     return service;
   } catch (error) {
     await zk.close();
     await embedded?.close();
     throw error;
   }
+}
+
+/** Opens the port, after the process that has it if this one is to replace that. */
+async function listen<Args extends CommonArguments>(
+  service: DaemonService,
+  { args, clock, logger }: ServiceSurroundings<Args>,
+  { commandLine }: ServicePlan<Args>,
+  zk: ZooKeeperConnection,
+): Promise<void> {
+  const { takeOver: pid, configFile } = args;
+  const serves = pid !== undefined && (await takeOver(pid, { commandLine, configFile, zk, clock, logger }));
+  await service.listen();
+  if (serves) serves();
 }
 
 /** Searches drivers beside the configuration, then beside the program, then among the global packages. */

@@ -104,7 +104,7 @@ describe('a take-over', () => {
     await expectRefusal(child, take(child, { zk }), 'no ZooKeeper');
   });
 
-  it('disturbs no other program, whatever it is told about the launcher', async () => {
+  it('disturbs no other program, whatever its arguments say of the launcher', async () => {
     const follower = await startProcess('tail', ['-f', script]);
     const pager = await startProcess('tail', [script, '-f']);
     const wrapper = await startProcess(process.execPath, [

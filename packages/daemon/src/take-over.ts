@@ -63,7 +63,7 @@ export async function takeOver<Args extends CommonArguments>(
   return serves;
 }
 
-/** Whatever ends this process now, such as Ctrl-C, leaves nobody in the place of the other one. @returns cancels it */
+/** Whatever ends this process now, such as Ctrl-C, leaves no process in the place of the other one. @returns cancels it */
 function failOnExit(pid: number, name: string): () => void {
   const onExit = () => {
     process.stderr.write(

@@ -96,14 +96,23 @@ export class World {
   }
 
   launch(): Promise<LaunchResult> {
+    const id = String(this.#nextNode++).padStart(10, '0') as NodeId;
+    const fields = { labels: ['small'], provider: 'google', pool: 'main' };
+    return this.#launch({ ...newNode({ state: 'init', ...fields }, Date.now()), id, state: 'building' });
+  }
+
+  /** Starts a stopped node. @param launchState - what {@link stop} returned */
+  startStopped(node: NodeRecord, launchState: JsonObject | undefined): Promise<LaunchResult> {
+    return this.#launch({ ...node, state: 'building', launchState: launchState ?? null }, true);
+  }
+
+  #launch(fresh: NodeRecord, isResumed = false): Promise<LaunchResult> {
     const pool = this.provider.config.pools.get('main');
     const label = pool?.labels.get('small');
     if (!pool || !label) throw new Error('there is no label "small" in pool "main"');
-    const id = String(this.#nextNode++).padStart(10, '0') as NodeId;
+    const { id } = fresh;
     const request = { ...newRequest({ labels: ['small'] }, Date.now()), id: '100-0000000001' as RequestId };
-    const fields = { labels: ['small'], provider: 'google', pool: 'main' };
     const handler = this.provider.getRequestHandler(pool, request);
-    const fresh: NodeRecord = { ...newNode({ state: 'init', ...fields }, Date.now()), id, state: 'building' };
     let node = handler.setNodeMetadata?.(fresh) ?? fresh;
     this.nodes.set(id, node);
     const store = async (changes: Partial<NodeRecord>) => {
@@ -113,7 +122,7 @@ export class World {
       this.nodes.set(id, node);
       return node;
     };
-    const launched = handler.launch?.({ node, pool, label, request, store }, NEVER);
+    const launched = handler.launch?.({ node, pool, label, request, store, isResumed }, NEVER);
     if (!launched) throw new Error('the driver launches nothing');
     return launched;
   }
