@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { systemClock } from '@nodepool/zk-protocol';
 import { silentLogger } from '@nodepool/core';
@@ -89,12 +88,12 @@ describe('a take-over', () => {
       ...{ cwd: import.meta.dirname, stdio: ['ignore', 'inherit', 'pipe'] },
     });
     children.push(successor);
-    const [stderr, [status]] = await Promise.all([text(successor.stderr as Readable), once(successor, 'exit')]);
+    const [stderr, exit] = await Promise.all([text(successor.stderr), once(successor, 'exit')]);
 
     expect(stderr).toBe(
       `nodepool-launcher: process ${child.pid} was told to end, and this one ends before it serves: start it again\n`,
     );
-    expect(status).toBe(1);
+    expect(exit[0]).toBe(1);
   });
 
   it('does not end the other process before it has reached ZooKeeper itself', async () => {

@@ -27,7 +27,7 @@ import { carries, Ownership } from './ownership.js';
 import { OwnResources } from './own-resources.js';
 import { Preemptions } from './preemptions.js';
 import { largest, Quotas } from './quota.js';
-import type { StartingState } from './start-node.js';
+import type { StartingState } from './create-state.js';
 import { Stock, type Placement } from './stock.js';
 import { stopMachine } from './stop-node.js';
 

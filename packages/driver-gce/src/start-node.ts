@@ -1,26 +1,8 @@
 import { done, failed, goto, isNodepoolError, LaunchError, wait } from '@nodepool/core';
 import type { Instance, MachineRun, Step } from '@nodepool/core';
-import type { CreateContext, CreateState } from './create-node.js';
+import type { CreateContext, CreateState, StartingState, WaitingForStartState } from './create-state.js';
 import { errorOfOperation, StockOutError } from './errors.js';
 import type { GceInstance } from './instance.js';
-import type { Placement } from './stock.js';
-
-/** The instance was stopped: see `stop-node.ts`. */
-export interface StartingState {
-  readonly name: 'starting';
-  readonly externalId: string;
-  readonly placement: Placement;
-  /** Makes a repeated start the same one, also of another launcher. */
-  readonly requestId: string;
-}
-
-/** The start was accepted. */
-export interface WaitingForStartState {
-  readonly name: 'waiting-for-start';
-  readonly externalId: string;
-  readonly placement: Placement;
-  readonly operation: string;
-}
 
 type CreateStep = Step<CreateState, Instance>;
 type Run = MachineRun<GceInstance>;

@@ -16,7 +16,7 @@ import type { ComputeClient } from './client.js';
 import type { DeleteContext } from './delete-node.js';
 import { errorOfOperation } from './errors.js';
 import { isStopped, placementOf, type GceInstance } from './instance.js';
-import type { StartingState } from './start-node.js';
+import type { StartingState } from './create-state.js';
 
 /** State of a stop. */
 export type StopState =
