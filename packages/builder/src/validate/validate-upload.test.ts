@@ -235,6 +235,7 @@ describe('a builder that is stopped while it tests an image', () => {
     await testing(of);
     const before = of.cloud.cloud.images();
     await builder.drain(10_000);
+    await builder.stop();
     await builder.join();
     await nothingLeft(of);
     expect(of.states('debian')).toEqual(UPLOADING);
