@@ -22,4 +22,19 @@ export const STOPPED: readonly BrokenDriver[] = [
       stop: { start: ({ externalId }) => done({ name: 'starting', externalId }) },
     }),
   },
+  {
+    flaw: 'deletes instances that run, and leaves those that it has stopped',
+    breaks: 'stopped: deletes a stopped node',
+    says: /its instance is deleted/,
+    make: differing({
+      remove: {
+        start: async ({ externalId }, { cloud }, run) => {
+          const instance = await run.instances.find(externalId);
+          if (instance?.ready === false) return done();
+          await cloud.delete(externalId);
+          return goto({ name: 'waiting', externalId });
+        },
+      },
+    }),
+  },
 ];
