@@ -30,7 +30,7 @@ interface Target {
   readonly externalId: string;
 }
 
-/** Context of a deletion. */
+/** Context of a deletion, and of a stop. */
 export interface DeleteContext {
   readonly client: IncusClient;
   readonly operations: Operations;
@@ -40,7 +40,6 @@ export interface DeleteContext {
 
 type DeleteStep = Step<DeleteState, void>;
 type Run = MachineRun<IncusInstance>;
-type Waiting = Extract<DeleteState, { readonly operation: string }>;
 
 const BUSY_PAUSE_MS = 500;
 
@@ -112,6 +111,7 @@ function logFailure({ logger }: Run, error: Error): void {
   logger.warn('Stopping an instance failed; deleting it nevertheless', { error });
 }
 
-function waitFor({ operation }: Waiting, { operations }: DeleteContext): DeleteStep {
+/** Waits until an operation has ended. */
+export function waitFor({ operation }: { operation: string }, { operations }: DeleteContext): Step<never, never> {
   return wait({ ms: operations.checkMs, until: (signal) => operations.changed(operation, signal) });
 }

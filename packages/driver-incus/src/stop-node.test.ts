@@ -1,15 +1,16 @@
 import { isNodepoolError } from '@nodepool/core';
 import { expect, it } from 'vitest';
 import { fakeDaemon, makeInstance, type FakeDaemon } from '../test/support/daemon.js';
+import type { DeleteContext } from './delete-node.js';
 import { ATTEMPT_KEY } from './ownership.js';
-import { stopHandlers, type StopContext, type StopState } from './stop-node.js';
+import { stopHandlers, type StopState } from './stop-node.js';
 
 const NAME = 'np1';
 
 /** Runs a stop. @returns the names of the states it went through, and its last step */
 async function run(world: FakeDaemon, first: StopState = { name: 'start', externalId: NAME }) {
   const { client, operations, look } = world;
-  const context: StopContext = { client, operations, own: (name) => look(name) };
+  const context: DeleteContext = { client, operations, own: (name) => look(name) };
   const names: string[] = [];
   let visits = 0;
   for (let state = first; ;) {

@@ -10,11 +10,10 @@ import {
   type StateMachine,
   type Step,
 } from '@nodepool/core';
-import type { IncusClient } from './client.js';
 import type { CreateState } from './create-node.js';
+import { waitFor, type DeleteContext } from './delete-node.js';
 import { errorOfOperation, InstanceBusyError } from './errors.js';
 import type { IncusInstance } from './instance.js';
-import type { Operations } from './operations.js';
 
 /** State of a stop. */
 export type StopState =
@@ -28,14 +27,6 @@ interface Target {
   readonly externalId: string;
 }
 
-/** Context of a stop. */
-export interface StopContext {
-  readonly client: IncusClient;
-  readonly operations: Operations;
-  /** The instance of this name, if it belongs to the node. */
-  own(name: string, signal: AbortSignal): Promise<IncusInstance | undefined>;
-}
-
 type StopStep = Step<StopState, CreateState>;
 type Run = MachineRun<IncusInstance>;
 type Waiting = Extract<StopState, { readonly operation: string }>;
@@ -43,8 +34,8 @@ type Waiting = Extract<StopState, { readonly operation: string }>;
 const BUSY_PAUSE_MS = 500;
 
 /** Stops one instance, by force if it does not end; the result is the state of its creation that starts it again. */
-export function stopMachine(externalId: string, context: StopContext): StateMachine<CreateState, IncusInstance> {
-  return createStateMachine<StopState, CreateState, StopContext, IncusInstance>({
+export function stopMachine(externalId: string, context: DeleteContext): StateMachine<CreateState, IncusInstance> {
+  return createStateMachine<StopState, CreateState, DeleteContext, IncusInstance>({
     name: 'stop',
     initial: { name: 'start', externalId },
     handlers: stopHandlers,
@@ -64,11 +55,11 @@ export const stopHandlers = {
   'waiting-for-stop': waitForStop,
   busy: ({ externalId }, _context, run) =>
     run.visits === 0 ? wait(BUSY_PAUSE_MS) : goto<StopState>({ name: 'start', externalId }),
-} satisfies Handlers<StopState, CreateState, StopContext, IncusInstance>;
+} satisfies Handlers<StopState, CreateState, DeleteContext, IncusInstance>;
 
 async function stop(
   { externalId, force }: Extract<StopState, { name: 'stopping' }>,
-  { client }: StopContext,
+  { client }: DeleteContext,
   run: Run,
 ): Promise<StopStep> {
   try {
@@ -82,12 +73,10 @@ async function stop(
   }
 }
 
-async function waitForStop(state: Waiting, { operations }: StopContext, run: Run): Promise<StopStep> {
+async function waitForStop(state: Waiting, context: DeleteContext, run: Run): Promise<StopStep> {
   const { externalId, operation } = state;
-  const result = await operations.result(operation, run.visits > 0, run.signal);
-  if (result === 'running') {
-    return wait({ ms: operations.checkMs, until: (signal) => operations.changed(operation, signal) });
-  }
+  const result = await context.operations.result(operation, run.visits > 0, run.signal);
+  if (result === 'running') return waitFor(state, context);
   const error = result === 'forgotten' ? undefined : errorOfOperation(`stop of "${externalId}"`, result);
   if (!error) return goto<StopState>({ name: 'start', externalId });
   if (error instanceof InstanceBusyError) return goto<StopState>({ name: 'busy', externalId });

@@ -12,7 +12,7 @@ export function StandbySection() {
   return (
     <Section
       title="Standby nodes"
-      note="The last 24 hours: nodes kept, and the number with which nobody waits (dashed)"
+      note="The last 24 hours: nodes kept, and the number with which no request waits (dashed)"
     >
       {labels.map((label) => (
         <Curve key={label.label} label={label} />

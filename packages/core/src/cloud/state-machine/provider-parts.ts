@@ -61,10 +61,7 @@ export function makeParts(
     ...{ provider: config.name, databaseId, adapter, nodes, images, zk, clock, logger, metrics },
     deleted: ({ id }) => quota.leakDeleted(id),
   });
-  const vanished = new VanishedSpares({
-    ...{ context, logger },
-    list: (signal) => instances.list(instances.mark(), signal),
-  });
+  const vanished = new VanishedSpares({ context, logger, instances });
   return { needs, zones, readiness, quota, leaks, vanished };
 }
 

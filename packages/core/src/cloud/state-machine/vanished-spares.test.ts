@@ -15,12 +15,15 @@ function setUp(...nodes: Partial<NodeRecord>[]) {
   const vanished = new VanishedSpares({
     context: { ownNodes: () => all, withdrawNode: (id) => Promise.resolve(withdrawn.push(id) > 0) },
     logger: silentLogger,
-    list: () => {
-      lists++;
-      const instance = (externalId: string): Instance => ({
-        ...{ externalId, ready: false, deleted: false, interfaceIp: null, metadata: {} },
-      });
-      return Promise.resolve([...shown].map(instance));
+    instances: {
+      mark: () => 0,
+      list: () => {
+        lists++;
+        const instance = (externalId: string): Instance => ({
+          ...{ externalId, ready: false, deleted: false, interfaceIp: null, metadata: {} },
+        });
+        return Promise.resolve([...shown].map(instance));
+      },
     },
   });
   return { shown, withdrawn, look: () => vanished.look(new AbortController().signal), lists: () => lists };

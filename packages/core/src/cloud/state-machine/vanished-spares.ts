@@ -2,13 +2,13 @@ import { isStopped, type NodeId, type NodeRecord } from '@nodepool/zk-protocol';
 import type { ProviderContext } from '../../contract/driver.js';
 import type { Instance } from '../../contract/instance.js';
 import type { Logger } from '../../contract/logger.js';
+import type { InstanceList } from '../operations/instance-list.js';
 
 /** What a look at the stopped nodes of a provider needs. */
 export interface VanishedSparesOptions {
   readonly context: Pick<ProviderContext, 'ownNodes' | 'withdrawNode'>;
   readonly logger: Logger;
-  /** Instances as the cloud lists them now. */
-  readonly list: (signal: AbortSignal) => Promise<readonly Instance[]>;
+  readonly instances: Pick<InstanceList, 'list' | 'mark'>;
 }
 
 /**
@@ -24,9 +24,9 @@ export class VanishedSpares {
   }
 
   async look(signal: AbortSignal): Promise<void> {
-    const { context, logger, list } = this.#options;
+    const { context, logger, instances } = this.#options;
     const stopped = [...context.ownNodes()].filter(isStopped);
-    const missing = stopped.length === 0 ? [] : missingOf(stopped, await list(signal));
+    const missing = stopped.length === 0 ? [] : missingOf(stopped, await instances.list(instances.mark(), signal));
     for (const { id, externalId } of missing) {
       if (!this.#missing.has(id)) continue;
       const why = 'its stopped instance does not exist any more';
