@@ -32,7 +32,7 @@ export interface ConnectorPort {
   readonly isClosing: boolean;
   /** Called after each failed attempt. @returns whether to try again */
   shouldRetry(): boolean;
-  /** Called when a server replied; a session timeout of 0 rejects the session. */
+  /** Called when a server replied; a session timeout of 0, or another session, rejects the session. */
   answered(connection: Connection): void;
 }
 

@@ -14,6 +14,12 @@ export class Session {
     return this.id.some((byte) => byte !== 0);
   }
 
+  /** Whether a reply grants what was asked for: this session, or a new one if there is none. */
+  isGrantedBy({ sessionId, sessionTimeoutMs }: Connection): boolean {
+    if (sessionTimeoutMs <= 0) return false;
+    return this.exists ? sessionId.equals(this.id) : sessionId.some((byte) => byte !== 0);
+  }
+
   /** Stores a granted session. @returns whether it is a new one */
   adopt({ sessionId, password, sessionTimeoutMs }: Connection): boolean {
     const isNew = !sessionId.equals(this.id);

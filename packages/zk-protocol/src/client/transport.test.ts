@@ -50,6 +50,22 @@ it('rejects waiting calls after the session expired and opens a new one', async 
   expect((await client.exists('/after'))?.ephemeralOwner).toBe(client.sessionId);
 });
 
+it('has lost its session when a server answers its request to resume it with another one', async () => {
+  const server = await stopping(ScriptedServer.start(4000, ({ xid, connection }) => connection.reply(xid)));
+  const client = closing(createZooKeeper({ servers: server.connectString }));
+  await client.whenConnected();
+  const [epoch, states] = [client.sessionEpoch, recordStates(client)];
+
+  server.resumesSessions = false;
+  server.connections[0]?.socket.destroy();
+  await eventually(() => expect(states).toEqual(['SUSPENDED', 'LOST', 'CONNECTED']));
+
+  expect(client.sessionEpoch).toBe(epoch + 1);
+  const [, refused, last] = server.connections;
+  expect(refused?.requestedSession.readBigInt64BE()).toBe(1n);
+  expect(last?.requestedSession.readBigInt64BE()).toBe(0n); // asks for a session of its own
+});
+
 it('does not repeat a create whose reply was lost', async () => {
   const { proxy, client } = await world.proxied(20_000);
   await client.create('/queue');

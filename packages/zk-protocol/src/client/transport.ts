@@ -174,8 +174,8 @@ export class Transport {
         return false;
       },
       answered: (connection) => {
-        if (connection.sessionTimeoutMs <= 0) this.#sessionRejected(connection);
-        else this.#established(connection);
+        if (this.session.isGrantedBy(connection)) this.#established(connection);
+        else this.#sessionRejected(connection);
       },
     });
   }
@@ -188,8 +188,12 @@ export class Transport {
   #sessionRejected(connection: Connection): void {
     connection.stream.on('error', () => {}); // the reply is known, later errors do not matter
     connection.stream.destroy();
-    if (this.session.exists) this.#expire('the server reports that it ended');
-    else this.#connector.failed(new Error(`${formatServer(connection.target)}: the server rejected a new session`));
+    if (this.session.exists) {
+      const isEnded = connection.sessionTimeoutMs <= 0;
+      this.#expire(isEnded ? 'the server reports that it ended' : 'the server answered with another session');
+    } else {
+      this.#connector.failed(new Error(`${formatServer(connection.target)}: the server rejected a new session`));
+    }
   }
 
   #established(connection: Connection): void {

@@ -22,6 +22,8 @@ export class ScriptedServer {
   answersHandshake = true;
   /** Session timeout to grant; 0 says the session is over. */
   grantMs: number;
+  /** False: answers a client that resumes its session with a new one. */
+  resumesSessions = true;
 
   private constructor(grantMs: number, onRequest: (request: ScriptedRequest) => void) {
     this.grantMs = grantMs;
@@ -144,7 +146,7 @@ export class ScriptedConnection {
   }
 
   #greet(): void {
-    const isNew = this.requestedSession.equals(Buffer.alloc(8));
+    const isNew = !this.server.resumesSessions || this.requestedSession.equals(Buffer.alloc(8));
     const answer = Buffer.alloc(37);
     answer.writeInt32BE(this.server.grantMs, 4);
     if (isNew) answer.writeBigInt64BE(BigInt(this.server.connections.length), 8);
