@@ -93,6 +93,41 @@ describe('what is no longer needed', () => {
     expect(of.happened.filter((text) => text.startsWith('sweep'))).toEqual([]);
   });
 
+  it('stays if it is needed again while another image is being deleted', async () => {
+    const fake = createFakeDriver();
+    let release = () => {};
+    const released = new Promise<void>((resolve) => (release = resolve));
+    const slow: Driver = {
+      ...fake,
+      getProvider(config, context) {
+        const deleteImage = () => released.then(() => Promise.reject(new Error('it is in use')));
+        return Object.defineProperty<Provider>(fake.getProvider(config, context), 'deleteImage', {
+          value: deleteImage,
+        });
+      },
+    };
+    const diskimages = DEBIAN + DEBIAN.replace('debian', 'other');
+    const of = await start({ drivers: [slow], diskimages, images: ['debian', 'other'] });
+    const builder = await of.builder();
+    await settled(of, READY);
+    await vi.waitFor(() => expect(of.states('other')).toEqual(READY), WAIT);
+
+    await builder.reconfigure(await of.reload({ diskimages, images: [] }));
+    const isDeleting = (name: string) => of.states(name).uploads.includes('sky deleting');
+    const first = await vi.waitFor(() => {
+      const found = ['debian', 'other'].find(isDeleting);
+      if (found === undefined) throw new Error('no deletion has begun');
+      return found;
+    }, WAIT);
+    const second = first === 'debian' ? 'other' : 'debian';
+    await builder.reconfigure(await of.reload({ diskimages, images: [second] }));
+    release();
+    await vi.waitFor(() => expect(builder.failingDeletions[0]?.name).toContain(first), WAIT);
+    await builder.drain(10_000);
+
+    expect(of.states(second).uploads).toEqual(['sky ready']);
+  });
+
   it('that cannot be deleted does not delay other deletions', async () => {
     const fake = createFakeDriver();
     let stubborn = '';

@@ -94,6 +94,7 @@ export class Janitor {
     while (this.#waiting.delete(lane) && !this.#stop.signal.aborted && tree.ready && holdsId()) {
       const steps = this.#plan().filter((step) => laneOf(step) === lane);
       for (const step of steps) {
+        if (!this.#isStillNeeded(step)) continue;
         const isDue = this.#isDueByTime(step);
         if ((await this.#try(step)) && isUnannounced && !isDue) this.#surroundings.events.sweepFound('cleanup');
       }
@@ -105,6 +106,14 @@ export class Janitor {
   /** Whether the step became due with time: a failed build is old enough, or a failed deletion is retried. */
   #isDueByTime(step: CleanupStep): boolean {
     return ('build' in step && step.build.state === 'failed') || this.#backoffs.get(nameOf(step)) !== undefined;
+  }
+
+  /** Whether the step is still planned: an older image may have come into service again while others were deleted. */
+  #isStillNeeded(step: CleanupStep): boolean {
+    const { tree, config, clock } = this.#surroundings;
+    const entry = tree.images.get('build' in step ? step.build.image : step.upload.image);
+    const steps = entry ? planCleanup(config(), entry, clock.now()) : [];
+    return steps.some((other) => other.step === step.step && nameOf(other) === nameOf(step));
   }
 
   #plan(): CleanupStep[] {

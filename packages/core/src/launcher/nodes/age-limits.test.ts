@@ -149,6 +149,23 @@ describe('a node that is ready', () => {
 });
 
 describe('a node that is held', () => {
+  it('stays if it is renewed while others that were due with it are deleted', async () => {
+    const { world, create, write, stateOf } = await setUp();
+    const held = { state: 'hold', holdExpirationMs: 5 * MINUTE_MS, stateTimeMs: world.clock.now() } as const;
+    const ids: NodeId[] = [];
+    for (let i = 0; i < 20; i++) ids.push(await create(held));
+    const last = ids.at(-1) as NodeId;
+    await world.clock.advance(held.stateTimeMs + held.holdExpirationMs - world.clock.now());
+
+    await write(last, { holdExpirationMs: 10 * MINUTE_MS });
+    await world.pass(1_000);
+    const renewed = ids.map(stateOf);
+    await world.pass(5 * MINUTE_MS);
+
+    expect(renewed).toEqual([...Array<string>(19).fill('deleting'), 'hold']);
+    expect(stateOf(last)).toBe('deleting');
+  });
+
   it.each([
     ['max-hold-age', null, 20],
     ['its own hold_expiration, which is shorter', 5 * MINUTE_MS, 5],

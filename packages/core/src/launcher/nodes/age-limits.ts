@@ -44,17 +44,16 @@ export class AgeLimits {
   }
 
   #track(node: NodeRecord): void {
-    const limitMs = this.#limitOf(node);
-    if (limitMs === undefined) {
-      this.#due.delete(node.id);
-      return;
-    }
-    const aheadMs = leaseOf(node.userData) === undefined ? 0 : this.#serverClock.aheadMs;
-    this.#wait(node.id, node.stateTimeMs + limitMs + aheadMs);
+    const dueMs = this.#dueOf(node);
+    if (dueMs === undefined) this.#due.delete(node.id);
+    else this.#wait(node.id, dueMs);
   }
 
-  #limitOf(node: NodeRecord): number | undefined {
-    return ageLimitOf(node, this.#context.config.now)?.ms;
+  #dueOf(node: NodeRecord): number | undefined {
+    const limit = ageLimitOf(node, this.#context.config.now);
+    if (!limit) return undefined;
+    const aheadMs = leaseOf(node.userData) === undefined ? 0 : this.#serverClock.aheadMs;
+    return node.stateTimeMs + limit.ms + aheadMs;
   }
 
   #wait(id: NodeId, dueMs: number): void {
@@ -74,7 +73,7 @@ export class AgeLimits {
     for (const id of late) this.#due.delete(id);
     for (const id of late) {
       const node = mirror.nodes.get(id);
-      if (!node || this.#limitOf(node) === undefined || !this.#providers.providerOf(node)) continue;
+      if (!node || !this.#isLate(node) || !this.#providers.providerOf(node)) continue;
       const why = node.state === 'hold' ? 'held for its time' : 'ready for longer than max-ready-age';
       try {
         if (this.#context.life.isActive && (await expireNode(this.#context, node, why))) continue;
@@ -85,5 +84,11 @@ export class AgeLimits {
     }
     const [first] = [...this.#due].sort(([, a], [, b]) => a - b);
     if (first) this.#wait(...first);
+  }
+
+  /** Judges the node as it is now: it may have been renewed, leased or held while others were deleted. */
+  #isLate(node: NodeRecord): boolean {
+    const dueMs = this.#dueOf(node);
+    return dueMs !== undefined && dueMs <= this.#context.clock.now();
   }
 }

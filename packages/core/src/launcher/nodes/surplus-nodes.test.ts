@@ -94,6 +94,19 @@ describe('surplus nodes', () => {
     expect(statesOf(ids)).toEqual(['deleting', 'deleting', 'ready']);
   });
 
+  it('stay once the demand has risen, or one was taken, while others were being deleted', async () => {
+    const { world, create, keep, sweep, statesOf } = await setUp();
+    const ids = await create(...Array<NodeFields>(10).fill({}));
+    await world.pass(MINUTE_MS);
+    keep(1);
+
+    const swept = sweep();
+    world.clock.setTimer(25, () => keep(9));
+    await swept;
+
+    expect(statesOf(ids).filter((state) => state === 'ready').length).toBeGreaterThanOrEqual(6);
+  });
+
   it('stay while min-ready applies, in use, allocated, of providers of others, and with a label that needs them', async () => {
     const { world, create, keep, sweep, statesOf } = await setUp();
     const ids = await create(

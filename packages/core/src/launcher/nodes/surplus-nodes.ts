@@ -25,14 +25,16 @@ export class SurplusNodes {
   /** Marks surplus nodes for deletion. Resolves when all are marked, or found in use. */
   async sweep(): Promise<void> {
     const { config, mirror } = this.#context;
-    const surplus = new Map<string, number>();
+    const left = new Map<string, number>();
     for (const { name, standby } of config.now.labels.values())
-      if (standby) surplus.set(name, this.#standby.surplus(name));
-    if (![...surplus.values()].some((count) => count > 0)) return;
+      if (standby) left.set(name, this.#standby.surplus(name));
+    if (![...left.values()].some((count) => count > 0)) return;
     const nodes = [...mirror.nodes.values()].filter((node) => this.#mayGo(node));
+    // judged again for each one: a request may have taken a node, or the demand risen, while another was deleted
+    const surplusOf = (label: string) => Math.min(left.get(label) ?? 0, this.#standby.surplus(label));
     for (const node of nodes.sort((a, b) => a.stateTimeMs - b.stateTimeMs)) {
-      if (!node.labels.every((label) => (surplus.get(label) ?? 0) > 0)) continue;
-      for (const label of node.labels) surplus.set(label, (surplus.get(label) ?? 0) - 1);
+      if (!node.labels.every((label) => surplusOf(label) > 0)) continue;
+      for (const label of node.labels) left.set(label, (left.get(label) ?? 0) - 1);
       await releaseNode(this.#context, node, 'more standby nodes than the demand needs');
     }
   }
