@@ -36,7 +36,6 @@ const ROOMS = {
     'config/discovery': ['contract', 'async', 'text'],
     config: ['contract', 'async', 'text', 'config/discovery', 'config/state-dir'],
     logging: ['contract', 'async', 'text', 'config'],
-    login: ['contract', 'async'],
     'cloud/key-scan': ['contract', 'async'],
     'cloud/operations': ['contract', 'async'],
     'cloud/task-manager': ['contract', 'async', 'cloud/key-scan', 'cloud/operations'],
@@ -88,7 +87,7 @@ const ROOMS = {
       'launcher/ledger',
       'launcher/view',
     ],
-    'launcher/leases': ['contract', 'async', 'text', 'login', 'launcher/state', 'launcher/requests'],
+    'launcher/leases': ['contract', 'async', 'text', 'launcher/state', 'launcher/requests'],
     'launcher/nodes': [
       'contract',
       'async',
@@ -116,7 +115,6 @@ const ROOMS = {
     'launcher/conditions': [
       'contract',
       'conditions',
-      'login',
       'launcher/leases',
       'launcher/health',
       'launcher/plan',
@@ -176,7 +174,6 @@ const ROOMS = {
     'testing/parts': ['contract', 'config', 'cloud/operations', 'cloud/ownership', 'testing/harness'],
     testing: ['testing/invariants', 'testing/harness', 'testing/parts'],
     service: [
-      'login',
       'contract',
       'async',
       'conditions',

@@ -23,8 +23,6 @@ export interface StaticPool {
 export interface StaticProvider {
   name: string;
   priority?: number;
-  /** Private key with which launchers add the keys of lessees. */
-  leaseKeyFile?: string;
   pools: StaticPool[];
 }
 
@@ -82,11 +80,10 @@ export function staticConfig(setup: StaticSetup): Record<string, unknown> {
     ...(setup.maxHoldAgeSeconds === undefined ? {} : { 'max-hold-age': setup.maxHoldAgeSeconds }),
     'zookeeper-timeout': setup.zookeeperTimeoutSeconds ?? LAUNCHER_SESSION_S,
     labels: labels.map((name) => ({ name })),
-    providers: setup.providers.map(({ name, priority, leaseKeyFile, pools }) => ({
+    providers: setup.providers.map(({ name, priority, pools }) => ({
       name,
       driver: 'static',
       ...(priority === undefined ? {} : { priority }),
-      ...(leaseKeyFile === undefined ? {} : { 'lease-ssh-key': leaseKeyFile }),
       pools: pools.map((pool) => ({ name: pool.name, nodes: pool.nodes.map(nodeEntry) })),
     })),
   };

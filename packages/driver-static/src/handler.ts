@@ -9,8 +9,6 @@ export interface HandlerServices {
   readonly lookup: HostLookup;
   /** The configured host of a record. */
   hostOf(node: NodeRecord): HostConfig | undefined;
-  /** Why the host must not be lent: the key of a lessee is left on it. */
-  keyLeftOn(node: NodeRecord): string | undefined;
   /** Called when the host of the record does not answer or is no longer configured. */
   rejected(node: NodeRecord): void;
 }
@@ -30,7 +28,7 @@ export class StaticRequestHandler implements NodeRequestHandler {
   /** Checks that the port of the host answers. A host without host key checking is not contacted. */
   checkReusableNode(node: NodeRecord, signal: AbortSignal): boolean | Promise<boolean> {
     const host = this.#services.hostOf(node);
-    if (host === undefined || this.#services.keyLeftOn(node) !== undefined) return false;
+    if (host === undefined) return false;
     if (!host.hostKeyChecking || isFakeHost(host.name)) return true;
     const { clock, lookup } = this.#services;
     return checkPort({ host: host.name, port: host.port, timeoutMs: host.timeoutMs, clock, lookup, signal });

@@ -98,11 +98,6 @@ export function keysChanged(host: string, port: number, changed: readonly string
   return new KeyScanError({ host, port, failure: 'key-mismatch', message });
 }
 
-/** The error for a host with the key of a lessee. @param why - a clause */
-export function keyIsLeft(host: string, port: number, why: string): KeyScanError {
-  return new KeyScanError({ host, port, failure: 'lease-key', message: `it must not be lent, as ${why}` });
-}
-
 async function resolve(host: HostConfig, lookup: HostLookup): Promise<ResolvedAddress> {
   try {
     return await lookup(host.name);

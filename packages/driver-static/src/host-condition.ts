@@ -83,7 +83,6 @@ const REASONS = {
   'key-mismatch': 'HostKeyMismatch',
   'no-common-key-type': 'HostKeyTypeUnknown',
   protocol: 'NotSsh',
-  'lease-key': 'LeaseKeyLeft',
 } as const;
 
 type Reason = (typeof REASONS)[keyof typeof REASONS] | 'NoAnswer';
@@ -99,7 +98,6 @@ const DOWN: Readonly<Record<Reason, string>> = {
   HostKeyMismatch: 'the host does not have the expected key',
   HostKeyTypeUnknown: 'the host has no key of a known type',
   NotSsh: 'the service on the port is not an SSH server',
-  LeaseKeyLeft: 'the key of a lessee is left on the host',
   NoAnswer: 'the host does not answer',
 };
 
@@ -122,8 +120,6 @@ function nextStepOf(reason: Reason, name: string, port: number): string {
       return `run ssh-keygen -A on ${name}, then restart its SSH server`;
     case 'NotSsh':
       return `check that the SSH server of ${name} listens on "connection-port" ${port}, and read its log`;
-    case 'LeaseKeyLeft':
-      return `let the launcher log in to ${name} with its "lease-ssh-key"; it keeps trying to remove the key`;
     case 'NoAnswer':
       return `start ${name}, or open port ${port} to this launcher; the launcher keeps checking`;
   }

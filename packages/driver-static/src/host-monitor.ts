@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events';
 import { ScanQueue } from '@nodepool/core/ssh';
 import { backoffMs, delay, type CancelTimer } from '@nodepool/zk-protocol';
 import { hostIdentity } from './config.js';
-import { answers, changedKeys, checkHost, keyIsLeft, keysChanged, needsContact } from './host-check.js';
+import { answers, changedKeys, checkHost, keysChanged, needsContact } from './host-check.js';
 import type { CheckServices, HostFacts } from './host-check.js';
 import type { OfferedHost } from './host-record.js';
 
@@ -63,8 +63,6 @@ export interface MonitoredRecords {
   isIdle(host: MonitoredHost): boolean;
   /** Host keys in its records; empty if it has no record. */
   recordedKeys(host: MonitoredHost): readonly string[];
-  /** Why the host must not be lent although it answers: the key of a lessee is left on it. */
-  keyLeftOn(host: MonitoredHost): string | undefined;
 }
 
 /**
@@ -106,8 +104,6 @@ export class HostMonitor {
     try {
       const facts = await this.#queued(host, signal, () => this.#scan(host, signal));
       this.#compareKeys(host, facts.hostKeys);
-      const keyLeft = this.#records.keyLeftOn(host);
-      if (keyLeft !== undefined) throw keyIsLeft(host.offer.host.name, host.offer.host.port, keyLeft);
       this.#succeeded(host, facts);
     } catch (error) {
       if (!signal.aborted) this.#failed(host, error);

@@ -97,34 +97,3 @@ describe('a host whose name has no address', () => {
     expect(provider.hindrances('main', 'other')).toEqual([]);
   });
 });
-
-describe('a host with the key of a lessee', () => {
-  it('is out of service with a condition until the key is removed, and no record of another launcher is handed out', async () => {
-    const keysLeft = new Set<string>();
-    const { configure, until, write, deleteNode, own } = await open({ keysLeft });
-    const provider = await configure(entry([unchecked('h1', { 'max-parallel-jobs': 2 }), unchecked('h2')]));
-    const [first] = (await until(allReady(3), 'both hosts are registered')) as [NodeRecord];
-    const login = { host: 'h1', port: 22, username: 'zuul' };
-
-    keysLeft.add('zuul@h1');
-    expect(provider.getRequestHandler().checkReusableNode(first, signal)).toBe(false);
-    provider.leftKeysChanged(login);
-    const left = await until((all) => all.filter(({ state }) => state === 'deleting').length === 2, 'h1 is removed');
-    for (const node of left) if (node.state === 'deleting') await deleteNode(node.id);
-
-    expect(slotsOf(own())).toEqual(['h2#0']);
-    const reason = { type: 'HostUnusable', reason: 'LeaseKeyLeft', name: 'rack/zuul@h1:22' };
-    expect(provider.conditions()).toMatchObject([reason]);
-    expect(provider.conditions()[0]?.message).toContain('it must not be lent, as the key is there');
-
-    keysLeft.clear();
-    provider.leftKeysChanged(login);
-    await until(allReady(3), 'h1 is back');
-    expect(provider.conditions()).toEqual([]);
-    const [again] = own().filter(({ hostname }) => hostname === 'h1');
-    await write(again?.id as NodeId, { state: 'used' });
-    keysLeft.add('zuul@h1');
-    await deleteNode(again?.id as NodeId);
-    expect(own().filter(({ hostname }) => hostname === 'h1')).toHaveLength(1);
-  });
-});

@@ -4,15 +4,13 @@ import { isFree, type CancelTimer, type NodeRecord, type RecordChange } from '@n
 import { identityOf } from './config.js';
 import type { StaticProviderConfig } from './config.js';
 import { StaticRequestHandler } from './handler.js';
-import { hostConditions, hostStatus, reasonOf } from './host-condition.js';
+import { hostConditions, hostStatus } from './host-condition.js';
 import { HostMonitor, MonitoredHost } from './host-monitor.js';
 import { staleFields } from './host-record.js';
 import { PoolCapacities } from './pool-capacities.js';
 import { SlotIndex } from './slot-index.js';
 import { SlotReconciler } from './slot-reconciler.js';
 import { SlotWriter } from './slot-writer.js';
-
-type LeftKeyHost = Parameters<NonNullable<Provider['leftKeysChanged']>>[0];
 
 /** Time for another launcher to register the slot of a record that it deleted. */
 const SUCCESSOR_WAIT_MS = 500;
@@ -51,7 +49,6 @@ export class StaticProvider implements Provider {
       {
         isIdle: (host) => recordsOf(host).some(isFree),
         recordedKeys: (host) => recordsOf(host)[0]?.hostKeys ?? [],
-        keyLeftOn: (host) => this.#keyLeftOn(host),
       },
       (host) => this.#reconciler.reconcile(host),
     );
@@ -110,10 +107,6 @@ export class StaticProvider implements Provider {
       clock: this.#context.clock,
       lookup: this.#lookup,
       hostOf: (node) => this.#hostOf(node)?.offer.host,
-      keyLeftOn: (node) => {
-        const host = this.#hostOf(node);
-        return host && this.#keyLeftOn(host);
-      },
       rejected: (node) => this.#rejected(node),
     });
   }
@@ -163,30 +156,15 @@ export class StaticProvider implements Provider {
     return NO_LABELS;
   }
 
-  /** Takes a host out of service while the key of a lessee is left on it, and back into service afterwards. */
-  leftKeysChanged({ host: name, port, username }: LeftKeyHost): void {
-    const host = this.#hosts.get(identityOf(name, username, port));
-    if (this.#state !== 'running' || host === undefined) return;
-    const isLeft = this.#keyLeftOn(host) !== undefined;
-    if (isLeft === (host.failedWith !== undefined && reasonOf(host.failedWith) === 'LeaseKeyLeft')) return;
-    if (isLeft && host.facts === undefined) return; // it is out of service, and the next check finds the key
-    host.facts = undefined;
-    void this.#monitor.check(host);
-  }
-
   successorOf(node: NodeRecord): NodeRecord | undefined {
     const host = this.#hostOf(node);
-    if (host === undefined || this.#keyLeftOn(host) !== undefined) return undefined;
+    if (host === undefined) return undefined;
     return this.#reconciler.successorOf(node, host);
   }
 
   nodeDeletedNotification(node: NodeRecord): void {
     const host = this.#hostOf(node);
     if (this.#state === 'running' && host !== undefined) this.#reconciler.fill(host);
-  }
-
-  #keyLeftOn({ offer: { host } }: MonitoredHost): string | undefined {
-    return this.#context.keyLeftOn?.({ host: host.name, port: host.port, username: host.username });
   }
 
   #hostOf(node: NodeRecord): MonitoredHost | undefined {

@@ -24,8 +24,6 @@ export interface WorldOptions {
   lookup?: HostLookup;
   logger?: Logger;
   clock?: Clock;
-  /** Logins of hosts on which a key of a lease is left, as `user@host`. */
-  keysLeft?: ReadonlySet<string>;
 }
 
 /** A provider entry with one pool. */
@@ -98,7 +96,7 @@ export class World {
   readonly context: ProviderContext;
   readonly #providers: StaticProvider[] = [];
 
-  constructor(zk: ZooKeeper, { clock = systemClock, logger = silentLogger, lookup, keysLeft }: WorldOptions) {
+  constructor(zk: ZooKeeper, { clock = systemClock, logger = silentLogger, lookup }: WorldOptions) {
     this.zk = zk;
     this.#clock = clock;
     this.#lookup = lookup;
@@ -116,7 +114,6 @@ export class World {
       ownNodes: () => [...nodes.values()].filter((node) => node.provider === 'rack'),
       databaseId: undefined,
       capacityChanged: () => {},
-      keyLeftOn: ({ username, host }) => (keysLeft?.has(`${username}@${host}`) ? 'the key is there' : undefined),
       random: () => 0.5,
     };
   }

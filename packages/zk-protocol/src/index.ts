@@ -79,7 +79,7 @@ export { encodePauseReason } from './records/image.js';
 export type { ControlKind, ControlMode, ControlRecord, ControlSubject } from './records/control.js';
 export { CONTROL_KINDS, CONTROL_MODES, controlId, controlPath } from './records/control.js';
 export { decodeControl, describeControl, encodeControl, isInForce, newControl } from './records/control.js';
-export type { LeaseKeyHost, LeaseRecord, LeaseState, NewLease } from './records/lease.js';
+export type { LeaseRecord, LeaseState, NewLease } from './records/lease.js';
 export { LEASE_REQUESTOR, LEASE_STATES, leaseOf, leasePath } from './records/lease.js';
 export { decodeLease, encodeLease, newLease, withLease } from './records/lease.js';
 export type { LeaseRights, LeaseTokenRecord } from './records/lease-token.js';

@@ -318,19 +318,6 @@ export const CONDITION_TYPES = {
     reasons: { LaunchesFailed: 'its launches failed more often than those of the previous build' },
     nextStep: 'nodepool image-log IMAGE; then nodepool image-unpause IMAGE',
   },
-  LeaseKeyNotAdded: {
-    ...{ kind: 'provider', severity: 'error' },
-    meaning:
-      'the SSH key of a lease could not be added to a node, so that the node was not lent; until it succeeds again',
-    reasons: {
-      KeyFile: 'the private key in `lease-ssh-key` cannot be used',
-      NoAnswer: 'the node did not answer, or the connection broke',
-      HostKeyMismatch: 'the node has no key that is recorded for it',
-      LoginRefused: 'the node refuses the key of the launcher',
-      NotDone: 'the launcher logged in, but could not change `authorized_keys`',
-    },
-    nextStep: 'see the message; log in to the node as its user with the private key of `lease-ssh-key`',
-  },
   HostUnusable: {
     ...{ kind: 'host', severity: 'error' },
     meaning: 'a static host cannot be registered or used; the name is `PROVIDER/USER@HOST:PORT`',
@@ -340,7 +327,6 @@ export const CONDITION_TYPES = {
       HostKeyMismatch: 'it does not have the configured host key',
       HostKeyTypeUnknown: 'it has no host key of a known type',
       NotSsh: 'its port is not an SSH port',
-      LeaseKeyLeft: 'the SSH key of a lessee could not be removed from it',
     },
     nextStep: 'start the host, or correct its name, port or key; no restart is needed',
   },

@@ -11,11 +11,7 @@ export const COMMON_PROVIDER_PROPERTIES = {
   driver: name('Driver that makes the nodes, found among the installed packages; `nodepool drivers` lists them', {
     default: DEFAULT_DRIVER,
   }),
-  'lease-ssh-key': name(
-    'File with the private key, without a passphrase, with which the launcher logs in to a node as its user, to add the SSH ' +
-      'key of a lessee for the time of a lease; see docs/leases.md',
-    { otherwise: 'none: leases of its nodes take no SSH key', examples: ['/etc/nodepool/lease_key'] },
-  ),
+  'lease-ssh-key': { type: 'string', description: 'Without effect', deprecated: true },
   'max-concurrency': integer('Ceiling of launches at a time; -1: none, 0: nothing is accepted', { default: -1 }),
   priority: integer('Place of the provider among others that can serve a request: the smaller goes first', {
     default: 100,

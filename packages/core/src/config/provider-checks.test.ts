@@ -52,3 +52,9 @@ it('reports duplicate names', async () => {
     /label "small" is already defined in line 3, the last one counts/,
   );
 });
+
+it('warns of a key of former releases, which has no effect', async () => {
+  expect(await about('labels: [{name: small}]', 'lease-ssh-key: /etc/nodepool/lease_key,')).toMatch(
+    /warning: .*no effect any more, as launchers do not log in to nodes/,
+  );
+});

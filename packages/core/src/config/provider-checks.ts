@@ -166,3 +166,14 @@ export function warnOfIdleProvider(
     problems.add(document, [...path, 'pools', index, 'name'], message, { severity: 'warning' });
   }
 }
+
+/** Warns of a key that has no effect any more. */
+export function warnOfFormerKeys(
+  entry: JsonObject,
+  provider: number,
+  { document, problems }: Pick<CheckContext, 'document' | 'problems'>,
+): void {
+  if (!('lease-ssh-key' in entry)) return;
+  const message = 'it has no effect any more, as launchers do not log in to nodes: remove it, and see docs/leases.md';
+  problems.add(document, ['providers', provider, 'lease-ssh-key'], message, { severity: 'warning', atKey: true });
+}

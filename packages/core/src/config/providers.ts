@@ -7,7 +7,6 @@ import { checkPoolLimits } from './check-sense.js';
 import { ANY_PROVIDER_SCHEMA } from './compose-schema.js';
 import { reportDuplicates } from './duplicates.js';
 import { driverNameOf, findDrivers } from './find-drivers.js';
-import { readLeaseKeys } from './lease-keys.js';
 import type { ProblemCollector } from './problems.js';
 import {
   checkImageNames,
@@ -15,6 +14,7 @@ import {
   checkPoolLabelsAreKnown,
   checkProviderDiskimages,
   checkStops,
+  warnOfFormerKeys,
   warnOfIdleProvider,
 } from './provider-checks.js';
 import { providerSchema } from './provider-schema.js';
@@ -22,14 +22,7 @@ import { type RepairedEntry, repairEntry } from './repair-entry.js';
 import { checkSchema } from './schema-validator.js';
 import { readUnserved } from './unserved-providers.js';
 import type { SourceDocument } from './source-document.js';
-import type {
-  Config,
-  ConfigMode,
-  ConfigProblem,
-  DiskimageConfig,
-  LabelConfig,
-  UnservedProvider,
-} from '../contract/config.js';
+import type { ConfigMode, ConfigProblem, DiskimageConfig, LabelConfig, UnservedProvider } from '../contract/config.js';
 
 /** Options of {@link readProviders}. */
 export interface ProviderReading {
@@ -58,7 +51,6 @@ interface ReadProvider {
 /** The providers of a file and their drivers, both by name of the provider, in file order. */
 export interface ReadProviders {
   readonly providers: ReadonlyMap<string, ProviderConfig>;
-  readonly leaseKeys: NonNullable<Config['leaseKeys']>;
   readonly drivers: ReadonlyMap<string, Driver>;
   readonly unserved: ReadonlyMap<string, UnservedProvider>;
 }
@@ -81,7 +73,6 @@ export async function readProviders(reading: ProviderReading, list: readonly Jso
   const drivenBy = new Map(whole.map(({ config, driver }) => [config.name, driver]));
   return {
     providers: new Map(whole.map(({ config }) => [config.name, config])),
-    leaseKeys: readLeaseKeys(list, drivenBy, reading),
     drivers: drivenBy,
     unserved,
   };
@@ -119,6 +110,7 @@ function readWithDriver(
   checkPoolLimits(config, entry, index, reading);
   checkImageNames(config, index, reading);
   checkStops(config, driver, entry, index, reading);
+  warnOfFormerKeys(entry, index, reading);
   if (repaired === undefined) warnOfIdleProvider(config, entry, index, reading);
   return { index, driver, config, repaired };
 }

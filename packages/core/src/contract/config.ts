@@ -227,14 +227,6 @@ export interface UnservedProvider {
   readonly diskimages: ReadonlySet<string>;
 }
 
-/** How the launcher logs in to nodes of a provider, to add and remove the keys of lessees. */
-export interface LeaseKeyConfig {
-  /** Private key of the launcher. */
-  readonly file: string;
-  /** Whether the hosts of its nodes live on after a lease, so that keys have to be removed from them. */
-  readonly isKeptOn: boolean;
-}
-
 /** Content of `nodepool.yaml` and the secure file, validated, with defaults filled in. Immutable. */
 export interface Config {
   readonly file: string;
@@ -252,8 +244,6 @@ export interface Config {
   readonly providers: ReadonlyMap<string, ProviderConfig>;
   /** Providers whose driver is missing, by name; none of them is in `providers`. Missing: none. */
   readonly unserved?: ReadonlyMap<string, UnservedProvider>;
-  /** `lease-ssh-key` of providers by their names. Missing: none has one. */
-  readonly leaseKeys?: ReadonlyMap<string, LeaseKeyConfig>;
   /** `0`: no limit. */
   readonly maxHoldAgeMs: number;
   readonly tenantLimits: ReadonlyMap<string, Resources>;

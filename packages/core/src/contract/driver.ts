@@ -160,11 +160,6 @@ export interface ProviderContext {
   apiAnswered?(error: Error | undefined): void;
   /** Whether the zone has recently lacked capacity for the label, so that another zone is preferred. Missing: no. */
   avoidsZone?(zone: string, label: string): boolean;
-  /**
-   * Why a host must not be lent although it works: the SSH key of a lessee is left on it. A clause for people; `undefined`: it may
-   * be lent. Drivers whose hosts live on ask it before they offer a host. Missing: no host has such keys.
-   */
-  keyLeftOn?(login: LeftKeyHost): string | undefined;
   /** Random number in [0, 1). */
   readonly random: () => number;
   /** Counts launches, deletions and calls. */
@@ -340,18 +335,8 @@ export interface ProviderImage {
   readonly metadata: Readonly<Record<string, string>>;
 }
 
-/** A login of a host, as leases know it. */
-export interface LeftKeyHost {
-  /** Address of the node: name or IP address. */
-  readonly host: string;
-  readonly port: number;
-  readonly username: string;
-}
-
 /** Notifications from core to a provider. All optional. */
 export interface ProviderNotifications {
-  /** What {@link ProviderContext.keyLeftOn} answers for this login may have changed. */
-  leftKeysChanged?(login: LeftKeyHost): void;
   /** The node's record is gone. */
   nodeDeletedNotification?(node: NodeRecord): void;
   /**

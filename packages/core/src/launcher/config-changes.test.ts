@@ -15,7 +15,6 @@ import { plainDriver, registryOf } from '../../test/support/plain-driver.js';
 import { poolConfig } from '../../test/support/pool-config.js';
 import { configOf } from '../../test/support/serving-config.js';
 import { ConfigChanges } from './config-changes.js';
-import { KeyLogins } from './leases/key-logins.js';
 import { LeaseKeeper } from './leases/lease-keeper.js';
 import { Leases } from './leases/leases.js';
 import { AgeLimits } from './nodes/age-limits.js';
@@ -44,7 +43,7 @@ async function setUp() {
   const [ages, standby] = [new AgeLimits(context, providers, { aheadMs: 0 }), new Standby(context, views, spares)];
   const cache = createLeaseCache(context);
   const leases = new Leases(context, cache, createLeaseTokenCache(context), 'me');
-  const leaseKeeper = new LeaseKeeper(context, leases, new KeyLogins(context));
+  const leaseKeeper = new LeaseKeeper(context, leases);
   const parts = { context, pools, providers, reaper, ages, standby, spares, leaseKeeper, metrics: undefined };
   const changes = new ConfigChanges(parts);
   const fault = () => scopes.at(-1)?.fault('unhandled rejection', new Error('forgotten'));

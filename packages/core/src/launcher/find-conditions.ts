@@ -22,8 +22,6 @@ import {
   startConditions,
 } from './conditions/provider-conditions.js';
 import type { SteeringSet } from './health/steering-set.js';
-import { keyCondition } from './conditions/key-condition.js';
-import type { KeyLogins } from './leases/key-logins.js';
 import type { Reaper } from './nodes/reaper.js';
 import type { Standby } from './nodes/standby.js';
 import type { PoolSet } from './pools/pool-set.js';
@@ -45,7 +43,6 @@ export interface ObservedParts {
   readonly pools: PoolSet;
   readonly reaper: Reaper;
   readonly standby: Standby;
-  readonly keyLogins: KeyLogins;
 }
 
 /** Finds the current conditions of a launcher. Each search costs a pass over nodes, labels and pools. */
@@ -77,7 +74,7 @@ export class LauncherConditions implements ConditionSource {
   /** Finds nothing before the start has ended, as the parts do not know their state until then. */
   find(): FoundCondition[] {
     if (!this.#parts.context.life.isStarted) return [];
-    const { images, pools, providers, registry, context, steering, reaper, standby, keyLogins } = this.#parts;
+    const { images, pools, providers, registry, context, steering, reaper, standby } = this.#parts;
     const { controls } = context;
     const { nodes } = context.mirror;
     const config = context.config.now;
@@ -106,7 +103,6 @@ export class LauncherConditions implements ConditionSource {
         sinceMs: this.#lackingSinceMs,
       }),
       ...(images.ready ? imageConditions(config.diskimages.values(), images.images, nowMs) : []),
-      ...keyLogins.failing.map(keyCondition),
       ...deletionConditions(rows, reaper.failing(), nowMs),
       ...controls.inForce.flatMap(orderCondition),
     ];

@@ -14,7 +14,6 @@ import {
 import { LOGGER_NAMES } from '../contract/logger-names.js';
 import { ConfigChanges, type ConfiguredParts } from './config-changes.js';
 import type { DrainedParts } from './drain.js';
-import { KeyLogins } from './leases/key-logins.js';
 import { LeaseKeeper } from './leases/lease-keeper.js';
 import { Leases } from './leases/leases.js';
 import { LauncherEvents } from './state/events.js';
@@ -38,7 +37,6 @@ import { LaunchTurns } from './requests/launch-turns.js';
 import { LostRequests } from './requests/lost-requests.js';
 import { loggingAs, type Context } from './state/context.js';
 import { ControlMirror } from './state/controls.js';
-import { LeftKeys } from './state/left-keys.js';
 import { ImageMirror } from './state/image-mirror.js';
 import { LifeCycle } from './state/life-cycle.js';
 import { Mirror } from './state/mirror.js';
@@ -76,10 +74,9 @@ export function makeParts(options: LauncherOptions): LauncherParts {
   const leaseTokens = createLeaseTokenCache(common);
   const events = new LauncherEvents();
   const mirror = new Mirror(nodes, requests, events);
-  const leftKeys = new LeftKeys(leaseCache, mirror, events);
   const context: Context = {
     ...common,
-    ...{ hostname, version, random, events, metrics: options.metrics, mirror, leftKeys },
+    ...{ hostname, version, random, events, metrics: options.metrics, mirror },
     config: { now: config },
     life: new LifeCycle(zk, [nodes, requests]),
     committer: createCommitter(zk, [nodes, requests, components, leaseCache]),
@@ -106,8 +103,7 @@ export function makeParts(options: LauncherOptions): LauncherParts {
 
   const lending = { ...loggingAs(context, LOGGER_NAMES.leases), clock: serverClock };
   const leases = new Leases(lending, leaseCache, leaseTokens, uuidHex());
-  const keyLogins = new KeyLogins(lending);
-  const leaseKeeper = new LeaseKeeper(lending, leases, keyLogins);
+  const leaseKeeper = new LeaseKeeper(lending, leases);
 
   // nodes
   const reaper = new Reaper(loggingAs(context, LOGGER_NAMES.deletedNodes), providers, registry.registered);
@@ -121,7 +117,6 @@ export function makeParts(options: LauncherOptions): LauncherParts {
   const kind = { kind: 'launcher', hostname: shortName(hostname), version } as const;
   const registration = new Registration(zk, newComponent({ ...kind, state: 'stopped' }), logger);
   const observed = {
-    keyLogins,
     context,
     images,
     components,
@@ -165,7 +160,7 @@ export function makeParts(options: LauncherOptions): LauncherParts {
       metrics,
     },
     stopped: [changes, leaseKeeper, reaper, spares, providers, standby, probes, ages, lost, unlocks],
-    closed: [turns, steering, leases, leftKeys, context.controls, registry, ledger, context.mirror],
+    closed: [turns, steering, leases, context.controls, registry, ledger, context.mirror],
     caches: [nodes, requests, components, controlCache, leaseCache, leaseTokens, images, steeringStore],
   };
 }

@@ -41,7 +41,7 @@ export { providersWithout, withdrawal } from '../canary/withdrawal.js';
 /* Command lines */
 export type { ConnectionDetails } from '../text/connection-details.js';
 export { connectionDetails, knownHostsLines } from '../text/connection-details.js';
-export { readPublicKey } from '../login/public-key.js';
+export { readPublicKey } from '../text/public-key.js';
 export { kubeconfigOf } from '../render/kubeconfig.js';
 export { userOf } from '../render/user-of.js';
 export { didYouMean } from '../text/suggest.js';

@@ -18,7 +18,6 @@ import {
   type RequestRecord,
 } from '@nodepool/zk-protocol';
 import { ServiceWorld } from './service-world.js';
-import { KeyLogins } from '../../src/launcher/leases/key-logins.js';
 import { LeaseKeeper } from '../../src/launcher/leases/lease-keeper.js';
 import type { LeaseSpec } from '../../src/launcher/leases/lease-spec.js';
 import { Leases } from '../../src/launcher/leases/leases.js';
@@ -57,23 +56,22 @@ export async function leaseWorld() {
     const context = { ...world.context, committer, clock: serverClock, life };
     const tokens = createLeaseTokenCache({ zk, clock, logger: context.logger });
     const leases = new Leases(context, cache, tokens, keeper);
-    const logins = new KeyLogins(context);
-    const leaseKeeper = new LeaseKeeper(context, leases, logins);
+    const leaseKeeper = new LeaseKeeper(context, leases);
     await clock.run(cache.start());
     const stop = () => {
       life.stop();
       leaseKeeper.stop();
     };
-    return { leases, cache, logins, sweep: () => leaseKeeper.sweep(), stop };
+    return { leases, cache, sweep: () => leaseKeeper.sweep(), stop };
   };
-  const { leases, cache, logins, sweep, stop } = await launcher('me');
+  const { leases, cache, sweep, stop } = await launcher('me');
   const request = (): RequestRecord => {
     const [first] = requests.values();
     if (!first) throw new Error('there is no request');
     return first;
   };
   return {
-    ...{ world, leases, cache, logins, sweep, stop, launcher, request },
+    ...{ world, leases, cache, sweep, stop, launcher, request },
     lease: async (changes: Partial<LeaseSpec> = {}) => clock.run(leases.request({ ...spec, ...changes })),
     /** Serves the request as a pool does. */
     serve: async (count = 1) => {

@@ -54,7 +54,6 @@ function poolFromRaw(common: ComponentRecord, raw: JsonObject): PoolComponentRec
     legacy: false,
     health: text(raw.health, 'health'),
     firstPoolPauseMs: number(raw.first_pool_pause_ms, 'first_pool_pause_ms'),
-    leaseKeys: raw.lease_keys === true,
   };
 }
 
@@ -68,7 +67,7 @@ const KNOWN_KEYS: ReadonlySet<string> = new Set([
 ]);
 const KNOWN_POOL_KEYS: ReadonlySet<string> = new Set([
   ...KNOWN_KEYS,
-  ...['first_pool_pause_ms', 'health', 'id', 'lease_keys', 'name', 'paused', 'priority', 'provider_name'],
+  ...['first_pool_pause_ms', 'health', 'id', 'name', 'paused', 'priority', 'provider_name'],
   'supported_labels',
 ]);
 
@@ -93,7 +92,6 @@ export function encodeComponent(component: ComponentRecord | PoolComponentRecord
   if (component.health) body.health = component.health;
   const { firstPoolPauseMs } = component;
   if (typeof firstPoolPauseMs === 'number') body.first_pool_pause_ms = firstPoolPauseMs;
-  if (component.leaseKeys === true) body.lease_keys = true;
   return sorted(body, component.raw, KNOWN_POOL_KEYS);
 }
 
@@ -115,7 +113,7 @@ export function newPoolComponent(
     Partial<
       Pick<
         PoolComponentRecord,
-        'state' | 'supportedLabels' | 'priority' | 'paused' | 'modelApi' | 'health' | 'firstPoolPauseMs' | 'leaseKeys'
+        'state' | 'supportedLabels' | 'priority' | 'paused' | 'modelApi' | 'health' | 'firstPoolPauseMs'
       >
     >,
 ): PoolComponentRecord {

@@ -23,6 +23,18 @@ describe('a lease', () => {
     expect(read && JSON.parse(encodeLease(read).toString())).toMatchObject({ state: 'active', ticket: 7 });
   });
 
+  it('of a release that added keys of lessees to machines is read, and keeps what that release needs', () => {
+    const old = { state: 'waiting', nodes: ['1'], ssh_key: 'ssh-ed25519 AAAA', key_settled_time: 1.5, key_failures: 2 };
+    const keyHosts = [{ node: '1', provider: 'p', host: 'h', port: 22, username: 'u', host_keys: ['k'], error: null }];
+    const read = decodeLease('a1', Buffer.from(JSON.stringify({ ...old, key_hosts: keyHosts })), undefined);
+
+    expect(read).toMatchObject({ state: 'waiting', publicKey: null });
+    const ended = read && withLease(read, { state: 'ended' }, 9_000);
+    expect(ended && JSON.parse(encodeLease(ended).toString())).toMatchObject({
+      ...{ ...old, state: 'ended', key_hosts: keyHosts },
+    });
+  });
+
   it('takes the time of a new state, and keeps that time when nothing but other fields change', () => {
     expect(withLease(lease, { state: 'active' }, 9_000).stateTimeMs).toBe(9_000);
     expect(withLease(lease, { ttlMs: 1 }, 9_000)).toMatchObject({ stateTimeMs: 1_500, ttlMs: 1 });

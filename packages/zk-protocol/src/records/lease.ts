@@ -28,19 +28,6 @@ export type LeaseState = (typeof LEASE_STATES)[number];
 /** The requestor of the requests of leases, as listings show it. */
 export const LEASE_REQUESTOR = 'NodePool:lease';
 
-/** A host that lives on after a lease, to which the key of the lessee is or may have been added. */
-export interface LeaseKeyHost {
-  readonly nodeId: NodeId;
-  readonly provider: string;
-  readonly host: string;
-  readonly port: number;
-  readonly username: string;
-  /** As recorded when the node was leased; the login that removes the key verifies them. */
-  readonly hostKeys: readonly string[];
-  /** Why the last attempt to remove the key failed; `null`: none has failed. */
-  readonly error: string | null;
-}
-
 /**
  * Nodes lent over HTTP. The request of a waiting lease names it in `requestorData`, and the nodes of an active one in
  * `userData`, as `{ lease: ID }`.
@@ -64,7 +51,7 @@ export interface LeaseRecord {
   readonly ttlMs: number;
   /** While it waits: when it gives up, or `null` to wait without a limit. While it is active: when it expires. */
   readonly dueTimeMs: number | null;
-  /** Its nodes, in the order of the labels; while it waits, those to which its key is being added, or none. */
+  /** Its nodes, in the order of the labels; none while it waits. */
   readonly nodeIds: readonly NodeId[];
   /** Why it ended or failed, a sentence. */
   readonly endReason: string | null;
@@ -74,14 +61,8 @@ export interface LeaseRecord {
   readonly digest: string;
   /** The launcher that takes care of it; others step in when it does not. */
   readonly keeper: string;
-  /** Public key that may log in to its nodes, `<type> <base64>`; `null`: none. */
-  readonly sshKey: string | null;
-  /** Hosts from which the key has to be removed before they are lent to others. */
-  readonly keyHosts: readonly LeaseKeyHost[];
-  /** Until when a login that was given up may still add the key: a removal counts only after this time. `null`: none is possible. */
-  readonly keySettledTimeMs: number | null;
-  /** How often the key could not be added to the nodes that the lease was to get. */
-  readonly keyFailures: number;
+  /** Public key of the lessee, `<type> <base64>`; `null`: none. */
+  readonly publicKey: string | null;
   readonly raw: Readonly<JsonObject>;
   readonly stat: Stat | undefined;
 }
@@ -120,10 +101,7 @@ export function decodeLease(id: string, body: Buffer, stat: Stat | undefined): L
       slots: numbers(raw.slots),
       digest: text(raw.digest, 'digest') ?? '',
       keeper: text(raw.keeper, 'keeper') ?? '',
-      sshKey: text(raw.ssh_key, 'ssh_key'),
-      keyHosts: keyHosts(raw.key_hosts),
-      keySettledTimeMs: timeMs(raw.key_settled_time, 'key_settled_time'),
-      keyFailures: number(raw.key_failures, 'key_failures') ?? 0,
+      publicKey: text(raw.public_key, 'public_key'),
       raw,
       stat,
     };
@@ -134,31 +112,10 @@ function numbers(value: Json | undefined): number[] {
   return Array.isArray(value) ? value.filter((each): each is number => typeof each === 'number') : [];
 }
 
-function keyHosts(value: Json | undefined): LeaseKeyHost[] {
-  if (!Array.isArray(value)) return [];
-  return value.filter(isObject).map((host) => ({
-    nodeId: (text(host.node, 'node') ?? '') as NodeId,
-    provider: text(host.provider, 'provider') ?? '',
-    host: text(host.host, 'host') ?? '',
-    port: number(host.port, 'port') ?? 22,
-    username: text(host.username, 'username') ?? '',
-    hostKeys: texts(host.host_keys, 'host_keys'),
-    error: text(host.error, 'error'),
-  }));
-}
-
-function isObject(value: Json): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function keyHostToJson({ nodeId, provider, host, port, username, hostKeys, error }: LeaseKeyHost): JsonObject {
-  return { node: nodeId, provider, host, port, username, host_keys: [...hostKeys], error };
-}
-
 const KNOWN_KEYS: ReadonlySet<string> = new Set(
   (
     'state state_time created_time owner token labels priority tenant_name reason ttl due_time nodes end_reason ' +
-    'slots digest keeper ssh_key key_hosts key_settled_time key_failures'
+    'slots digest keeper public_key'
   ).split(' '),
 );
 
@@ -183,26 +140,20 @@ export function encodeLease(lease: LeaseRecord): Buffer {
     digest: lease.digest,
     keeper: lease.keeper,
   };
-  if (lease.sshKey !== null) {
-    body.ssh_key = lease.sshKey;
-    body.key_hosts = lease.keyHosts.map(keyHostToJson);
-    body.key_settled_time = secondsOrNull(lease.keySettledTimeMs, raw.key_settled_time);
-    body.key_failures = lease.keyFailures;
-  }
+  if (lease.publicKey !== null) body.public_key = lease.publicKey;
   keepUnknown(body, raw, KNOWN_KEYS);
   return toBuffer(body, raw);
 }
 
 /** What a new lease is made of. */
 export type NewLease = Pick<LeaseRecord, 'id' | 'owner' | 'token' | 'labels' | 'ttlMs' | 'digest' | 'keeper'> &
-  Partial<Pick<LeaseRecord, 'priority' | 'tenantName' | 'reason' | 'dueTimeMs' | 'slots' | 'sshKey'>>;
+  Partial<Pick<LeaseRecord, 'priority' | 'tenantName' | 'reason' | 'dueTimeMs' | 'slots' | 'publicKey'>>;
 
 /** A waiting lease that is not stored yet. */
 export function newLease(fields: NewLease, nowMs: number): LeaseRecord {
   return {
     ...{ state: 'waiting', stateTimeMs: nowMs, createdTimeMs: nowMs, priority: 200, tenantName: null, reason: '' },
-    ...{ dueTimeMs: null, nodeIds: [], endReason: null, slots: [] },
-    ...{ sshKey: null, keyHosts: [], keySettledTimeMs: null, keyFailures: 0, ...fields },
+    ...{ dueTimeMs: null, nodeIds: [], endReason: null, slots: [], publicKey: null, ...fields },
     ...{ raw: NO_BODY, stat: undefined },
   };
 }

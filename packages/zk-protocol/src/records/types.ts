@@ -160,8 +160,6 @@ export interface PoolComponentRecord extends ComponentRecord {
    * same, in Nodepool and in releases without that rule.
    */
   readonly firstPoolPauseMs?: number | null;
-  /** Whether leases of its nodes may have an SSH key: the launcher can log in to add and remove it. Missing: no. */
-  readonly leaseKeys?: boolean;
 }
 
 /** One build of a diskimage. */

@@ -6,9 +6,8 @@ import { NodepoolError } from '@nodepool/zk-protocol';
  * - `no-common-key-type` the server answers, but has no host key of a type this client knows
  * - `protocol` the server does not complete an SSH handshake
  * - `key-mismatch` the host does not have a key that is configured for it
- * - `lease-key` the key of a lessee is left on the host: it must not be lent until the key is removed
  */
-export type KeyScanFailure = 'unresolved' | 'no-common-key-type' | 'protocol' | 'key-mismatch' | 'lease-key';
+export type KeyScanFailure = 'unresolved' | 'no-common-key-type' | 'protocol' | 'key-mismatch';
 
 /** The host keys of a host cannot be read, and an immediate retry would fail too. */
 export class KeyScanError extends NodepoolError {

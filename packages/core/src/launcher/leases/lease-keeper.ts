@@ -10,13 +10,8 @@ import {
 import type { Context } from '../state/context.js';
 import { Retries } from '../state/retries.js';
 import { isRefusal } from '../state/transaction.js';
-import { SshLoginError } from '../../login/errors.js';
 import { poolNameOf, reasonsByPool } from '../../text/decline-reasons.js';
-import { KeyAdding } from './key-adding.js';
-import type { KeyLogins } from './key-logins.js';
-import { KeyRemoval } from './key-removal.js';
 import { activate, removeLease, removeRequest, returnNode } from './lease-writes.js';
-import { KEEPER_MS, type Step } from './lease-step.js';
 import { isOver, type Leases } from './leases.js';
 import { servedNodes } from './served-nodes.js';
 
@@ -24,9 +19,19 @@ import { servedNodes } from './served-nodes.js';
 export const KEPT_MS = 3_600_000;
 /** How many leases that are over are kept; the oldest ones go first. */
 export const MOST_KEPT = 10_000;
+/** How long other launchers leave a step to the keeper of its lease. */
+const KEEPER_MS = 2_000;
 const RETRY = { firstMs: 100, longestMs: 10_000 };
 /** The longest time a timer can wait; a lease that is due later is looked at again then. */
 const LONGEST_WAIT_MS = 2 ** 30;
+
+/** What is to be done about a lease, and since when. Its keeper does it at once, others after a while. */
+interface Step {
+  readonly sinceMs: number;
+  /** Left to the sweep: a lease that is over needs no timer. */
+  readonly isSwept?: boolean;
+  readonly run: () => Promise<unknown>;
+}
 
 /**
  * Takes care of leases: gives the nodes of a fulfilled request to its lease, ends leases that are due, and returns their nodes.
@@ -36,9 +41,6 @@ const LONGEST_WAIT_MS = 2 ** 30;
 export class LeaseKeeper {
   readonly #context: Context;
   readonly #leases: Leases;
-  readonly #adding: KeyAdding;
-  readonly #removal: KeyRemoval;
-  // by what is done: the id of the lease, or its removal
   readonly #timers = new Map<string, CancelTimer>();
   readonly #retries: Retries<string>;
   readonly #busy = new Set<string>();
@@ -47,11 +49,9 @@ export class LeaseKeeper {
   readonly #over = new Set<string>();
   readonly #unsubscribe: readonly (() => void)[];
 
-  constructor(context: Context, leases: Leases, logins: KeyLogins) {
+  constructor(context: Context, leases: Leases) {
     this.#context = context;
     this.#leases = leases;
-    this.#adding = new KeyAdding(context, leases, logins);
-    this.#removal = new KeyRemoval(context, leases, logins);
     this.#retries = new Retries(context);
     const { events } = context;
     this.#unsubscribe = [
@@ -79,23 +79,22 @@ export class LeaseKeeper {
     const { life } = this.#context;
     const lease = this.#leases.get(id);
     if (!lease || !life.isStarted || !life.isActive || !this.#leases.ready) return;
-    this.#begin(id, lease, this.#nextStep(lease));
-    // beside the other steps: a host that does not answer must not delay the end of the lease
-    if (lease.keyHosts.length > 0) this.#begin(removalOf(id), lease, this.#removal.nextStep(lease));
+    this.#begin(lease, this.#nextStep(lease));
   }
 
   /** Begins a step that is due, unless one is in progress, or has failed a moment ago. */
-  #begin(what: string, lease: LeaseRecord, step: Step | undefined): void {
-    if (this.#retries.isPausing(what)) return;
-    if (this.#busy.has(what)) {
-      this.#again.add(what);
+  #begin(lease: LeaseRecord, step: Step | undefined): void {
+    const { id } = lease;
+    if (this.#retries.isPausing(id)) return;
+    if (this.#busy.has(id)) {
+      this.#again.add(id);
       return;
     }
-    if (!step || !this.#isDue(what, lease, step)) return;
-    this.#busy.add(what);
-    void this.#run(what, lease, step).finally(() => {
-      this.#busy.delete(what);
-      if (this.#again.delete(what)) this.consider(lease.id);
+    if (!step || !this.#isDue(lease, step)) return;
+    this.#busy.add(id);
+    void this.#run(lease, step).finally(() => {
+      this.#busy.delete(id);
+      if (this.#again.delete(id)) this.consider(id);
     });
   }
 
@@ -107,10 +106,7 @@ export class LeaseKeeper {
     const sinceMs = this.#writtenMs(request ?? lease);
     if (lease.state === 'waiting') {
       if (!request) return { sinceMs, run: () => this.#checkRequest(lease) };
-      if (request.state === 'fulfilled') {
-        if (lease.sshKey === null) return { sinceMs, run: () => this.#activate(lease, request) };
-        return this.#adding.nextStep(lease, request, sinceMs) ?? atEnd;
-      }
+      if (request.state === 'fulfilled') return { sinceMs, run: () => this.#activate(lease, request) };
       if (request.state === 'failed') return { sinceMs, run: () => leases.finish(lease, 'failed', whyFailed(request)) };
       return atEnd;
     }
@@ -118,11 +114,7 @@ export class LeaseKeeper {
     if (lease.state === 'active') return nodes.length > 0 ? atEnd : { sinceMs, run: () => this.#checkNodes(lease) };
     // it ended at a launcher that had not seen its request yet
     if (request) return { sinceMs, run: () => removeRequest(this.#context, request) };
-    // the key is removed first; where it could not be, the host is out of service
-    const withKey = new Set(lease.keyHosts.filter(({ error }) => error === null).map(({ nodeId }) => nodeId));
-    const returned = nodes.filter(({ id }) => !withKey.has(id));
-    if (returned.length > 0) return { sinceMs, run: () => this.#returnAll(returned) };
-    if (nodes.length > 0 || lease.keyHosts.length > 0) return undefined;
+    if (nodes.length > 0) return { sinceMs, run: () => this.#returnAll(nodes) };
     return { sinceMs: lease.stateTimeMs + KEPT_MS, isSwept: true, run: () => removeLease(this.#context, lease) };
   }
 
@@ -132,33 +124,34 @@ export class LeaseKeeper {
   }
 
   /** Whether a step is due for this launcher. If not, comes back then. */
-  #isDue(what: string, lease: LeaseRecord, { sinceMs, keeperMs = KEEPER_MS, isSwept = false }: Step): boolean {
+  #isDue(lease: LeaseRecord, { sinceMs, isSwept = false }: Step): boolean {
     const { clock } = this.#context;
-    this.#timers.get(what)?.();
-    this.#timers.delete(what);
-    const waitMs = sinceMs + (this.#leases.isKept(lease) ? 0 : keeperMs) - clock.now();
+    const { id } = lease;
+    this.#timers.get(id)?.();
+    this.#timers.delete(id);
+    const waitMs = sinceMs + (this.#leases.isKept(lease) ? 0 : KEEPER_MS) - clock.now();
     if (waitMs <= 0 || isSwept) return waitMs <= 0;
     const cancel = clock.setTimer(Math.min(waitMs, LONGEST_WAIT_MS), () => {
-      this.#timers.delete(what);
-      this.consider(lease.id);
+      this.#timers.delete(id);
+      this.consider(id);
     });
-    this.#timers.set(what, cancel);
+    this.#timers.set(id, cancel);
     return false;
   }
 
-  async #run(what: string, { id }: LeaseRecord, { run, retry = RETRY }: Step): Promise<void> {
+  async #run({ id }: LeaseRecord, { run }: Step): Promise<void> {
     const { life, logger } = this.#context;
     try {
       await run();
-      this.#retries.forget(what);
+      this.#retries.forget(id);
     } catch (error) {
       if (life.signal.aborted) return;
       if (isRefusal(error) || isZooKeeperError(error)) {
         logger.debug('A lease changed meanwhile; looking at it again', { lease: id, error });
-      } else if (!(error instanceof SshLoginError)) {
+      } else {
         logger.error('Could not take care of a lease', { lease: id, error });
       }
-      this.#retries.schedule(what, retry, () => this.consider(id));
+      this.#retries.schedule(id, RETRY, () => this.consider(id));
     }
   }
 
@@ -235,20 +228,16 @@ export class LeaseKeeper {
     const step = this.#nextStep(lease);
     if (!step?.isSwept) return;
     this.#over.delete(id);
-    void this.#run(id, lease, step);
+    void this.#run(lease, step);
   }
 
   #forget(id: string): void {
-    for (const what of [id, removalOf(id)]) {
-      this.#timers.get(what)?.();
-      this.#timers.delete(what);
-      this.#retries.forget(what);
-    }
+    this.#timers.get(id)?.();
+    this.#timers.delete(id);
+    this.#retries.forget(id);
     this.#over.delete(id);
   }
 }
-
-const removalOf = (id: string): string => `key of ${id}`;
 
 function whyFailed(request: RequestRecord): string {
   const { launchError, declinedBy } = request;

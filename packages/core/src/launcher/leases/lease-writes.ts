@@ -15,13 +15,11 @@ import {
   withLease,
   withNode,
   withRequest,
-  type LeaseKeyHost,
   type LeaseRecord,
   type NodeRecord,
   type Operation,
   type RequestRecord,
 } from '@nodepool/zk-protocol';
-import { SETTLED_AFTER_MS } from '../../login/authorized-keys.js';
 import { UNALLOCATED } from '../requests/release.js';
 import { proveUnlocked, setRequest } from '../requests/writes.js';
 import type { Context } from '../state/context.js';
@@ -39,16 +37,6 @@ function setLease(lease: LeaseRecord): Operation {
   return { op: 'set', path: leasePath(lease.id), data: encodeLease(lease), version: lease.stat?.version ?? -1 };
 }
 
-/**
- * The lease with changes. While its key is being added, another launcher may be doing it for the version before, and its order
- * may take effect until `SETTLED_AFTER_MS` after this write: the key is removed later than that.
- */
-function changed(lease: LeaseRecord, changes: Partial<LeaseRecord>, nowMs: number): LeaseRecord {
-  const isAdding = lease.state === 'waiting' && lease.nodeIds.length > 0;
-  const settled = isAdding ? { keySettledTimeMs: nowMs + SETTLED_AFTER_MS } : {};
-  return withLease(lease, { ...settled, ...changes }, nowMs);
-}
-
 /** Commits a transaction whose first operation stores the lease. @returns the lease as stored */
 async function commitLease(
   { committer }: Context,
@@ -58,30 +46,6 @@ async function commitLease(
   const [result] = await transaction.commit(committer);
   return result?.op === 'set' ? { ...lease, stat: result.stat } : lease;
 }
-
-/** Stores changes of a lease. @returns the lease as stored. @throws {Refusal} it was changed meanwhile */
-export async function writeLease(
-  context: Context,
-  lease: LeaseRecord,
-  changes: Partial<Pick<LeaseRecord, 'keyHosts' | 'keyFailures'>>,
-): Promise<LeaseRecord> {
-  const transaction = new Transaction<LeaseOwner>();
-  const written = changed(lease, changes, context.clock.now());
-  transaction.add('lease', setLease(written));
-  return commitLease(context, transaction, written);
-}
-
-/** Proves that this version of the lease is the current one. @throws {Refusal} it was changed meanwhile */
-export async function proveUnchanged({ committer }: Context, { id, stat }: LeaseRecord): Promise<void> {
-  const transaction = new Transaction<LeaseOwner>();
-  transaction.add('lease', { op: 'check', path: leasePath(id), version: stat?.version ?? -1 });
-  await transaction.commit(committer);
-}
-
-/** How much longer than its lease a node stays on hold if the key has to be removed first: so our launchers are first to end it. */
-const KEY_MARGIN_MS = 60_000;
-
-const heldFor = ({ sshKey }: LeaseRecord, ms: number) => toWholeSeconds(ms + (sshKey === null ? 0 : KEY_MARGIN_MS));
 
 const removeSlots = ({ token, slots }: LeaseRecord): Operation[] =>
   slots.map((slot) => ({ op: 'delete', path: leaseSlotPath(token, slot) }));
@@ -131,56 +95,28 @@ export async function activate(
   const nodeIds = nodes.map(({ id }) => id);
   const transaction = new Transaction<LeaseOwner>();
   const dueTimeMs = nowMs + lease.ttlMs;
-  const { keySettledTimeMs } = lease; // each login for this version has answered
-  const active = { state: 'active', nodeIds, dueTimeMs, keySettledTimeMs } as const;
-  transaction.add('lease', setLease(changed(lease, active, nowMs)));
+  const active = { state: 'active', nodeIds, dueTimeMs } as const;
+  transaction.add('lease', setLease(withLease(lease, active, nowMs)));
   transaction.add('request', { op: 'delete', path: requestPath(request.id), version: request.stat?.version ?? -1 });
   transaction.add('node', ...nodes.flatMap((node) => hold(context, lease, node, nowMs)));
   await transaction.commit(context.committer);
   context.logger.info('Lease is active', { lease: lease.id, owner: lease.owner, nodes: nodeIds });
 }
 
-/**
- * Puts the nodes of the fulfilled request on hold, so that no other lessee gets them while the key of the lessee is added. The lease
- * waits on, and its request keeps its place, until they have it. The launcher that fulfilled the request has unlocked it by then, so
- * the request can be put back at once if the key cannot be added.
- * @param keyHosts - hosts from which the key will have to be removed
- * @returns the lease as stored
- * @throws {Refusal} of {@link LeaseOwner}
- */
-export async function holdForKey(
-  context: Context,
-  lease: LeaseRecord,
-  request: RequestRecord,
-  nodes: readonly NodeRecord[],
-  keyHosts: readonly LeaseKeyHost[],
-): Promise<LeaseRecord> {
-  const nowMs = context.clock.now();
-  const nodeIds = nodes.map(({ id }) => id);
-  const held = changed(lease, { nodeIds, keyHosts: [...lease.keyHosts, ...keyHosts] }, nowMs);
-  const transaction = new Transaction<LeaseOwner>();
-  transaction.add('lease', setLease(held));
-  const hasLockDirectory = context.mirror.requests.hasLockDirectory(request.id);
-  transaction.add('request', ...proveUnlocked(requestLockPath(request.id), hasLockDirectory));
-  transaction.add('request', { op: 'check', path: requestPath(request.id), version: request.stat?.version ?? -1 });
-  transaction.add('node', ...nodes.flatMap((node) => hold(context, lease, node, nowMs)));
-  return commitLease(context, transaction, held);
-}
-
 function hold({ mirror }: Context, lease: LeaseRecord, node: NodeRecord, nowMs: number): Operation[] {
   if (isHeldFor(node, lease.id)) {
-    const holdExpirationMs = heldFor(lease, nowMs - node.stateTimeMs + lease.ttlMs);
+    const holdExpirationMs = toWholeSeconds(nowMs - node.stateTimeMs + lease.ttlMs);
     return [setNode(withNode(node, { holdExpirationMs }, nowMs))];
   }
   const held = { allocatedTo: null, userData: { lease: lease.id }, comment: `lease ${lease.id}` };
-  const holdExpirationMs = heldFor(lease, lease.ttlMs);
+  const holdExpirationMs = toWholeSeconds(lease.ttlMs);
   const operation = setNode(withNode(node, { state: 'hold', ...held, holdExpirationMs }, nowMs, 'operator'));
   return mirror.nodes.hasLockDirectory(node.id) ? [removeLockDirectory(node), operation] : [operation];
 }
 
 /**
  * Puts the fulfilled request of a waiting lease back into the queue, at its place: it lost a node before the lease became
- * active, or its key could not be added. Its other nodes become free, or are deleted if they are on hold already.
+ * active. Its other nodes become free, or are deleted if they are on hold already, as older releases do it for a key.
  * @throws {Refusal} its lock is still held, or it was changed meanwhile
  */
 export async function requestAgain(
@@ -192,7 +128,7 @@ export async function requestAgain(
   const { clock, committer, mirror } = context;
   const nowMs = clock.now();
   const transaction = new Transaction<LeaseOwner>();
-  transaction.add('lease', setLease(changed(lease, { nodeIds: [] }, nowMs)));
+  transaction.add('lease', setLease(withLease(lease, { nodeIds: [] }, nowMs)));
   transaction.add(
     'request',
     ...proveUnlocked(requestLockPath(request.id), mirror.requests.hasLockDirectory(request.id)),
@@ -219,7 +155,7 @@ export async function endLease(
 ): Promise<LeaseRecord> {
   const transaction = new Transaction<LeaseOwner>();
   const nowMs = context.clock.now();
-  const ended = changed(lease, { ...end, dueTimeMs: null, slots: [] }, nowMs);
+  const ended = withLease(lease, { ...end, dueTimeMs: null, slots: [] }, nowMs);
   transaction.add('lease', setLease(ended));
   transaction.add('slot', ...removeSlots(lease));
   if (request) transaction.add('request', { op: 'delete', path: requestPath(request.id) });
@@ -251,11 +187,11 @@ export async function renewLease(
 ): Promise<LeaseRecord> {
   const nowMs = context.clock.now();
   const dueTimeMs = nowMs + ttlMs;
-  const renewed = changed(lease, lease.state === 'active' ? { dueTimeMs, ttlMs } : { dueTimeMs }, nowMs);
+  const renewed = withLease(lease, lease.state === 'active' ? { dueTimeMs, ttlMs } : { dueTimeMs }, nowMs);
   const transaction = new Transaction<LeaseOwner>();
   transaction.add('lease', setLease(renewed));
   for (const node of nodes) {
-    const holdExpirationMs = heldFor(lease, dueTimeMs - node.stateTimeMs);
+    const holdExpirationMs = toWholeSeconds(dueTimeMs - node.stateTimeMs);
     transaction.add('node', setNode(withNode(node, { holdExpirationMs }, nowMs)));
   }
   return commitLease(context, transaction, renewed);

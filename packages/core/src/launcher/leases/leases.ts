@@ -13,7 +13,7 @@ import {
 } from '@nodepool/zk-protocol';
 import type { Context } from '../state/context.js';
 import { isRefusal } from '../state/transaction.js';
-import { createLease, endLease, isHeldFor, renewLease, writeLease, type LeaseOwner } from './lease-writes.js';
+import { createLease, endLease, isHeldFor, renewLease, type LeaseOwner } from './lease-writes.js';
 import { LeaseAgeError, LeaseLimitError, type LeaseSpec } from './lease-spec.js';
 import { TokenSlots } from './token-slots.js';
 
@@ -224,22 +224,9 @@ export class Leases {
     return this.change(id, (lease) => (isOver(lease) ? undefined : this.finish(lease, 'ended', why)));
   }
 
-  /**
-   * Takes the key of a lease that is over for removed, as an operator says so: its hosts may be lent again.
-   * @throws {Refusal} it changes all the time
-   */
-  async forgetKey(id: string): Promise<void> {
-    await this.change(id, (lease) => {
-      if (!isOver(lease) || lease.keyHosts.length === 0) return undefined;
-      this.#context.logger.warn('The key of a lease is taken for removed, as ordered', { lease: id });
-      return writeLease(this.#context, lease, { keyHosts: [] });
-    });
-  }
-
   /** Ends this version of a lease. @throws {Refusal} it has changed */
   async finish(lease: LeaseRecord, state: 'ended' | 'failed', endReason: string): Promise<LeaseRecord> {
-    // a key is removed from its nodes first
-    const held = lease.state === 'active' && lease.keyHosts.length === 0 ? this.heldNodes(lease) : [];
+    const held = lease.state === 'active' ? this.heldNodes(lease) : [];
     const end = (nodes: readonly NodeRecord[]) =>
       endLease(this.#context, this.kept(lease), { state, endReason }, this.requestOf(lease.id), nodes);
     const ended = await end(held).catch((error: unknown) => {

@@ -1,10 +1,11 @@
 import type { LeaseRecord, NodeRecord, RequestRecord } from '@nodepool/zk-protocol';
 import type { Context } from '../state/context.js';
-import { requestAgain } from './lease-writes.js';
+import { isHeldFor, requestAgain } from './lease-writes.js';
 import type { Leases } from './leases.js';
 
 /**
- * The nodes of a fulfilled request that are still there for its lease: allocated to the request, or already on hold.
+ * The nodes of a fulfilled request that are still there for its lease: allocated to the request, or already on hold,
+ * as launchers of older releases leave it
  * @returns `undefined`: one was lost, so the request is back in the queue
  * @throws {Refusal} of `LeaseOwner`
  */
@@ -16,9 +17,9 @@ export async function servedNodes(
 ): Promise<NodeRecord[] | undefined> {
   const { nodes } = context.mirror;
   const find = () => {
-    if (lease.nodeIds.length > 0) return leases.heldNodes(lease);
     const found = request.nodeIds.flatMap((id) => nodes.get(id) ?? []);
-    return found.filter(({ state, allocatedTo }) => state === 'ready' && allocatedTo === request.id);
+    const isAllocated = ({ state, allocatedTo }: NodeRecord) => state === 'ready' && allocatedTo === request.id;
+    return found.filter((node) => isAllocated(node) || isHeldFor(node, lease.id));
   };
   if (find().length < request.nodeIds.length) await nodes.settle(); // the request may be known before its nodes
   const found = find();

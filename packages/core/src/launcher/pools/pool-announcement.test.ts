@@ -10,7 +10,7 @@ async function setUp() {
   const [view] = rooms.views.all;
   if (!view) throw new Error('there is no pool');
   const entry = announce(rooms.world.context, view);
-  return { rooms, view, entry, refresh: () => refreshed(rooms.world.context, entry, view) };
+  return { rooms, view, entry, refresh: () => refreshed(entry, view) };
 }
 
 describe('the registry entry of a pool', () => {

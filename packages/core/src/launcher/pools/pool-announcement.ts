@@ -17,18 +17,17 @@ export function announce(context: Context, view: LivePoolView): PoolComponentRec
       name: pool.name,
       providerName: provider,
     },
-    ...published(context, view),
+    ...published(view),
   });
 }
 
 /** The entry with the pool's current labels, priority, pause and health; the same object if none of them changed. */
-export function refreshed(context: Context, entry: PoolComponentRecord, view: LivePoolView): PoolComponentRecord {
-  const now = published(context, view);
+export function refreshed(entry: PoolComponentRecord, view: LivePoolView): PoolComponentRecord {
+  const now = published(view);
   const isSame =
     entry.priority === now.priority &&
     entry.paused === now.paused &&
     (entry.health ?? null) === now.health &&
-    (entry.leaseKeys ?? false) === now.leaseKeys &&
     (entry.firstPoolPauseMs ?? null) === now.firstPoolPauseMs &&
     entry.supportedLabels.length === now.supportedLabels.length &&
     entry.supportedLabels.every((label, i) => label === now.supportedLabels[i]);
@@ -36,10 +35,9 @@ export function refreshed(context: Context, entry: PoolComponentRecord, view: Li
 }
 
 /** What changes in an entry: among others the health of the provider, and how long requests are left to first pools. */
-function published({ config }: Context, { pool, provider, priority, yieldsPrecedence, steering }: LivePoolView) {
+function published({ pool, priority, yieldsPrecedence, steering }: LivePoolView) {
   const supportedLabels = [...pool.labels.keys()];
-  const leaseKeys = config.now.leaseKeys?.has(provider) ?? false;
-  const common = { supportedLabels, priority, paused: yieldsPrecedence, leaseKeys };
+  const common = { supportedLabels, priority, paused: yieldsPrecedence };
   if (!steering) return { ...common, health: null, firstPoolPauseMs: 0 };
   const health = steering.report().provider.state === 'healthy' ? null : 'open';
   return { ...common, health, firstPoolPauseMs: FIRST_POOL_PAUSE_MS } as const;

@@ -58,9 +58,6 @@ export class ProviderSet {
       context.events.on('nodeChanged', ({ before, after }) => {
         if (before?.provider && before.provider !== after?.provider) this.#endIfDrained(before.provider);
       }),
-      context.events.on('leftKeysChanged', (login) => {
-        for (const { provider } of this.#runners.values()) provider.leftKeysChanged?.(login);
-      }),
     ];
     this.#unsubscribe = () => ends.forEach((end) => end());
   }
@@ -253,7 +250,6 @@ export class ProviderSet {
       ownNodes: () => mirror.ofProvider(name),
       capacityChanged: (pool) => outOfDriverScope(() => events.emit('capacityChanged', { provider: name, pool })),
       withdrawNode: (id, why) => outOfDriverScope(() => withdrawNode(this.#context, name, id, why)),
-      keyLeftOn: (login) => this.#context.leftKeys?.on(login),
       avoidsZone: (zone, label) => this.#steering.of(name)?.avoidsZone(zone, label) ?? false,
       apiAnswered: (error) => outOfDriverScope(() => this.#steering.of(name)?.apiAnswered(error)),
     };

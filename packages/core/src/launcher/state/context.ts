@@ -4,7 +4,6 @@ import type { LauncherMetrics } from '../../metrics/types.js';
 import type { Config } from '../../contract/config.js';
 import type { ControlMirror } from './controls.js';
 import type { LauncherEvents } from './events.js';
-import type { LeftKeys } from './left-keys.js';
 import type { LifeCycle } from './life-cycle.js';
 import type { Mirror } from './mirror.js';
 
@@ -15,8 +14,6 @@ export interface Context {
   readonly mirror: Mirror;
   /** Operators' orders. */
   readonly controls: ControlMirror;
-  /** Hosts with keys of lessees. Missing in commands, which lend nothing. */
-  readonly leftKeys?: LeftKeys | undefined;
   /** The configuration in force; a reload replaces `now`. */
   readonly config: { now: Config };
   /** Whether work may begin. */

@@ -7,7 +7,7 @@ import type {
   RequestRecord,
   Resources,
 } from '@nodepool/zk-protocol';
-import type { LeftKeyHost, Provider } from '../../contract/driver.js';
+import type { Provider } from '../../contract/driver.js';
 import type { EndedWork } from '../../contract/request-outcome.js';
 
 /** The pool that decides; the same object in all its events. */
@@ -77,8 +77,6 @@ export interface LauncherEventMap {
   readonly poolChanged: PoolChange;
   /** An operator's order came into force, changed or ended. */
   readonly ordersChanged: Readonly<Record<never, never>>;
-  /** The key of a lessee was left on a host, or was removed from it: whether the host may be lent may have changed. */
-  readonly leftKeysChanged: LeftKeyHost;
   /** An image, or one of its builds or uploads, changed. */
   readonly imageChanged: { readonly image: string };
   /** Uploads of a provider's images changed: labels may have become ready or unavailable. */

@@ -127,7 +127,6 @@ function watchProvider(provider: Provider, watch: DriverWatch): Whole<Provider> 
     tagResource: provider.tagResource?.bind(provider),
     nodeDeletedNotification: provider.nodeDeletedNotification?.bind(provider),
     successorOf: provider.successorOf?.bind(provider),
-    leftKeysChanged: provider.leftKeysChanged?.bind(provider),
   };
 }
 

@@ -23,7 +23,6 @@ import { mayLease, type LeaseCaller } from './lease-access.js';
 import { DEFAULT_TTL_S } from './lease-schemas.js';
 import type { LeaseStreams } from './lease-streams.js';
 import { requireState } from './parameters.js';
-import { providersWithoutKeys } from './label-keys.js';
 import { waitingRequests } from './records.js';
 import type { LeaseApiSources } from './sources.js';
 
@@ -81,12 +80,12 @@ export class LeaseCalls {
     const { labels, priority = PRIORITY, reason = '', owner = who.owner } = wanted;
     const ttl = wanted.ttl ?? Math.min(DEFAULT_TTL_S, this.#longestMs(who) / 1000);
     this.#checkWanted(who, { ...wanted, ttl, priority, owner });
-    const sshKey = wanted.ssh_key === undefined ? null : this.#readKey(wanted.ssh_key, labels);
+    const publicKey = wanted.ssh_key === undefined ? null : this.#readKey(wanted.ssh_key, labels);
     const digest = createHash('sha256').update(JSON.stringify(wanted)).digest('hex');
     const lease = await this.#write(() =>
       this.#leases.request({
         ...{ id: leaseId(who, idempotencyKey), owner, token: who.name, labels, priority, reason, digest },
-        ...{ ttlMs: ttl * 1000, tenantName: who.tenantName, sshKey },
+        ...{ ttlMs: ttl * 1000, tenantName: who.tenantName, publicKey },
         giveUpMs: wanted.give_up === undefined ? null : wanted.give_up * 1000,
         ...{ maxNodes: who.maxNodes, tokenVersion: who.tokenVersion },
       }),
@@ -127,13 +126,8 @@ export class LeaseCalls {
   }
 
   async end(call: ApiCall): Promise<JsonObject> {
-    const forgetsKey = String(call.query['forget_key']) === 'true';
-    if (forgetsKey && !(call.caller as LeaseCaller).admin) {
-      throw new ApiError(403, 'not-admin', 'forget_key needs an admin token: ask an operator, or leave it out');
-    }
     const lease = await this.#find(call);
     const ended = await this.#write(() => this.#leases.end(lease.id, `returned by ${call.actor ?? 'its owner'}`));
-    if (forgetsKey) await this.#write(() => this.#leases.forgetKey(lease.id));
     return this.#describe(ended ?? lease);
   }
 
@@ -229,14 +223,8 @@ export class LeaseCalls {
   #readKey(line: string, labels: readonly string[]): string {
     const { key, problem } = readPublicKey(line.trimEnd());
     if (key === undefined) throw new ApiError(422, 'bad-ssh-key', `ssh_key is no public key: ${problem}`);
-    const without = providersWithoutKeys(this.sources.runtime.components);
-    for (const label of labels) {
-      const providers = without.get(label) ?? [];
-      if (providers.length === 0) continue;
-      const text = `Nodes of "${label}" take no SSH key: an operator has to set "lease-ssh-key" of ${providers.join(', ')}`;
-      throw new ApiError(422, 'no-ssh-key', text);
-    }
-    return key;
+    const text = `Nodes of ${labels.join(', ')} take no SSH key: leave ssh_key out`;
+    throw new ApiError(422, 'no-ssh-key', text);
   }
 
   async #write<T>(write: () => Promise<T>): Promise<T> {

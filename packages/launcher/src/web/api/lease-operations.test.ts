@@ -28,19 +28,13 @@ const KEY = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHgB2vVYcEHh2rAsxVBbX4gAIuU5j1d
 const YAML = `
 webapp: {port: 0, listen_address: 127.0.0.1}
 max-hold-age: 7200
-labels: [{name: small}, {name: big}, {name: keyed}, {name: nowhere}]
+labels: [{name: small}, {name: big}, {name: nowhere}]
 providers:
   - name: rack
     driver: static
     pools:
       - name: main
         nodes: [{name: 127.0.0.1, labels: [small, big], host-key-checking: false, max-parallel-jobs: ${SLOTS}}]
-  - name: keyed-rack
-    driver: static
-    lease-ssh-key: /nonexistent/lease_key
-    pools:
-      - name: main
-        nodes: [{name: 127.0.0.1, connection-port: 2, labels: keyed, host-key-checking: false}]
 `;
 
 let directory: string;
@@ -186,18 +180,6 @@ describe('a lease', () => {
     const served = call('GET', `/leases/${body['id'] as string}?wait=20`);
     await call('DELETE', `/leases/${all.body['id'] as string}`);
     expect((await served).body).toMatchObject({ state: 'active' });
-  });
-
-  it('takes an SSH key for labels that say so, and is not given a node to which the key cannot be added', async () => {
-    const labels = Object.values((await call('GET', '/labels')).body) as { label: string; takes_ssh_key: boolean }[];
-    expect(labels.filter(({ takes_ssh_key: takes }) => takes).map(({ label }) => label)).toEqual(['keyed']);
-
-    const { body } = await lease({ labels: ['keyed'], ssh_key: `${KEY} alice@laptop\n`, wait: 60 });
-
-    expect(body).toMatchObject({ state: 'failed', nodes: [] });
-    expect(body['end_reason']).toMatch(/could not be added on 5 attempts.*\/nonexistent\/lease_key: it cannot be read/);
-    const conditions = Object.values((await call('GET', '/conditions', { token: ADMIN })).body);
-    expect(conditions).toContainEqual(expect.objectContaining({ type: 'LeaseKeyNotAdded', reason: 'KeyFile' }));
   });
 
   it('fails with the reason when no pool can serve it', async () => {
@@ -350,15 +332,6 @@ describe('what a token does not allow is refused:', () => {
     expect(text).toContain('"state":"active"');
     expect(text).not.toContain('"state":"ended"');
     expect(await call('GET', '/leases', { token })).toMatchObject({ status: 401 });
-  });
-
-  it('to forget a key without an admin token; the lease stays as it is', async () => {
-    const { body } = await lease();
-    const path = `/leases/${body['id'] as string}`;
-
-    expect(await call('DELETE', `${path}?forget_key=true`)).toMatchObject({ status: 403, body: { code: 'not-admin' } });
-    expect((await call('GET', path)).body).toMatchObject({ state: 'active' });
-    expect((await call('DELETE', `${path}?forget_key=true`, { token: ADMIN })).body).toMatchObject({ state: 'ended' });
   });
 
   it('a token that has expired', async () => {

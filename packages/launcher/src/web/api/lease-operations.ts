@@ -64,14 +64,7 @@ export function leaseOperations(sources: LeaseApiSources): ApiOperation[] {
     {
       ...common,
       ...{ id: 'endLease', method: 'DELETE', path, summary: 'Return the nodes', pathParameters: ID },
-      query: {
-        forget_key: {
-          type: 'boolean',
-          description:
-            'Its SSH key is gone from its hosts, e.g. as they were reinstalled: lend them again; with an admin token',
-        },
-      },
-      ...{ answer: ref('Lease'), errors: { ...FORBIDDEN, ...NO_LEASE } },
+      ...{ answer: ref('Lease'), errors: NO_LEASE },
       handle: (call) => calls.end(call),
     },
     {

@@ -5,7 +5,6 @@ import { conditionToApi, imageToApi } from '@nodepool/daemon';
 import { controlToApi } from './controls.js';
 import { countNodes, providersToApi } from './providers.js';
 import { createdMs, poolToApi, waitingRequests } from './records.js';
-import { providersWithoutKeys, takesSshKey } from './label-keys.js';
 import type { LauncherApiSources } from './sources.js';
 
 /** Limit of requests listed with a reason; the others are counted. */
@@ -103,18 +102,14 @@ function supplyOf({ runtime }: LauncherApiSources, conditions: readonly SharedCo
   return supplyOfLabels({ pools: components, nodes: rows, requests: requests.values(), conditions });
 }
 
-function labelsToApi(
-  { config, activity, runtime }: LauncherApiSources,
-  supplies: readonly LabelSupply[],
-): JsonObject[] {
-  const withoutKeys = providersWithoutKeys(runtime.components);
+function labelsToApi({ config, activity }: LauncherApiSources, supplies: readonly LabelSupply[]): JsonObject[] {
   return supplies.map(({ label, pools, ready, building, inUse, held, waiting }) => {
     const usualMs = activity.waits.usualMs(label);
     return {
       ...{ label, pools: [...pools], ready, building, in_use: inUse, hold: held, waiting },
       min_ready: config().labels.get(label)?.minReady ?? null,
       usual_wait: usualMs === undefined ? null : usualMs / 1000,
-      takes_ssh_key: takesSshKey(label, withoutKeys),
+      takes_ssh_key: false,
     };
   });
 }

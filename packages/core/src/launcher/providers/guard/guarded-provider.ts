@@ -6,7 +6,6 @@ import type {
   Driver,
   HostStatus,
   LeakedResource,
-  LeftKeyHost,
   NodeRequestHandler,
   Provider,
   ProviderContext,
@@ -222,11 +221,6 @@ export class GuardedProvider implements WholeProvider {
 
   nodeDeletedNotification(node: NodeRecord): void {
     this.#scope.ask('nodeDeletedNotification', undefined, () => this.#provider?.nodeDeletedNotification?.(node));
-  }
-
-  leftKeysChanged(login: LeftKeyHost): void {
-    if (this.#isIdle) return;
-    this.#scope.ask('leftKeysChanged', undefined, () => this.#provider?.leftKeysChanged?.(login));
   }
 
   /** `undefined` for a provider that was replaced or has left the configuration. */
