@@ -78,7 +78,7 @@ export function makeParts(options: LauncherOptions): LauncherParts {
     ...common,
     ...{ hostname, version, random, events, metrics: options.metrics, mirror },
     config: { now: config },
-    life: new LifeCycle(zk, [nodes, requests]),
+    life: new LifeCycle(zk, [nodes, requests], clock),
     committer: createCommitter(zk, [nodes, requests, components, leaseCache]),
     controls: new ControlMirror(controlCache, { clock, events }),
   };

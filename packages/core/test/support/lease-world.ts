@@ -51,7 +51,7 @@ export async function leaseWorld() {
     const own: Clock = { now: () => clock.now() + aheadMs, setTimer: (ms, fn) => clock.setTimer(ms, fn) };
     const serverClock = new ServerClock(zk, own);
     await clock.run(serverClock.measure(world.context.life.signal));
-    const life = new LifeCycle(zk, [nodes, requests]);
+    const life = new LifeCycle(zk, [nodes, requests], clock);
     life.isStarted = true;
     const context = { ...world.context, committer, clock: serverClock, life };
     const tokens = createLeaseTokenCache({ zk, clock, logger: context.logger });

@@ -62,7 +62,7 @@ export class ServiceWorld {
     const events = new LauncherEvents();
     const mirror = new Mirror(nodes, requests, events);
     const committer = createCommitter(this.zk, [nodes, requests]);
-    const life = new LifeCycle(this.zk, [nodes, requests]);
+    const life = new LifeCycle(this.zk, [nodes, requests], clock);
     life.isStarted = true;
     this.context = {
       ...{ ...common, mirror, committer, life, hostname: 'nl01', version: '1', random: () => 0.5 },

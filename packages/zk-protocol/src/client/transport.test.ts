@@ -50,6 +50,23 @@ it('rejects waiting calls after the session expired and opens a new one', async 
   expect((await client.exists('/after'))?.ephemeralOwner).toBe(client.sessionId);
 });
 
+it('knows for how long its session is certain to live', async () => {
+  const { proxy, client } = await world.proxied(3000);
+  const connected = client.sessionLeftMs;
+  proxy.refuse();
+  await reaches(client, 'SUSPENDED');
+  const suspended = client.sessionLeftMs;
+  await reaches(client, 'LOST');
+  const lost = client.sessionLeftMs;
+  proxy.heal();
+  await reaches(client, 'CONNECTED');
+
+  expect(connected).toBeGreaterThan(2000);
+  expect(suspended).toBeGreaterThan(0);
+  expect(lost).toBe(0);
+  expect(client.sessionLeftMs).toBeGreaterThan(2000);
+});
+
 it('has lost its session when a server answers its request to resume it with another one', async () => {
   const server = await stopping(ScriptedServer.start(4000, ({ xid, connection }) => connection.reply(xid)));
   const client = closing(createZooKeeper({ servers: server.connectString }));

@@ -76,6 +76,12 @@ export class Transport {
     return this.#pipeline;
   }
 
+  /** How long no server ends the session: one confirmed it at the beginning of this time. */
+  get sessionLeftMs(): number {
+    if (!this.session.exists) return 0;
+    return Math.max(0, this.#connection.confirmedAtMs + this.session.timeoutMs - steadyNow(this.#clock));
+  }
+
   get serverPauseMs(): number {
     return this.#options.serverPauseMs;
   }

@@ -64,6 +64,10 @@ export class ZooKeeperClient implements ZooKeeperConnection {
     return this.#transport.session.epoch;
   }
 
+  get sessionLeftMs(): number {
+    return this.#transport.sessionLeftMs;
+  }
+
   get serverPauseMs(): number {
     return this.#transport.serverPauseMs;
   }

@@ -47,6 +47,7 @@ function verdictOf(resource: Resource, records: Records, others: readonly Resour
 }
 
 const own = node({ externalId: 'i' });
+const stopped = node({ state: 'testing', externalId: 'i' });
 const building = node({ state: 'building', externalId: 'i' });
 const unknown = node({ state: 'building', externalId: null });
 const elsewhere = node({ provider: 'other-cloud', externalId: 'i' });
@@ -75,6 +76,7 @@ it.each<[Verdict, string, Resource, Records, Resource[]?]>([
   ['kept', 'unmarked, the node has no instance yet', instance('j'), { node: unknown }],
   ['kept', "ours, the node's instance is not shown", instance('j', OURS), { node: own }],
   ['twin', "ours, the node's instance is shown too", instance('j', OURS), { node: own }, [instance('i', OURS)]],
+  ['twin', "ours, the node's stopped instance is shown", instance('j', OURS), { node: stopped }, [instance('i', OURS)]],
   ['kept', 'ours, beside a node that is being made', instance('j', OURS), { node: building }, [instance('i', OURS)]],
   ['alien', "unmarked, the node's instance is shown too", instance('j'), { node: own }, [instance('i')]],
   ['recorded', 'an unmarked volume of the instance of its node', volume('i'), { node: own }],

@@ -29,8 +29,8 @@ export interface Evidence {
  */
 export type Verdict = 'other' | 'kept' | 'recorded' | 'leaked' | 'twin' | 'alien';
 
-/** Nodes in these states make no more instances: their external id is final. */
-const SETTLED: ReadonlySet<string> = new Set(['ready', 'in-use', 'hold', 'used']);
+/** Nodes in these states make no more instances: their external id is final. Stopped nodes are `testing`. */
+const SETTLED: ReadonlySet<string> = new Set(['ready', 'testing', 'in-use', 'hold', 'used']);
 
 /** An image as a resource. */
 export const imageResource = ({ externalId: id, name, metadata }: ProviderImage): Resource => ({

@@ -93,7 +93,7 @@ export class Observer {
     const context: Context = {
       ...{ zk, committer, mirror, controls, clock, logger, hostname, version: '' },
       ...{ events, random: Math.random, config: { now: config } },
-      life: new LifeCycle(zk, [this.nodes, this.requests]),
+      life: new LifeCycle(zk, [this.nodes, this.requests], clock),
     };
     for (const providerConfig of config.providers.values()) {
       const driver = await registry.get(providerConfig.driverName);

@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import type { ZooKeeper } from '@nodepool/zk-protocol';
+import type { Clock, ZooKeeper } from '@nodepool/zk-protocol';
 import { CloudOrders } from './cloud-orders.js';
 
 /** The state of a launcher between start and stop, which decides whether work may begin. */
@@ -8,7 +8,7 @@ export class LifeCycle {
   readonly #caches: readonly { readonly ready: boolean }[];
   readonly #stop = new AbortController();
   /** Orders in progress. */
-  readonly orders = new CloudOrders();
+  readonly orders: CloudOrders;
   /** Random id of the database; known once the start has read it. */
   databaseId: string | undefined;
   /** The start has ended. */
@@ -17,8 +17,13 @@ export class LifeCycle {
   isDraining = false;
 
   /** @param caches - must be complete before records can be judged */
-  constructor(zk: Pick<ZooKeeper, 'state'>, caches: readonly { readonly ready: boolean }[]) {
+  constructor(
+    zk: Pick<ZooKeeper, 'state' | 'sessionLeftMs'>,
+    caches: readonly { readonly ready: boolean }[],
+    clock: Clock,
+  ) {
     this.#zk = zk;
+    this.orders = new CloudOrders(zk, clock);
     this.#caches = caches;
     setMaxListeners(0, this.#stop.signal); // one for each request that is recovered once the connection is back
   }

@@ -115,6 +115,11 @@ export interface ZooKeeper {
   /** Increases with each new session: an ephemeral of an earlier epoch no longer exists. */
   readonly sessionEpoch: number;
   readonly counters: Readonly<ConnectionCounters>;
+  /**
+   * For how long the session is certain to live on, in milliseconds of steady time since the last confirmation by the server. 0: the
+   * server may have ended it unnoticed, e.g. while this process was stopped, and others may hold its locks.
+   */
+  readonly sessionLeftMs: number;
   /** How long a session may outlive its timeout while its only server is paused, in milliseconds. */
   readonly serverPauseMs: number;
 
