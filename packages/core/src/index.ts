@@ -81,6 +81,8 @@ export { defineStateMachineDriver } from './cloud/state-machine/driver.js';
 
 /* Calls to a cloud, and drivers in five calls */
 export { TaskManager } from './cloud/task-manager/task-manager.js';
+export type { CallPause } from './cloud/task-manager/call-pauses.js';
+export { readRetryAfter } from './cloud/task-manager/retry-after.js';
 export { Task } from './cloud/task-manager/task.js';
 export type { TaskManagerProviderConfig } from './cloud/simple-driver/provider.js';
 export { BaseTaskManagerProvider } from './cloud/simple-driver/provider.js';

@@ -3,6 +3,7 @@ import { ConfigError, DATABASE_ID_TAG, sumResources } from '@nodepool/core';
 import type {
   Adapter,
   AdapterContext,
+  CallPause,
   CreateOrder,
   DeleteOrder,
   FoundCondition,
@@ -177,6 +178,10 @@ export class GceAdapter implements Adapter<GceInstance, GceLabelConfig, GcePoolC
 
   conditions(): readonly FoundCondition[] {
     return [...loginConditions(this.#config, this.#client.refusal), ...this.#own.conditions];
+  }
+
+  pauses(): readonly CallPause[] {
+    return this.#reads.pauses;
   }
 
   async getConsoleLog(_label: GceLabelConfig, externalId: string, signal: AbortSignal): Promise<string | undefined> {

@@ -1,4 +1,4 @@
-import { ProviderUnavailableError, type Clock } from '@nodepool/core';
+import { ProviderUnavailableError, readRetryAfter, type Clock } from '@nodepool/core';
 import { orAbort } from '@nodepool/zk-protocol';
 import { EnvHttpProxyAgent, errors, type Dispatcher } from 'undici';
 import type { Credentials } from './credentials.js';
@@ -137,8 +137,9 @@ async function sendOnce(
       body: body === undefined ? null : JSON.stringify(body),
       signal,
     });
-    const retryAfter = textOf(answer.headers['retry-after']);
-    return { status: answer.statusCode, retryAfter, text: await answer.body.text() };
+    const { 'retry-after': retryAfter, date } = answer.headers;
+    const retryAfterMs = readRetryAfter({ retryAfter: textOf(retryAfter), date: textOf(date) });
+    return { status: answer.statusCode, retryAfterMs, text: await answer.body.text() };
   } catch (cause) {
     signal.throwIfAborted();
     const why =
@@ -151,11 +152,11 @@ async function sendOnce(
 
 interface Answer {
   readonly status: number;
-  readonly retryAfter: string | undefined;
+  readonly retryAfterMs: number | undefined;
   readonly text: string;
 }
 
-function read<T>(what: string, { status, retryAfter, text }: Answer): T {
+function read<T>(what: string, { status, retryAfterMs, text }: Answer): T {
   let body: unknown;
   try {
     body = JSON.parse(text);
@@ -165,17 +166,16 @@ function read<T>(what: string, { status, retryAfter, text }: Answer): T {
   }
   // Answers match Google's API description; tests check both sides against it.
   if (status >= 200 && status < 300) return body as T;
-  throw errorOfAnswer(what, refusalOf(status, body, retryAfter));
+  throw errorOfAnswer(what, refusalOf(status, body, retryAfterMs));
 }
 
-function refusalOf(status: number, body: unknown, retryAfter: string | undefined): Refusal {
+function refusalOf(status: number, body: unknown, retryAfterMs: number | undefined): Refusal {
   const { error } = (body ?? {}) as { error?: { message?: string; errors?: { reason?: string }[] } };
-  const seconds = Number(retryAfter);
   return {
     status,
     code: error?.errors?.[0]?.reason ?? 'unknown',
     message: error?.message ?? 'no reason given',
-    retryAfterMs: seconds > 0 ? seconds * 1_000 : undefined,
+    retryAfterMs,
   };
 }
 

@@ -1,4 +1,4 @@
-import { ProviderUnavailableError, type Clock } from '@nodepool/core';
+import { ProviderUnavailableError, readRetryAfter, type Clock } from '@nodepool/core';
 import { orAbort } from '@nodepool/zk-protocol';
 import { EnvHttpProxyAgent, errors, type Dispatcher } from 'undici';
 import type { ApiStatus, ApiWatchEvent } from './api.js';
@@ -211,11 +211,11 @@ function read<T>(what: string, { statusCode, headers }: Dispatcher.ResponseData,
   const body = parse(what, statusCode, text);
   // Answers are those of Kubernetes' API description; tests compare them with recorded ones.
   if (statusCode >= 200 && statusCode < 300) return body as T;
-  const seconds = Number(headers['retry-after']);
+  const [retryAfter, date] = [headers['retry-after'], headers['date']].map((value) => value?.toString());
   throw errorOfAnswer(what, {
     status: statusCode,
     body: body as ApiStatus,
-    retryAfterMs: seconds > 0 ? seconds * 1_000 : undefined,
+    retryAfterMs: readRetryAfter({ retryAfter, date }),
   });
 }
 

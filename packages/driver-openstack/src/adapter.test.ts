@@ -22,3 +22,24 @@ describe('a login that is refused', () => {
     expect(world.provider.conditions?.()).toEqual([]);
   });
 });
+
+describe('a cloud that asks to wait for a day', () => {
+  it('is asked again after minutes, does not hold deletions back, and is a condition until then', async () => {
+    await setUp();
+    const node = await world.launchReady();
+    const headers = { 'retry-after': '86400' };
+    world.cloud.faults.push({ method: 'POST', path: /compute\/servers$/, times: 1, status: 429, headers });
+    const launched = world.launch();
+    await world.pass(5_000);
+    await world.during(world.cleanUp(node));
+    const deletedMs = world.clock?.now() ?? 0;
+    const [paused] = world.provider.conditions?.() ?? [];
+
+    const { state } = await world.during(launched);
+
+    expect(paused).toMatchObject({ type: 'CallsPaused', evidence: { calls: 'compute.POST.servers', asked: 86_400 } });
+    expect(state).toBe('ready');
+    expect((world.clock?.now() ?? 0) - deletedMs).toBeLessThan(310_000);
+    expect(world.provider.conditions?.()).toEqual([]);
+  });
+});

@@ -2,12 +2,12 @@ import { networkInterfaces } from 'node:os';
 import type { Resources } from '@nodepool/zk-protocol';
 import {
   ConfigError,
-  NODE_ID_TAG,
   POOL_TAG,
   PROVIDER_TAG,
   TaskManager,
   type Adapter,
   type AdapterContext,
+  type CallPause,
   type CreateOrder,
   type DeleteOrder,
   type FoundCondition,
@@ -34,6 +34,7 @@ import { toInstance, type InstanceContext, type OpenStackInstance } from './inst
 import { Leftovers, timeOf } from './leftovers.js';
 import { limitsOf } from './limits.js';
 import { loginRefused } from './login-refused.js';
+import { markVolumes } from './mark-volumes.js';
 import { serverOrder, zoneFor } from './server-order.js';
 import { stopMachine } from './stop-node.js';
 
@@ -126,7 +127,7 @@ export class OpenStackAdapter implements Adapter<OpenStackInstance, OpenStackLab
       toInstance: async (server) => toInstance(server, await this.#instanceContext([server])),
       needsFloatingIp: async (server) =>
         order.pool.autoFloatingIp && needsFloatingIp(server, await this.#facts.networks(), this.#client.settings),
-      markVolumes: (server, signal) => this.#markVolumes(server, order.metadata, signal),
+      markVolumes: (server, signal) => markVolumes(this.#client, server, order.metadata, this.#context.logger, signal),
     });
   }
 
@@ -228,6 +229,10 @@ export class OpenStackAdapter implements Adapter<OpenStackInstance, OpenStackLab
     return refusal ? [loginRefused(this.#config, refusal)] : [];
   }
 
+  pauses(): readonly CallPause[] {
+    return [...this.#client.pauses, ...this.#shared.pauses];
+  }
+
   uploadImage(upload: ImageUpload, signal: AbortSignal): Promise<string> {
     return this.#images.upload(upload, signal);
   }
@@ -284,19 +289,6 @@ export class OpenStackAdapter implements Adapter<OpenStackInstance, OpenStackLab
     const known = await this.#volumeSizes.get();
     if (servers.some(({ volumeIds }) => volumeIds.some((id) => !known.has(id)))) this.#volumeSizes.flush(1_000);
     return this.#volumeSizes.get();
-  }
-
-  /** Tags the volumes that Nova creates, so that orphaned ones can be recognized. */
-  async #markVolumes(server: Server, tags: Readonly<Record<string, string>>, signal: AbortSignal): Promise<void> {
-    for (const id of server.volumeIds) {
-      try {
-        await this.#client.volume.mark(id, tags, signal);
-      } catch (error) {
-        if (signal.aborted) throw error;
-        const fields = { volume: id, nodeId: tags[NODE_ID_TAG], provider: tags[PROVIDER_TAG], error };
-        this.#context.logger.warn('Tagging a volume failed; it will not be deleted if it is orphaned', fields);
-      }
-    }
   }
 }
 

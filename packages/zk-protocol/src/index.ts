@@ -1,5 +1,5 @@
 export type { Clock, CancelTimer } from './base/clock.js';
-export { systemClock, patientClock, delay, setDeadline } from './base/clock.js';
+export { systemClock, patientClock, delay, setDeadline, steadyNow } from './base/clock.js';
 export { backoffMs } from './base/backoff.js';
 export type { BackoffOptions } from './base/backoff.js';
 export { orAbort } from './base/or-abort.js';

@@ -132,6 +132,13 @@ export const CONDITION_TYPES = {
     },
     nextStep: 'correct the credentials of the provider',
   },
+  CallsPaused: {
+    ...{ kind: 'provider', severity: 'warning' },
+    meaning:
+      'the cloud refuses calls of a provider as too many; calls of this kind are paused as it asks, for five minutes at a time at most; others are made',
+    reasons: { TooManyCalls: 'the message names the calls, the refusal, and when the next call is made' },
+    nextStep: 'wait; if it comes back, lower the `rate` of the provider, or have the limit of the account raised',
+  },
   ZoneSilent: {
     ...{ kind: 'provider', severity: 'warning' },
     meaning:

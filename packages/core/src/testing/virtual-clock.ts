@@ -17,12 +17,14 @@ export interface VirtualClockOptions {
 }
 
 /**
- * A clock that advances only on request. Timers fire one by one, by due time and then in the order in which they were
+ * A clock that advances only on request, or is set. Timers fire one by one, by due time and then in the order in which they were
  * set. Between two timers, all ready work runs.
  */
 export class VirtualClock implements Clock {
   readonly #idle: VirtualClockOptions['idle'];
   #nowMs: number;
+  /** How far the clock was set. */
+  #setByMs = 0;
   /** Sorted, with the next timer last. */
   readonly #timers: Timer[] = [];
 
@@ -39,7 +41,16 @@ export class VirtualClock implements Clock {
   }
 
   now(): number {
+    return this.#nowMs + this.#setByMs;
+  }
+
+  steadyNow(): number {
     return this.#nowMs;
+  }
+
+  /** Sets the clock, as an administrator or NTP does: timers and steady time do not change. */
+  set(nowMs: number): void {
+    this.#setByMs = nowMs - this.#nowMs;
   }
 
   setTimer(ms: number, fn: () => void): CancelTimer {
@@ -63,6 +74,7 @@ export class VirtualClock implements Clock {
 
   /**
    * Fires the next timer if it is due by then, without running other work afterwards. The caller must wait for that work.
+   * @param untilMs - steady time
    * @returns false if no timer was due; the time is then `untilMs`
    */
   step(untilMs: number): boolean {

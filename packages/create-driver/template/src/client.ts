@@ -4,6 +4,7 @@ import {
   ProviderUnavailableError,
   QuotaError,
   RateLimitedError,
+  readRetryAfter,
   type TaskManager,
 } from '@nodepool/core';
 
@@ -75,13 +76,13 @@ function errorOf(response: Response, message: string): Error {
     case 507:
       return new CapacityError(message);
     case 429:
-      return new RateLimitedError(message, { retryAfterMs: retryAfterMs(response) });
+      return new RateLimitedError(message, {
+        retryAfterMs: readRetryAfter({
+          retryAfter: response.headers.get('retry-after'),
+          date: response.headers.get('date'),
+        }),
+      });
     default:
       return response.status >= 500 ? new ProviderUnavailableError(message) : new Error(message);
   }
-}
-
-function retryAfterMs(response: Response): number | undefined {
-  const seconds = Number(response.headers.get('retry-after'));
-  return seconds > 0 ? seconds * 1_000 : undefined;
 }

@@ -1,4 +1,5 @@
 import { isMap, type Json } from '@nodepool/zk-protocol';
+import { readRetryAfter } from '@nodepool/core';
 import type { ServiceName } from './clouds/types.js';
 import { OpenStackError, type FailureKind } from './errors.js';
 import { kindOfText, saysQuota } from './fault-texts.js';
@@ -32,7 +33,8 @@ export function errorOfAnswer(
   nowMs: number,
 ): OpenStackError {
   const reason = reasonIn(text);
-  const retryAfterMs = retryAfter(response.headers['retry-after'], nowMs);
+  const { 'retry-after': retryAfter, date } = response.headers;
+  const retryAfterMs = readRetryAfter({ retryAfter, date }, nowMs);
   const kind = kindOf(response.status, reason, retryAfterMs);
   const requestId = requestIdOf(response.headers);
   const where = requestId === undefined ? '' : ` (${requestId})`;
@@ -102,13 +104,4 @@ function shorten(text: string): string | undefined {
   const line = text.replaceAll(/\s+/g, ' ').trim();
   if (line === '') return undefined;
   return line.length > LONGEST_REASON ? `${line.slice(0, LONGEST_REASON)}…` : line;
-}
-
-/** Seconds, or a date. */
-function retryAfter(value: string | undefined, nowMs: number): number | undefined {
-  if (value === undefined) return undefined;
-  const seconds = Number(value);
-  if (Number.isFinite(seconds)) return Math.max(0, seconds * 1_000);
-  const date = Date.parse(value);
-  return Number.isNaN(date) ? undefined : Math.max(0, date - nowMs);
 }

@@ -1,3 +1,4 @@
+import type { CallPause } from '@nodepool/core';
 import { Compute } from './compute.js';
 import { ImageApi } from './image.js';
 import { NetworkApi } from './network.js';
@@ -43,6 +44,11 @@ export class OpenStackClient {
   /** The refused login; `undefined` once Keystone has accepted one. */
   get refusal(): RefusedLogin | undefined {
     return this.#session.refusal;
+  }
+
+  /** Calls that the cloud asked to wait with. */
+  get pauses(): readonly CallPause[] {
+    return this.#session.pauses;
   }
 
   /** The project of the client, if known. */

@@ -1,5 +1,5 @@
-import type { CancelTimer, Clock } from '@nodepool/zk-protocol';
-import { TaskManager, type Logger } from '@nodepool/core';
+import { steadyNow, type CancelTimer, type Clock } from '@nodepool/zk-protocol';
+import { TaskManager, type CallPause, type Logger } from '@nodepool/core';
 import type { ServiceName } from './clouds/types.js';
 
 /** Independent queues of calls: none waits for another. */
@@ -52,6 +52,11 @@ export class Lanes {
       return fn(own);
     };
     return this.#queue(service, lane).call(call, spaced, { signal });
+  }
+
+  /** Calls that the cloud asked to wait with. */
+  get pauses(): CallPause[] {
+    return [...this.#queues.values()].flatMap(({ pauses }) => pauses);
   }
 
   /** Accepts no more calls; resolves when all have ended. */
@@ -108,7 +113,7 @@ class Spacer {
   acquire(priority: number, signal: AbortSignal): Promise<void> {
     if (this.#distanceMs <= 0) return Promise.resolve();
     signal.throwIfAborted();
-    const now = this.#clock.now();
+    const now = steadyNow(this.#clock);
     if (this.#cancel === undefined && this.#nextMs <= now) {
       this.#nextMs = now + this.#distanceMs;
       return Promise.resolve();
@@ -132,7 +137,7 @@ class Spacer {
   }
 
   #schedule(): void {
-    this.#cancel ??= this.#clock.setTimer(Math.max(0, this.#nextMs - this.#clock.now()), () => {
+    this.#cancel ??= this.#clock.setTimer(Math.max(0, this.#nextMs - steadyNow(this.#clock)), () => {
       this.#cancel = undefined;
       this.#serve();
     });
@@ -143,7 +148,7 @@ class Spacer {
       const [first] = queue ?? [];
       if (!first) continue;
       queue.delete(first);
-      this.#nextMs = this.#clock.now() + this.#distanceMs;
+      this.#nextMs = steadyNow(this.#clock) + this.#distanceMs;
       first.begin();
       break;
     }

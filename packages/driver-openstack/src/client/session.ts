@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import type { Readable } from 'node:stream';
 import { orAbort, type Clock, type Json, type JsonObject } from '@nodepool/zk-protocol';
-import type { Logger, OperationMetrics } from '@nodepool/core';
+import type { CallPause, Logger, OperationMetrics } from '@nodepool/core';
 import { callName } from './call-name.js';
 import { errorOfAnswer, errorWithoutAnswer, requestIdOf, type CalledWith } from './classify.js';
 import type { Credentials } from './clouds/credentials.js';
@@ -95,6 +95,11 @@ export class Session {
   /** The refused login; `undefined` once Keystone has accepted one. */
   get refusal(): RefusedLogin | undefined {
     return this.#tokens.refusal;
+  }
+
+  /** Calls that the cloud asked to wait with. */
+  get pauses(): readonly CallPause[] {
+    return this.#lanes.pauses;
   }
 
   /** The current token with the catalogue; `undefined` for clouds without authentication. */

@@ -1,6 +1,8 @@
 import type { NodeRecord, RequestRecord } from '@nodepool/zk-protocol';
 import type { NodeRequestHandler, Provider, ProviderContext } from '../../contract/driver.js';
+import type { FoundCondition } from '../../contract/condition.js';
 import type { PoolConfig, ProviderConfig } from '../../contract/provider-config.js';
+import { pauseConditions } from '../task-manager/pause-condition.js';
 import { TaskManager } from '../task-manager/task-manager.js';
 
 /** Configuration of a provider with a task manager. */
@@ -38,6 +40,11 @@ export abstract class BaseTaskManagerProvider implements Provider {
   abstract getRequestHandler(pool: PoolConfig, request: RequestRecord): NodeRequestHandler;
   abstract startNodeCleanup(node: NodeRecord, signal: AbortSignal): Promise<void> | undefined;
   abstract cleanupLeakedResources(signal: AbortSignal): Promise<void>;
+
+  /** Long pauses of calls. */
+  conditions(): readonly FoundCondition[] {
+    return pauseConditions(this.config.name, this.taskManager.pauses);
+  }
 
   /** Nothing to prepare. */
   start(_signal: AbortSignal): Promise<void> {

@@ -16,6 +16,7 @@ import type { Resource } from '../../contract/instance.js';
 import { LOGGER_NAMES } from '../../contract/logger-names.js';
 import type { PoolConfig } from '../../contract/provider-config.js';
 import type { InstanceList } from '../operations/instance-list.js';
+import { pauseConditions } from '../task-manager/pause-condition.js';
 import { TaskManager } from '../task-manager/task-manager.js';
 import { deleteInstance } from './delete-instance.js';
 import { stopInstance } from './stop-instance.js';
@@ -164,7 +165,9 @@ export class StateMachineProvider implements Provider {
 
   conditions(): readonly FoundCondition[] {
     const ofLabels = new Map([...this.#readiness.conditions, ...this.#needs.conditions].map((one) => [one.name, one]));
-    return [...(this.adapter.conditions?.() ?? []), ...ofLabels.values()];
+    const pauses = [...this.tasks.pauses, ...(this.adapter.pauses?.() ?? [])];
+    const ofProvider = [...(this.adapter.conditions?.() ?? []), ...pauseConditions(this.config.name, pauses)];
+    return [...ofProvider, ...ofLabels.values()];
   }
 
   listResources(signal: AbortSignal): Promise<readonly Resource[]> {

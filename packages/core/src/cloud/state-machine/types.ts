@@ -12,6 +12,7 @@ import type { Logger } from '../../contract/logger.js';
 import type { Instance, InstanceChange, InstanceView, Resource } from '../../contract/instance.js';
 import type { MachineState, StateMachine } from '../../contract/state-machine.js';
 import type { PollingLimits } from '../operations/read-pace.js';
+import type { CallPause } from '../task-manager/call-pauses.js';
 import type { TaskManager } from '../task-manager/task-manager.js';
 
 /** How to log in to instances of an image. `null` is stored as such. */
@@ -186,8 +187,10 @@ export interface Adapter<
   notifyNodescanFailure?(label: Label, externalId: string): void | Promise<void>;
   /** The node's record is gone. */
   nodeDeletedNotification?(node: NodeRecord): void;
-  /** As the provider's method of this name; core adds the labels that cannot be used. */
+  /** As the provider's method of this name; core adds the labels that cannot be used, and long pauses of calls. */
   conditions?(): readonly FoundCondition[];
+  /** `TaskManager.pauses` of task managers besides that of its context. */
+  pauses?(): readonly CallPause[];
 }
 
 /** What an adapter works with: everything a provider has, and what core shares among its machines. */

@@ -4,7 +4,7 @@ import { RateLimiter } from './rate-limiter.js';
 
 const limiterAt = (requestsPerSecond: number, measuredFrom?: 'start' | 'end') => {
   const clock = new VirtualClock();
-  return { clock, limiter: new RateLimiter({ clock, requestsPerSecond, measuredFrom, random: () => 0 }) };
+  return { clock, limiter: new RateLimiter({ clock, requestsPerSecond, measuredFrom }) };
 };
 
 it('spaces calls by the rate, in their order', async () => {
@@ -44,14 +44,27 @@ it('doubles the interval once for all calls that were refused together, and reco
   expect(limiter.spacingMs).toBe(100);
 });
 
-it('waits as long as the cloud asks', async () => {
-  const { clock, limiter } = limiterAt(0);
-  const startMs = clock.now();
-  limiter.refused(7_000);
-
+it('does not wait longer after the clock was set back, nor shorter after it was set ahead', async () => {
+  const { clock, limiter } = limiterAt(2);
+  await limiter.acquire();
+  clock.set(clock.now() - 3_600_000);
+  const backMs = clock.steadyNow();
+  await clock.run(limiter.acquire());
+  clock.set(clock.now() + 7_200_000);
   await clock.run(limiter.acquire());
 
-  expect(clock.now() - startMs).toBe(7_000);
+  expect(clock.steadyNow() - backMs).toBe(1_000);
+});
+
+it('gives the turn of a call that is not to be made to the next one', async () => {
+  const { clock, limiter } = limiterAt(1);
+  const startMs = clock.now();
+  await limiter.acquire();
+
+  const made = await clock.run(Promise.all([limiter.acquire(undefined, () => true), limiter.acquire()]));
+
+  expect(made).toEqual([false, true]);
+  expect(clock.now() - startMs).toBe(1_000);
 });
 
 it('lets the next call begin when one before it is aborted', async () => {

@@ -1,4 +1,4 @@
-import { delay, type Clock } from '@nodepool/zk-protocol';
+import { delay, steadyNow, type Clock } from '@nodepool/zk-protocol';
 
 /** Options of a rate limiter. */
 export interface RateLimiterOptions {
@@ -7,36 +7,33 @@ export interface RateLimiterOptions {
   readonly requestsPerSecond?: number | undefined;
   /** Whether the interval starts with the start or the end of the previous call. Default: start. */
   readonly measuredFrom?: 'start' | 'end' | undefined;
-  /** Number in [0, 1) that spreads pauses. */
-  readonly random?: (() => number) | undefined;
 }
 
 const FIRST_SPACING_MS = 50;
 const LONGEST_SPACING_MS = 10_000;
-const NO_RETRY_AFTER_MS = 1_000;
+/** Refusals within this time are of calls that were made together. */
+const TOGETHER_MS = 1_000;
 /** Factor by which each successful call shortens the interval after a refusal. */
 const RECOVERY = 0.9;
 
 /**
- * Spaces calls in their order. A refusal by the cloud doubles the interval, once for all calls running at the time; each success
- * reduces it towards the configured one.
+ * Spaces calls in their order, in steady time. A refusal by the cloud doubles the interval, once for all calls that are refused
+ * together; each success reduces it towards the configured one.
  */
 export class RateLimiter {
   readonly #clock: Clock;
-  readonly #random: () => number;
   readonly #baseMs: number;
   readonly #fromEnd: boolean;
   #spacingMs: number;
   #nextMs = -Infinity;
+  #doubledMs = -Infinity;
   #tail: Promise<void> | undefined;
 
-  constructor(options: RateLimiterOptions) {
-    const { requestsPerSecond: rate } = options;
-    this.#clock = options.clock;
-    this.#random = options.random ?? Math.random;
+  constructor({ clock, requestsPerSecond: rate, measuredFrom }: RateLimiterOptions) {
+    this.#clock = clock;
     this.#baseMs = rate !== undefined && rate > 0 ? 1000 / rate : 0;
     this.#spacingMs = this.#baseMs;
-    this.#fromEnd = options.measuredFrom === 'end';
+    this.#fromEnd = measuredFrom === 'end';
   }
 
   /** Present interval between calls in milliseconds. */
@@ -44,20 +41,21 @@ export class RateLimiter {
     return this.#spacingMs;
   }
 
-  /** Resolves when a call may begin; rejects with the signal's reason on abort. */
-  async acquire(signal?: AbortSignal): Promise<void> {
-    if (!this.#tail && this.#nextMs <= this.#clock.now()) {
-      this.#began();
-      return;
-    }
-    const turn = (this.#tail ?? Promise.resolve()).then(() => this.#wait(signal));
+  /**
+   * Resolves when a call may begin; rejects with the signal's reason on abort.
+   * @param isOff - asked at its turn: the call is not to be made, and the next one need not wait for it
+   * @returns whether the call may be made
+   */
+  async acquire(signal?: AbortSignal, isOff: () => boolean = () => false): Promise<boolean> {
+    if (!this.#tail && this.#nextMs <= steadyNow(this.#clock)) return this.#began(isOff);
+    const turn = (this.#tail ?? Promise.resolve()).then(() => this.#wait(signal, isOff));
     const tail = turn
       .catch(() => undefined) // an aborted call does not block the next ones; `turn` reports it
       .then(() => {
         if (this.#tail === tail) this.#tail = undefined;
       });
     this.#tail = tail;
-    await turn;
+    return turn;
   }
 
   /** Makes a call in its turn. */
@@ -72,7 +70,7 @@ export class RateLimiter {
 
   /** Notes the end of an acquired call. */
   ended(): void {
-    if (this.#fromEnd) this.#nextMs = Math.max(this.#nextMs, this.#clock.now() + this.#spacingMs);
+    if (this.#fromEnd) this.#nextMs = Math.max(this.#nextMs, steadyNow(this.#clock) + this.#spacingMs);
   }
 
   /** Notes a successful call. */
@@ -83,27 +81,26 @@ export class RateLimiter {
   }
 
   /** Notes a call that the cloud refused because of its rate limit. */
-  refused(retryAfterMs?: number): void {
-    const now = this.#clock.now();
-    const alreadyPaused = this.#nextMs - now > Math.max(this.#spacingMs, FIRST_SPACING_MS);
-    if (!alreadyPaused) {
-      this.#spacingMs = Math.min(LONGEST_SPACING_MS, Math.max(FIRST_SPACING_MS, this.#spacingMs * 2));
-    }
-    const pauseMs = (retryAfterMs ?? NO_RETRY_AFTER_MS) * (1 + this.#random() / 4);
-    this.#nextMs = Math.max(this.#nextMs, now + pauseMs);
+  refused(): void {
+    const nowMs = steadyNow(this.#clock);
+    if (nowMs < this.#doubledMs + TOGETHER_MS) return;
+    this.#doubledMs = nowMs;
+    this.#spacingMs = Math.min(LONGEST_SPACING_MS, Math.max(FIRST_SPACING_MS, this.#spacingMs * 2));
   }
 
-  async #wait(signal: AbortSignal | undefined): Promise<void> {
+  async #wait(signal: AbortSignal | undefined, isOff: () => boolean): Promise<boolean> {
     signal?.throwIfAborted();
     for (;;) {
-      const leftMs = this.#nextMs - this.#clock.now();
-      if (leftMs <= 0) break;
+      const leftMs = this.#nextMs - steadyNow(this.#clock);
+      if (leftMs <= 0 || isOff()) break;
       await delay(this.#clock, leftMs, signal);
     }
-    this.#began();
+    return this.#began(isOff);
   }
 
-  #began(): void {
-    this.#nextMs = this.#clock.now() + this.#spacingMs;
+  #began(isOff: () => boolean): boolean {
+    if (isOff()) return false;
+    this.#nextMs = steadyNow(this.#clock) + this.#spacingMs;
+    return true;
   }
 }

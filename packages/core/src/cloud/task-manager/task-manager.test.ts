@@ -118,6 +118,28 @@ describe('TaskManager', () => {
     expect(counted[0]).toBe('create 0 error.network');
   });
 
+  it('makes other calls while refused ones wait, however many of these there are', async () => {
+    const tasks = manager({ requestsPerSecond: 10, maxParallel: 2 });
+    const begun: string[] = [];
+    const call = (name: string) =>
+      tasks.call(name, () => {
+        begun.push(`${name} ${clock.now()}`);
+        const isEarly = name === 'create' && clock.now() < 1_000;
+        return isEarly ? Promise.reject(new RateLimitedError('429', { retryAfterMs: 60_000 })) : Promise.resolve();
+      });
+
+    const creates = Promise.all(Array.from({ length: 5 }, () => call('create')));
+    await clock.advance(10_000);
+    await clock.run(call('delete'));
+    const early = [...begun];
+    await clock.run(creates);
+
+    expect(early).toEqual(['create 0', 'delete 10000']);
+    expect(begun).toHaveLength(7);
+    expect(clock.now()).toBeGreaterThan(60_000);
+    expect(clock.now()).toBeLessThan(62_000);
+  });
+
   it('hands a refusal on when it lasts for too long', async () => {
     const tasks = manager({ maxRepeats: 2 });
     let calls = 0;
@@ -143,6 +165,30 @@ describe('TaskManager', () => {
     expect(results).toMatchObject([{ value: 3 }, { reason: { message: 'negative' } }, { value: 7 }]);
     expect(clock.now()).toBe(2_300);
     expect(counted).toEqual(['Sum 100 ok', 'Sum 1100 error.unknown', 'Sum 1100 ok']);
+  });
+
+  it('runs other tasks while refused ones wait', async () => {
+    const tasks = manager();
+    let refusals = 0;
+    const refusing = (retryAfterMs: number) => () => {
+      if (refusals++ > 0) return Promise.resolve();
+      return Promise.reject(new RateLimitedError('429', { retryAfterMs }));
+    };
+    class Create extends Task<object, number> {
+      override async main(own: TaskManager): Promise<number> {
+        await own.rateLimit(refusing(60_000)).catch(() => own.rateLimit(refusing(0)));
+        return clock.now();
+      }
+    }
+    const first = tasks.submitTask(new Create({}));
+    const second = tasks.submitTask(new Create({}));
+    const sum = tasks.submitTask(new Sum({ a: 1, b: 2 }));
+
+    expect(await clock.run(sum.wait())).toBe(3);
+    expect(clock.now()).toBe(100);
+    await expect(first.wait()).rejects.toThrow('not asked, as the cloud refuses such calls for another 60 s');
+    expect(tasks.pauses).toMatchObject([{ call: 'Create', untilMs: 60_000, message: '429' }]);
+    expect(await clock.run(second.wait())).toBe(60_000);
   });
 
   it('finishes accepted calls when stopped, and accepts no more', async () => {

@@ -1,10 +1,11 @@
-import { systemClock, type Clock } from '@nodepool/zk-protocol';
+import { steadyNow, systemClock, type Clock } from '@nodepool/zk-protocol';
 import { ProviderUnavailableError, statsdKeyOf } from '../../contract/errors.js';
 import { ScanQueue } from '../../async/scan-queue.js';
 import { silentLogger, type Logger } from '../../contract/logger.js';
 import type { OperationMetrics } from '../../contract/operation-metrics.js';
 import { NEVER_ABORTED } from '../../async/never-aborted.js';
-import { isRateLimited } from '../../contract/errors.js';
+import { isRateLimited, RateLimitedError } from '../../contract/errors.js';
+import { CallPauses, type CallPause } from './call-pauses.js';
 import { RateLimiter } from './rate-limiter.js';
 import { SharedCalls } from './shared-calls.js';
 import { DEFAULT_TASK_TIMEOUT_MS, TaskQueue, type QueuedTask } from './task-queue.js';
@@ -35,12 +36,18 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** Longest pause that a call from within a task waits for; tasks behind it have to wait as well. */
+const LONGEST_WAIT_IN_TASK_MS = 10_000;
+/** The call was not made: its kind was paused while it waited for its turn. */
+const NOT_MADE = Symbol('not made');
+
 /** What a task manager needs of a task; see `Task`. */
 export type RunnableTask = QueuedTask<TaskManager>;
 
 /**
  * Paces calls to one cloud: at most so many a second and so many at once, first come, first served, slower while the
- * cloud asks for it. Each call is counted in the metrics under its name, e.g. `compute.GET.servers`.
+ * cloud asks for it. Each call is counted in the metrics under its name, e.g. `compute.GET.servers`. Where the cloud asks to wait,
+ * the calls of that name wait, for minutes at most; others are made.
  */
 export class TaskManager {
   readonly name: string;
@@ -48,6 +55,7 @@ export class TaskManager {
   readonly #logger: Logger;
   readonly #metrics: OperationMetrics | undefined;
   readonly #limiter: RateLimiter;
+  readonly #pauses: CallPauses;
   readonly #parallel: ScanQueue;
   readonly #shared = new SharedCalls();
   readonly #maxRepeats: number;
@@ -61,10 +69,17 @@ export class TaskManager {
     this.#logger = options.logger ?? silentLogger;
     this.#metrics = options.metrics;
     this.#limiter = new RateLimiter({ ...options, clock: this.#clock });
+    this.#pauses = new CallPauses({ clock: this.#clock, random: options.random ?? Math.random });
     this.#parallel = new ScanQueue(options.maxParallel ?? 10);
     this.#maxRepeats = options.maxRepeats ?? 5;
     const taskTimeoutMs = options.taskTimeoutMs ?? DEFAULT_TASK_TIMEOUT_MS;
-    this.#tasks = new TaskQueue({ clock: this.#clock, taskTimeoutMs, manager: this });
+    const pauseMs = (name: string) => this.#pauses.leftMs(name);
+    this.#tasks = new TaskQueue({ clock: this.#clock, taskTimeoutMs, manager: this, pauseMs });
+  }
+
+  /** Calls that the cloud asked to wait with, by name. */
+  get pauses(): readonly CallPause[] {
+    return this.#pauses.all;
   }
 
   /** Running and waiting calls. */
@@ -78,7 +93,7 @@ export class TaskManager {
    * @throws what the call throws; `ProviderUnavailableError` after `stop`
    */
   call<T>(call: string, fn: (signal: AbortSignal) => Promise<T>, options: CallOptions = {}): Promise<T> {
-    return this.#track(() => this.#parallel.run(() => this.#repeat(call, fn, options.signal), options.signal));
+    return this.#track(() => this.#repeat(call, fn, options.signal));
   }
 
   /**
@@ -90,10 +105,14 @@ export class TaskManager {
       this.#shared.join(
         call,
         (signal, begin) =>
-          this.#parallel.run(() => {
-            begin();
-            return this.#repeat(call, fn, signal);
-          }, signal),
+          this.#repeat(
+            call,
+            (own) => {
+              begin();
+              return fn(own);
+            },
+            signal,
+          ),
         options.signal,
       ),
     );
@@ -109,14 +128,24 @@ export class TaskManager {
     return task;
   }
 
-  /** Makes one call to the cloud from within a task, at the distance that the rate asks for. */
+  /**
+   * Makes one call to the cloud from within a task, at the distance that the rate asks for.
+   * @throws {RateLimitedError} the cloud asked to wait with such calls for longer than other tasks can wait
+   */
   async rateLimit<T>(call: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    const name = this.#tasks.running ?? '';
+    const leftMs = this.#pauses.leftMs(name);
+    if (leftMs > LONGEST_WAIT_IN_TASK_MS) {
+      const message = `not asked, as the cloud refuses such calls for another ${Math.ceil(leftMs / 1_000)} s`;
+      throw new RateLimitedError(message, { retryAfterMs: leftMs });
+    }
+    await this.#pauses.over(name, signal);
     try {
       const result = await this.#limiter.run(call, signal);
       this.#limiter.succeeded();
       return result;
     } catch (error) {
-      if (isRateLimited(error)) this.#limiter.refused(error.retryAfterMs);
+      if (isRateLimited(error)) this.#refused(name, error);
       throw error;
     }
   }
@@ -126,9 +155,9 @@ export class TaskManager {
     this.#metrics?.apiCall?.(this.name, call, ms, error === undefined ? 'ok' : statsdKeyOf(error));
   }
 
-  /** The present time. */
+  /** The present time, for durations. */
   now(): number {
-    return this.#clock.now();
+    return steadyNow(this.#clock);
   }
 
   /** Takes nothing new. What was submitted is finished; tasks that have not ended a minute later fail. */
@@ -142,30 +171,50 @@ export class TaskManager {
     while (this.#running.size > 0) await Promise.allSettled([...this.#running]);
   }
 
+  /** The wait for the end of a pause takes no place of a call that may be made. */
   async #repeat<T>(
     call: string,
     fn: (signal: AbortSignal) => Promise<T>,
     signal: AbortSignal = NEVER_ABORTED,
   ): Promise<T> {
-    for (let attempt = 0; ; attempt++) {
-      await this.#limiter.acquire(signal);
-      signal.throwIfAborted();
-      const startedMs = this.#clock.now();
+    for (let attempt = 0; ;) {
+      await this.#pauses.over(call, signal);
       try {
-        const result = await fn(signal);
-        this.#limiter.succeeded();
-        this.report(call, this.#clock.now() - startedMs);
-        return result;
+        const result = await this.#parallel.run(() => this.#once(call, fn, signal), signal);
+        if (result !== NOT_MADE) return result;
       } catch (error) {
-        this.report(call, this.#clock.now() - startedMs, error);
-        if (!isRateLimited(error)) throw error;
-        this.#limiter.refused(error.retryAfterMs);
-        if (attempt >= this.#maxRepeats || signal.aborted) throw error;
+        if (!isRateLimited(error) || attempt++ >= this.#maxRepeats || signal.aborted) throw error;
         this.#logger.warn('The cloud asks to slow down', { call, spacingMs: Math.round(this.#limiter.spacingMs) });
-      } finally {
-        this.#limiter.ended();
       }
     }
+  }
+
+  async #once<T>(
+    call: string,
+    fn: (signal: AbortSignal) => Promise<T>,
+    signal: AbortSignal,
+  ): Promise<T | typeof NOT_MADE> {
+    const isPaused = () => this.#pauses.leftMs(call) > 0;
+    if (isPaused() || !(await this.#limiter.acquire(signal, isPaused))) return NOT_MADE;
+    signal.throwIfAborted();
+    const startedMs = steadyNow(this.#clock);
+    try {
+      const result = await fn(signal);
+      this.#limiter.succeeded();
+      this.report(call, steadyNow(this.#clock) - startedMs);
+      return result;
+    } catch (error) {
+      this.report(call, steadyNow(this.#clock) - startedMs, error);
+      if (isRateLimited(error)) this.#refused(call, error);
+      throw error;
+    } finally {
+      this.#limiter.ended();
+    }
+  }
+
+  #refused(call: string, error: RateLimitedError): void {
+    this.#limiter.refused();
+    this.#pauses.refused(call, error);
   }
 
   async #track<T>(start: () => Promise<T>): Promise<T> {
