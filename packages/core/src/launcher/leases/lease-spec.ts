@@ -13,7 +13,10 @@ export type LeaseSpec = Omit<NewLease, 'slots' | 'keeper' | 'dueTimeMs'> & {
 /** The token would have more nodes than it may. */
 export class LeaseLimitError extends NodepoolError {
   constructor(token: string, maxNodes: number) {
-    super('NODEPOOL_LEASE_LIMIT', `Token "${token}" may have ${maxNodes} nodes at a time, those it waits for included`);
+    super(
+      'NODEPOOL_LEASE_LIMIT',
+      `Token "${token}" may have ${maxNodes} nodes at a time, those it waits for and those being deleted included`,
+    );
   }
 }
 

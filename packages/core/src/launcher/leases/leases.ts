@@ -13,7 +13,7 @@ import {
 } from '@nodepool/zk-protocol';
 import type { Context } from '../state/context.js';
 import { isRefusal } from '../state/transaction.js';
-import { createLease, endLease, isHeldFor, renewLease, type LeaseOwner } from './lease-writes.js';
+import { createLease, endLease, freeSlots, isHeldFor, renewLease, type LeaseOwner } from './lease-writes.js';
 import { LeaseAgeError, LeaseLimitError, type LeaseSpec } from './lease-spec.js';
 import { TokenSlots } from './token-slots.js';
 
@@ -38,7 +38,7 @@ export class Leases {
   readonly #context: Context;
   readonly #cache: LeaseCache;
   readonly #keeper: string;
-  /** Request of each waiting lease. */
+  /** Last known request of each lease. */
   readonly #requests = new Map<string, RequestId>();
   /** Leases that are being requested: a repetition is the same one. */
   readonly #requesting = new Map<string, Promise<LeaseRecord>>();
@@ -53,7 +53,10 @@ export class Leases {
     this.#keeper = keeper;
     this.#slots = new TokenSlots(context);
     this.#unsubscribe = [
-      cache.onChange((change) => this.#slots.changed(change)),
+      cache.onChange((change) => {
+        this.#slots.changed(change);
+        if (!change.after) this.#requests.delete(change.id);
+      }),
       context.events.on('requestChanged', ({ before, after }) => this.#requestChanged(before, after)),
     ];
   }
@@ -126,6 +129,15 @@ export class Leases {
     return lease.nodeIds.flatMap((id) => nodes.get(id) ?? []).filter((node) => isHeldFor(node, lease.id));
   }
 
+  /** Whether the nodes of a lease that is over are gone, and no launcher makes any for it. */
+  isGone({ id, nodeIds, requestId }: LeaseRecord): boolean {
+    const { nodes, requests } = this.#context.mirror;
+    if (nodeIds.some((node) => leaseOf(nodes.get(node)?.userData ?? null) === id)) return false;
+    if (requestId === null) return true;
+    // who works on the request has locked it, and may be about to make records of nodes
+    return requests.contenders(requestId) === 0 && this.#context.mirror.allocatedTo(requestId).size === 0;
+  }
+
   /** Whether this launcher takes care of the lease at once. */
   isKept(lease: LeaseRecord): boolean {
     return lease.keeper === this.#keeper;
@@ -177,9 +189,9 @@ export class Leases {
       const slots = maxNodes === null ? [] : this.#slots.take(fields, maxNodes, occupied);
       if (!slots) {
         if (isSettled) throw new LeaseLimitError(token, maxNodes ?? 0);
-        isSettled = true; // a lease may just have ended at another launcher
+        isSettled = true;
         occupied.clear();
-        await this.#cache.settle();
+        await this.#freeUnused(token);
         continue;
       }
       const nowMs = this.#context.clock.now();
@@ -195,6 +207,25 @@ export class Leases {
         for (const slot of slots) if (error.operation.path === leaseSlotPath(token, slot)) occupied.add(slot);
       }
     }
+  }
+
+  /** A lease may just have ended, perhaps at another launcher. */
+  async #freeUnused(token: string): Promise<void> {
+    await this.#cache.settle();
+    const frees = this.#slots.leasesOf(token).map((id) => this.freeSlots(id));
+    await Promise.all(frees).catch((error: unknown) => {
+      if (!isRefusal(error)) throw error;
+    });
+    await this.#cache.settle();
+  }
+
+  /** Frees the numbers of a lease that is over, if nothing is left of it. @throws {Refusal} it was changed meanwhile */
+  async freeSlots(id: string): Promise<void> {
+    const known = this.#cache.get(id);
+    if (!known || !isOver(known)) return;
+    await this.settle();
+    const lease = this.#cache.get(id);
+    if (lease && lease.slots.length > 0 && this.isGone(lease)) await freeSlots(this.#context, this.kept(lease));
   }
 
   /** @param usedMs - how long the lease has been active. @throws {LeaseAgeError} */
@@ -227,8 +258,15 @@ export class Leases {
   /** Ends this version of a lease. @throws {Refusal} it has changed */
   async finish(lease: LeaseRecord, state: 'ended' | 'failed', endReason: string): Promise<LeaseRecord> {
     const held = lease.state === 'active' ? this.heldNodes(lease) : [];
+    const requestId = this.#requests.get(lease.id) ?? null;
     const end = (nodes: readonly NodeRecord[]) =>
-      endLease(this.#context, this.kept(lease), { state, endReason }, this.requestOf(lease.id), nodes);
+      endLease(
+        this.#context,
+        { ...this.kept(lease), requestId },
+        { state, endReason },
+        this.requestOf(lease.id),
+        nodes,
+      );
     const ended = await end(held).catch((error: unknown) => {
       if (isRefusal<LeaseOwner>(error) && error.owner === 'node') return end([]); // locked: returned when it is unlocked
       throw error;
@@ -265,7 +303,7 @@ export class Leases {
     const lease = request?.requestor === LEASE_REQUESTOR ? leaseOf(request.requestorData) : undefined;
     if (request === undefined || lease === undefined) return;
     if (after) this.#requests.set(lease, after.id);
-    else if (this.#requests.get(lease) === request.id) this.#requests.delete(lease);
+    else if (!this.#cache.get(lease)) this.#requests.delete(lease);
   }
 }
 
