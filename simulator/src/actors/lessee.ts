@@ -22,6 +22,9 @@ const PAUSE_MS = 500;
 /** Share of requests, and of answers, that are lost while there are faults. */
 const LOST_SHARE = 0.05;
 
+/** Errors of calls that are refused for good. */
+const REFUSALS = ['NODEPOOL_LEASE_LIMIT', 'NODEPOOL_LEASE_AGE', 'NODEPOOL_LEASE_NODES_LOST'];
+
 /** No answer: the client does not know whether its call took effect. */
 class Unanswered extends Error {}
 
@@ -189,8 +192,7 @@ export class Lessee {
       try {
         return await this.#call(this.#random.pick(this.#launchers), act);
       } catch (error) {
-        if (isNodepoolError(error, 'NODEPOOL_LEASE_LIMIT') || isNodepoolError(error, 'NODEPOOL_LEASE_AGE'))
-          return undefined;
+        if (REFUSALS.some((code) => isNodepoolError(error, code))) return undefined;
         const isUnclear = error instanceof Unanswered || isZooKeeperError(error);
         const hasChanged = error instanceof Error && error.name === 'Refusal';
         if (!isUnclear && !hasChanged) throw error;

@@ -34,3 +34,13 @@ export class LeaseAgeError extends NodepoolError {
     );
   }
 }
+
+/** The lease has lost nodes, so it cannot be renewed. */
+export class LeaseNodesLostError extends NodepoolError {
+  constructor(lease: string, lost: readonly string[]) {
+    super(
+      'NODEPOOL_LEASE_NODES_LOST',
+      `Lease ${lease} has lost ${lost.join(', ')}: failed, deleted by an operator, or held for their time. Return it, and request another`,
+    );
+  }
+}

@@ -15,7 +15,7 @@ import {
 } from '@nodepool/zk-protocol';
 import { describe, expect, it } from 'vitest';
 import { leaseWorld, MINUTE_MS, spec } from '../../../test/support/lease-world.js';
-import { LeaseAgeError, LeaseLimitError } from './lease-spec.js';
+import { LeaseAgeError, LeaseLimitError, LeaseNodesLostError } from './lease-spec.js';
 
 /** Holds answers to reads of these paths. @returns lets those of one path arrive */
 function holdReads(zk: ZooKeeper, paths: readonly string[]): (path: string) => void {
@@ -59,6 +59,23 @@ describe('a lease', () => {
     expect((await node(id))?.holdExpirationMs).toBeGreaterThanOrEqual(19 * MINUTE_MS);
     await world.pass(9 * MINUTE_MS);
     expect(leases.get('l1')?.state).toBe('active');
+  });
+
+  it.each([
+    ['one of its nodes', 1],
+    ['all of its nodes', 2],
+  ])('is not renewed once it has lost %s', async (_what, count) => {
+    const { leases, lease, serve, node, write, world, stop } = await leaseWorld();
+    await lease({ labels: ['a', 'a'] });
+    const ids = await serve(2);
+    const due = leases.get('l1')?.dueTimeMs;
+    stop();
+    for (const id of ids.slice(0, count)) await write(id, { state: 'deleting' });
+
+    await expect(world.clock.run(leases.renew('l1', 20 * MINUTE_MS))).rejects.toThrow(LeaseNodesLostError);
+
+    expect(leases.get('l1')?.dueTimeMs).toBe(due);
+    expect((await node(ids[1]))?.holdExpirationMs).toBe(10 * MINUTE_MS);
   });
 
   it('returns its nodes in the transaction that ends it', async () => {

@@ -14,7 +14,7 @@ import {
 import type { Context } from '../state/context.js';
 import { isRefusal } from '../state/transaction.js';
 import { createLease, endLease, freeSlots, isHeldFor, renewLease, type LeaseOwner } from './lease-writes.js';
-import { LeaseAgeError, LeaseLimitError, type LeaseSpec } from './lease-spec.js';
+import { LeaseAgeError, LeaseLimitError, LeaseNodesLostError, type LeaseSpec } from './lease-spec.js';
 import { TokenSlots } from './token-slots.js';
 
 /** How often a change is tried when others change the lease at the same time. */
@@ -237,6 +237,7 @@ export class Leases {
   /**
    * Renews a lease: it waits, or is active, for this long from now.
    * @throws {LeaseAgeError} it would last longer than `max-hold-age`
+   * @throws {LeaseNodesLostError} it does not hold all of its nodes any more
    * @throws {Refusal} it changes all the time
    */
   async renew(id: string, ttlMs: number): Promise<LeaseRecord | undefined> {
@@ -244,9 +245,17 @@ export class Leases {
     return this.change(id, (lease) => {
       if (isOver(lease)) return undefined;
       this.#checkAge(lease.state === 'active' ? this.#context.clock.now() - lease.stateTimeMs : 0, ttlMs);
-      const nodes = lease.state === 'active' ? this.heldNodes(lease) : [];
-      return renewLease(this.#context, this.kept(lease), ttlMs, nodes);
+      return renewLease(this.#context, this.kept(lease), ttlMs, this.#allNodes(lease));
     });
+  }
+
+  /** The nodes of an active lease. @throws {LeaseNodesLostError} some are not held for it any more */
+  #allNodes(lease: LeaseRecord): NodeRecord[] {
+    const nodes = lease.state === 'active' ? this.heldNodes(lease) : [];
+    const held = new Set(nodes.map(({ id }) => id));
+    const lost = lease.state === 'active' ? lease.nodeIds.filter((id) => !held.has(id)) : [];
+    if (lost.length > 0) throw new LeaseNodesLostError(lease.id, lost);
+    return nodes;
   }
 
   /** Ends a lease; its nodes are returned soon afterwards. @throws {Refusal} it changes all the time */

@@ -236,6 +236,7 @@ export class LeaseCalls {
         const longest = Math.max(0, Math.floor((error as LeaseAgeError).leftMs / 1000));
         throw new ApiError(422, 'max-hold-age', error.message, { longest_ttl: longest });
       }
+      if (isNodepoolError(error, 'NODEPOOL_LEASE_NODES_LOST')) throw new ApiError(409, 'over', error.message);
       if (isZooKeeperError(error)) {
         throw new ApiError(
           503,
