@@ -78,6 +78,24 @@ describe('a lease', () => {
     expect((await node(ids[1]))?.holdExpirationMs).toBe(10 * MINUTE_MS);
   });
 
+  it('is not shown by a launcher that has been cut off for longer than the session timeout', async () => {
+    const { leases, lease, serve, world } = await leaseWorld();
+    await lease();
+    await serve();
+    const shown = () => leases.look('l1').then((view) => view?.lease.state, String);
+
+    world.loseSession();
+    await world.pass(4_000);
+    const soon = await world.clock.run(shown());
+    await world.pass(10_000);
+    const later = [leases.isCurrent, await world.clock.run(shown())];
+    await world.pass(30_000);
+
+    expect(soon).toBe('active');
+    expect(later).toEqual([false, expect.stringContaining('cut off')]);
+    expect([leases.isCurrent, await world.clock.run(shown())]).toEqual([true, 'active']);
+  });
+
   it('returns its nodes in the transaction that ends it', async () => {
     const { leases, lease, serve, node, world, stop } = await leaseWorld();
     await lease();

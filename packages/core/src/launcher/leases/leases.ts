@@ -3,6 +3,7 @@ import {
   leaseOf,
   leaseSlotPath,
   newLease,
+  ZooKeeperError,
   type LeaseCache,
   type LeaseRecord,
   type LeaseTokenCache,
@@ -79,6 +80,16 @@ export class Leases {
     return this.#cache.ready;
   }
 
+  /**
+   * Whether this launcher knows what is true now, or was within the session timeout: not while it is cut off from ZooKeeper for longer,
+   * has just woken, or is reading its records again.
+   */
+  get isCurrent(): boolean {
+    const { zk, mirror } = this.#context;
+    if (zk.sessionLeftMs <= 0) return false;
+    return zk.state !== 'CONNECTED' || (this.#cache.ready && mirror.nodes.ready && mirror.requests.ready);
+  }
+
   /** Resolves when leases, requests and nodes show every write that was made before the call. */
   async settle(): Promise<void> {
     const { nodes, requests } = this.#context.mirror;
@@ -99,10 +110,12 @@ export class Leases {
    * One lease as every write before the call has left it: a launcher may learn of a lease, or that it is active, a moment after
    * the launcher that wrote it has answered.
    * @returns `undefined` if there is none
-   * @throws {ZooKeeperError}
+   * @throws {ZooKeeperError} also if it is not {@link isCurrent}
    */
   async look(id: string): Promise<LeaseView | undefined> {
     if (!this.#cache.get(id)) await this.#cache.settle();
+    if (!this.isCurrent)
+      throw new ZooKeeperError('ZK_CONNECTION_LOSS', 'this launcher is cut off, or reads its records');
     let settled: LeaseRecord | undefined;
     for (;;) {
       const lease = this.#cache.get(id);

@@ -12,6 +12,7 @@ const HEARTBEAT_MS = 15_000;
 const MOST = { all: 5, ofToken: 3 };
 
 let clock: VirtualClock;
+let isCurrent: boolean;
 let apiTokens: { name: string; token: string }[];
 let streams: LeaseStreams;
 let server: Server;
@@ -32,10 +33,17 @@ const statusOf = async (path: string) => (await open(path)).statusCode;
 
 beforeEach(async () => {
   clock = new VirtualClock();
+  isCurrent = true;
   apiTokens = [{ name: 'root', token: 'secret' }];
   const common = { zk: connectInMemory(new MemoryServer(clock), { clock }).zk, clock, logger: silentLogger };
   const [leases, tokens] = [createLeaseCache(common), createLeaseTokenCache(common)];
-  const all = { tokens, onChange: leases.onChange.bind(leases) };
+  const all = {
+    tokens,
+    onChange: leases.onChange.bind(leases),
+    get isCurrent() {
+      return isCurrent;
+    },
+  };
   streams = new LeaseStreams(clock, all, () => ({ apiTokens }), MOST);
   server = createServer(({ url = '' }, response) => {
     const [, first = '', name = first] = url.split('/');
@@ -78,5 +86,18 @@ describe('event streams', () => {
     await once(ofRoot, 'end');
 
     expect([ofRoot.complete, ofAlice.complete]).toEqual([true, false]);
+  });
+
+  it('end when the launcher is cut off, so that their readers ask another one', async () => {
+    const ofAlice = await open('/alice');
+    await clock.advance(HEARTBEAT_MS);
+    expect(streams.size).toBe(1);
+
+    isCurrent = false;
+    await clock.advance(HEARTBEAT_MS);
+    ofAlice.resume();
+    await once(ofAlice, 'end');
+
+    expect(ofAlice.complete).toBe(true);
   });
 });

@@ -18,7 +18,7 @@ type Listener = (lease: LeaseRecord | undefined) => void;
 export class LeaseStreams {
   readonly #clock: Clock;
   readonly #listeners = new Map<string, Set<Listener>>();
-  readonly #tokens: Leases['tokens'];
+  readonly #leases: Pick<Leases, 'tokens' | 'isCurrent'>;
   readonly #config: () => Pick<Config, 'apiTokens'>;
   readonly #most: typeof MOST_LEASE_STREAMS;
   /** Open streams of each token: by its name, or by the {@link operatorKey} of an entry of `api-tokens`. */
@@ -28,14 +28,14 @@ export class LeaseStreams {
 
   constructor(
     clock: Clock,
-    leases: Pick<Leases, 'onChange' | 'tokens'>,
+    leases: Pick<Leases, 'onChange' | 'tokens' | 'isCurrent'>,
     config: () => Pick<Config, 'apiTokens'>,
     most = MOST_LEASE_STREAMS,
   ) {
     this.#clock = clock;
     this.#config = config;
     this.#most = most;
-    this.#tokens = leases.tokens;
+    this.#leases = leases;
     leases.onChange(({ id, after }) => {
       for (const listener of this.#listeners.get(id) ?? []) listener(after);
     });
@@ -126,7 +126,8 @@ export class LeaseStreams {
     this.#heartbeat = undefined;
     if (this.#responses.size === 0) return;
     for (const [token, responses] of this.#responses) {
-      if (!this.#isValid(token)) this.#endAllOf(token);
+      // a reader that is told nothing more asks another launcher
+      if (!this.#leases.isCurrent || !this.#isValid(token)) this.#endAllOf(token);
       else for (const response of responses) this.#write(response, ': here\n\n');
     }
     this.#heartbeat = this.#clock.setTimer(HEARTBEAT_MS, () => this.#beat());
@@ -140,7 +141,7 @@ export class LeaseStreams {
   /** Whether the token has not expired, and is still in the configuration if it came from there. Revoked ones end at once. */
   #isValid(token: string): boolean {
     if (token.includes(' ')) return this.#config().apiTokens.some((entry) => operatorKey(entry) === token);
-    const endTimeMs = this.#tokens.get(token)?.endTimeMs ?? null;
+    const endTimeMs = this.#leases.tokens.get(token)?.endTimeMs ?? null;
     return endTimeMs === null || endTimeMs > this.#clock.now();
   }
 
