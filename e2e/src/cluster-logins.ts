@@ -14,6 +14,7 @@ export const SECRETS = {
   unreadable: 'unreadableToken3162277660',
   unknownAnchor: 'tokenLikeAnAnchor3605551275',
   webhook: 'secretOfWebhook4123105625',
+  tokenKey: 'keyThatSignsTokens4242640687119285',
 };
 
 /** Where kubeconfig files are written, and the server that they name. */

@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   connect,
@@ -6,21 +8,25 @@ import {
   leaseSlotsPath,
   leaseTokenPath,
   newLeaseToken,
+  signLeaseToken,
   type LeaseRights,
 } from '@nodepool/zk-protocol';
 import type { Finding } from './finding.js';
 import type { LeaseLoadOptions } from './lease-client.js';
 import { withServer } from './scenarios.js';
-import { runLoad, startLauncher, staticConfig } from './subjects.js';
+import { runLoad, SECURE_FILE, startLauncher, staticConfig } from './subjects.js';
 
 const SLOTS = { a: 1_000, busy: 1 };
 const NAME = 'bench';
 const SECRET = 'a-secret-of-the-load';
+const KEY = 'a-key-of-the-load-that-signs-its-token';
 const MOST_NODES = 20_000;
 
 /** Latency of leases at a fixed rate, and memory of many that wait with an open stream each. */
 export async function measureLeases(long: boolean): Promise<Finding[]> {
   return withServer('zookeeper', async (connectString, dir) => {
+    await mkdir(dir, { recursive: true });
+    await writeFile(join(dir, SECURE_FILE), JSON.stringify({ 'token-keys': [KEY] }));
     const subject = await startLauncher(dir, (port) => staticConfig(connectString, SLOTS, port));
     try {
       await storeToken(connectString);
@@ -45,7 +51,7 @@ async function storeToken(connectString: string): Promise<void> {
   const zk = await connect({ servers: connectString, sessionTimeoutMs: 30_000 });
   await zk.ensurePath(leaseSlotsPath(NAME));
   const token = newLeaseToken({ ...rights, name: NAME, hash, endTimeMs: null }, Date.now());
-  await zk.create(leaseTokenPath(NAME), encodeLeaseToken(token));
+  await zk.create(leaseTokenPath(NAME), encodeLeaseToken(signLeaseToken(token, KEY)));
   while ((await zk.getChildren('/nodepool/nodes')).length < SLOTS.a + SLOTS.busy) await delay(50);
   await zk.close();
 }

@@ -1,5 +1,6 @@
 import { fork, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -10,6 +11,9 @@ import { freePorts } from '@nodepool/test-servers';
 /** Root of the sources that this program was built from. */
 export const THIS_CHECKOUT = fileURLToPath(new URL('../../..', import.meta.url));
 const here = (name: string) => fileURLToPath(new URL(name, import.meta.url));
+
+/** Name of the secure file that a launcher reads if it is in its folder. */
+export const SECURE_FILE = 'secure.yaml';
 
 /** Requests and single operations sent to ZooKeeper so far. */
 export interface Traffic {
@@ -75,6 +79,7 @@ export async function startLauncher(
     ...[...process.execArgv, join(checkout, 'packages/launcher/bin/nodepool-launcher.js'), '-f', '-c', file, '-l', log],
     ...['--state-dir', join(dir, 'state'), '-p', join(dir, 'pid')],
     ...(takesOver ? ['--take-over', `${takesOver.pid}`] : []),
+    ...(existsSync(join(dir, SECURE_FILE)) ? ['-s', join(dir, SECURE_FILE)] : []),
   ];
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'inherit'] });
   await whenReady(child, `http://127.0.0.1:${port}/ready`, takesOver?.pid);

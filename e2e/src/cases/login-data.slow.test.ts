@@ -76,7 +76,7 @@ it('login data is in node records and in the answer to the owner of a lease, and
   const zookeeper = { host: '127.0.0.1', port: ground.zookeeper.plainPort };
   const config = { 'zookeeper-servers': [zookeeper], webhooks, labels, providers };
   const secureFile = join(ground.dir, 'secure.yaml');
-  const secure = { webhooks: [{ name: 'hook', secret: SECRETS.webhook }] };
+  const secure = { webhooks: [{ name: 'hook', secret: SECRETS.webhook }], 'token-keys': [SECRETS.tokenKey] };
   await writeFile(secureFile, JSON.stringify(secure), { mode: 0o600 });
   const dir = join(ground.dir, 'launcher');
   const launcher = await LauncherProcess.start(dir, 'launcher', config, {}, ['-s', secureFile]);
@@ -85,7 +85,9 @@ it('login data is in node records and in the answer to the owner of a lease, and
   const events = await listen(launcher);
   const common = launcher.commonOptions;
   const [owner, stranger] = await Promise.all(
-    ['owner', 'stranger'].map(async (name) => (await nodepool('token', 'create', name, ...common)).split('\n')[0]),
+    ['owner', 'stranger'].map(
+      async (name) => (await nodepool('token', 'create', name, '-s', secureFile, ...common)).split('\n')[0],
+    ),
   );
   if (owner === undefined || stranger === undefined) throw new Error('no tokens were made');
 

@@ -45,7 +45,7 @@ import { startEmbeddedServer } from '@nodepool/zk-protocol/embedded';
 import type { EmbeddedServer } from '@nodepool/zk-protocol/embedded';
 import { silentLogger } from '@nodepool/core';
 import { CONDITION_TYPES, conditionToJson, type ConditionTypeName } from '@nodepool/core/service';
-import { embeddedDataDir, embeddedSocket, writeEmbeddedServerInfo } from '@nodepool/core/config';
+import { embeddedDataDir, ensureTokenKey, embeddedSocket, writeEmbeddedServerInfo } from '@nodepool/core/config';
 import type { CliContext } from '../src/command/context.js';
 import { globalOptions } from '../src/command/global-options.js';
 import { nodepool, type Outcome } from './program.js';
@@ -94,6 +94,7 @@ export class World {
     await mkdir(stateDir);
     const socket = { path: embeddedSocket(stateDir), mode: 0o600 };
     const server = await startEmbeddedServer({ dataDir: embeddedDataDir(stateDir), fsync: false, socket });
+    await ensureTokenKey(stateDir);
     await writeEmbeddedServerInfo(stateDir, { socket: socket.path, pid: process.pid });
     const world = new World(directory, server, await connect({ servers: server.connectString }));
     await world.write('nodepool.yaml', 'labels:\n  - name: small\n');

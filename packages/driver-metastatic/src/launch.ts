@@ -22,11 +22,10 @@ export async function launchSlot(
   services: LaunchServices,
   order: LaunchOrder,
   label: MetastaticLabelConfig,
-  stop: AbortSignal,
+  signal: AbortSignal,
 ): Promise<LaunchResult> {
   const { config, clock, logger, metrics } = services;
-  const { node, unwanted } = order;
-  const signal = unwanted ? AbortSignal.any([stop, unwanted]) : stop;
+  const { node } = order;
   const startedMs = clock.now();
   for (let attempt = 1; ; attempt++) {
     const outcome = await attemptSlot(services, order, label, signal);

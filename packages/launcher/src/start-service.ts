@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { Launcher } from '@nodepool/core/launcher';
-import { stateDirOf } from '@nodepool/core/config';
+import { ensureTokenKey, stateDirOf } from '@nodepool/core/config';
 import type { Config, Logger } from '@nodepool/core';
 import type { ConditionSource } from '@nodepool/core/service';
 import {
@@ -10,7 +10,9 @@ import {
   joinParts,
   type DaemonRuntime,
   type DaemonService,
+  type RouteTable,
   type ServiceSurroundings,
+  type ShownConditions,
 } from '@nodepool/daemon';
 import { History, StandbyForecasts } from '@nodepool/history';
 import type { Clock, ZooKeeper } from '@nodepool/zk-protocol';
@@ -24,6 +26,7 @@ import { followChanges } from './web/api/changes.js';
 import { createLauncherApi } from './web/api/operations.js';
 import { launcherOverview } from './web/api/overview.js';
 import type { LeaseApiSources } from './web/api/sources.js';
+import { TokenTrust } from './web/api/token-trust.js';
 import { createExplainRoutes } from './web/explain-routes.js';
 import { createListingRoutes } from './web/listing-routes.js';
 
@@ -40,20 +43,23 @@ export interface LauncherSurroundings {
   readonly forecasts: StandbyForecasts;
   /** Free space of the state directory. */
   readonly space: DiskSpace;
+  /** The key for tokens in the embedded database, made on the first call; `undefined`: the database is another one. */
+  readonly ownTokenKey: () => Promise<string | undefined>;
   /** Configuration at the start. */
   readonly config: Config;
 }
 
 /** Connects a launcher to the history, traces, `/healthz`, listings and API of its process. */
 export function launcherRuntime(runtime: Launcher, surroundings: LauncherSurroundings): DaemonRuntime {
-  const { clock } = surroundings;
   let config = surroundings.config;
+  const trust = new TokenTrust({ ...surroundings, tokens: runtime.leases.tokens, config: () => config });
   let webAddress: string | undefined;
   const traces = tracesOf(runtime, surroundings);
-  const sources = { ...surroundings, runtime, config: () => config, webUrl: () => webAddress };
+  const sources = { ...surroundings, runtime, trust, config: () => config, webUrl: () => webAddress };
   return {
     async start(webUrl) {
       webAddress = webUrl;
+      await trust.start(); // before tokens are read
       traces.start();
       surroundings.history.follow(runtime);
       await runtime.start(webUrl);
@@ -77,27 +83,36 @@ export function launcherRuntime(runtime: Launcher, surroundings: LauncherSurroun
       await traces.close();
     },
     startedFields: () => ({ providers: [...config.providers.keys()], nodes: runtime.nodes.size }),
-    conditions: withOwnFiles(runtime.conditions, surroundings),
+    conditions: withOwn(runtime.conditions, { ...surroundings, trust }),
     health: () => ({ ...launcherHealth(runtime), history: { dropped_lines: surroundings.history.dropped } }),
     dump: (nowMs) => dumpState(runtime, nowMs),
-    routes: (shown) => new Map([...createListingRoutes(runtime, clock), ...createExplainRoutes(runtime, shown, clock)]),
+    routes: (shown) => routesOf(runtime, shown, surroundings.clock),
     api: (conditions) => apiOf({ ...sources, conditions }),
   };
 }
 
-/** Adds the conditions of the history and the state directory. */
-function withOwnFiles(
+/** Adds the conditions of the history, the state directory and the tokens. */
+function withOwn(
   conditions: ConditionSource,
-  { history, space, hostname }: Pick<LauncherSurroundings, 'history' | 'space' | 'hostname'>,
+  own: Pick<LauncherSurroundings, 'history' | 'space' | 'hostname'> & { readonly trust: TokenTrust },
 ): ConditionSource {
   return {
-    find: () => [...conditions.find(), ...history.conditions(hostname), ...space.conditions()],
+    find: () => [
+      ...conditions.find(),
+      ...own.history.conditions(own.hostname),
+      ...own.space.conditions(),
+      ...own.trust.conditions(),
+    ],
     publish: (all) => conditions.publish(all),
     get ofOthers() {
       return conditions.ofOthers;
     },
     onConcern: (listener) => conditions.onConcern(listener),
   };
+}
+
+function routesOf(runtime: Launcher, shown: ShownConditions, clock: Clock): RouteTable {
+  return new Map([...createListingRoutes(runtime, clock), ...createExplainRoutes(runtime, shown, clock)]);
 }
 
 function apiOf(sources: LeaseApiSources): ReturnType<DaemonRuntime['api']> {
@@ -160,10 +175,13 @@ export function createService(surroundings: ServiceSurroundings<LauncherArgument
       const activity = new ActivityLog(metrics, clock);
       const history = startHistory({ config, clock, logger, activity, args, env });
       const forecasts = startForecasts({ config, clock, logger, args, env });
-      const space = new DiskSpace(stateDirOf({ stateDir: args.stateDir, env }), hostname);
+      const stateDir = stateDirOf({ stateDir: args.stateDir, env });
+      const space = new DiskSpace(stateDir, hostname);
+      const isEmbedded = config.zookeeper.servers.length === 0;
+      const ownTokenKey = () => (isEmbedded ? ensureTokenKey(stateDir) : Promise.resolve(undefined));
       const options = { ...{ zk, config, registry, logger, clock, hostname, version, metrics: activity } };
       const launcher = new Launcher({ ...options, announceLegacy: args.announceLegacy });
-      const own = { activity, history, forecasts, space };
+      const own = { activity, history, forecasts, space, ownTokenKey };
       return launcherRuntime(launcher, { zk, clock, hostname, version, env, logger, config, ...own });
     },
   });

@@ -83,7 +83,13 @@ export type { LeaseRecord, LeaseState, NewLease } from './records/lease.js';
 export { LEASE_REQUESTOR, LEASE_STATES, leaseOf, leasePath } from './records/lease.js';
 export { decodeLease, encodeLease, newLease, withLease } from './records/lease.js';
 export type { LeaseRights, LeaseTokenRecord } from './records/lease-token.js';
-export { decodeLeaseToken, encodeLeaseToken, newLeaseToken } from './records/lease-token.js';
+export {
+  decodeLeaseToken,
+  encodeLeaseToken,
+  isSignedLeaseToken,
+  newLeaseToken,
+  signLeaseToken,
+} from './records/lease-token.js';
 export { LEASE_TOKEN_NAME, leaseSlotPath, leaseSlotsPath, leaseTokenPath } from './records/lease-token.js';
 export type { NodeActor, NodeTransition, RequestActor, RequestTransition, Transition } from './records/states.js';
 export { NODE_TRANSITIONS, REQUEST_TRANSITIONS, UNLOCKED_GARBAGE_STATES } from './records/states.js';

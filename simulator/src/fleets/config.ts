@@ -55,6 +55,7 @@ export function makeConfig(spec: ConfigSpec, drivers: ReadonlyMap<string, Driver
     maxHoldAgeMs: spec.maxHoldAgeMs,
     tenantLimits: spec.tenantLimits,
     apiTokens: [],
+    tokenKeys: [],
     webhooks: [],
     warnings: [],
     ...(spec.steering !== undefined && { steering: spec.steering }),

@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { embeddedDataDir } from '@nodepool/core/config';
+import { embeddedDataDir, ensureTokenKey, tokenKeyFile } from '@nodepool/core/config';
 import { connect, DATABASE_ID_PATH, type ZooKeeper } from '@nodepool/zk-protocol';
 import { startEmbeddedServer, type EmbeddedServer } from '@nodepool/zk-protocol/embedded';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -55,6 +55,17 @@ describe('nodepool move-to-ensemble', () => {
     expect(stderr).toContain('Still registered when the server stopped: builder b1-0000000000.');
     expect((await there.getData(DATABASE_ID_PATH)).data.toString()).toBe(DATABASE_ID);
     expect(await there.exists('/zuul')).toBeUndefined();
+  });
+
+  it('names the key that has signed the tokens, unless the configuration has it', async () => {
+    await fill(join(dir, 'with-token'), ['/nodepool/lease-tokens/ci']);
+    const key = await ensureTokenKey(join(dir, 'with-token'));
+    const told = `add the content of ${tokenKeyFile(join(dir, 'with-token'))} to the list token-keys`;
+
+    expect((await call('nodepool.yaml', 'with-token')).stderr).toContain(told);
+    await writeFile(join(dir, 'secure.yaml'), `token-keys: [${key}]\n`);
+    const again = await call('nodepool.yaml', 'with-token', '-s', join(dir, 'secure.yaml'));
+    expect([again.status, again.stderr]).toEqual([0, expect.not.stringContaining('token-keys')]);
   });
 
   it('does nothing when it is repeated, and refuses another ensemble', async () => {

@@ -1,7 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import { stat } from 'node:fs/promises';
-import { embeddedDataDir, formatZooKeeperServers, stateDirCandidates } from '@nodepool/core/config';
-import { DATABASE_ID_PATH, NODEPOOL_ROOT, componentsPath, isNodepoolError } from '@nodepool/zk-protocol';
+import { dirname } from 'node:path';
+import {
+  embeddedDataDir,
+  formatZooKeeperServers,
+  readTokenKey,
+  stateDirCandidates,
+  tokenKeyFile,
+} from '@nodepool/core/config';
+import {
+  DATABASE_ID_PATH,
+  LEASE_TOKENS_ROOT,
+  NODEPOOL_ROOT,
+  componentsPath,
+  isNodepoolError,
+} from '@nodepool/zk-protocol';
 import type { ZooKeeper } from '@nodepool/zk-protocol';
 import { StoredDatabase } from '@nodepool/zk-protocol/embedded';
 import type { MoveNote, StoredZnode } from '@nodepool/zk-protocol/embedded';
@@ -88,6 +101,8 @@ async function move(context: CliContext, { database, dataDir, to }: Move): Promi
   if (note?.isDone === true) print(`The content of ${dataDir} was moved to ${to} already.`);
   else print(`Moved ${znodes.length} znodes from ${dataDir} to ${to}.`);
   reportForeignData(all);
+  if (znodes.some(({ path }) => path.startsWith(`${LEASE_TOKENS_ROOT}/`)))
+    await reportTokenKey(context, dirname(dataDir));
   tell('Now list these servers under zookeeper-servers for each launcher, builder and Zuul, and start them.');
 }
 
@@ -137,6 +152,17 @@ function reportBuilders(database: StoredDatabase): void {
   tell(
     `Still registered when the server stopped: builder ${names.join(', ')}. If it runs, stop it before you start the ` +
       'services on the ensemble: another builder would take its builds for abandoned.',
+  );
+}
+
+/** Names the key that has signed the tokens of the database, if the configuration lacks it. */
+async function reportTokenKey(context: CliContext, stateDir: string): Promise<void> {
+  const key = await readTokenKey(stateDir).catch(() => undefined);
+  const configured = (await loadIfPresent(context))?.tokenKeys ?? [];
+  if (key === undefined || configured.includes(key)) return;
+  tell(
+    `Tokens stay valid if each launcher has the key of this database: add the content of ${tokenKeyFile(stateDir)} ` +
+      'to the list token-keys of the secure file.',
   );
 }
 

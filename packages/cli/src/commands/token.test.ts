@@ -1,6 +1,13 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { decodeLeaseToken, LEASE_TOKENS_ROOT, leaseSlotsPath, leaseTokenPath } from '@nodepool/zk-protocol';
+import { readTokenKey, tokenKeyFile } from '@nodepool/core/config';
+import {
+  decodeLeaseToken,
+  isSignedLeaseToken,
+  LEASE_TOKENS_ROOT,
+  leaseSlotsPath,
+  leaseTokenPath,
+} from '@nodepool/zk-protocol';
 import { describe, expect, it } from 'vitest';
 import { useWorld } from '../../test/world.js';
 
@@ -87,6 +94,43 @@ describe('nodepool token create', () => {
     expect(nowhere.stderr).toMatch(/^nodepool: Cannot write .*none\/token: ENOENT/);
   });
 
+  it('signs the record with the key of the launcher in the state directory, or the first of the secure file', async () => {
+    await call('create', 'ci');
+    const own = await readTokenKey(get().file('state'));
+    const configured = 'k'.repeat(32);
+    await get().write('secure.yaml', `token-keys: [${configured}, ${'o'.repeat(32)}]\n`);
+    await call('create', 'other', '-s', get().file('secure.yaml'));
+
+    const [ci, other] = [await stored('ci'), await stored('other')];
+    expect(ci && isSignedLeaseToken(ci, [own])).toBe(true);
+    expect(other && isSignedLeaseToken(other, [configured])).toBe(true);
+    rmSync(get().file('secure.yaml'));
+  });
+
+  it('makes no token without the key, and says who has it, or how it is made', async () => {
+    const file = tokenKeyFile(get().file('state'));
+    const key = readFileSync(file);
+    rmSync(file);
+    const { status, stderr } = await call('create', 'ci');
+    await get().write('state/lease-token.key', key.toString());
+
+    expect([status, stderr]).toMatchObject([1, expect.stringContaining('the launcher makes it at its start')]);
+    await get().write('ensemble.yaml', 'zookeeper-servers: [{host: 127.0.0.1, port: 1}]\n');
+    const ensemble = await get().nodepool('ensemble.yaml', 'token', 'create', 'ci');
+    expect(ensemble.stderr).toMatch(/token-keys.*-s; to make one: printf .*openssl rand -hex 32/);
+    expect(await get().zk.exists(LEASE_TOKENS_ROOT)).toBeUndefined();
+  });
+
+  it('refuses names of callers that have no record: their leases are not those of the token', async () => {
+    await get().write('secure.yaml', `api-tokens: [{name: ops, token: ${'t'.repeat(32)}}]\n`);
+
+    for (const name of ['anonymous', 'ops']) {
+      const { status, stderr } = await call('create', name, '-s', get().file('secure.yaml'));
+      expect([status, stderr]).toEqual([1, expect.stringContaining(`"${name}" is the name of another kind of caller`)]);
+    }
+    rmSync(get().file('secure.yaml'));
+  });
+
   it.each([
     [['create'], 'token create needs a name'],
     [['create', 'Alice'], '"Alice" is no name of a token'],
@@ -101,16 +145,6 @@ describe('nodepool token create', () => {
     expect(stderr).toContain(text);
     expect(await get().zk.exists(LEASE_TOKENS_ROOT)).toBeUndefined();
   });
-});
-
-it('nodepool token list shows what tokens allow, without their hashes', async () => {
-  expect((await call('list')).stdout).toContain('Name');
-  await call('create', 'ci', '--max-nodes', '3');
-
-  const { stdout } = await call('list');
-
-  expect(stdout).toMatch(/\| ci +\| ci +\| \* +\| 0?0?:?0?8/);
-  expect(stdout).not.toContain((await stored('ci'))?.hash);
 });
 
 it('nodepool token revoke removes a token, and says when there is none', async () => {

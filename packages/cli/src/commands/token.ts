@@ -1,8 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { open, rm } from 'node:fs/promises';
-import { formatAge, type Listing } from '@nodepool/core/service';
 import {
-  decodeLeaseToken,
   encodeLeaseToken,
   isZooKeeperError,
   LEASE_TOKEN_NAME,
@@ -10,6 +8,7 @@ import {
   leaseSlotsPath,
   leaseTokenPath,
   newLeaseToken,
+  signLeaseToken,
   type LeaseRights,
   type LeaseTokenRecord,
   type ZooKeeper,
@@ -19,16 +18,20 @@ import { print, tell, type CliContext } from '../command/context.js';
 import { parseDuration } from '../command/duration.js';
 import { CliError, describeError } from '../command/errors.js';
 import { UsageError } from '../command/usage-error.js';
-import { withZooKeeper } from '../connection/connection.js';
-import { ifPresent } from '../connection/fetch-records.js';
-import { printListing } from '../terminal/output.js';
+import { loadIfPresent, withZooKeeper } from '../connection/connection.js';
+import { endLeasesOf } from '../token/end-leases.js';
+import { listTokens } from '../token/list-tokens.js';
+import { findTokenKeys, signingKey } from '../token/token-keys.js';
 
 const PRIORITIES = { high: 100, normal: 200, low: 300 } as const;
 const SECRET_BYTES = 32;
 const OWNER_ONLY = 0o600;
 
 /** Arguments that only `create` has. */
-const NOTHING = { rights: undefined, expiresInMs: undefined, file: undefined };
+const NOTHING = { rights: undefined, expiresInMs: undefined, file: undefined, endsLeases: false };
+
+/** Names of callers that have no record. */
+const RESERVED = ['anonymous'];
 
 /** `nodepool token`. */
 export const command = defineCommand({
@@ -65,6 +68,7 @@ export const command = defineCommand({
       value: 'FILE',
       describe: 'write the token to this new file, for you alone, and do not print it',
     },
+    'end-leases': { type: 'boolean', default: false, describe: 'with revoke: end its leases, too' },
   },
   parse(values) {
     const name = text(values, 'name');
@@ -74,15 +78,17 @@ export const command = defineCommand({
     if (!LEASE_TOKEN_NAME.test(name)) {
       throw new UsageError(`"${name}" is no name of a token: use a-z, 0-9 and dashes, at most 63 characters`);
     }
-    if (action === 'revoke') return { ...NOTHING, action, name };
+    if (action === 'revoke') return { ...NOTHING, action, name, endsLeases: flag(values, 'end-leases') };
     const expiresIn = text(values, 'expires-in');
     const expiresInMs = expiresIn === undefined ? undefined : parseDuration(expiresIn, '--expires-in');
     if (expiresInMs !== undefined && expiresInMs <= 0) throw new UsageError('--expires-in needs a time above 0');
-    return { action, name, rights: rightsOf(name, values), expiresInMs, file: text(values, 'output') };
+    const file = text(values, 'output');
+    return { ...NOTHING, action, name, rights: rightsOf(name, values), expiresInMs, file };
   },
-  run(context, { action, name, rights, expiresInMs, file }) {
+  run(context, { action, name, rights, expiresInMs, file, endsLeases }) {
     if (action === 'list') return listTokens(context);
-    return rights === undefined ? revoke(context, name) : create(context, { name, rights, expiresInMs, file });
+    if (rights === undefined) return revoke(context, name, endsLeases);
+    return create(context, { name, rights, expiresInMs, file });
   },
 });
 
@@ -113,6 +119,11 @@ interface Wanted {
 
 /** `nodepool token create`: prints the token, or writes it to a file. It is stored as a hash only. @throws CliError */
 async function create(context: CliContext, { name, rights, expiresInMs, file }: Wanted): Promise<void> {
+  const config = await loadIfPresent(context);
+  if ([...RESERVED, ...(config?.apiTokens ?? []).map((each) => each.name)].includes(name)) {
+    throw new CliError(`"${name}" is the name of another kind of caller (api-tokens, anonymous): choose another name`);
+  }
+  const key = signingKey(await findTokenKeys(context, config));
   const secret = randomBytes(SECRET_BYTES).toString('base64url');
   const hash = createHash('sha256').update(secret).digest('hex');
   const nowMs = context.clock.now();
@@ -122,8 +133,9 @@ async function create(context: CliContext, { name, rights, expiresInMs, file }: 
   );
   await withZooKeeper(context, async (zk) => {
     await Promise.all([zk.ensurePath(LEASE_TOKENS_ROOT), zk.ensurePath(leaseSlotsPath(name))]);
-    if (file === undefined) await store(zk, token);
-    else await writeSecret(file, `${name}.${secret}\n`, () => store(zk, token));
+    const signed = signLeaseToken(token, key);
+    if (file === undefined) await store(zk, signed);
+    else await writeSecret(file, `${name}.${secret}\n`, () => store(zk, signed));
   });
   if (file === undefined) {
     tell('The token is shown once and cannot be read again:');
@@ -163,46 +175,32 @@ async function writeSecret(file: string, text: string, use: () => Promise<void>)
   }
 }
 
-/** `nodepool token revoke`. Leases that were requested with it stay until they expire. @throws CliError there is none */
-async function revoke(context: CliContext, name: string): Promise<void> {
-  await withZooKeeper(context, async (zk) => {
-    try {
-      await zk.delete(leaseTokenPath(name));
-    } catch (error) {
-      if (!isZooKeeperError(error, 'ZK_NO_NODE')) throw error;
-      throw new CliError(`There is no token "${name}"; nodepool token list shows all`);
-    }
+/**
+ * `nodepool token revoke`.
+ * @param endsLeases - whether leases that were requested with it end, too; else they stay until they expire
+ * @throws CliError there is none
+ */
+async function revoke(context: CliContext, name: string, endsLeases: boolean): Promise<void> {
+  const ended = await withZooKeeper(context, async (zk) => {
+    const isThere = await remove(zk, name);
+    // the leases of a token that was revoked before can be ended, too
+    if (!isThere && !endsLeases) throw new CliError(`There is no token "${name}"; nodepool token list shows all`);
+    return endsLeases ? endLeasesOf(zk, name, context) : undefined;
   });
-  print(`Token ${name} is revoked; its leases last until they expire or an operator ends them`);
-}
-
-const timeText = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString());
-
-const tokenListing: Listing<LeaseTokenRecord> = [
-  { key: 'name', header: 'Name', level: 'brief', value: ({ name }) => name },
-  { key: 'owner', header: 'Owner', level: 'brief', value: ({ owner }) => owner },
-  { key: 'labels', header: 'Labels', level: 'brief', value: ({ labels }) => [...labels] },
-  { key: 'max_ttl', header: 'Max TTL', level: 'brief', value: ({ maxTtlMs }) => formatAge(maxTtlMs) },
-  { key: 'max_nodes', header: 'Max Nodes', level: 'brief', value: ({ maxNodes }) => maxNodes },
-  { key: 'tenant', header: 'Tenant', level: 'brief', value: ({ tenantName }) => tenantName },
-  { key: 'priority', header: 'Priority', level: 'brief', value: ({ highestPriority }) => highestPriority },
-  { key: 'admin', header: 'Admin', level: 'brief', value: ({ admin }) => admin },
-  { key: 'age', header: 'Age', level: 'brief', value: ({ createdTimeMs }, nowMs) => formatAge(nowMs - createdTimeMs) },
-  { key: 'expires', header: 'Expires', level: 'brief', value: ({ endTimeMs }) => timeText(endTimeMs) },
-];
-
-/** `nodepool token list`. */
-async function listTokens(context: CliContext): Promise<void> {
-  printListing(context, tokenListing, await withZooKeeper(context, fetchTokens));
-}
-
-async function fetchTokens(zk: ZooKeeper): Promise<LeaseTokenRecord[]> {
-  const names = (await ifPresent(zk.getChildren(LEASE_TOKENS_ROOT))) ?? [];
-  const tokens = await Promise.all(
-    names.sort().map(async (name) => {
-      const found = await ifPresent(zk.getData(leaseTokenPath(name)));
-      return found && decodeLeaseToken(name, found.data, found.stat);
-    }),
+  print(
+    ended === undefined
+      ? `Token ${name} is revoked; its leases last until they expire or an operator ends them`
+      : `Token ${name} is revoked; leases ended: ${ended}`,
   );
-  return tokens.filter((token) => token !== undefined);
+}
+
+/** @returns whether there was such a token */
+async function remove(zk: ZooKeeper, name: string): Promise<boolean> {
+  try {
+    await zk.delete(leaseTokenPath(name));
+    return true;
+  } catch (error) {
+    if (!isZooKeeperError(error, 'ZK_NO_NODE')) throw error;
+    return false;
+  }
 }

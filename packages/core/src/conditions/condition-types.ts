@@ -61,6 +61,16 @@ export const CONDITION_TYPES = {
     reasons: { Clock: 'one of the two clocks is wrong' },
     nextStep: 'timedatectl set-ntp true, on the machine whose clock is wrong',
   },
+  TokensRefused: {
+    ...{ kind: 'launcher', severity: 'warning' },
+    meaning: 'tokens in ZooKeeper give no rights at a launcher, as no key that it has signed their records',
+    reasons: {
+      NoKey: 'its secure file has no `token-keys`, which are needed with `zookeeper-servers`',
+      NotSigned: 'they were made by an earlier version, with another key, or by another program',
+    },
+    nextStep:
+      'put the same `token-keys` into the secure file of all launchers; revoke the tokens, and create them again',
+  },
   HistoryNotWritten: {
     ...{ kind: 'launcher', severity: 'warning' },
     meaning: 'the history of requests and nodes cannot be written; events are lost until it can',

@@ -19,6 +19,11 @@ const EMBEDDED_SERVER_PAUSE_MS = 150_000;
 /** A connection to an embedded server. */
 export type EmbeddedConnection = Required<Pick<ConfiguredConnection, 'servers' | 'tls' | 'serverPauseMs'>>;
 
+/** An embedded server that is running. */
+export interface FoundServer extends EmbeddedConnection {
+  readonly stateDir: string;
+}
+
 /** Data folder of the embedded server in a state directory. */
 export function embeddedDataDir(stateDir: string): string {
   return join(stateDir, 'zookeeper');
@@ -31,12 +36,12 @@ export function embeddedDataDir(stateDir: string): string {
  * @throws NODEPOOL_STATE_DIR if this user may not use the server, or if there is none and the database was moved to an ensemble;
  * NODEPOOL_UNSAFE_DIRECTORY
  */
-export async function findEmbeddedServer(stateDirs: readonly string[]): Promise<EmbeddedConnection | undefined> {
+export async function findEmbeddedServer(stateDirs: readonly string[]): Promise<FoundServer | undefined> {
   for (const stateDir of stateDirs) {
     const info = readEmbeddedServerInfo(stateDir);
     if (info === undefined) continue;
     checkPlaceOfService(embeddedDataDir(stateDir), 'name another --state-dir');
-    if (await isServing(stateDir, info)) return embeddedConnection(stateDir);
+    if (await isServing(stateDir, info)) return { ...embeddedConnection(stateDir), stateDir };
   }
   for (const stateDir of stateDirs) await refuseMoved(stateDir);
   return undefined;

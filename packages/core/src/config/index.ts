@@ -34,6 +34,7 @@ export type { DriverRegistry } from './discovery/registry-types.js';
 export type { ConfiguredConnection } from './zookeeper-options.js';
 export { configuredConnection } from './zookeeper-options.js';
 export { ensureEmbeddedLogin, removeEmbeddedLogin } from './state-dir/embedded-login.js';
+export { ensureTokenKey, MAKE_TOKEN_KEY, readTokenKey, tokenKeyFile } from './state-dir/token-key.js';
 export { embeddedConnection, embeddedDataDir, type EmbeddedConnection, findEmbeddedServer } from './find-embedded.js';
 export { formatZooKeeperServers } from './zookeeper-settings.js';
 export {

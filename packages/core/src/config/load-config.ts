@@ -31,7 +31,7 @@ import { didYouMean } from '../text/suggest.js';
 import { SECURE_SCHEMA, TOP_LEVEL_SCHEMA } from './top-level-schema.js';
 import type { Config, ConfigMode, LabelConfig } from '../contract/config.js';
 import { checkWrittenValues } from './written-values.js';
-import { readApiTokens, readWebhooks } from './web-access.js';
+import { readApiTokens, readTokenKeys, readWebhooks } from './web-access.js';
 import { checkCertificate, checkProxies, readWebapp, type WebSection } from './web-settings.js';
 import { readZooKeeperSettings, type Section } from './zookeeper-settings.js';
 
@@ -97,7 +97,7 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
     diskimages,
     ...served,
     tenantLimits: readTenantLimits(top['tenant-resource-limits']),
-    apiTokens: readApiTokens(secureTop),
+    ...{ apiTokens: readApiTokens(secureTop), tokenKeys: readTokenKeys(secureTop) },
     webhooks,
     warnings: problems.warnings,
   });

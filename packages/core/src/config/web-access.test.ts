@@ -16,6 +16,20 @@ it('joins webhooks with their secrets, and takes tokens from the secure file', a
   expect(config.apiTokens).toEqual([{ name: 'alice', token: `${TOKEN}x` }]);
 });
 
+it('takes keys for tokens from the secure file only, and none that can be guessed', async () => {
+  const [first, second] = ['a'.repeat(32), 'b'.repeat(64)];
+
+  expect((await loadWritten({ yaml: '{}' })).tokenKeys).toEqual([]);
+  expect((await loadWritten({ yaml: '{}', secure: `token-keys: [${first}, ${second}]` })).tokenKeys).toEqual([
+    first,
+    second,
+  ]);
+  const lines = await errorLinesOf({ yaml: '{}', secure: `token-keys: [${first.slice(1)}]` });
+  expect(lines.join('\n')).toMatch(/token-keys\[0\].*32/);
+  expect(lines.join('\n')).not.toContain(first.slice(1));
+  expect((await loadWritten({ yaml: `token-keys: [${first}]` })).tokenKeys).toEqual([]);
+});
+
 it('has neither by default', async () => {
   const { apiTokens, webhooks } = await loadWritten({ yaml: HOOK });
 

@@ -8,6 +8,7 @@ import { didYouMean } from '../text/suggest.js';
 
 /** Minimum length, so that secrets cannot be guessed. */
 const SHORTEST_SECRET = 16;
+const SHORTEST_KEY = 32;
 
 const EVENTS = {
   type: 'array',
@@ -47,6 +48,13 @@ export const WEB_SECRETS = {
       ['name', 'token'],
     ),
   ),
+  'token-keys': {
+    type: 'array',
+    items: { ...secret('Key, e.g. of `openssl rand -hex 32`'), minLength: SHORTEST_KEY },
+    description:
+      'Keys that sign the tokens of `nodepool token`: the first signs, all are accepted. Needed with `zookeeper-servers`; ' +
+      'the launcher with the embedded server has one in its state directory',
+  },
   webhooks: list(
     'Webhooks of the main file that get a secret',
     section(
@@ -63,6 +71,11 @@ export function readApiTokens(secureTop: JsonObject | undefined): ApiToken[] {
     name,
     token: textOf(entry['token']) ?? '',
   }));
+}
+
+/** Reads the keys that sign tokens for leases, from the secure file only. */
+export function readTokenKeys(secureTop: JsonObject | undefined): string[] {
+  return listOf(secureTop?.['token-keys']).flatMap((key) => textOf(key) ?? []);
 }
 
 /** Reads webhooks with their secrets. Reports a secret for an unknown webhook. */

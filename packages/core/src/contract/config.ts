@@ -249,6 +249,8 @@ export interface Config {
   readonly tenantLimits: ReadonlyMap<string, Resources>;
   /** Empty: the web API is read-only. */
   readonly apiTokens: readonly ApiToken[];
+  /** Keys that sign tokens for leases: the first signs, all are accepted. */
+  readonly tokenKeys: readonly string[];
   readonly webhooks: readonly WebhookConfig[];
   /** Default of `steering` of providers: whether requests avoid a failing provider. Missing: yes. */
   readonly steering?: boolean;

@@ -43,6 +43,7 @@ export const rackConfig: Config = {
   maxHoldAgeMs: 0,
   tenantLimits: new Map(),
   apiTokens: [],
+  tokenKeys: [],
   webhooks: [],
   warnings: [],
 };

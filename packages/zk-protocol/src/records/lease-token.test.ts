@@ -1,5 +1,14 @@
-import { expect, it } from 'vitest';
-import { decodeLeaseToken, encodeLeaseToken, LEASE_TOKEN_NAME, leaseSlotPath, newLeaseToken } from './lease-token.js';
+import { describe, expect, it } from 'vitest';
+import {
+  decodeLeaseToken,
+  encodeLeaseToken,
+  isSignedLeaseToken,
+  LEASE_TOKEN_NAME,
+  leaseSlotPath,
+  newLeaseToken,
+  signLeaseToken,
+  type LeaseTokenRecord,
+} from './lease-token.js';
 
 const token = newLeaseToken(
   {
@@ -33,4 +42,41 @@ it.each(['ci', '7', 'team-a-2', 'x'.repeat(63)])('may be named %s', (name) => {
 
 it.each(['', '-ci', 'CI', 'a/b', 'a.b', '..', 'a b', 'x'.repeat(64)])('may not be named %j', (name) => {
   expect(LEASE_TOKEN_NAME.test(name)).toBe(false);
+});
+
+describe('the signature of a token', () => {
+  const KEY = 'a-key-that-only-launchers-have';
+  const signed = signLeaseToken({ ...token, endTimeMs: 1_795_254_814_628.4 }, KEY);
+
+  it('is valid after the record was stored and read, with any of the keys', () => {
+    const read = decodeLeaseToken('ci', encodeLeaseToken(signed), undefined);
+
+    expect(read && isSignedLeaseToken(read, ['another', KEY])).toBe(true);
+    expect(read && isSignedLeaseToken(read, ['another'])).toBe(false);
+    expect(read && isSignedLeaseToken(read, [])).toBe(false);
+  });
+
+  it('is missing in the record of an earlier version', () => {
+    expect(isSignedLeaseToken(token, [KEY])).toBe(false);
+    expect(isSignedLeaseToken({ ...token, mac: '' }, [KEY])).toBe(false);
+  });
+
+  it.each<Partial<LeaseTokenRecord>>([
+    { name: 'other' },
+    { hash: 'cd' },
+    { owner: 'me' },
+    { labels: ['*'] },
+    { labels: ['ubuntu-*', '*'] },
+    { maxTtlMs: 3_601_000 },
+    { maxNodes: 5 },
+    { maxNodes: null },
+    { maxNodes: Infinity },
+    { tenantName: null },
+    { highestPriority: 1 },
+    { admin: false },
+    { endTimeMs: null },
+    { endTimeMs: 1_795_254_815_000 },
+  ])('does not cover a record with %j', (change) => {
+    expect(isSignedLeaseToken({ ...signed, ...change }, [KEY])).toBe(false);
+  });
 });

@@ -1,3 +1,4 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Stat } from '../client/contract/types.js';
 import {
   keepUnknown,
@@ -41,6 +42,8 @@ export interface LeaseTokenRecord extends LeaseRights {
   readonly createdTimeMs: number;
   /** When it expires; `null`: never. */
   readonly endTimeMs: number | null;
+  /** Proves that it was made with the key of the launchers: see {@link signLeaseToken}. `null`: nothing does. */
+  readonly mac: string | null;
   readonly raw: Readonly<JsonObject>;
   readonly stat: Stat | undefined;
 }
@@ -75,13 +78,14 @@ export function decodeLeaseToken(name: string, body: Buffer, stat: Stat | undefi
     admin: raw.admin === true,
     createdTimeMs: timeMs(raw.created_time, 'created_time') ?? stat?.ctime ?? 0,
     endTimeMs: timeMs(raw.end_time, 'end_time'),
+    mac: text(raw.mac, 'mac'),
     raw,
     stat,
   }));
 }
 
 const KNOWN_KEYS: ReadonlySet<string> = new Set(
-  'hash owner labels max_ttl max_nodes tenant_name highest_priority admin created_time end_time'.split(' '),
+  'hash owner labels max_ttl max_nodes tenant_name highest_priority admin created_time end_time mac'.split(' '),
 );
 
 /** The body to store. */
@@ -98,6 +102,7 @@ export function encodeLeaseToken(token: LeaseTokenRecord): Buffer {
     admin: token.admin,
     created_time: seconds(token.createdTimeMs, raw.created_time),
     end_time: secondsOrNull(token.endTimeMs, raw.end_time),
+    mac: token.mac,
   };
   keepUnknown(body, raw, KNOWN_KEYS);
   return toBuffer(body, raw);
@@ -108,5 +113,34 @@ export function newLeaseToken(
   fields: LeaseRights & Pick<LeaseTokenRecord, 'name' | 'hash' | 'endTimeMs'>,
   nowMs: number,
 ): LeaseTokenRecord {
-  return { ...fields, createdTimeMs: nowMs, raw: NO_BODY, stat: undefined };
+  return { ...fields, createdTimeMs: nowMs, mac: null, raw: NO_BODY, stat: undefined };
+}
+
+/**
+ * What the code is computed of: all that gives rights, each value as text so that no two records share one. A later version that
+ * adds a right or a limit has to change the first word, so that this version refuses what it does not understand.
+ */
+function signedText(token: LeaseTokenRecord): string {
+  const numbers = [token.maxTtlMs, token.maxNodes, token.highestPriority, token.endTimeMs];
+  return JSON.stringify([
+    ...['nodepool lease token 1', token.name, token.hash, token.owner, token.labels, token.tenantName, token.admin],
+    ...numbers.map((each) => (each === null ? null : String(Math.round(each)))), // seconds on the wire lose fractions
+  ]);
+}
+
+const macOf = (token: LeaseTokenRecord, key: string): string =>
+  createHmac('sha256', key).update(signedText(token)).digest('hex');
+
+/** The token with its message authentication code. @param key - the secret that only launchers and their operators have */
+export function signLeaseToken(token: LeaseTokenRecord, key: string): LeaseTokenRecord {
+  return { ...token, mac: macOf(token, key) };
+}
+
+/** Whether the token was made with one of these keys as it is, under this name. Without that it gives no rights. */
+export function isSignedLeaseToken(token: LeaseTokenRecord, keys: readonly string[]): boolean {
+  const given = Buffer.from(token.mac ?? '');
+  return keys.some((key) => {
+    const expected = Buffer.from(macOf(token, key));
+    return given.length === expected.length && timingSafeEqual(given, expected);
+  });
 }

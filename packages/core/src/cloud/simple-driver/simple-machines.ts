@@ -30,24 +30,29 @@ interface CreateContext extends CreateOptions {
 
 /** Some clouds list a new instance late; an instance that is not listed after this time never will be. */
 const LATE_LISTING_MS = 30_000;
+/** One list may miss an instance that exists, two in a row do not. */
+const MISSES = 2;
 
-/** Whether lists have shown the instance. */
+/** Whether lists show the instance, told of each list that was taken. */
 class Presence {
   readonly #lateMs: number;
   #seen = false;
+  #misses = 0;
 
   constructor(lagMs = 0) {
     this.#lateMs = Math.max(LATE_LISTING_MS, lagMs);
   }
 
-  /** It is there. */
+  /** The list shows it. */
   found(): void {
     this.#seen = true;
+    this.#misses = 0;
   }
 
-  /** It is not there. @returns whether it is gone for good */
-  isGone(waitedMs: number): boolean {
-    return this.#seen || waitedMs >= this.#lateMs;
+  /** The list does not show it. @returns whether it is gone for good */
+  missed(waitedMs: number): boolean {
+    this.#misses++;
+    return this.#misses >= MISSES && (this.#seen || waitedMs >= this.#lateMs);
   }
 }
 
@@ -70,7 +75,7 @@ const createHandlers = {
     // Each visit but the first follows news: it sees a list of its own.
     const instance = await run.instances.find(externalId);
     if (!instance) {
-      if (!presence.isGone(run.nowMs - run.enteredMs)) return wait();
+      if (!presence.missed(run.nowMs - run.enteredMs)) return wait();
       return failed(new LaunchError('status', `instance ${externalId} vanished while it started`));
     }
     presence.found();

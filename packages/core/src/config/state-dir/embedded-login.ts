@@ -1,19 +1,21 @@
 import { randomBytes } from 'node:crypto';
-import { chmod, readFile, rm, writeFile } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { NodepoolError } from '@nodepool/zk-protocol';
+import { ensureSecretFile, type SecretFile } from './secret-file.js';
 
 const USER = 'nodepool';
 const SECRET_BYTES = 24;
-const LOGIN = /^[^:\s]+:\S+$/;
 
-function loginFile(stateDir: string): string {
-  return join(stateDir, 'embedded-zookeeper.login');
-}
+const loginFile = (stateDir: string): SecretFile => ({
+  path: join(stateDir, 'embedded-zookeeper.login'),
+  what: 'the login of the embedded ZooKeeper server',
+  pattern: /^[^:\s]+:\S+$/,
+  holds: '"user:password"',
+});
 
 /** Removes the login of this state directory, if any. */
 export async function removeEmbeddedLogin(stateDir: string): Promise<void> {
-  await rm(loginFile(stateDir), { force: true });
+  await rm(loginFile(stateDir).path, { force: true });
 }
 
 /**
@@ -22,42 +24,7 @@ export async function removeEmbeddedLogin(stateDir: string): Promise<void> {
  * @returns `user:password`
  * @throws NODEPOOL_STATE_DIR if the file cannot be written or has other content
  */
-export async function ensureEmbeddedLogin(stateDir: string, access: 'owner' | 'group'): Promise<string> {
-  const file = loginFile(stateDir);
-  try {
-    await createLogin(file);
-    await chmod(file, access === 'group' ? 0o640 : 0o600);
-    return checked(file, await readFile(file, 'utf8'));
-  } catch (error) {
-    if (error instanceof NodepoolError) throw error;
-    throw unusable(
-      file,
-      (error as Error).message,
-      `make ${stateDir} writable for this user, and see that its disk is not full`,
-      error,
-    );
-  }
-}
-
-async function createLogin(file: string): Promise<void> {
-  try {
-    await writeFile(file, `${USER}:${randomBytes(SECRET_BYTES).toString('hex')}\n`, { mode: 0o600, flag: 'wx' });
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'EEXIST') return;
-    // Remove a partially written file, which would be read as the login.
-    await rm(file, { force: true });
-    throw error;
-  }
-}
-
-function checked(file: string, content: string): string {
-  const login = content.trim();
-  if (LOGIN.test(login)) return login;
-  throw unusable(file, 'it does not hold "user:password"', 'remove it and restart the launcher, which makes another');
-}
-
-function unusable(file: string, problem: string, remedy: string, cause?: unknown): NodepoolError {
-  const message = `cannot use ${file}, the login of the embedded ZooKeeper server: ${problem}; ${remedy}`;
-  return new NodepoolError('NODEPOOL_STATE_DIR', message, { cause });
+export function ensureEmbeddedLogin(stateDir: string, access: 'owner' | 'group'): Promise<string> {
+  const make = () => `${USER}:${randomBytes(SECRET_BYTES).toString('hex')}`;
+  return ensureSecretFile(loginFile(stateDir), make, access === 'group' ? 0o640 : 0o600);
 }

@@ -37,6 +37,7 @@ function configOf(providers: ProviderConfig[], labels: Record<string, Label> = {
     maxHoldAgeMs: 0,
     tenantLimits: new Map(),
     apiTokens: [],
+    tokenKeys: [],
     webhooks: [],
     warnings: [],
   } as unknown as Config;

@@ -10,6 +10,7 @@ function accessWith({
   isReady = true,
   allowsAnonymous = false,
   apiTokens = [{ name: 'root', token: 'admins-own' }],
+  distrust = undefined as string | undefined,
 } = {}) {
   const clock = new VirtualClock(1_000);
   const rights = { owner: 'team', labels: ['*'], maxTtlMs: 1, maxNodes: 3, tenantName: null, highestPriority: 200 };
@@ -17,7 +18,7 @@ function accessWith({
   const stored = new Map<string, LeaseTokenRecord>(isReady ? [['alice', alice]] : []);
   const leaseTokens = { get: (name: string) => stored.get(name), ready: isReady };
   const access = new LeaseAccess({
-    ...{ clock, leaseTokens },
+    ...{ clock, leaseTokens, trust: { distrusts: () => distrust } },
     config: () => ({ apiTokens, webapp: { port: 0, listenAddress: '127.0.0.1', anonymousLeases: allowsAnonymous } }),
   });
   const call = (authorization: string | undefined, isLocal = true) =>
@@ -52,6 +53,15 @@ describe('who calls', () => {
     for (const apiTokens of [[], [{ name: 'root', token: 'admins-own' }]]) {
       expect(() => accessWith({ apiTokens }).call(authorization)).toThrow(expect.objectContaining({ status: 401 }));
     }
+  });
+
+  it('reads how to get rights if the token is right, but its record not signed, and only then', () => {
+    const { call } = accessWith({ distrust: 'create it again' });
+
+    const refusal = { status: 401, code: 'token-not-signed', message: 'create it again' };
+    expect(() => call('Bearer alice.secret')).toThrow(expect.objectContaining(refusal));
+    expect(() => call('Bearer alice.other')).toThrow(expect.objectContaining({ code: 'bad-token' }));
+    expect(call('Bearer admins-own').admin).toBe(true);
   });
 
   it('is not known any more when the token has expired', async () => {

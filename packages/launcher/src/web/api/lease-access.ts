@@ -3,6 +3,7 @@ import type { Config } from '@nodepool/core';
 import type { ApiToken } from '@nodepool/core/config';
 import { ApiError, authorize, type Caller, type Credentials } from '@nodepool/daemon';
 import type { Clock, JsonObject, LeaseRights, LeaseTokenRecord } from '@nodepool/zk-protocol';
+import type { TokenTrust } from './token-trust.js';
 
 /** Calls a second that a token may make, and how many at once after a pause. */
 const CALLS_A_SECOND = 500;
@@ -31,6 +32,8 @@ export interface LeaseAccessOptions {
   readonly clock: Clock;
   /** Tokens for leases, by name. */
   readonly leaseTokens: { get(name: string): LeaseTokenRecord | undefined; readonly ready: boolean };
+  /** Knows which of them give rights. */
+  readonly trust: Pick<TokenTrust, 'distrusts'>;
   /** Configuration in force: its `apiTokens` may do everything, `anonymousLeases` lets users of this computer lease without one. */
   readonly config: () => Pick<Config, 'apiTokens' | 'webapp'>;
 }
@@ -49,7 +52,7 @@ export class LeaseAccess {
     this.#options = options;
   }
 
-  /** @throws ApiError 503 while the tokens are being read, 401 for a missing, wrong, expired or revoked token, 403 without any token, 429 too many calls */
+  /** @throws ApiError 503 while the tokens are being read, 401 for a missing, wrong, expired, revoked or unsigned token, 403 without any token, 429 too many calls */
   readonly callerOf = (credentials: Credentials): LeaseCaller => {
     const caller = this.#identify(credentials);
     if (!this.#admits(caller.name)) {
@@ -59,7 +62,7 @@ export class LeaseAccess {
   };
 
   #identify({ authorization, isLocal }: Credentials): LeaseCaller {
-    const { leaseTokens, clock } = this.#options;
+    const { leaseTokens, clock, trust } = this.#options;
     const { apiTokens, webapp } = this.#options.config();
     if (authorization === undefined && webapp.anonymousLeases === true && isLocal) {
       return { ...ANONYMOUS, tokenVersion: undefined, isOperator: false };
@@ -69,11 +72,15 @@ export class LeaseAccess {
     const expected = token ? Buffer.from(token.hash, 'hex') : sha256('');
     const isRight = expected.length === 32 && timingSafeEqual(sha256(secret), expected);
     const isValid = token !== undefined && (token.endTimeMs === null || clock.now() < token.endTimeMs);
-    if (isRight && isValid) return { ...token, tokenVersion: token.stat?.version, isOperator: false };
+    const distrust = isRight && isValid ? trust.distrusts(token) : undefined;
+    if (isRight && isValid && distrust === undefined) {
+      return { ...token, tokenVersion: token.stat?.version, isOperator: false };
+    }
     const owner = operatorOf(authorization, apiTokens);
     if (owner !== undefined) {
       return { ...EVERYTHING, name: owner, owner, admin: true, tokenVersion: undefined, isOperator: true };
     }
+    if (distrust !== undefined) throw new ApiError(401, 'token-not-signed', distrust);
     if (!leaseTokens.ready) throw new ApiError(503, 'starting', 'This launcher is reading the tokens: repeat it soon');
     throw new ApiError(
       401,

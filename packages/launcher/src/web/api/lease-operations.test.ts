@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { silentLogger } from '@nodepool/core';
-import { findEmbeddedServer } from '@nodepool/core/config';
+import { findEmbeddedServer, readTokenKey } from '@nodepool/core/config';
 import type { DaemonService } from '@nodepool/daemon';
 import {
   connect,
@@ -14,6 +14,7 @@ import {
   leaseTokenPath,
   newLeaseToken,
   nodePath,
+  signLeaseToken,
   systemClock,
   type LeaseRights,
   type NodeId,
@@ -75,8 +76,9 @@ async function storeToken(name: string, rights: Partial<LeaseRights> & { endTime
   };
   const hash = createHash('sha256').update(SECRET).digest('hex');
   const token = newLeaseToken({ ...all, name, hash, endTimeMs: rights.endTimeMs ?? null }, Date.now());
+  const signed = signLeaseToken(token, await readTokenKey(join(directory, 'state')));
   await zk.ensurePath(leaseSlotsPath(name));
-  await zk.create(leaseTokenPath(name), encodeLeaseToken(token));
+  await zk.create(leaseTokenPath(name), encodeLeaseToken(signed));
   const known = async () => expect((await call('GET', '/leases', { token: `${name}.${SECRET}` })).status).not.toBe(401);
   await vi.waitFor(known, { timeout: 5_000 });
 }
@@ -308,6 +310,22 @@ describe('what a token does not allow is refused:', () => {
     ],
   ])('%j, with the reason and the fix', async (body, detail) => {
     expect((await call('POST', '/leases', { body })).body).toMatchObject({ code: 'bad-request', detail });
+  });
+
+  it('a token whose record comes from a program with access to ZooKeeper, but without the key', async () => {
+    const { data } = await zk.getData(leaseTokenPath('alice'));
+    const forged = { ...(JSON.parse(data.toString()) as object), admin: true };
+    await zk.create(leaseTokenPath('mallory'), Buffer.from(JSON.stringify(forged)));
+    await vi.waitFor(async () => {
+      const { body } = await call('GET', '/conditions', { token: ADMIN });
+      const named = { type: 'TokensRefused', reason: 'NotSigned', name: 'nl01' };
+      expect(Object.values(body)).toContainEqual(expect.objectContaining(named));
+    });
+
+    const refusal = { status: 401, body: { code: 'token-not-signed' } };
+    expect(await call('GET', '/leases', { token: `mallory.${SECRET}` })).toMatchObject(refusal);
+    expect(await lease({}, { token: `mallory.${SECRET}` })).toMatchObject(refusal);
+    await zk.delete(leaseTokenPath('mallory'));
   });
 
   it('a token that was revoked, at once', async () => {

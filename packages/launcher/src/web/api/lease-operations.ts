@@ -12,13 +12,9 @@ const NO_LEASE = { 404: 'There is no such lease, or it belongs to another owner'
 
 /** Operations on leases: nodes for anybody who has a token. In one piece: a table. */
 export function leaseOperations(sources: LeaseApiSources): ApiOperation[] {
-  const { runtime, clock, config } = sources;
-  const access = new LeaseAccess({
-    clock,
-    leaseTokens: runtime.leases.tokens,
-    config,
-  });
-  const calls = new LeaseCalls(sources, new LeaseStreams(clock, runtime.leases, config));
+  const { runtime, clock, config, trust } = sources;
+  const access = new LeaseAccess({ clock, leaseTokens: runtime.leases.tokens, trust, config });
+  const calls = new LeaseCalls(sources, new LeaseStreams(clock, { ...sources, leases: runtime.leases }));
   const common = { authorize: access.callerOf };
   const path = '/leases/{id}';
   return [
@@ -58,7 +54,7 @@ export function leaseOperations(sources: LeaseApiSources): ApiOperation[] {
         ...{ type: 'object', additionalProperties: false },
         properties: { ttl: { ...SECONDS, description: 'Seconds from now; default: its time to live' } },
       },
-      ...{ answer: ref('Lease'), errors: { ...FORBIDDEN, ...NO_LEASE, 409: 'It is over, or has lost a node' } },
+      ...{ answer: ref('Lease'), errors: { ...FORBIDDEN, ...NO_LEASE, 409: 'It is over' } },
       handle: (call) => calls.renew(call),
     },
     {

@@ -4,6 +4,7 @@ import type { ApiToken } from '@nodepool/core/config';
 import type { Leases } from '@nodepool/core/launcher';
 import type { CancelTimer, Clock, JsonObject, LeaseRecord } from '@nodepool/zk-protocol';
 import type { LeaseCaller } from './lease-access.js';
+import type { TokenTrust } from './token-trust.js';
 
 /** Pause between comments that keep streams open in proxies. */
 const HEARTBEAT_MS = 15_000;
@@ -12,30 +13,34 @@ const MOST_BUFFERED_BYTES = 64 * 1024;
 /** Greatest number of open streams, and of those of one token. */
 export const MOST_LEASE_STREAMS = { all: 8_000, ofToken: 5_000 };
 
+/** Where leases and tokens come from. */
+export interface LeaseStreamSources {
+  readonly leases: Pick<Leases, 'onChange'> & { readonly tokens: Pick<Leases['tokens'], 'get' | 'onChange'> };
+  readonly config: () => Pick<Config, 'apiTokens'>;
+  readonly trust: Pick<TokenTrust, 'distrusts'>;
+}
+
 type Listener = (lease: LeaseRecord | undefined) => void;
 
 /** Tells who waits for one lease about its changes: at most one look-up for each change, however many leases there are. */
 export class LeaseStreams {
   readonly #clock: Clock;
   readonly #listeners = new Map<string, Set<Listener>>();
-  readonly #leases: Pick<Leases, 'tokens' | 'isCurrent'>;
+  readonly #tokens: LeaseStreamSources['leases']['tokens'];
   readonly #config: () => Pick<Config, 'apiTokens'>;
+  readonly #trust: LeaseStreamSources['trust'];
   readonly #most: typeof MOST_LEASE_STREAMS;
   /** Open streams of each token: by its name, or by the {@link operatorKey} of an entry of `api-tokens`. */
   readonly #responses = new Map<string, Set<ServerResponse>>();
   #heartbeat: CancelTimer | undefined;
   #nextId = 1;
 
-  constructor(
-    clock: Clock,
-    leases: Pick<Leases, 'onChange' | 'tokens' | 'isCurrent'>,
-    config: () => Pick<Config, 'apiTokens'>,
-    most = MOST_LEASE_STREAMS,
-  ) {
+  constructor(clock: Clock, { leases, config, trust }: LeaseStreamSources, most = MOST_LEASE_STREAMS) {
     this.#clock = clock;
     this.#config = config;
+    this.#trust = trust;
     this.#most = most;
-    this.#leases = leases;
+    this.#tokens = leases.tokens;
     leases.onChange(({ id, after }) => {
       for (const listener of this.#listeners.get(id) ?? []) listener(after);
     });
@@ -126,8 +131,7 @@ export class LeaseStreams {
     this.#heartbeat = undefined;
     if (this.#responses.size === 0) return;
     for (const [token, responses] of this.#responses) {
-      // a reader that is told nothing more asks another launcher
-      if (!this.#leases.isCurrent || !this.#isValid(token)) this.#endAllOf(token);
+      if (!this.#isValid(token)) this.#endAllOf(token);
       else for (const response of responses) this.#write(response, ': here\n\n');
     }
     this.#heartbeat = this.#clock.setTimer(HEARTBEAT_MS, () => this.#beat());
@@ -138,11 +142,13 @@ export class LeaseStreams {
     return entry ? operatorKey(entry) : name;
   }
 
-  /** Whether the token has not expired, and is still in the configuration if it came from there. Revoked ones end at once. */
+  /** Whether the token still gives rights, and is still in the configuration if it came from there. Revoked ones end at once. */
   #isValid(token: string): boolean {
     if (token.includes(' ')) return this.#config().apiTokens.some((entry) => operatorKey(entry) === token);
-    const endTimeMs = this.#leases.tokens.get(token)?.endTimeMs ?? null;
-    return endTimeMs === null || endTimeMs > this.#clock.now();
+    const record = this.#tokens.get(token);
+    if (record === undefined) return true;
+    const { endTimeMs } = record;
+    return (endTimeMs === null || endTimeMs > this.#clock.now()) && this.#trust.distrusts(record) === undefined;
   }
 
   #endAllOf(token: string): void {

@@ -4,6 +4,7 @@ import type { ShownConditions } from '@nodepool/daemon';
 import type { History, StandbyForecasts } from '@nodepool/history';
 import type { Launcher } from '@nodepool/core/launcher';
 import type { ActivityLog } from './activity-log.js';
+import type { TokenTrust } from './token-trust.js';
 
 /** Data sources of the launcher's API. All reads come from memory. */
 export interface LauncherApiSources {
@@ -41,4 +42,5 @@ export interface LauncherApiSources {
 /** The same with leases. */
 export interface LeaseApiSources extends LauncherApiSources {
   readonly runtime: LauncherApiSources['runtime'] & Pick<Launcher, 'leases' | 'isUnknownLabel'>;
+  readonly trust: Pick<TokenTrust, 'distrusts'>;
 }
