@@ -5,21 +5,17 @@ import { VirtualClock } from '@nodepool/core/testing';
 import { newNode, newRequest } from '@nodepool/zk-protocol';
 import type { NodeId, NodeRecord, RequestId } from '@nodepool/zk-protocol';
 import { readProviderConfig } from './config.js';
-import { launchSlot } from './launch.js';
+import { launchSlot, type LaunchServices } from './launch.js';
 
-it('reports every attempt with the time since the launch began, and the zone the node is to be in', async () => {
-  const clock = new VirtualClock();
-  const reports: unknown[] = [];
-  const launchEnded: OperationMetrics['launchEnded'] = (result, ms, { az }) => reports.push([result, ms, az]);
-  const node: NodeRecord = { ...newNode({ state: 'building', labels: ['small'], az: 'east' }, 0), id: '1' as NodeId };
-  const allocator = {
-    add: (claim: { failed(error: Error): void; done(node: NodeRecord): void }) =>
-      clock.setTimer(4_000, () => {
-        if (reports.length < 2) claim.failed(new LaunchError('status', 'refused by all'));
-        else claim.done({ ...node, az: 'west' });
-      }),
-    remove: () => {},
-  };
+const node: NodeRecord = { ...newNode({ state: 'building', labels: ['small'], az: 'east' }, 0), id: '1' as NodeId };
+
+/** Assigns a slot of label `small` to the node. */
+function launch(
+  clock: VirtualClock,
+  allocator: LaunchServices['allocator'],
+  launchEnded?: OperationMetrics['launchEnded'],
+  unwanted?: AbortSignal,
+) {
   const pools = [{ name: 'main', labels: [{ name: 'small', 'backing-label': 'big' }] }];
   const none = { labels: new Map(), diskimages: new Map(), problem: () => {} };
   const config = readProviderConfig({ name: 'meta', driver: 'metastatic', pools }, none);
@@ -30,23 +26,48 @@ it('reports every attempt with the time since the launch began, and the zone the
     ...newRequest({ labels: ['small'], requestor: 'zuul', eventId: 'e' }, 0),
     id: '100-1' as RequestId,
   };
-  const order = { node, label, pool, request, store: () => Promise.resolve(node) };
-  const services = {
-    config,
-    allocator,
-    clock,
-    logger: silentLogger,
-    zk: { sessionEpoch: 1 },
-    metrics: { launchEnded },
+  const order = { node, label, pool, request, store: () => Promise.resolve(node), unwanted };
+  const zk = { sessionEpoch: 1 };
+  const services = { config, allocator, clock, logger: silentLogger, zk, metrics: { launchEnded } };
+  return launchSlot(services, order, label, new AbortController().signal);
+}
+
+it('reports every attempt with the time since the launch began, and the zone the node is to be in', async () => {
+  const clock = new VirtualClock();
+  const reports: unknown[] = [];
+  const allocator: LaunchServices['allocator'] = {
+    add: (claim) =>
+      clock.setTimer(4_000, () => {
+        if (reports.length < 2) claim.failed(new LaunchError('status', 'refused by all'));
+        else claim.done({ ...node, az: 'west' });
+      }),
+    remove: () => {},
   };
 
-  const launch = launchSlot(services, order, label, new AbortController().signal);
+  const launched = launch(clock, allocator, (result, ms, { az }) => reports.push([result, ms, az]));
   for (let i = 0; i < 3; i++) await clock.advance(4_000);
 
-  expect((await launch).state).toBe('ready');
+  expect((await launched).state).toBe('ready');
   expect(reports).toEqual([
     ['error.status', 4_000, 'east'],
     ['error.status', 8_000, 'east'],
     ['ready', 12_000, 'west'],
   ]);
+});
+
+it('gives up its place when nobody needs the node any more', async () => {
+  const clock = new VirtualClock();
+  const claims = new Set<unknown>();
+  const allocator: LaunchServices['allocator'] = {
+    add: (claim) => claims.add(claim),
+    remove: (claim) => claims.delete(claim),
+  };
+  const unwanted = new AbortController();
+  const launched = launch(clock, allocator, undefined, unwanted.signal);
+  expect(claims.size).toBe(1);
+
+  unwanted.abort(new Error('the request was withdrawn'));
+
+  expect(await launched).toMatchObject({ state: 'failed', error: { message: 'the request was withdrawn' } });
+  expect(claims.size).toBe(0);
 });

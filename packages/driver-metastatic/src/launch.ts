@@ -22,10 +22,11 @@ export async function launchSlot(
   services: LaunchServices,
   order: LaunchOrder,
   label: MetastaticLabelConfig,
-  signal: AbortSignal,
+  stop: AbortSignal,
 ): Promise<LaunchResult> {
   const { config, clock, logger, metrics } = services;
-  const { node } = order;
+  const { node, unwanted } = order;
+  const signal = unwanted ? AbortSignal.any([stop, unwanted]) : stop;
   const startedMs = clock.now();
   for (let attempt = 1; ; attempt++) {
     const outcome = await attemptSlot(services, order, label, signal);

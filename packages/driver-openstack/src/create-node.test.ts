@@ -138,6 +138,36 @@ describe('failures of a launch', () => {
     expect(orders()).toBe(1);
   });
 
+  it('a server that the cloud does not find for half a minute is used', async () => {
+    await setUp();
+    world.cloud.faults.push(
+      { method: 'GET', path: /compute\/servers\/(?!detail)[^/]+$/, times: 10, status: 404 },
+      {
+        ...{ method: 'GET', path: /compute\/servers\/detail$/, times: 20, status: 200, body: '{"servers":[]}' },
+        headers: { 'content-type': 'application/json' },
+      },
+    );
+    const node = await world.launchReady();
+
+    expect(servers().map(({ id }) => id)).toEqual([node.externalId]);
+    expect(world.counted).toEqual(['ready']);
+  });
+
+  it('an empty list ends no launch', async () => {
+    await setUp({}, ({ cloud }) => (cloud.state.knobs.bootMs = 60_000));
+    const launches = Promise.all(Array.from({ length: 6 }, () => world.launch()));
+    await world.pass(40_000);
+    world.cloud.faults.push({
+      ...{ method: 'GET', path: /compute\/servers\/detail$/, times: 1, status: 200, body: '{"servers":[]}' },
+      headers: { 'content-type': 'application/json' },
+    });
+
+    await world.during(launches);
+
+    expect(world.counted).toEqual(Array.from({ length: 6 }, () => 'ready'));
+    expect(orders()).toBe(6);
+  });
+
   it('a server that is deleted behind our back is another attempt', async () => {
     await setUp({}, ({ cloud }) => (cloud.state.knobs.bootMs = 5_000));
     const launched = world.launch();

@@ -85,7 +85,7 @@ type Run = MachineRun<OpenStackInstance>;
 const LOST_ANSWER_MS = 30_000;
 /** The same from the order on, of a launcher that died with it: less is known about the moment. */
 const DEAD_ORDER_MS = 60_000;
-/** How long a new server may be missing in lists. */
+/** How long a new server may be missing in all answers of the cloud. */
 const APPEARS_WITHIN_MS = 30_000;
 const FLOATING_IP_TIMEOUT_MS = 60_000;
 const FLOATING_IP_LOOK_MS = 1_000;
@@ -223,7 +223,7 @@ async function waitForServer(
   const name = context.order.hostname;
   const instance = await run.instances.find(externalId);
   if (!instance || instance.deleted) {
-    if (!instance && run.nowMs - run.enteredMs < APPEARS_WITHIN_MS && run.visits < 3) return wait(1_000);
+    if (!instance && run.nowMs - run.enteredMs < APPEARS_WITHIN_MS) return wait();
     return failed(new LaunchError('status', `server "${name}" (${externalId}) vanished during its creation`));
   }
   const { server } = instance;

@@ -20,6 +20,20 @@ describe('deletions', () => {
     expect(calls).toEqual(['GET network', 'DELETE compute']);
   });
 
+  it('are not done while a read of the server finds it, whatever a list shows', async () => {
+    await setUp({}, ({ cloud }) => (cloud.state.knobs.deleteMs = 30_000));
+    const made = await world.during(Promise.all(Array.from({ length: 6 }, () => world.launch())));
+    const beganMs = world.clock?.now() ?? 0;
+    world.cloud.faults.push({
+      ...{ method: 'GET', path: /compute\/servers\/detail$/, times: 1, status: 200, body: '{"servers":[]}' },
+      headers: { 'content-type': 'application/json' },
+    });
+
+    await world.during(Promise.race(made.map(({ node }) => world.cleanUp(node))));
+
+    expect((world.clock?.now() ?? 0) - beganMs).toBeGreaterThanOrEqual(30_000);
+  });
+
   it('that are refused are repeated with pauses, and the log says what is in the way', async () => {
     await setUp();
     const node = await world.launchReady();

@@ -42,7 +42,7 @@ type Run = MachineRun<OpenStackInstance>;
 const TAKEN_UP_WITHIN_MS = 30_000;
 const REFUSAL = { firstMs: 1_000, longestMs: 60_000 };
 
-/** Deletes one server and its floating IPs; done when the cloud no longer lists it. */
+/** Deletes one server and its floating IPs; done when the cloud does not know it any more. */
 export function deleteMachine(externalId: string, context: DeleteContext): StateMachine<void, OpenStackInstance> {
   return createStateMachine<DeleteState, void, DeleteContext, OpenStackInstance>({
     name: 'delete',

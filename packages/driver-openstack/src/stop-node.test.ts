@@ -26,15 +26,29 @@ it('stops a server, keeps its floating IP, and tells how it is started again', a
   );
 });
 
-it('asks again when the cloud does not take it up, and is done when the server is stopped', async () => {
+it('is done when the server is stopped', async () => {
   await setUp();
   const node = await world.launchReady();
-  world.cloud.faults.push({ method: 'POST', path: /action$/, times: 1, status: 202, body: '' });
 
   await world.during(world.stop(node));
   await world.during(world.stop(node));
 
   expect(servers()[0]?.status).toBe('SHUTOFF');
+});
+
+it.each([
+  ['an accepted stop has no effect', 202, 'does not stop it'],
+  ['a stop is not answered', 503, ''],
+])('does not ask again when %s: it may take effect late', async (_what, status, why) => {
+  await setUp();
+  const node = await world.launchReady();
+  world.cloud.faults.push({ method: 'POST', path: /action$/, times: 1, status, body: '' });
+
+  const error: unknown = await world.during(world.stop(node)).catch((reason: unknown) => reason);
+
+  expect(String(error)).toContain(why);
+  expect(isNodepoolError(error, 'NODEPOOL_PROVIDER_UNAVAILABLE')).toBe(status === 503);
+  expect(world.cloud.count('POST', /action$/)).toBe(1);
 });
 
 it('fails when the server is gone', async () => {

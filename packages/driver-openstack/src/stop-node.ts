@@ -24,7 +24,7 @@ export type StopState =
 type StopStep = Step<StopState, CreateState>;
 type Run = MachineRun<OpenStackInstance>;
 
-/** Time after which an accepted stop without effect is repeated. */
+/** Time after which an accepted stop without effect fails. It is not repeated: both may take effect, one of them late. */
 const TAKEN_UP_WITHIN_MS = 30_000;
 
 /** Stops one server; the result is the state of its creation that starts it again. */
@@ -48,9 +48,7 @@ async function submitStop({ externalId }: StopState, client: OpenStackClient, ru
     await client.compute.stopServer(externalId, run.signal);
   } catch (error) {
     if (isOpenStackError(error, 'not-found')) return failed(gone(externalId));
-    // refused: it is stopped, or is being stopped; unanswered: it may be
-    const isUnanswered = isOpenStackError(error, 'unavailable') && error.status === undefined;
-    if (!isUnanswered && !isOpenStackError(error, 'conflict')) throw error;
+    if (!isOpenStackError(error, 'conflict')) throw error; // refused: it is stopped, or is being stopped
   }
   return goto({ name: 'waiting-until-stopped', externalId });
 }
@@ -67,8 +65,10 @@ async function waitUntilStopped({ externalId }: StopState, _client: OpenStackCli
   if (status === 'SHUTOFF' && taskState === undefined) {
     return done({ name: 'starting', externalId });
   }
-  const isForgotten = taskState === undefined && run.nowMs - run.enteredMs > TAKEN_UP_WITHIN_MS;
-  return isForgotten ? goto({ name: 'start', externalId }) : wait();
+  if (taskState !== undefined || run.nowMs - run.enteredMs <= TAKEN_UP_WITHIN_MS) return wait();
+  return failed(
+    new LaunchError('status', `the cloud has accepted the stop of server ${externalId}, and does not stop it`),
+  );
 }
 
 function gone(externalId: string): Error {

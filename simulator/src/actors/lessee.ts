@@ -22,6 +22,11 @@ const PAUSE_MS = 500;
 /** Share of requests, and of answers, that are lost while there are faults. */
 const LOST_SHARE = 0.05;
 
+/** How old an answer may be: the session timeout, and a bit for the network and clocks that differ. */
+const MOST_OUTDATED_MS = 15_000;
+/** Errors of calls that are refused for good. */
+const REFUSALS = ['NODEPOOL_LEASE_LIMIT', 'NODEPOOL_LEASE_AGE', 'NODEPOOL_LEASE_NODES_LOST'];
+
 /** No answer: the client does not know whether its call took effect. */
 class Unanswered extends Error {}
 
@@ -171,7 +176,11 @@ export class Lessee {
 
   /** An active lease has all its nodes, unless some were taken from it by an operator or have failed. */
   #check({ lease: { id, state, nodeIds }, nodes }: LeaseView): void {
-    const { checker, leases } = this.#world;
+    const { checker, clock, leases } = this.#world;
+    const truth = leases.leases.get(id);
+    const overMs = truth?.state === 'ended' || truth?.state === 'failed' ? clock.now() - truth.stateMs : 0;
+    if (state === 'active' && overMs > MOST_OUTDATED_MS)
+      this.#violate(`lease ${id} is shown as active ${Math.round(overMs)} ms after its end`);
     if (state !== 'active' || leases.leases.get(id)?.state !== 'active' || nodes.length === nodeIds.length) return;
     const shown = new Set(nodes.map((node) => node.id));
     const hidden = nodeIds.find((node) => !shown.has(node) && checker.nodes.get(node)?.state === 'hold');
@@ -189,8 +198,7 @@ export class Lessee {
       try {
         return await this.#call(this.#random.pick(this.#launchers), act);
       } catch (error) {
-        if (isNodepoolError(error, 'NODEPOOL_LEASE_LIMIT') || isNodepoolError(error, 'NODEPOOL_LEASE_AGE'))
-          return undefined;
+        if (REFUSALS.some((code) => isNodepoolError(error, code))) return undefined;
         const isUnclear = error instanceof Unanswered || isZooKeeperError(error);
         const hasChanged = error instanceof Error && error.name === 'Refusal';
         if (!isUnclear && !hasChanged) throw error;

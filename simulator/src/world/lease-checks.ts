@@ -13,7 +13,7 @@ interface LeaseEntry {
   readonly nodes: readonly string[];
   /** When it expires, or stops waiting; in the time of the server. */
   readonly dueMs: number;
-  readonly activeMs: number;
+  readonly stateMs: number;
   readonly reason: string;
 }
 
@@ -178,8 +178,8 @@ export class LeaseChecks {
     }
   }
 
-  #endMs({ state, dueMs, activeMs }: LeaseEntry): number {
-    return state === 'active' && this.maxHoldAgeMs > 0 ? Math.min(dueMs, activeMs + this.maxHoldAgeMs) : dueMs;
+  #endMs({ state, dueMs, stateMs }: LeaseEntry): number {
+    return state === 'active' && this.maxHoldAgeMs > 0 ? Math.min(dueMs, stateMs + this.maxHoldAgeMs) : dueMs;
   }
 
   #violate(what: string): void {
@@ -207,7 +207,7 @@ function leaseEntry(id: string, body: JsonObject): LeaseEntry {
     labels: (body['labels'] ?? []) as string[],
     nodes: (body['nodes'] ?? []) as string[],
     dueMs: typeof due === 'number' ? due * 1000 : Infinity,
-    activeMs: Number(body['state_time']) * 1000,
+    stateMs: Number(body['state_time']) * 1000,
     reason: text('end_reason'),
   };
 }

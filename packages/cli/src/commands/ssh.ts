@@ -15,7 +15,8 @@ import { withLease } from '../lease/with-lease.js';
 import { writeRunFiles } from '../run/run-files.js';
 import { RemoteCommand } from '../ssh/remote-command.js';
 import { RemoteNode } from '../ssh/remote-node.js';
-import { copyTo, fetchFrom, pathBelow, remoteFile } from '../ssh/transfer.js';
+import { copyTo, pathBelow } from '../ssh/copy.js';
+import { fetchFrom, remoteFile } from '../ssh/fetch.js';
 import type { Interrupts } from '../terminal/interrupts.js';
 import { ACQUIRE_OPTIONS, HOLD_ON_FAILURE, acquireArguments, holdOnFailureMs } from './shared-options.js';
 

@@ -406,11 +406,16 @@ export interface LaunchOrder {
    * `waiting`. Optional; timelines show the stages.
    */
   readonly stageBegan?: ((stage: string) => void) | undefined;
+  /**
+   * Fires when the request was withdrawn and no other needs the node: end the launch soon with `failed`, and store the external id of
+   * what it has made, which is deleted with the node. Optional; without it the launch is completed, and the node is free.
+   */
+  readonly unwanted?: AbortSignal | undefined;
 }
 
 /** How a launch ended. */
 export interface LaunchResult {
-  /** `aborted`: no quota; not counted as a failure. */
+  /** `aborted`: no quota, or not wanted any more; not counted as a failure. */
   readonly state: 'ready' | 'failed' | 'aborted';
   readonly node: NodeRecord;
   readonly error?: Error;

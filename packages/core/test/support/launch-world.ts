@@ -109,6 +109,11 @@ export class LaunchWorld {
     return this.#launch(this.#order(node), signal);
   }
 
+  /** Begins a launch that ends when nobody needs the node any more. */
+  launchUntil(unwanted: AbortSignal) {
+    return this.#launch({ ...this.#order(this.node()), unwanted }, new AbortController().signal);
+  }
+
   /** Continues a launch that another launcher began. @param node - as this launcher has locked it */
   resume(node: NodeRecord) {
     return this.#launch({ ...this.#order(node), isResumed: true }, new AbortController().signal);

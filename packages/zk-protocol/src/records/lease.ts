@@ -13,7 +13,7 @@ import {
   toBuffer,
 } from './fields.js';
 import { LEASES_ROOT } from './paths.js';
-import type { Json, JsonObject, NodeId } from './types.js';
+import type { Json, JsonObject, NodeId, RequestId } from './types.js';
 
 /**
  * - `waiting` for its nodes; its request exists
@@ -55,8 +55,13 @@ export interface LeaseRecord {
   readonly nodeIds: readonly NodeId[];
   /** Why it ended or failed, a sentence. */
   readonly endReason: string | null;
-  /** Numbers it occupies among the nodes that its token may have at a time; empty without a limit. */
+  /**
+   * Numbers it occupies among the nodes that its token may have at a time, until its nodes and the launches for it are gone; empty
+   * without a limit.
+   */
   readonly slots: readonly number[];
+  /** The request that it had when it ended: nodes may still be launched for it. `null`: none is known. */
+  readonly requestId: RequestId | null;
   /** Digest of what was requested, to recognize a repetition with the same idempotency key. */
   readonly digest: string;
   /** The launcher that takes care of it; others step in when it does not. */
@@ -99,6 +104,7 @@ export function decodeLease(id: string, body: Buffer, stat: Stat | undefined): L
       nodeIds: texts(raw.nodes, 'nodes') as NodeId[],
       endReason: text(raw.end_reason, 'end_reason'),
       slots: numbers(raw.slots),
+      requestId: text(raw.request, 'request') as RequestId | null,
       digest: text(raw.digest, 'digest') ?? '',
       keeper: text(raw.keeper, 'keeper') ?? '',
       publicKey: text(raw.public_key, 'public_key'),
@@ -115,7 +121,7 @@ function numbers(value: Json | undefined): number[] {
 const KNOWN_KEYS: ReadonlySet<string> = new Set(
   (
     'state state_time created_time owner token labels priority tenant_name reason ttl due_time nodes end_reason ' +
-    'slots digest keeper public_key'
+    'slots request digest keeper public_key'
   ).split(' '),
 );
 
@@ -137,6 +143,7 @@ export function encodeLease(lease: LeaseRecord): Buffer {
     nodes: [...lease.nodeIds],
     end_reason: lease.endReason,
     slots: [...lease.slots],
+    request: lease.requestId,
     digest: lease.digest,
     keeper: lease.keeper,
   };
@@ -153,7 +160,7 @@ export type NewLease = Pick<LeaseRecord, 'id' | 'owner' | 'token' | 'labels' | '
 export function newLease(fields: NewLease, nowMs: number): LeaseRecord {
   return {
     ...{ state: 'waiting', stateTimeMs: nowMs, createdTimeMs: nowMs, priority: 200, tenantName: null, reason: '' },
-    ...{ dueTimeMs: null, nodeIds: [], endReason: null, slots: [], publicKey: null, ...fields },
+    ...{ dueTimeMs: null, nodeIds: [], endReason: null, slots: [], requestId: null, publicKey: null, ...fields },
     ...{ raw: NO_BODY, stat: undefined },
   };
 }

@@ -42,6 +42,11 @@ export class InstanceKnowledge<I extends Instance = Instance> {
     return this.#facts.get(externalId)?.outdated === false;
   }
 
+  /** Whether the known state is that of this single instance, and not that of a list, which may have missed it. */
+  isOwn(externalId: string): boolean {
+    return this.hasFact(externalId) && this.#isOverruled(externalId);
+  }
+
   get(externalId: string): I | undefined {
     const fact = this.#facts.get(externalId);
     return fact && fact.tick > this.#listedAt ? fact.instance : this.#listed.get(externalId);

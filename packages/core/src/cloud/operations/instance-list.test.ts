@@ -25,22 +25,48 @@ describe('InstanceList', () => {
     for (let i = 0; i < 5; i++) cloud.put({ externalId: `i-${i}` });
     const since = list.mark();
 
-    const found = await Promise.all([0, 1, 2, 3, 9].map((i) => list.find(`i-${i}`, since, NEVER)));
+    const found = await Promise.all([0, 1, 2, 3].map((i) => list.find(`i-${i}`, since, NEVER)));
 
-    expect(found.map((instance) => instance?.externalId)).toEqual(['i-0', 'i-1', 'i-2', 'i-3', undefined]);
+    expect(found.map((instance) => instance?.externalId)).toEqual(['i-0', 'i-1', 'i-2', 'i-3']);
     expect(cloud.count('list')).toBe(1);
   });
 
   it('never answers with a list begun before the question', async () => {
     const { cloud, list } = setUp();
+    cloud.put({ externalId: 'i-1' });
     const early = list.find('i-1', list.mark(), NEVER);
     await Promise.resolve();
     const late = list.find('i-1', list.mark(), NEVER);
     await early;
+    cloud.put({ externalId: 'i-1', ready: true });
+
+    expect(await clock.run(late)).toMatchObject({ ready: true });
+    expect(cloud.count('list')).toBe(2);
+  });
+
+  it('believes a list that lacks an instance only after another one', async () => {
+    const { cloud, list } = setUp();
+    const since = list.mark();
+    const late = list.find('i-1', since, NEVER);
+    const gone = list.find('i-2', since, NEVER);
+    await clock.settle();
     cloud.put({ externalId: 'i-1' });
 
     expect(await clock.run(late)).toMatchObject({ externalId: 'i-1' });
+    expect(await clock.run(gone)).toBeUndefined();
     expect(cloud.count('list')).toBe(2);
+  });
+
+  it('reads an instance alone that a list lacks, where it can', async () => {
+    const { cloud, list } = setUp({ single: true });
+    const since = list.mark();
+    const all = list.list(since, NEVER);
+    const late = list.find('i-1', since, NEVER);
+    await all;
+    cloud.put({ externalId: 'i-1' });
+
+    expect(await clock.run(late)).toMatchObject({ externalId: 'i-1' });
+    expect(cloud.calls).toEqual(['list', 'get']);
   });
 
   it('reads single instances while few are requested', async () => {

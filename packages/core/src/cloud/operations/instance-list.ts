@@ -80,9 +80,16 @@ export class InstanceList<I extends Instance = Instance> {
     };
   }
 
-  /** The instance at some time after `since`; `undefined`: it does not exist. */
+  /**
+   * The instance at some time after `since`; `undefined`: it does not exist. One list may miss an instance that does, so that its
+   * absence is confirmed: by reading it alone, or by another list where the cloud cannot do that.
+   */
   async find(externalId: string, since: number, signal: AbortSignal): Promise<I | undefined> {
     if (!this.#isCurrent(externalId, since)) await this.#ask(externalId, since, signal);
+    if (this.#known.get(externalId) === undefined && !this.#known.isOwn(externalId)) {
+      if (this.#source.getInstance) await this.#readEach(new Set([externalId]), signal);
+      else await this.#ask(externalId, this.mark(), signal);
+    }
     return this.#known.get(externalId);
   }
 

@@ -30,29 +30,24 @@ interface CreateContext extends CreateOptions {
 
 /** Some clouds list a new instance late; an instance that is not listed after this time never will be. */
 const LATE_LISTING_MS = 30_000;
-/** One list may miss an instance that exists, two in a row do not. */
-const MISSES = 2;
 
-/** Whether lists show the instance, told of each list that was taken. */
+/** Whether lists have shown the instance. */
 class Presence {
   readonly #lateMs: number;
   #seen = false;
-  #misses = 0;
 
   constructor(lagMs = 0) {
     this.#lateMs = Math.max(LATE_LISTING_MS, lagMs);
   }
 
-  /** The list shows it. */
+  /** It is there. */
   found(): void {
     this.#seen = true;
-    this.#misses = 0;
   }
 
-  /** The list does not show it. @returns whether it is gone for good */
-  missed(waitedMs: number): boolean {
-    this.#misses++;
-    return this.#misses >= MISSES && (this.#seen || waitedMs >= this.#lateMs);
+  /** It is not there. @returns whether it is gone for good */
+  isGone(waitedMs: number): boolean {
+    return this.#seen || waitedMs >= this.#lateMs;
   }
 }
 
@@ -75,7 +70,7 @@ const createHandlers = {
     // Each visit but the first follows news: it sees a list of its own.
     const instance = await run.instances.find(externalId);
     if (!instance) {
-      if (!presence.missed(run.nowMs - run.enteredMs)) return wait();
+      if (!presence.isGone(run.nowMs - run.enteredMs)) return wait();
       return failed(new LaunchError('status', `instance ${externalId} vanished while it started`));
     }
     presence.found();

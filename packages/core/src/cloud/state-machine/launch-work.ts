@@ -48,6 +48,8 @@ export class LaunchWork {
   readonly pool: StateMachinePoolConfig;
   /** Fires when nothing may be touched any more. */
   readonly signal: AbortSignal;
+  /** Fires when the launch is to end: with {@link signal}, or when nobody needs the node any more. */
+  readonly end: AbortSignal;
   readonly logger: Logger;
   /** Instances of earlier attempts that may still exist. */
   readonly leftovers = new Set<string>();
@@ -72,6 +74,7 @@ export class LaunchWork {
     this.label = order.label as StateMachineLabelConfig;
     this.pool = order.pool as StateMachinePoolConfig;
     this.signal = signal;
+    this.end = order.unwanted ? AbortSignal.any([signal, order.unwanted]) : signal;
     this.#node = order.node;
     this.logger = logger.child({ nodeId: order.node.id, pool: order.pool.name });
     this.#mayResume = order.isResumed === true;
@@ -161,7 +164,7 @@ export class LaunchWork {
    * @returns the failure, or why it could not be stored
    */
   async noteFailure(failure: Error): Promise<Error> {
-    if (this.signal.aborted || this.#storeError) return failure;
+    if (this.end.aborted || this.#storeError) return failure;
     await this.store({ launchError: failure.message }).catch(() => undefined);
     return this.#storeError ?? failure;
   }
@@ -183,7 +186,7 @@ export class LaunchWork {
   async attemptEnded(error: Error | undefined): Promise<boolean> {
     const choice = this.#choice;
     this.#choice = undefined;
-    const wasTried = (await choice?.ended(this.signal.aborted && error ? abandoned(error) : error)) === true;
+    const wasTried = (await choice?.ended(this.end.aborted && error ? abandoned(error) : error)) === true;
     if (wasTried) this.#mayTry = false;
     return wasTried;
   }

@@ -473,6 +473,27 @@ describe('a launch', () => {
     expect(bench.counted).toEqual([]);
   });
 
+  it.each([
+    ['is being made', 'i-1', { hangs: new Set(['create' as const]) }],
+    ['boots', 'i-1', { createMs: 20_000 }],
+  ])(
+    'ends when nobody needs the node any more while its instance %s, which its node names',
+    async (_when, id, cloud) => {
+      const { bench, clock } = setUp({ cloud });
+      const unwanted = new AbortController();
+
+      const launching = bench.launchUntil(unwanted.signal);
+      await clock.advance(1_000);
+      unwanted.abort(new Error('the request was withdrawn'));
+      const result = await clock.run(launching);
+
+      expect(result).toMatchObject({ state: 'failed', error: { message: 'the request was withdrawn' } });
+      expect(result.node.externalId).toBe(id);
+      expect(bench.counted).toEqual([]);
+      await clock.advance(20_000); // the cloud itself continues
+    },
+  );
+
   it('deletes the result of a hanging call after the attempt', async () => {
     const { bench, clock, cloud } = setUp({ cloud: { hangs: new Set(['create']) } });
 

@@ -45,7 +45,10 @@ export class Launch {
       const failure = await this.#try(attempt);
       const error = failure && (await work.noteFailure(failure));
       const mayBeImage = await work.attemptEnded(error);
-      if (error && work.signal.aborted) return { state: 'failed', node: work.node, error };
+      if (error && work.end.aborted) {
+        if (!work.signal.aborted) await noteLeftovers(work);
+        return { state: 'failed', node: work.node, error };
+      }
       this.#count(error, startedMs);
       if (!error) {
         const { externalId } = work.node;
@@ -79,7 +82,7 @@ export class Launch {
     const pauseMs = isWorthAPause ? backoffMs(attempt - 1, RETRY, random) : 0;
     await this.#tellFailure(error, attempt, retries, pauseMs);
     if (pauseMs === 0) return;
-    await delay(clock, pauseMs, this.#work.signal).catch(() => undefined); // an abort is seen by the next attempt
+    await delay(clock, pauseMs, this.#work.end).catch(() => undefined); // an abort is seen by the next attempt
   }
 
   /** Stores the failure in the record of the node, where `explain` finds it. */
@@ -95,7 +98,7 @@ export class Launch {
   async #try(attempt: number): Promise<Error | undefined> {
     const { clock, config } = this.#work.services;
     const timeoutMs = config.launchTimeoutMs;
-    const deadline = startDeadline(clock, this.#work.remainingMs, this.#work.signal);
+    const deadline = startDeadline(clock, this.#work.remainingMs, this.#work.end);
     try {
       await this.#attempt(attempt, deadline);
       return undefined;
@@ -113,7 +116,7 @@ export class Launch {
   async #attempt(attempt: number, deadline: Deadline): Promise<void> {
     const work = this.#work;
     this.#lastStatus = undefined;
-    work.signal.throwIfAborted();
+    work.end.throwIfAborted();
     const resumed = work.takeResumed();
     this.#begin('delete-leftovers');
     const image = resumed?.image ?? (await deleteLeftovers(work, deadline.signal));

@@ -7,13 +7,15 @@ import type { LaunchServices } from './launch-work.js';
 
 /** An operating system that does not end within this time is of no use as a spare. */
 const STOP_TIMEOUT_MS = 300_000;
-const MAX_REPEATS = 3;
+/** The caller has to know of each call without an answer: it may take effect late. */
+const MAX_REPEATS = 0;
 
 /**
  * Stops the instance of a node. Idempotent.
  * @returns the progress of the launch that starts it again
  * @throws {NotFoundError} it is gone
  * @throws {TimeoutError} it still runs after five minutes
+ * @throws {ProviderUnavailableError} a call was not answered: the stop may take effect later
  */
 export async function stopInstance(
   services: LaunchServices,

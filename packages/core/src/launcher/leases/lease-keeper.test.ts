@@ -4,6 +4,7 @@ import {
   leasePath,
   newLease,
   nodeLockPath,
+  nodePath,
   requestCreatePath,
   requestLockPath,
   requestPath,
@@ -176,12 +177,12 @@ describe('a lease', () => {
   });
 
   it.each(['active', 'waiting'])('that is %s ends and frees its number when its launcher is gone', async (state) => {
-    const { world, stop, lease, serve, launcher, request, write } = await leaseWorld();
+    const { world, stop, lease, serve, launcher, request } = await leaseWorld();
     await lease({ maxNodes: 1 });
     const ids = state === 'active' ? await serve() : [];
     stop();
     const { leases: other } = await launcher('other');
-    if (ids[0]) await write(ids[0], { state: 'deleting' });
+    if (ids[0]) await world.clock.run(world.other.delete(nodePath(ids[0])));
     else await world.clock.run(world.other.delete(requestPath(request().id)));
 
     await world.pass(20 * MINUTE_MS);

@@ -45,6 +45,8 @@ export class LeaseKeeper {
   readonly #retries: Retries<string>;
   readonly #busy = new Set<string>();
   readonly #again = new Set<string>();
+  /** Leases that are over and still occupy numbers, by request. */
+  readonly #endedByRequest = new Map<string, string>();
   /** Leases that are over, in the order in which they ended. */
   readonly #over = new Set<string>();
   readonly #unsubscribe: readonly (() => void)[];
@@ -55,10 +57,11 @@ export class LeaseKeeper {
     this.#retries = new Retries(context);
     const { events } = context;
     this.#unsubscribe = [
-      leases.onChange(({ id, after }) => this.#leaseChanged(id, after)),
+      leases.onChange(({ id, before, after }) => this.#leaseChanged(id, before, after)),
       leases.onReady(() => this.sweep()),
       events.on('requestChanged', ({ before, after }) => this.#requestChanged(before, after)),
-      events.on('nodeChanged', ({ before }) => before?.state === 'hold' && this.#considerData(before.userData)),
+      events.on('nodeChanged', ({ before, after }) => before && this.#nodeChanged(before, after)),
+      events.on('requestLockChanged', ({ id, contenders }) => contenders === 0 && this.#considerEnded(id)),
     ];
   }
 
@@ -113,8 +116,10 @@ export class LeaseKeeper {
     const nodes = leases.heldNodes(lease);
     if (lease.state === 'active') return nodes.length > 0 ? atEnd : { sinceMs, run: () => this.#checkNodes(lease) };
     // it ended at a launcher that had not seen its request yet
-    if (request) return { sinceMs, run: () => removeRequest(this.#context, request) };
+    if (request) return { sinceMs, run: () => removeRequest(this.#context, leases.kept(lease), request) };
     if (nodes.length > 0) return { sinceMs, run: () => this.#returnAll(nodes) };
+    if (lease.slots.length > 0)
+      return leases.isGone(lease) ? { sinceMs, run: () => leases.freeSlots(lease.id) } : undefined;
     return { sinceMs: lease.stateTimeMs + KEPT_MS, isSwept: true, run: () => removeLease(this.#context, lease) };
   }
 
@@ -196,11 +201,24 @@ export class LeaseKeeper {
     if (lease !== undefined) this.consider(lease);
   }
 
-  #leaseChanged(id: string, after: LeaseRecord | undefined): void {
+  #nodeChanged(before: NodeRecord, after: NodeRecord | undefined): void {
+    if (before.state === 'hold' || !after) this.#considerData(before.userData);
+    if (before.allocatedTo !== null && before.allocatedTo !== after?.allocatedTo)
+      this.#considerEnded(before.allocatedTo);
+  }
+
+  #considerEnded(request: string): void {
+    const lease = this.#endedByRequest.get(request);
+    if (lease !== undefined) this.consider(lease);
+  }
+
+  #leaseChanged(id: string, before: LeaseRecord | undefined, after: LeaseRecord | undefined): void {
+    if (before?.requestId) this.#endedByRequest.delete(before.requestId);
     if (!after) {
       this.#forget(id);
       return;
     }
+    if (after.requestId && after.slots.length > 0) this.#endedByRequest.set(after.requestId, id);
     this.consider(id);
     if (!isOver(after)) return;
     this.#over.add(id);

@@ -13,7 +13,10 @@ export type LeaseSpec = Omit<NewLease, 'slots' | 'keeper' | 'dueTimeMs'> & {
 /** The token would have more nodes than it may. */
 export class LeaseLimitError extends NodepoolError {
   constructor(token: string, maxNodes: number) {
-    super('NODEPOOL_LEASE_LIMIT', `Token "${token}" may have ${maxNodes} nodes at a time, those it waits for included`);
+    super(
+      'NODEPOOL_LEASE_LIMIT',
+      `Token "${token}" may have ${maxNodes} nodes at a time, those it waits for and those being deleted included`,
+    );
   }
 }
 
@@ -28,6 +31,16 @@ export class LeaseAgeError extends NodepoolError {
     super(
       'NODEPOOL_LEASE_AGE',
       `max-hold-age of the configuration ends a lease after ${maxHoldAgeMs / 1000} s: ${left}`,
+    );
+  }
+}
+
+/** The lease has lost nodes, so it cannot be renewed. */
+export class LeaseNodesLostError extends NodepoolError {
+  constructor(lease: string, lost: readonly string[]) {
+    super(
+      'NODEPOOL_LEASE_NODES_LOST',
+      `Lease ${lease} has lost ${lost.join(', ')}: failed, deleted by an operator, or held for their time. Return it, and request another`,
     );
   }
 }

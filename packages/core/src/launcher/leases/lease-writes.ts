@@ -142,8 +142,17 @@ export async function requestAgain(
   await transaction.commit(committer);
 }
 
+/** Frees the numbers of a lease that is over. @throws {Refusal} it was changed meanwhile */
+export async function freeSlots(context: Context, lease: LeaseRecord): Promise<void> {
+  const transaction = new Transaction<LeaseOwner>();
+  transaction.add('lease', setLease(withLease(lease, { slots: [] }, context.clock.now())));
+  transaction.add('slot', ...removeSlots(lease));
+  await transaction.commit(context.committer);
+}
+
 /**
- * Ends a lease, removes its request and returns these nodes, in one transaction. The others are returned with {@link returnNode}.
+ * Ends a lease, removes its request and returns these nodes, in one transaction. The others are returned with {@link returnNode}, its
+ * numbers with {@link freeSlots}.
  * @throws {Refusal} of {@link LeaseOwner}
  */
 export async function endLease(
@@ -155,9 +164,8 @@ export async function endLease(
 ): Promise<LeaseRecord> {
   const transaction = new Transaction<LeaseOwner>();
   const nowMs = context.clock.now();
-  const ended = withLease(lease, { ...end, dueTimeMs: null, slots: [] }, nowMs);
+  const ended = withLease(lease, { ...end, dueTimeMs: null }, nowMs);
   transaction.add('lease', setLease(ended));
-  transaction.add('slot', ...removeSlots(lease));
   if (request) transaction.add('request', { op: 'delete', path: requestPath(request.id) });
   for (const node of nodes) transaction.add('node', ...returning(context, node));
   return commitLease(context, transaction, ended);
@@ -197,9 +205,12 @@ export async function renewLease(
   return commitLease(context, transaction, renewed);
 }
 
-/** Removes the request of a lease that is over; its nodes become free. @throws {ZooKeeperError} it is gone already */
-export async function removeRequest({ committer }: Context, { id }: RequestRecord): Promise<void> {
-  await committer.commit([{ op: 'delete', path: requestPath(id) }]);
+/** Removes the request of a lease that is over. @throws {Refusal} it is gone already, or the lease was changed meanwhile */
+export async function removeRequest(context: Context, lease: LeaseRecord, { id }: RequestRecord): Promise<void> {
+  const transaction = new Transaction<LeaseOwner>();
+  transaction.add('lease', setLease(withLease(lease, { requestId: id }, context.clock.now())));
+  transaction.add('request', { op: 'delete', path: requestPath(id) });
+  await transaction.commit(context.committer);
 }
 
 /** Removes the record of a lease that is over. */

@@ -3,6 +3,7 @@ import {
   leaseOf,
   leaseSlotPath,
   newLease,
+  ZooKeeperError,
   type LeaseCache,
   type LeaseRecord,
   type LeaseTokenCache,
@@ -13,8 +14,8 @@ import {
 } from '@nodepool/zk-protocol';
 import type { Context } from '../state/context.js';
 import { isRefusal } from '../state/transaction.js';
-import { createLease, endLease, isHeldFor, renewLease, type LeaseOwner } from './lease-writes.js';
-import { LeaseAgeError, LeaseLimitError, type LeaseSpec } from './lease-spec.js';
+import { createLease, endLease, freeSlots, isHeldFor, renewLease, type LeaseOwner } from './lease-writes.js';
+import { LeaseAgeError, LeaseLimitError, LeaseNodesLostError, type LeaseSpec } from './lease-spec.js';
 import { TokenSlots } from './token-slots.js';
 
 /** How often a change is tried when others change the lease at the same time. */
@@ -38,7 +39,7 @@ export class Leases {
   readonly #context: Context;
   readonly #cache: LeaseCache;
   readonly #keeper: string;
-  /** Request of each waiting lease. */
+  /** Last known request of each lease. */
   readonly #requests = new Map<string, RequestId>();
   /** Leases that are being requested: a repetition is the same one. */
   readonly #requesting = new Map<string, Promise<LeaseRecord>>();
@@ -53,7 +54,10 @@ export class Leases {
     this.#keeper = keeper;
     this.#slots = new TokenSlots(context);
     this.#unsubscribe = [
-      cache.onChange((change) => this.#slots.changed(change)),
+      cache.onChange((change) => {
+        this.#slots.changed(change);
+        if (!change.after) this.#requests.delete(change.id);
+      }),
       context.events.on('requestChanged', ({ before, after }) => this.#requestChanged(before, after)),
     ];
   }
@@ -76,6 +80,16 @@ export class Leases {
     return this.#cache.ready;
   }
 
+  /**
+   * Whether this launcher knows what is true now, or was within the session timeout: not while it is cut off from ZooKeeper for longer,
+   * has just woken, or is reading its records again.
+   */
+  get isCurrent(): boolean {
+    const { zk, mirror } = this.#context;
+    if (zk.sessionLeftMs <= 0) return false;
+    return zk.state !== 'CONNECTED' || (this.#cache.ready && mirror.nodes.ready && mirror.requests.ready);
+  }
+
   /** Resolves when leases, requests and nodes show every write that was made before the call. */
   async settle(): Promise<void> {
     const { nodes, requests } = this.#context.mirror;
@@ -96,10 +110,12 @@ export class Leases {
    * One lease as every write before the call has left it: a launcher may learn of a lease, or that it is active, a moment after
    * the launcher that wrote it has answered.
    * @returns `undefined` if there is none
-   * @throws {ZooKeeperError}
+   * @throws {ZooKeeperError} also if it is not {@link isCurrent}
    */
   async look(id: string): Promise<LeaseView | undefined> {
     if (!this.#cache.get(id)) await this.#cache.settle();
+    if (!this.isCurrent)
+      throw new ZooKeeperError('ZK_CONNECTION_LOSS', 'this launcher is cut off, or reads its records');
     let settled: LeaseRecord | undefined;
     for (;;) {
       const lease = this.#cache.get(id);
@@ -124,6 +140,15 @@ export class Leases {
   heldNodes(lease: LeaseRecord): NodeRecord[] {
     const { nodes } = this.#context.mirror;
     return lease.nodeIds.flatMap((id) => nodes.get(id) ?? []).filter((node) => isHeldFor(node, lease.id));
+  }
+
+  /** Whether the nodes of a lease that is over are gone, and no launcher makes any for it. */
+  isGone({ id, nodeIds, requestId }: LeaseRecord): boolean {
+    const { nodes, requests } = this.#context.mirror;
+    if (nodeIds.some((node) => leaseOf(nodes.get(node)?.userData ?? null) === id)) return false;
+    if (requestId === null) return true;
+    // who works on the request has locked it, and may be about to make records of nodes
+    return requests.contenders(requestId) === 0 && this.#context.mirror.allocatedTo(requestId).size === 0;
   }
 
   /** Whether this launcher takes care of the lease at once. */
@@ -177,9 +202,9 @@ export class Leases {
       const slots = maxNodes === null ? [] : this.#slots.take(fields, maxNodes, occupied);
       if (!slots) {
         if (isSettled) throw new LeaseLimitError(token, maxNodes ?? 0);
-        isSettled = true; // a lease may just have ended at another launcher
+        isSettled = true;
         occupied.clear();
-        await this.#cache.settle();
+        await this.#freeUnused(token);
         continue;
       }
       const nowMs = this.#context.clock.now();
@@ -197,6 +222,25 @@ export class Leases {
     }
   }
 
+  /** A lease may just have ended, perhaps at another launcher. */
+  async #freeUnused(token: string): Promise<void> {
+    await this.#cache.settle();
+    const frees = this.#slots.leasesOf(token).map((id) => this.freeSlots(id));
+    await Promise.all(frees).catch((error: unknown) => {
+      if (!isRefusal(error)) throw error;
+    });
+    await this.#cache.settle();
+  }
+
+  /** Frees the numbers of a lease that is over, if nothing is left of it. @throws {Refusal} it was changed meanwhile */
+  async freeSlots(id: string): Promise<void> {
+    const known = this.#cache.get(id);
+    if (!known || !isOver(known)) return;
+    await this.settle();
+    const lease = this.#cache.get(id);
+    if (lease && lease.slots.length > 0 && this.isGone(lease)) await freeSlots(this.#context, this.kept(lease));
+  }
+
   /** @param usedMs - how long the lease has been active. @throws {LeaseAgeError} */
   #checkAge(usedMs: number, ttlMs: number): void {
     const { maxHoldAgeMs } = this.#context.config.now;
@@ -206,6 +250,7 @@ export class Leases {
   /**
    * Renews a lease: it waits, or is active, for this long from now.
    * @throws {LeaseAgeError} it would last longer than `max-hold-age`
+   * @throws {LeaseNodesLostError} it does not hold all of its nodes any more
    * @throws {Refusal} it changes all the time
    */
   async renew(id: string, ttlMs: number): Promise<LeaseRecord | undefined> {
@@ -213,9 +258,17 @@ export class Leases {
     return this.change(id, (lease) => {
       if (isOver(lease)) return undefined;
       this.#checkAge(lease.state === 'active' ? this.#context.clock.now() - lease.stateTimeMs : 0, ttlMs);
-      const nodes = lease.state === 'active' ? this.heldNodes(lease) : [];
-      return renewLease(this.#context, this.kept(lease), ttlMs, nodes);
+      return renewLease(this.#context, this.kept(lease), ttlMs, this.#allNodes(lease));
     });
+  }
+
+  /** The nodes of an active lease. @throws {LeaseNodesLostError} some are not held for it any more */
+  #allNodes(lease: LeaseRecord): NodeRecord[] {
+    const nodes = lease.state === 'active' ? this.heldNodes(lease) : [];
+    const held = new Set(nodes.map(({ id }) => id));
+    const lost = lease.state === 'active' ? lease.nodeIds.filter((id) => !held.has(id)) : [];
+    if (lost.length > 0) throw new LeaseNodesLostError(lease.id, lost);
+    return nodes;
   }
 
   /** Ends a lease; its nodes are returned soon afterwards. @throws {Refusal} it changes all the time */
@@ -227,8 +280,15 @@ export class Leases {
   /** Ends this version of a lease. @throws {Refusal} it has changed */
   async finish(lease: LeaseRecord, state: 'ended' | 'failed', endReason: string): Promise<LeaseRecord> {
     const held = lease.state === 'active' ? this.heldNodes(lease) : [];
+    const requestId = this.#requests.get(lease.id) ?? null;
     const end = (nodes: readonly NodeRecord[]) =>
-      endLease(this.#context, this.kept(lease), { state, endReason }, this.requestOf(lease.id), nodes);
+      endLease(
+        this.#context,
+        { ...this.kept(lease), requestId },
+        { state, endReason },
+        this.requestOf(lease.id),
+        nodes,
+      );
     const ended = await end(held).catch((error: unknown) => {
       if (isRefusal<LeaseOwner>(error) && error.owner === 'node') return end([]); // locked: returned when it is unlocked
       throw error;
@@ -265,7 +325,7 @@ export class Leases {
     const lease = request?.requestor === LEASE_REQUESTOR ? leaseOf(request.requestorData) : undefined;
     if (request === undefined || lease === undefined) return;
     if (after) this.#requests.set(lease, after.id);
-    else if (this.#requests.get(lease) === request.id) this.#requests.delete(lease);
+    else if (!this.#cache.get(lease)) this.#requests.delete(lease);
   }
 }
 

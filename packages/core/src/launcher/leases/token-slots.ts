@@ -36,6 +36,11 @@ export class TokenSlots {
     return free;
   }
 
+  /** The leases that have numbers. */
+  leasesOf(token: string): string[] {
+    return [...new Set(this.#leases.get(token)?.values())];
+  }
+
   /** Gives numbers back that a lease has not got. */
   release(token: string, lease: string, slots: readonly number[]): void {
     const taken = this.#leases.get(token);

@@ -2,7 +2,7 @@ import { nodePath, withNode, encodeNode, type JsonObject, type NodeFields, type 
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { launchingDrivers, LauncherRooms, standbyConfig } from '../../../test/support/launcher-rooms.js';
 import type { Config } from '../../contract/config.js';
-import { LaunchError, NotFoundError, ProviderUnavailableError } from '../../contract/errors.js';
+import { LaunchError, NotFoundError, ProviderUnavailableError, RateLimitedError } from '../../contract/errors.js';
 import type { StoppedSpares } from './stopped-spares.js';
 
 const STARTS = { attempt: 1, start: true, state: { name: 'starting', externalId: 'i-1' } };
@@ -110,10 +110,25 @@ describe('a free node of a label that keeps stopped nodes', () => {
 
     isDown = false;
     await world.pass(31_000);
+    const stopped = [node(id)?.launchState, isFree(id), seen.length];
+    await world.pass(601_000);
 
     expect(during).toEqual(['testing', false, 3]);
+    expect(stopped).toEqual([{ stopping: true }, false, 4]); // an earlier call could power off a machine that is lent
     expect([node(id)?.state, node(id)?.launchState, isFree(id)]).toEqual(['testing', STARTS, true]);
     expect(rooms.spares.explain('a')).toBe('1 of them stopped, to be started for a request');
+  });
+
+  it('is lent at once when the cloud has only asked for fewer calls', async () => {
+    let calls = 0;
+    const { world, create, isFree } = await setUp(() =>
+      calls++ === 0 ? Promise.reject(new RateLimitedError('too many requests')) : Promise.resolve(STARTS),
+    );
+    const id = await create();
+
+    await world.pass(37_000);
+
+    expect([calls, isFree(id)]).toEqual([2, true]);
   });
 
   it('is deleted when its instance is gone, which is no reason to stop no others', async () => {

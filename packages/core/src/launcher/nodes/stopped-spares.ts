@@ -15,6 +15,7 @@ import {
 } from '@nodepool/zk-protocol';
 import { asError } from '../../async/as-error.js';
 import type { Provider } from '../../contract/driver.js';
+import { isRateLimited } from '../../contract/errors.js';
 import type { ProviderSet } from '../providers/provider-set.js';
 import { removeAbandonedLocks } from '../requests/abandoned.js';
 import type { Context } from '../state/context.js';
@@ -29,6 +30,8 @@ const STOPPING = { stopping: true } as const;
 /** While the cloud does not answer, a stop is tried so often, at this distance: for half an hour. */
 const MAX_TRIES = 60;
 const RETRY_MS = 30_000;
+/** After this time a stop without an answer has taken effect, or never does: earlier it could power off a machine that is lent. */
+const SETTLED_AFTER_MS = 600_000;
 const COMMENT = 'standby node, stopped until a request needs it';
 
 /**
@@ -177,16 +180,23 @@ export class StoppedSpares {
     }
   }
 
-  /** Tries again while the cloud does not answer. The node is not lent meanwhile: a stop without an answer may take effect late. */
+  /**
+   * Tries again while the cloud does not answer. The node is not lent meanwhile, nor for a while after the last stop without an answer:
+   * that one may take effect late, although another stop has succeeded.
+   */
   async #stopInstance(node: NodeRecord, provider: Provider): Promise<JsonObject | undefined> {
     const { signal } = this.#end;
+    let isSettled = true;
     for (let tries = 1; ; tries++) {
       try {
         // a changed configuration replaces the provider
-        return await (this.#providers.runnerOf(node)?.provider ?? provider).stopNode?.(node, signal);
+        const stopped = await (this.#providers.runnerOf(node)?.provider ?? provider).stopNode?.(node, signal);
+        if (!isSettled) await delay(this.#context.clock, SETTLED_AFTER_MS, signal);
+        return stopped;
       } catch (error) {
         if (tries === MAX_TRIES || signal.aborted || !isNodepoolError(error, 'NODEPOOL_PROVIDER_UNAVAILABLE'))
           throw error;
+        isSettled &&= isRateLimited(error); // such an answer says that nothing was done
         if (tries === 1)
           this.#context.logger.warn('The stop of a standby node is tried again', { nodeId: node.id, error });
         await delay(this.#context.clock, RETRY_MS, signal);

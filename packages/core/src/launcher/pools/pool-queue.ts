@@ -1,9 +1,11 @@
 import type { NodeRecord, RequestId, RequestRecord } from '@nodepool/zk-protocol';
 import { TaskSet } from '../../async/task-set.js';
 import { FIRST_POOL_PAUSE_MS, SLOW_POOL_PAUSE_MS } from '../health/first-pool.js';
+import { MIN_READY_REQUESTOR } from '../plan/candidates.js';
 import { judgeStanding } from '../plan/rules.js';
 import type { Reason } from '../plan/types.js';
 import type { LostRequests } from '../requests/lost-requests.js';
+import { UNWANTED_AFTER_MS } from '../requests/unwanted-launches.js';
 import { isHopeless, refuse } from '../requests/refuse.js';
 import type { RequestTools, RequestWork } from '../requests/request.js';
 import type { Context } from '../state/context.js';
@@ -63,7 +65,7 @@ export class PoolQueue {
     const { view } = this.#tools;
     const work = this.#demand.atWork.get(id);
     if (work) {
-      if (!after) work.requestGone();
+      if (!after) this.#withdrawn(work);
       return;
     }
     // capacity may have been reserved for the request
@@ -71,6 +73,15 @@ export class PoolQueue {
     if (hasLeft && view.launches) this.planIfNeeded();
     if (!after) this.#requestGone(id);
     else if (view.isRegistered) this.consider(after);
+  }
+
+  #withdrawn(work: RequestWork): void {
+    const { clock } = this.#context;
+    work.requestGone();
+    // a standby request ends with its launcher: the node still counts for others
+    if (work.request.requestor === MIN_READY_REQUESTOR) return;
+    this.#demand.withdrawn.set(work, clock.now());
+    clock.setTimer(UNWANTED_AFTER_MS, () => this.#demand.withdrawn.has(work) && this.planSoon());
   }
 
   /** The mirror shows all writes that were made under a lock before its release. */

@@ -1,9 +1,10 @@
-import { encodeRequest, requestPath, withRequest } from '@nodepool/zk-protocol';
+import { encodeRequest, requestPath, withRequest, type RequestFields } from '@nodepool/zk-protocol';
 import { describe, expect, it } from 'vitest';
+import { MIN_READY_REQUESTOR } from '../plan/candidates.js';
 import { LauncherRooms } from '../../../test/support/launcher-rooms.js';
 import { configOf, servingDrivers } from '../../../test/support/serving-config.js';
 import { poolConfig } from '../../../test/support/pool-config.js';
-import type { QuotaSupport } from '../../contract/driver.js';
+import type { LaunchOrder, QuotaSupport } from '../../contract/driver.js';
 import type { PoolConfig } from '../../contract/provider-config.js';
 
 const main = (limits: Partial<PoolConfig> = {}) => poolConfig('main', ['a', 'b'], limits);
@@ -95,6 +96,78 @@ describe('a pool at work', () => {
 
     expect([before, found, pool.work.sweep()]).toEqual([0, 1, 0]);
     expect(await rooms.stateOf(id)).toBe('fulfilled');
+  });
+});
+
+describe('a launch of a request that was withdrawn', () => {
+  /** One machine at most, which boots until the launcher does not need it any more, or the test says so. */
+  async function launching(fields: Partial<RequestFields> = {}) {
+    const orders: LaunchOrder[] = [];
+    let finish = (): void => undefined;
+    const until = new Promise<void>((resolve, reject) => {
+      finish = resolve;
+      orders.push = (order) => {
+        order.unwanted?.addEventListener('abort', () => reject(order.unwanted?.reason as Error));
+        return Array.prototype.push.call(orders, order);
+      };
+    });
+    const opened = await open({ maxServers: 1 }, { until, orders });
+    const { rooms, world } = opened;
+    const id = await rooms.ask(['a'], fields);
+    const withdraw = async (each = id) => {
+      await world.clock.run(world.other.delete(requestPath(each)));
+      await world.pass(1_000);
+    };
+    const states = () => [...world.context.mirror.nodes.values()].map(({ state }) => state);
+    return { ...opened, withdraw, states, finish };
+  }
+
+  it('is ended a moment later, as no other needs the node', async () => {
+    const { rooms, world, withdraw, states } = await launching();
+
+    await withdraw();
+    expect(states()).toEqual(['building']);
+    await world.pass(10_000);
+
+    expect(states()).toEqual(['aborted']);
+    expect(rooms.ledger.activeLaunches('p')).toBe(0);
+  });
+
+  it('goes on for one that waits for the label', async () => {
+    const { rooms, world, withdraw, finish } = await launching();
+    const waiting = await rooms.ask(['a']);
+
+    await withdraw();
+    await world.pass(60_000);
+    finish();
+    await world.pass(1_000);
+
+    expect(await rooms.stateOf(waiting)).toBe('fulfilled');
+  });
+
+  it('goes on if it was for a standby node, as its launcher may be gone', async () => {
+    const { world, withdraw, states, finish } = await launching({ requestor: MIN_READY_REQUESTOR });
+
+    await withdraw();
+    await world.pass(60_000);
+    finish();
+    await world.pass(1_000);
+
+    expect(states()).toEqual(['ready']);
+  });
+
+  it.each([
+    ['waits for another label', ['b'], false],
+    ['is withdrawn as well', ['a'], true],
+  ])('is ended when the one that waits %s', async (_what, labels, isWithdrawn) => {
+    const { rooms, world, withdraw, states } = await launching();
+    const waiting = await rooms.ask(labels);
+
+    await withdraw();
+    if (isWithdrawn) await withdraw(waiting);
+    await world.pass(15_000);
+
+    expect(states()).toContain('aborted');
   });
 });
 

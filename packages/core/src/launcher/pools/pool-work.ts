@@ -11,6 +11,7 @@ import type { Assignment, Reason, Reservation } from '../plan/types.js';
 import { assignPresent, exceedsTenant, isPresent } from '../requests/present-nodes.js';
 import { RequestWork } from '../requests/request.js';
 import { serve } from '../requests/stages.js';
+import { endUnwanted } from '../requests/unwanted-launches.js';
 import type { Context } from '../state/context.js';
 import { releaseNode } from '../state/expire-node.js';
 import type { PoolDemand } from '../view/pool-demand.js';
@@ -58,6 +59,7 @@ export class PoolWork {
     const { view } = this.#tools;
     const { events } = this.#context;
     if (view.stopping) return;
+    endUnwanted(this.#demand, this.#context.clock.now());
     if (this.#canPlan) {
       const plan = this.#plan();
       this.keepFor(plan.head);
@@ -188,6 +190,7 @@ export class PoolWork {
     const { view, ledger, lost } = this.#tools;
     const { id } = work.request;
     this.#demand.atWork.delete(id);
+    this.#demand.withdrawn.delete(work);
     ledger.end(id);
     const { provider, pool } = view;
     this.#context.events.emit('requestEnded', { outcome, request: work.request, provider, pool: pool.name });

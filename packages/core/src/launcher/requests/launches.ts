@@ -167,8 +167,10 @@ async function launchPart(work: RequestWork, part: RecordedPart): Promise<void> 
   const { launch: begun, node } = part;
   releaseLaunch(part);
   events.emit('launchPlaced', { launch: begun, zone: node.az });
-  const result = await callDriver(work, part, begun);
-  if (result.state === 'aborted') work.view.runner.provider.quota?.invalidateQuotaCache(); // before others plan with it
+  const called = await callDriver(work, part, begun);
+  const unwanted = called.state === 'failed' ? part.unwanted?.cause : undefined;
+  const result: LaunchResult = unwanted ? { ...called, state: 'aborted', error: unwanted } : called;
+  if (called.state === 'aborted') work.view.runner.provider.quota?.invalidateQuotaCache(); // before others plan with it
   events.emit('launchEnded', { launch: begun, state: result.state });
   await noteEnd(work, part, result);
   work.wake();
@@ -197,6 +199,7 @@ async function callDriver(work: RequestWork, part: RecordedPart, begun: Launch):
     store: (changes) => store(work, part, node.id, changes),
     ordering: work.context.life.orders.give,
     stageBegan: (stage) => work.context.events.emit('launchStageBegan', { node, stage }),
+    unwanted: part.unwanted?.signal,
     ...(view.steering && attemptEvents(work, begun)),
   };
   try {
@@ -270,7 +273,8 @@ async function noteEnd(work: RequestWork, part: RecordedPart, result: LaunchResu
   if (result.state === 'ready' || isFulfilled) part.state = 'ready';
   if (result.state === 'ready') return;
   const about = { nodeId: part.node.id, result: result.state, error: result.error };
-  logger.warn(isFulfilled ? 'Launch failed after its node was handed over' : 'Launch did not succeed', about);
+  if (part.unwanted?.cause) logger.info('Ended a launch that no request needs any more', about);
+  else logger.warn(isFulfilled ? 'Launch failed after its node was handed over' : 'Launch did not succeed', about);
   if (isFulfilled) return;
   part.error = result.error;
   try {

@@ -1,4 +1,5 @@
 import type { NodeId, NodeRecord } from '@nodepool/zk-protocol';
+import type { LazyAbort } from '../../async/lazy-abort.js';
 import type { Assignment } from '../plan/types.js';
 import type { Launch } from '../state/events.js';
 import type { HeldNode } from './release.js';
@@ -16,6 +17,8 @@ export interface Part {
   launch: Launch | undefined;
   /** The changes with which its launch asks to store the node as ready. */
   readyChanges: ReadyChanges | undefined;
+  /** Ends its launch when nobody needs the node any more; `undefined`: it is not being launched. */
+  unwanted: LazyAbort | undefined;
 }
 
 /** A part for which a launch has been decided on. */
@@ -41,6 +44,7 @@ export class RequestParts {
       error: undefined,
       launch: undefined,
       readyChanges: undefined,
+      unwanted: undefined,
     }));
   }
 
@@ -103,6 +107,7 @@ export class RequestParts {
     part.state = 'missing';
     part.node = undefined;
     part.entry = undefined;
+    part.unwanted = undefined;
   }
 }
 

@@ -181,7 +181,7 @@ export class RequestWork implements RequestAtWork {
     const need = this.view.needOf(label);
     const launch = { provider, pool: pool.name, label, request: this.#request.id, need, ...kind };
     this.context.events.emit('launchBegun', { launch });
-    return Object.assign(part, { launch });
+    return Object.assign(part, { launch, unwanted: new LazyAbort() });
   }
 
   /** Continues a request that waits for capacity. The nodes of the assignment must be claimed in the mirror for this work. */
@@ -242,11 +242,18 @@ export class RequestWork implements RequestAtWork {
     this.wake();
   }
 
-  /** The request's znode was deleted. The launch of a probe is aborted. */
+  /** The request's znode was deleted. The launch of a probe is aborted, others when no request needs the node. */
   requestGone(): void {
     const isAborted = isProbe(this.#request) && this.parts.has('working') && !this.#isFulfilled;
     if (isAborted) this.abandon(new Error('the probe was withdrawn'));
     else this.tell('gone');
+  }
+
+  /** Labels of the nodes that are being launched, each with what ends the launch. */
+  get launching(): readonly { readonly label: string; readonly unwanted: LazyAbort }[] {
+    return this.parts.all.flatMap(({ state, label, unwanted }) =>
+      state === 'working' && unwanted && !unwanted.cause ? [{ label, unwanted }] : [],
+    );
   }
 
   /** Ends the work without any further write, e.g. because the session has ended or the process exits. */

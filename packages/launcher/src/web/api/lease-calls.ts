@@ -100,7 +100,7 @@ export class LeaseCalls {
 
   list({ caller, query: { owner, state } }: ApiCall): Promise<JsonObject[]> {
     const who = caller as LeaseCaller;
-    if (!this.#leases.ready) throw this.#unknown('');
+    this.#requireCurrent();
     requireState(state, LEASE_STATES, this.#leases.values());
     const found = [...this.#leases.values()]
       .filter((lease) => who.admin || lease.owner === who.owner)
@@ -133,6 +133,7 @@ export class LeaseCalls {
 
   async stream(call: ApiCall, response: ServerResponse): Promise<void> {
     const who = call.caller as LeaseCaller;
+    this.#requireCurrent();
     if (this.streams.open(await this.#find(call), who, response, (lease) => this.#describe(lease))) return;
     throw new ApiError(
       503,
@@ -166,6 +167,17 @@ export class LeaseCalls {
     const lease = this.#leases.get(id) ?? (await this.#write(() => this.#leases.look(id)))?.lease;
     if (lease && (who.admin || lease.owner === who.owner)) return lease;
     throw this.#unknown(id);
+  }
+
+  /** What this launcher shows may be outdated while it starts, or is cut off from ZooKeeper. @throws ApiError 503 */
+  #requireCurrent(): void {
+    if (!this.#leases.ready) throw this.#unknown('');
+    if (this.#leases.isCurrent) return;
+    throw new ApiError(
+      503,
+      'zookeeper',
+      'This launcher is cut off from ZooKeeper: repeat it soon, or ask another launcher',
+    );
   }
 
   /** A launcher that starts does not know all leases yet. */
@@ -236,6 +248,7 @@ export class LeaseCalls {
         const longest = Math.max(0, Math.floor((error as LeaseAgeError).leftMs / 1000));
         throw new ApiError(422, 'max-hold-age', error.message, { longest_ttl: longest });
       }
+      if (isNodepoolError(error, 'NODEPOOL_LEASE_NODES_LOST')) throw new ApiError(409, 'over', error.message);
       if (isZooKeeperError(error)) {
         throw new ApiError(
           503,

@@ -54,7 +54,7 @@ export function leaseOperations(sources: LeaseApiSources): ApiOperation[] {
         ...{ type: 'object', additionalProperties: false },
         properties: { ttl: { ...SECONDS, description: 'Seconds from now; default: its time to live' } },
       },
-      ...{ answer: ref('Lease'), errors: { ...FORBIDDEN, ...NO_LEASE, 409: 'It is over' } },
+      ...{ answer: ref('Lease'), errors: { ...FORBIDDEN, ...NO_LEASE, 409: 'It is over, or has lost a node' } },
       handle: (call) => calls.renew(call),
     },
     {

@@ -18,6 +18,7 @@ const HEARTBEAT_MS = 15_000;
 const MOST = { all: 5, ofToken: 3 };
 
 let clock: VirtualClock;
+let isCurrent: boolean;
 let apiTokens: { name: string; token: string }[];
 let distrust: string | undefined;
 let streams: LeaseStreams;
@@ -47,11 +48,18 @@ const statusOf = async (path: string) => (await open(path)).statusCode;
 
 beforeEach(async () => {
   clock = new VirtualClock();
+  isCurrent = true;
   apiTokens = [{ name: 'root', token: 'secret' }];
   const common = { zk: connectInMemory(new MemoryServer(clock), { clock }).zk, clock, logger: silentLogger };
   const [leases, tokens] = [createLeaseCache(common), createLeaseTokenCache(common)];
   const known = { get: (name: string) => (name === alice.name ? alice : undefined) };
-  const all = { tokens: { ...known, onChange: tokens.onChange.bind(tokens) }, onChange: leases.onChange.bind(leases) };
+  const all = {
+    tokens: { ...known, onChange: tokens.onChange.bind(tokens) },
+    onChange: leases.onChange.bind(leases),
+    get isCurrent() {
+      return isCurrent;
+    },
+  };
   distrust = undefined;
   const sources = { leases: all, config: () => ({ apiTokens }), trust: { distrusts: () => distrust } };
   streams = new LeaseStreams(clock, sources, MOST);
@@ -109,5 +117,18 @@ describe('event streams', () => {
     await once(ofRoot, 'end');
 
     expect([ofRoot.complete, ofAlice.complete]).toEqual([true, false]);
+  });
+
+  it('end when the launcher is cut off, so that their readers ask another one', async () => {
+    const ofAlice = await open('/alice');
+    await clock.advance(HEARTBEAT_MS);
+    expect(streams.size).toBe(1);
+
+    isCurrent = false;
+    await clock.advance(HEARTBEAT_MS);
+    ofAlice.resume();
+    await once(ofAlice, 'end');
+
+    expect(ofAlice.complete).toBe(true);
   });
 });

@@ -15,7 +15,9 @@ export const MOST_LEASE_STREAMS = { all: 8_000, ofToken: 5_000 };
 
 /** Where leases and tokens come from. */
 export interface LeaseStreamSources {
-  readonly leases: Pick<Leases, 'onChange'> & { readonly tokens: Pick<Leases['tokens'], 'get' | 'onChange'> };
+  readonly leases: Pick<Leases, 'onChange' | 'isCurrent'> & {
+    readonly tokens: Pick<Leases['tokens'], 'get' | 'onChange'>;
+  };
   readonly config: () => Pick<Config, 'apiTokens'>;
   readonly trust: Pick<TokenTrust, 'distrusts'>;
 }
@@ -26,7 +28,7 @@ type Listener = (lease: LeaseRecord | undefined) => void;
 export class LeaseStreams {
   readonly #clock: Clock;
   readonly #listeners = new Map<string, Set<Listener>>();
-  readonly #tokens: LeaseStreamSources['leases']['tokens'];
+  readonly #leases: LeaseStreamSources['leases'];
   readonly #config: () => Pick<Config, 'apiTokens'>;
   readonly #trust: LeaseStreamSources['trust'];
   readonly #most: typeof MOST_LEASE_STREAMS;
@@ -40,7 +42,7 @@ export class LeaseStreams {
     this.#config = config;
     this.#trust = trust;
     this.#most = most;
-    this.#tokens = leases.tokens;
+    this.#leases = leases;
     leases.onChange(({ id, after }) => {
       for (const listener of this.#listeners.get(id) ?? []) listener(after);
     });
@@ -131,7 +133,8 @@ export class LeaseStreams {
     this.#heartbeat = undefined;
     if (this.#responses.size === 0) return;
     for (const [token, responses] of this.#responses) {
-      if (!this.#isValid(token)) this.#endAllOf(token);
+      // a reader that is told nothing more asks another launcher
+      if (!this.#leases.isCurrent || !this.#isValid(token)) this.#endAllOf(token);
       else for (const response of responses) this.#write(response, ': here\n\n');
     }
     this.#heartbeat = this.#clock.setTimer(HEARTBEAT_MS, () => this.#beat());
@@ -145,7 +148,7 @@ export class LeaseStreams {
   /** Whether the token still gives rights, and is still in the configuration if it came from there. Revoked ones end at once. */
   #isValid(token: string): boolean {
     if (token.includes(' ')) return this.#config().apiTokens.some((entry) => operatorKey(entry) === token);
-    const record = this.#tokens.get(token);
+    const record = this.#leases.tokens.get(token);
     if (record === undefined) return true;
     const { endTimeMs } = record;
     return (endTimeMs === null || endTimeMs > this.#clock.now()) && this.#trust.distrusts(record) === undefined;
