@@ -101,7 +101,8 @@ export class LeaseChecks {
       if (before && isOpen(before)) violate('forgets a lease that is not over');
       return;
     }
-    if (before && !isOpen(before)) violate(`makes a lease that is over ${after.state}`);
+    // its slots are freed later
+    if (before && !isOpen(before) && after.state !== before.state) violate(`makes a lease that is over ${after.state}`);
     if (!before) this.#checkLimit(after, who);
     if (before?.state === 'waiting' && after.state === 'active') this.#checkActive(after, who);
     if (before?.state === 'active' && after.state === 'waiting') violate('takes a lease back');

@@ -168,6 +168,11 @@ function findImagesUnavailable(request: PlannedRequest, view: PoolView): Reason 
   return lacking.length === 0 ? undefined : imagesUnavailable(lacking);
 }
 
+/** Whether a reason for declining passes by itself: images come, and the total of a provider is an estimate. */
+export function isPassing({ rule, details }: Reason): boolean {
+  return rule === 'images-unavailable' || (rule === 'exceeds-quota' && details['level'] === 'provider');
+}
+
 /** The reason for declining a request whose images are not available. */
 export function imagesUnavailable(labels: readonly string[]): Reason {
   return reason('images-unavailable', 'images are not available', 'build or upload the image of the label', { labels });

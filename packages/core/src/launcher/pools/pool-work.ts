@@ -6,7 +6,7 @@ import type { Ledger } from '../ledger/ledger.js';
 import { judgeControls } from '../plan/controls.js';
 import { judgeHealth } from '../plan/health-rules.js';
 import { planPool, type PausedRequest, type PoolPlan } from '../plan/plan-pool.js';
-import { imagesUnavailable, judgeDecline } from '../plan/rules.js';
+import { imagesUnavailable, isPassing, judgeDecline } from '../plan/rules.js';
 import type { Assignment, Reason, Reservation } from '../plan/types.js';
 import { assignPresent, exceedsTenant, isPresent } from '../requests/present-nodes.js';
 import { RequestWork } from '../requests/request.js';
@@ -17,6 +17,8 @@ import { releaseNode } from '../state/expire-node.js';
 import type { PoolDemand } from '../view/pool-demand.js';
 import type { PoolQueue, QueueTools } from './pool-queue.js';
 
+/** How long a request that was taken over keeps its nodes for what it lacks while the pool cannot serve it for now. */
+const TAKEN_OVER_STAYS_MS = 300_000;
 /** Pause after a request gave way, in which other requests get the capacity that it freed. */
 const GAVE_WAY_PAUSE_MS = 30_000;
 
@@ -80,9 +82,14 @@ export class PoolWork {
   /** Whether the pool can still serve an accepted request; if not, the request is returned to the queue. */
   #isServed({ request }: PausedRequest): boolean {
     const { view } = this.#tools;
-    const isServed = !judgeDecline(request, view) && !judgeControls(request, view) && view.maxConcurrency !== 0;
-    if (!isServed) this.#demand.atWork.get(request.id)?.tell('hopeless');
-    return isServed;
+    const work = this.#demand.atWork.get(request.id);
+    const declined = judgeDecline(request, view)?.reason;
+    const isNever = (declined && !isPassing(declined)) || judgeControls(request, view) || view.maxConcurrency === 0;
+    const isNotNow = declined ?? (work?.isTakenOver && exceedsTenant(request, view));
+    if (!isNever && !isNotNow) return true;
+    const mayWait = work?.isTakenOver && this.#context.clock.now() - work.sinceMs < TAKEN_OVER_STAYS_MS;
+    if (isNever || !mayWait) work?.tell('hopeless');
+    return false;
   }
 
   #carryOut(plan: PoolPlan): void {
@@ -104,8 +111,8 @@ export class PoolWork {
   // --- requests of launchers that are gone ------------------------------------------------------------------------
 
   /**
-   * Takes over a request that another launcher had accepted in this pool, with all nodes that it has; launches go on. Not if an
-   * operator's order, the configuration or the provider would not let the pool accept it now.
+   * Takes over a request that another launcher had accepted in this pool, with all nodes that it has; launches go on, and what it
+   * lacks waits. Not if an operator's order or the configuration would not let the pool accept it.
    */
   takeOver(request: RequestRecord, nodes: readonly NodeRecord[]): void {
     const { view, ledger } = this.#tools;
@@ -124,9 +131,10 @@ export class PoolWork {
     if (!view.isRegistered || !view.runner.running || !this.#context.life.isActive) return 'later';
     if (lost.isRecovering(request.id)) return 'later'; // the locks of its last work are being removed
     const assignment = assignPresent(request, nodes);
-    if (!assignment || view.maxConcurrency === 0) return undefined;
-    if (judgeDecline(request, view) || judgeControls(request, view)) return undefined;
-    return exceedsTenant(request, assignment, view) ? 'later' : assignment;
+    if (!assignment || view.maxConcurrency === 0 || judgeControls(request, view)) return undefined;
+    const declined = judgeDecline(request, view)?.reason;
+    const isForMore = declined?.rule === 'exceeds-quota' && assignment.complete; // what it has exists
+    return !declined || isPassing(declined) || isForMore ? assignment : undefined;
   }
 
   // --- requests at work -------------------------------------------------------------------------------------------
@@ -153,8 +161,9 @@ export class PoolWork {
     const { view, ledger } = this.#tools;
     const { id } = request;
     const work = new RequestWork(this.#context, this.#tools, request);
-    const isTakenOver = request.state === 'pending'; // its nodes are its own: no other work can claim them
-    if (!isTakenOver && !this.#claim(assignment, work)) return;
+    // nodes of one that is taken over are its own: no other work can claim them
+    if (!work.isTakenOver && !this.#claim(assignment, work)) return;
+    if (work.isTakenOver) this.#context.clock.setTimer(TAKEN_OVER_STAYS_MS, () => this.#queue.planIfNeeded());
     this.#demand.atWork.set(id, work);
     const needs = request.labels.map((label) => view.needOf(label));
     ledger.begin(request, needs);

@@ -160,7 +160,7 @@ describe('a request whose launcher is gone', () => {
     expect(request).toMatchObject({ id, state: 'fulfilled', nodeIds: [node] });
   });
 
-  it('waits until its tenant may have what it lacks', async () => {
+  it('keeps its nodes while it waits until its tenant may have what it lacks', async () => {
     const limits = new Map([['t', { instances: 2 }]]);
     const { give, die, orders, id, rooms, world } = await besideAnother(['a', 'a'], undefined, undefined, limits);
     const node = await give(begun);
@@ -172,12 +172,15 @@ describe('a request whose launcher is gone', () => {
     });
 
     await die();
-    const [early, { state }] = [orders.length, await rooms.stored(id)];
+    const early = orders.map(({ isResumed, node: { id } }) => [isResumed, id]);
+    const { state } = await rooms.stored(id);
+    await world.pass(60_000);
+    const waiting = orders.length;
     await clock.run(other.deleteRecursive(`/nodepool/nodes/${used}`));
     await world.pass(1_000);
 
-    expect([early, state]).toEqual([0, 'pending']);
-    expect(orders.map(({ isResumed, node: { id } }) => [isResumed, id])[0]).toEqual([true, node]);
+    expect([early, state, waiting]).toEqual([[[true, node]], 'pending', 1]);
+    expect(orders.map(({ isResumed }) => isResumed)).toEqual([true, undefined]);
   });
 
   it('is neither taken over nor put back while one of its nodes is locked', async () => {

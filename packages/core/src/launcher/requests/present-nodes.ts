@@ -1,5 +1,5 @@
-import type { NodeRecord, RequestRecord, Resources } from '@nodepool/zk-protocol';
-import { findShortage, subtractFromLimit, sumResources } from '../../contract/resources.js';
+import type { NodeRecord, RequestRecord } from '@nodepool/zk-protocol';
+import { findOverrun, subtractFromLimit } from '../../contract/resources.js';
 import { isResumable } from '../plan/nodes.js';
 import type { Assignment, AssignmentPart, PoolView } from '../plan/types.js';
 import { NODES_PER_TRANSACTION } from './locks.js';
@@ -27,17 +27,12 @@ export function assignPresent(request: RequestRecord, nodes: readonly NodeRecord
   return { parts, complete: parts.every(({ source }) => source.kind === 'node'), az };
 }
 
-/**
- * Whether the nodes that the request lacks would exceed the limit of its tenant. Nodes promised by a launcher that is gone do not
- * count until a pool takes the request over, so others may have been accepted in their place.
- */
+/** Whether nodes and promises of the request's tenant exceed the limit of that. */
 export function exceedsTenant(
-  { tenantName }: RequestRecord,
-  { parts }: Assignment,
-  view: Pick<PoolView, 'tenantLimit' | 'tenantUsed'> & { needOf(label: string): Resources },
+  { tenantName }: Pick<RequestRecord, 'tenantName'>,
+  view: Pick<PoolView, 'tenantLimit' | 'tenantUsed'>,
 ): boolean {
   const limit = tenantName === null ? undefined : view.tenantLimit(tenantName);
   if (tenantName === null || !limit) return false;
-  const missing = parts.filter(({ source }) => source.kind === 'wait').map(({ label }) => view.needOf(label));
-  return findShortage(sumResources(missing), subtractFromLimit(limit, view.tenantUsed(tenantName))) !== undefined;
+  return findOverrun(subtractFromLimit(limit, view.tenantUsed(tenantName))) !== undefined;
 }

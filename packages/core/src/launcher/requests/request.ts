@@ -91,6 +91,10 @@ export class RequestWork implements RequestAtWork {
   readonly resumed: AssignedParts[] = [];
   /** Node records that are being created. */
   readonly creating = new Set<Promise<unknown>>();
+  /** Whether another launcher had accepted the request before. */
+  readonly isTakenOver: boolean;
+  /** When the work began. */
+  readonly sinceMs: number;
   /** The zone that all new nodes of the request share, once chosen. */
   az: string | null = null;
   /** Path of our entry in the lock of the request. */
@@ -111,6 +115,8 @@ export class RequestWork implements RequestAtWork {
     this.tools = tools;
     this.epoch = context.zk.sessionEpoch;
     this.#request = request;
+    this.isTakenOver = request.state === 'pending';
+    this.sinceMs = context.clock.now();
     this.#driver = { provider: tools.view.runner.provider, driver: tools.view.takeHandler(request) };
     this.parts = new RequestParts(request.labels);
     const { id: requestId, eventId } = request;

@@ -110,7 +110,6 @@ function runStage(stage: Stage, work: RequestWork): Promise<Step> {
 async function accept(work: RequestWork, { assignment }: StepTo<'accepting'>): Promise<StepTo<'collecting' | 'ended'>> {
   const { context, parts, view, logger } = work;
   const { reused, toLaunch } = work.assign(assignment);
-  const isTakenOver = work.request.state === 'pending';
   work.setPaused(parts.has('missing') && view.pausesAtQuota);
   const first = reused.slice(0, NODES_PER_TRANSACTION);
   const isStored = reused.length === 0 && toLaunch.length <= NODES_PER_TRANSACTION;
@@ -126,7 +125,7 @@ async function accept(work: RequestWork, { assignment }: StepTo<'accepting'>): P
   if (result.requestEntry === undefined) throw new Error('the request was accepted without a lock entry');
   work.accepted(result.requestEntry);
   const { labels, requestor } = work.request;
-  if (!isTakenOver) logger.info('Accepted request', { labels, requestor });
+  if (!work.isTakenOver) logger.info('Accepted request', { labels, requestor });
   else logger.info('Took over a request of a launcher that is gone', { labels, requestor, nodes: parts.nodeIds() });
   holdNodes(work, first, result.nodeEntries);
   launch(work, toLaunch, isStored ? result.made : undefined);
