@@ -37,6 +37,7 @@ import { loginRefused } from './login-refused.js';
 import { markVolumes } from './mark-volumes.js';
 import { serverOrder, zoneFor } from './server-order.js';
 import { stopMachine } from './stop-node.js';
+import { checkUserData } from './user-data.js';
 
 /** Parts that tests replace. */
 export interface AdapterParts {
@@ -191,10 +192,12 @@ export class OpenStackAdapter implements Adapter<OpenStackInstance, OpenStackLab
   }
 
   async getQuotaForLabel(label: OpenStackLabel, pool: OpenStackPool): Promise<Resources> {
+    checkUserData(label);
     const flavor = await this.#facts.flavorOf(label);
     const networks = await this.#facts.networkIds(pool, label);
     const image = this.#config.cloudImages.get(label.cloudImage ?? '');
     if (image && image.imageId === undefined) await this.#facts.requireImage(image.imageName, label.name);
+    await this.#facts.requireNamed(pool, label);
     if (label.serverGroup !== undefined) await this.#facts.serverGroup(label.serverGroup, label.name);
     return {
       instances: 1,

@@ -1,16 +1,16 @@
 import type { Clock } from '@nodepool/zk-protocol';
-import { ConfigError, type Logger } from '@nodepool/core';
+import type { Logger } from '@nodepool/core';
 import { NO_NETWORKS, networkView, type NetworkView } from './addresses.js';
 import { Cached } from './cached.js';
 import type { OpenStackClient } from './client/client.js';
 import type { Flavor } from './client/compute.js';
 import type { Image } from './client/image.js';
 import type { OpenStackLabel, OpenStackPool } from './config.js';
+import { lookUp, missing, MISSING_LIFE_MS, theOne, type Named } from './named-things.js';
+import { keyPairNames, ownSecurityGroups } from './named-lists.js';
 
 /** Lifetime of cached values. */
 const LIFE_MS = 3_600_000;
-/** Minimum interval between lookups of missing items. */
-const MISSING_LIFE_MS = 15_000;
 /** Maximum number of images in a message. */
 const MAX_NAMES = 20;
 
@@ -22,7 +22,9 @@ export class CloudFacts {
   readonly #images: Cached<readonly Image[]>;
   readonly #networks: Cached<NetworkView>;
   readonly #zones: Cached<readonly string[]>;
-  readonly #groups: Cached<readonly { readonly id: string; readonly name: string }[]>;
+  readonly #groups: Cached<readonly Named[]>;
+  readonly #keyPairs: Cached<readonly Named[] | undefined>;
+  readonly #securityGroups: Cached<readonly Named[] | undefined>;
   readonly #told = new Set<string>();
 
   constructor(client: OpenStackClient, clock: Clock, logger: Logger) {
@@ -33,6 +35,8 @@ export class CloudFacts {
     this.#networks = new Cached(clock, LIFE_MS, (signal) => readNetworks(client, signal));
     this.#zones = new Cached(clock, LIFE_MS, (signal) => client.compute.zones(signal));
     this.#groups = new Cached(clock, LIFE_MS, (signal) => client.compute.serverGroups(signal));
+    this.#keyPairs = new Cached(clock, LIFE_MS, (signal) => keyPairNames(client, signal));
+    this.#securityGroups = new Cached(clock, LIFE_MS, (signal) => ownSecurityGroups(client, signal));
   }
 
   flavors(): Promise<readonly Flavor[]> {
@@ -50,6 +54,7 @@ export class CloudFacts {
   /** Drops all cached values, because the cloud did not know one of them. */
   flush(): void {
     for (const cached of [this.#flavors, this.#images, this.#networks, this.#zones, this.#groups]) cached.flush();
+    for (const cached of [this.#keyPairs, this.#securityGroups]) cached.flush();
   }
 
   /** The flavor of a label. @throws {ConfigError} no such flavor */
@@ -97,6 +102,17 @@ export class CloudFacts {
     return lookUp(this.#groups, (groups) => theOne(groups, idOrName, 'ServerGroup', label).id);
   }
 
+  /**
+   * Verifies what Nova looks up by name when it gets an order. What cannot be listed is left to Nova.
+   * @throws {ConfigError} a key pair or security group does not exist, or its name is ambiguous
+   */
+  async requireNamed(pool: OpenStackPool, { name, keyName }: OpenStackLabel): Promise<void> {
+    if (keyName !== undefined) await lookUp(this.#keyPairs, (all) => all && theOne(all, keyName, 'KeyPair', name));
+    for (const group of pool.securityGroups) {
+      await lookUp(this.#securityGroups, (all) => all && theOne(all, group, 'SecurityGroup', name));
+    }
+  }
+
   #among(images: readonly Image[], idOrName: string): Image | undefined {
     // Filter again: some clouds ignore the filter of the list.
     const active = images.filter(({ status }) => status === 'active');
@@ -142,54 +158,6 @@ function flavorAmong(flavors: readonly Flavor[], label: OpenStackLabel): Flavor 
   ].join(' and ');
   const known = flavors.map(({ name }) => name).join(', ') || 'none';
   throw missing('Flavor', `label "${label.name}": the cloud has no flavor for ${wanted}; it has ${known}`);
-}
-
-/** Finds an item in the cached list, else in a fresh one. */
-async function lookUp<T, R>(known: Cached<T>, take: (value: T) => R): Promise<R> {
-  try {
-    return take(await known.get());
-  } catch (error) {
-    if (!(error instanceof ConfigError) || !known.flush(MISSING_LIFE_MS)) throw error;
-    return take(await known.get());
-  }
-}
-
-/** Things that a label names and the cloud may lack: noun and remedy. */
-const THINGS = {
-  Flavor: ['flavor', 'correct "flavor-name" or "min-ram" of the label, or create the flavor in the cloud'],
-  Image: ['image', 'correct "image-name" or "image-id" of the cloud image, or upload the image to the cloud'],
-  Network: ['network', 'correct "networks" of the label or its pool, or create the network in the cloud'],
-  ServerGroup: ['server group', 'correct "server-group" of the label, or create the server group in the cloud'],
-} as const;
-
-function missing(thing: keyof typeof THINGS, message: string): ConfigError {
-  return new ConfigError(message, [], { reason: `${thing}Missing`, nextStep: THINGS[thing][1] });
-}
-
-function theOne<T extends { readonly id: string; readonly name: string }>(
-  all: readonly T[],
-  idOrName: string,
-  thing: keyof typeof THINGS,
-  label: string,
-): T {
-  const byId = all.find(({ id }) => id === idOrName);
-  if (byId) return byId;
-  const what = `label "${label}": ${THINGS[thing][0]} "${idOrName}"`;
-  const named = all.filter(({ name }) => name === idOrName);
-  const [found, ...others] = named;
-  if (!found) {
-    const known = [...new Set(all.map(({ name }) => name))].join(', ') || 'none';
-    throw missing(thing, `${what} does not exist in the cloud; it has ${known}`);
-  }
-  if (others.length > 0) {
-    const ids = named.map(({ id }) => id).join(', ');
-    const details = {
-      reason: `${thing}Ambiguous`,
-      nextStep: `use the id of the ${THINGS[thing][0]} instead of its name`,
-    };
-    throw new ConfigError(`${what} is ambiguous (${ids}): use the id`, [], details);
-  }
-  return found;
 }
 
 async function readNetworks(client: OpenStackClient, signal: AbortSignal): Promise<NetworkView> {

@@ -51,4 +51,14 @@ describe('readProviderConfig', () => {
 
     expect(problems.join('\n')).toContain('instances do not get this property');
   });
+
+  it('warns about user data that Nova refuses, and names their size', () => {
+    const { problems } = read({}, { userdata: 'x'.repeat(60_000) });
+
+    expect(problems).toContainEqual(
+      expect.stringMatching(
+        /^pools\.0\.labels\.0\.userdata: userdata has 60000 bytes, 80000 in base64, and Nova takes 65535/,
+      ),
+    );
+  });
 });

@@ -11,6 +11,7 @@ import {
 } from '@nodepool/core';
 import { findCloud, type CloudFileCache, type FoundCloud } from './find-cloud.js';
 import { problemOfTemplate } from './fill-template.js';
+import { problemOfUserData } from './user-data.js';
 
 /** An existing image of the cloud. */
 export interface OpenStackCloudImage extends CloudImageConfig {
@@ -97,7 +98,7 @@ export function readProviderConfig(
   });
   const rateSeconds = numberOf(entry['rate']) ?? DEFAULT_RATE_S;
   warnOfOldKeys(entry, context);
-  checkTemplates(entry, context);
+  checkLabels(entry, context);
   return {
     ...common,
     // this driver limits the rate of each service itself
@@ -129,10 +130,16 @@ function warnOfOldKeys(entry: JsonObject, context: ProviderConfigContext): void 
   }
 }
 
-/** Warns about a property that cannot be filled in: each launch omits it, as the Python implementation does. */
-function checkTemplates(entry: JsonObject, context: ProviderConfigContext): void {
+/**
+ * Warns about user data that Nova refuses, and about a property that cannot be filled in: each launch omits it, as the Python
+ * implementation does.
+ */
+function checkLabels(entry: JsonObject, context: ProviderConfigContext): void {
   for (const [poolIndex, pool] of mapsOf(entry['pools']).entries()) {
     for (const [labelIndex, label] of mapsOf(pool['labels']).entries()) {
+      const tooLong = problemOfUserData(textOf(label['userdata']));
+      const place = ['pools', poolIndex, 'labels', labelIndex, 'userdata'];
+      if (tooLong !== undefined) context.problem(place, `${tooLong}; the label cannot be used`, 'warning');
       for (const [key, template] of Object.entries(textValues(mapOf(label['dynamic-instance-properties'])))) {
         const problem = problemOfTemplate(template);
         const path = ['pools', poolIndex, 'labels', labelIndex, 'dynamic-instance-properties', key];

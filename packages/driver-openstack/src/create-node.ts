@@ -22,6 +22,7 @@ import { kindOfText } from './client/fault-texts.js';
 import type { CloudFacts } from './cloud-facts.js';
 import type { OpenStackLabel, OpenStackPool } from './config.js';
 import { hostKeysIn } from './console-keys.js';
+import { misnamed } from './misnamed.js';
 import type { FloatingIps } from './floating-ips.js';
 import { isGoing, type OpenStackInstance } from './instance.js';
 
@@ -166,17 +167,19 @@ async function submitOrder(
     }
     if (error.kind === 'capacity') capacity.noteFull(zone, order.flavorId);
     if (isOutdated(error) && !isSecondTry) {
-      run.logger.warn('The cloud does not know a flavor, image, network or zone; reading them again', { error });
+      run.logger.warn('The cloud does not know a flavor, image, network, zone, key pair or group; reading them again', {
+        error,
+      });
       facts.flush();
       return goto({ name: 'preparing', isSecondTry: true });
     }
-    throw error;
+    throw misnamed(error) ?? error;
   }
 }
 
-/** Whether a cached zone, flavor, image or network no longer exists. */
+/** Whether a cached zone, flavor, image or network may no longer exist, or no longer be the only one of its name. */
 function isOutdated(error: unknown): boolean {
-  return isOpenStackError(error, 'bad-request') || isOpenStackError(error, 'not-found');
+  return (['bad-request', 'not-found', 'conflict'] as const).some((kind) => isOpenStackError(error, kind));
 }
 
 /**

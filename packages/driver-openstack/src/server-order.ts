@@ -3,20 +3,23 @@ import type { ServerOrder } from './client/compute.js';
 import type { CloudFacts } from './cloud-facts.js';
 import type { OpenStackLabel, OpenStackPool, OpenStackProvider } from './config.js';
 import { fillTemplate } from './fill-template.js';
+import { checkUserData } from './user-data.js';
 
 type Order = CreateOrder<OpenStackLabel, OpenStackPool>;
 
 /**
  * The order for the server of a node, without its zone.
- * @throws {ConfigError} flavor, network or server group do not exist
+ * @throws {ConfigError} flavor, network, key pair or a group do not exist, or the user data are too long
  * @throws {CapacityError} the image does not exist
  */
 export async function serverOrder(order: Order, config: OpenStackProvider, facts: CloudFacts): Promise<ServerOrder> {
   const { label, pool } = order;
+  checkUserData(label);
   const [flavor, image, networks] = await Promise.all([
     facts.flavorOf(label),
     imageOf(order, config, facts),
     facts.networkIds(pool, label),
+    facts.requireNamed(pool, label),
   ]);
   const { serverGroup: group, bootFromVolume } = label;
   return {

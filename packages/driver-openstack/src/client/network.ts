@@ -59,6 +59,14 @@ export interface FloatingIpRequest {
   readonly description: string;
 }
 
+/** A security group. */
+export interface SecurityGroup {
+  readonly id: string;
+  readonly name: string;
+  /** `undefined`: the cloud does not say. */
+  readonly projectId: string | undefined;
+}
+
 /** Limits of Neutron; `-1`: none. */
 export interface NetworkLimits {
   readonly ports: NetworkLimit | undefined;
@@ -171,12 +179,13 @@ export class NetworkApi {
     await this.#service.call({ lane: 'delete', method: 'DELETE', path, signal });
   }
 
-  /** Names and ids of security groups. */
-  async securityGroups(signal: AbortSignal): Promise<{ readonly id: string; readonly name: string }[]> {
+  /** Security groups that the project can see. */
+  async securityGroups(signal: AbortSignal): Promise<SecurityGroup[]> {
     const found = await this.#service.list('security_groups', { path: '/security-groups', signal });
     return found.flatMap((group) => {
       const id = textIn(group, 'id');
-      return id === undefined ? [] : [{ id, name: textIn(group, 'name') ?? id }];
+      const projectId = textIn(group, 'project_id') ?? textIn(group, 'tenant_id');
+      return id === undefined ? [] : [{ id, name: textIn(group, 'name') ?? id, projectId }];
     });
   }
 

@@ -12,7 +12,9 @@ export function compute(state: FakeCloudState, request: FakeRequest): FakeAnswer
   if (path === '/flavors/detail') return listFlavors(state, request);
   if (path === '/limits') return limits(state);
   if (path === '/os-availability-zone') return zones(state);
-  if (path === '/os-keypairs') return { status: 200, body: { keypairs: [{ keypair: { name: 'ci' } }] } };
+  if (path === '/os-keypairs') {
+    return { status: 200, body: { keypairs: state.keyPairs.map((name) => ({ keypair: { name } })) } };
+  }
   if (path === '/os-server-groups')
     return { status: 200, body: { server_groups: [{ id: 'group-1', name: 'spread' }] } };
   const match = /^\/servers\/([^/]+)(\/action|\/metadata)?$/.exec(path);

@@ -13,7 +13,7 @@ export function network(state: FakeCloudState, request: FakeRequest): FakeAnswer
   const [, kind = '', id] = match ?? [];
   if (kind === 'networks') return list(state, request, 'networks', state.networks);
   if (kind === 'subnets') return list(state, request, 'subnets', state.subnets);
-  if (kind === 'security-groups') return list(state, request, 'security_groups', [{ id: 'sg-1', name: 'default' }]);
+  if (kind === 'security-groups') return list(state, request, 'security_groups', state.securityGroups);
   if (kind === 'quotas') return quota(state);
   if (kind === 'ports') return ports(state, request, id);
   if (kind === 'floatingips') return floatingIps(state, request, id);

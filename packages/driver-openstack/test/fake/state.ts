@@ -97,6 +97,10 @@ export class FakeCloudState {
   readonly floatingIps = new Map<string, FakeFloatingIp>();
   readonly volumes = new Map<string, FakeVolume>();
   readonly images = new Map<string, JsonObject>();
+  readonly securityGroups: JsonObject[] = ['default', 'ssh', 'web'].map((name, i) => ({
+    ...{ id: `sg-${i + 1}`, name, project_id: 'project-1' },
+  }));
+  readonly keyPairs: string[] = ['ci'];
   readonly networks: JsonObject[] = [];
   readonly subnets: JsonObject[] = [];
   /** How the next servers end: the text of their fault, or `stuck`. `undefined`: well. */
