@@ -13,6 +13,8 @@ const MOST_CALLS = 1_000;
 export interface LeaseCaller extends Caller, LeaseRights {
   /** Version of the token's record; `undefined`: the token is not stored in ZooKeeper. */
   readonly tokenVersion: number | undefined;
+  /** The token itself, as a digest: its name may be given to another one later. Of callers without a token, who they are. */
+  readonly identity: string;
   /** Whether the token is one of `api-tokens`. */
   readonly isOperator: boolean;
 }
@@ -65,7 +67,7 @@ export class LeaseAccess {
     const { leaseTokens, clock, trust } = this.#options;
     const { apiTokens, webapp } = this.#options.config();
     if (authorization === undefined && webapp.anonymousLeases === true && isLocal) {
-      return { ...ANONYMOUS, tokenVersion: undefined, isOperator: false };
+      return { ...ANONYMOUS, identity: '', tokenVersion: undefined, isOperator: false };
     }
     const [, name = '', secret = ''] = /^Bearer +([a-z0-9-]+)\.(\S+)$/i.exec(authorization ?? '') ?? [];
     const token = leaseTokens.get(name);
@@ -74,11 +76,12 @@ export class LeaseAccess {
     const isValid = token !== undefined && (token.endTimeMs === null || clock.now() < token.endTimeMs);
     const distrust = isRight && isValid ? trust.distrusts(token) : undefined;
     if (isRight && isValid && distrust === undefined) {
-      return { ...token, tokenVersion: token.stat?.version, isOperator: false };
+      return { ...token, identity: token.hash, tokenVersion: token.stat?.version, isOperator: false };
     }
     const owner = operatorOf(authorization, apiTokens);
     if (owner !== undefined) {
-      return { ...EVERYTHING, name: owner, owner, admin: true, tokenVersion: undefined, isOperator: true };
+      const identity = sha256(authorization ?? '').toString('hex');
+      return { ...EVERYTHING, name: owner, owner, identity, admin: true, tokenVersion: undefined, isOperator: true };
     }
     if (distrust !== undefined) throw new ApiError(401, 'token-not-signed', distrust);
     if (!leaseTokens.ready) throw new ApiError(503, 'starting', 'This launcher is reading the tokens: repeat it soon');

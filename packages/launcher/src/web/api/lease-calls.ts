@@ -90,7 +90,7 @@ export class LeaseCalls {
         ...{ maxNodes: who.maxNodes, tokenVersion: who.tokenVersion },
       }),
     );
-    if (lease.digest !== digest) {
+    if (lease.digest !== digest || lease.owner !== owner) {
       const text = 'This Idempotency-Key was used for another lease: use a new random key for each lease';
       throw new ApiError(422, 'key-reused', text);
     }
@@ -264,8 +264,11 @@ export class LeaseCalls {
   }
 }
 
-/** The same for the same token and key, so that a repetition finds the lease. */
-function leaseId({ name }: LeaseCaller, key: string | undefined): string {
+/** The same for the same owner, token and key, so that a repetition finds the lease. A new token of the same name is another one. */
+function leaseId({ owner, identity }: LeaseCaller, key: string | undefined): string {
   if (key === undefined || key === '') return randomBytes(16).toString('hex');
-  return createHash('sha256').update(`${name}\0${key}`).digest('hex').slice(0, 32);
+  return createHash('sha256')
+    .update(JSON.stringify([owner, identity, key]))
+    .digest('hex')
+    .slice(0, 32);
 }

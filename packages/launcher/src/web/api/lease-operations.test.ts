@@ -69,17 +69,21 @@ async function call(
 const lease = (body: object = {}, options: { token?: string | null; key?: string } = {}) =>
   call('POST', '/leases', { ...options, body: { labels: ['small'], wait: 10, ...body } });
 
-async function storeToken(name: string, rights: Partial<LeaseRights> & { endTimeMs?: number } = {}): Promise<void> {
+async function storeToken(
+  name: string,
+  rights: Partial<LeaseRights> & { endTimeMs?: number } = {},
+  secret = SECRET,
+): Promise<void> {
   const all: LeaseRights = {
     ...{ owner: name, labels: ['*'], maxTtlMs: 86_400_000, maxNodes: null, tenantName: null },
     ...{ highestPriority: 200, admin: false, ...rights },
   };
-  const hash = createHash('sha256').update(SECRET).digest('hex');
+  const hash = createHash('sha256').update(secret).digest('hex');
   const token = newLeaseToken({ ...all, name, hash, endTimeMs: rights.endTimeMs ?? null }, Date.now());
   const signed = signLeaseToken(token, await readTokenKey(join(directory, 'state')));
   await zk.ensurePath(leaseSlotsPath(name));
   await zk.create(leaseTokenPath(name), encodeLeaseToken(signed));
-  const known = async () => expect((await call('GET', '/leases', { token: `${name}.${SECRET}` })).status).not.toBe(401);
+  const known = async () => expect((await call('GET', '/leases', { token: `${name}.${secret}` })).status).not.toBe(401);
   await vi.waitFor(known, { timeout: 5_000 });
 }
 
@@ -169,6 +173,20 @@ describe('a lease', () => {
       status: 422,
       body: { code: 'key-reused' },
     });
+  });
+
+  it('is not found with the key of a former token of the same name', async () => {
+    await storeToken('tom');
+    const former = await lease({}, { token: `tom.${SECRET}`, key: 'k3' });
+    const path = leaseTokenPath('tom');
+    await zk.delete(path);
+    await storeToken('tom', { owner: 'successor' }, 'another-secret');
+
+    const { body } = await lease({}, { token: 'tom.another-secret', key: 'k3' });
+
+    expect(former.body).toMatchObject({ owner: 'tom', state: 'active' });
+    expect(body).toMatchObject({ owner: 'successor' });
+    expect(body['id']).not.toBe(former.body['id']);
   });
 
   it('that waits says why, and its place in the queue', async () => {
