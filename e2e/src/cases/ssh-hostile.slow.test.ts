@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { lstat, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -30,6 +31,46 @@ async function ssh(...args: string[]) {
   };
   return { workspace, run };
 }
+
+const SHELLS = ['csh', 'tcsh', 'fish', 'zsh'].filter((shell) => spawnSync(shell, ['-c', 'true']).status === 0);
+
+describe('a machine whose login shell is unusual', () => {
+  beforeEach(() => get().launch(simpleSetup(nodesOf(get().sshd.hosts, 'small'))));
+
+  it.each([
+    ['prints when it starts', 'echo hi; printf "no end of line"; eval "$SSH_ORIGINAL_COMMAND"'],
+    ...SHELLS.map((shell) => [`is ${shell}`, `${shell} -c "$SSH_ORIGINAL_COMMAND"`]),
+  ])('gets copies and gives output and files: it %s', async (_, login) => {
+    await writeFile(LOGIN, login);
+    const source = join(machine, 'source');
+    await mkdir(source, { recursive: true });
+    await writeFile(join(source, 'file'), 'content');
+    const words = ['!', "it's", '\\', 'a\nb', '$HOME'];
+    const script = 'cat file; printf "<%s>" "$@" | tee report.xml; exit 7';
+    const { workspace, run } = await ssh(
+      ...['--copy', source, '--fetch', 'report.xml', '--', 'sh', '-c', script, 'sh'],
+      ...words,
+    );
+    const printed = words.map((word) => `<${word}>`).join('');
+
+    expect(await run()).toEqual({ status: 7, stdout: `content${printed}`, stderr: '' });
+    expect(await readFile(join(workspace, 'report.xml'), 'utf8')).toBe(printed);
+  });
+
+  it.each([
+    ['is nologin', 'echo This account is currently not available.; exit 5', 5],
+    ['ends in a start file', 'exit 0', 1],
+  ])('is named if it runs no command: it %s', async (_, login, status) => {
+    await writeFile(LOGIN, login);
+    const { run } = await ssh('--', 'true');
+
+    expect(await run()).toMatchObject({
+      status,
+      stdout: '',
+      stderr: expect.stringMatching(/the login shell of node \d+/) as string,
+    });
+  });
+});
 
 describe('a machine with a hostile tar', () => {
   beforeEach(async () => {

@@ -12,7 +12,7 @@ const PROGRAM = (transfer: string) => `
   const { Interrupts } = await import(${moduleOf('terminal/interrupts')});
   const { patientClock: clock } = await import(${ZK_PROTOCOL});
   const { signal } = new Interrupts();
-  const node = { where: 'node 1', script: () => [] };
+  const node = { where: 'node 1', script: (...words) => words.slice(-1) };
   await ${transfer}.catch((error) => { console.error(error.message); process.exit(error.exitStatus ?? 1); });`;
 
 /** Runs a transfer in a directory and in a process group of its own, with an `ssh` that is a shell script. */

@@ -141,8 +141,7 @@ async function runSteps(use: Use, localDirectory: string): Promise<number> {
   let isHeld = false;
   try {
     await copyFiles(use);
-    const command = remote.command({ env, directory: localDirectory });
-    const status = await remote.run(command, { clock, lease, interrupts });
+    const status = await remote.run({ env, directory: localDirectory }, { clock, lease, interrupts });
     isHeld = await holdOnFailure(context, lease, status, options.holdMs, options.identity ?? lease.identity);
     if (isHeld && directory !== '') tell(`  its copy of the files is in ~/${node.folder}`);
     return (await fetchAll(use, status)) ? status : status || 1;

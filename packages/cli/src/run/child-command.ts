@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
+import type { ChildProcess, StdioOptions } from 'node:child_process';
 import { constants } from 'node:os';
+import type { Writable } from 'node:stream';
 import type { Clock } from '@nodepool/zk-protocol';
 import { tell } from '../command/context.js';
 import { CliError, describeError } from '../command/errors.js';
@@ -21,6 +22,8 @@ export interface ChildCommand {
   readonly program: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** Missing: that of this process. */
+  readonly stdout?: Writable;
   /** Directory of files for the command; removed if this process is killed. */
   readonly directory: string;
   /** Printed if this process is killed. */
@@ -52,9 +55,10 @@ function waitForExit(child: ChildProcess, program: string): Promise<number> {
 }
 
 /** Spawning throws what the kernel refuses at once, such as a name with a null byte or too many arguments. */
-function start({ program, args, env }: ChildCommand, guard: CommandGuard): ChildProcess | number {
+function start({ program, args, env, stdout }: ChildCommand, guard: CommandGuard): ChildProcess | number {
   try {
-    const child = spawn(program, args, { stdio: 'inherit', env: { ...env, ...guard.env } });
+    const stdio: StdioOptions = ['inherit', stdout ?? 'inherit', 'inherit'];
+    const child = spawn(program, args, { stdio, env: { ...env, ...guard.env } });
     guard.watch(child.pid);
     return child;
   } catch (error) {

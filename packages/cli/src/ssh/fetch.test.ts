@@ -34,7 +34,7 @@ function fetched(archive: Buffer, { name = 'report', status = 0, cwd = workspace
   const file = join(directory, 'archive');
   writeFileSync(file, archive);
   const fetch = `fetchFrom(node, ${JSON.stringify({ directory: '.', name })}, '', { clock, signal })`;
-  return runTransfer(directory, fetch, `cat '${file}'; exit ${status}`, cwd);
+  return runTransfer(directory, fetch, `echo hi; printf '\\n%s\\n' "$1"; cat '${file}'; exit ${status}`, cwd);
 }
 
 const archiveOf = (...members: Buffer[]) => Buffer.concat([...members, END]);

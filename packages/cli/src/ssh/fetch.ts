@@ -1,8 +1,8 @@
 import { lstat } from 'node:fs/promises';
 import { join, posix } from 'node:path';
-import type { Readable } from 'node:stream';
 import { tell } from '../command/context.js';
 import { CliError, describeError } from '../command/errors.js';
+import { MarkedOutput } from './marked-output.js';
 import { directoryFor, moveTo, removeDirectory } from './place.js';
 import type { RemoteNode } from './remote-node.js';
 import { NOTHING_TO_PACK, PACK } from './remote-scripts.js';
@@ -13,6 +13,9 @@ import type { Unpacked } from './unpack.js';
 
 /** Highest exit status of a `tar` that has packed what it could. */
 const PACKED_SOME = 2;
+
+/** Exit status of `ssh` when login failed, or the connection broke. */
+const SSH_FAILED = 255;
 
 /** Path of a file on a node: relative to the directory of the command, or absolute. */
 export interface RemoteFile {
@@ -67,13 +70,17 @@ async function fetchAside(fetched: Fetch, signal: AbortSignal): Promise<void> {
 
 async function fetchTo(aside: string, { node, file, base }: Fetch, signal: AbortSignal): Promise<Unpacked> {
   const { directory, name } = file;
-  const ssh = startStep('ssh', node.script('streams', PACK, base, directory, name), ['ignore', 'pipe'], signal);
-  const unpacked = await unpack(ssh.child.stdout as Readable, aside, name);
-  const packed = await ssh.ended;
+  const marked = new MarkedOutput(node.where, 'pipe');
+  const script = node.script('streams', PACK, base, directory, name, marked.marker);
+  const ssh = startStep('ssh', script, ['ignore', marked.input], signal);
+  marked.release();
+  const unpacked = await unpack(marked.output, aside, name);
+  const [packed, unmarked] = await Promise.all([ssh.ended, marked.end()]);
   signal.throwIfAborted();
   const path = posix.join(directory, name);
   if (packed === NOTHING_TO_PACK) throw new CliError(`Cannot fetch ${path}: ${node.where} has no such file`);
   const cannotFetch = `Cannot fetch ${path} from ${node.where}`;
+  if (unmarked !== undefined && packed !== SSH_FAILED) throw new CliError(`${cannotFetch}: ${unmarked}`);
   if (packed > PACKED_SOME) throw new CliError(`${cannotFetch}: ssh ended with status ${packed}`);
   if (unpacked.error)
     throw new CliError(`${cannotFetch}: the archive that it sent is damaged: ${describeError(unpacked.error)}`);

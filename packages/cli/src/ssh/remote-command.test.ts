@@ -20,10 +20,10 @@ it('names both causes of a refused login: the key of the user, and that of the h
     told.mockRestore();
   });
   const remote = new RemoteCommand(node, ['true'], '');
-  const command = remote.command({ env: process.env, directory: join(directory, 'files') });
+  const local = { env: process.env, directory: join(directory, 'files') };
   const lease = { lost: new AbortController().signal };
 
-  expect(await remote.run(command, { clock: patientClock, lease, interrupts })).toBe(255);
+  expect(await remote.run(local, { clock: patientClock, lease, interrupts })).toBe(255);
 
   expect(told.mock.calls.join('')).toMatch(/--identity names another one.*host key has changed/);
 });

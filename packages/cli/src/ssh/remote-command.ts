@@ -2,11 +2,14 @@ import { spawn } from 'node:child_process';
 import { tell } from '../command/context.js';
 import { runChildCommand } from '../run/child-command.js';
 import type { ChildCommand, ChildContext } from '../run/child-command.js';
-import type { RemoteNode } from './remote-node.js';
+import { MarkedOutput } from './marked-output.js';
+import type { RemoteNode, SshMode } from './remote-node.js';
 import { END, LOGIN, RUN, SIGNAL } from './remote-scripts.js';
 
 /** Exit status of `ssh` when login failed, the connection broke, or a signal ended the command. */
 const SSH_FAILED = 255;
+/** Exit status when the login shell ended with 0, but without the command. */
+const NOT_RUN_STATUS = 1;
 /** Time limit for connections that pass a signal or clean up. */
 const UNATTENDED_MS = 15_000;
 
@@ -29,16 +32,9 @@ export class RemoteCommand {
     this.#isLeft = directory !== '';
   }
 
-  /** The local command that runs it. */
-  command(local: Pick<ChildCommand, 'env' | 'directory'>): ChildCommand {
-    const passSignal = (signal: NodeJS.Signals) => this.#unattended(SIGNAL, signal.replace(/^SIG/, ''));
-    const killedText = `nodepool ssh was killed; closing its connection; processes on ${this.#node.where} may continue`;
-    return { program: 'ssh', args: this.#arguments(), passSignal, killedText, ...local };
-  }
-
   /** Runs it. @returns its exit status; 255 when `ssh` failed */
-  async run(command: ChildCommand, surroundings: ChildContext): Promise<number> {
-    const status = await runChildCommand(command, surroundings);
+  async run(local: Pick<ChildCommand, 'env' | 'directory'>, surroundings: ChildContext): Promise<number> {
+    const status = await this.#run(local, surroundings);
     if (status > 128) this.#isLeft = true;
     if (status !== SSH_FAILED) return status;
     const { status: interrupted } = surroundings.interrupts; // `ssh` answers Ctrl-C so as well
@@ -52,6 +48,27 @@ export class RemoteCommand {
     return interrupted ?? status;
   }
 
+  /** A terminal shows all output. Elsewhere the output of a command is data. */
+  async #run(local: Pick<ChildCommand, 'env' | 'directory'>, surroundings: ChildContext): Promise<number> {
+    const passSignal = (signal: NodeJS.Signals) => this.#unattended(SIGNAL, signal.replace(/^SIG/, ''));
+    const killedText = `nodepool ssh was killed; closing its connection; processes on ${this.#node.where} may continue`;
+    const command = { program: 'ssh', passSignal, killedText, ...local };
+    const mode = process.stdin.isTTY && process.stdout.isTTY ? 'terminal' : 'streams';
+    if (mode === 'terminal' || this.#command.length === 0)
+      return runChildCommand({ ...command, args: this.#arguments(mode, '') }, surroundings);
+    const marked = new MarkedOutput(this.#node.where, 'inherit');
+    try {
+      const args = this.#arguments(mode, marked.marker);
+      const status = await runChildCommand({ ...command, args, stdout: marked.input }, surroundings);
+      const why = await marked.end();
+      if (why === undefined || status === SSH_FAILED || surroundings.interrupts.status !== undefined) return status;
+      tell(`nodepool: ${why}`);
+      return status || NOT_RUN_STATUS;
+    } finally {
+      marked.release();
+    }
+  }
+
   /** Ends its processes on the node, and removes its files there. */
   async end({ keepsFiles }: { keepsFiles: boolean }): Promise<void> {
     if (!this.#isLeft || keepsFiles) return;
@@ -59,10 +76,9 @@ export class RemoteCommand {
     tell(`nodepool: cannot remove the folder ${this.#node.folder} in the home directory of ${this.#node.where}`);
   }
 
-  #arguments(): string[] {
-    const isTerminal = process.stdin.isTTY && process.stdout.isTTY;
-    const mode = isTerminal ? 'terminal' : 'streams';
-    if (this.#command.length > 0) return this.#node.script(mode, RUN, this.#directory, ...this.#command);
+  /** @param marker - line before the output, or nothing */
+  #arguments(mode: SshMode, marker: string): string[] {
+    if (this.#command.length > 0) return this.#node.script(mode, RUN, this.#directory, marker, ...this.#command);
     if (this.#directory !== '') return this.#node.script(mode, LOGIN, this.#directory);
     return this.#node.login(mode);
   }

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type { NodeRecord } from '@nodepool/zk-protocol';
 import { CliError } from '../command/errors.js';
-import { shellWord } from '../command/shell-word.js';
 import { connectionDetails } from '@nodepool/core/service';
+import { forAnyShell } from './any-shell.js';
 
 const DEFAULT_PORT = 22;
 /** Detects a dead node after a minute. */
@@ -57,8 +57,7 @@ export class RemoteNode {
 
   /** Arguments of `ssh` for one of the scripts. @param args - after the folder */
   script(mode: SshMode, script: string, ...args: readonly string[]): string[] {
-    const words = ['exec', 'sh', '-c', script, 'nodepool-ssh', this.folder, ...args].map(shellWord);
-    return this.#ssh(mode, words.join(' '));
+    return this.#ssh(mode, forAnyShell(['sh', '-c', script, 'nodepool-ssh', this.folder, ...args]));
   }
 
   #ssh(mode: SshMode, ...command: string[]): string[] {

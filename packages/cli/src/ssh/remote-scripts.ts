@@ -3,10 +3,16 @@
  * folder of its own in the home directory, which holds the process id of the command and the files that were copied.
  */
 
-/** Runs a command in a directory below the folder. Arguments: folder, directory or nothing, command. Signals are for the command. */
+/** Says that what follows is data, and no output of a start file of the login shell. Argument: the line that says so, or nothing. */
+const MARK = (marker: string) => `[ -z "${marker}" ] || printf '\\n%s\\n' "${marker}"`;
+
+/**
+ * Runs a command in a directory below the folder. Arguments: folder, directory or nothing, line before the output or nothing, command.
+ * Signals are for the command.
+ */
 export const RUN = `
 trap : INT TERM HUP
-home=$PWD folder=$1 directory=$2; shift 2
+home=$PWD folder=$1 directory=$2; ${MARK('$3')}; shift 3
 mkdir -p -m 700 "$folder" && echo $$ >"$folder/pid" || exit 1
 [ -z "$directory" ] || cd "./$folder/$directory" || exit 1
 "$@"
@@ -23,8 +29,9 @@ export const UNPACK = `mkdir -p -m 700 "$1" && mkdir -p "$1/$2" && cd "./$1/$2" 
 /** Exit status of {@link PACK} when there is no such file. */
 export const NOTHING_TO_PACK = 44;
 
-/** Packs one file. Arguments: folder, directory below it or nothing, directory of the file, name of the file. */
+/** Packs one file. Arguments: folder, directory below it or nothing, directory of the file, name of the file, line before the archive. */
 export const PACK = `
+${MARK('$5')}
 [ -z "$2" ] || cd "./$1/$2" || exit ${NOTHING_TO_PACK}
 cd "$3" 2>/dev/null && { [ -e "./$4" ] || [ -L "./$4" ]; } || exit ${NOTHING_TO_PACK}
 exec tar -c -f - "./$4"`;
