@@ -53,6 +53,7 @@ const readers = [
   ['/usr/bin/promtool', ['check', 'rules', `${contrib}prometheus/nodepool.rules.yml`]],
   ['/usr/bin/systemd-analyze', ['verify', '--man=no', `${contrib}systemd/nodepool-launcher.service`]],
   ['/usr/bin/systemd-analyze', ['verify', '--man=no', `${contrib}systemd/nodepool-builder.service`]],
+  ['/bin/bash', ['-n', `${contrib}elements/nodepool-lease-ca/post-install.d/60-nodepool-lease-ca`]],
 ] as const;
 
 describe('programs of others', () => {

@@ -267,10 +267,11 @@ const ROOMS = {
   'packages/daemon': { web: [], 'web/api': ['web'], '.': ['web', 'web/api'] },
   'packages/launcher': {
     state: [],
+    certificates: [],
     web: ['state'],
-    'web/api': ['state'],
+    'web/api': ['state', 'certificates'],
     traces: ['state'],
-    '.': ['state', 'web', 'web/api', 'traces'],
+    '.': ['state', 'certificates', 'web', 'web/api', 'traces'],
   },
   'packages/driver-fake': {
     'cloud/model': [],

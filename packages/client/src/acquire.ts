@@ -34,12 +34,14 @@ export interface LeaseOptions {
   readonly priority?: number;
   /** Default: the owner of the token; another needs an admin token. */
   readonly owner?: string;
-  /** Public key that may log in to the nodes, one line of an OpenSSH `.pub` file, if their labels support it. */
+  /** Public key, one line of an OpenSSH `.pub` file, if the labels support it: each node gets a certificate of it. */
   readonly sshKey?: string;
   /** Ends the wait, with its reason. */
   readonly signal?: AbortSignal;
   /** Called while it waits, at least every 15 s. */
   readonly onProgress?: (lease: LeaseInfo) => void;
+  /** Called after each renewal, which brings fresh certificates. */
+  readonly onRenewed?: (lease: LeaseInfo) => void;
   /** Called when the server refuses to renew it; it will expire, and be lost then. */
   readonly onRefused?: (error: Error) => void;
 }
@@ -109,7 +111,7 @@ async function create(calls: LeaseCalls, wish: Wish): Promise<LeaseInfo> {
 
 /** @param requestedMs - when it was requested */
 async function waitFor(calls: LeaseCalls, requested: LeaseInfo, requestedMs: number, wish: Wish): Promise<Lease> {
-  const { signal, onProgress = () => {}, onRefused = () => {} } = wish.options;
+  const { signal, onProgress = () => {}, onRefused = () => {}, onRenewed = () => {} } = wish.options;
   const { renew, ttlMs } = wish;
   let lease = requested;
   let askedMs = requestedMs;
@@ -125,7 +127,7 @@ async function waitFor(calls: LeaseCalls, requested: LeaseInfo, requestedMs: num
     lease = await calls.get(lease.id, { waitMs: limitedMs, signal, retryMs: WAITING_RETRY_MS });
   }
   signal?.throwIfAborted();
-  if (lease.state === 'active') return new Lease(calls, lease, askedMs, { renew, ttlMs, onRefused });
+  if (lease.state === 'active') return new Lease(calls, lease, askedMs, { renew, ttlMs, onRefused, onRenewed });
   const why = lease.endReason ?? 'the server gives no reason';
   const what = `Lease ${lease.id} of ${wish.labels.join(', ')}`;
   if (lease.state === 'failed') throw new LeaseOverError('lease-failed', lease.id, `${what} failed: ${why}`);

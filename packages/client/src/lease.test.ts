@@ -81,6 +81,22 @@ it('is lost when a renewal finds it over', async () => {
   expect((await lost()).message).toBe('Lease lease1 is lost: refused: over');
 });
 
+it('brings fresh certificates with each renewal', async () => {
+  const lines: (string | null | undefined)[] = [];
+  const { server, lease } = await start({
+    ttlMs: 3_000,
+    onRenewed: ({ nodes }) => void lines.push(nodes[0]?.certificate),
+  });
+  expect(lease.nodes).toMatchObject([{ certificate: null, certificateExpires: null }]);
+
+  const nodes = server.lease()['nodes'] as object[];
+  const fresh = { certificate: 'ssh-ed25519-cert-v01@openssh.com AAAA', certificate_expires: 1_700_000_600 };
+  server.change({ nodes: nodes.map((node) => ({ ...node, ...fresh })) });
+
+  await expect.poll(() => lines).toContain('ssh-ed25519-cert-v01@openssh.com AAAA');
+  expect(lease.info.nodes[0]?.certificateExpires).toEqual(new Date(1_700_000_600_000));
+});
+
 it('reports refused renewals, and is lost when it expires', async () => {
   const refused: string[] = [];
   const { server, lost } = await start({ ttlMs: 300, onRefused: ({ message }) => void refused.push(message) });

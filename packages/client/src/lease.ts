@@ -5,6 +5,8 @@ import type { LeasedNode, LeaseInfo } from './types.js';
 
 /** A lease is renewed three times in its time to live, so that two renewals may fail. */
 const RENEWALS = 3;
+/** A certificate that the server gives is valid for five minutes at least, unless the lease ends. */
+const CERTIFICATE_MS = 240_000;
 /** How long one renewal is repeated before the lease is looked at again. */
 const RENEWAL_MS = 15_000;
 /** Pause after a renewal that the server did not answer. */
@@ -21,6 +23,8 @@ export interface KeepOptions {
   readonly ttlMs: number;
   /** Called when the server refuses a renewal: the lease will expire. */
   readonly onRefused: (error: Error) => void;
+  /** Called after each renewal. */
+  readonly onRenewed: (info: LeaseInfo) => void;
 }
 
 /**
@@ -119,6 +123,7 @@ export class Lease {
     this.#info = await this.#calls.renew(this.id, ttlMs, patience);
     this.#expiresMs = askedMs + ttlMs;
     this.#failure = undefined;
+    this.#options.onRenewed(this.#info);
   }
 
   /**
@@ -130,12 +135,20 @@ export class Lease {
     if (this.#stopped.signal.aborted) return;
     const { renew, ttlMs } = this.#options;
     const leftMs = this.#expiresMs - nowMs();
-    const renewal = renew && after(Math.max(leastMs, leftMs - ttlMs + ttlMs / RENEWALS), () => void this.#keep());
+    const renewal = renew && after(Math.max(leastMs, leftMs - ttlMs + this.#pauseMs), () => void this.#keep());
     const expiry = after(leftMs, () => this.#expire());
     this.#cancelTimers = () => {
       if (renewal) renewal();
       expiry();
     };
+  }
+
+  /** Between renewals, which bring fresh certificates. */
+  get #pauseMs(): number {
+    const pauseMs = this.#options.ttlMs / RENEWALS;
+    return this.#info.nodes.some(({ certificate }) => certificate !== null)
+      ? Math.min(pauseMs, CERTIFICATE_MS)
+      : pauseMs;
   }
 
   /** Renews the lease if it is due. Does not fail. */

@@ -18,6 +18,12 @@ export interface LeasedNode {
   readonly hostKeys: readonly string[];
   /** A kubeconfig file for a node that kubectl reaches, with its token. */
   readonly kubeconfig: string | null;
+  /** SSH certificate for the key of the lease, one line. It is valid for minutes: a renewal brings a fresh one. */
+  readonly certificate: string | null;
+  /** Until when the certificate may log in, by the clock of the server. */
+  readonly certificateExpires: Date | null;
+  /** Why there is no certificate although the machine takes one. */
+  readonly certificateProblem: string | null;
   readonly provider: string | null;
   readonly pool: string | null;
   readonly cloud: string | null;
@@ -81,8 +87,9 @@ function nodeFrom(fields: Fields): LeasedNode {
     ...missing,
     hostId: null,
     externalId: null,
-    kubeconfig: null,
+    ...{ kubeconfig: null, certificate: null, certificateProblem: null },
     ...Object.fromEntries(named),
+    certificateExpires: toDate(fields['certificate_expires']),
   } as unknown as LeasedNode;
 }
 

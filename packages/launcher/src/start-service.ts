@@ -17,6 +17,7 @@ import {
 import { History, StandbyForecasts } from '@nodepool/history';
 import type { Clock, ZooKeeper } from '@nodepool/zk-protocol';
 import { COMMAND_LINE, type LauncherArguments } from './arguments.js';
+import { LeaseCertificates } from './certificates/lease-certificates.js';
 import { DiskSpace } from './state/disk-space.js';
 import { launcherHealth } from './state/health.js';
 import { dumpState } from './state/state-dump.js';
@@ -49,13 +50,17 @@ export interface LauncherSurroundings {
   readonly config: Config;
 }
 
-/** Connects a launcher to the history, traces, `/healthz`, listings and API of its process. */
+/**
+ * Connects a launcher to the history, traces, `/healthz`, listings and API of its process. In one piece: its parts share the
+ * configuration in force.
+ */
 export function launcherRuntime(runtime: Launcher, surroundings: LauncherSurroundings): DaemonRuntime {
   let config = surroundings.config;
   const trust = new TokenTrust({ ...surroundings, tokens: runtime.leases.tokens, config: () => config });
   let webAddress: string | undefined;
   const traces = tracesOf(runtime, surroundings);
-  const sources = { ...surroundings, runtime, trust, config: () => config, webUrl: () => webAddress };
+  const certificates = certificatesOf(runtime, surroundings, () => config);
+  const sources = { ...surroundings, runtime, trust, certificates, config: () => config, webUrl: () => webAddress };
   return {
     async start(webUrl) {
       webAddress = webUrl;
@@ -78,12 +83,13 @@ export function launcherRuntime(runtime: Launcher, surroundings: LauncherSurroun
     endOrders: () => runtime.endOrders(),
     async stop() {
       surroundings.forecasts.stop();
+      certificates.close();
       await runtime.stop();
       await surroundings.history.close();
       await traces.close();
     },
     startedFields: () => ({ providers: [...config.providers.keys()], nodes: runtime.nodes.size }),
-    conditions: withOwn(runtime.conditions, { ...surroundings, trust }),
+    conditions: withOwn(runtime.conditions, { ...surroundings, trust, certificates }),
     health: () => ({ ...launcherHealth(runtime), history: { dropped_lines: surroundings.history.dropped } }),
     dump: (nowMs) => dumpState(runtime, nowMs),
     routes: (shown) => routesOf(runtime, shown, surroundings.clock),
@@ -91,17 +97,31 @@ export function launcherRuntime(runtime: Launcher, surroundings: LauncherSurroun
   };
 }
 
-/** Adds the conditions of the history, the state directory and the tokens. */
-function withOwn(
-  conditions: ConditionSource,
-  own: Pick<LauncherSurroundings, 'history' | 'space' | 'hostname'> & { readonly trust: TokenTrust },
-): ConditionSource {
+function certificatesOf(
+  runtime: Launcher,
+  { logger, env }: LauncherSurroundings,
+  config: () => Config,
+): LeaseCertificates {
+  return new LeaseCertificates({
+    ...{ leases: runtime.leases, pools: () => runtime.components, config },
+    ...{ logger: logger.child({}, 'nodepool.Leases'), path: env['PATH'] },
+  });
+}
+
+interface OwnConditions extends Pick<LauncherSurroundings, 'history' | 'space' | 'hostname'> {
+  readonly trust: TokenTrust;
+  readonly certificates: LeaseCertificates;
+}
+
+/** Adds the conditions of the history, the state directory, tokens and certificates. */
+function withOwn(conditions: ConditionSource, own: OwnConditions): ConditionSource {
   return {
     find: () => [
       ...conditions.find(),
       ...own.history.conditions(own.hostname),
       ...own.space.conditions(),
       ...own.trust.conditions(),
+      ...own.certificates.conditions(),
     ],
     publish: (all) => conditions.publish(all),
     get ofOthers() {

@@ -51,6 +51,7 @@ export type {
   NodeRecord,
   NodeState,
   PoolComponentRecord,
+  CertificateMode,
   RecordBase,
   RequestId,
   RequestRecord,
@@ -68,6 +69,7 @@ export { decodeNode, encodeNode, newNode, withNode } from './records/node.js';
 export type { RequestFields, RequestOrder } from './records/request.js';
 export { decodeRequest, encodeRequest, newRequest, withRequest } from './records/request.js';
 export { compareRequests } from './records/request.js';
+export { CERTIFICATE_MODES } from './records/types.js';
 export type { ModelApiVerdict } from './records/component.js';
 export { DEFAULT_POOL_PRIORITY, MODEL_API, judgeModelApi } from './records/component.js';
 export { decodeComponent, encodeComponent, newComponent, newPoolComponent } from './records/component.js';

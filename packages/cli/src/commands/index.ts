@@ -89,6 +89,7 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
       control('label', 'a label'),
       control('image', 'labels of a disk image'),
       entry('token <action> [name]', 'create, list or revoke tokens for leases over HTTP', () => import('./token.js')),
+      entry('ca <action> <path>', 'create the key that signs SSH certificates of leases', () => import('./ca.js')),
       entry('config-validate', 'check the configuration', () => import('./config-validate.js')),
       entry('plan', 'show what the configuration named by -c would change', () => import('./plan.js')),
       entry(

@@ -339,6 +339,12 @@ export const CONDITION_TYPES = {
     reasons: { LaunchesFailed: 'its launches failed more often than those of the previous build' },
     nextStep: 'nodepool image-log IMAGE; then nodepool image-unpause IMAGE',
   },
+  LeaseCaUnusable: {
+    ...{ kind: 'configuration', severity: 'error' },
+    meaning: 'a launcher cannot sign SSH certificates, so that lessees cannot log in with the key that they gave',
+    reasons: { NotSigned: 'the message says why: the file of `lease-ca-key`, or `ssh-keygen`, cannot be used' },
+    nextStep: 'correct `lease-ca-key`, or its file',
+  },
   HostUnusable: {
     ...{ kind: 'host', severity: 'error' },
     meaning: 'a static host cannot be registered or used; the name is `PROVIDER/USER@HOST:PORT`',

@@ -1,4 +1,5 @@
-import { listOf, mapOf, numberOf, type Json, type JsonObject } from '@nodepool/zk-protocol';
+import { isAbsolute } from 'node:path';
+import { listOf, mapOf, numberOf, textOf, type Json, type JsonObject } from '@nodepool/zk-protocol';
 import type { ProviderConfig } from '../contract/provider-config.js';
 import type { ProblemCollector } from './problems.js';
 import { countingEntries, namedEntries } from './raw-values.js';
@@ -16,11 +17,19 @@ export function checkSense(top: JsonObject, check: SenseCheck): void {
   inEach(top, 'labels', { 'min-ready': minReady, 'max-ready-age': age('ready nodes are never too old') }, check);
   inEach(top, 'diskimages', { 'rebuild-age': duration, 'build-timeout': duration }, check);
   report(top['max-hold-age'], maxHoldAge, ['max-hold-age'], check);
+  checkCaKey(top, check);
   for (const { index, entry } of namedEntries(top['tenant-resource-limits'], 'tenant-name')) {
     for (const key of Object.keys(entry)) {
       report(entry[key], tenantLimit, ['tenant-resource-limits', index, key], check);
     }
   }
+}
+
+function checkCaKey(top: JsonObject, { document, problems }: SenseCheck): void {
+  const file = textOf(top['lease-ca-key']);
+  if (file === undefined || isAbsolute(file)) return;
+  const message = `"${file}" is no absolute path: write the whole path of the private key, from /`;
+  problems.add(document, ['lease-ca-key'], message);
 }
 
 /** Warns of implausible limits of pools. @param config - configuration that the driver read from the entry */

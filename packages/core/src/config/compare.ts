@@ -52,6 +52,7 @@ const SETTING_NAMES = {
   buildLogDir: 'build-log-dir',
   buildLogRetention: 'build-log-retention',
   maxHoldAgeMs: 'max-hold-age',
+  leaseCaKey: 'lease-ca-key',
 } as const satisfies Partial<Record<keyof Config, string>>;
 
 const SETTINGS = Object.keys(SETTING_NAMES) as (keyof typeof SETTING_NAMES)[];

@@ -1,4 +1,4 @@
-import { mapOf, type Json, type JsonObject } from '@nodepool/zk-protocol';
+import { CERTIFICATE_MODES, mapOf, type Json, type JsonObject } from '@nodepool/zk-protocol';
 import type { JsonSchema } from '../contract/driver.js';
 import { flag, freeMap, integer, name } from './schema-parts.js';
 
@@ -11,6 +11,14 @@ export const COMMON_PROVIDER_PROPERTIES = {
   driver: name('Driver that makes the nodes, found among the installed packages; `nodepool drivers` lists them', {
     default: DEFAULT_DRIVER,
   }),
+  'lease-certificates': {
+    type: 'string',
+    enum: [...CERTIFICATE_MODES],
+    description:
+      'Whether the machines trust the SSH certificates that leases get with `lease-ca-key`: for their user (`user`), so that a ' +
+      'certificate opens all machines with that user, or for `USER@HOST` (`host`), so that it opens one; see docs/leases.md',
+    'x-default': 'none: leases of its nodes take no SSH key',
+  },
   'lease-ssh-key': { type: 'string', description: 'Without effect', deprecated: true },
   'max-concurrency': integer('Ceiling of launches at a time; -1: none, 0: nothing is accepted', { default: -1 }),
   priority: integer('Place of the provider among others that can serve a request: the smaller goes first', {

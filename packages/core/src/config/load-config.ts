@@ -218,6 +218,7 @@ function readScalars(top: JsonObject) {
     buildLogDir: textOf(top['build-log-dir']) ?? '/var/log/nodepool/builds',
     buildLogRetention: numberOf(top['build-log-retention']) ?? 7,
     maxHoldAgeMs: secondsToMs(top['max-hold-age']),
+    leaseCaKey: textOf(top['lease-ca-key']),
     steering: top['steering'] !== false,
     history: readHistory(top['history']),
   };

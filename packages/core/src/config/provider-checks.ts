@@ -174,6 +174,7 @@ export function warnOfFormerKeys(
   { document, problems }: Pick<CheckContext, 'document' | 'problems'>,
 ): void {
   if (!('lease-ssh-key' in entry)) return;
-  const message = 'it has no effect any more, as launchers do not log in to nodes: remove it, and see docs/leases.md';
+  const message =
+    'it has no effect any more, as launchers do not log in to nodes: use "lease-ca-key" and "lease-certificates", and see docs/leases.md';
   problems.add(document, ['providers', provider, 'lease-ssh-key'], message, { severity: 'warning', atKey: true });
 }

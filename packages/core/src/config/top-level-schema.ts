@@ -141,6 +141,10 @@ export const TOP_LEVEL_SCHEMA: JsonSchema = closeSchema({
     },
     labels: list('What jobs may ask for; each label used by a provider must be listed', LABEL),
     'max-hold-age': integer('Time a node may be held by a person, in seconds; 0: without limit', { default: 0 }),
+    'lease-ca-key': name(
+      'File with the private key, for the launcher alone, that signs SSH certificates of leases; `nodepool ca create` makes one',
+      { otherwise: 'none: leases take no SSH key', examples: ['/etc/nodepool/lease_ca'] },
+    ),
     'tenant-resource-limits': list('Ceilings for tenants of Zuul', TENANT_LIMITS),
     providers: list('Where nodes come from', {
       title: 'Provider',

@@ -246,6 +246,8 @@ export interface Config {
   readonly unserved?: ReadonlyMap<string, UnservedProvider>;
   /** `0`: no limit. */
   readonly maxHoldAgeMs: number;
+  /** Private key that signs certificates of leases, an absolute path. Missing: none. */
+  readonly leaseCaKey?: string | undefined;
   readonly tenantLimits: ReadonlyMap<string, Resources>;
   /** Empty: the web API is read-only. */
   readonly apiTokens: readonly ApiToken[];

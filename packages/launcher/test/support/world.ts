@@ -150,6 +150,7 @@ export class World {
     const { nodes, requests, events, images } = this;
     return {
       ...{ zk: this.zk, clock: this.clock, hostname: 'nl01', activity: this.activity, history: this.history },
+      certificates: { isOn: false, providersWithout: () => new Map() },
       forecasts: {
         get curves() {
           return read('curves');

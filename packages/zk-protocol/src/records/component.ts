@@ -1,6 +1,7 @@
 import { isMap } from './json-values.js';
 import type { Stat } from '../client/contract/types.js';
 import { copyWith, keepUnknown, NO_BODY, number, readBody, text, texts, toBuffer } from './fields.js';
+import { CERTIFICATE_MODES, type CertificateMode } from './types.js';
 import type { ComponentRecord, Json, JsonObject, LauncherId, PoolComponentRecord } from './types.js';
 
 /** Data-model version of this release. */
@@ -54,7 +55,13 @@ function poolFromRaw(common: ComponentRecord, raw: JsonObject): PoolComponentRec
     legacy: false,
     health: text(raw.health, 'health'),
     firstPoolPauseMs: number(raw.first_pool_pause_ms, 'first_pool_pause_ms'),
+    leaseCertificates: modeOf(raw.lease_certificates),
   };
+}
+
+/** A mode of a newer release is not known, and so not used. */
+function modeOf(value: Json | undefined): CertificateMode | null {
+  return CERTIFICATE_MODES.find((mode) => mode === value) ?? null;
 }
 
 /** True for a pool, legacy registrations included. */
@@ -67,7 +74,7 @@ const KNOWN_KEYS: ReadonlySet<string> = new Set([
 ]);
 const KNOWN_POOL_KEYS: ReadonlySet<string> = new Set([
   ...KNOWN_KEYS,
-  ...['first_pool_pause_ms', 'health', 'id', 'name', 'paused', 'priority', 'provider_name'],
+  ...['first_pool_pause_ms', 'health', 'id', 'lease_certificates', 'name', 'paused', 'priority', 'provider_name'],
   'supported_labels',
 ]);
 
@@ -92,6 +99,7 @@ export function encodeComponent(component: ComponentRecord | PoolComponentRecord
   if (component.health) body.health = component.health;
   const { firstPoolPauseMs } = component;
   if (typeof firstPoolPauseMs === 'number') body.first_pool_pause_ms = firstPoolPauseMs;
+  if (component.leaseCertificates) body.lease_certificates = component.leaseCertificates;
   return sorted(body, component.raw, KNOWN_POOL_KEYS);
 }
 
@@ -113,7 +121,14 @@ export function newPoolComponent(
     Partial<
       Pick<
         PoolComponentRecord,
-        'state' | 'supportedLabels' | 'priority' | 'paused' | 'modelApi' | 'health' | 'firstPoolPauseMs'
+        | 'state'
+        | 'supportedLabels'
+        | 'priority'
+        | 'paused'
+        | 'modelApi'
+        | 'health'
+        | 'firstPoolPauseMs'
+        | 'leaseCertificates'
       >
     >,
 ): PoolComponentRecord {

@@ -143,6 +143,15 @@ export interface ComponentRecord extends RecordBase {
   readonly conditions?: readonly JsonObject[] | undefined;
 }
 
+/**
+ * For whom an SSH certificate of a leased node is:
+ * - `user`: for its user, on every machine that trusts the CA
+ * - `host`: for its user on this machine
+ */
+export const CERTIFICATE_MODES = ['user', 'host'] as const;
+/** One of {@link CERTIFICATE_MODES}. */
+export type CertificateMode = (typeof CERTIFICATE_MODES)[number];
+
 /** A running pool worker. Entries below `/nodepool/launchers` are also read as such, with `legacy` set. */
 export interface PoolComponentRecord extends ComponentRecord {
   readonly kind: 'pool';
@@ -160,6 +169,8 @@ export interface PoolComponentRecord extends ComponentRecord {
    * same, in Nodepool and in releases without that rule.
    */
   readonly firstPoolPauseMs?: number | null;
+  /** Whether, and for whom, its machines trust SSH certificates of leases; missing: they do not, or it is not known. */
+  readonly leaseCertificates?: CertificateMode | null;
 }
 
 /** One build of a diskimage. */

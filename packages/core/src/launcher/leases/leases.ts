@@ -151,6 +151,11 @@ export class Leases {
     return requests.contenders(requestId) === 0 && this.#context.mirror.allocatedTo(requestId).size === 0;
   }
 
+  /** The time by which leases end: that of the ZooKeeper server. */
+  now(): number {
+    return this.#context.clock.now();
+  }
+
   /** Whether this launcher takes care of the lease at once. */
   isKept(lease: LeaseRecord): boolean {
     return lease.keeper === this.#keeper;

@@ -1,4 +1,5 @@
 import { newPoolComponent, withComponent, type PoolComponentRecord } from '@nodepool/zk-protocol';
+import { certificateModeOf } from '../../contract/certificate-mode.js';
 import { FIRST_POOL_PAUSE_MS } from '../health/first-pool.js';
 import { shortName } from '../registry/registration.js';
 import type { Context } from '../state/context.js';
@@ -17,17 +18,18 @@ export function announce(context: Context, view: LivePoolView): PoolComponentRec
       name: pool.name,
       providerName: provider,
     },
-    ...published(view),
+    ...published(context, view),
   });
 }
 
 /** The entry with the pool's current labels, priority, pause and health; the same object if none of them changed. */
-export function refreshed(entry: PoolComponentRecord, view: LivePoolView): PoolComponentRecord {
-  const now = published(view);
+export function refreshed(context: Context, entry: PoolComponentRecord, view: LivePoolView): PoolComponentRecord {
+  const now = published(context, view);
   const isSame =
     entry.priority === now.priority &&
     entry.paused === now.paused &&
     (entry.health ?? null) === now.health &&
+    (entry.leaseCertificates ?? null) === now.leaseCertificates &&
     (entry.firstPoolPauseMs ?? null) === now.firstPoolPauseMs &&
     entry.supportedLabels.length === now.supportedLabels.length &&
     entry.supportedLabels.every((label, i) => label === now.supportedLabels[i]);
@@ -35,9 +37,11 @@ export function refreshed(entry: PoolComponentRecord, view: LivePoolView): PoolC
 }
 
 /** What changes in an entry: among others the health of the provider, and how long requests are left to first pools. */
-function published({ pool, priority, yieldsPrecedence, steering }: LivePoolView) {
+function published({ config }: Context, { pool, provider, priority, yieldsPrecedence, steering }: LivePoolView) {
   const supportedLabels = [...pool.labels.keys()];
-  const common = { supportedLabels, priority, paused: yieldsPrecedence };
+  const configured = config.now.providers.get(provider);
+  const leaseCertificates = (configured && certificateModeOf(configured)) ?? null;
+  const common = { supportedLabels, priority, paused: yieldsPrecedence, leaseCertificates };
   if (!steering) return { ...common, health: null, firstPoolPauseMs: 0 };
   const health = steering.report().provider.state === 'healthy' ? null : 'open';
   return { ...common, health, firstPoolPauseMs: FIRST_POOL_PAUSE_MS } as const;

@@ -6,54 +6,20 @@ import {
   LEASE_STATES,
   type JsonObject,
   type LeaseRecord,
-  type NodeRecord,
 } from '@nodepool/zk-protocol';
 import type { LeaseView } from '@nodepool/core/launcher';
-import {
-  connectionDetails,
-  didYouMean,
-  explanationToJson,
-  knownHostsLines,
-  kubeconfigOf,
-  readPublicKey,
-} from '@nodepool/core/service';
+import { didYouMean, explanationToJson, readPublicKey } from '@nodepool/core/service';
 import type { LeaseAgeError } from '@nodepool/core/launcher';
 import { ApiError, type ApiCall } from '@nodepool/daemon';
 import { mayLease, type LeaseCaller } from './lease-access.js';
 import { DEFAULT_TTL_S } from './lease-schemas.js';
+import { leaseToApi } from './lease-to-api.js';
 import type { LeaseStreams } from './lease-streams.js';
 import { requireState } from './parameters.js';
 import { waitingRequests } from './records.js';
 import type { LeaseApiSources } from './sources.js';
 
 const PRIORITY = 200;
-
-/** Converts a lease to its form in the API. */
-function leaseToApi({ lease, nodes, request, endMs }: LeaseView): JsonObject {
-  const { id, state, owner, labels, reason, priority, tenantName, createdTimeMs, stateTimeMs, ttlMs } = lease;
-  const due = endMs === undefined ? null : endMs / 1000;
-  return {
-    ...{ id, state, owner, labels: [...labels], reason, priority, tenant_name: tenantName },
-    ...{ created_time: createdTimeMs / 1000, state_time: stateTimeMs / 1000, ttl: ttlMs / 1000 },
-    expires: state === 'active' ? due : null,
-    gives_up: state === 'waiting' ? due : null,
-    nodes: nodes.map((node) => nodeToApi(node, labels[lease.nodeIds.indexOf(node.id)] ?? '')),
-    ...{ request: request?.id ?? null, end_reason: lease.endReason },
-  };
-}
-
-function nodeToApi(node: NodeRecord, label: string): JsonObject {
-  const { address, port, username, connectionType } = connectionDetails(node);
-  return {
-    ...{ id: node.id, label, host: address ?? null, port: port ?? null, username, connection_type: connectionType },
-    ...{ known_hosts: knownHostsLines(node), provider: node.provider, pool: node.pool, zone: node.az },
-    ...{ hostname: node.hostname, public_ipv4: node.publicIpv4, private_ipv4: node.privateIpv4 },
-    ...{ public_ipv6: node.publicIpv6, python_path: node.pythonPath, shell_type: node.shellType },
-    ...{ attributes: node.attributes, labels: [...node.labels], host_keys: [...node.hostKeys] },
-    ...{ interface_ip: node.interfaceIp, cloud: node.cloud, region: node.region, host_id: node.hostId },
-    ...{ external_id: node.externalId, slot: node.slot, kubeconfig: kubeconfigOf(node) ?? null },
-  };
-}
 
 /** The body of a new lease, checked against its schema. */
 interface LeaseBody {
@@ -106,7 +72,7 @@ export class LeaseCalls {
       .filter((lease) => who.admin || lease.owner === who.owner)
       .filter((lease) => owner === undefined || lease.owner === owner)
       .filter((lease) => state === undefined || lease.state === state);
-    return Promise.all(found.map((lease) => this.#describe(lease)));
+    return Promise.all(found.map((lease) => this.#summarize(lease)));
   }
 
   async get(call: ApiCall): Promise<JsonObject> {
@@ -146,10 +112,21 @@ export class LeaseCalls {
     return this.sources.runtime.leases;
   }
 
+  /** With certificates. */
   async #describe({ id }: Pick<LeaseRecord, 'id'>): Promise<JsonObject> {
+    const view = await this.#look(id);
+    return leaseToApi(view, await this.sources.certificates.of(view));
+  }
+
+  /** Without certificates, which cost a signature each. */
+  async #summarize({ id }: Pick<LeaseRecord, 'id'>): Promise<JsonObject> {
+    return leaseToApi(await this.#look(id), new Map());
+  }
+
+  async #look(id: string): Promise<LeaseView> {
     const view = await this.#write(() => this.#leases.look(id));
     if (!view) throw this.#unknown(id);
-    return leaseToApi(view);
+    return view;
   }
 
   #waiting(lease: LeaseRecord): JsonObject {
@@ -235,8 +212,20 @@ export class LeaseCalls {
   #readKey(line: string, labels: readonly string[]): string {
     const { key, problem } = readPublicKey(line.trimEnd());
     if (key === undefined) throw new ApiError(422, 'bad-ssh-key', `ssh_key is no public key: ${problem}`);
-    const text = `Nodes of ${labels.join(', ')} take no SSH key: leave ssh_key out`;
-    throw new ApiError(422, 'no-ssh-key', text);
+    const { certificates } = this.sources;
+    if (!certificates.isOn) {
+      const text =
+        'This launcher signs no SSH certificates: an operator has to make a key with "nodepool ca create" and name it in "lease-ca-key"';
+      throw new ApiError(422, 'no-ssh-key', text);
+    }
+    const without = certificates.providersWithout();
+    for (const label of labels) {
+      const providers = without.get(label) ?? [];
+      if (providers.length === 0) continue;
+      const text = `Nodes of "${label}" take no SSH key: an operator has to let the machines of ${providers.join(', ')} trust the key that "nodepool ca create" has made, and set "lease-certificates" there`;
+      throw new ApiError(422, 'no-ssh-key', text);
+    }
+    return key;
   }
 
   async #write<T>(write: () => Promise<T>): Promise<T> {

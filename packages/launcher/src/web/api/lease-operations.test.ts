@@ -1,8 +1,10 @@
+import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { silentLogger } from '@nodepool/core';
 import { findEmbeddedServer, readTokenKey } from '@nodepool/core/config';
@@ -26,16 +28,23 @@ const ADMIN = 'a-token-that-is-hard-to-guess';
 const SECRET = 'a-secret-of-a-lease-token';
 const SLOTS = 4;
 const KEY = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHgB2vVYcEHh2rAsxVBbX4gAIuU5j1dYGY4mrlzVvaxo';
-const YAML = `
+const yamlOf = (caKey: string) => `
+lease-ca-key: ${caKey}
 webapp: {port: 0, listen_address: 127.0.0.1}
 max-hold-age: 7200
-labels: [{name: small}, {name: big}, {name: nowhere}]
+labels: [{name: small}, {name: big}, {name: keyed}, {name: nowhere}]
 providers:
   - name: rack
     driver: static
     pools:
       - name: main
         nodes: [{name: 127.0.0.1, labels: [small, big], host-key-checking: false, max-parallel-jobs: ${SLOTS}}]
+  - name: keyed-rack
+    driver: static
+    lease-certificates: host
+    pools:
+      - name: main
+        nodes: [{name: 127.0.0.1, connection-port: 2, labels: keyed, username: zuul, host-key-checking: false}]
 `;
 
 let directory: string;
@@ -90,7 +99,9 @@ async function storeToken(
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'nodepool-leases-'));
   const files = { configFile: join(directory, 'nodepool.yaml'), secureFile: join(directory, 'secure.yaml') };
-  await writeFile(files.configFile, YAML);
+  const caKey = join(directory, 'lease_ca');
+  await promisify(execFile)('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', caKey]);
+  await writeFile(files.configFile, yamlOf(caKey));
   await writeFile(files.secureFile, `api-tokens: [{name: root, token: ${ADMIN}}]\n`);
   const others = { logConfigFile: undefined, pidFile: join(directory, 'pid'), foreground: true, debug: false };
   const times = { webapp: true, stateDir: join(directory, 'state'), drainTimeoutMs: 1000, announceLegacy: false };
@@ -200,6 +211,28 @@ describe('a lease', () => {
     const served = call('GET', `/leases/${body['id'] as string}?wait=20`);
     await call('DELETE', `/leases/${all.body['id'] as string}`);
     expect((await served).body).toMatchObject({ state: 'active' });
+  });
+
+  it('with an SSH key gets certificates of it, where each launcher and machine knows the CA', async () => {
+    const labels = Object.values((await call('GET', '/labels')).body) as { label: string; takes_ssh_key: boolean }[];
+    expect(labels.filter(({ takes_ssh_key: takes }) => takes).map(({ label }) => label)).toEqual(['keyed']);
+
+    const { body } = await lease({ labels: ['keyed'], ssh_key: `${KEY} alice@laptop\n`, ttl: 300, wait: 60 });
+    const path = `/leases/${body['id'] as string}`;
+    const nodeOf = (answer: Answer['body']) => (answer['nodes'] as Record<string, unknown>[])[0];
+
+    const line = expect.stringMatching(/^ssh-ed25519-cert-v01@openssh\.com \S+$/) as string;
+    const certificate = { certificate: line, certificate_expires: body['expires'], certificate_problem: null };
+    expect(nodeOf(body)).toMatchObject(certificate);
+    expect(nodeOf((await call('GET', path)).body)).toEqual(nodeOf(body));
+    const renewed = await call('POST', `${path}/renew`, { body: { ttl: 600 } });
+    expect(nodeOf(renewed.body)?.['certificate_expires']).toBeGreaterThan(Number(body['expires']));
+    expect(await call('GET', path, { token: `bob.${SECRET}` })).toMatchObject({ status: 404 });
+    const listed = Object.values((await call('GET', '/leases?state=active')).body) as Answer['body'][];
+    expect(listed.flatMap((each) => each['nodes'])).toContainEqual(expect.objectContaining({ certificate: null }));
+
+    await call('DELETE', path);
+    expect((await call('GET', path)).body).toMatchObject({ state: 'ended', nodes: [] });
   });
 
   it('fails with the reason when no pool can serve it', async () => {

@@ -43,6 +43,16 @@ export const LEASE_SCHEMAS: Readonly<Record<string, JsonObject>> = {
     connection_type: { ...TEXT, description: 'ssh unless the label says otherwise' },
     known_hosts: { ...listOf(TEXT), description: 'Lines for a known_hosts file' },
     kubeconfig: { ...orNull(TEXT), description: 'A kubeconfig file for a node that kubectl reaches, with its token' },
+    certificate: {
+      ...orNull(TEXT),
+      description:
+        'SSH certificate for the `ssh_key` of the lease, one line; ask again for a fresh one. null: none, and in lists',
+    },
+    certificate_expires: orNull({
+      ...TIME,
+      description: 'Until when it may log in: ten minutes, or the end of the lease',
+    }),
+    certificate_problem: orNull({ ...TEXT, description: 'Why it could not be signed' }),
     ...{ provider: orNull(TEXT), pool: orNull(TEXT), zone: orNull(TEXT), hostname: orNull(TEXT) },
     ...{ public_ipv4: orNull(TEXT), private_ipv4: orNull(TEXT), public_ipv6: orNull(TEXT) },
     ...{ cloud: orNull(TEXT), region: orNull(TEXT), host_id: orNull(TEXT), external_id: {} },
@@ -104,7 +114,8 @@ export const LEASE_BODY: JsonObject = {
         type: 'string',
         examples: ['ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHgB2vVYcEHh2rAsxVBbX4gAIuU5j1dYGY4mrlzVvaxo'],
       },
-      description: 'Public key that may log in to the nodes during the lease, one line without options',
+      description:
+        'Public key, one line without options; its certificates, one for each node, log in to the nodes during the lease',
     },
     priority: { type: 'integer', minimum: 1, maximum: 999, description: '100 high, 200 normal (default), 300 low' },
     wait: WAIT,

@@ -102,14 +102,18 @@ function supplyOf({ runtime }: LauncherApiSources, conditions: readonly SharedCo
   return supplyOfLabels({ pools: components, nodes: rows, requests: requests.values(), conditions });
 }
 
-function labelsToApi({ config, activity }: LauncherApiSources, supplies: readonly LabelSupply[]): JsonObject[] {
+function labelsToApi(
+  { config, activity, certificates }: LauncherApiSources,
+  supplies: readonly LabelSupply[],
+): JsonObject[] {
+  const without = certificates.providersWithout();
   return supplies.map(({ label, pools, ready, building, inUse, held, waiting }) => {
     const usualMs = activity.waits.usualMs(label);
     return {
       ...{ label, pools: [...pools], ready, building, in_use: inUse, hold: held, waiting },
       min_ready: config().labels.get(label)?.minReady ?? null,
       usual_wait: usualMs === undefined ? null : usualMs / 1000,
-      takes_ssh_key: false,
+      takes_ssh_key: certificates.isOn && without.get(label)?.length === 0,
     };
   });
 }

@@ -3,6 +3,7 @@ import type { Config } from '@nodepool/core';
 import type { ShownConditions } from '@nodepool/daemon';
 import type { History, StandbyForecasts } from '@nodepool/history';
 import type { Launcher } from '@nodepool/core/launcher';
+import type { LeaseCertificates } from '../../certificates/lease-certificates.js';
 import type { ActivityLog } from './activity-log.js';
 import type { TokenTrust } from './token-trust.js';
 
@@ -17,6 +18,7 @@ export interface LauncherApiSources {
   /** Address at which other launchers find this one; `undefined` before it listens. */
   readonly webUrl: () => string | undefined;
   readonly config: () => Config;
+  readonly certificates: Pick<LeaseCertificates, 'isOn' | 'providersWithout'>;
   /** Current conditions of all services. */
   readonly conditions: Pick<ShownConditions, 'merged'>;
   readonly runtime: Pick<
@@ -41,6 +43,7 @@ export interface LauncherApiSources {
 
 /** The same with leases. */
 export interface LeaseApiSources extends LauncherApiSources {
+  readonly certificates: LeaseCertificates;
   readonly runtime: LauncherApiSources['runtime'] & Pick<Launcher, 'leases' | 'isUnknownLabel'>;
   readonly trust: Pick<TokenTrust, 'distrusts'>;
 }
