@@ -40,7 +40,7 @@ async function setUp() {
   const { context } = world;
   const pools = await rooms.openPools();
   const reaper = new Reaper(context, providers, registry.registered);
-  const [ages, standby] = [new AgeLimits(context, providers, { aheadMs: 0 }), new Standby(context, views, spares)];
+  const [ages, standby] = [new AgeLimits(context, providers, context.clock), new Standby(context, views, spares)];
   const cache = createLeaseCache(context);
   const leases = new Leases(context, cache, createLeaseTokenCache(context), 'me');
   const leaseKeeper = new LeaseKeeper(context, leases);

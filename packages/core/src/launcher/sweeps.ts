@@ -10,6 +10,7 @@ import type { ProviderSet } from './providers/provider-set.js';
 import type { LostRequests } from './requests/lost-requests.js';
 import { LOGGER_NAMES } from '../contract/logger-names.js';
 import { loggingAs, type Context } from './state/context.js';
+import type { AgeLimits } from './nodes/age-limits.js';
 import type { ServerClock } from './state/server-clock.js';
 
 const INTERVAL_MS = 60_000;
@@ -26,6 +27,7 @@ export interface SweptParts {
   readonly lost: LostRequests;
   readonly leaseKeeper: LeaseKeeper;
   readonly serverClock: ServerClock;
+  readonly ages: AgeLimits;
 }
 
 /**
@@ -44,6 +46,7 @@ export async function sweepPeriodically(parts: SweptParts): Promise<void> {
       if (life.signal.aborted) return;
       logger.warn('Could not compare the clock with that of ZooKeeper', { error });
     }
+    parts.ages.reload();
     if (life.isActive) await sweep(parts, suspects);
   }
 }

@@ -25,7 +25,7 @@ function configOf(maxReadyAgeMs: number): Config {
 /** Label `a` may be ready for ten minutes, and nodes may be held for twenty. */
 async function setUp(aheadMs = 0) {
   const { world, providers } = await LauncherRooms.open(configOf(10 * MINUTE_MS));
-  const limits = (ages = new AgeLimits(world.context, providers, { aheadMs }));
+  const limits = (ages = new AgeLimits(world.context, providers, { now: () => world.clock.now() - aheadMs }));
   const node = (id: NodeId) => {
     const found = world.context.mirror.nodes.get(id);
     if (!found) throw new Error('the mirror does not show the node');
@@ -64,6 +64,27 @@ it('counts the time of a node of a lease by the clock of the server', async () =
 
   expect(stateOf(id)).toBe('deleting');
 });
+
+it.each([60 * MINUTE_MS, -60 * MINUTE_MS])(
+  'keeps a node of a lease for its time when the clock is set by %i ms',
+  async (stepMs) => {
+    const { world, providers } = await LauncherRooms.open(configOf(10 * MINUTE_MS));
+    const { clock, mirror } = world.context;
+    const own = { ...clock, now: () => clock.now() + step, steadyNow: () => clock.now() };
+    let step = 0;
+    const context = { ...world.context, clock: { ...own, setTimer: clock.setTimer.bind(clock) } };
+    ages = new AgeLimits(context, providers, clock);
+    const held = { state: 'hold', userData: { lease: 'l1' }, holdExpirationMs: 10 * MINUTE_MS } as const;
+    const id = await world.createNode(held);
+
+    step = stepMs;
+    await world.pass(9 * MINUTE_MS);
+    const before = mirror.nodes.get(id)?.state;
+    await world.pass(2 * MINUTE_MS);
+
+    expect([before, mirror.nodes.get(id)?.state]).toEqual(['hold', 'deleting']);
+  },
+);
 
 describe('a node that is ready', () => {
   it('is deleted when it has been for its time, each by its own', async () => {

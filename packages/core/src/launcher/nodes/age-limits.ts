@@ -1,4 +1,11 @@
-import { isZooKeeperError, leaseOf, type CancelTimer, type NodeId, type NodeRecord } from '@nodepool/zk-protocol';
+import {
+  isZooKeeperError,
+  leaseOf,
+  steadyNow,
+  type CancelTimer,
+  type NodeId,
+  type NodeRecord,
+} from '@nodepool/zk-protocol';
 import type { Context } from '../state/context.js';
 import { ageLimitOf } from '../plan/nodes.js';
 import { expireNode } from '../state/expire-node.js';
@@ -16,12 +23,13 @@ const RETRY_MS = 10_000;
 export class AgeLimits {
   readonly #context: Context;
   readonly #providers: ProviderSet;
-  readonly #serverClock: Pick<ServerClock, 'aheadMs'>;
+  readonly #serverClock: Pick<ServerClock, 'now'>;
+  /** Steady time. */
   readonly #due = new Map<NodeId, number>();
   readonly #unsubscribe: () => void;
   #timer: { atMs: number; cancel: CancelTimer } | undefined;
 
-  constructor(context: Context, providers: ProviderSet, serverClock: Pick<ServerClock, 'aheadMs'>) {
+  constructor(context: Context, providers: ProviderSet, serverClock: Pick<ServerClock, 'now'>) {
     this.#context = context;
     this.#providers = providers;
     this.#serverClock = serverClock;
@@ -37,38 +45,39 @@ export class AgeLimits {
     this.#timer = undefined;
   }
 
-  /** Checks every node again, after limits or providers have changed. */
+  /** Checks every node again, after limits, providers or the clock of the server have changed. */
   reload(): void {
     this.#due.clear();
     for (const node of this.#context.mirror.nodes.values()) this.#track(node);
   }
 
   #track(node: NodeRecord): void {
-    const dueMs = this.#dueOf(node);
-    if (dueMs === undefined) this.#due.delete(node.id);
-    else this.#wait(node.id, dueMs);
+    const leftMs = this.#leftOf(node);
+    if (leftMs === undefined) this.#due.delete(node.id);
+    else this.#wait(node.id, steadyNow(this.#context.clock) + leftMs);
   }
 
-  #dueOf(node: NodeRecord): number | undefined {
+  /** How long the node may stay. */
+  #leftOf(node: NodeRecord): number | undefined {
     const limit = ageLimitOf(node, this.#context.config.now);
-    if (!limit) return undefined;
-    const aheadMs = leaseOf(node.userData) === undefined ? 0 : this.#serverClock.aheadMs;
-    return node.stateTimeMs + limit.ms + aheadMs;
+    const clock = leaseOf(node.userData) === undefined ? this.#context.clock : this.#serverClock;
+    return limit && node.stateTimeMs + limit.ms - clock.now();
   }
 
+  /** @param dueMs - steady time */
   #wait(id: NodeId, dueMs: number): void {
     this.#due.set(id, dueMs);
     if (this.#timer && this.#timer.atMs <= dueMs) return;
     this.#timer?.cancel();
     const { clock } = this.#context;
-    const cancel = clock.setTimer(Math.max(0, dueMs - clock.now()), () => void this.#expire());
+    const cancel = clock.setTimer(Math.max(0, dueMs - steadyNow(clock)), () => void this.#expire());
     this.#timer = { atMs: dueMs, cancel };
   }
 
   async #expire(): Promise<void> {
     const { clock, mirror, logger } = this.#context;
     this.#timer = undefined;
-    const now = clock.now();
+    const now = steadyNow(clock);
     const late = [...this.#due].filter(([, dueMs]) => dueMs <= now).map(([id]) => id);
     for (const id of late) this.#due.delete(id);
     for (const id of late) {
@@ -80,15 +89,16 @@ export class AgeLimits {
       } catch (error) {
         if (!isZooKeeperError(error)) logger.error('Could not expire a node', { nodeId: id, error });
       }
-      if (mirror.nodes.get(id) === node) this.#wait(id, clock.now() + RETRY_MS);
+      if (mirror.nodes.get(id) === node) this.#wait(id, steadyNow(clock) + RETRY_MS);
     }
     const [first] = [...this.#due].sort(([, a], [, b]) => a - b);
     if (first) this.#wait(...first);
   }
 
-  /** Judges the node as it is now: it may have been renewed, leased or held while others were deleted. */
+  /** Judges the node as it is now: it may have been renewed, leased or held while others were deleted. If it is not due, it waits. */
   #isLate(node: NodeRecord): boolean {
-    const dueMs = this.#dueOf(node);
-    return dueMs !== undefined && dueMs <= this.#context.clock.now();
+    const leftMs = this.#leftOf(node);
+    if (leftMs !== undefined && leftMs > 0) this.#track(node);
+    return leftMs !== undefined && leftMs <= 0;
   }
 }

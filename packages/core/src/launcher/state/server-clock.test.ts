@@ -14,6 +14,29 @@ async function clockAhead(aheadMs: number) {
   return { world, serverClock, measure: () => clock.run(serverClock.measure(signal)) };
 }
 
+/** A process and a server whose clocks can be set; `sleptMs`: how long steady time of the process stood still. */
+async function steadyClock() {
+  const world = await ServiceWorld.open();
+  const { clock, zk } = world;
+  await clock.run(ensureDatabaseId(world.other, signal, [LEASES_ROOT]));
+  const own = {
+    ...{ stepMs: 0, sleptMs: 0 },
+    now: () => clock.now() + own.stepMs,
+    steadyNow: () => clock.now() - 900_000 - own.sleptMs,
+    setTimer: clock.setTimer.bind(clock),
+  };
+  const server = {
+    stepMs: 0,
+    setData: async (...args: Parameters<typeof zk.setData>) => {
+      const stat = await zk.setData(...args);
+      return { ...stat, mtime: stat.mtime + server.stepMs };
+    },
+    whenConnected: zk.whenConnected.bind(zk),
+  };
+  const serverClock = new ServerClock(server, own);
+  return { world, own, server, serverClock, measure: () => clock.run(serverClock.measure(signal)) };
+}
+
 describe('the clock of the server', () => {
   it.each([3_600_000, -3_600_000])('is followed by a process whose clock is %i ms ahead', async (aheadMs) => {
     const { world, serverClock, measure } = await clockAhead(aheadMs);
@@ -32,6 +55,50 @@ describe('the clock of the server', () => {
     await measure();
 
     expect(serverClock.now()).toBe(world.clock.now());
+  });
+
+  it.each([120_000, -120_000])('does not jump when the clock of the process is set by %i ms', async (stepMs) => {
+    const { world, own, serverClock, measure } = await steadyClock();
+    await measure();
+
+    own.stepMs = stepMs;
+    const before = serverClock.now() - world.clock.now();
+    await world.pass(60_000);
+    await measure();
+
+    expect(Math.abs(before)).toBeLessThan(100);
+    expect(Math.abs(serverClock.now() - world.clock.now())).toBeLessThan(100);
+  });
+
+  it.each([120_000, -120_000])(
+    'is followed slowly when a leader with another clock takes over: %i ms',
+    async (stepMs) => {
+      const { world, server, serverClock, measure } = await steadyClock();
+      await measure();
+
+      server.stepMs = stepMs;
+      await world.pass(60_000);
+      await measure();
+      const soon = serverClock.now() - world.clock.now();
+      for (let minute = 0; minute < 130; minute++) {
+        await world.pass(60_000);
+        await measure();
+      }
+
+      expect(Math.abs(soon)).toBeLessThan(1_100);
+      expect(Math.abs(serverClock.now() - world.clock.now() - stepMs)).toBeLessThan(100);
+    },
+  );
+
+  it('is followed at once when a computer has slept: steady time stood still', async () => {
+    const { world, own, serverClock, measure } = await steadyClock();
+    await measure();
+
+    own.sleptMs = 3_600_000;
+    await world.pass(60_000);
+    await measure();
+
+    expect(Math.abs(serverClock.now() - world.clock.now())).toBeLessThan(100);
   });
 
   it('is measured again after a lost connection', async () => {
