@@ -61,6 +61,16 @@ describe('an upload', () => {
     expect(ours()[0]).toMatchObject({ 'owner_specified.openstack.md5': upload.md5 });
   });
 
+  it.each([429, 401])('that is refused with %i once it was sent is sent again as a whole', async (status) => {
+    cloud.faults.push({ method: 'PUT', path: /file$/, times: 1, status, headers: { 'retry-after': '0' } });
+
+    await images.upload(upload, NEVER);
+
+    expect(ours()).toMatchObject([{ status: 'active', size: DATA.length }]);
+    expect(cloud.count('PUT', /image/)).toBe(2);
+    expect(progress.filter(([sent]) => sent === DATA.length)).toHaveLength(2);
+  });
+
   it('uses an image with the same name and data that is there already', async () => {
     const first = await images.upload(upload, NEVER);
     const second = await images.upload(upload, NEVER);

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { Transform } from 'node:stream';
+import { pipeline, Transform, type Readable } from 'node:stream';
 import {
   DATABASE_ID_TAG,
   PROVIDER_TAG,
@@ -130,22 +130,8 @@ export class Images {
   }
 
   async #send(id: string, upload: ImageUpload, size: number, signal: AbortSignal): Promise<void> {
-    let sent = 0;
-    const counted = new Transform({
-      transform(chunk: Buffer, _encoding, next) {
-        sent += chunk.length;
-        upload.onProgress?.(sent, size);
-        next(null, chunk);
-      },
-    });
-    const file = createReadStream(upload.file, { highWaterMark: CHUNK_BYTES });
-    file.on('error', (error) => counted.destroy(error));
-    const stream = file.pipe(counted);
-    try {
-      await this.#options.client.image.upload(id, { stream, length: size, timeoutMs: this.#options.timeoutMs }, signal);
-    } finally {
-      file.destroy();
-    }
+    const { client, timeoutMs } = this.#options;
+    await client.image.upload(id, { open: () => counted(upload, size), length: size, timeoutMs }, signal);
   }
 
   async #whenActive(id: string, signal: AbortSignal): Promise<Image> {
@@ -172,6 +158,20 @@ export class Images {
       deadline.end();
     }
   }
+}
+
+/** The file of an upload from its beginning; tells how much of it was read. */
+function counted({ file, onProgress }: ImageUpload, size: number): Readable {
+  let sent = 0;
+  const counter = new Transform({
+    transform(chunk: Buffer, _encoding, next) {
+      sent += chunk.length;
+      onProgress?.(sent, size);
+      next(null, chunk);
+    },
+  });
+  // each end of the pipe ends the other; the reader of the counter gets the error
+  return pipeline(createReadStream(file, { highWaterMark: CHUNK_BYTES }), counter, () => undefined);
 }
 
 /** Whether an image has the data that its MD5 promises, in case its builder died before it could compare them. */

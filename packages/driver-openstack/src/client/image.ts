@@ -1,8 +1,8 @@
-import type { Readable } from 'node:stream';
 import { isMap, type Json, type JsonObject } from '@nodepool/zk-protocol';
 import { isOpenStackError } from './errors.js';
 import { numberIn, textIn, textsOf } from './read-values.js';
 import type { Service } from './service.js';
+import type { StreamBody } from './session.js';
 
 /** An image. */
 export interface Image {
@@ -82,17 +82,13 @@ export class ImageApi {
     });
   }
 
-  /** Sends the data of an image, in one request. */
-  async upload(
-    id: string,
-    data: { readonly stream: Readable; readonly length: number; readonly timeoutMs: number },
-    signal: AbortSignal,
-  ): Promise<void> {
+  /** Sends the data of an image, in one request; one that is refused is repeated as a whole. */
+  async upload(id: string, data: StreamBody & { readonly timeoutMs: number }, signal: AbortSignal): Promise<void> {
     await this.#service.call({
       lane: 'upload',
       method: 'PUT',
       path: `/images/${encodeURIComponent(id)}/file`,
-      stream: { data: data.stream, length: data.length },
+      stream: { open: data.open, length: data.length },
       signal,
       timeoutMs: data.timeoutMs,
     });

@@ -1,4 +1,3 @@
-import type { Readable } from 'node:stream';
 import { orAbort, type Json, type JsonObject, isMap } from '@nodepool/zk-protocol';
 import { ConfigError } from '@nodepool/core';
 import { errorWithoutAnswer } from './classify.js';
@@ -6,7 +5,7 @@ import type { ServiceName, CloudSettings } from './clouds/types.js';
 import { isAtMost, serviceRoot, versionDocumentUrl, type ServiceRoot } from './discovery.js';
 import { isOpenStackError } from './errors.js';
 import type { Lane } from './lanes.js';
-import type { Session, SessionAnswer } from './session.js';
+import type { Session, SessionAnswer, StreamBody } from './session.js';
 import type { CatalogService, Token } from './keystone.js';
 
 /** A call relative to the root of a service. */
@@ -17,7 +16,7 @@ export interface ServiceCall {
   readonly path: string;
   readonly query?: Readonly<Record<string, string | undefined>> | undefined;
   readonly body?: JsonObject | Json[] | undefined;
-  readonly stream?: { readonly data: Readable; readonly length: number } | undefined;
+  readonly stream?: StreamBody | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Required version; default: the lowest. */
   readonly microversion?: string | undefined;

@@ -34,6 +34,13 @@ export interface SessionOptions {
   readonly random: () => number;
 }
 
+/** A body that is sent piece by piece. */
+export interface StreamBody {
+  /** Opens it at its beginning; each attempt sends all of it. */
+  readonly open: () => Readable;
+  readonly length: number;
+}
+
 /** A call to a service. */
 export interface SessionCall {
   readonly service: ServiceName;
@@ -44,8 +51,8 @@ export interface SessionCall {
   /** Path below the root of the service, for the name in metrics. */
   readonly path: string;
   readonly body?: JsonObject | Json[] | undefined;
-  /** Body that is not JSON; such a call cannot be repeated. */
-  readonly stream?: { readonly data: Readable; readonly length: number } | undefined;
+  /** Body that is not JSON. */
+  readonly stream?: StreamBody | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly signal: AbortSignal;
   /** Default: the timeout of the cloud. */
@@ -102,10 +109,13 @@ export class Session {
     return this.#lanes.pauses;
   }
 
-  /** The current token with the catalogue; `undefined` for clouds without authentication. */
-  async token(signal: AbortSignal): Promise<Token | undefined> {
+  /**
+   * The current token with the catalogue; `undefined` for clouds without authentication.
+   * @param forMs - how long it has to last, as far as tokens last so long
+   */
+  async token(signal: AbortSignal, forMs = 0): Promise<Token | undefined> {
     signal.throwIfAborted();
-    return orAbort(this.#tokens.get(), signal);
+    return orAbort(this.#tokens.get(forMs), signal);
   }
 
   /**
@@ -125,11 +135,11 @@ export class Session {
   }
 
   async #authenticated(call: SessionCall, signal: AbortSignal): Promise<SessionAnswer> {
-    const token = await this.token(signal);
+    const token = await this.token(signal, call.stream && call.timeoutMs);
     try {
       return await this.#send(call, token, signal);
     } catch (error) {
-      if (!token || call.stream || !isOpenStackError(error, 'unauthorized')) throw error;
+      if (!token || !isOpenStackError(error, 'unauthorized')) throw error;
       this.#tokens.refused(token);
       return this.#send(call, await this.token(signal), signal);
     }
@@ -145,9 +155,14 @@ export class Session {
       ...(stream && { 'content-type': 'application/octet-stream', 'content-length': String(stream.length) }),
       ...call.headers,
     };
-    const wire = { method: call.method, url: call.url, headers, body: body ? JSON.stringify(body) : stream?.data };
-    const response = await this.#exchange(call, wire, call.timeoutMs ?? this.settings.timeoutMs, signal);
-    return { status: response.status, headers: response.headers, body: this.#parse(call, response) };
+    const data = stream?.open();
+    const wire = { method: call.method, url: call.url, headers, body: body ? JSON.stringify(body) : data };
+    try {
+      const response = await this.#exchange(call, wire, call.timeoutMs ?? this.settings.timeoutMs, signal);
+      return { status: response.status, headers: response.headers, body: this.#parse(call, response) };
+    } finally {
+      data?.destroy();
+    }
   }
 
   /** One request with its answer, logged and counted. Repeats GET and DELETE once if an idle connection was closed. */

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '@nodepool/core/testing';
 import { NEVER, failureOf, type LogLine, useCloud } from '../../test/support/client.js';
@@ -24,6 +25,27 @@ describe('tokens', () => {
     expect(answers.every((flavors) => flavors.length === 3)).toBe(true);
     expect(cloud().count('POST', /^identity/)).toBe(2);
   });
+
+  it.each([
+    [0, 1_000_000, 1],
+    [1_200_000, 1_000_000, 1],
+    [1_200_000, 3_600_000, 2],
+    [3_000_000, 1_000_000, 2],
+  ])(
+    '%i ms old are renewed first for an upload that may take %i ms, if they would end',
+    async (ageMs, forMs, logins) => {
+      const clock = new VirtualClock();
+      await renew(clock);
+      const api = client({ clock });
+      const made = await api.image.createImage({ name: 'big', format: 'raw', properties: {} }, NEVER);
+      await clock.advance(ageMs);
+
+      const open = () => Readable.from([Buffer.from('data')]);
+      await api.image.upload(made?.id ?? '', { open, length: 4, timeoutMs: forMs }, NEVER);
+
+      expect(cloud().count('POST', /^identity/)).toBe(logins);
+    },
+  );
 
   it('are renewed before they end', async () => {
     const clock = new VirtualClock();

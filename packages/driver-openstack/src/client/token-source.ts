@@ -64,11 +64,14 @@ export class TokenSource {
     return this.#refusal;
   }
 
-  /** The current token; `undefined` for clouds without authentication. */
-  async get(): Promise<Token | undefined> {
+  /**
+   * The current token; `undefined` for clouds without authentication.
+   * @param forMs - how long it has to last; a fresh one may last for less
+   */
+  async get(forMs = 0): Promise<Token | undefined> {
     if (this.#settings.auth.method === 'none') return undefined;
     const token = this.#token;
-    if (token && !this.#isOld(token)) return token;
+    if (token && !this.#isOld(token, forMs)) return token;
     try {
       return await this.#renew();
     } catch (error) {
@@ -107,10 +110,11 @@ export class TokenSource {
     this.#refusal = { error: cause, sinceMs: this.#refusal?.sinceMs ?? nowMs, lastSeenMs: nowMs };
   }
 
-  #isOld({ issuedMs, expiresMs }: Token): boolean {
+  #isOld({ issuedMs, expiresMs }: Token, forMs: number): boolean {
     if (expiresMs === Infinity) return false;
-    const early = Math.min(EARLY_MS, (expiresMs - issuedMs) * EARLY_SHARE);
-    return this.#clock.now() >= expiresMs - early;
+    const lifeMs = expiresMs - issuedMs;
+    const early = Math.min(EARLY_MS, lifeMs * EARLY_SHARE);
+    return this.#clock.now() >= expiresMs - Math.max(early, Math.min(forMs, lifeMs * (1 - EARLY_SHARE)));
   }
 
   #renew(): Promise<Token> {
