@@ -137,6 +137,47 @@ describe('what is ours and left', () => {
     expect([state.servers.size, state.floatingIps.size, state.volumes.size]).toEqual([0, 0, 0]);
   });
 
+  it.each(['reserved', 'deleting', 'attaching'])(
+    'a volume that stays %s needs a hand, and is named',
+    async (status) => {
+      await setUp(onVolume);
+      const { volumes } = world.cloud.state;
+      const volume = { id: 'v-9', size: 1, status, metadata: OURS, serverId: undefined, keep: true };
+      volumes.set('v-9', volume);
+      await world.findLeaks(5);
+      const early = world.provider.leakedResources?.();
+      await world.findLeaks(7);
+      const late = world.provider.leakedResources?.();
+      volume.status = 'available';
+      await world.findLeaks(2);
+
+      expect(early).toMatchObject([{ type: 'volume', id: 'v-9', error: undefined }]);
+      expect(late?.[0]?.error).toMatch(new RegExp(`^its status stays "${status}": .*reset-state.* v-9`));
+      expect([world.cloud.count('DELETE', /volumes/), volumes.size]).toEqual([1, 0]);
+    },
+  );
+
+  it('a volume of a server that does not exist needs a hand; one of a server that does is in use', async () => {
+    await setUp(onVolume);
+    const { volumes } = world.cloud.state;
+    addServer('there', {});
+    for (const serverId of ['there', 'lost']) {
+      volumes.set(`v-${serverId}`, {
+        id: `v-${serverId}`,
+        size: 1,
+        status: 'in-use',
+        metadata: OURS,
+        serverId,
+        keep: true,
+      });
+    }
+    await world.findLeaks(12);
+
+    expect(world.provider.leakedResources?.()).toMatchObject([
+      { id: 'v-lost', error: expect.stringMatching(/attached to server lost, which does not exist/) as string },
+    ]);
+  });
+
   it.each([
     ['that was in a list', 1],
     ['that was read by itself alone', 0],

@@ -10,6 +10,7 @@ import type { Clock } from '@nodepool/zk-protocol';
 import type { OpenStackClient } from './client/client.js';
 import { isOpenStackError } from './client/errors.js';
 import type { FloatingIp } from './client/network.js';
+import type { Volume } from './client/volume.js';
 import type { OpenStackProvider } from './config.js';
 import type { FloatingIps } from './floating-ips.js';
 import type { OpenStackInstance } from './instance.js';
@@ -65,7 +66,11 @@ export class Leftovers {
    * All tagged resources except servers. Also deletes orphaned ports and, if configured, untagged floating IPs.
    */
   async resources(servers: readonly OpenStackInstance[], signal: AbortSignal): Promise<readonly Resource[]> {
-    const found = await Promise.all([this.#volumes(signal), this.#floatingIps(servers, signal), this.#images(signal)]);
+    const found = await Promise.all([
+      this.#volumes(servers, signal),
+      this.#floatingIps(servers, signal),
+      this.#images(signal),
+    ]);
     await this.#cleanPorts(signal);
     return found.flat();
   }
@@ -94,7 +99,7 @@ export class Leftovers {
     }
   }
 
-  async #volumes(signal: AbortSignal): Promise<Resource[]> {
+  async #volumes(servers: readonly OpenStackInstance[], signal: AbortSignal): Promise<Resource[]> {
     const { client, config } = this.#options;
     const isUsed = [...config.pools.values()].some((pool) =>
       [...pool.labels.values()].some((label) => label.bootFromVolume),
@@ -103,9 +108,10 @@ export class Leftovers {
     const volumes = await client.volume.volumes(signal);
     return volumes
       .filter(({ metadata }) => metadata[PROVIDER_TAG] === config.name)
-      .map(({ id, metadata, serverIds, status }) => {
-        const inUse = serverIds.length > 0 || !DETACHED.has(status);
-        return { type: VOLUME, id, metadata, instanceId: serverIds[0], inUse };
+      .map((volume) => {
+        const { id, metadata, serverIds } = volume;
+        const inUse = serverIds.some((serverId) => servers.some(({ externalId }) => externalId === serverId));
+        return { type: VOLUME, id, metadata, instanceId: serverIds[0], inUse, blocked: whyNotDeleted(volume) };
       });
   }
 
@@ -166,6 +172,13 @@ export class Leftovers {
       metrics?.leaked?.(config.name, 'ports');
     }
   }
+}
+
+/** Why Cinder would refuse to delete a volume; `undefined`: it would not. */
+function whyNotDeleted({ id, serverIds, status }: Volume): string | undefined {
+  const repair = `"cinder reset-state --state available --attach-status detached ${id}" of an administrator, then delete it`;
+  if (serverIds.length > 0) return `it is attached to server ${serverIds.join(', ')}, which does not exist: ${repair}`;
+  return DETACHED.has(status) ? undefined : `its status stays "${status}": ${repair}`;
 }
 
 /** Parses a time of OpenStack; `undefined` if missing. */

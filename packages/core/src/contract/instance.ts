@@ -57,6 +57,11 @@ export interface Resource {
   readonly instanceId?: string | undefined;
   /** In use by an existing object: it can be tagged, but is never deleted as leaked. Default: false. */
   readonly inUse?: boolean | undefined;
+  /**
+   * Why the cloud would refuse to delete it in its present state, and what an operator can do. A leak of this kind is not deleted, and
+   * reported as one that needs a hand if that lasts.
+   */
+  readonly blocked?: string | undefined;
 }
 
 /** A change of one instance, pushed by the cloud. */

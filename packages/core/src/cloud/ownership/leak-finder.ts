@@ -40,6 +40,8 @@ export interface LeakFinderOptions {
   readonly deleted?: (resource: Resource) => void;
 }
 
+/** How long a state in which a resource cannot be deleted may last. */
+const BLOCKED_MS = 600_000;
 /** A number of ten digits, as node ids are. */
 const NODE_ID = /^\d{10}$/;
 
@@ -85,9 +87,11 @@ export class LeakFinder {
     const leaked: Resource[] = [];
     for (const resource of those('leaked', 'twin')) {
       if (resource.inUse === true) continue;
-      const known = this.#suspects.get(keyOf(resource));
-      suspects.set(keyOf(resource), known ?? this.#sighting(resource));
-      if (known && this.#hasLasted(known)) leaked.push(resource);
+      const known = this.#suspects.get(keyOf(resource)) ?? this.#sighting(resource);
+      const isNew = !this.#suspects.has(keyOf(resource));
+      const isBlocked = resource.blocked !== undefined;
+      suspects.set(keyOf(resource), isBlocked ? this.#blocked(resource, known) : known);
+      if (!isNew && !isBlocked && this.#hasLasted(known)) leaked.push(resource);
     }
     this.#suspects = suspects;
     this.#aliens.saw(those('alien'));
@@ -105,6 +109,16 @@ export class LeakFinder {
   #hasLasted({ sinceMs }: LeakedResource): boolean {
     const { adapter, clock } = this.#options;
     return clock.now() - sinceMs >= (adapter.listLagMs ?? 0);
+  }
+
+  /** Clouds take their time to detach and delete. */
+  #blocked({ type, id, blocked }: Resource, known: LeakedResource): LeakedResource {
+    if (this.#options.clock.now() - known.sinceMs < BLOCKED_MS) return known;
+    if (known.error === undefined) {
+      const fields = { type, id, nodeId: known.nodeId, reason: blocked };
+      this.#options.logger.warn('A leaked resource cannot be deleted and needs a hand', fields);
+    }
+    return { ...known, error: blocked };
   }
 
   #sighting({ type, id, metadata }: Resource): LeakedResource {
