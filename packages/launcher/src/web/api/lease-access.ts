@@ -4,6 +4,7 @@ import type { ApiToken } from '@nodepool/core/config';
 import { ApiError, authorize, type Caller, type Credentials } from '@nodepool/daemon';
 import type { Clock, JsonObject, LeaseRights, LeaseTokenRecord } from '@nodepool/zk-protocol';
 import type { TokenTrust } from './token-trust.js';
+import { matchesPattern } from './label-pattern.js';
 
 /** Calls a second that a token may make, and how many at once after a pause. */
 const CALLS_A_SECOND = 500;
@@ -119,8 +120,5 @@ function operatorOf(authorization: string | undefined, tokens: readonly ApiToken
 
 /** Whether the rights cover a label. */
 export function mayLease({ labels }: LeaseRights, label: string): boolean {
-  return labels.some((pattern) => {
-    const parts = pattern.split('*').map((part) => part.replaceAll(/[.+?^${}()|[\]\\]/g, String.raw`\$&`));
-    return new RegExp(`^${parts.join('.*')}$`, 's').test(label);
-  });
+  return labels.some((pattern) => matchesPattern(label, pattern));
 }
