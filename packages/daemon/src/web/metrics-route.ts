@@ -1,5 +1,5 @@
 import type { ConditionList } from '@nodepool/core/service';
-import type { LiveRoute, RouteTable } from './routes.js';
+import type { RouteTable, SharedRoute } from './routes.js';
 
 /** Source of `/metrics`. */
 export interface MetricsSource {
@@ -16,9 +16,6 @@ export interface ServiceMetrics extends MetricsSource {
 
 /** `/metrics` for Prometheus. */
 export function createMetricsRoute(metrics: MetricsSource): RouteTable {
-  const route: LiveRoute = {
-    kind: 'live',
-    answer: async () => ({ status: 200, contentType: metrics.contentType, body: await metrics.render() }),
-  };
+  const route: SharedRoute = { kind: 'shared', contentType: metrics.contentType, text: () => metrics.render() };
   return new Map([['/metrics', route]]);
 }

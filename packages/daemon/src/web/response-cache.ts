@@ -28,7 +28,7 @@ export class ResponseCache {
    */
   async get(key: string, write: () => Promise<Buffer | undefined>): Promise<CachedBody | undefined> {
     const kept = this.#entries.get(key);
-    if (kept && this.#clock.now() - kept.computedMs < CACHE_MS) return kept;
+    if (kept && this.#isFresh(kept)) return kept;
     const pending = this.#pending.get(key);
     if (pending) return pending;
     const writing = this.#write(key, write).finally(() => this.#pending.delete(key));
@@ -41,16 +41,22 @@ export class ResponseCache {
     const body = await write();
     if (!body) return undefined;
     const entry = { body, computedMs };
-    this.#evict(this.#clock.now());
+    this.#evict();
     this.#entries.delete(key);
     this.#entries.set(key, entry);
     return entry;
   }
 
+  /** The clock may have been set back. */
+  #isFresh({ computedMs }: CachedBody): boolean {
+    const ageMs = this.#clock.now() - computedMs;
+    return ageMs >= 0 && ageMs < CACHE_MS;
+  }
+
   /** Drops expired entries, and the oldest ones beyond the limit. */
-  #evict(nowMs: number): void {
+  #evict(): void {
     for (const [key, entry] of this.#entries) {
-      if (nowMs - entry.computedMs < CACHE_MS && this.#entries.size < MAX_ENTRIES) break;
+      if (this.#isFresh(entry) && this.#entries.size < MAX_ENTRIES) break;
       this.#entries.delete(key);
     }
   }

@@ -32,6 +32,13 @@ export interface LiveRoute {
   answer(): LiveAnswer | Promise<LiveAnswer>;
 }
 
+/** An answer that all callers within a second share, regardless of `Accept`: it costs more the more there is. */
+export interface SharedRoute {
+  readonly kind: 'shared';
+  readonly contentType: string;
+  text(): string | Promise<string>;
+}
+
 /** Computes an answer from all parameters for each call, within the {@link ComputeBudget}, as text or JSON. */
 export interface QueryRoute {
   readonly kind: 'query';
@@ -54,7 +61,7 @@ export interface FileRoute {
 }
 
 /** A route of any kind. */
-export type Route = ListingRoute | LiveRoute | QueryRoute | FileRoute;
+export type Route = ListingRoute | LiveRoute | SharedRoute | QueryRoute | FileRoute;
 
 /** Routes by exact path. */
 export type RouteTable = ReadonlyMap<string, Route>;

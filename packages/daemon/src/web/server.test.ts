@@ -27,6 +27,14 @@ const file: FileRoute = {
   answer: () => Promise.resolve({ status: 200, contentType: 'text/plain', body: 'content' }),
 };
 const failing: Route = { kind: 'live', answer: () => Promise.reject(new Error('secret detail')) };
+const shared: Route = {
+  ...{ kind: 'shared', contentType: 'text/plain' },
+  text: async () => {
+    rendered++;
+    await new Promise((resolve) => setImmediate(resolve));
+    return `${rendered} shared`;
+  },
+};
 const live: Route = { kind: 'live', answer: () => ({ status: 200, contentType: 'text/plain', body: 'now' }) };
 
 beforeEach(async () => {
@@ -38,6 +46,7 @@ beforeEach(async () => {
       ['/file', file],
       ['/failing', failing],
       ['/live', live],
+      ['/shared', shared],
     ]),
     clock: { now: () => nowMs, setTimer: () => () => {} },
   });
@@ -61,6 +70,21 @@ describe('a listing', () => {
 
   it('is not cached if it is cheap, so that it displaces no other', async () => {
     expect([(await get('/list?cheap=1')).text, (await get('/list?cheap=1')).text]).toEqual(['1 text', '2 text']);
+  });
+});
+
+describe('an answer that callers share', () => {
+  it('is computed once for many at a time, and again a second later, or when the clock was set back', async () => {
+    const many = await Promise.all(Array.from({ length: 60 }, () => get('/shared')));
+    expect(new Set(many.map(({ status, text }) => `${status} ${text}`))).toEqual(new Set(['200 1 shared']));
+    nowMs += 999;
+    const kept = await get('/shared');
+    nowMs += 1;
+    const next = await get('/shared');
+    nowMs -= 3_600_000;
+
+    expect([kept.text, next.text, (await get('/shared')).text]).toEqual(['1 shared', '2 shared', '3 shared']);
+    expect(kept.headers.get('last-modified')).toBe(new Date(1_600_000_000_000).toUTCString());
   });
 });
 

@@ -14,7 +14,7 @@ import type { WebGate } from './gate.js';
 import { hasProof, proofChallenge } from './proof.js';
 import { CACHE_MS, ResponseCache } from './response-cache.js';
 import type { CachedBody } from './response-cache.js';
-import type { FileRoute, ListingRoute, LiveRoute, QueryRoute, RouteQuery, RouteTable } from './routes.js';
+import type { FileRoute, ListingRoute, LiveRoute, QueryRoute, RouteQuery, RouteTable, SharedRoute } from './routes.js';
 import { writeParts } from './write-parts.js';
 
 const TEXT = 'text/plain; charset=UTF-8';
@@ -78,6 +78,8 @@ function isUnmodified(request: IncomingMessage, computedMs: number): boolean {
 interface Web {
   readonly options: WebServerOptions;
   readonly cache: ResponseCache;
+  /** Of {@link SharedRoute}: no query displaces them. */
+  readonly shared: ResponseCache;
   readonly budget: ComputeBudget;
 }
 
@@ -133,6 +135,16 @@ async function answerLive(route: LiveRoute, nowMs: number): Promise<Answer> {
   return { status, headers: { ...freshness(nowMs), ...origin, 'Content-Type': contentType }, body };
 }
 
+async function answerShared({ path }: Target, route: SharedRoute, { shared }: Web): Promise<Answer> {
+  const kept = await shared.get(path, async () => Buffer.from(await route.text()));
+  if (!kept) return busy();
+  return {
+    status: 200,
+    headers: { ...freshness(kept.computedMs), 'Content-Type': route.contentType },
+    body: kept.body,
+  };
+}
+
 function answerQuery(request: IncomingMessage, target: Target, route: QueryRoute, { budget }: Web): Answer {
   const representation = negotiate(request.headers.accept);
   if (!representation) return plain(406, 'Only text/plain and application/json are available');
@@ -175,6 +187,7 @@ async function answerRequest(request: IncomingMessage, web: Web): Promise<Answer
   const route = routes.get(target.path);
   if (!route) return plain(404, 'Not found');
   if (route.kind === 'listing') return answerListing(request, target, route, web);
+  if (route.kind === 'shared') return answerShared(target, route, web);
   if (route.kind === 'query') return answerQuery(request, target, route, web);
   if (route.kind === 'file') return refusal(request, route, web.options) ?? answerFile(route, target);
   return answerLive(route, clock.now());
@@ -189,7 +202,8 @@ function send(request: IncomingMessage, response: ServerResponse, answer: Answer
 
 function createHandler(options: WebServerOptions): (request: IncomingMessage, response: ServerResponse) => void {
   const { clock } = options;
-  const web = { options, cache: new ResponseCache(clock), budget: new ComputeBudget(clock) };
+  const caches = { cache: new ResponseCache(clock), shared: new ResponseCache(clock) };
+  const web = { options, ...caches, budget: new ComputeBudget(clock) };
   return (request, response) => {
     if (options.application && !options.routes.has(parseTarget(request.url ?? '/').path)) {
       options.application(request, response);

@@ -1,4 +1,4 @@
-import type { LiveRoute, RouteTable } from './routes.js';
+import type { LiveRoute, Route, RouteTable, SharedRoute } from './routes.js';
 
 const TEXT = 'text/plain; charset=UTF-8';
 
@@ -27,15 +27,12 @@ export function createStatusRoutes(source: StatusSource): RouteTable {
       return { status: 500, contentType: TEXT, body: `Not ready: ${missing.join(', ')}\n` };
     },
   };
-  const health: LiveRoute = {
-    kind: 'live',
-    answer: () => ({
-      status: 200,
-      contentType: 'application/json',
-      body: `${JSON.stringify(source.health(), null, 2)}\n`,
-    }),
+  const health: SharedRoute = {
+    kind: 'shared',
+    contentType: 'application/json',
+    text: () => `${JSON.stringify(source.health(), null, 2)}\n`,
   };
-  return new Map([
+  return new Map<string, Route>([
     ['/ready', ready],
     ['/healthz', health],
   ]);
