@@ -37,6 +37,7 @@ export { createStatusRoutes } from './web/status-routes.js';
 
 /* The web API and the status page */
 export { ApiError } from './web/api-error.js';
+export { EVENT_STREAM_HEADERS } from './web/event-stream-headers.js';
 export type { ApiEvent } from './web/api/events.js';
 export type { ShownConditions } from './web/api/condition-api.js';
 export { conditionToApi } from './web/api/condition-api.js';

@@ -84,9 +84,12 @@ describe('other settings of a web server', () => {
     ]);
   });
 
-  it.each(['https://pool.example.org', 'pool.example.org:8005'])('refuse the name %j', async (name) => {
-    expect(await linesAbout({ yaml: `webapp: {names: ["${name}"]}` })).toEqual([
-      expect.stringMatching(/^nodepool.yaml:1:18: webapp.names\[0\]: /),
-    ]);
-  });
+  it.each(['https://pool.example.org/', 'ftp://pool.example.org', 'a b', 'pool.example.org:'])(
+    'refuse the name %j',
+    async (name) => {
+      expect(await linesAbout({ yaml: `webapp: {names: ["${name}"]}` })).toEqual([
+        expect.stringMatching(/^nodepool.yaml:1:18: webapp.names\[0\]: /),
+      ]);
+    },
+  );
 });

@@ -42,11 +42,12 @@ export function webappSchema(
       listen_address: text(addressText, { default: address, restart: true }),
       tls: TLS,
       names: {
-        ...texts('Names that the service is called by besides that of its host, such as that of a proxy', {
-          otherwise: 'none',
-          examples: [['nodepool.example.org']],
-        }),
-        items: { type: 'string', pattern: String.raw`^[^\s:/]+$` },
+        ...texts(
+          'Names that the service is called by besides that of its host, such as that of a proxy. Pages may act from `https://NAME`; ' +
+            'give the whole origin where it has another scheme or port',
+          { otherwise: 'none', examples: [['nodepool.example.org', 'https://pool.example.org:8443']] },
+        ),
+        items: { type: 'string', pattern: String.raw`^(https?://)?[^\s:/]+(:\d{1,5})?$` },
       },
       'trusted-proxies': texts(
         'Addresses of proxies whose X-Forwarded-For and X-Forwarded-Proto count; ranges as CIDR',
@@ -55,6 +56,9 @@ export function webappSchema(
           examples: [['192.0.2.10', '2001:db8::/64']],
         },
       ),
+      'cross-origin-reads': flag('Whether pages of other sites may read what /api/v1 shows without a token', {
+        default: false,
+      }),
       'insecure-tokens': flag('Whether tokens may arrive over plain HTTP from other computers', { default: false }),
       ...own,
     }),
@@ -77,6 +81,7 @@ export function readWebapp(value: Json | undefined, defaults: WebappConfig): Web
     ...{ port: numberOf(port) ?? defaults.port, listenAddress: textOf(address) ?? defaults.listenAddress },
     anonymousLeases: anonymousLeases === true,
     ...{ tls: tlsOf(given['tls']), insecureTokens: given['insecure-tokens'] === true },
+    crossOriginReads: given['cross-origin-reads'] === true,
     ...{ names: textsOf(given['names']), trustedProxies: textsOf(given['trusted-proxies']).flatMap(subnetOf) },
   };
 }

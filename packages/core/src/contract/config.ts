@@ -204,6 +204,8 @@ export interface WebappConfig {
   readonly tls?: WebTls | undefined;
   /** Whether tokens may arrive over plain HTTP from other computers. Missing: no. */
   readonly insecureTokens?: boolean;
+  /** Whether pages of other sites may read what the API shows without a token. Missing: no. */
+  readonly crossOriginReads?: boolean;
   /** Proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` count. Missing: none. */
   readonly trustedProxies?: readonly Subnet[];
   /** Names by which the service is called besides that of its host. Missing: none. */

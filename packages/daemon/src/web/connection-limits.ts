@@ -1,14 +1,16 @@
 import type { Server, Socket } from 'node:net';
+import { shareOf } from './client-share.js';
 
 /**
  * Further connections are closed immediately. Each lessee who waits for a lease may keep a stream open, of which a launcher
  * serves 8,000; an open stream takes some 20 KB.
  */
 const MOST_CONNECTIONS = 10_000;
-/** Connections of one address that have shown no valid token: one client must not use up all connections. */
-const MOST_ANONYMOUS_PER_ADDRESS = 500;
+/** Connections of one client that have shown no valid token: it must not use up all connections. */
+const MOST_ANONYMOUS_PER_CLIENT = 500;
 
 const addressOf = ({ remoteAddress = '' }: Socket) => remoteAddress;
+const clientOf = (socket: Socket) => shareOf(addressOf(socket));
 /** The same for a TLS socket and the one below it. */
 const nameOf = (socket: Socket) => `${addressOf(socket)} ${socket.remotePort}`;
 
@@ -18,7 +20,7 @@ const nameOf = (socket: Socket) => `${addressOf(socket)} ${socket.remotePort}`;
  */
 export class ConnectionLimits {
   readonly #isExempt: (address: string) => boolean;
-  /** Names of anonymous connections, by address. */
+  /** Names of anonymous connections, by what their client counts by. */
   readonly #anonymous = new Map<string, Set<string>>();
 
   /** @param isExempt - whether an address has no limit of its own: a trusted proxy */
@@ -30,23 +32,23 @@ export class ConnectionLimits {
   apply(server: Server): void {
     server.maxConnections = MOST_CONNECTIONS;
     server.prependListener('connection', (socket: Socket) => {
-      const [address, name] = [addressOf(socket), nameOf(socket)];
-      if (this.#isExempt(address)) return;
-      const names = this.#anonymous.get(address) ?? new Set();
-      this.#anonymous.set(address, names.add(name));
-      socket.once('close', () => this.#forget(address, name));
-      if (names.size > MOST_ANONYMOUS_PER_ADDRESS) socket.destroy();
+      if (this.#isExempt(addressOf(socket))) return;
+      const [client, name] = [clientOf(socket), nameOf(socket)];
+      const names = this.#anonymous.get(client) ?? new Set();
+      this.#anonymous.set(client, names.add(name));
+      socket.once('close', () => this.#forget(client, name));
+      if (names.size > MOST_ANONYMOUS_PER_CLIENT) socket.destroy();
     });
   }
 
   /** The connection has shown a valid token. */
   identified(socket: Socket): void {
-    this.#forget(addressOf(socket), nameOf(socket));
+    this.#forget(clientOf(socket), nameOf(socket));
   }
 
-  #forget(address: string, name: string): void {
-    const names = this.#anonymous.get(address);
+  #forget(client: string, name: string): void {
+    const names = this.#anonymous.get(client);
     names?.delete(name);
-    if (names?.size === 0) this.#anonymous.delete(address);
+    if (names?.size === 0) this.#anonymous.delete(client);
   }
 }

@@ -107,7 +107,7 @@ describe('this computer', () => {
 });
 
 describe('the names in a request', () => {
-  const names = ['Pool.example.org'];
+  const names = ['Pool.example.org', 'https://other.example.org:8443'];
 
   it.each([
     ['192.0.2.1:8005', undefined, 'good'],
@@ -126,7 +126,16 @@ describe('the names in a request', () => {
     ['localhost:8005', 'http://localhost:8005', 'good'],
     ['pool.example.org', 'https://pool.example.org', 'good'],
     ['127.0.0.1:8005', 'https://pool.example.org', 'good'],
-    ['127.0.0.1:8005', 'https://pool.example.org:444', 'good'],
+    ['127.0.0.1:8005', 'http://pool.example.org', 'wrong-origin'],
+    ['127.0.0.1:8005', 'https://pool.example.org:444', 'wrong-origin'],
+    ['127.0.0.1:8005', 'https://pool.example.org:8443', 'wrong-origin'],
+    ['127.0.0.1:8005', 'https://other.example.org:8443', 'good'],
+    ['127.0.0.1:8005', 'https://other.example.org', 'wrong-origin'],
+    ['127.0.0.1:8005', 'http://nl01:3000', 'wrong-origin'],
+    ['127.0.0.1:8005', 'https://nl01', 'wrong-origin'],
+    ['localhost:8005', 'https://localhost:8005', 'wrong-origin'],
+    ['pool.example.org:80', 'http://pool.example.org', 'good'],
+    ['other.example.org', undefined, 'good'],
     ['192.0.2.1:8005', 'http://192.0.2.1:8005', 'good'],
     ['192.0.2.1:8005', 'http://192.0.2.2:8005', 'wrong-origin'],
     ['localhost:8005', 'http://localhost:3000', 'wrong-origin'],
@@ -137,5 +146,23 @@ describe('the names in a request', () => {
     const found = outcome(gateWith({ names }), request);
 
     expect(found.startsWith('127.0.0.1') ? 'good' : found).toBe(expected);
+  });
+
+  it.each([
+    ['http', undefined, 'wrong-origin'],
+    ['https', undefined, '192.0.2.77'],
+    ['https', ':8443', 'wrong-origin'],
+  ])('count with the scheme that a trusted proxy says (%s), and the port (%s)', (scheme, port = '', expected) => {
+    const headers = { host: 'nl01', 'x-forwarded-for': '192.0.2.77', 'x-forwarded-proto': scheme };
+    const request = requestFrom(PROXY, { ...headers, origin: `https://nl01${port}` });
+
+    expect(outcome(gateWith({ trustedProxies }), request)).toBe(expected);
+  });
+
+  it('count with HTTP for a named proxy, too, where tokens may arrive that way', () => {
+    const request = requestFrom('192.0.2.10', { origin: 'http://pool.example.org' });
+
+    expect(outcome(gateWith({ names, insecureTokens: true }), request)).toBe('192.0.2.10');
+    expect(outcome(gateWith({ names }), request)).toBe('wrong-origin');
   });
 });

@@ -5,7 +5,10 @@ import type { WebappConfig } from '@nodepool/core/config';
 import { ApiError } from './api-error.js';
 import { ConnectionLimits } from './connection-limits.js';
 
-type Settings = Pick<WebappConfig, 'trustedProxies' | 'names' | 'insecureTokens' | 'listenAddress'>;
+type Settings = Pick<
+  WebappConfig,
+  'trustedProxies' | 'names' | 'insecureTokens' | 'listenAddress' | 'crossOriginReads'
+>;
 
 /** Who sent a request, as far as it is known before an operation has checked it. */
 export interface Credentials {
@@ -21,6 +24,8 @@ export interface Credentials {
 interface Arrival {
   /** Of the client, as far as trusted proxies say. */
   readonly address: string;
+  /** Whether the client uses HTTPS, as far as trusted proxies say. */
+  readonly isHttps: boolean;
   /** Whether no other computer could read it on the way: HTTPS, or from this computer. */
   readonly isPrivate: boolean;
   /** Whether a program of this computer sent it, and no proxy forwarded it. */
@@ -59,10 +64,15 @@ export class WebGate {
    * @throws ApiError 403 for a wrong `Host` or `Origin`, and for a token that others could read on the way
    */
   credentialsOf(request: IncomingMessage): Credentials {
-    this.#checkNames(request.headers);
+    this.#checkNames(request);
     this.checkToken(request);
     const { authorization } = request.headers;
     return { authorization, ...this.#arrivalOf(request) };
+  }
+
+  /** Whether pages of other sites may read the API. */
+  get allowsOtherSites(): boolean {
+    return this.#settings().crossOriginReads === true;
   }
 
   /** IP address of the client, as far as trusted proxies say. */
@@ -85,13 +95,18 @@ export class WebGate {
   #arrivalOf({ socket, headers }: { socket: Socket; headers: IncomingHttpHeaders }): Arrival {
     const peer = plainAddress(socket.remoteAddress);
     const isOwn = isLoopback(peer) || peer === plainAddress(socket.localAddress);
-    const isPrivate = (socket as Partial<TLSSocket>).encrypted === true || isOwn;
+    const isTls = (socket as Partial<TLSSocket>).encrypted === true;
     const isForwarded = FORWARDING.some((name) => headers[name] !== undefined);
-    const direct = { address: peer, isPrivate, isLocal: isLoopback(peer) && !isForwarded };
+    const direct = {
+      address: peer,
+      isHttps: isTls,
+      isPrivate: isTls || isOwn,
+      isLocal: isLoopback(peer) && !isForwarded,
+    };
     if (!isForwarded || !this.#isTrusted(peer)) return direct;
     const schemes = partsOf(headers['x-forwarded-proto']);
     const isHttps = schemes.length > 0 && schemes.every((scheme) => scheme.toLowerCase() === 'https');
-    return { address: this.#clientOf(headers, peer), isPrivate: isHttps, isLocal: false };
+    return { address: this.#clientOf(headers, peer), isHttps, isPrivate: isHttps, isLocal: false };
   }
 
   /** The last address that no trusted proxy has: those before it may be invented by the client. */
@@ -123,23 +138,37 @@ export class WebGate {
    * Pages of other sites must not act through the browser of someone who can reach this service, even if the site's name leads
    * here (DNS rebinding).
    */
-  #checkNames({ host = '', origin }: IncomingHttpHeaders): void {
+  #checkNames(request: IncomingMessage): void {
+    const { host = '', origin } = request.headers;
     const called = parse(`http://${host}`);
     if (!called || !(isAddressOrLocalhost(called.hostname) || this.#isOwnName(called.hostname))) {
       const text = `This service does not know itself as "${host}" (header Host): add the name to names of webapp`;
       throw new ApiError(403, 'wrong-host', text);
     }
     if (origin === undefined) return;
-    const page = parse(origin);
-    if (page && (page.host === parse(`${page.protocol}//${host}`)?.host || this.#isOwnName(page.hostname))) return;
-    const text = `Pages of ${origin} (header Origin) may not act here: add the name of your proxy to names of webapp`;
+    if (this.#origins(request).has(origin)) return;
+    const text =
+      `Pages of ${origin} (header Origin) may not act here: scheme, name and port must be those by which this service is called. ` +
+      'If they are those of your proxy, add them to names of webapp, such as pool.example.org for https, or https://pool.example.org:8443';
     throw new ApiError(403, 'wrong-origin', text);
+  }
+
+  /** The origins of this service's own pages: as this request came, and as `names` says. */
+  #origins(request: IncomingMessage): Set<string> {
+    const { names = [], insecureTokens } = this.#settings();
+    const schemes = insecureTokens === true ? ['https', 'http'] : ['https'];
+    const named = names.flatMap((name) =>
+      name.includes('://') ? [name] : schemes.map((scheme) => `${scheme}://${name}`),
+    );
+    const own = `${this.#arrivalOf(request).isHttps ? 'https' : 'http'}://${request.headers.host}`;
+    return new Set([own, ...named].flatMap((each) => (URL.canParse(each) ? new URL(each).origin : [])));
   }
 
   #isOwnName(name: string): boolean {
     const { names = [], listenAddress } = this.#settings();
     const [short = ''] = this.#hostname.split('.', 1);
-    return [this.#hostname, short, listenAddress, ...names].some((own) => own !== '' && own.toLowerCase() === name);
+    const called = names.map((each) => each.replace(/^https?:\/\//, '').replace(/:\d+$/, ''));
+    return [this.#hostname, short, listenAddress, ...called].some((own) => own !== '' && own.toLowerCase() === name);
   }
 }
 

@@ -19,10 +19,12 @@ let answer: () => Json | Iterable<Json>;
 let audit: [string, LogFields | undefined][];
 let tokens: ApiToken[];
 let events: EventStreams;
+let crossOriginReads: boolean;
 
 beforeEach(async () => {
   calls = [];
   audit = [];
+  crossOriginReads = false;
   tokens = [{ name: 'alice', token: TOKEN }];
   answer = () => ['item'];
   const handle = (call: ApiCall) => {
@@ -48,7 +50,7 @@ beforeEach(async () => {
   const application = await createApplication({
     ...{ api: { operations, schemas: {} }, events, tokens: () => tokens, clock: systemClock, logger },
     ...{ title: 'nodepool-test', version: '1.2.3' },
-    gate: new WebGate('nt01', () => ({ listenAddress: '127.0.0.1' })),
+    gate: new WebGate('nt01', () => ({ listenAddress: '127.0.0.1', crossOriginReads })),
   });
   server = createServer(application).listen(0, '127.0.0.1');
   await new Promise((resolve) => server.once('listening', resolve));
@@ -102,6 +104,18 @@ describe('reads', () => {
     expect(headers.get('cache-control')).toBe('no-store');
   });
 
+  it.each([false, true])(
+    'are readable for pages of other sites only where the configuration says so: %s',
+    async (isOn) => {
+      crossOriginReads = isOn;
+
+      for (const path of ['/nodes', '/nodes/7', '/openapi.json']) {
+        const { headers } = await ask(path);
+        expect(headers.get('access-control-allow-origin')).toBe(isOn ? '*' : null);
+      }
+    },
+  );
+
   it('hide the details of unexpected errors', async () => {
     answer = () => {
       throw new Error('secret');
@@ -129,6 +143,14 @@ describe('writes', () => {
     expect([refused.status, refused.headers.get('www-authenticate'), off.status]).toEqual([401, 'Bearer', 403]);
     expect(audit.map(([, fields]) => fields?.['outcome'])).toEqual(['bad-token', 'writes-off']);
     expect(calls).toEqual([]);
+  });
+
+  it('are refused with one line in the log for many of a client, with short parameters', async () => {
+    const wrong = { authorization: 'Bearer wrong' };
+    for (let i = 0; i < 20; i++) await ask(`/nodes/${'x'.repeat(200)}${i}`, { method: 'DELETE', headers: wrong });
+
+    expect(audit).toHaveLength(1);
+    expect(audit[0]?.[1]).toMatchObject({ operation: 'deleteNode', id: `${'x'.repeat(64)}...`, outcome: 'bad-token' });
   });
 
   it('are refused and logged when they name another host or come from a page of another site', async () => {

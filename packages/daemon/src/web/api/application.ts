@@ -9,12 +9,14 @@ import { ResponseCache } from '../response-cache.js';
 import { writeParts } from '../write-parts.js';
 import { ApiError } from '../api-error.js';
 import { authorize } from '../authorize.js';
+import { shareOf } from '../client-share.js';
 import type { WebGate } from '../gate.js';
 import type { EventStreams } from './events.js';
 import { API_ROOT, openApiDocument } from './openapi.js';
 import type { ApiCall, ApiOperation, ApiPart, Caller } from './operation.js';
 import { readPageFiles } from './page-files.js';
 import { bodyErrorText, MAX_BODY_BYTES, readBodies, nullMember } from './request-body.js';
+import { RefusalLog } from './refusal-log.js';
 import { schemaError } from './schema-error.js';
 
 const MAX_PARAMETER_LENGTH = 255;
@@ -54,16 +56,23 @@ export async function createApplication(options: ApplicationOptions): Promise<Ap
   readBodies(app);
   app.setNotFoundHandler((_request, reply) => refuse(reply, notFound()));
   app.setErrorHandler((error, request, reply) => refuse(reply, toApiError(error, request, options.logger)));
-  const shared = { ...options, cache: new ResponseCache(options.clock), budget: new ComputeBudget(options.clock) };
+  const refusals = new RefusalLog(options.clock, options.logger);
+  const shared = {
+    ...options,
+    refusals,
+    cache: new ResponseCache(options.clock),
+    budget: new ComputeBudget(options.clock),
+  };
   for (const operation of options.api.operations) addOperation(app, operation, shared);
   addDocument(app, options);
-  addEvents(app, options.events);
+  addEvents(app, options);
   addPage(app);
   await app.ready();
   return (request, response) => void app.routing(request, response);
 }
 
 interface Shared extends ApplicationOptions {
+  readonly refusals: RefusalLog;
   readonly cache: ResponseCache;
   readonly budget: ComputeBudget;
 }
@@ -109,6 +118,10 @@ function handlerOf(operation: ApiOperation, shared: Shared) {
   return operation.authorize ? privateReader(operation, shared) : reader(operation, shared);
 }
 
+/** Lets pages of other sites read an answer, where the configuration says so. */
+const forOtherSites = ({ allowsOtherSites }: WebGate): Record<string, string> =>
+  allowsOtherSites ? { 'Access-Control-Allow-Origin': '*' } : {};
+
 function callOf(request: FastifyRequest, caller?: Caller): ApiCall {
   const key = request.headers['idempotency-key'];
   return {
@@ -125,13 +138,13 @@ function sendJson(reply: FastifyReply, body: Buffer | string): FastifyReply {
 }
 
 /** Computes a whole list at most once a second for all clients, and everything else within the budget. */
-function reader(operation: ApiOperation, { cache, budget }: Shared) {
+function reader(operation: ApiOperation, { cache, budget, gate }: Shared) {
   const isList = operation.pathParameters === undefined;
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const call = callOf(request);
     refuseUnknown(operation, call);
     const isWhole = isList && Object.values(call.query).every((value) => value === undefined);
-    void reply.header('Access-Control-Allow-Origin', '*').header('Cache-Control', isWhole ? 'max-age=1' : 'no-store');
+    void reply.headers(forOtherSites(gate)).header('Cache-Control', isWhole ? 'max-age=1' : 'no-store');
     const body = isWhole ? await wholeBody(operation, call, cache) : await bodyOf(operation, call, budget);
     if (!body) throw new ApiError(429, 'busy', 'Too many requests; retry later');
     return sendJson(reply, body);
@@ -215,13 +228,21 @@ function* partsOf(answer: Json | Iterable<Json>): Generator<string, void> {
   yield `${part}]`;
 }
 
-/** Logs one audit line for each attempt, also for refused ones. */
+const LONGEST_LOGGED = 64;
+/** Clients choose the parameters. */
+const shortened = (text: string) => (text.length > LONGEST_LOGGED ? `${text.slice(0, LONGEST_LOGGED)}...` : text);
+
+/** Logs one audit line for each write, and for refused ones a line for many where there are many. */
 function writer(operation: ApiOperation, shared: Shared) {
-  const { gate, logger } = shared;
+  const { gate, logger, refusals } = shared;
   const check = checkOf(operation, shared);
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
-    const target = request.params as Record<string, string>;
-    const audit = { operation: operation.id, ...target, address: gate.addressOf(request.raw) };
+    const target = Object.entries(request.params as Record<string, string>).map(([name, value]) => [
+      name,
+      shortened(value),
+    ]);
+    const address = gate.addressOf(request.raw);
+    const audit = { operation: operation.id, ...(Object.fromEntries(target) as Record<string, string>), address };
     let actor: string | undefined;
     try {
       const caller = check(request);
@@ -231,25 +252,27 @@ function writer(operation: ApiOperation, shared: Shared) {
       return await sendJson(reply.header('Cache-Control', 'no-store'), JSON.stringify(answer));
     } catch (error) {
       const outcome = error instanceof ApiError ? error.code : 'error';
-      logger.warn('Write through the web API was refused', { ...audit, actor: actor ?? null, outcome });
+      refusals.refused(actor === undefined ? shareOf(address) : `token ${actor}`, {
+        ...audit,
+        ...{ actor: actor ?? null, outcome },
+      });
       throw error;
     }
   };
 }
 
-function addDocument(app: FastifyInstance, { api, title, version }: ApplicationOptions): void {
+function addDocument(app: FastifyInstance, { api, title, version, gate }: ApplicationOptions): void {
   const document = JSON.stringify(openApiDocument(api, { title, version }));
   app.get(`${API_ROOT}/openapi.json`, (_request, reply) => {
-    void reply.header('Access-Control-Allow-Origin', '*').header('Cache-Control', 'max-age=60');
+    void reply.headers(forOtherSites(gate)).header('Cache-Control', 'max-age=60');
     return sendJson(reply, document);
   });
 }
 
-function addEvents(app: FastifyInstance, events: EventStreams): void {
+function addEvents(app: FastifyInstance, { events, gate }: Pick<ApplicationOptions, 'events' | 'gate'>): void {
   app.get<{ Querystring: { types?: string } }>(`${API_ROOT}/events`, (request, reply) => {
-    if (!events.open(request.raw, reply.raw, request.query.types)) {
-      throw new ApiError(503, 'too-many-streams', 'Too many open streams; retry later');
-    }
+    for (const [name, value] of Object.entries(forOtherSites(gate))) reply.raw.setHeader(name, value);
+    events.open(request.raw, reply.raw, request.query.types, gate.addressOf(request.raw));
     reply.hijack();
   });
 }

@@ -2,6 +2,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { CancelTimer, Clock, JsonObject } from '@nodepool/zk-protocol';
 import type { Logger } from '@nodepool/core';
 import type { WebhookEvent } from '@nodepool/core/config';
+import { ApiError } from '../api-error.js';
+import { shareOf } from '../client-share.js';
+import { EVENT_STREAM_HEADERS } from '../event-stream-headers.js';
 
 /** A change in a service. */
 export interface ApiEvent {
@@ -16,8 +19,8 @@ export interface ApiEvent {
 const RECORD_TYPES: ReadonlySet<string> = new Set(['node', 'request', 'image', 'launch', 'control', 'condition']);
 const ALL_TYPES: ReadonlySet<string> = new Set([...RECORD_TYPES, 'overview']);
 
-/** Limit of open streams. */
-export const MOST_STREAMS = 250;
+/** Limit of open streams, and of those of one client: others have theirs, whatever it does. */
+export const MOST_STREAMS = { all: 250, ofClient: 50 };
 /** Limit of unsent data per reader; beyond it the reader is disconnected. */
 const MOST_BUFFERED_BYTES = 1024 * 1024;
 const HEARTBEAT_MS = 15_000;
@@ -36,6 +39,8 @@ export interface EventStreamsOptions {
 
 interface Reader {
   readonly response: ServerResponse;
+  /** What the client counts by. */
+  readonly client: string;
   readonly types: ReadonlySet<string>;
 }
 
@@ -62,18 +67,15 @@ export class EventStreams {
   /**
    * Starts a stream.
    * @param names - names of events separated by commas; `undefined`: records, no overview
-   * @returns false, without writing anything, if too many streams are open
+   * @param address - IP address of the client
+   * @throws ApiError 429 or 503, without writing anything, if too many streams are open
    */
-  open(request: IncomingMessage, response: ServerResponse, names: string | undefined): boolean {
-    if (this.#readers.size >= MOST_STREAMS) return false;
+  open(request: IncomingMessage, response: ServerResponse, names: string | undefined, address: string): void {
+    const client = shareOf(address);
+    this.#checkLimits(client);
     const wanted = names?.split(',').filter((name) => ALL_TYPES.has(name));
-    const reader = { response, types: wanted === undefined ? RECORD_TYPES : new Set(wanted) };
-    response.writeHead(200, {
-      'Content-Type': 'text/event-stream; charset=utf-8',
-      'Cache-Control': 'no-store',
-      'Access-Control-Allow-Origin': '*',
-      'X-Content-Type-Options': 'nosniff',
-    });
+    const reader = { response, client, types: wanted === undefined ? RECORD_TYPES : new Set(wanted) };
+    response.writeHead(200, EVENT_STREAM_HEADERS);
     response.write('retry: 2000\n: connected\n\n');
     this.#readers.add(reader);
     request.on('close', () => this.#leave(reader));
@@ -85,7 +87,19 @@ export class EventStreams {
       this.#send(reader, this.#frame('overview', this.#currentOverview()));
       this.#scheduleOverview(QUIET_OVERVIEW_MS);
     }
-    return true;
+  }
+
+  #checkLimits(client: string): void {
+    if (this.#readers.size >= MOST_STREAMS.all) {
+      throw new ApiError(503, 'too-many-streams', 'Too many open streams; retry later');
+    }
+    let count = 0;
+    for (const reader of this.#readers) if (reader.client === client) count++;
+    if (count < MOST_STREAMS.ofClient) return;
+    const text =
+      `${client} has ${count} open streams, as many as one address may have: close some, or poll instead. ` +
+      'If it is a proxy, name it in trusted-proxies of webapp, so that its clients count by their own addresses';
+    throw new ApiError(429, 'too-many-streams', text);
   }
 
   /** Sends an event to all readers of its type. */

@@ -36,6 +36,7 @@ const EVENTS: JsonObject = {
         description: 'Events until either side ends it',
         content: { 'text/event-stream': { schema: { type: 'string' } } },
       },
+      429: { description: 'Too many streams of this client are open' },
       503: { description: 'Too many streams are open' },
     },
   },

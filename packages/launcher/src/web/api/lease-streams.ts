@@ -3,6 +3,7 @@ import type { Config } from '@nodepool/core';
 import type { ApiToken } from '@nodepool/core/config';
 import type { Leases } from '@nodepool/core/launcher';
 import type { CancelTimer, Clock, JsonObject, LeaseRecord } from '@nodepool/zk-protocol';
+import { EVENT_STREAM_HEADERS } from '@nodepool/daemon';
 import type { LeaseCaller } from './lease-access.js';
 import type { TokenTrust } from './token-trust.js';
 
@@ -96,11 +97,7 @@ export class LeaseStreams {
     const token = this.#keyOf(caller);
     const ofToken = this.#responses.get(token) ?? new Set();
     if (this.size >= this.#most.all || ofToken.size >= this.#most.ofToken) return false;
-    response.writeHead(200, {
-      'Content-Type': 'text/event-stream; charset=utf-8',
-      'Cache-Control': 'no-store',
-      'X-Content-Type-Options': 'nosniff',
-    });
+    response.writeHead(200, EVENT_STREAM_HEADERS);
     const write = async (now: LeaseRecord | undefined) => {
       if (response.destroyed || response.writableEnded) return;
       const body = now && JSON.stringify(await describe(now));
