@@ -1,8 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { CapacityError, ProviderUnavailableError, QuotaError, TimeoutError } from '../../contract/errors.js';
-import { begin, fail, steeringAt } from '../../../test/support/steering-at.js';
+import { begin, fail, newLaunch, steeringAt } from '../../../test/support/steering-at.js';
+import { silentLogger } from '../../contract/logger.js';
+import { VirtualClock } from '../../testing/virtual-clock.js';
 import { LauncherEvents } from '../state/events.js';
 import { DEFAULT_HEALTH_LIMITS } from './health.js';
+import { ProviderSteering } from './provider-steering.js';
 
 const { failuresToOpen, firstPauseMs } = DEFAULT_HEALTH_LIMITS;
 const timeout = () => new TimeoutError('not ready within 60 s', { operation: 'create' });
@@ -143,5 +146,62 @@ describe('what launches show of a provider', () => {
     steering.launchEnded(begin(steering, 'small'), 'aborted');
 
     expect(steering.mayLaunch(['small'])).toBe(true);
+  });
+
+  it('stops a label alone that fails while another one works, also if the provider seemed to fail first', () => {
+    const { steering, time } = setUp();
+    for (let i = 0; i < failuresToOpen; i++) fail(steering, 'broken', timeout());
+    const first = { isWell: steering.isWell, order: ['broken', 'sound'].sort((a, b) => steering.compareProbes(a, b)) };
+    time.now += firstPauseMs;
+
+    steering.launchEnded(begin(steering, 'sound'), 'ready');
+    for (let i = 0; i < 10; i++) fail(steering, 'broken', timeout());
+
+    expect(first).toEqual({ isWell: false, order: ['sound', 'broken'] });
+    expect(steering.isWell).toBe(true);
+    expect(['broken', 'sound'].map((label) => steering.mayLaunch([label]))).toEqual([false, true]);
+  });
+
+  it('fails as a whole when several labels fail, of which each worked before', () => {
+    const { steering, time } = setUp();
+    for (const label of ['a', 'b']) steering.launchEnded(begin(steering, label), 'ready');
+
+    for (let i = 0; i < failuresToOpen; i++) fail(steering, i % 2 === 0 ? 'a' : 'b', timeout());
+    time.now += firstPauseMs;
+    fail(steering, 'a', timeout());
+
+    expect(steering.isWell).toBe(false);
+    expect(['a', 'b', 'c'].sort((a, b) => steering.compareProbes(a, b))).toEqual(['c', 'b', 'a']);
+  });
+
+  it('is probed by no launch that was made for lack of an alternative, which may heal it all the same', () => {
+    const { steering, time } = setUp();
+    for (let i = 0; i < failuresToOpen; i++) fail(steering, 'small', timeout());
+    time.now += firstPauseMs;
+
+    const only = { ...newLaunch('small'), isLastResort: true };
+    steering.launchBegun(only);
+    const during = [steering.isProbeDue(['big']), steering.isProbed('big')];
+    steering.launchEnded(only, 'ready');
+
+    expect(during).toEqual([true, false]);
+    expect(steering.isWell).toBe(true);
+  });
+
+  it('does not wait for the end of a probe of a label without a usual time', async () => {
+    const clock = new VirtualClock();
+    const steering = new ProviderSteering('cloud', {
+      ...{ clock, events: new LauncherEvents(), logger: silentLogger, zk: { state: 'CONNECTED' } },
+    });
+    for (let i = 0; i < failuresToOpen; i++) fail(steering, 'small', timeout());
+    await clock.advance(firstPauseMs);
+
+    begin(steering, 'small');
+    await clock.advance(119_000);
+    const early = steering.isProbed('small');
+    await clock.advance(2 * firstPauseMs + 2_000);
+
+    expect([early, steering.isProbed('small'), steering.isProbeDue(['small'])]).toEqual([true, false, true]);
+    steering.close();
   });
 });

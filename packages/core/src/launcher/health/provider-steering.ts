@@ -2,11 +2,15 @@ import type { CancelTimer } from '@nodepool/zk-protocol';
 import type { Launch, LauncherEventMap } from '../state/events.js';
 import { logHealth } from './health-log.js';
 import { DEFAULT_HEALTH_LIMITS, Health, type HealthLimits, type HealthReport } from './health.js';
-import { failureKindOf } from './failure.js';
+import { failureKindOf, type FailureKind } from './failure.js';
+import { LabelRecord } from './label-record.js';
 import { Lateness, type SteeringContext } from './lateness.js';
 import { Ramp, type RampReport } from './ramp.js';
 import type { SteeringMemory } from './steering-memory.js';
 import { ZoneHealth, type ZoneReport } from './zone-health.js';
+
+/** A probe of a label with a shorter usual time, or none, is late after this time: the next one does not wait for its end. */
+const LATE_PROBE_MS = 120_000;
 
 /** Health, speed and launch limit of a provider, as data. */
 export interface SteeringReport {
@@ -15,7 +19,7 @@ export interface SteeringReport {
   readonly failing: 'launches' | 'calls';
   /** `healthy` unless launches take much longer than usual. */
   readonly speed: HealthReport;
-  /** Labels without capacity in the provider. */
+  /** Labels whose launches fail although the provider works, e.g. for lack of capacity. */
   readonly labels: readonly { readonly label: string; readonly health: HealthReport }[];
   /** Zones without capacity for a label. */
   readonly zones: readonly ZoneReport[];
@@ -35,12 +39,14 @@ export interface SteeringView {
   mayLaunch(labels: readonly string[]): boolean;
   /** Whether a launch of these labels is due as a probe of something that fails or is slow. */
   isProbeDue(labels: readonly string[]): boolean;
+  /** Orders labels by how much a launch of them as a probe would tell, the best first. */
+  compareProbes(a: string, b: string): number;
   report(): SteeringReport;
 }
 
 /**
  * The health of one provider as its launches show it, and of each of its labels, which stand for resource types. A lack of
- * capacity counts for the label only. Survives a reload.
+ * capacity, and failures of a label while others work, count for the label only. Survives a reload.
  */
 export class ProviderSteering implements SteeringView {
   readonly #name: string;
@@ -52,6 +58,9 @@ export class ProviderSteering implements SteeringView {
   /** Health of API calls outside of launches. */
   readonly #api: Health;
   readonly #labels = new Map<string, Health>();
+  readonly #record = new LabelRecord();
+  /** Timers of launches as probes. */
+  readonly #probes = new Map<Launch, CancelTimer>();
   readonly #zones: ZoneHealth;
   readonly #ramp: Ramp;
   readonly #lateness: Lateness;
@@ -103,10 +112,15 @@ export class ProviderSteering implements SteeringView {
     return !isWell && !this.isSlow && this.mayLaunch(labels);
   }
 
+  compareProbes(a: string, b: string): number {
+    return this.#record.compare(a, b);
+  }
+
   /** Whether a launch in progress will soon show if the label, or the provider if that fails, works again. */
   isProbed(label: string): boolean {
     for (const [launch, pace] of this.#launches) {
-      if (pace === 'in time' && (!this.isWell || launch.label === label)) return true;
+      const tells = launch.label === label || (!this.isWell && launch.isLastResort !== true);
+      if (pace === 'in time' && tells) return true;
     }
     return false;
   }
@@ -161,10 +175,17 @@ export class ProviderSteering implements SteeringView {
   }
 
   launchBegun(launch: Launch): void {
-    for (const health of this.#healthsOf(launch)) health.launchBegun(launch);
+    if (launch.isLastResort !== true) for (const health of this.#healthsOf(launch)) health.launchBegun(launch);
     this.#ramp.launchBegun(launch);
     this.#lateness.launchBegun(launch);
     this.#launches.set(launch, 'in time');
+    if (!this.isWell || this.isFailing(launch.label)) this.#limitProbe(launch);
+  }
+
+  #limitProbe(launch: Launch): void {
+    const limitMs = Math.max(this.#ramp.lateAfterMs(launch.label) ?? 0, LATE_PROBE_MS);
+    const late = () => this.#launches.get(launch) === 'in time' && this.#late(launch, false);
+    this.#probes.set(launch, this.#context.clock.setTimer(limitMs, late));
   }
 
   launchPlaced(launch: Launch, zone: string | null): void {
@@ -181,12 +202,19 @@ export class ProviderSteering implements SteeringView {
   attemptFailed(launch: Launch, error: Error): void {
     if (!this.#launches.has(launch)) return;
     const kind = failureKindOf(error);
-    const failing = kind === 'capacity' ? this.#healthOf(launch.label) : kind === 'cloud' ? this.#provider : undefined;
+    const failing = this.#failingBy(kind, launch);
     for (const health of this.#healthsOf(launch)) if (health !== failing) health.launchEnded(launch);
     this.#lateness.attemptFailed(launch);
     if (kind === 'cloud') this.#ramp.attemptFailed(launch);
     if (kind === 'capacity') this.#zones.attemptFailed(launch, error, this.#nowMs);
     if (failing?.failed(error, this.#nowMs)) this.#changed();
+  }
+
+  /** What a failure of this kind counts for. */
+  #failingBy(kind: FailureKind, { label }: Launch): Health | undefined {
+    if (kind === 'own') return undefined;
+    const isAlone = kind === 'cloud' && this.#record.failed(label, this.#nowMs);
+    return kind === 'capacity' || isAlone ? this.#healthOf(label) : this.#provider;
   }
 
   launchEnded(launch: Launch, state: LauncherEventMap['launchEnded']['state']): void {
@@ -200,7 +228,12 @@ export class ProviderSteering implements SteeringView {
       if (isReady) changes.push(health.succeeded());
       else health.launchEnded(launch);
     }
-    if (isReady) this.#labels.delete(launch.label);
+    if (isReady) {
+      this.#labels.delete(launch.label);
+      this.#record.succeeded(launch.label, this.#nowMs);
+    }
+    this.#probes.get(launch)?.();
+    this.#probes.delete(launch);
     const wasInTime = this.#launches.get(launch) === 'in time';
     this.#launches.delete(launch);
     if (changes.includes(true)) this.#changed();
@@ -210,6 +243,7 @@ export class ProviderSteering implements SteeringView {
   /** Cancels all timers. */
   close(): void {
     this.#cancelProbe?.();
+    for (const cancel of this.#probes.values()) cancel();
     this.#lateness.close();
   }
 

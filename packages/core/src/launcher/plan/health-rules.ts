@@ -42,16 +42,19 @@ export function isProbe<T extends Pick<PlannedRequest, 'requestor' | 'provider'>
 }
 
 /**
- * Chooses the labels for which a provider launches probes: each failing label; if the provider itself fails, one label,
- * preferably one with standby nodes; if it is slow, only a label with standby nodes, as requests show the speed as well.
+ * Chooses the labels for which a provider launches probes: each failing label; if the provider itself fails, one label, in turn and
+ * preferably one that worked last, else one with standby nodes; if it is slow, only a label with standby nodes, as requests show the speed as well.
  * @param due - labels of the provider for which a probe is due, in the order of the configuration
  */
 export function chooseProbes(
   due: readonly Pick<LabelConfig, 'name' | 'minReady'>[],
-  steering: Pick<SteeringView, 'isWell' | 'isFailing'>,
+  steering: Pick<SteeringView, 'isWell' | 'isFailing' | 'compareProbes'>,
 ): string[] {
   const standby = due.find(({ minReady }) => minReady > 0);
-  if (!steering.isWell) return [standby ?? due[0]].flatMap((label) => label?.name ?? []);
+  if (!steering.isWell) {
+    const first = [...(standby ? [standby] : []), ...due].sort((a, b) => steering.compareProbes(a.name, b.name))[0];
+    return first ? [first.name] : [];
+  }
   return due.filter((label) => label === standby || steering.isFailing(label.name)).map(({ name }) => name);
 }
 

@@ -4,7 +4,7 @@ import { LazyAbort } from '../../async/lazy-abort.js';
 import type { NodeRequestHandler, Provider } from '../../contract/driver.js';
 import type { Logger } from '../../contract/logger.js';
 import { LOGGER_NAMES } from '../../contract/logger-names.js';
-import { isProbe } from '../plan/health-rules.js';
+import { findAlternative, isProbe } from '../plan/health-rules.js';
 import { isResumable } from '../plan/nodes.js';
 import type { PausedRequest } from '../plan/plan-pool.js';
 import type { RequestOutcome } from '../../contract/request-outcome.js';
@@ -185,9 +185,17 @@ export class RequestWork implements RequestAtWork {
     const { provider, pool } = this.view;
     const { label } = part;
     const need = this.view.needOf(label);
-    const launch = { provider, pool: pool.name, label, request: this.#request.id, need, ...kind };
+    const isLastResort = this.#isLastResort(label);
+    const launch = { provider, pool: pool.name, label, request: this.#request.id, need, isLastResort, ...kind };
     this.context.events.emit('launchBegun', { launch });
     return Object.assign(part, { launch, unwanted: new LazyAbort() });
+  }
+
+  /** Whether the launch is made although something fails, as no other provider could serve the request. */
+  #isLastResort(label: string): boolean {
+    const { steering } = this.view;
+    if (!steering || (steering.isWell && !steering.isFailing(label)) || isProbe(this.#request)) return false;
+    return findAlternative(this.#request, this.view) === undefined;
   }
 
   /** Continues a request that waits for capacity. The nodes of the assignment must be claimed in the mirror for this work. */

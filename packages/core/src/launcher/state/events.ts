@@ -47,6 +47,8 @@ export interface Launch {
   readonly need: Resources;
   /** Another launcher began it, or its node was stopped: the node has a record already. */
   readonly isResumed?: boolean | undefined;
+  /** No other provider could serve the request when the launch began, so it is made also while the provider fails: no probe. */
+  readonly isLastResort?: boolean | undefined;
   /** Its node was stopped. */
   readonly isStart?: boolean | undefined;
 }
