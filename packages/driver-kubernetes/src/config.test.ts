@@ -69,6 +69,20 @@ describe('the configuration of a provider', () => {
     expect(config.pools.get('main')?.labels.get('a')?.type).toBe('pod');
   });
 
+  it('lends no nodes of openshiftpods that carry the token of the launcher, and warns', () => {
+    const labels = [{ name: 'a', image: 'x' }];
+    const own = configOf({ context: 'c' }, { labels }, 'openshiftpods');
+    const account = configOf({ context: 'c' }, { labels, 'service-account': 'job' }, 'openshiftpods');
+
+    expect(own.config.pools.get('main')?.notLent).toContain('set service-account of the pool');
+    expect(own.problems).toHaveLength(1);
+    expect(JSON.stringify(own.problems)).toMatch(/pool \\"main\\" carry the cluster token of the launcher/);
+    expect([account.config.pools.get('main')?.notLent, account.problems]).toEqual([undefined, []]);
+    expect(configOf({}, { labels: [{ name: 'a', type: 'pod', image: 'x' }] }).config.pools.get('main')?.notLent).toBe(
+      undefined,
+    );
+  });
+
   it('turns numbers and flags of labels into texts', () => {
     expect(labelOf({ image: 'x', labels: { a: 1, b: true, c: 'd' } }).labels).toEqual({ a: '1', b: 'true', c: 'd' });
   });

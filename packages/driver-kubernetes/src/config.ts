@@ -97,7 +97,7 @@ export function readProviderConfig(
   const { env = {} } = context;
   const kubeconfig = textOf(entry['kubeconfig']);
   const launchTimeoutMs = msOf(entry['launch-timeout']) ?? LAUNCH_TIMEOUT_MS;
-  checkPools(entry, context);
+  checkPools(driverName, entry, context);
   return {
     ...common,
     launchTimeoutMs,
@@ -135,6 +135,7 @@ function readPool(
     maxServers: numberOf(own['max-servers'] ?? ofProvider) ?? Infinity,
     maxResources: ceilings,
     serviceAccount: textOf(own['service-account']),
+    notLent: givesOwnToken(driverName, own) ? notLentText(pool.name) : undefined,
     labels: new Map(
       mapsOf(own['labels']).flatMap((ofLabel): [string, KubernetesLabelConfig][] => {
         const label = pool.labels.get(textOf(ofLabel['name']) ?? '');
@@ -194,13 +195,23 @@ function readAmounts(own: JsonObject, defaults: JsonObject) {
   };
 }
 
-function checkPools(entry: JsonObject, context: ProviderConfigContext): void {
+/** Whether jobs get the token of the launcher itself, as in the original. */
+function givesOwnToken(driverName: DriverName, pool: JsonObject): boolean {
+  return driverName === 'openshiftpods' && textOf(pool['service-account']) === undefined;
+}
+
+const notLentText = (pool: string) =>
+  `nodes of pool "${pool}" carry the cluster token of the launcher itself, so they are lent to no lessee: ` +
+  'set service-account of the pool to an account that may only use its pods';
+
+function checkPools(driverName: DriverName, entry: JsonObject, context: ProviderConfigContext): void {
   for (const [index, pool] of mapsOf(entry['pools']).entries()) {
     const name = textOf(pool['name']) ?? '';
     if (!POOL_NAME.test(name)) {
       const expected = 'expected at most 52 lower-case letters, digits and "-"';
       context.problem(['pools', index, 'name'], `"${name}" cannot begin the name of a namespace: ${expected}`);
     }
+    if (givesOwnToken(driverName, pool)) context.problem(['pools', index], notLentText(name), 'warning');
     for (const [position, label] of mapsOf(pool['labels']).entries()) {
       checkLabel(label, ['pools', index, 'labels', position], context);
     }

@@ -55,6 +55,8 @@ export interface PoolConfig {
   readonly ignoreProviderQuota: boolean;
   /** Zones to choose from; `null` among them lets the cloud choose. */
   readonly azs: readonly (string | null)[] | undefined;
+  /** Why its nodes are not lent over HTTP, with the fix: they carry what no lessee may have. Missing: they are lent. */
+  readonly notLent?: string | undefined;
 }
 
 /** A label as one pool offers it. Drivers extend this with their own keys. */

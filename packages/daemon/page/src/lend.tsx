@@ -20,7 +20,10 @@ interface LendFormProps {
 function labelsFor({ labels: patterns }: LeaseRights, labels: readonly Label[]): readonly Label[] {
   const escape = (text: string) => text.replace(/[.+?^${}()|[\]\\]/g, String.raw`\$&`);
   const allowed = patterns.map((each) => new RegExp(`^${each.split('*').map(escape).join('.*')}$`, 's'));
-  return labels.filter(({ label, pools }) => pools.length > 0 && allowed.some((pattern) => pattern.test(label)));
+  return labels.filter(
+    ({ label, pools, lendable = true }) =>
+      lendable && pools.length > 0 && allowed.some((pattern) => pattern.test(label)),
+  );
 }
 
 /** How long one waits for a machine, as far as it is known: never a guess. */

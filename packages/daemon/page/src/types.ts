@@ -39,6 +39,8 @@ export interface Label {
   /** Seconds; `null`: not known. */
   readonly usual_wait: number | null;
   readonly takes_ssh_key: boolean;
+  /** Missing: launchers of an earlier version lend all labels. */
+  readonly lendable?: boolean;
 }
 
 /** A label with `standby`, as `/api/v1/standby` lists it. */

@@ -56,6 +56,7 @@ function poolFromRaw(common: ComponentRecord, raw: JsonObject): PoolComponentRec
     health: text(raw.health, 'health'),
     firstPoolPauseMs: number(raw.first_pool_pause_ms, 'first_pool_pause_ms'),
     leaseCertificates: modeOf(raw.lease_certificates),
+    notLent: text(raw.not_lent, 'not_lent'),
   };
 }
 
@@ -74,7 +75,8 @@ const KNOWN_KEYS: ReadonlySet<string> = new Set([
 ]);
 const KNOWN_POOL_KEYS: ReadonlySet<string> = new Set([
   ...KNOWN_KEYS,
-  ...['first_pool_pause_ms', 'health', 'id', 'lease_certificates', 'name', 'paused', 'priority', 'provider_name'],
+  ...['first_pool_pause_ms', 'health', 'id', 'lease_certificates', 'name', 'not_lent', 'paused', 'priority'],
+  'provider_name',
   'supported_labels',
 ]);
 
@@ -97,6 +99,7 @@ export function encodeComponent(component: ComponentRecord | PoolComponentRecord
   body.provider_name = component.providerName;
   body.supported_labels = component.supportedLabels as string[];
   if (component.health) body.health = component.health;
+  if (component.notLent) body.not_lent = component.notLent;
   const { firstPoolPauseMs } = component;
   if (typeof firstPoolPauseMs === 'number') body.first_pool_pause_ms = firstPoolPauseMs;
   if (component.leaseCertificates) body.lease_certificates = component.leaseCertificates;
@@ -129,6 +132,7 @@ export function newPoolComponent(
         | 'health'
         | 'firstPoolPauseMs'
         | 'leaseCertificates'
+        | 'notLent'
       >
     >,
 ): PoolComponentRecord {

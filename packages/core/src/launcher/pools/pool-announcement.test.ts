@@ -37,6 +37,16 @@ describe('the registry entry of a pool', () => {
     expect(refresh()).toMatchObject({ supportedLabels: ['b', 'c'], priority: 7 });
   });
 
+  it('says why its nodes are not lent, until they are', async () => {
+    const { view, refresh } = await setUp();
+
+    view.use(view.runner, { ...poolConfig('main', ['a']), notLent: 'set service-account' });
+    const kept = refresh();
+    view.use(view.runner, poolConfig('main', ['a']));
+
+    expect([kept.notLent, refresh().notLent]).toEqual(['set service-account', null]);
+  });
+
   it('shows that the provider fails', async () => {
     const { rooms, refresh } = await setUp();
 

@@ -31,6 +31,7 @@ export function refreshed(context: Context, entry: PoolComponentRecord, view: Li
     (entry.health ?? null) === now.health &&
     (entry.leaseCertificates ?? null) === now.leaseCertificates &&
     (entry.firstPoolPauseMs ?? null) === now.firstPoolPauseMs &&
+    (entry.notLent ?? null) === now.notLent &&
     entry.supportedLabels.length === now.supportedLabels.length &&
     entry.supportedLabels.every((label, i) => label === now.supportedLabels[i]);
   return isSame ? entry : withComponent(entry, now);
@@ -41,7 +42,8 @@ function published({ config }: Context, { pool, provider, priority, yieldsPreced
   const supportedLabels = [...pool.labels.keys()];
   const configured = config.now.providers.get(provider);
   const leaseCertificates = (configured && certificateModeOf(configured)) ?? null;
-  const common = { supportedLabels, priority, paused: yieldsPrecedence, leaseCertificates };
+  const notLent = pool.notLent ?? null;
+  const common = { supportedLabels, priority, paused: yieldsPrecedence, leaseCertificates, notLent };
   if (!steering) return { ...common, health: null, firstPoolPauseMs: 0 };
   const health = steering.report().provider.state === 'healthy' ? null : 'open';
   return { ...common, health, firstPoolPauseMs: FIRST_POOL_PAUSE_MS } as const;

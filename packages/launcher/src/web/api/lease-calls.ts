@@ -16,6 +16,7 @@ import { DEFAULT_TTL_S } from './lease-schemas.js';
 import { leaseToApi } from './lease-to-api.js';
 import type { LeaseStreams } from './lease-streams.js';
 import { requireState } from './parameters.js';
+import { whyNotLent } from './not-lent.js';
 import { waitingRequests } from './records.js';
 import type { LeaseApiSources } from './sources.js';
 
@@ -115,12 +116,12 @@ export class LeaseCalls {
   /** With certificates. */
   async #describe({ id }: Pick<LeaseRecord, 'id'>): Promise<JsonObject> {
     const view = await this.#look(id);
-    return leaseToApi(view, await this.sources.certificates.of(view));
+    return leaseToApi(view, await this.sources.certificates.of(view), this.sources.runtime.components);
   }
 
   /** Without certificates, which cost a signature each. */
   async #summarize({ id }: Pick<LeaseRecord, 'id'>): Promise<JsonObject> {
-    return leaseToApi(await this.#look(id), new Map());
+    return leaseToApi(await this.#look(id), new Map(), this.sources.runtime.components);
   }
 
   async #look(id: string): Promise<LeaseView> {
@@ -201,6 +202,8 @@ export class LeaseCalls {
       throw new ApiError(403, 'label-not-allowed', text);
     }
     const { runtime } = this.sources;
+    const [reason] = whyNotLent(runtime.components, label);
+    if (reason !== undefined) throw new ApiError(422, 'not-lent', `"${label}" is not lent over HTTP: ${reason}`);
     if (!runtime.isUnknownLabel(label)) return;
     const known = new Set([...runtime.components].flatMap(({ supportedLabels }) => supportedLabels));
     const allowed = [...known].filter((each) => mayLease(who, each));

@@ -10,14 +10,18 @@ import { silentLogger } from '@nodepool/core';
 import { findEmbeddedServer, readTokenKey } from '@nodepool/core/config';
 import type { DaemonService } from '@nodepool/daemon';
 import {
+  componentCreatePath,
   connect,
+  encodeComponent,
   encodeLeaseToken,
   leaseSlotsPath,
   leaseTokenPath,
   newLeaseToken,
+  newPoolComponent,
   nodePath,
   signLeaseToken,
   systemClock,
+  type LauncherId,
   type LeaseRights,
   type NodeId,
   type ZooKeeper,
@@ -163,7 +167,7 @@ describe('a lease', () => {
     const path = nodePath((nodes[0]?.id ?? '') as NodeId);
     const record = JSON.parse((await zk.getData(path)).data.toString('utf8')) as object;
     const port = { host: 'https://cluster', token: 't0ken', namespace: 'main-1', user: 'zuul-worker' };
-    const changed = { ...record, connection_type: 'kubectl', connection_port: port };
+    const changed = { ...record, slot: null, connection_type: 'kubectl', connection_port: port };
     await zk.setData(path, Buffer.from(JSON.stringify(changed)));
 
     const shown = async () => JSON.stringify((await call('GET', `/leases/${id}`)).body['nodes']);
@@ -172,7 +176,32 @@ describe('a lease', () => {
     expect(JSON.stringify(listed.body)).toContain('redacted');
     expect(JSON.stringify(listed.body)).not.toContain('t0ken');
     expect((await call('GET', `/leases/${id}`, { token: `bob.${SECRET}` })).status).not.toBe(200);
+    await zk.setData(path, Buffer.from(JSON.stringify({ ...changed, slot: 0 }))); // its token is that of all slots
+    await vi.waitFor(async () => expect(await shown()).not.toContain('t0ken'), { timeout: 20_000 });
     await zk.setData(path, Buffer.from(JSON.stringify(record)));
+  });
+
+  it('has no nodes of a pool that keeps them from lessees, nor the token of one', async () => {
+    const pool = newPoolComponent({
+      ...{ hostname: 'nl02', version: '1', launcherId: 'nl02' as LauncherId, name: 'main', providerName: 'shift' },
+      ...{ supportedLabels: ['big', 'pod'], notLent: 'set service-account of the pool' },
+    });
+    const path = await zk.create(componentCreatePath('pool', 'nl02'), encodeComponent(pool), {
+      sequential: true,
+      ephemeral: true,
+    });
+    const lendable = async () => {
+      const labels = Object.values((await call('GET', '/labels')).body) as { label: string; lendable: boolean }[];
+      return Object.fromEntries(labels.map(({ label, lendable: is }) => [label, is]));
+    };
+    await vi.waitFor(async () => expect(await lendable()).toMatchObject({ small: true, big: false, pod: false }));
+
+    const { status, body } = await lease({ labels: ['small', 'big'] });
+
+    expect([status, body]).toMatchObject([422, { code: 'not-lent' }]);
+    expect(body['detail']).toBe('"big" is not lent over HTTP: provider "shift": set service-account of the pool');
+    await zk.delete(path);
+    await vi.waitFor(async () => expect(await lendable()).toMatchObject({ big: true }));
   });
 
   it('is the same when its request is repeated with its key, and another request with the key is refused', async () => {

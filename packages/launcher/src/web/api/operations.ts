@@ -29,6 +29,7 @@ const LABEL = record({
   ...{ label: TEXT, pools: listOf(TEXT), ready: WHOLE, building: WHOLE, in_use: WHOLE, hold: WHOLE, waiting: WHOLE },
   ...{ min_ready: orNull(WHOLE), conditions: listOf(ref('Condition')) },
   takes_ssh_key: { type: 'boolean', description: 'Leases of its nodes may have an `ssh_key`' },
+  lendable: { type: 'boolean', description: 'Its nodes may be leased: none of its pools keeps them from lessees' },
   usual_wait: orNull({
     ...NUMBER,
     description:

@@ -3,6 +3,7 @@ import { summarizeExplanation, supplyOfLabels } from '@nodepool/core/service';
 import type { LabelSupply, SharedCondition } from '@nodepool/core/service';
 import { conditionToApi, imageToApi } from '@nodepool/daemon';
 import { controlToApi } from './controls.js';
+import { whyNotLent } from './not-lent.js';
 import { countNodes, providersToApi } from './providers.js';
 import { createdMs, poolToApi, waitingRequests } from './records.js';
 import type { LauncherApiSources } from './sources.js';
@@ -103,7 +104,7 @@ function supplyOf({ runtime }: LauncherApiSources, conditions: readonly SharedCo
 }
 
 function labelsToApi(
-  { config, activity, certificates }: LauncherApiSources,
+  { config, activity, certificates, runtime }: LauncherApiSources,
   supplies: readonly LabelSupply[],
 ): JsonObject[] {
   const without = certificates.providersWithout();
@@ -114,6 +115,7 @@ function labelsToApi(
       min_ready: config().labels.get(label)?.minReady ?? null,
       usual_wait: usualMs === undefined ? null : usualMs / 1000,
       takes_ssh_key: certificates.isOn && without.get(label)?.length === 0,
+      lendable: whyNotLent(runtime.components, label).length === 0,
     };
   });
 }
