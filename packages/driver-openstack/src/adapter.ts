@@ -2,6 +2,7 @@ import { networkInterfaces } from 'node:os';
 import type { Resources } from '@nodepool/zk-protocol';
 import {
   ConfigError,
+  isOurs,
   POOL_TAG,
   PROVIDER_TAG,
   TaskManager,
@@ -17,7 +18,7 @@ import {
   type Resource,
   type StateMachine,
 } from '@nodepool/core';
-import { needsFloatingIp } from './addresses.js';
+import { needsFloatingIp, willNeedFloatingIp } from './addresses.js';
 import { Cached } from './cached.js';
 import { CapacityMemory } from './capacity-memory.js';
 import { OpenStackClient } from './client/client.js';
@@ -188,13 +189,22 @@ export class OpenStackAdapter implements Adapter<OpenStackInstance, OpenStackLab
   }
 
   getQuotaLimits(signal: AbortSignal): Promise<Resources> {
-    return limitsOf(this.#client, this.#context.logger, signal);
+    const { pools } = this.#config;
+    const labels = [...pools.values()].flatMap((pool) => [...pool.labels.values()]);
+    return limitsOf(this.#client, signal, {
+      logger: this.#context.logger,
+      usesFloatingIps: this.#mayHaveFloatingIps,
+      usesVolumes: labels.some(({ bootFromVolume }) => bootFromVolume),
+      isOwn: (tags) => isOurs(tags, this.#config.name, this.#context.databaseId),
+    });
   }
 
   async getQuotaForLabel(label: OpenStackLabel, pool: OpenStackPool): Promise<Resources> {
     checkUserData(label);
     const flavor = await this.#facts.flavorOf(label);
     const networks = await this.#facts.networkIds(pool, label);
+    const view = await this.#facts.networks();
+    const needsAddress = pool.autoFloatingIp && willNeedFloatingIp(networks, view, this.#client.settings);
     const image = this.#config.cloudImages.get(label.cloudImage ?? '');
     if (image && image.imageId === undefined) await this.#facts.requireImage(image.imageName, label.name);
     await this.#facts.requireNamed(pool, label);
@@ -204,6 +214,7 @@ export class OpenStackAdapter implements Adapter<OpenStackInstance, OpenStackLab
       cores: flavor.vcpus,
       ram: flavor.ramMib,
       ports: networks === 'auto' ? 1 : networks.length,
+      ...(needsAddress && { 'floating-ips': 1 }),
       ...(label.bootFromVolume && { volumes: 1, 'volume-gb': label.volumeGb }),
     };
   }

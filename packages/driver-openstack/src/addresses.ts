@@ -15,6 +15,8 @@ export interface NetworkView {
   readonly defaultInterface: string | undefined;
   /** Id of the network that floating IPs lead to, if configured. */
   readonly natDestination: string | undefined;
+  /** By network id: whether its IPv4 addresses are global. Networks without IPv4, or without visible subnets, are missing. */
+  readonly globalV4: ReadonlyMap<string, boolean>;
   /** Ids of networks that may have a router: not external, and with a gateway. */
   readonly withGateway: ReadonlySet<string>;
   /** Id of the network that provides floating IPs. */
@@ -29,6 +31,7 @@ export const NO_NETWORKS: NetworkView = {
   internalV4: new Set(),
   defaultInterface: undefined,
   natDestination: undefined,
+  globalV4: new Map(),
   withGateway: new Set(),
   floatingNetwork: undefined,
 };
@@ -63,6 +66,11 @@ export function networkView(
     internalV4,
     defaultInterface: hints.find((hint) => hint.defaultInterface)?.name,
     natDestination: hinted((hint) => hint.natDestination)?.id,
+    globalV4: new Map(
+      subnets
+        .filter(({ version }) => version === 4)
+        .map(({ networkId, cidr }) => [networkId, isGlobal(cidr.split('/')[0] ?? '')]),
+    ),
     withGateway: new Set(inside.map(({ id }) => id)),
     floatingNetwork: (hinted((hint) => hint.natSource) ?? networks.find(({ isExternal }) => isExternal))?.id,
   };
@@ -197,6 +205,27 @@ export function needsFloatingIp(
   if (settings.floatingIpSource !== 'neutron' || settings.isPrivate || view.floatingNetwork === undefined) return false;
   if (publicV4(server, view) !== undefined) return false;
   return server.addresses.some(({ version, type }) => version === 4 && type !== 'floating');
+}
+
+/**
+ * Whether a server in these networks will need a floating IP, as far as that is known before it is made.
+ * @param ids - `auto`: Nova chooses among all networks, so that all must be alike
+ */
+export function willNeedFloatingIp(
+  ids: readonly string[] | 'auto',
+  view: NetworkView,
+  { floatingIpSource, isPrivate }: CloudSettings,
+): boolean {
+  if (floatingIpSource !== 'neutron' || isPrivate || view.floatingNetwork === undefined) return false;
+  const isPublic = ({ id, name }: Network) =>
+    view.externalV4.has(id) || name === 'public' || view.globalV4.get(id) === true;
+  const isInside = (network: Network) => view.globalV4.has(network.id) && !isPublic(network);
+  if (ids !== 'auto') {
+    const chosen = view.networks.filter(({ id }) => ids.includes(id));
+    return chosen.some(isInside) && !chosen.some(isPublic);
+  }
+  const all = view.networks.filter(({ isExternal }) => !isExternal);
+  return all.length > 0 && all.every(isInside);
 }
 
 /** A port of a server with the address that a floating IP is to lead to. */

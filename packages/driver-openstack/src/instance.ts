@@ -66,6 +66,8 @@ function resourcesOf(server: Server, { flavors, volumeSizes }: InstanceContext):
   const resources: Resources = { instances: 1 };
   const ports = new Set(server.addresses.map(({ mac, network }) => mac ?? network)).size;
   if (ports > 0) resources['ports'] = ports;
+  const floating = server.addresses.filter(({ type }) => type === 'floating').length;
+  if (floating > 0) resources['floating-ips'] = floating;
   if (cores !== undefined) resources['cores'] = cores;
   if (ram !== undefined) resources['ram'] = ram;
   if (server.volumeIds.length > 0) {

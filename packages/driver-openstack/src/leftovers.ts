@@ -10,7 +10,7 @@ import type { Clock } from '@nodepool/zk-protocol';
 import type { OpenStackClient } from './client/client.js';
 import { isOpenStackError } from './client/errors.js';
 import type { FloatingIp } from './client/network.js';
-import type { Volume } from './client/volume.js';
+import { isDetached, type Volume } from './client/volume.js';
 import type { OpenStackProvider } from './config.js';
 import type { FloatingIps } from './floating-ips.js';
 import type { OpenStackInstance } from './instance.js';
@@ -33,8 +33,6 @@ type Tags = Readonly<Record<string, string>>;
 const VOLUME = 'volume';
 const FLOATING_IP = 'floatingip';
 const IMAGE = 'image';
-/** States of volumes without a server. */
-const DETACHED = new Set(['available', 'error', 'error_deleting']);
 
 /**
  * Leftovers other than servers. Core compares tagged volumes, floating IPs and images with the records. Ports have no tags,
@@ -175,10 +173,12 @@ export class Leftovers {
 }
 
 /** Why Cinder would refuse to delete a volume; `undefined`: it would not. */
-function whyNotDeleted({ id, serverIds, status }: Volume): string | undefined {
+function whyNotDeleted(volume: Volume): string | undefined {
+  if (isDetached(volume)) return undefined;
+  const { id, serverIds, status } = volume;
   const repair = `"cinder reset-state --state available --attach-status detached ${id}" of an administrator, then delete it`;
   if (serverIds.length > 0) return `it is attached to server ${serverIds.join(', ')}, which does not exist: ${repair}`;
-  return DETACHED.has(status) ? undefined : `its status stays "${status}": ${repair}`;
+  return `its status stays "${status}": ${repair}`;
 }
 
 /** Parses a time of OpenStack; `undefined` if missing. */

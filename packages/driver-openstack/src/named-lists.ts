@@ -1,5 +1,5 @@
 import type { OpenStackClient } from './client/client.js';
-import { isOpenStackError } from './client/errors.js';
+import { unlessRefused } from './client/errors.js';
 import type { Named } from './named-things.js';
 
 /** The key pairs of the user. @returns `undefined`: they cannot be listed */
@@ -16,13 +16,4 @@ export async function ownSecurityGroups(client: OpenStackClient, signal: AbortSi
       ({ projectId }) => own === undefined || projectId === undefined || projectId === own,
     ),
   );
-}
-
-async function unlessRefused<T>(list: () => Promise<T>): Promise<T | undefined> {
-  try {
-    return await list();
-  } catch (error) {
-    if (isOpenStackError(error) && error.code !== 'NODEPOOL_PROVIDER_UNAVAILABLE') return undefined;
-    throw error;
-  }
 }

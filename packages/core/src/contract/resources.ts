@@ -57,7 +57,7 @@ export function sumResources(needs: Iterable<Resources>): Resources {
  * Resources that are counted by labels and never stored in records. A launcher of the original gives a resource that it does not
  * know the limit 0, so a record with it would stop all launches of the provider there.
  */
-const UNSTORED = new Set(['ports']);
+const UNSTORED = new Set(['ports', 'floating-ips']);
 
 /** Amounts that may be stored in a record; the same object if all may, which saves a copy for most nodes. */
 export function storedPart(resources: Resources): Resources {

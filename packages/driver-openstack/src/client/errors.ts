@@ -86,3 +86,13 @@ export class OpenStackError extends NodepoolError {
 export function isOpenStackError(error: unknown, kind?: FailureKind): error is OpenStackError {
   return error instanceof OpenStackError && (kind === undefined || error.kind === kind);
 }
+
+/** The result of a call, or `undefined` where the cloud does not offer it, or not to us. @throws other failures */
+export async function unlessRefused<T>(call: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await call();
+  } catch (error) {
+    if (isOpenStackError(error) && error.code !== 'NODEPOOL_PROVIDER_UNAVAILABLE') return undefined;
+    throw error;
+  }
+}

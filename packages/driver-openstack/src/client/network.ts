@@ -20,6 +20,8 @@ export interface Subnet {
   readonly id: string;
   readonly networkId: string;
   readonly version: 4 | 6;
+  /** E.g. `10.0.0.0/24`; empty: the cloud does not say. */
+  readonly cidr: string;
   readonly hasGateway: boolean;
 }
 
@@ -227,6 +229,7 @@ function readSubnet(subnet: JsonObject): Subnet[] {
       id,
       networkId: textIn(subnet, 'network_id') ?? '',
       version: subnet['ip_version'] === 6 ? 6 : 4,
+      cidr: textIn(subnet, 'cidr') ?? '',
       hasGateway: (textIn(subnet, 'gateway_ip') ?? '') !== '',
     },
   ];

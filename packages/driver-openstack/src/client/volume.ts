@@ -13,10 +13,13 @@ export interface Volume {
   readonly serverIds: readonly string[];
 }
 
-/** Limits of Cinder; `-1`: none. */
+/** Limits and usage of Cinder; a limit of `-1`: none. */
 export interface VolumeLimits {
   readonly volumes: number | undefined;
   readonly gigabytes: number | undefined;
+  readonly usedVolumes: number | undefined;
+  /** Snapshots included. */
+  readonly usedGigabytes: number | undefined;
 }
 
 /** The block storage service, Cinder. */
@@ -65,6 +68,8 @@ export class VolumeApi {
     return {
       volumes: numberIn(absolute, 'maxTotalVolumes'),
       gigabytes: numberIn(absolute, 'maxTotalVolumeGigabytes'),
+      usedVolumes: numberIn(absolute, 'totalVolumesUsed'),
+      usedGigabytes: numberIn(absolute, 'totalGigabytesUsed'),
     };
   }
 }
@@ -81,4 +86,12 @@ function readVolume(volume: JsonObject): Volume[] {
       serverIds: objectsIn(volume, 'attachments').flatMap((one) => textIn(one, 'server_id') ?? []),
     },
   ];
+}
+
+/** States of volumes without a server. */
+const DETACHED = new Set(['available', 'error', 'error_deleting']);
+
+/** Whether a volume belongs to no server, and is not being attached to one. */
+export function isDetached({ serverIds, status }: Volume): boolean {
+  return serverIds.length === 0 && DETACHED.has(status);
 }

@@ -73,6 +73,8 @@ export interface Knobs {
   maxMicroversion: string;
   hasNetwork: boolean;
   hasVolumes: boolean;
+  /** What snapshots take of the gigabytes. */
+  snapshotGb: number;
 }
 
 /** Everything that is in the cloud. */
@@ -80,7 +82,7 @@ export class FakeCloudState {
   readonly clock: Clock;
   readonly knobs: Knobs = {
     ...{ bootMs: 0, deleteMs: 0, powerMs: 0, apiMs: 0, pageSize: 1_000, tokenLifeMs: 3_600_000, ignoresFilters: false },
-    ...{ hidesFaults: false, maxMicroversion: '2.93', hasNetwork: true, hasVolumes: true },
+    ...{ hidesFaults: false, maxMicroversion: '2.93', hasNetwork: true, hasVolumes: true, snapshotGb: 0 },
   };
   readonly quota = { instances: -1, cores: -1, ram: -1, volumes: 100, gigabytes: 4_000, port: 500, floatingip: 50 };
   zones: string[] = ['nova'];
@@ -204,7 +206,13 @@ export class FakeCloudState {
       'router:external': of.external === true,
       ...(of.physical && { 'provider:physical_network': 'physnet1' }),
     });
-    this.subnets.push({ id: `sub-${name}`, network_id: id, ip_version: 4, gateway_ip: of.gateway ?? null });
+    this.subnets.push({
+      id: `sub-${name}`,
+      network_id: id,
+      ip_version: 4,
+      gateway_ip: of.gateway ?? null,
+      cidr: of.gateway?.replace(/1$/, '0/24') ?? '',
+    });
   }
 }
 

@@ -106,7 +106,14 @@ export function volume(state: FakeCloudState, request: FakeRequest): FakeAnswer 
     return { status: 200, body: { volumes: items, ...links } };
   }
   if (path === '/limits') {
-    const absolute = { maxTotalVolumes: state.quota.volumes, maxTotalVolumeGigabytes: state.quota.gigabytes };
+    const all = [...state.volumes.values()];
+    const absolute = {
+      ...{ maxTotalVolumes: state.quota.volumes, maxTotalVolumeGigabytes: state.quota.gigabytes },
+      ...{
+        totalVolumesUsed: all.length,
+        totalGigabytesUsed: all.reduce((sum, { size }) => sum + size, state.knobs.snapshotGb),
+      },
+    };
     return { status: 200, body: { limits: { rate: [], absolute } } };
   }
   if (path === '/volumes' && method === 'POST') {
