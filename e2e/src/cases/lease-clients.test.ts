@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
@@ -112,6 +112,28 @@ describe('nodepool with a server', () => {
     for (const [args, status, text] of cases) {
       expect(await nodepool(...args)).toMatchObject({ status, stderr: expect.stringContaining(text) as string });
     }
+  });
+});
+
+describe("nodepool on the launcher's computer", () => {
+  it('needs no token, and has leases of its own', async () => {
+    env = {};
+    const place = ['--state-dir', join(dirname(launcher.configFile), 'state')];
+    const owner = `uid:${process.getuid?.()}@`;
+
+    const done = await nodepool('run', ...place, 'small', '--hold-on-failure=2h', '--', 'false');
+    const [, lease = '', server = ''] = /nodepool release (\w+) (--server \S+) {3}#/.exec(done.stderr) ?? [];
+    const listed = await nodepool('list', '--mine', '--json', '--detail', ...place);
+    const explained = await nodepool('explain', lease, ...place);
+    const released = await nodepool('release', lease, ...server.split(' '));
+
+    expect(done.status, done.stderr).toBe(1);
+    expect(JSON.parse(listed.stdout)).toEqual([
+      expect.objectContaining({ id: lease, owner: expect.stringContaining(owner) as string }),
+    ]);
+    expect(explained.stdout, explained.stderr).toContain(`Lease ${lease} is active until `);
+    expect(released.stderr).toContain(`Lease ${lease} is over: returned by ${owner}`);
+    await get().assertClean();
   });
 });
 

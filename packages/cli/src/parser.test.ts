@@ -17,7 +17,7 @@ describe('command line of nodepool', () => {
       kind: 'command',
       command: {
         ...{ name: 'list', detail: false, isMine: false },
-        server: { url: undefined, tokenFile: undefined, caFile: undefined },
+        server: { url: undefined, tokenFile: undefined, caFile: undefined, isInsecure: false },
       },
       options: {
         configFile: '/etc/nodepool/nodepool.yaml',
@@ -42,7 +42,7 @@ describe('command line of nodepool', () => {
         name: 'list',
         detail: true,
         isMine: false,
-        server: { url: undefined, tokenFile: undefined, caFile: undefined },
+        server: { url: undefined, tokenFile: undefined, caFile: undefined, isInsecure: false },
       },
     ],
     [['request-list'], { name: 'request-list', detail: false }],

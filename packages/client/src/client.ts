@@ -9,12 +9,17 @@ const RETRY_MS = 30_000;
 
 /** Where the server is, and who calls. */
 export interface ClientOptions {
-  /** Address of the web server of any launcher, or of a proxy for several: `https://nl01:8005`. */
+  /**
+   * Address of the web server of any launcher, or of a proxy for several: `https://nl01:8005`. On the launcher's computer, also its
+   * socket: `unix:/var/lib/nodepool/web-socket/socket`.
+   */
   readonly url: string;
-  /** Of `nodepool token create`. Without one, the server must allow anonymous leases. */
+  /** Of `nodepool token create`. A socket needs none: there, you are the user of the process. */
   readonly token?: string | undefined;
   /** Certificates (PEM) of the authorities to trust, instead of those that Node.js knows. */
   readonly ca?: string | undefined;
+  /** Whether the token may be sent over plain HTTP to another computer, where others can read it on the way. Default: no. */
+  readonly insecure?: boolean | undefined;
   /** How long a call is repeated while the server does not answer or has an error of its own; default 30 s. */
   readonly retryMs?: number | undefined;
   /** Called with each failure after which a call is repeated. */
@@ -28,9 +33,9 @@ export class NodepoolClient {
   readonly #transport: Transport;
   readonly #calls: LeaseCalls;
 
-  /** Sends nothing yet. @throws NodepoolClientError `wrong-argument` */
-  constructor({ url, token, ca, retryMs = RETRY_MS, onRetry = () => {} }: ClientOptions) {
-    this.#transport = new Transport({ url, token, ca });
+  /** Sends nothing yet. @throws NodepoolClientError `wrong-argument`, `insecure` */
+  constructor({ url, token, ca, insecure, retryMs = RETRY_MS, onRetry = () => {} }: ClientOptions) {
+    this.#transport = new Transport({ url, token, ca, insecure });
     this.#calls = new LeaseCalls(this.#transport, retryMs, onRetry);
     this.url = this.#transport.url;
   }

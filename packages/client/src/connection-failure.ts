@@ -25,6 +25,7 @@ const PERMANENT: readonly (readonly [RegExp, string])[] = [
   [/^EPROTO$|^ERR_SSL/, 'it does not speak TLS as expected: does the address need http:// or another port?'],
   [/^HPE_/, 'it does not speak HTTP as expected: does the address need https:// or another port?'],
   [/^ENOTFOUND$/, 'there is no host of this name'],
+  [/^EACCES$/, 'this user may not use the socket (socket-mode of webapp says who may)'],
 ];
 
 /** Why a server could not be reached, in one line with the fix. */

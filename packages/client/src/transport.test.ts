@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { Transport } from './transport.js';
 
 /** A server that sends this, whatever it is asked. */
@@ -34,6 +34,26 @@ it('does not take a page for an answer', async () => {
   const transport = new Transport({ url: `http://${await serverOf('<html>')}` });
 
   await expect(transport.json(call)).rejects.toMatchObject({ code: 'not-nodepool' });
+});
+
+describe('a token', () => {
+  it.each(['http://nl01:8005', 'http://192.0.2.1', 'http://127.0.0.1.example.org', 'http://[2001:db8::1]/'])(
+    'is not sent to another computer over plain HTTP: %s',
+    (url) => {
+      expect(() => new Transport({ url, token: 'alice.secret' })).toThrow(
+        expect.objectContaining({ code: 'insecure', message: expect.stringMatching(/was not sent .*https/) as string }),
+      );
+      expect(new Transport({ url, token: 'alice.secret', insecure: true }).url).toBe(url.replace(/\/$/, ''));
+      expect(new Transport({ url }).url).toBe(url.replace(/\/$/, ''));
+    },
+  );
+
+  it.each(['http://127.0.0.1:1', 'http://localhost', 'http://[::1]:8005', 'https://nl01', 'unix:/run/x'])(
+    'is sent to this computer, and over TLS: %s',
+    (url) => {
+      expect(new Transport({ url, token: 'alice.secret' }).url).toBe(url);
+    },
+  );
 });
 
 it('says that a server does not speak TLS, and does not try again', async () => {

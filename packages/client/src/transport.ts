@@ -2,13 +2,16 @@ import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { connectionFailure } from './connection-failure.js';
 import { NodepoolClientError, RefusedError } from './errors.js';
-import { readAddress } from './server-address.js';
+import { logInLocally } from './local-login.js';
+import { isLoopback, readAddress, socketPathOf } from './server-address.js';
 
 /** Where the server is, and who calls. */
 export interface TransportOptions {
   readonly url: string;
   readonly token?: string | undefined;
   readonly ca?: string | undefined;
+  /** Whether a token may be sent over plain HTTP to another computer. */
+  readonly insecure?: boolean | undefined;
 }
 
 /** A call of the API. */
@@ -26,6 +29,7 @@ export interface Call {
 /** Answers are a few KiB for each node. */
 const LARGEST_ANSWER_BYTES = 64 * 1024 * 1024;
 const LONGEST_IDLE_MS = 20_000;
+const LOGIN_MS = 15_000;
 
 /**
  * Sends calls to one server, with Node's own HTTP client: `fetch` cannot be given the certificate of a private authority.
@@ -34,7 +38,12 @@ const LONGEST_IDLE_MS = 20_000;
 export class Transport {
   /** Address of the server, without a slash at its end. */
   readonly url: string;
-  readonly #token: string | undefined;
+  /** Given, or of the login on a socket. */
+  #token: string | undefined;
+  /** Path of a Unix socket. */
+  readonly #socketPath: string | undefined;
+  /** A socket on which the user of this process logs in. */
+  readonly #loginSocket: string | undefined;
   readonly #agent: HttpAgent | HttpsAgent;
   readonly #isTls: boolean;
   readonly #hasCa: boolean;
@@ -42,8 +51,8 @@ export class Transport {
   /** Of the address; empty if it has none. */
   readonly #path: string;
 
-  /** @throws NodepoolClientError `wrong-argument` */
-  constructor({ url, token, ca }: TransportOptions) {
+  /** @throws NodepoolClientError `wrong-argument`, `insecure` */
+  constructor({ url, token, ca, insecure = false }: TransportOptions) {
     const parsed = readAddress(url);
     if (token !== undefined && !/^[\x21-\x7e]+$/.test(token)) {
       throw new NodepoolClientError(
@@ -51,8 +60,11 @@ export class Transport {
         'The token is empty or has blanks; it is one word of ASCII letters',
       );
     }
-    this.#path = parsed.pathname.replace(/\/+$/, '');
-    this.url = `${parsed.origin}${this.#path}`;
+    if (token !== undefined && !insecure) refuseOpenWay(parsed);
+    this.#socketPath = socketPathOf(parsed);
+    this.#loginSocket = token === undefined ? this.#socketPath : undefined;
+    this.#path = this.#socketPath === undefined ? parsed.pathname.replace(/\/+$/, '') : '';
+    this.url = this.#socketPath === undefined ? `${parsed.origin}${this.#path}` : `unix:${this.#socketPath}`;
     this.#token = token;
     this.#hasCa = ca !== undefined;
     this.#isTls = parsed.protocol === 'https:';
@@ -65,7 +77,26 @@ export class Transport {
    * @throws UnreachableError; RefusedError for a status of 400 and more; the signal's reason
    */
   async open(call: Call): Promise<IncomingMessage> {
-    const response = await this.#send(call);
+    this.#token ??= await this.#logIn(call.signal);
+    let response = await this.#send(call);
+    if (response.statusCode === 401 && this.#loginSocket !== undefined) {
+      response.resume();
+      this.#token = await this.#logIn(call.signal); // the former one is too old, or of a launcher that is gone
+      response = await this.#send(call);
+    }
+    return this.#succeeded(response, call);
+  }
+
+  /** The token of the user of this process, on a socket. */
+  async #logIn(signal: AbortSignal | undefined): Promise<string | undefined> {
+    if (this.#loginSocket === undefined) return undefined;
+    return logInLocally(this.#loginSocket, async (path, authorization) => {
+      const call = { method: 'POST', path, signal, timeoutMs: LOGIN_MS, authorization } as const;
+      return parse(await this.#read(await this.#succeeded(await this.#send(call), call), call));
+    });
+  }
+
+  async #succeeded(response: IncomingMessage, call: Call): Promise<IncomingMessage> {
     if (response.statusCode !== undefined && response.statusCode >= 200 && response.statusCode < 300) return response;
     throw this.#refusal(response.statusCode ?? 0, await this.#read(response, call));
   }
@@ -87,19 +118,29 @@ export class Transport {
     return "is it the address of a launcher's web server, such as http://nl01:8005?";
   }
 
-  #send({ method, path, body, idempotencyKey, signal, timeoutMs }: Call): Promise<IncomingMessage> {
+  #send({
+    method,
+    path,
+    body,
+    idempotencyKey,
+    signal,
+    timeoutMs,
+    ...call
+  }: Call & { authorization?: string | undefined }): Promise<IncomingMessage> {
     signal?.throwIfAborted();
     const text = body && JSON.stringify(body);
+    const authorization = call.authorization ?? (this.#token === undefined ? undefined : `Bearer ${this.#token}`);
     const headers = {
       accept: 'application/json, text/event-stream',
-      ...(this.#token !== undefined && { authorization: `Bearer ${this.#token}` }),
+      ...(authorization !== undefined && { authorization }),
       ...(text !== undefined && { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) }),
       ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
     };
-    const options = { method, headers, agent: this.#agent };
+    const options = { method, headers, agent: this.#agent, socketPath: this.#socketPath };
+    const base = this.#socketPath === undefined ? this.url : 'http://localhost';
     return new Promise((resolve, reject) => {
       let isComplete = () => false;
-      const request = (this.#isTls ? httpsRequest : httpRequest)(`${this.url}${path}`, options, (response) => {
+      const request = (this.#isTls ? httpsRequest : httpRequest)(`${base}${path}`, options, (response) => {
         isComplete = () => response.complete;
         this.#hasAnswered = true;
         resolve(response);
@@ -145,6 +186,15 @@ export class Transport {
     const advice = code === 'not-found' && this.#path !== '' ? `: leave "${this.#path}" out of ${this.url}` : '';
     return new RefusedError(status, code, `${why}${advice}`, typeof longest === 'number' ? longest * 1000 : undefined);
   }
+}
+
+/** @throws NodepoolClientError `insecure` */
+function refuseOpenWay(url: URL): void {
+  if (url.protocol !== 'http:' || isLoopback(url)) return;
+  const text =
+    `The token was not sent to ${url.origin}: over plain HTTP, others can read it on the way. Write https:// (docs: "HTTPS" of the ` +
+    'web API), or say that the network is yours alone with the option insecure';
+  throw new NodepoolClientError('insecure', text);
 }
 
 function parse(text: string): unknown {

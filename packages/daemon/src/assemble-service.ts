@@ -68,6 +68,7 @@ export async function assembleService<Args extends CommonArguments>(
     runtime: plan.createRuntime({ ...surroundings, config, zk, registry }),
     metrics: plan.metrics,
     webapp: args.webapp ? plan.webapp : undefined,
+    socketDir: stateDirOf({ stateDir, env }),
     loadConfig: load,
     applyConfig: (next) => {
       const { servers } = configuredConnection(next.zookeeper);

@@ -19,6 +19,7 @@ function config(changes: Partial<Config> = {}): Config {
     maxHoldAgeMs: 0,
     tenantLimits: new Map(),
     apiTokens: [],
+    tokenKeys: [],
     webhooks: [],
     warnings: [],
     ...changes,
@@ -175,7 +176,7 @@ describe('reload', () => {
   });
 
   it('changes a web server that keeps its address without a restart', async () => {
-    const webapp = { port: 8005, listenAddress: '0.0.0.0', anonymousLeases: true };
+    const webapp = { port: 8005, listenAddress: '0.0.0.0', names: ['pool'] };
     const files = { certFile: 'web.pem', keyFile: 'web.key' };
     const answers = [config({ webapp }), config({ webapp: { ...webapp, tls: files } })];
     const { reloader } = harness(() => Promise.resolve(answers.shift() ?? config()), 'webapp');

@@ -60,8 +60,8 @@ class SupersededError extends Error {}
 export const WEBAPP_NAMES = { webapp: 'webapp', builderWebapp: 'builder-webapp' } as const;
 
 /** Settings of a web server that it cannot change while it runs. */
-function listening({ port, listenAddress, tls }: WebappConfig) {
-  return { port, listenAddress, isTls: tls !== undefined };
+function listening({ port, listenAddress, tls, socketAccess }: WebappConfig) {
+  return { port, listenAddress, isTls: tls !== undefined, socketAccess };
 }
 
 /** Names changed settings that take effect only after a restart. */

@@ -12,6 +12,7 @@ import { describeProcess } from './state-dump.js';
 import { withConditions } from './web/api/condition-api.js';
 import { ServiceWeb } from './web/api/service-web.js';
 import { WebGate } from './web/gate.js';
+import { LocalSocket } from './web/local/local-socket.js';
 import { createMetricsRoute, type ServiceMetrics } from './web/metrics-route.js';
 import type { RouteTable } from './web/routes.js';
 import { startWebServer, type WebServer } from './web/server.js';
@@ -34,6 +35,8 @@ export interface ServiceParts {
   readonly hostname: string;
   /** Configuration key with the address of the web server; `undefined`: no web server. */
   readonly webapp: WebappKey | undefined;
+  /** Where users of this computer find the socket of the web server; `undefined`: there is none. */
+  readonly socketDir?: string | undefined;
   /** Directories for CPU profiles, in order of preference. */
   readonly profileDirs: readonly string[];
   /** Reads the configuration; the signal aborts loading drivers. */
@@ -58,6 +61,7 @@ export class DaemonService {
   readonly #profiler: CpuProfiler;
   readonly #startedMs: number;
   #web: WebServer | undefined;
+  #local: LocalSocket | undefined;
   #pages: ServiceWeb | undefined;
   #draining = false;
 
@@ -110,7 +114,8 @@ export class DaemonService {
   async listen(): Promise<void> {
     const { config, webapp, clock, logger, name, version, hostname, runtime } = this.#parts;
     if (webapp === undefined) return;
-    const gate = new WebGate(hostname, () => this.#reloader.config[webapp]);
+    const local = this.#localSocket(webapp);
+    const gate = new WebGate(hostname, () => this.#reloader.config[webapp], local);
     this.#pages = new ServiceWeb({
       ...{ clock, logger: logger.child({}, 'web'), name, version, hostname, gate },
       api: withConditions(runtime.api(this.#conditions), this.#conditions),
@@ -126,6 +131,10 @@ export class DaemonService {
       clock,
       logger: logger.child({}, 'web'),
     });
+    this.#local = local;
+    await local
+      ?.listen(this.#web.handler)
+      .catch((error: unknown) => logger.warn('No socket for local users', { error }));
   }
 
   /** Resolves when the service serves requests. */
@@ -205,8 +214,9 @@ export class DaemonService {
 
   async #close(limitMs: number): Promise<void> {
     const { metrics, zk, embedded, logger, clock } = this.#parts;
-    const web = this.#web;
+    const [web, local] = [this.#web, this.#local];
     this.#web = undefined;
+    this.#local = undefined;
     this.#pages?.close();
     const zookeeper = zk.close();
     const tasks = new Map<string, Promise<unknown>>([
@@ -214,6 +224,7 @@ export class DaemonService {
       ['the embedded ZooKeeper server', zookeeper.then(() => embedded?.close())],
       ['metrics', metrics.close()],
       ['the web server', web?.close() ?? Promise.resolve()],
+      ['the local socket', local?.close() ?? Promise.resolve()],
     ]);
     try {
       const unfinished = await unfinishedAfter(limitMs, clock, tasks);
@@ -228,6 +239,13 @@ export class DaemonService {
     const { webapp } = this.#parts;
     const tls = webapp && config[webapp].tls;
     if (tls) this.#web?.setCertificate(readWebCertificate(tls));
+  }
+
+  #localSocket(webapp: WebappKey): LocalSocket | undefined {
+    const { config, socketDir: stateDir, hostname, clock, logger } = this.#parts;
+    const { socketAccess: access = 'none' } = config[webapp];
+    if (stateDir === undefined || access === 'none') return undefined;
+    return new LocalSocket({ stateDir, access, hostname, clock, logger: logger.child({}, 'web') });
   }
 
   #routes(): RouteTable {

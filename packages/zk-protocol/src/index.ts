@@ -11,7 +11,7 @@ export {
   makePrivateDirectory,
 } from './base/own-directory.js';
 export { escapeControlCharacters, escapeForTerminal, isPlain } from './base/visible-text.js';
-export { checkUnixSocket } from './base/unix-socket.js';
+export { checkUnixSocket, makeSocketDirectory, MAX_SOCKET_PATH_BYTES } from './base/unix-socket.js';
 export { NodepoolError, isNodepoolError } from './base/errors.js';
 export type {
   Acl,
@@ -84,6 +84,7 @@ export { decodeControl, describeControl, encodeControl, isInForce, newControl } 
 export type { LeaseRecord, LeaseState, NewLease } from './records/lease.js';
 export { LEASE_REQUESTOR, LEASE_STATES, leaseOf, leasePath } from './records/lease.js';
 export { decodeLease, encodeLease, newLease, withLease } from './records/lease.js';
+export { isLocalOwner, localOwner } from './records/local-owner.js';
 export type { LeaseRights, LeaseTokenRecord } from './records/lease-token.js';
 export {
   decodeLeaseToken,

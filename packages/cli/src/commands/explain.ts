@@ -13,10 +13,11 @@ import { findLauncherUrls } from '../connection/find-launchers.js';
 import { askLaunchers, mergeAnswers } from '../explain/ask-launchers.js';
 import type { LauncherAnswer } from '../explain/ask-launchers.js';
 import { askTimeline } from '../explain/ask-timeline.js';
-import { explainFromServer } from '../explain/explain-from-server.js';
+import { explainFromServer, isLeaseId } from '../explain/explain-from-server.js';
 import { explainOffline } from '../explain/explain-offline.js';
 import type { Timeline } from '../explain/timeline.js';
 import { printValue } from '../terminal/output.js';
+import { findServerOrSocket } from '../connection/local-server.js';
 import { findServer, withServer, type ServerArguments } from '../connection/server.js';
 import { LAUNCHER_URL, launcherUrls, SERVER_OPTIONS, serverArguments } from './shared-options.js';
 import { printTimeline } from './timeline.js';
@@ -32,7 +33,7 @@ function parse(values: Values): ExplainArguments {
 
 /** `nodepool explain`. */
 export const command = defineCommand({
-  positionals: { request: { type: 'string', describe: 'id of the request; with --server, also of a lease' } },
+  positionals: { request: { type: 'string', describe: 'id of a request or a lease' } },
   options: {
     label: {
       type: 'string',
@@ -109,7 +110,8 @@ function nodeText(id: string): string {
 
 async function findOut(context: CliContext, { subject, urls, server }: ExplainArguments): Promise<Outcome> {
   if (urls.length > 0) return explainByUrls(context, subject, urls);
-  const found = await findServer(context, server);
+  const isLease = 'requestId' in subject && isLeaseId(subject.requestId) && !NODE_ID.test(subject.requestId);
+  const found = await (isLease ? findServerOrSocket : findServer)(context, server);
   if (!found) return explainBySystem(context, subject);
   const answer = await withServer(found, context, (client) => explainFromServer(client, subject));
   const outcome: Outcome = { explanation: undefined, conditions: [], source: 'launchers', ...answer };

@@ -1,13 +1,13 @@
 import { extendedNodeListing, nodeListing } from '@nodepool/core/service';
 import { describeControl } from '@nodepool/zk-protocol';
 import { defineCommand, flag } from '../command/command.js';
-import { tell } from '../command/context.js';
-import type { CliContext } from '../command/context.js';
+import { tell, type CliContext } from '../command/context.js';
 import { withZooKeeper } from '../connection/connection.js';
 import { fetchControls } from '../connection/fetch-controls.js';
 import { fetchNodeRows } from '../connection/fetch-records.js';
 import { printListing } from '../terminal/output.js';
 import { UsageError } from '../command/usage-error.js';
+import { findServerOrSocket, NAME_SERVER } from '../connection/local-server.js';
 import { findServer, withServer, type Server, type ServerArguments } from '../connection/server.js';
 import { leaseListing } from '../lease/lease-listing.js';
 import { DETAIL, SERVER_OPTIONS, serverArguments } from './shared-options.js';
@@ -16,7 +16,7 @@ import { DETAIL, SERVER_OPTIONS, serverArguments } from './shared-options.js';
 export const command = defineCommand({
   options: {
     detail: DETAIL,
-    mine: { type: 'boolean', default: false, describe: 'list own leases of --server' },
+    mine: { type: 'boolean', default: false, describe: 'list own leases' },
     ...SERVER_OPTIONS,
   },
   reads: true,
@@ -35,7 +35,7 @@ interface ListArguments {
   readonly server: ServerArguments;
 }
 
-/** `nodepool list --mine`: leases of the owner of the token that are not over. */
+/** `nodepool list --mine`: own leases that are not over. */
 async function listLeases(context: CliContext, server: Server, detail: boolean): Promise<void> {
   const leases = await withServer(server, context, (client) => client.list());
   const current = leases.filter(({ state }) => state === 'waiting' || state === 'active');
@@ -44,9 +44,9 @@ async function listLeases(context: CliContext, server: Server, detail: boolean):
 
 /** `nodepool list`: all nodes and, on a terminal, the orders of operators in force. */
 async function list(context: CliContext, args: ListArguments): Promise<void> {
-  const server = await findServer(context, args.server);
+  const server = await (args.isMine ? findServerOrSocket : findServer)(context, args.server);
   if (args.isMine) {
-    if (!server) throw new UsageError('--mine needs a server: --server URL, or NODEPOOL_SERVER');
+    if (!server) throw new UsageError(`--mine needs a server: ${NAME_SERVER}`);
     return listLeases(context, server, args.detail);
   }
   if (args.server.url !== undefined) throw new UsageError('list --server lists leases: add --mine');

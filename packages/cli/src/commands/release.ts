@@ -3,7 +3,8 @@ import { defineCommand, texts } from '../command/command.js';
 import { tell, type CliContext } from '../command/context.js';
 import { CliError, describeError } from '../command/errors.js';
 import { UsageError } from '../command/usage-error.js';
-import { findServer, serverError, withServer, type ServerArguments } from '../connection/server.js';
+import { findServerOrSocket, NAME_SERVER } from '../connection/local-server.js';
+import { serverError, withServer, type ServerArguments } from '../connection/server.js';
 import { SERVER_OPTIONS, serverArguments } from './shared-options.js';
 
 /** `nodepool release`. */
@@ -21,8 +22,8 @@ export const command = defineCommand({
  * @throws CliError one could not be returned
  */
 async function release(context: CliContext, args: { ids: readonly string[]; server: ServerArguments }): Promise<void> {
-  const server = await findServer(context, args.server);
-  if (!server) throw new UsageError('release needs a server: --server URL, or NODEPOOL_SERVER');
+  const server = await findServerOrSocket(context, args.server);
+  if (!server) throw new UsageError(`release needs a server: ${NAME_SERVER}`);
   const unknown: string[] = [];
   await withServer(server, context, async (client) => {
     for (const [done, id] of args.ids.entries()) {

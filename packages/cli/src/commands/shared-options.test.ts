@@ -30,7 +30,7 @@ it('repeats the labels as often as asked', async () => {
     force: false,
     holdForMs: 5_400_000,
     sshKeyFile: undefined,
-    server: { url: undefined, tokenFile: undefined, caFile: undefined },
+    server: { url: undefined, tokenFile: undefined, caFile: undefined, isInsecure: false },
   });
 });
 

@@ -43,7 +43,7 @@ const PRIORITIES = { high: 100, normal: 200, low: 300 } as const;
 export const SERVER_OPTIONS = {
   server: {
     ...{ type: 'string', requiresArg: true, value: 'URL' },
-    describe: 'lease from this web server, without ZooKeeper and configuration; default: NODEPOOL_SERVER',
+    describe: 'lease from this web server; default: NODEPOOL_SERVER, or a launcher of this computer',
   },
   'token-file': {
     ...{ type: 'string', requiresArg: true, value: 'FILE' },
@@ -53,11 +53,16 @@ export const SERVER_OPTIONS = {
     ...{ type: 'string', requiresArg: true, value: 'FILE' },
     describe: 'certificate of the authority that signed that of --server; default: NODEPOOL_CA',
   },
+  insecure: {
+    ...{ type: 'boolean', default: false },
+    describe: 'send the token over plain HTTP to another computer, where others can read it on the way',
+  },
 } as const satisfies Record<string, OptionDefinition>;
 
 /** Reads {@link SERVER_OPTIONS}. */
 export function serverArguments(values: Values): ServerArguments {
-  return { url: text(values, 'server'), tokenFile: text(values, 'token-file'), caFile: text(values, 'ca') };
+  const [url, tokenFile, caFile] = [text(values, 'server'), text(values, 'token-file'), text(values, 'ca')];
+  return { url, tokenFile, caFile, isInsecure: flag(values, 'insecure') };
 }
 
 /** Options shared by `request` and `run`. */

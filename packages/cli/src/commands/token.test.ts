@@ -53,6 +53,13 @@ describe('nodepool token create', () => {
     expect((token?.endTimeMs ?? 0) - (token?.createdTimeMs ?? 0)).toBe(3_600_000);
   });
 
+  it('makes no token whose owner looks like a user without one', async () => {
+    const { status, stderr } = await call('create', 'ci', '--owner', 'uid:1000@nl01');
+
+    expect(status).toBe(2);
+    expect(stderr).toContain('names that begin with uid: are those of users without a token');
+  });
+
   it('does not replace a token', async () => {
     await call('create', 'ci');
     const before = await stored('ci');

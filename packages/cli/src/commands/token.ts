@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { open, rm } from 'node:fs/promises';
 import {
   encodeLeaseToken,
+  isLocalOwner,
   isZooKeeperError,
   LEASE_TOKEN_NAME,
   LEASE_TOKENS_ROOT,
@@ -97,10 +98,14 @@ function rightsOf(name: string, values: Values): LeaseRights {
   if (maxNodes !== undefined && (!Number.isInteger(maxNodes) || maxNodes < 1)) {
     throw new UsageError('--max-nodes needs a whole number above 0');
   }
+  const owner = text(values, 'owner') ?? name;
+  if (isLocalOwner(owner)) {
+    throw new UsageError(`--owner ${owner}: names that begin with uid: are those of users without a token`);
+  }
   const maxTtlMs = parseDuration(text(values, 'max-ttl') ?? '', '--max-ttl');
   if (maxTtlMs <= 0) throw new UsageError('--max-ttl needs a time above 0');
   return {
-    ...{ owner: text(values, 'owner') ?? name, labels: texts(values, 'label'), maxTtlMs, maxNodes: maxNodes ?? null },
+    ...{ owner, labels: texts(values, 'label'), maxTtlMs, maxNodes: maxNodes ?? null },
     tenantName: text(values, 'tenant') ?? null,
     highestPriority: PRIORITIES[(text(values, 'priority') ?? 'normal') as keyof typeof PRIORITIES],
     admin: flag(values, 'admin'),

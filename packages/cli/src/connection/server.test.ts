@@ -30,16 +30,31 @@ const contextOf = (env: Record<string, string> = {}, options: object = {}) => ({
   ...{ env, logger: silentLogger, clock: patientClock, options: globalOptions({ _: [], format: 'table', ...options }) },
 });
 const find = (args: Partial<ServerArguments>, env?: Record<string, string>, options?: object) =>
-  findServer(contextOf(env, options), { url: undefined, tokenFile: undefined, caFile: undefined, ...args });
+  findServer(contextOf(env, options), {
+    url: undefined,
+    tokenFile: undefined,
+    caFile: undefined,
+    isInsecure: false,
+    ...args,
+  });
 
 it('is named by options, or by the environment', async () => {
   expect(await find({ url: URL, tokenFile })).toEqual({
-    ...{ url: URL, token: 'alice.secret', ca: undefined },
+    ...{ url: URL, token: 'alice.secret', ca: undefined, isInsecure: false },
     options: ` --server ${URL} --token-file '${tokenFile}'`,
   });
   const env = { NODEPOOL_SERVER: URL, NODEPOOL_TOKEN_FILE: tokenFile, NODEPOOL_TOKEN: 'other', NODEPOOL_CA: caFile };
-  expect(await find({}, env)).toEqual({ url: URL, token: 'alice.secret', ca: PEM, options: '' });
+  expect(await find({}, env)).toEqual({ url: URL, token: 'alice.secret', ca: PEM, isInsecure: false, options: '' });
   expect(await find({}, { NODEPOOL_SERVER: URL, NODEPOOL_TOKEN: 'other' })).toMatchObject({ token: 'other' });
+});
+
+it('gets no token over plain HTTP from another computer, unless that is asked for', async () => {
+  const server = { url: 'http://nl01:8005', token: 'alice.secret', ca: undefined, isInsecure: false, options: '' };
+
+  expect(() => createClient(server, contextOf())).toThrow(/was not sent.* Here: --insecure, or NODEPOOL_INSECURE=1$/);
+  expect(createClient({ ...server, isInsecure: true }, contextOf()).url).toBe(server.url);
+  expect(await find({ url: URL, isInsecure: true })).toMatchObject({ options: ` --server ${URL} --insecure` });
+  expect(await find({}, { NODEPOOL_SERVER: URL, NODEPOOL_INSECURE: '1' })).toMatchObject({ isInsecure: true });
 });
 
 it('is not used when ZooKeeper is named', async () => {
@@ -67,7 +82,7 @@ it('names the file that holds no token, or no certificate', async () => {
 });
 
 it('reports a malformed address as an error of the command line', () => {
-  const server = { url: 'nl01', token: undefined, ca: undefined, options: '' };
+  const server = { url: 'nl01', token: undefined, ca: undefined, isInsecure: false, options: '' };
 
   expect(() => createClient(server, contextOf())).toThrow(UsageError);
   expect(() => createClient({ ...server, url: 'https://alice:hidden@nl01' }, contextOf())).toThrow(
@@ -96,7 +111,7 @@ it('says what a user of the command line can do about a refusal', () => {
 });
 
 it('translates errors of a use, and only those of the client', async () => {
-  const server = { url: URL, token: undefined, ca: undefined, options: '' };
+  const server = { url: URL, token: undefined, ca: undefined, isInsecure: false, options: '' };
   const use = (error: Error) => withServer(server, contextOf(), () => Promise.reject(error));
 
   await expect(use(new RefusedError(404, 'unknown-lease', 'There is none'))).rejects.toMatchObject({

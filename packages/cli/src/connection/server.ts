@@ -10,6 +10,7 @@ export interface ServerArguments {
   readonly url: string | undefined;
   readonly tokenFile: string | undefined;
   readonly caFile: string | undefined;
+  readonly isInsecure: boolean;
 }
 
 /** A web server to lease from. */
@@ -17,6 +18,8 @@ export interface Server {
   readonly url: string;
   readonly token: string | undefined;
   readonly ca: string | undefined;
+  /** Whether the token may be sent over plain HTTP to another computer. */
+  readonly isInsecure: boolean;
   /** Options that lead another command here, each after a blank; empty if the environment does. */
   readonly options: string;
 }
@@ -33,7 +36,9 @@ export async function findServer(context: CliContext, args: ServerArguments): Pr
     throw new UsageError('--server leases without ZooKeeper: leave out -c and --state-dir');
   const url = args.url ?? (named ? undefined : env['NODEPOOL_SERVER'] || undefined);
   if (url === undefined) {
-    const lonely = args.tokenFile !== undefined ? '--token-file' : args.caFile !== undefined ? '--ca' : undefined;
+    const { tokenFile, caFile, isInsecure } = args;
+    const given = { '--token-file': tokenFile !== undefined, '--ca': caFile !== undefined, '--insecure': isInsecure };
+    const [lonely] = Object.entries(given).flatMap(([name, isGiven]) => (isGiven ? [name] : []));
     if (lonely !== undefined) throw new UsageError(`${lonely} needs a server: --server URL, or NODEPOOL_SERVER`);
     return undefined;
   }
@@ -47,7 +52,8 @@ export async function findServer(context: CliContext, args: ServerArguments): Pr
     url,
     token: tokenFile === undefined ? tokenOf(env['NODEPOOL_TOKEN'] ?? '') : await readToken(tokenFile),
     ca: caFile === undefined ? undefined : await readCertificates(caFile),
-    options: words.map((word) => ` ${word}`).join(''),
+    isInsecure: args.isInsecure || env['NODEPOOL_INSECURE'] === '1',
+    options: [...words, ...(args.isInsecure ? ['--insecure'] : [])].map((word) => ` ${word}`).join(''),
   };
 }
 
@@ -89,15 +95,17 @@ async function read(file: string, what: string): Promise<string> {
 
 /** @param onRetry - called with each failure after which a call is repeated. @throws UsageError the address is malformed */
 export function createClient(
-  { url, token, ca }: Server,
+  { url, token, ca, isInsecure: insecure }: Server,
   { options }: CliContext,
   onRetry?: (error: Error) => void,
 ): NodepoolClient {
   try {
-    return new NodepoolClient({ url, token, ca, retryMs: options.connectTimeoutMs, onRetry });
+    return new NodepoolClient({ url, token, ca, insecure, retryMs: options.connectTimeoutMs, onRetry });
   } catch (error) {
     if (!(error instanceof NodepoolClientError)) throw error;
-    throw new UsageError(`${error.message} (--server, NODEPOOL_SERVER)`);
+    const advice =
+      error.code === 'insecure' ? '. Here: --insecure, or NODEPOOL_INSECURE=1' : ' (--server, NODEPOOL_SERVER)';
+    throw new UsageError(`${error.message}${advice}`);
   }
 }
 

@@ -10,7 +10,8 @@ export type ServerAnswer =
   | { readonly text: string };
 
 /** Ids of requests begin with their priority and a dash, those of leases have none. */
-const isLeaseId = (id: string) => !id.includes('-');
+/** Whether an id is that of a lease, or of nothing that a server explains: requests have a dash. */
+export const isLeaseId = (id: string) => !id.includes('-');
 
 /**
  * Asks a server why something waits.

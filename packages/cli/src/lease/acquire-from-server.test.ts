@@ -17,7 +17,10 @@ const OPTIONS: AcquireOptions = {
     force: false,
     sshKeyFile: undefined,
   },
-  ...{ purpose: 'nodepool run: make', server: { url: undefined, tokenFile: undefined, caFile: undefined } },
+  ...{
+    purpose: 'nodepool run: make',
+    server: { url: undefined, tokenFile: undefined, caFile: undefined, isInsecure: false },
+  },
 };
 
 async function start(state = 'active') {
@@ -31,7 +34,7 @@ async function start(state = 'active') {
   const acquire = (changes: Partial<AcquireOptions> = {}, signal = new AbortController().signal) =>
     acquireFromServer(
       context,
-      { url: server.url, token: 'alice.secret', ca: undefined, options: '' },
+      { url: server.url, token: 'alice.secret', ca: undefined, isInsecure: false, options: '' },
       { ...OPTIONS, ...changes },
       signal,
     );

@@ -16,7 +16,7 @@ const OPTIONS: AcquireOptions = {
     force: false,
     sshKeyFile: undefined,
   },
-  ...{ purpose: 'test', server: { url: undefined, tokenFile: undefined, caFile: undefined } },
+  ...{ purpose: 'test', server: { url: undefined, tokenFile: undefined, caFile: undefined, isInsecure: false } },
 };
 
 const acquire = async (changes: Partial<AcquireOptions> = {}, signal = new AbortController().signal) =>

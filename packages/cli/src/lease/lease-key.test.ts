@@ -11,7 +11,11 @@ import { findLeaseKey } from './lease-key.js';
 const KEY = 'ssh-ed25519 AAAA alice';
 const OPTIONS: AcquireOptions = {
   ...{ labels: ['small'], provider: undefined, priority: 200, timeoutMs: undefined, quiet: true, force: false },
-  ...{ purpose: 'test', server: { url: undefined, tokenFile: undefined, caFile: undefined }, sshKeyFile: undefined },
+  ...{
+    purpose: 'test',
+    server: { url: undefined, tokenFile: undefined, caFile: undefined, isInsecure: false },
+    sshKeyFile: undefined,
+  },
 };
 
 async function find(

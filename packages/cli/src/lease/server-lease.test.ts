@@ -8,7 +8,7 @@ import { ServerLease } from './server-lease.js';
 async function start(key?: LeaseKey) {
   const server = await LeaseServer.start();
   const client = new NodepoolClient({ url: server.url, retryMs: 200 });
-  const place = { url: server.url, token: undefined, ca: undefined, options: ' --server URL' };
+  const place = { url: server.url, token: undefined, ca: undefined, isInsecure: false, options: ' --server URL' };
   return { server, lease: new ServerLease(await client.lease(['small']), place, key, 0) };
 }
 

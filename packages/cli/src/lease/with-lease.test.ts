@@ -16,7 +16,7 @@ const OPTIONS = {
     force: false,
     sshKeyFile: undefined,
   },
-  ...{ purpose: 'test', server: { url: undefined, tokenFile: undefined, caFile: undefined } },
+  ...{ purpose: 'test', server: { url: undefined, tokenFile: undefined, caFile: undefined, isInsecure: false } },
 };
 
 /** Takes a node, and uses it. @returns the node, the outcome, and what was told of nodes that could not be returned */

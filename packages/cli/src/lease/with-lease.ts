@@ -1,4 +1,5 @@
 import { unfinishedAfter } from '@nodepool/core/service';
+import { findServerOrSocket } from '../connection/local-server.js';
 import { findServer } from '../connection/server.js';
 import type { CliContext } from '../command/context.js';
 import { CliError } from '../command/errors.js';
@@ -8,6 +9,7 @@ import type { Lease } from './lease.js';
 
 /** Time limit for returning nodes: without an answer, the end of the session or of the lease returns them. */
 const RELEASE_TIMEOUT_MS = 5000;
+const NORMAL_PRIORITY = 200;
 
 /** Lost nodes are not returned: their launcher deletes them. */
 async function releaseInTime(context: CliContext, lease: Lease): Promise<void> {
@@ -15,6 +17,11 @@ async function releaseInTime(context: CliContext, lease: Lease): Promise<void> {
   const late = await unfinishedAfter(RELEASE_TIMEOUT_MS, context.clock, new Map([['nodes', lease.release()]]));
   if (late.length === 0) return;
   throw new CliError(lease.lateText);
+}
+
+/** What users of a launcher's socket cannot have. */
+function needsZooKeeper({ provider, force, priority }: AcquireOptions): boolean {
+  return provider !== undefined || force || priority < NORMAL_PRIORITY;
 }
 
 /** An error of `use` takes precedence over an error of the release. */
@@ -52,7 +59,8 @@ export async function withLease<T>(
   const interrupts = new Interrupts();
   const useLease = (lease: Lease) => useAndRelease(context, lease, onUnreturned, () => use(lease, interrupts));
   try {
-    const server = await findServer(context, options.server);
+    const find = needsZooKeeper(options) ? findServer : findServerOrSocket;
+    const server = await find(context, options.server);
     if (server) {
       const { acquireFromServer } = await import('./acquire-from-server.js');
       return await useLease(await acquireFromServer(context, server, options, interrupts.signal));

@@ -9,6 +9,7 @@ export type {
   WebappConfig,
   WebhookConfig,
   WebhookEvent,
+  SocketAccess,
   WebTls,
   ZooKeeperSettings,
 } from '../contract/config.js';
@@ -41,6 +42,7 @@ export { formatZooKeeperServers } from './zookeeper-settings.js';
 export {
   isProcessRunning,
   embeddedSocket,
+  localSocket,
   readEmbeddedServerInfo,
   removeEmbeddedServerInfo,
   stateDirCandidates,

@@ -32,7 +32,7 @@ import { SECURE_SCHEMA, TOP_LEVEL_SCHEMA } from './top-level-schema.js';
 import type { Config, ConfigMode, LabelConfig } from '../contract/config.js';
 import { checkWrittenValues } from './written-values.js';
 import { readApiTokens, readTokenKeys, readWebhooks } from './web-access.js';
-import { checkCertificate, checkProxies, readWebapp, type WebSection } from './web-settings.js';
+import { checkAnonymousLeases, checkCertificate, checkProxies, readWebapp, type WebSection } from './web-settings.js';
 import { readZooKeeperSettings, type Section } from './zookeeper-settings.js';
 
 /** Options of {@link loadConfig}. */
@@ -162,6 +162,7 @@ function checkTopLevel(top: JsonObject, { mode, serves }: LoadConfigOptions, che
   checkSense(top, check);
   checkStandbyGoals(top, check);
   checkPrices(top, check);
+  checkAnonymousLeases(top, check);
   for (const section of ['webapp', 'builder-webapp'] as const) {
     checkProxies(top, section, check);
     if (mode === 'validate') checkCertificate(top, section, check, 'warning');
@@ -211,7 +212,7 @@ function readSecureEnvVars(
 
 function readScalars(top: JsonObject) {
   return {
-    webapp: readWebapp(top['webapp'], { port: 8005, listenAddress: '0.0.0.0' }),
+    webapp: readWebapp(top['webapp'], { port: 8005, listenAddress: '0.0.0.0', socketAccess: 'group' }),
     builderWebapp: readWebapp(top['builder-webapp'], { port: 8006, listenAddress: '127.0.0.1' }),
     elementsDir: textOf(top['elements-dir']),
     imagesDir: textOf(top['images-dir']),

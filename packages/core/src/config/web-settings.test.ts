@@ -93,3 +93,25 @@ describe('other settings of a web server', () => {
     },
   );
 });
+
+describe('users of the computer of a launcher', () => {
+  it('may lease on its socket if they are in its group, unless the configuration says otherwise', async () => {
+    expect((await loadWritten({ yaml: '{}' })).webapp.socketAccess).toBe('group');
+    expect((await loadWritten({ yaml: 'webapp: {socket-mode: none}' })).webapp.socketAccess).toBe('none');
+    expect((await loadWritten({ yaml: '{}' })).builderWebapp.socketAccess).toBeUndefined();
+    expect(await linesAbout({ yaml: 'webapp: {socket-mode: "0660"}' })).toEqual([
+      expect.stringMatching(/webapp.socket-mode: .*"none".*"anyone"/),
+    ]);
+  });
+
+  it('have no leases by anonymous-leases any more, which names the socket', async () => {
+    const { warnings } = await loadWritten({ yaml: 'webapp: {anonymous-leases: true}' });
+
+    expect(warnings).toEqual([
+      expect.objectContaining({
+        ...{ path: 'webapp.anonymous-leases', severity: 'warning' },
+        message: expect.stringMatching(/no effect: .*web-socket\/socket in the state directory/) as string,
+      }),
+    ]);
+  });
+});

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { createSecureContext } from 'node:tls';
 import { listOf, mapOf, numberOf, textOf, textsOf, type Json, type JsonObject } from '@nodepool/zk-protocol';
-import type { ConfigProblem, Subnet, WebappConfig, WebTls } from '../contract/config.js';
+import type { ConfigProblem, SocketAccess, Subnet, WebappConfig, WebTls } from '../contract/config.js';
 import type { ProblemCollector } from './problems.js';
 import { flag, integer, name, section, text, texts } from './schema-parts.js';
 import type { SourceDocument } from './source-document.js';
@@ -69,21 +69,39 @@ export function webappSchema(
 
 /** Keys of `webapp` that `builder-webapp` does not have. */
 export const LEASE_KEYS = {
-  'anonymous-leases': flag('Whether users of this computer may lease nodes over HTTP without a token', {
-    default: false,
-  }),
+  'socket-mode': {
+    type: 'string',
+    enum: ['none', 'owner', 'group', 'anyone'],
+    default: 'group',
+    description:
+      "Users of this computer who may lease nodes without a token, on a Unix socket in the state directory: of the launcher's " +
+      'user alone (`owner`), of its group, of any (`anyone`). Takes effect after a restart',
+  },
+  'anonymous-leases': { type: 'boolean', description: 'Without effect; see `socket-mode`', deprecated: true },
 } satisfies JsonObject;
 
 /** Reads settings of a web server. */
 export function readWebapp(value: Json | undefined, defaults: WebappConfig): WebappConfig {
-  const { port, listen_address: address, 'anonymous-leases': anonymousLeases, ...given } = mapOf(value);
+  const { port, listen_address: address, 'socket-mode': socketMode, ...given } = mapOf(value);
   return {
     ...{ port: numberOf(port) ?? defaults.port, listenAddress: textOf(address) ?? defaults.listenAddress },
-    anonymousLeases: anonymousLeases === true,
+    socketAccess: isSocketAccess(socketMode) ? socketMode : defaults.socketAccess,
     ...{ tls: tlsOf(given['tls']), insecureTokens: given['insecure-tokens'] === true },
     crossOriginReads: given['cross-origin-reads'] === true,
     ...{ names: textsOf(given['names']), trustedProxies: textsOf(given['trusted-proxies']).flatMap(subnetOf) },
   };
+}
+
+const isSocketAccess = (value: Json | undefined): value is SocketAccess =>
+  typeof value === 'string' && ['none', 'owner', 'group', 'anyone'].includes(value);
+
+/** Warns of `anonymous-leases`, which gave leases to all who reached the port through a proxy or a tunnel. */
+export function checkAnonymousLeases(top: JsonObject, { document, problems }: WebCheck): void {
+  if (mapOf(top['webapp'])['anonymous-leases'] === undefined) return;
+  const message =
+    'this key has no effect: users of this computer lease on a Unix socket (web-socket/socket in the state directory), which ' +
+    'the commands find by themselves; socket-mode says who may';
+  problems.add(document, ['webapp', 'anonymous-leases'], message, { severity: 'warning' });
 }
 
 function tlsOf(value: Json | undefined): WebTls | undefined {

@@ -193,13 +193,16 @@ export interface WebTls {
   readonly keyFile: string;
 }
 
+/** Users of a Unix socket: that of the service, those of its group, all of this computer. */
+export type SocketAccess = 'none' | 'owner' | 'group' | 'anyone';
+
 /** Settings of the web server of a service. */
 export interface WebappConfig {
   /** 0: any free port. */
   readonly port: number;
   readonly listenAddress: string;
-  /** Whether users of this computer may lease nodes without a token. Missing: no. */
-  readonly anonymousLeases?: boolean;
+  /** Users of this computer who may lease nodes without a token, on a Unix socket. Missing: none. */
+  readonly socketAccess?: SocketAccess | undefined;
   /** Missing: HTTP. */
   readonly tls?: WebTls | undefined;
   /** Whether tokens may arrive over plain HTTP from other computers. Missing: no. */

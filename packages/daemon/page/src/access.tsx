@@ -1,7 +1,7 @@
 import { createContext } from 'preact';
 import { useContext, useEffect, useState } from 'preact/hooks';
 import { Outcome } from './parts.js';
-import { fieldOf } from './text.js';
+import { fieldOf, isOpenWay } from './text.js';
 import type { LeaseRights } from './types.js';
 
 /** Kept until the tab is closed, and for this page alone. */
@@ -86,6 +86,19 @@ export function useStoredAccess(): {
   return { access, use, forget };
 }
 
+/** Keeps a form from being sent until a person has agreed that others may read the token on the way. */
+function OpenWay() {
+  return (
+    <p>
+      Not sent yet: others can read it on the way over plain HTTP. Open this page with https://, or on the launcher's
+      computer.{' '}
+      <label>
+        <input name="insecure" type="checkbox" required /> Send it anyway, as this network is mine alone
+      </label>
+    </p>
+  );
+}
+
 /** Where a person gives the page a token, or takes it away again. */
 export function TokenForm({ access, use, forget }: ReturnType<typeof useStoredAccess>) {
   const [refusal, setRefusal] = useState('');
@@ -117,6 +130,7 @@ export function TokenForm({ access, use, forget }: ReturnType<typeof useStoredAc
         <label>
           Token of the web API <input name="token" type="password" autocomplete="off" required />
         </label>{' '}
+        {isOpenWay(location) && <OpenWay />}
         <button type="submit">Use</button> <Outcome text={refusal} />
       </form>
     </details>

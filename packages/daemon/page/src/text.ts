@@ -65,3 +65,8 @@ export function amounts(counts: Readonly<Record<string, number>>): string {
     .map(([name, amount]) => `${amount} ${name}`)
     .join(', ');
 }
+
+/** Whether others may read what a page of this address sends: over plain HTTP to another computer. */
+export function isOpenWay({ protocol, hostname }: Pick<Location, 'protocol' | 'hostname'>): boolean {
+  return protocol === 'http:' && !/^(127\.[\d.]+|\[::1\]|(.+\.)?localhost)$/.test(hostname);
+}

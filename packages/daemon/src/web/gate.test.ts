@@ -28,8 +28,8 @@ function requestFrom(
 /** The code of the refusal, or who sends it. */
 function outcome(gate: WebGate, request: IncomingMessage): string {
   try {
-    const { address, isLocal } = gate.credentialsOf(request);
-    return `${address}${isLocal ? ' local' : ''}`;
+    const { address, localUser } = gate.credentialsOf(request);
+    return localUser === undefined ? address : `${address} ${localUser}`;
   } catch (error) {
     return (error as { code: string }).code;
   }
@@ -42,9 +42,9 @@ describe('a token', () => {
     ['192.0.2.77', {}, 'insecure'],
     ['::ffff:192.0.2.77', {}, 'insecure'],
     ['192.0.2.77', { encrypted: true }, '192.0.2.77'],
-    ['127.0.0.1', {}, '127.0.0.1 local'],
-    ['::1', {}, '::1 local'],
-    ['::ffff:127.0.0.5', {}, '127.0.0.5 local'],
+    ['127.0.0.1', {}, '127.0.0.1'],
+    ['::1', {}, '::1'],
+    ['::ffff:127.0.0.5', {}, '127.0.0.5'],
     ['192.0.2.1', {}, '192.0.2.1'], // this computer's own address
   ])('from %s, connection %j: %s', (address, socket, expected) => {
     expect(outcome(gateWith(), requestFrom(address, token, socket))).toBe(expected);
@@ -92,18 +92,21 @@ describe('a token', () => {
   });
 });
 
-describe('this computer', () => {
-  it.each(['x-forwarded-for', 'x-forwarded-proto', 'x-real-ip', 'forwarded', 'via'])(
-    'is not who asks through a proxy on loopback (%s), trusted or not',
-    (header) => {
-      const proxies: WebappConfig['trustedProxies'] = [{ network: '127.0.0.1', prefix: 32, family: 'ipv4' }];
-      const request = requestFrom('127.0.0.1', { [header]: '127.0.0.1' });
+describe('a user of this computer', () => {
+  const own = { has: () => true, ownerOf: () => 'uid:1000@nl01' };
+  const settings = { port: 8005, listenAddress: '0.0.0.0' };
 
-      expect(outcome(gateWith(), request)).toBe('127.0.0.1');
-      expect(outcome(gateWith({ trustedProxies: proxies }), request)).toBe('127.0.0.1');
-      expect(outcome(gateWith({ trustedProxies: proxies }), requestFrom('127.0.0.1'))).toBe('127.0.0.1 local');
-    },
-  );
+  it('is known on the socket alone, where a token cannot be read on the way', () => {
+    const gate = new WebGate('nl01.example.org', () => settings, own);
+
+    expect(outcome(gate, requestFrom('', { ...token, host: 'localhost' }))).toBe('uid:1000@nl01 uid:1000@nl01');
+  });
+
+  it('is not known on loopback, which a proxy that adds no header or a tunnel also reaches', () => {
+    const gate = new WebGate('nl01.example.org', () => settings, { has: () => false, ownerOf: () => undefined });
+
+    expect(outcome(gate, requestFrom('127.0.0.1'))).toBe('127.0.0.1');
+  });
 });
 
 describe('the names in a request', () => {

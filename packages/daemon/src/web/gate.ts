@@ -4,6 +4,7 @@ import type { TLSSocket } from 'node:tls';
 import type { WebappConfig } from '@nodepool/core/config';
 import { ApiError } from './api-error.js';
 import { ConnectionLimits } from './connection-limits.js';
+import type { LocalSocket } from './local/local-socket.js';
 
 type Settings = Pick<
   WebappConfig,
@@ -16,8 +17,8 @@ export interface Credentials {
   readonly authorization: string | undefined;
   /** IP address of the client, or of an untrusted proxy in front of it. */
   readonly address: string;
-  /** Whether a program of this computer sent it, and no proxy forwarded it. */
-  readonly isLocal: boolean;
+  /** A user of this computer who has logged in on its socket, as the owner of leases. */
+  readonly localUser: string | undefined;
 }
 
 /** How a request arrived. */
@@ -28,8 +29,6 @@ interface Arrival {
   readonly isHttps: boolean;
   /** Whether no other computer could read it on the way: HTTPS, or from this computer. */
   readonly isPrivate: boolean;
-  /** Whether a program of this computer sent it, and no proxy forwarded it. */
-  readonly isLocal: boolean;
 }
 
 /** Headers by which proxies say for whom they ask. */
@@ -47,13 +46,16 @@ export class WebGate {
   readonly connections: ConnectionLimits;
   readonly #hostname: string;
   readonly #settings: () => Settings;
+  readonly #local: Pick<LocalSocket, 'has' | 'ownerOf'> | undefined;
   readonly #proxies = new WeakMap<Settings, BlockList>();
 
   /**
    * @param hostname - full name of this host
    * @param settings - those in force
+   * @param local - the socket for users of this computer
    */
-  constructor(hostname: string, settings: () => Settings) {
+  constructor(hostname: string, settings: () => Settings, local?: Pick<LocalSocket, 'has' | 'ownerOf'>) {
+    this.#local = local;
     this.#hostname = hostname.toLowerCase();
     this.#settings = settings;
     this.connections = new ConnectionLimits((address) => this.#isTrusted(plainAddress(address)));
@@ -67,7 +69,7 @@ export class WebGate {
     this.#checkNames(request);
     this.checkToken(request);
     const { authorization } = request.headers;
-    return { authorization, ...this.#arrivalOf(request) };
+    return { authorization, address: this.addressOf(request), localUser: this.#local?.ownerOf(request) };
   }
 
   /** Whether pages of other sites may read the API. */
@@ -92,21 +94,19 @@ export class WebGate {
     throw new ApiError(403, 'insecure', text);
   }
 
-  #arrivalOf({ socket, headers }: { socket: Socket; headers: IncomingHttpHeaders }): Arrival {
+  #arrivalOf(request: { socket: Socket; headers: IncomingHttpHeaders }): Arrival {
+    const { socket, headers } = request;
+    if (this.#local?.has(request) === true) {
+      return { address: this.#local.ownerOf(request) ?? 'local socket', isHttps: false, isPrivate: true };
+    }
     const peer = plainAddress(socket.remoteAddress);
     const isOwn = isLoopback(peer) || peer === plainAddress(socket.localAddress);
     const isTls = (socket as Partial<TLSSocket>).encrypted === true;
     const isForwarded = FORWARDING.some((name) => headers[name] !== undefined);
-    const direct = {
-      address: peer,
-      isHttps: isTls,
-      isPrivate: isTls || isOwn,
-      isLocal: isLoopback(peer) && !isForwarded,
-    };
-    if (!isForwarded || !this.#isTrusted(peer)) return direct;
+    if (!isForwarded || !this.#isTrusted(peer)) return { address: peer, isHttps: isTls, isPrivate: isTls || isOwn };
     const schemes = partsOf(headers['x-forwarded-proto']);
     const isHttps = schemes.length > 0 && schemes.every((scheme) => scheme.toLowerCase() === 'https');
-    return { address: this.#clientOf(headers, peer), isHttps, isPrivate: isHttps, isLocal: false };
+    return { address: this.#clientOf(headers, peer), isHttps, isPrivate: isHttps };
   }
 
   /** The last address that no trusted proxy has: those before it may be invented by the client. */

@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
 import type { AddressInfo, Server } from 'node:net';
 import { NodepoolError } from '@nodepool/zk-protocol';
@@ -44,6 +44,8 @@ export interface WebServerOptions {
 export interface WebServer {
   readonly host: string;
   readonly port: number;
+  /** Answers requests of other listeners. */
+  readonly handler: RequestListener;
   /** Uses another certificate for connections from now on. Without effect for HTTP. */
   setCertificate(certificate: WebCertificate): void;
   /** Stops listening and closes open connections. */
@@ -200,7 +202,7 @@ function send(request: IncomingMessage, response: ServerResponse, answer: Answer
   response.end(request.method === 'HEAD' || answer.status === 304 ? undefined : answer.body);
 }
 
-function createHandler(options: WebServerOptions): (request: IncomingMessage, response: ServerResponse) => void {
+function createHandler(options: WebServerOptions): RequestListener {
   const { clock } = options;
   const caches = { cache: new ResponseCache(clock), shared: new ResponseCache(clock) };
   const web = { options, ...caches, budget: new ComputeBudget(clock) };
@@ -255,6 +257,7 @@ export async function startWebServer(options: WebServerOptions): Promise<WebServ
   return {
     host: address,
     port,
+    handler,
     setCertificate: (next) => tlsServer?.setSecureContext(next),
     close: () =>
       new Promise((resolve) => {

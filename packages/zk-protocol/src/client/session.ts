@@ -14,10 +14,13 @@ export class Session {
     return this.id.some((byte) => byte !== 0);
   }
 
-  /** Whether a reply grants what was asked for: this session, or a new one if there is none. */
-  isGrantedBy({ sessionId, sessionTimeoutMs }: Connection): boolean {
-    if (sessionTimeoutMs <= 0) return false;
-    return this.exists ? sessionId.equals(this.id) : sessionId.some((byte) => byte !== 0);
+  /** Why a reply does not grant what was asked for: this session, or a new one if there is none; `undefined`: it does. */
+  refusalIn({ sessionId, sessionTimeoutMs }: Connection): string | undefined {
+    const isGranted = sessionTimeoutMs > 0;
+    if (!this.exists)
+      return isGranted && sessionId.some((byte) => byte !== 0) ? undefined : 'the server rejected a new session';
+    if (!isGranted) return 'the server reports that it ended';
+    return sessionId.equals(this.id) ? undefined : 'the server answered with another session';
   }
 
   /** Stores a granted session. @returns whether it is a new one */

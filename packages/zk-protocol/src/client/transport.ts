@@ -180,8 +180,9 @@ export class Transport {
         return false;
       },
       answered: (connection) => {
-        if (this.session.isGrantedBy(connection)) this.#established(connection);
-        else this.#sessionRejected(connection);
+        const refusal = this.session.refusalIn(connection);
+        if (refusal === undefined) this.#established(connection);
+        else this.#sessionRejected(connection, refusal);
       },
     });
   }
@@ -191,15 +192,10 @@ export class Transport {
     return this.#connector.lastFailure;
   }
 
-  #sessionRejected(connection: Connection): void {
-    connection.stream.on('error', () => {}); // the reply is known, later errors do not matter
-    connection.stream.destroy();
-    if (this.session.exists) {
-      const isEnded = connection.sessionTimeoutMs <= 0;
-      this.#expire(isEnded ? 'the server reports that it ended' : 'the server answered with another session');
-    } else {
-      this.#connector.failed(new Error(`${formatServer(connection.target)}: the server rejected a new session`));
-    }
+  #sessionRejected(connection: Connection, reason: string): void {
+    connection.stream.on('error', () => {}).destroy(); // the reply is known, later errors do not matter
+    if (this.session.exists) this.#expire(reason);
+    else this.#connector.failed(new Error(`${formatServer(connection.target)}: ${reason}`));
   }
 
   #established(connection: Connection): void {
@@ -271,10 +267,7 @@ export class Transport {
   /** Sends the close request after all queued requests. */
   #sendClose(): void {
     this.#connection.stay();
-    const request = new Request<void>(OpCode.CLOSE_SESSION, '/', '', encodeNothing, decodeNothing);
-    const finish = () => this.#finishClose();
-    request.settleWith(finish, finish);
-    this.#pipeline.push(request);
+    this.#pipeline.push(closeRequest(() => this.#finishClose()));
     this.#pipeline.pause(false);
     this.#pipeline.flush();
   }
@@ -287,10 +280,16 @@ export class Transport {
     this.#deadlines.cancel();
     this.#isClosed = true;
     this.#connection.shut();
-    failAll(this.#pipeline.detach(), closedError);
-    failAll(this.#pipeline.takeWaiting(), closedError);
+    failAll([...this.#pipeline.detach(), ...this.#pipeline.takeWaiting()], closedError);
     closing.finish();
   }
+}
+
+/** @param finish - called with the answer, or without one */
+function closeRequest(finish: () => void): PendingRequest {
+  const request = new Request<void>(OpCode.CLOSE_SESSION, '/', '', encodeNothing, decodeNothing);
+  request.settleWith(finish, finish);
+  return request;
 }
 
 function failAll(requests: readonly PendingRequest[], makeError: (request: PendingRequest) => ZooKeeperError): void {

@@ -71,6 +71,11 @@ export function embeddedSocket(stateDir: string): string {
   return join(stateDir, 'zookeeper-socket', 'socket');
 }
 
+/** Path of the Unix socket on which users of this computer lease, in its own directory. */
+export function localSocket(stateDir: string): string {
+  return join(stateDir, 'web-socket', 'socket');
+}
+
 const MODES: Readonly<Record<EmbeddedAccess, number>> = { owner: 0o600, group: 0o640, anyone: 0o644 };
 
 /** Publishes the running server to its permitted users. Replaces the info of an earlier one. */

@@ -8,21 +8,21 @@ const hash = createHash('sha256').update('secret').digest('hex');
 
 function accessWith({
   isReady = true,
-  allowsAnonymous = false,
+  owner = 'team',
   apiTokens = [{ name: 'root', token: 'admins-own' }],
   distrust = undefined as string | undefined,
 } = {}) {
   const clock = new VirtualClock(1_000);
-  const rights = { owner: 'team', labels: ['*'], maxTtlMs: 1, maxNodes: 3, tenantName: null, highestPriority: 200 };
+  const rights = { owner, labels: ['*'], maxTtlMs: 1, maxNodes: 3, tenantName: null, highestPriority: 200 };
   const alice = newLeaseToken({ ...rights, admin: false, name: 'alice', hash, endTimeMs: 9_000 }, 0);
   const stored = new Map<string, LeaseTokenRecord>(isReady ? [['alice', alice]] : []);
   const leaseTokens = { get: (name: string) => stored.get(name), ready: isReady };
   const access = new LeaseAccess({
     ...{ clock, leaseTokens, trust: { distrusts: () => distrust } },
-    config: () => ({ apiTokens, webapp: { port: 0, listenAddress: '127.0.0.1', anonymousLeases: allowsAnonymous } }),
+    config: () => ({ apiTokens }),
   });
-  const call = (authorization: string | undefined, isLocal = true) =>
-    access.callerOf({ authorization, isLocal, address: '192.0.2.1' });
+  const call = (authorization: string | undefined, localUser?: string) =>
+    access.callerOf({ authorization, localUser, address: '127.0.0.1' });
   return { clock, call };
 }
 
@@ -71,15 +71,20 @@ describe('who calls', () => {
     expect(() => call('Bearer alice.secret')).toThrow(expect.objectContaining({ code: 'bad-token' }));
   });
 
-  it.each([
-    [true, true, true],
-    [true, false, false],
-    [false, true, false],
-  ])('without a token, where that is allowed %s, on this computer %s: %s', (allowsAnonymous, isLocal, isAllowed) => {
-    const { call } = accessWith({ allowsAnonymous });
+  it('is a user of this computer, who has logged in on its socket; no other without a token', () => {
+    const { call } = accessWith();
 
-    if (isAllowed) expect(call(undefined, isLocal)).toMatchObject({ owner: 'anonymous', admin: false });
-    else expect(() => call(undefined, isLocal)).toThrow(expect.objectContaining({ status: 401 }));
+    expect(call('Bearer uid.1000.9.f', 'uid:1000@nl01')).toMatchObject({
+      ...{ name: 'uid:1000@nl01', owner: 'uid:1000@nl01', labels: ['*'], maxNodes: null, highestPriority: 200 },
+      ...{ admin: false, isOperator: false },
+    });
+    expect(() => call(undefined)).toThrow(expect.objectContaining({ status: 401 }));
+  });
+
+  it('is not known by a token whose owner looks like a user of this computer', () => {
+    const { call } = accessWith({ owner: 'uid:1000@nl01' });
+
+    expect(() => call('Bearer alice.secret')).toThrow(expect.objectContaining({ status: 401 }));
   });
 });
 

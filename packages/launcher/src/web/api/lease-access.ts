@@ -2,7 +2,13 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Config } from '@nodepool/core';
 import type { ApiToken } from '@nodepool/core/config';
 import { ApiError, authorize, type Caller, type Credentials } from '@nodepool/daemon';
-import type { Clock, JsonObject, LeaseRights, LeaseTokenRecord } from '@nodepool/zk-protocol';
+import {
+  isLocalOwner,
+  type Clock,
+  type JsonObject,
+  type LeaseRights,
+  type LeaseTokenRecord,
+} from '@nodepool/zk-protocol';
 import type { TokenTrust } from './token-trust.js';
 import { matchesPattern } from './label-pattern.js';
 
@@ -37,12 +43,13 @@ export interface LeaseAccessOptions {
   readonly leaseTokens: { get(name: string): LeaseTokenRecord | undefined; readonly ready: boolean };
   /** Knows which of them give rights. */
   readonly trust: Pick<TokenTrust, 'distrusts'>;
-  /** Configuration in force: its `apiTokens` may do everything, `anonymousLeases` lets users of this computer lease without one. */
-  readonly config: () => Pick<Config, 'apiTokens' | 'webapp'>;
+  /** Configuration in force: its `apiTokens` may do everything. */
+  readonly config: () => Pick<Config, 'apiTokens'>;
 }
 
 const EVERYTHING = { labels: ['*'], maxTtlMs: Infinity, maxNodes: null, tenantName: null, highestPriority: 1 };
-const ANONYMOUS = { ...EVERYTHING, name: 'anonymous', owner: 'anonymous', highestPriority: 200, admin: false };
+/** Of users of this computer, who need no token. */
+const LOCAL = { ...EVERYTHING, highestPriority: 200, admin: false };
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest();
 
@@ -64,17 +71,18 @@ export class LeaseAccess {
     return caller;
   };
 
-  #identify({ authorization, isLocal }: Credentials): LeaseCaller {
+  #identify({ authorization, localUser }: Credentials): LeaseCaller {
     const { leaseTokens, clock, trust } = this.#options;
-    const { apiTokens, webapp } = this.#options.config();
-    if (authorization === undefined && webapp.anonymousLeases === true && isLocal) {
-      return { ...ANONYMOUS, identity: '', tokenVersion: undefined, isOperator: false };
+    const { apiTokens } = this.#options.config();
+    if (localUser !== undefined) {
+      return { ...LOCAL, name: localUser, owner: localUser, identity: '', tokenVersion: undefined, isOperator: false };
     }
     const [, name = '', secret = ''] = /^Bearer +([a-z0-9-]+)\.(\S+)$/i.exec(authorization ?? '') ?? [];
     const token = leaseTokens.get(name);
     const expected = token ? Buffer.from(token.hash, 'hex') : sha256('');
     const isRight = expected.length === 32 && timingSafeEqual(sha256(secret), expected);
-    const isValid = token !== undefined && (token.endTimeMs === null || clock.now() < token.endTimeMs);
+    const isValid =
+      token !== undefined && !isLocalOwner(token.owner) && (token.endTimeMs === null || clock.now() < token.endTimeMs);
     const distrust = isRight && isValid ? trust.distrusts(token) : undefined;
     if (isRight && isValid && distrust === undefined) {
       return { ...token, identity: token.hash, tokenVersion: token.stat?.version, isOperator: false };
