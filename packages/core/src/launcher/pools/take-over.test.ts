@@ -31,8 +31,8 @@ async function besideAnother(
   const providers = new Map([...config.providers].map(([name, provider]) => [name, { ...provider, maxConcurrency }]));
   const drivers = servingDrivers({ orders, until }, {}, able);
   const rooms = await LauncherRooms.open({ ...config, providers, tenantLimits }, drivers);
-  const { configured } = await rooms.openPools();
-  const [pool] = configured;
+  const pools = await rooms.openPools();
+  const [pool] = pools.configured;
   if (!pool) throw new Error('there is no pool');
   const { other, clock } = rooms.world;
   const body = encodeRequest(newRequest({ state: 'pending', labels, requestor: 'zuul', tenantName: 't' }, clock.now()));
@@ -55,7 +55,15 @@ async function besideAnother(
     return rooms.stored(id);
   };
   const node = (of: NodeId) => rooms.world.context.mirror.nodes.get(of);
-  return { rooms, pool, orders, id, give, die, end, node, world: rooms.world };
+  const limit = async (maximum: number) => {
+    const { now } = rooms.world.context.config;
+    const changed = [...now.providers].map(([name, each]) => {
+      const entry = { ...each.entry, 'max-concurrency': maximum };
+      return [name, { ...each, entry, maxConcurrency: maximum }] as const;
+    });
+    await rooms.reload(pools, { ...now, providers: new Map(changed) });
+  };
+  return { limit, rooms, pool, orders, id, give, die, end, node, world: rooms.world };
 }
 
 describe('a request whose launcher is gone', () => {
@@ -158,6 +166,21 @@ describe('a request whose launcher is gone', () => {
 
     expect([early, contenders]).toEqual([[undefined], 1]);
     expect(request).toMatchObject({ id, state: 'fulfilled', nodeIds: [node] });
+  });
+
+  it('goes back to the queue when max-concurrency becomes 0 while its launch waits for a turn', async () => {
+    const { give, die, id, rooms, limit, orders, world } = await besideAnother(['a'], undefined, 1);
+    await rooms.ask(['b']);
+    await give(begun);
+    await die();
+    const before = await rooms.stored(id);
+
+    await limit(0);
+    await world.pass(1_000);
+
+    expect([before.state, (await rooms.stored(id)).state]).toEqual(['pending', 'requested']);
+    expect(rooms.world.context.mirror.requests.contenders(id)).toBe(0);
+    expect(orders).toHaveLength(1);
   });
 
   it('keeps its nodes while it waits until its tenant may have what it lacks', async () => {

@@ -57,7 +57,7 @@ describe('launches that are taken over', () => {
   });
 
   it('run when the limit is raised', async () => {
-    const { events, pool, begun, settle } = setUp(0, 2);
+    const { events, pool, begun, settle } = setUp(1, 2);
     await settle();
 
     pool.maxConcurrency = 2;
@@ -65,6 +65,17 @@ describe('launches that are taken over', () => {
     await settle();
 
     expect(begun).toEqual([0, 1]);
+  });
+
+  it('are given back when no more may begin', async () => {
+    const { events, pool, begun, refused, settle } = setUp(1, 3);
+    await settle();
+
+    pool.maxConcurrency = 0;
+    events.emit('planDue', { pool: { launcherId: 'own', provider: 'p', pool: { name: 'main' } } });
+    await settle();
+
+    expect([begun, refused]).toEqual([[0], [1, 2]]);
   });
 
   it('leave their place when they end before their turn', async () => {

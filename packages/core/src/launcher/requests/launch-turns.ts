@@ -9,6 +9,15 @@ type LimitedPool = Pick<PoolView, 'provider' | 'maxConcurrency' | 'activeLaunche
 interface Turn {
   readonly pool: LimitedPool;
   readonly begin: () => void;
+  readonly refuse: (why: NoTurnError) => void;
+}
+
+/** Launches of the provider may not begin any more. */
+export class NoTurnError extends Error {
+  constructor(provider: string) {
+    super(`provider "${provider}" begins no launches: its max-concurrency is 0`);
+    this.name = 'NoTurnError';
+  }
 }
 
 /**
@@ -32,13 +41,16 @@ export class LaunchTurns {
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
   }
 
-  /** Resolves when a launch that is counted already may run. @throws the reason of the signal */
+  /**
+   * Resolves when a launch that is counted already may run.
+   * @throws {NoTurnError} none may, as a reload has set `max-concurrency` to 0; otherwise the reason of the signal
+   */
   async take(pool: LimitedPool, signal: AbortSignal): Promise<void> {
     const { provider } = pool;
     const queue = this.#waiting.get(provider) ?? [];
     this.#waiting.set(provider, queue);
     let turn: Turn | undefined;
-    const begun = new Promise<void>((begin) => queue.push((turn = { pool, begin })));
+    const begun = new Promise<void>((begin, refuse) => queue.push((turn = { pool, begin, refuse })));
     this.#next(provider);
     try {
       await orAbort(begun, signal);
@@ -50,6 +62,7 @@ export class LaunchTurns {
 
   #next(provider: string): void {
     const queue = this.#waiting.get(provider) ?? [];
+    for (const { pool, refuse } of queue) if (pool.maxConcurrency === 0) refuse(new NoTurnError(provider));
     for (let turn = queue[0]; turn && hasRoom(turn.pool, queue.length); turn = queue[0]) {
       queue.shift();
       turn.begin();

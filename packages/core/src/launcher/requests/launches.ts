@@ -18,6 +18,7 @@ import type { Context } from '../state/context.js';
 import { storeNode } from '../state/store-node.js';
 import { createdPath, nodeIdOf, setNode, Transaction } from '../state/transaction.js';
 import { removeAbandonedLocks } from './abandoned.js';
+import { NoTurnError } from './launch-turns.js';
 import type { LaunchPart, Part, ReadyChanges } from './request-parts.js';
 import type { RequestWork } from './request.js';
 
@@ -207,7 +208,9 @@ async function callDriver(work: RequestWork, part: RecordedPart, begun: Launch):
     // The launch of most drivers: {@link StateMachineProvider} in `cloud/state-machine/provider.ts`.
     return await driver.launch(order, signal);
   } catch (error) {
-    return { state: 'failed', node: part.node, error: asError(error) };
+    // the request may be served elsewhere: as when the quota is used up, its node is not missed for ever
+    const state = error instanceof NoTurnError ? 'aborted' : 'failed';
+    return { state, node: part.node, error: asError(error) };
   }
 }
 
