@@ -141,7 +141,7 @@ describe('the example for a shell', () => {
   it('runs a command with a node, and returns it', async () => {
     const { address, port } = get().host(0);
     const ssh = 'ssh -i "$KEY" -o UserKnownHostsFile="$NODEPOOL_KNOWN_HOSTS" -p "$NODEPOOL_NODE_0_PORT"';
-    const line = `${ssh} "$NODEPOOL_NODE_0_USERNAME@$NODEPOOL_NODE_0_IP" 'echo "$SSH_CONNECTION"; exit 5'`;
+    const line = `${ssh} -l "$NODEPOOL_NODE_0_USERNAME" -- "$NODEPOOL_NODE_0_IP" 'echo "$SSH_CONNECTION"; exit 5'`;
 
     const done = await run('sh', [SCRIPT, 'small', 'sh', '-c', line], { KEY: get().sshd.clientKeyFile });
 

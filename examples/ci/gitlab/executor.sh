@@ -30,7 +30,7 @@ request() {
 on_node() {
   ssh -o BatchMode=yes -o UserKnownHostsFile="$known_hosts" -o StrictHostKeyChecking=yes -o ServerAliveInterval=15 \
     ${NODEPOOL_SSH_KEY:+-i "$NODEPOOL_SSH_KEY"} -p "$(field .nodes[0].port)" \
-    "$(field .nodes[0].username)@$(field .nodes[0].host)" "$1"
+    -l "$(field .nodes[0].username)" -- "$(field .nodes[0].host)" "$1"
 }
 
 prepare() {

@@ -59,7 +59,11 @@ const label: JsonObject = {
         ...key(text, 'Instance or snapshot that nodes are copies of', 'none'),
         examples: ['golden/ready'],
       },
-      username: key(text, 'Login of copies of `clone-from`; images have their own', 'none'),
+      username: key(
+        { ...text, pattern: STATE_MACHINE_SCHEMAS.cloudImage.username.pattern },
+        'Login of copies of `clone-from`; images have their own',
+        'none',
+      ),
       type: key(type, 'Type of instances', 'that of the provider'),
       cpu: key(count, 'Limit of CPUs', 'no limit'),
       memory: key(count, 'Limit of memory, in MiB', 'no limit'),

@@ -22,6 +22,7 @@ const nodeSchema = {
     name: {
       type: 'string',
       minLength: 1,
+      pattern: String.raw`^(?!-)[^\s\x00-\x1f\x7f]*$`,
       description: 'Name or address of the host; unique in the file together with `username` and `connection-port`',
       examples: ['rack1.example.org', '192.0.2.7'],
     },
@@ -30,7 +31,12 @@ const nodeSchema = {
       description: 'Labels that the host serves: a list, or one string with spaces between them',
       examples: [['small', 'gpu']],
     },
-    username: { type: 'string', description: 'User that jobs log in as', default: 'zuul' },
+    username: {
+      type: 'string',
+      pattern: String.raw`^(?![\s-])[^\x00-\x1f\x7f]*$`,
+      description: 'User that jobs log in as',
+      default: 'zuul',
+    },
     timeout: {
       type: 'integer',
       minimum: 1,

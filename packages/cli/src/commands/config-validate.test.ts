@@ -74,3 +74,34 @@ it('names the place of each problem, without ZooKeeper', async () => {
   expect(bad.status).toBe(1);
   expect(bad.stderr).toMatch(/bad\.yaml:2:\d+: labels\[0\]/);
 });
+
+it('refuses hosts and users that a program would take for an option, and takes users with a blank inside', async () => {
+  const node = (name: string, username: string) => `{name: ${name}, labels: small, username: ${username}}`;
+  const nodes = [
+    node('"-oProxyCommand=x"', 'zuul'),
+    node('host1', '"-x"'),
+    node('"a b"', 'zuul'),
+    node('h4', '"a\\tb"'),
+  ];
+  const images = 'diskimages: [{name: debian, elements: [], username: "-x"}]';
+  const file = (all: string[]) =>
+    `labels: [{name: small}]\n${images}\nproviders: [{name: rack, driver: static, pools: [{name: main, nodes: [${all.join(', ')}]}]}]`;
+  await get().write('bad.yaml', file(nodes));
+  await get().write(
+    'good.yaml',
+    file([node('host1', '"John Doe"'), node('"fe80::1%eth0"', '""')]).replace('"-x"', 'zuul'),
+  );
+
+  const bad = await get().nodepool('bad.yaml', 'config-validate');
+  const good = await get().nodepool('good.yaml', 'config-validate');
+
+  for (const path of [
+    'nodes[0].name',
+    'nodes[1].username',
+    'nodes[2].name',
+    'nodes[3].username',
+    'diskimages[0].username',
+  ])
+    expect(bad.stderr).toContain(path);
+  expect([bad.status, good.status], good.stderr).toEqual([1, 0]);
+});

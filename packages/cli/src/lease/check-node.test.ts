@@ -13,6 +13,8 @@ it.each<[string, NodeFields]>([
   ['username', { username: 'root\nevil' }],
   ['username', { username: '$(id)' }],
   ['connection_type', { connectionType: 'ssh -x' }],
+  ['connection_type', { connectionType: 'local' }],
+  ['connection_type', { connectionType: 'ansible.builtin.local' }],
   ['connection_port', { connectionPort: 22.5 }],
   ['connection_port', { connectionPort: 65_536 }],
 ])('refuses a node whose %s is unsafe: %j', (field, fields) => {

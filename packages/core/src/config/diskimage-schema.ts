@@ -58,7 +58,10 @@ export const DISKIMAGE: JsonSchema = section(
     }),
     'env-vars': ENV_VARS,
     pause: flag('Whether builds are paused; a child of a paused image is paused too', { default: false }),
-    username: name('User that jobs log in as', { default: 'zuul' }),
+    username: {
+      ...name('User that jobs log in as', { default: 'zuul' }),
+      pattern: String.raw`^(?![\s-])[^\x00-\x1f\x7f]*$`,
+    },
     'python-path': name('Python that Ansible uses on nodes', { default: 'auto' }),
     'shell-type': name('Shell that Ansible uses on nodes', { otherwise: "Ansible's own" }),
     builders: texts('Builders that may build it, by host name', { otherwise: 'all of them' }),

@@ -41,6 +41,8 @@ export { providersWithout, withdrawal } from '../canary/withdrawal.js';
 /* Command lines */
 export type { ConnectionDetails } from '../text/connection-details.js';
 export { connectionDetails, knownHostsLines } from '../text/connection-details.js';
+export type { UnsafeField } from '../text/login-fields.js';
+export { unsafeLoginField, withoutUnsafeLogin } from '../text/login-fields.js';
 export { readPublicKey } from '../text/public-key.js';
 export { kubeconfigOf } from '../render/kubeconfig.js';
 export { userOf } from '../render/user-of.js';

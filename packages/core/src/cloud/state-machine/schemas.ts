@@ -1,5 +1,7 @@
 import type { JsonSchema } from '../../contract/driver.js';
 
+/** Programs that log in would take a user that begins with `-` for an option. */
+const USER_PATTERN = String.raw`^(?![\s-])[^\x00-\x1f\x7f]*$`;
 const name = (description: string) => ({ type: 'string', minLength: 1, description });
 const limit = (description: string) => ({ type: 'integer', description, 'x-default': 'no limit' });
 
@@ -60,7 +62,12 @@ export const STATE_MACHINE_SCHEMAS = {
   /** Of an entry of `cloud-images`. */
   cloudImage: {
     name: name('Name of the image, for `cloud-image` of labels'),
-    username: { type: 'string', description: 'User that jobs log in as', 'x-default': "the job's own" },
+    username: {
+      type: 'string',
+      pattern: USER_PATTERN,
+      description: 'User that jobs log in as',
+      'x-default': "the job's own",
+    },
     'python-path': { type: 'string', description: 'Python that Ansible uses on nodes', default: 'auto' },
     'shell-type': { type: 'string', description: 'Shell that Ansible uses on nodes', 'x-default': "Ansible's own" },
     ...connection,

@@ -204,6 +204,28 @@ describe('a lease', () => {
     await vi.waitFor(async () => expect(await lendable()).toMatchObject({ big: true }));
   });
 
+  it('gives nothing to log in to a node whose record could run something on the computer of the lessee', async () => {
+    const { body } = await lease();
+    const { id, nodes } = body as unknown as { id: string; nodes: { id: string }[] };
+    const path = nodePath((nodes[0]?.id ?? '') as NodeId);
+    const record = JSON.parse((await zk.getData(path)).data.toString('utf8')) as object;
+    const shown = async () => (await call('GET', `/leases/${id}`)).body['nodes'];
+
+    for (const unsafe of [{ connection_type: 'local' }, { username: '-oProxyCommand=id' }]) {
+      await zk.setData(path, Buffer.from(JSON.stringify({ ...record, ...unsafe })));
+      const without = {
+        host: null,
+        port: null,
+        username: null,
+        hostname: null,
+        public_ipv4: null,
+        connection_type: 'ssh',
+      };
+      await vi.waitFor(async () => expect(await shown()).toMatchObject([without]), { timeout: 20_000 });
+    }
+    await zk.setData(path, Buffer.from(JSON.stringify(record)));
+  });
+
   it('is the same when its request is repeated with its key, and another request with the key is refused', async () => {
     const [one, two] = await Promise.all([lease({}, { key: 'k1' }), lease({}, { key: 'k1' })]);
 

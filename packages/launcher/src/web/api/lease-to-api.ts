@@ -1,6 +1,6 @@
 import type { JsonObject, NodeId, NodeRecord, PoolComponentRecord } from '@nodepool/zk-protocol';
 import type { LeaseView } from '@nodepool/core/launcher';
-import { connectionDetails, knownHostsLines, kubeconfigOf } from '@nodepool/core/service';
+import { connectionDetails, knownHostsLines, kubeconfigOf, withoutUnsafeLogin } from '@nodepool/core/service';
 import type { NodeCertificate } from '../../certificates/lease-certificates.js';
 import { whyNotLent } from './not-lent.js';
 
@@ -24,7 +24,7 @@ export function leaseToApi(
     expires: state === 'active' ? due : null,
     gives_up: state === 'waiting' ? due : null,
     nodes: nodes.map((node) => ({
-      ...nodeToApi(node, labels[lease.nodeIds.indexOf(node.id)] ?? '', pools),
+      ...nodeToApi(withoutUnsafeLogin(node), labels[lease.nodeIds.indexOf(node.id)] ?? '', pools),
       ...certificateToApi(certificates.get(node.id)),
     })),
     ...{ request: request?.id ?? null, end_reason: lease.endReason },
