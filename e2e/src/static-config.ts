@@ -23,6 +23,8 @@ export interface StaticPool {
 export interface StaticProvider {
   name: string;
   priority?: number;
+  /** For whom its hosts take certificates of leases. */
+  leaseCertificates?: 'user' | 'host';
   pools: StaticPool[];
 }
 
@@ -32,6 +34,8 @@ export interface StaticSetup {
   /** More labels to know than nodes have. */
   extraLabels?: string[];
   maxHoldAgeSeconds?: number;
+  /** Private key that signs certificates of leases. */
+  leaseCaKey?: string;
   /** Session timeout of the launcher. Default: longer than a busy machine makes it wait. */
   zookeeperTimeoutSeconds?: number;
 }
@@ -78,12 +82,14 @@ export function staticConfig(setup: StaticSetup): Record<string, unknown> {
   const labels = [...new Set([...used, ...(setup.extraLabels ?? [])])];
   return {
     ...(setup.maxHoldAgeSeconds === undefined ? {} : { 'max-hold-age': setup.maxHoldAgeSeconds }),
+    ...(setup.leaseCaKey === undefined ? {} : { 'lease-ca-key': setup.leaseCaKey }),
     'zookeeper-timeout': setup.zookeeperTimeoutSeconds ?? LAUNCHER_SESSION_S,
     labels: labels.map((name) => ({ name })),
-    providers: setup.providers.map(({ name, priority, pools }) => ({
+    providers: setup.providers.map(({ name, priority, leaseCertificates, pools }) => ({
       name,
       driver: 'static',
       ...(priority === undefined ? {} : { priority }),
+      ...(leaseCertificates === undefined ? {} : { 'lease-certificates': leaseCertificates }),
       pools: pools.map((pool) => ({ name: pool.name, nodes: pool.nodes.map(nodeEntry) })),
     })),
   };

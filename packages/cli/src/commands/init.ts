@@ -9,6 +9,7 @@ import type { CliContext } from '../command/context.js';
 import { parseDuration } from '../command/duration.js';
 import { CliError, describeError } from '../command/errors.js';
 import { shellWord } from '../command/shell-word.js';
+import { temporaryDirectory } from '../command/temporary-directory.js';
 import { UsageError } from '../command/usage-error.js';
 import { driverPlaces } from '../connection/config.js';
 import { checkHosts } from '../init/check-host.js';
@@ -20,7 +21,6 @@ import { describeHost, parseHosts } from '../init/hosts.js';
 import type { HostAddress } from '../init/hosts.js';
 import { Prompter } from '../init/prompter.js';
 import { checkTarget, writeConfig } from '../init/write-config.js';
-import { temporaryDirectory } from '../run/run-files.js';
 import { Interrupts } from '../terminal/interrupts.js';
 
 const DEFAULT_FILE = 'nodepool.yaml';

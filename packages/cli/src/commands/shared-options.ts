@@ -82,7 +82,7 @@ export const ACQUIRE_OPTIONS = {
   ...SERVER_OPTIONS,
   'ssh-key': {
     ...{ type: 'string', requiresArg: true, value: 'FILE' },
-    describe: 'public key that --server lets log in to the nodes, for labels that take one',
+    describe: 'own public key for the certificates of --server; default: a new key for each lease',
   },
 } as const satisfies Record<string, OptionDefinition>;
 

@@ -11,6 +11,7 @@ import { tokenFileOf } from '../connection/server.js';
 import type { AcquireArguments } from '../lease/acquire-options.js';
 import { hasFailed, holdOnFailure } from '../lease/hold-on-failure.js';
 import type { Lease } from '../lease/lease.js';
+import { withIdentity } from '../lease/node-login.js';
 import { withLease } from '../lease/with-lease.js';
 import { writeRunFiles } from '../run/run-files.js';
 import { RemoteCommand } from '../ssh/remote-command.js';
@@ -123,7 +124,10 @@ async function useNode(
   if (!leased) throw new CliError('The request was fulfilled without a node');
   const files = await writeRunFiles(lease.nodes);
   try {
-    const node = new RemoteNode(leased.node, { ...files, identity: options.identity ?? lease.identity });
+    const node = new RemoteNode(leased.node, {
+      ...{ knownHostsFile: files.knownHostsFile, identity: undefined },
+      ...withIdentity(leased.login, options.identity),
+    });
     const directory = options.copy === undefined ? '' : basename(resolve(options.copy)) || 'copy';
     const signal = AbortSignal.any([interrupts.signal, lease.lost]);
     const use = { context, options, lease, interrupts, node, signal, directory };
@@ -142,7 +146,7 @@ async function runSteps(use: Use, localDirectory: string): Promise<number> {
   try {
     await copyFiles(use);
     const status = await remote.run({ env, directory: localDirectory }, { clock, lease, interrupts });
-    isHeld = await holdOnFailure(context, lease, status, options.holdMs, options.identity ?? lease.identity);
+    isHeld = await holdOnFailure(context, lease, status, options.holdMs, options.identity);
     if (isHeld && directory !== '') tell(`  its copy of the files is in ~/${node.folder}`);
     return (await fetchAll(use, status)) ? status : status || 1;
   } finally {

@@ -47,7 +47,7 @@ it('leases nodes, with the reason that others see', async () => {
   const lease = await acquire();
 
   expect(lease.nodes).toMatchObject([{ label: 'small', node: { id: '0000000001', interfaceIp: '192.0.2.7' } }]);
-  expect(server.calls[0]?.body).toMatchObject({
+  expect(server.calls.find(({ line }) => line === 'POST /leases')?.body).toMatchObject({
     priority: 100,
     reason: expect.stringContaining('run: make, ') as string,
   });

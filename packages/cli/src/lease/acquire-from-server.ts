@@ -63,10 +63,14 @@ export async function acquireFromServer(
       ...{ priority, reason: `${purpose}, ${whoAmI()}`.slice(0, LONGEST_REASON), signal: waiting.signal },
       ...(key && { sshKey: key.publicKey }),
       onProgress: (info) => progress.waits(info),
+      onRenewed: ({ nodes }) => void key?.store(nodes).catch(({ message }: Error) => progress.once(message)),
       onRefused: ({ message }) => progress.once(`cannot renew the lease, which will expire: ${message}`),
     });
     progress.say(`lease ${lease.id} is active`);
     try {
+      await key?.store(lease.nodes);
+      for (const { certificateProblem } of lease.nodes)
+        if (certificateProblem !== null) progress.once(certificateProblem);
       return new ServerLease(lease, server, key, clock.now());
     } catch (error) {
       await lease.release();

@@ -12,7 +12,7 @@ export interface AcquireArguments {
   /** Also request labels that no launcher offers. */
   readonly force: boolean;
   readonly server: ServerArguments;
-  /** Public key to install on the nodes; `undefined`: see {@link AcquireOptions.login}. */
+  /** Own public key, of which a server makes certificates; `undefined`: a new one. */
   readonly sshKeyFile: string | undefined;
 }
 

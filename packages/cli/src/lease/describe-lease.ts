@@ -5,7 +5,7 @@ import { hostNames } from './host-names.js';
 import type { LeasedNode } from './leased-node.js';
 
 /** A node as scripts see it, in `--json` and in `NODEPOOL_NODES`. */
-export function describeNode({ node, label }: LeasedNode, name: string): JsonObject {
+export function describeNode({ node, label, login }: LeasedNode, name: string): JsonObject {
   const { address, port, username, connectionType } = connectionDetails(node);
   return {
     id: node.id,
@@ -27,7 +27,9 @@ export function describeNode({ node, label }: LeasedNode, name: string): JsonObj
     shell_type: node.shellType,
     host_keys: [...node.hostKeys],
     known_hosts: knownHostsLines(node),
-    ssh: sshCommand({ ...node }) ?? null,
+    ssh: sshCommand(node, login) ?? null,
+    identity: login?.identity ?? null,
+    certificate: login?.certificate ?? null,
     kubeconfig: kubeconfigOf(node) ?? null,
     slot: node.slot,
     attributes: node.attributes,
@@ -43,10 +45,10 @@ export function describeNodes(nodes: readonly LeasedNode[]): JsonObject[] {
 /** How to log in to the nodes, as text. */
 export function leaseText(nodes: readonly LeasedNode[]): string {
   const names = hostNames(nodes);
-  const lines = nodes.flatMap(({ node }, index) => {
+  const lines = nodes.flatMap(({ node, login }, index) => {
     const { address, port, username, connectionType } = connectionDetails(node);
     const fallback = `${connectionType} ${username ?? ''} ${address ?? 'no address'} ${port ?? ''}`;
-    const how = sshCommand(node) ?? fallback.replaceAll(/\s+/g, ' ').trim();
+    const how = sshCommand(node, login) ?? fallback.replaceAll(/\s+/g, ' ').trim();
     return [
       `${names[index]}: node ${node.id} of ${node.provider ?? 'unknown provider'}`,
       `  ${how}`,

@@ -1,6 +1,7 @@
 import { personName } from '../connection/who-am-i.js';
 import { tell } from '../command/context.js';
 import type { CliContext } from '../command/context.js';
+import { withIdentity } from './node-login.js';
 import { sshCommand } from './ssh-command.js';
 import type { Lease } from './lease.js';
 
@@ -15,7 +16,7 @@ export function hasFailed(status: number): boolean {
 /**
  * Holds the nodes instead of returning them, if their command failed and a hold was requested.
  * @param holdMs - how long; `undefined`: no hold
- * @param identity - file with the private key that logs in to them
+ * @param identity - file of the command line with the private key that logs in to them
  * @returns whether they will be held
  */
 export async function holdOnFailure(
@@ -28,8 +29,8 @@ export async function holdOnFailure(
   if (holdMs === undefined || !hasFailed(status) || lease.lost.aborted) return false;
   const ms = await lease.hold(`${personName()}: the command failed with status ${status}`, holdMs);
   const end = new Date(context.clock.now() + ms).toISOString();
-  for (const { node } of lease.nodes) {
-    const login = sshCommand(node, identity);
+  for (const { node, login: own } of lease.nodes) {
+    const login = sshCommand(node, withIdentity(own, identity));
     tell(`nodepool: the command failed with status ${status}; node ${node.id} is held until ${end}`);
     if (login !== undefined) tell(`  ${login}`);
     tell(`  ${lease.endHoldCommand(node.id)}   # ends the hold`);

@@ -1,6 +1,6 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { NodepoolClient } from '@nodepool/client';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { LeaseServer } from '../../../client/test/lease-server.js';
@@ -41,7 +41,15 @@ function keyFile(): string {
 }
 
 it('is that of the command line, whatever the labels take', async () => {
-  expect(await find({ sshKeyFile: keyFile() }, false)).toMatchObject({ publicKey: KEY, identity: undefined });
+  const file = keyFile();
+  const key = await find({ sshKeyFile: file }, false);
+  expect([key?.publicKey, key?.loginTo('1')]).toEqual([KEY, { identity: file, certificate: undefined }]);
+  await key?.remove();
+  writeFileSync(file.replace(/\.pub$/, ''), 'private');
+  const whole = await find({ sshKeyFile: file });
+  expect(whole?.loginTo('1').identity).toBe(file.replace(/\.pub$/, ''));
+  await whole?.remove();
+  expect(existsSync(file)).toBe(true);
   await expect(find({ sshKeyFile: '/no/such' })).rejects.toThrow('Cannot read the public key: ENOENT');
 });
 
@@ -62,20 +70,26 @@ it.each([
 it('is that of the identity of a command that logs in', async () => {
   const identity = keyFile().replace(/\.pub$/, '');
 
-  expect(await find({ login: { identity } })).toMatchObject({ publicKey: KEY, identity: undefined });
+  writeFileSync(identity, 'private');
+  const key = await find({ login: { identity } });
+  expect([key?.publicKey, key?.loginTo('1').identity]).toEqual([KEY, identity]);
+  await key?.remove();
   expect(await find({ login: { identity: '/no/such' } })).toBeUndefined();
 });
 
-it('is made for a command that logs in without one, and removed', async () => {
-  const key = await find({ login: { identity: undefined } });
+it.each([{ login: { identity: undefined } }, {}])(
+  'is made for a command without one, and removed: %j',
+  async (options) => {
+    const key = await find(options);
 
-  const identity = key?.identity ?? '';
-  expect(key?.publicKey).toMatch(/^ssh-ed25519 \S+ nodepool$/);
-  expect(readFileSync(identity, 'utf8')).toContain('PRIVATE KEY');
-  expect(statSync(identity).mode & 0o077).toBe(0);
-  await key?.remove();
-  expect(() => statSync(identity)).toThrow('ENOENT');
-});
+    const { identity = '' } = key?.loginTo('1') ?? {};
+    expect(key?.publicKey).toMatch(/^ssh-ed25519 \S+ nodepool$/);
+    expect(readFileSync(identity, 'utf8')).toContain('PRIVATE KEY');
+    expect([statSync(identity).mode & 0o077, statSync(dirname(identity)).mode & 0o077]).toEqual([0, 0]);
+    await key?.remove();
+    expect(() => statSync(identity)).toThrow('ENOENT');
+  },
+);
 
 it('is removed when it is interrupted while it is made', async () => {
   const directory = ownDirectory();
@@ -99,18 +113,47 @@ it('is removed when the process exits, unless a person has it', async () => {
   const before = process.listeners('exit');
   const added = () => process.listeners('exit').filter((each) => !before.includes(each));
   const key = await find({ login: { identity: undefined } });
-  const identity = key?.identity ?? '';
+  const { identity = '' } = key?.loginTo('1') ?? {};
 
   for (const listener of added()) listener(0);
   expect(existsSync(identity)).toBe(false);
-  key?.keep();
+  await key?.keep();
   expect(added()).toEqual([]);
 });
 
 it.each([
-  [{}, true],
+  [{}, false],
   [{ login: { identity: undefined } }, false],
   [{ login: { identity: undefined }, labels: ['small', 'big'] }, true],
 ])('is not sent for %j, where labels take one: %s', async (changes, takesSshKey) => {
   expect(await find(changes, takesSshKey)).toBeUndefined();
+});
+
+const certified = (id: string, certificate: string | null) => ({ id, certificate });
+
+it('has the newest certificate of each node, in files that keep their names', async () => {
+  const key = await find({});
+  await key?.store([certified('1', 'cert AAAA'), certified('2', null), certified('../3', 'cert CCCC')]);
+  const first = key?.loginTo('1').certificate ?? '';
+  expect(readFileSync(first, 'utf8')).toBe('cert AAAA\n');
+  expect(key?.loginTo('2').certificate).toBeUndefined();
+  expect(dirname(key?.loginTo('../3').certificate ?? '')).toBe(dirname(first));
+
+  await key?.store([certified('1', 'cert BBBB'), certified('2', 'cert\nProxyCommand x')]);
+  expect(key?.loginTo('1').certificate).toBe(first);
+  expect(readFileSync(first, 'utf8')).toBe('cert BBBB\n');
+  expect(key?.loginTo('2').certificate).toBeUndefined();
+
+  const storing = key?.store([certified('1', 'cert DDDD')]);
+  await key?.remove();
+  await storing;
+  await key?.store([certified('1', 'cert EEEE')]);
+  expect(existsSync(dirname(first))).toBe(false);
+});
+
+it('is not needed by a command that does not log in, on a computer without ssh-keygen', async () => {
+  vi.stubEnv('PATH', '/nonexistent');
+  onTestFinished(() => void vi.unstubAllEnvs());
+  expect(await find({})).toBeUndefined();
+  await expect(find({ login: { identity: undefined } })).rejects.toThrow('Cannot make a key with ssh-keygen');
 });

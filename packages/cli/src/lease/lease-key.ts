@@ -1,29 +1,84 @@
-import { execFile } from 'node:child_process';
 import { rmSync } from 'node:fs';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { access, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { NodepoolClient } from '@nodepool/client';
+import type { LeasedNode, NodepoolClient } from '@nodepool/client';
 import { orAbort } from '@nodepool/zk-protocol';
+import { tell } from '../command/context.js';
 import { CliError, describeError } from '../command/errors.js';
+import { temporaryDirectory } from '../command/temporary-directory.js';
 import type { AcquireOptions } from './acquire-options.js';
+import type { NodeLogin } from './node-login.js';
 
-/** A key that a server installs on the nodes of a lease. */
-export interface LeaseKey {
+/** A node as far as its certificate is concerned. */
+export type CertifiedNode = Pick<LeasedNode, 'id' | 'certificate'>;
+
+/** A key for the nodes of a lease, and its certificates, in a directory for this user alone. */
+export class LeaseKey {
   /** One line, as in a `.pub` file. */
   readonly publicKey: string;
-  /** File with the private key, if it was made for this lease. */
-  readonly identity: string | undefined;
-  /** Removes a key that was made for this lease. Happens in any case when this process exits. */
-  remove(): Promise<void>;
+  readonly #identity: string;
+  readonly #directory: string;
+  readonly #removeAtExit: () => void;
+  /** Files of certificates by node. */
+  readonly #files = new Map<string, string>();
+  #storing: Promise<void> = Promise.resolve();
+  #isRemoved = false;
+
+  /** @param directory - holds only what belongs to this key; removed when this process exits */
+  constructor(publicKey: string, identity: string, directory: string) {
+    this.publicKey = publicKey;
+    this.#identity = identity;
+    this.#directory = directory;
+    // a second signal ends this process at once
+    this.#removeAtExit = () => rmSync(directory, { recursive: true, force: true });
+    process.once('exit', this.#removeAtExit);
+  }
+
+  /** Stores the certificates of nodes in place of older ones. Each may be in use. @throws CliError */
+  store(nodes: readonly CertifiedNode[]): Promise<void> {
+    const stored = this.#storing.then(() => this.#store(nodes));
+    this.#storing = stored.catch(() => undefined);
+    return stored;
+  }
+
+  async #store(nodes: readonly CertifiedNode[]): Promise<void> {
+    for (const { id, certificate } of nodes) {
+      if (this.#isRemoved || certificate === null || !/^\S+ \S+$/.test(certificate)) continue;
+      const file = this.#files.get(id) ?? join(this.#directory, `node-${this.#files.size}-cert.pub`);
+      try {
+        await writeFile(`${file}.new`, `${certificate}\n`, { mode: 0o600 });
+        await rename(`${file}.new`, file);
+      } catch (error) {
+        throw new CliError(`Cannot store the certificate of a node: ${describeError(error)}`, { cause: error });
+      }
+      this.#files.set(id, file);
+    }
+  }
+
+  /** How to log in to a node, with its certificate if there is one. */
+  loginTo(node: string): NodeLogin {
+    return { identity: this.#identity, certificate: this.#files.get(node) };
+  }
+
+  /** Removes it. Happens in any case when this process exits. */
+  async remove(): Promise<void> {
+    this.#isRemoved = true;
+    await this.#storing;
+    await rm(this.#directory, { recursive: true, force: true });
+    process.off('exit', this.#removeAtExit);
+  }
+
   /** Leaves it to a person who has the nodes. */
-  keep(): void;
+  async keep(): Promise<void> {
+    process.off('exit', this.#removeAtExit);
+    await this.#storing;
+  }
 }
 
 /**
- * The key of the command line. A command that logs in has one in any case if the labels take one: that of its identity, or a new
- * one that lasts as long as the lease.
+ * The key of the command line; else, if the labels take one, that of the identity, or a new one that lasts as long as the lease.
  * @returns `undefined` to send none
  * @throws CliError the key cannot be read or made; the signal's reason, and no key is left
  */
@@ -33,11 +88,12 @@ export async function findLeaseKey(
   signal: AbortSignal,
 ): Promise<LeaseKey | undefined> {
   const { labels, sshKeyFile, login } = options;
-  if (sshKeyFile !== undefined) return ownKey(checkPublic(await readKey(sshKeyFile), sshKeyFile));
-  if (!login || !(await orAbort(takeKeys(client, labels), signal))) return undefined;
-  if (login.identity === undefined) return createKey(signal);
-  const publicKey = await readKey(`${login.identity}.pub`).catch(() => undefined);
-  return publicKey === undefined ? undefined : ownKey(publicKey);
+  if (sshKeyFile !== undefined) return ownKey(checkPublic(await readKey(sshKeyFile), sshKeyFile), sshKeyFile);
+  if (!(await orAbort(takeKeys(client, labels), signal))) return undefined;
+  const { identity } = login ?? {};
+  if (identity === undefined) return createKey(signal, login !== undefined);
+  const publicKey = await readKey(`${identity}.pub`).catch(() => undefined);
+  return publicKey === undefined ? undefined : ownKey(publicKey, identity);
 }
 
 /** So that a private key, whose name differs by four letters, is never sent to the server. @throws CliError */
@@ -49,9 +105,17 @@ function checkPublic(text: string, file: string): string {
   throw new CliError(`Cannot use --ssh-key ${file}: it is no public key; ${fix}`);
 }
 
-const ownKey = (publicKey: string): LeaseKey => ({
-  ...{ publicKey, identity: undefined, remove: () => Promise.resolve(), keep: () => {} },
-});
+const newDirectory = () => mkdtemp(join(temporaryDirectory(), 'nodepool-key-')); // mode 700
+
+/** @param file - with the private key, or with the public key of one that is beside it, or that an agent has */
+async function ownKey(publicKey: string, file: string): Promise<LeaseKey> {
+  const beside = file.replace(/\.pub$/, '');
+  const identity = await access(beside).then(
+    () => beside,
+    () => file,
+  );
+  return new LeaseKey(publicKey, identity, await newDirectory());
+}
 
 async function takeKeys(client: NodepoolClient, labels: readonly string[]): Promise<boolean> {
   const known = await client.labels();
@@ -66,25 +130,26 @@ async function readKey(file: string): Promise<string> {
   }
 }
 
-async function createKey(signal: AbortSignal): Promise<LeaseKey> {
-  const directory = await mkdtemp(join(tmpdir(), 'nodepool-key-'));
-  const removeAtExit = () => rmSync(directory, { recursive: true, force: true }); // a second signal ends this process at once
-  process.once('exit', removeAtExit);
-  const keep = () => void process.off('exit', removeAtExit);
-  const remove = async () => {
-    await rm(directory, { recursive: true, force: true });
-    keep();
-  };
+/** @param isNeeded - whether this process logs in itself */
+async function createKey(signal: AbortSignal, isNeeded: boolean): Promise<LeaseKey | undefined> {
+  const directory = await newDirectory();
   const identity = join(directory, 'id_ed25519');
+  const removeAtExit = () => rmSync(directory, { recursive: true, force: true });
+  process.once('exit', removeAtExit);
   try {
     const words = ['-q', '-t', 'ed25519', '-N', '', '-C', 'nodepool', '-f', identity];
     await promisify(execFile)('ssh-keygen', words, { signal });
-    return { publicKey: await readKey(`${identity}.pub`), identity, remove, keep };
+    return new LeaseKey(await readKey(`${identity}.pub`), identity, directory);
   } catch (error) {
-    await remove();
+    await rm(directory, { recursive: true, force: true });
     signal.throwIfAborted();
-    throw new CliError(`Cannot make a key with ssh-keygen: ${describeError(error)}; name one with --ssh-key FILE`, {
-      cause: error,
-    });
+    if (!isNeeded && (error as NodeJS.ErrnoException).code === 'ENOENT') {
+      tell('nodepool: there is no ssh-keygen on this computer, so the nodes get no key to log in with');
+      return undefined;
+    }
+    const fix = 'name one with --ssh-key FILE';
+    throw new CliError(`Cannot make a key with ssh-keygen: ${describeError(error)}; ${fix}`, { cause: error });
+  } finally {
+    process.off('exit', removeAtExit);
   }
 }

@@ -1,8 +1,11 @@
 import { NodepoolClient } from '@nodepool/client';
-import { expect, it } from 'vitest';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
 import { LeaseServer } from '../../../client/test/lease-server.js';
 import { createInventory } from '../run/inventory.js';
-import type { LeaseKey } from './lease-key.js';
+import { LeaseKey } from './lease-key.js';
 import { ServerLease } from './server-lease.js';
 
 async function start(key?: LeaseKey) {
@@ -60,20 +63,19 @@ it('says when nodes that it could not return are returned', async () => {
 });
 
 it('removes the key that was made for it, unless a person has the nodes', async () => {
-  let removed = 0;
-  let kept = 0;
-  const key: LeaseKey = {
-    publicKey: 'ssh-ed25519 AAAA',
-    identity: '/k',
-    remove: () => Promise.resolve(void removed++),
-    keep: () => void kept++,
+  const made = async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'nodepool-server-lease-'));
+    onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+    const { lease } = await start(new LeaseKey('ssh-ed25519 AAAA', join(directory, 'key'), directory));
+    return { lease, directory };
   };
-  const { lease: held } = await start(key);
-  await held.hold('a person', 60_000);
-  await held.dispose();
-  expect([held.identity, removed, kept]).toEqual(['/k', 0, 1]);
+  const held = await made();
+  expect(held.lease.nodes[0]?.login).toEqual({ identity: join(held.directory, 'key'), certificate: undefined });
+  await held.lease.hold('a person', 60_000);
+  await held.lease.dispose();
+  expect(existsSync(held.directory)).toBe(true);
 
-  await (await start(key)).lease.dispose();
-
-  expect([removed, kept]).toEqual([1, 1]);
+  const { lease, directory } = await made();
+  await lease.dispose();
+  expect(existsSync(directory)).toBe(false);
 });

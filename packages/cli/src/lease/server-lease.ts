@@ -26,7 +26,9 @@ export class ServerLease {
     this.#lease = lease;
     this.#server = server;
     this.#key = key;
-    this.nodes = lease.nodes.map((node) => ({ node: nodeFrom(node, nowMs), label: node.label }));
+    this.nodes = lease.nodes.map((node) => ({
+      ...{ node: nodeFrom(node, nowMs), label: node.label, login: key?.loginTo(node.id) },
+    }));
     for (const { node } of this.nodes) checkNode(node);
     const onLost = () => this.#lost.abort(new CliError(`The nodes are lost: ${describeLoss(lease.lost.reason)}`));
     if (lease.lost.aborted) onLost();
@@ -36,11 +38,6 @@ export class ServerLease {
   /** Fires, with a {@link CliError}, when the nodes are lost before they were released. */
   get lost(): AbortSignal {
     return this.#lost.signal;
-  }
-
-  /** File with a private key that was made to log in to the nodes. */
-  get identity(): string | undefined {
-    return this.#key?.identity;
   }
 
   /** Removes what this process alone needs, also when the nodes are lost. A person who has the nodes needs the key. */
@@ -53,7 +50,7 @@ export class ServerLease {
     try {
       await this.#lease.leave(ms);
       this.#isHeld = true;
-      this.#key?.keep();
+      await this.#key?.keep();
       return ms;
     } catch (error) {
       const most = error instanceof RefusedError && TOO_LONG.has(error.code) ? error.longestTtlMs : undefined;

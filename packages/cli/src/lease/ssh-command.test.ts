@@ -10,5 +10,8 @@ it('logs in with the key that is named', () => {
   if (!node) throw new Error('the record has no content');
 
   expect(sshCommand(node)).toBe('ssh -p 2222 zuul@10.0.0.1');
-  expect(sshCommand(node, 'my key')).toBe("ssh -i 'my key' -p 2222 zuul@10.0.0.1");
+  expect(sshCommand(node, { identity: 'my key' })).toBe("ssh -i 'my key' -o IdentitiesOnly=yes -p 2222 zuul@10.0.0.1");
+  expect(sshCommand(node, { identity: '/k', certificate: '/k-cert.pub' })).toBe(
+    'ssh -i /k -o IdentitiesOnly=yes -o CertificateFile=/k-cert.pub -p 2222 zuul@10.0.0.1',
+  );
 });

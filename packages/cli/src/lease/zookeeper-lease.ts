@@ -150,11 +150,6 @@ export class ZooKeeperLease {
     return this.#lost.signal;
   }
 
-  /** File with a private key that was made to log in to the nodes: none. */
-  get identity(): string | undefined {
-    return undefined;
-  }
-
   /** Nothing is left to remove. */
   dispose(): Promise<void> {
     return Promise.resolve();

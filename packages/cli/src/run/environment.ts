@@ -8,6 +8,7 @@ const MOST_FOR_FACTS = 300_000;
 
 const FACTS = [
   ...['id', 'name', 'label', 'provider', 'hostname', 'ip', 'port', 'username', 'connection_type', 'python_path'],
+  ...['identity', 'certificate'],
 ] as const;
 
 function factsOf(nodes: readonly JsonObject[]): Record<string, string> {

@@ -49,3 +49,20 @@ describe('createInventory', () => {
     });
   });
 });
+
+it('has the key and the certificate of the lease', () => {
+  const node = newNode({ state: 'in-use', interfaceIp: '192.0.2.1', connectionPort: 22 }, 0);
+  const login = { identity: '/k', certificate: '/c-cert.pub' };
+  const { all } = createInventory([{ label: 'small', node: { ...node, id: '1' as NodeId }, login }], '/hosts');
+
+  expect(all).toMatchObject({
+    hosts: {
+      'small-1': {
+        ansible_ssh_private_key_file: '/k',
+        ansible_ssh_common_args: expect.stringMatching(
+          / -o IdentitiesOnly=yes -o CertificateFile='\/c-cert\.pub'$/,
+        ) as string,
+      },
+    },
+  });
+});

@@ -1,12 +1,17 @@
-import type { Json, JsonObject, NodeRecord } from '@nodepool/zk-protocol';
+import type { Json, JsonObject } from '@nodepool/zk-protocol';
 import { connectionDetails } from '@nodepool/core/service';
 import { hostNames } from '../lease/host-names.js';
 import type { LeasedNode } from '../lease/leased-node.js';
 
 /** A node without known keys is trusted at the first connection. */
-function sshArguments(node: NodeRecord, knownHostsFile: string): string {
+function sshArguments({ node, login }: LeasedNode, knownHostsFile: string): string {
   const checking = node.hostKeys.length > 0 ? 'yes' : 'accept-new';
-  return `-o UserKnownHostsFile='${knownHostsFile}' -o StrictHostKeyChecking=${checking}`;
+  const certificate = login?.certificate;
+  return [
+    `-o UserKnownHostsFile='${knownHostsFile}' -o StrictHostKeyChecking=${checking}`,
+    ...(login === undefined ? [] : ['-o IdentitiesOnly=yes']),
+    ...(certificate === undefined ? [] : [`-o CertificateFile='${certificate}'`]),
+  ].join(' ');
 }
 
 /** Groups that every inventory has. */
@@ -34,7 +39,8 @@ function withoutMissing(values: Record<string, Json | undefined>): JsonObject {
   return Object.fromEntries(present);
 }
 
-function hostVariables({ node, label }: LeasedNode, knownHostsFile: string): JsonObject {
+function hostVariables(leased: LeasedNode, knownHostsFile: string): JsonObject {
+  const { node, label, login } = leased;
   const { address, port, username, connectionType } = connectionDetails(node);
   const isSsh = connectionType === 'ssh';
   return withoutMissing({
@@ -44,7 +50,8 @@ function hostVariables({ node, label }: LeasedNode, knownHostsFile: string): Jso
     ansible_connection: connectionType,
     ansible_python_interpreter: node.pythonPath,
     ansible_shell_type: node.shellType,
-    ansible_ssh_common_args: isSsh ? sshArguments(node, knownHostsFile) : undefined,
+    ansible_ssh_common_args: isSsh ? sshArguments(leased, knownHostsFile) : undefined,
+    ansible_ssh_private_key_file: isSsh ? login?.identity : undefined,
     nodepool: withoutMissing({
       id: node.id,
       label,

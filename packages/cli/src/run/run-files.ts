@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { knownHostsLines } from '@nodepool/core/service';
+import { temporaryDirectory } from '../command/temporary-directory.js';
 import { describeNodes } from '../lease/describe-lease.js';
 import type { LeasedNode } from '../lease/leased-node.js';
 import { createInventory } from './inventory.js';
@@ -16,15 +16,6 @@ export interface RunFiles {
   /** All nodes, as a JSON array. */
   readonly nodesFile: string;
   remove(): Promise<void>;
-}
-
-/** Paths that ssh takes literally in `UserKnownHostsFile`: it splits at blanks, and expands `%` and `$`. */
-const PLAIN_PATH = /^[\w./@:+-]+$/;
-
-/** `TMPDIR`, unless `ssh -o UserKnownHostsFile=` cannot name a file in it. */
-export function temporaryDirectory(): string {
-  const directory = resolve(tmpdir());
-  return PLAIN_PATH.test(directory) ? directory : '/tmp';
 }
 
 /** Writes nodes, inventory and host keys into a new directory only this user can read. */

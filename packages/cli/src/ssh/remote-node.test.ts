@@ -15,14 +15,21 @@ function record(fields: NodeFields = {}): NodeRecord {
 
 describe('RemoteNode', () => {
   it('logs in with the host keys, user and port of the node over a separate connection', () => {
-    const node = new RemoteNode(record(), { ...LOGIN, identity: '/key' });
+    const node = new RemoteNode(record(), { ...LOGIN, identity: '/key', certificate: '/key-cert.pub' });
 
     const args = node.login('terminal').join(' ');
 
     expect(node.where).toBe('node 0000000001 (zuul@10.0.0.1 port 2222)');
-    expect(args).toMatch(/^-t .* -i \/key -p 2222 -l zuul -- 10\.0\.0\.1$/);
-    for (const option of ['UserKnownHostsFile=/tmp/known', 'StrictHostKeyChecking=yes', 'ControlPath=none'])
-      expect(args).toContain(`-o ${option}`);
+    expect(args).toMatch(/^-t .* -i \/key -o \S+ -o \S+ -p 2222 -l zuul -- 10\.0\.0\.1$/);
+    const safe = [
+      'RemoteCommand=none',
+      'PermitLocalCommand=no',
+      'ForwardAgent=no',
+      'IdentitiesOnly=yes',
+      'ControlPath=none',
+    ];
+    const own = ['UserKnownHostsFile=/tmp/known', 'StrictHostKeyChecking=yes', 'CertificateFile=/key-cert.pub'];
+    for (const option of [...safe, ...own]) expect(args).toContain(`-o ${option}`);
   });
 
   it('accepts any key of a node without host keys', () => {

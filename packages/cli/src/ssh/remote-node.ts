@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { NodeRecord } from '@nodepool/zk-protocol';
 import { CliError } from '../command/errors.js';
+import { loginOptions, undisturbedOptions } from '../lease/node-login.js';
 import { connectionDetails } from '@nodepool/core/service';
 import { forAnyShell } from './any-shell.js';
 
@@ -20,6 +21,8 @@ export interface SshLogin {
   readonly knownHostsFile: string;
   /** File with a private key; `undefined`: the defaults of ssh. */
   readonly identity: string | undefined;
+  /** File with its certificate for the node. */
+  readonly certificate?: string | undefined;
 }
 
 /** A node that is reached by SSH: the command lines for it. */
@@ -45,7 +48,8 @@ export class RemoteNode {
       ...['-o', `UserKnownHostsFile=${login.knownHostsFile}`, '-o', 'GlobalKnownHostsFile=/dev/null'],
       ...['-o', `StrictHostKeyChecking=${node.hostKeys.length > 0 ? 'yes' : 'accept-new'}`],
       ...['-o', 'UpdateHostKeys=no', ...OWN_CONNECTION, ...LIVENESS],
-      ...(login.identity === undefined ? [] : ['-i', login.identity]),
+      ...undisturbedOptions,
+      ...(login.identity === undefined ? [] : loginOptions({ ...login, identity: login.identity })),
       ...['-p', String(port), ...user],
     ];
   }
