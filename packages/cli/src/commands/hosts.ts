@@ -1,5 +1,5 @@
 import type { HostStatus } from '@nodepool/core';
-import { formatAge } from '@nodepool/core/service';
+import { fetchService, formatAge } from '@nodepool/core/service';
 import type { Listing } from '@nodepool/core/service';
 import type { Clock } from '@nodepool/zk-protocol';
 import { defineCommand, texts } from '../command/command.js';
@@ -74,7 +74,7 @@ async function ask(url: string, clock: Clock): Promise<Answer> {
   const target = new URL('api/v1/hosts', url.endsWith('/') ? url : `${url}/`);
   const signal = AbortSignal.timeout(ANSWER_MS);
   try {
-    const response = await whileBusy(() => fetch(target, { signal }), { clock, patienceMs: ANSWER_MS, signal });
+    const response = await whileBusy(() => fetchService(target, { signal }), { clock, patienceMs: ANSWER_MS, signal });
     if (response.ok) return { hosts: (await response.json()) as Host[] };
     const old = response.status === 404 ? ', so it is an older launcher or another service' : '';
     return { url, why: `answered /api/v1/hosts with status ${response.status}${old}` };

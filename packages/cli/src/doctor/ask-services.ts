@@ -1,6 +1,6 @@
 import type { Clock, ComponentRecord } from '@nodepool/zk-protocol';
 import type { FoundCondition } from '@nodepool/core';
-import { newCondition } from '@nodepool/core/service';
+import { fetchService, newCondition } from '@nodepool/core/service';
 import { describeError } from '../command/errors.js';
 
 const ANSWER_MS = 3_000;
@@ -24,8 +24,7 @@ export async function askService(
   if (url === undefined) return { component, isSilent: false, found: [] };
   const { kind, hostname: name } = component;
   try {
-    const response = await fetch(new URL('/healthz', url), { signal: AbortSignal.timeout(ANSWER_MS) });
-    await response.body?.cancel();
+    const response = await fetchService(new URL('/healthz', url), { signal: AbortSignal.timeout(ANSWER_MS) });
     return { component, isSilent: false, found: skewOf(component, response.headers.get('date'), clock) };
   } catch (error) {
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;

@@ -1,3 +1,4 @@
+import { fetchService } from '@nodepool/core/service';
 import type { Clock } from '@nodepool/zk-protocol';
 import { describeError } from '../command/errors.js';
 import { whileBusy } from '../connection/while-busy.js';
@@ -29,7 +30,7 @@ export async function askLauncher(
     const target = new URL(path, url.endsWith('/') ? url : `${url}/`);
     const { signal } = abort;
     const init = { headers: { accept: 'application/json' }, signal };
-    const response = await whileBusy(() => fetch(target, init), { clock, patienceMs: answerMs, signal });
+    const response = await whileBusy(() => fetchService(target, init), { clock, patienceMs: answerMs, signal });
     const body = parse(await response.text());
     const { code, error } = (typeof body === 'object' && body ? body : {}) as { code?: unknown; error?: unknown };
     return { status: response.status, body, error: code ?? error }; // `/explain` has the latter

@@ -1,8 +1,8 @@
 import { hostname } from 'node:os';
 import type { Logger } from '@nodepool/core';
-import { imageWorkFromJson, LOG_PART_BYTES, tokenProof } from '@nodepool/core/service';
+import { fetchService, imageWorkFromJson, LOG_PART_BYTES, tokenProof } from '@nodepool/core/service';
 import type { ImageWork } from '@nodepool/core/service';
-import { CliError, describeError } from '../command/errors.js';
+import { describeError } from '../command/errors.js';
 import { fetchComponents } from '../connection/fetch-records.js';
 import type { RecordSource } from '../connection/fetch-records.js';
 import { registeredUrls } from '../connection/web-urls.js';
@@ -26,31 +26,22 @@ export async function builderUrls(source: RecordSource): Promise<string[]> {
 /** The form of an answer. */
 export interface AnswerForm<T> {
   readonly accept: string;
+  readonly mostBytes: number;
   readonly read: (response: Response) => Promise<T>;
 }
 
 /** Any JSON value. */
 export const asJson: AnswerForm<unknown> = {
   accept: 'application/json',
-  read: async (response) => JSON.parse((await readBytes(response, LARGEST_JSON_BYTES)).toString()) as unknown,
+  mostBytes: LARGEST_JSON_BYTES,
+  read: (response) => response.json(),
 };
 /** A part of a log, which may be cut anywhere. */
 export const asBytes: AnswerForm<Buffer> = {
   accept: 'text/plain',
-  read: (response) => readBytes(response, LOG_PART_BYTES),
+  mostBytes: LOG_PART_BYTES,
+  read: async (response) => Buffer.from(await response.arrayBuffer()),
 };
-
-/** @throws CliError for a larger answer; the rest of it is not read */
-async function readBytes(response: Response, limit: number): Promise<Buffer> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
-    bytes += chunk.length;
-    if (bytes > limit) throw new CliError(`it is larger than ${limit} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
-}
 
 /**
  * Asks one builder.
@@ -62,13 +53,13 @@ export async function askBuilder<T>(
   { logger }: { readonly logger: Pick<Logger, 'warn'> },
   url: string,
   path: string,
-  { accept, read }: AnswerForm<T>,
+  { accept, mostBytes, read }: AnswerForm<T>,
   token?: string,
 ): Promise<T | undefined> {
   try {
     const address = new URL(path, url);
     const get = (headers: Readonly<Record<string, string>>) =>
-      fetch(address, { headers: { accept, ...headers }, signal: AbortSignal.timeout(ANSWER_MS) });
+      fetchService(address, { headers: { accept, ...headers }, signal: AbortSignal.timeout(ANSWER_MS), mostBytes });
     let response = await get({});
     const nonce = /Nodepool-Proof nonce="(\w+)"/.exec(response.headers.get('www-authenticate') ?? '')?.[1];
     if (response.status === 401 && token !== undefined && nonce !== undefined) {

@@ -1,4 +1,5 @@
 import { basename } from 'node:path';
+import { fetchService } from '@nodepool/core/service';
 import { decodeLine, listHistoryFiles, readHistoryFile, type PastLine } from '@nodepool/history';
 import type { Clock } from '@nodepool/zk-protocol';
 import { CliError, describeError } from '../command/errors.js';
@@ -83,7 +84,7 @@ async function fromServer(
 }
 
 async function fetchPage(target: URL, clock: Clock): Promise<Page> {
-  const ask = () => fetch(target, { signal: AbortSignal.timeout(ANSWER_MS) });
+  const ask = () => fetchService(target, { signal: AbortSignal.timeout(ANSWER_MS) });
   const response = await whileBusy(ask, { clock, patienceMs: PATIENCE_MS });
   if (response.status === 404) throw new CliError('it cannot list its history: an older launcher');
   if (!response.ok) throw new CliError(`it answered with status ${response.status}`);

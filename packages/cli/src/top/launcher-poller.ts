@@ -1,6 +1,6 @@
 import type { Clock, ZooKeeper } from '@nodepool/zk-protocol';
 import { describeError } from '../command/errors.js';
-import { durationText } from '@nodepool/core/service';
+import { durationText, fetchService } from '@nodepool/core/service';
 import { isOverview, type LaunchLine, type LauncherView, type Overview, type Snapshot } from './snapshot.js';
 
 const ANSWER_MS = 3_000;
@@ -77,7 +77,7 @@ export class LauncherPoller {
 
 async function getJson(url: string, path: string): Promise<unknown> {
   const target = new URL(path, url.endsWith('/') ? url : `${url}/`);
-  const response = await fetch(target, { signal: AbortSignal.timeout(ANSWER_MS) });
+  const response = await fetchService(target, { signal: AbortSignal.timeout(ANSWER_MS) });
   if (response.status === 404) throw new Error(`it has no /${path}: an older launcher, or another service`);
   if (!response.ok) throw new Error(`it answered with status ${response.status}`);
   return response.json();

@@ -1,3 +1,4 @@
+import { fetchService } from '@nodepool/core/service';
 import { isUrl } from '../replay/fetch-past.js';
 
 const ANSWER_MS = 10_000;
@@ -19,7 +20,7 @@ async function nodesOf(url: string): Promise<string[] | undefined> {
   try {
     const target = new URL('node-list?json_fields=id', url.endsWith('/') ? url : `${url}/`);
     const headers = { Accept: 'application/json' };
-    const response = await fetch(target, { headers, signal: AbortSignal.timeout(ANSWER_MS) });
+    const response = await fetchService(target, { headers, signal: AbortSignal.timeout(ANSWER_MS) });
     const body: unknown = response.ok ? await response.json() : undefined;
     return Array.isArray(body) ? body.map((node) => String((Object(node) as { id?: unknown }).id)) : undefined;
   } catch {

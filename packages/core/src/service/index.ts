@@ -44,6 +44,7 @@ export { connectionDetails, knownHostsLines } from '../text/connection-details.j
 export type { UnsafeField } from '../text/login-fields.js';
 export { unsafeLoginField, withoutUnsafeLogin } from '../text/login-fields.js';
 export { readPublicKey } from '../text/public-key.js';
+export { fetchService, type ServiceCall } from './fetch-service.js';
 export { kubeconfigOf } from '../render/kubeconfig.js';
 export { userOf } from '../render/user-of.js';
 export { didYouMean } from '../text/suggest.js';

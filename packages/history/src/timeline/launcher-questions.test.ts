@@ -10,6 +10,7 @@ let clock: VirtualClock;
 let questions: LauncherQuestions;
 const server = createServer(({ url }, response) => {
   asked.push(url);
+  if (url?.startsWith('/redirect/') === true) return void response.writeHead(302, { Location: '/elsewhere' }).end();
   response.end(JSON.stringify({ launcher: 'nl02', runs: [] }));
 });
 let urls: string[];
@@ -52,6 +53,13 @@ it('asks once for an id that several clients request at the same time', async ()
   expect(first).toBe(second);
   expect(first).toEqual([{ url: urls[0], runs: [], error: null }]);
   expect(asked).toEqual(['/api/v1/history/a']);
+});
+
+it('is led nowhere else by an address of the registry, which any program can write', async () => {
+  const [answer] = (await questions.ask([`${urls[0] ?? ''}redirect`], 'a')) ?? [];
+
+  expect(answer?.error).toContain('redirect (status 302), which is not followed');
+  expect(asked).toEqual(['/redirect/api/v1/history/a']);
 });
 
 it('asks again after a second', async () => {

@@ -1,3 +1,4 @@
+import { fetchService } from '@nodepool/core/service';
 import type { Clock, Json } from '@nodepool/zk-protocol';
 import type { RunLines } from '../files/read-history.js';
 import { decodeLine, encodeLine } from '../record/event.js';
@@ -8,6 +9,10 @@ const MOST_AT_ONCE = 20;
 const PER_SECOND = 2;
 /** A hanging launcher must not delay the answers of the others for long. */
 const ANSWER_MS = 2_000;
+/** Most of one answer: records of one request or node. */
+const MOST_BYTES = 8 * 1024 * 1024;
+/** Launchers that are asked: registry entries are records that any program can write. */
+const MOST_LAUNCHERS = 100;
 /** How long an answer is reused; shorter than the refresh interval of the status page. */
 const KEPT_MS = 1_000;
 
@@ -65,13 +70,13 @@ export function runsToJson(runs: readonly (RunLines & { readonly isRunning: bool
 
 /** Asks other launchers in parallel. Never rejects. */
 function askLaunchers(urls: readonly string[], id: string): Promise<LauncherAnswer[]> {
-  return Promise.all(urls.map((url) => ask(url, id)));
+  return Promise.all(urls.slice(0, MOST_LAUNCHERS).map((url) => ask(url, id)));
 }
 
 async function ask(url: string, id: string): Promise<LauncherAnswer> {
   try {
     const target = new URL(`api/v1/history/${encodeURIComponent(id)}`, url.endsWith('/') ? url : `${url}/`);
-    const response = await fetch(target, { signal: AbortSignal.timeout(ANSWER_MS) });
+    const response = await fetchService(target, { signal: AbortSignal.timeout(ANSWER_MS), mostBytes: MOST_BYTES });
     if (!response.ok) return { url, runs: [], error: refusal(response.status) };
     return { url, runs: runsFromJson(await response.json()), error: null };
   } catch (error) {
