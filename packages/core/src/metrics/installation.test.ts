@@ -39,3 +39,14 @@ it('includes labels and providers of nodes that no pool offers any more', () => 
   expect(installation.labels()).toEqual(new Set(['a', 'old']));
   expect(installation.providers()).toEqual(new Set(['sky', 'sea']));
 });
+
+it('includes a bounded number of labels that no pool offers, whatever nodes have', () => {
+  const installation = new Installation(() => [poolOf('sky', 'main', 'a')]);
+  for (let i = 0; i < 5_000; i++) {
+    const after = { ...newNode({ state: 'ready', labels: [`l${i}`], provider: 'sea' }, 0), id: String(i) as NodeId };
+    installation.nodeChanged({ id: after.id, before: undefined, after });
+  }
+
+  expect(installation.labels().size).toBe(1_001);
+  expect(installation.labels()).toContain('a');
+});

@@ -1,6 +1,10 @@
 import type { NodeRecord, PoolComponentRecord, RecordChange, RequestRecord } from '@nodepool/zk-protocol';
 import { REQUEST_STATES } from '@nodepool/zk-protocol';
+import { BoundedNames } from './bounded-names.js';
 import { NodeCounts } from './node-counts.js';
+
+/** Labels that nodes have and no pool offers. */
+const MOST_UNOFFERED = 1_000;
 
 /** A pool name with the labels that all launchers offer under it. */
 export interface OfferedPool {
@@ -13,6 +17,7 @@ export interface OfferedPool {
 export class Installation {
   readonly nodes = new NodeCounts();
   readonly requests = new RequestCounts();
+  readonly #unoffered = new BoundedNames(MOST_UNOFFERED);
   readonly #registered: () => readonly PoolComponentRecord[];
   #offered: readonly OfferedPool[] | undefined;
 
@@ -38,9 +43,13 @@ export class Installation {
     return this.#offered;
   }
 
-  /** Labels that are offered or that a node has. */
+  /** Labels that are offered or that a node has; of those that only nodes have, the first ones. */
   labels(): Set<string> {
-    return new Set([...this.pools().flatMap(({ labels }) => [...labels]), ...this.nodes.labels.names()]);
+    const shown = new Set(this.pools().flatMap(({ labels }) => [...labels]));
+    for (const label of this.nodes.labels.names()) {
+      if (!shown.has(label) && this.#unoffered.admits(label)) shown.add(label);
+    }
+    return shown;
   }
 
   /** Providers that are registered or have a node. */

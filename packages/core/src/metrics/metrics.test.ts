@@ -80,3 +80,15 @@ it('shows launches, deletions, calls, leaks and states of operations', async () 
   });
   expect(Object.keys(samples)).not.toContain('nodepool_sweep_found_total{work="deletion"}');
 });
+
+it('shows a bounded number of requestors, which clients invent', async () => {
+  const metrics = create();
+
+  for (let i = 0; i < 1_000; i++) {
+    metrics.launchEnded('ready', 1, { provider: 'a', az: null, requestor: `r${i}`, image: 'i' });
+  }
+  const launches = Object.entries(await samplesOf(metrics)).filter(([name]) => name.startsWith('nodepool_launches'));
+
+  expect(launches).toHaveLength(201);
+  expect(launches.at(-1)).toEqual([expect.stringContaining('requestor="other"'), 800]);
+});

@@ -4,6 +4,7 @@ import type { Logger } from '../contract/logger.js';
 import type { LaunchSubject } from '../contract/operation-metrics.js';
 import type { Transition } from '../contract/state-machine.js';
 import type { EndedWork } from '../contract/request-outcome.js';
+import { BoundedNames } from './bounded-names.js';
 import { BuilderMetrics, type BuilderEvents } from './builder-metrics.js';
 import { Exposition, type Readers } from './exposition.js';
 import { Follower } from './follower.js';
@@ -27,6 +28,9 @@ export interface MetricsOptions {
 }
 
 const SLOW_CALL_MS = 1_000;
+/** Clients choose the names in their requests. */
+const MOST_REQUESTORS = 200;
+const MOST_LABELS = 1_000;
 const HTTP_STATUS = /^[1-5]\d\d$/;
 
 /** Counts events of a launcher or builder for statsd and Prometheus. */
@@ -37,6 +41,8 @@ export class Metrics implements LauncherMetrics {
   readonly #statsd: Statsd | undefined;
   readonly #readers: Readers;
   readonly #exposition: Exposition;
+  readonly #requestors = new BoundedNames(MOST_REQUESTORS);
+  readonly #labels = new BoundedNames(MOST_LABELS);
   #follower: Follower | undefined;
   #usage: ProcessUsage | undefined;
   #conditions: ConditionList | undefined;
@@ -97,7 +103,7 @@ export class Metrics implements LauncherMetrics {
   }
 
   requestWaited(cause: string, labels: readonly string[], ms: number): void {
-    for (const label of new Set(labels)) {
+    for (const label of new Set(labels.map((name) => this.#labels.shown(name)))) {
       this.#statsd?.report('requestWaitCause', { cause, label }, ms);
       this.#exposition.observe('requestWaitCause', { cause, label }, ms);
     }
@@ -113,7 +119,7 @@ export class Metrics implements LauncherMetrics {
   }
 
   launchEnded(result: string, ms: number, { provider, az, requestor, image }: LaunchSubject): void {
-    const labels = { result, provider, az, requestor, image };
+    const labels = { result, provider, az, requestor: this.#requestors.shown(requestor), image };
     this.#statsd?.report('launches', labels, ms);
     this.#exposition.count('launches', labels);
     this.#exposition.observe('launchDuration', { provider, result }, ms);

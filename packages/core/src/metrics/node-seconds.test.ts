@@ -81,3 +81,20 @@ it('never decreases when the clock goes back', async () => {
   expect([before, after, shown('nodes')]).toEqual([['null boot 5'], ['null boot 5'], ['null boot 7']]);
   await clock.advance(0);
 });
+
+it('counts for others what tenants beyond a number take, however many there are', async () => {
+  for (let i = 0; i < 20_000; i++) become({ state: 'in-use', tenantName: `t${i}`, requestor: 'zuul' });
+  const others = '0000000002' as NodeId;
+  become({ state: 'in-use', tenantName: 'late', requestor: 'zuul' }, others);
+  await clock.advance(10_000);
+
+  const tenants = [...seconds.samples('nodes')].map(([{ tenant }]) => tenant);
+  expect(tenants).toHaveLength(201);
+  expect(shown('nodes').at(-1)).toBe('other use 20');
+});
+
+it('keeps a bounded number of series of tenants and labels together', () => {
+  for (let i = 0; i < 50_000; i++) become({ state: 'in-use', tenantName: `t${i % 199}`, labels: [`l${i % 997}`] });
+
+  expect([...seconds.samples('nodes')].length).toBeLessThanOrEqual(10_001);
+});

@@ -1,6 +1,7 @@
 import { leaseOf, type Clock, type NodeRecord, type RecordChange } from '@nodepool/zk-protocol';
 import type { LabelConfig } from '../contract/config.js';
 import { priceOf } from '../contract/label-price.js';
+import { BoundedNames, OTHER } from './bounded-names.js';
 import type { Sample } from './exposition.js';
 import type { LabelValues } from './table/definition.js';
 import { isInternalRequestor, usagePhase, type UsagePhase } from './usage-phase.js';
@@ -11,6 +12,11 @@ type Amount = (typeof AMOUNTS)[number];
 type Rates = Readonly<Record<Amount, number>>;
 
 const HOUR_S = 3_600;
+/** Clients choose tenants; labels of nodes are in records that others may write. */
+const MOST_TENANTS = 200;
+const MOST_LABELS = 1_000;
+/** Further combinations count for other tenants and labels. */
+const MOST_SERIES = 10_000;
 
 /** One counter of each amount. */
 interface Series {
@@ -38,6 +44,8 @@ export class NodeSeconds {
   readonly #labels: () => ReadonlyMap<string, LabelConfig>;
   readonly #series = new Map<string, Series>();
   readonly #nodes = new Map<string, CountedNode>();
+  readonly #tenants = new BoundedNames(MOST_TENANTS);
+  readonly #labelNames = new BoundedNames(MOST_LABELS);
   #lastMs: number;
   #behindMs = 0;
 
@@ -91,12 +99,19 @@ export class NodeSeconds {
     return this.#lastMs;
   }
 
-  #seriesOf({ labels: [label = ''], provider, tenantName: tenant }: NodeRecord, phase: UsagePhase): Series {
-    const key = `${tenant ?? ''}\0${label}\0${provider}\0${phase}`;
+  #seriesOf({ labels: [first = ''], provider, tenantName }: NodeRecord, phase: UsagePhase): Series {
+    const [tenant, label] = [this.#tenants.shown(tenantName), this.#labelNames.shown(first)];
+    const known = this.#series.get(keyOf({ tenant, label, provider, phase }));
+    if (known) return known;
+    const isFull = this.#series.size >= MOST_SERIES;
+    return this.#seriesFor({ ...(isFull ? { tenant: OTHER, label: OTHER } : { tenant, label }), provider, phase });
+  }
+
+  #seriesFor(values: SeriesValues): Series {
+    const key = keyOf(values);
     let series = this.#series.get(key);
     if (!series) {
       const none = () => ({ nodes: 0, cores: 0, ram: 0, cost: 0 });
-      const values = { tenant, label, provider, phase };
       series = { labels: values, totals: none(), rates: none(), sinceMs: this.#now(), isPriced: false };
       this.#series.set(key, series);
     }
@@ -109,6 +124,10 @@ export class NodeSeconds {
     return { nodes: 1, cores: resources?.['cores'] ?? 0, ram: resources?.['ram'] ?? 0, cost: (price ?? 0) / HOUR_S };
   }
 }
+
+type SeriesValues = Readonly<Record<'tenant' | 'provider', string | null> & { label: string; phase: UsagePhase }>;
+
+const keyOf = ({ tenant, label, provider, phase }: SeriesValues) => `${tenant ?? ''}\0${label}\0${provider}\0${phase}`;
 
 function phaseOf({ state, allocatedTo, requestor, userData }: NodeRecord): UsagePhase | undefined {
   const isAllocated = allocatedTo !== null && !isInternalRequestor(requestor);
