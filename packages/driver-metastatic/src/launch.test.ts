@@ -55,7 +55,7 @@ it('reports every attempt with the time since the launch began, and the zone the
   ]);
 });
 
-it('gives up its place when nobody needs the node any more', async () => {
+it('gives up its place when no request needs the node any more', async () => {
   const clock = new VirtualClock();
   const claims = new Set<unknown>();
   const allocator: LaunchServices['allocator'] = {

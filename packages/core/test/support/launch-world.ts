@@ -109,7 +109,7 @@ export class LaunchWorld {
     return this.#launch(this.#order(node), signal);
   }
 
-  /** Begins a launch that ends when nobody needs the node any more. */
+  /** Begins a launch that ends when no request needs the node any more. */
   launchUntil(unwanted: AbortSignal) {
     return this.#launch({ ...this.#order(this.node()), unwanted }, new AbortController().signal);
   }

@@ -46,9 +46,7 @@ export interface QueryRoute {
 }
 
 /** Answer of a {@link FileRoute}. */
-export interface FileAnswer {
-  readonly status: number;
-  readonly contentType: string;
+export interface FileAnswer extends Omit<LiveAnswer, 'body'> {
   readonly body: Buffer | string;
 }
 

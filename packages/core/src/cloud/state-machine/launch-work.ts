@@ -48,7 +48,7 @@ export class LaunchWork {
   readonly pool: StateMachinePoolConfig;
   /** Fires when nothing may be touched any more. */
   readonly signal: AbortSignal;
-  /** Fires when the launch is to end: with {@link signal}, or when nobody needs the node any more. */
+  /** Fires when the launch is to end: with {@link signal}, or when no request needs the node any more. */
   readonly end: AbortSignal;
   readonly logger: Logger;
   /** Instances of earlier attempts that may still exist. */

@@ -477,7 +477,7 @@ describe('a launch', () => {
     ['is being made', 'i-1', { hangs: new Set(['create' as const]) }],
     ['boots', 'i-1', { createMs: 20_000 }],
   ])(
-    'ends when nobody needs the node any more while its instance %s, which its node names',
+    'ends when no request needs the node any more while its instance %s, which its node names',
     async (_when, id, cloud) => {
       const { bench, clock } = setUp({ cloud });
       const unwanted = new AbortController();

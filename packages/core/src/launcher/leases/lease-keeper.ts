@@ -12,7 +12,8 @@ import { Retries } from '../state/retries.js';
 import { isRefusal } from '../state/transaction.js';
 import { poolNameOf, reasonsByPool } from '../../text/decline-reasons.js';
 import { activate, removeLease, removeRequest, returnNode } from './lease-writes.js';
-import { isOver, type Leases } from './leases.js';
+import type { Leases } from './leases.js';
+import { isGone, isOver } from './requested-leases.js';
 import { servedNodes } from './served-nodes.js';
 
 /** How long the record of a lease that is over is kept, so that its owner can read how it ended. */
@@ -119,7 +120,7 @@ export class LeaseKeeper {
     if (request) return { sinceMs, run: () => removeRequest(this.#context, leases.kept(lease), request) };
     if (nodes.length > 0) return { sinceMs, run: () => this.#returnAll(nodes) };
     if (lease.slots.length > 0)
-      return leases.isGone(lease) ? { sinceMs, run: () => leases.freeSlots(lease.id) } : undefined;
+      return isGone(this.#context, lease) ? { sinceMs, run: () => leases.freeSlots(lease.id) } : undefined;
     return { sinceMs: lease.stateTimeMs + KEPT_MS, isSwept: true, run: () => removeLease(this.#context, lease) };
   }
 

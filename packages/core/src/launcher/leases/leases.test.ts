@@ -6,7 +6,6 @@ import {
   nodeLockPath,
   nodePath,
   newLease,
-  requestLockPath,
   withLease,
   withNode,
   ZkLock,
@@ -192,89 +191,6 @@ describe('a lease', () => {
     expect(world.context.mirror.requests.size).toBe(0);
     for (const id of ids) expect((await node(id))?.state).toBe('deleting');
     expect(await world.clock.run(leases.end('l1', 'again'))).toMatchObject({ endReason: 'returned' });
-  });
-});
-
-describe('the number of a lease among the nodes of its token', () => {
-  /** Ends the only lease that its token may have. @returns tries to request another one */
-  async function ended(state: 'waiting' | 'active') {
-    const opened = await leaseWorld();
-    const { leases, lease, serve, world } = opened;
-    await lease({ maxNodes: 1 });
-    const { id } = opened.request();
-    const lock = new ZkLock(world.other, requestLockPath(id), { clock: world.clock });
-    const node =
-      state === 'active'
-        ? (await serve())[0]
-        : await world.clock.run(lock.acquire()).then(() => world.createNode({ state: 'building', allocatedTo: id }));
-    await world.clock.run(leases.end('l1', 'returned'));
-    await world.pass(1_000);
-    const isFree = async () => {
-      const next = lease({ id: 'l2', maxNodes: 1 });
-      return next.then(
-        () => true,
-        (error: unknown) => !(error instanceof LeaseLimitError),
-      );
-    };
-    const remove = async () => {
-      await world.clock.run(world.other.delete(nodePath(node as NodeId)));
-      await world.pass(1_000);
-    };
-    return { ...opened, lock, remove, isFree, node: node as NodeId };
-  }
-
-  it('is free when its node is gone, not when the lease has ended', async () => {
-    const { leases, remove, isFree } = await ended('active');
-    const before = [leases.get('l1')?.state, await isFree()];
-
-    await remove();
-
-    expect([before, await isFree()]).toEqual([['ended', false], true]);
-  });
-
-  it('is free when the launch that it caused is over, and the node of that is gone', async () => {
-    const { leases, lock, world, remove, isFree } = await ended('waiting');
-    const before = [leases.get('l1')?.state, await isFree()];
-
-    await remove();
-    const locked = await isFree(); // who has locked the request may be about to make another node
-    await world.clock.run(lock.release());
-    await world.pass(1_000);
-
-    expect([before, locked, await isFree()]).toEqual([['ended', false], false, true]);
-  });
-
-  it('is free when its node serves another request', async () => {
-    const { lock, world, write, node, isFree } = await ended('waiting');
-    await write(node, { state: 'ready', allocatedTo: null });
-    await world.clock.run(lock.release());
-    await world.pass(1_000);
-
-    expect(await isFree()).toBe(true);
-  });
-
-  it('is freed by another launcher when its own is gone', async () => {
-    const { stop, launcher, remove, lock, world } = await ended('waiting');
-    stop();
-    const { leases: other } = await launcher('other');
-    await world.clock.run(lock.release());
-    await world.pass(60_000);
-    expect(other.get('l1')?.slots).toHaveLength(1);
-
-    await remove();
-    await world.pass(60_000);
-
-    expect(other.get('l1')?.slots).toEqual([]);
-  });
-
-  it('is free at once when nothing was made for the lease', async () => {
-    const { leases, lease, world } = await leaseWorld();
-    await lease({ maxNodes: 1 });
-
-    await world.clock.run(leases.end('l1', 'returned'));
-    await world.pass(100);
-
-    expect(await lease({ id: 'l2', maxNodes: 1 })).toMatchObject({ id: 'l2' });
   });
 });
 

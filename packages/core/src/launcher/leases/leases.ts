@@ -1,8 +1,6 @@
 import {
   LEASE_REQUESTOR,
   leaseOf,
-  leaseSlotPath,
-  newLease,
   ZooKeeperError,
   type LeaseCache,
   type LeaseRecord,
@@ -14,9 +12,9 @@ import {
 } from '@nodepool/zk-protocol';
 import type { Context } from '../state/context.js';
 import { isRefusal } from '../state/transaction.js';
-import { createLease, endLease, freeSlots, isHeldFor, renewLease, type LeaseOwner } from './lease-writes.js';
-import { LeaseAgeError, LeaseLimitError, LeaseNodesLostError, type LeaseSpec } from './lease-spec.js';
-import { TokenSlots } from './token-slots.js';
+import { endLease, isHeldFor, renewLease, type LeaseOwner } from './lease-writes.js';
+import { LeaseNodesLostError, type LeaseSpec } from './lease-spec.js';
+import { checkAge, isOver, RequestedLeases } from './requested-leases.js';
 
 /** How often a change is tried when others change the lease at the same time. */
 const ATTEMPTS = 5;
@@ -41,9 +39,7 @@ export class Leases {
   readonly #keeper: string;
   /** Last known request of each lease. */
   readonly #requests = new Map<string, RequestId>();
-  /** Leases that are being requested: a repetition is the same one. */
-  readonly #requesting = new Map<string, Promise<LeaseRecord>>();
-  readonly #slots: TokenSlots;
+  readonly #requested: RequestedLeases;
   readonly #unsubscribe: readonly (() => void)[];
 
   /** @param keeper - id of this launcher, which marks the leases that it takes care of at once */
@@ -52,10 +48,10 @@ export class Leases {
     this.#cache = cache;
     this.tokens = tokens;
     this.#keeper = keeper;
-    this.#slots = new TokenSlots(context);
+    this.#requested = new RequestedLeases(context, cache, keeper);
     this.#unsubscribe = [
       cache.onChange((change) => {
-        this.#slots.changed(change);
+        this.#requested.changed(change);
         if (!change.after) this.#requests.delete(change.id);
       }),
       context.events.on('requestChanged', ({ before, after }) => this.#requestChanged(before, after)),
@@ -142,15 +138,6 @@ export class Leases {
     return lease.nodeIds.flatMap((id) => nodes.get(id) ?? []).filter((node) => isHeldFor(node, lease.id));
   }
 
-  /** Whether the nodes of a lease that is over are gone, and no launcher makes any for it. */
-  isGone({ id, nodeIds, requestId }: LeaseRecord): boolean {
-    const { nodes, requests } = this.#context.mirror;
-    if (nodeIds.some((node) => leaseOf(nodes.get(node)?.userData ?? null) === id)) return false;
-    if (requestId === null) return true;
-    // who works on the request has locked it, and may be about to make records of nodes
-    return requests.contenders(requestId) === 0 && this.#context.mirror.allocatedTo(requestId).size === 0;
-  }
-
   /** The time by which leases end: that of the ZooKeeper server. */
   now(): number {
     return this.#context.clock.now();
@@ -188,68 +175,12 @@ export class Leases {
    * @throws {ZooKeeperError} it is not known whether the lease was requested: repeat it with the same id
    */
   request(spec: LeaseSpec): Promise<LeaseRecord> {
-    const { id } = spec;
-    const same = this.#requesting.get(id);
-    if (same) return same;
-    const lease = this.#request(spec).finally(() => this.#requesting.delete(id));
-    this.#requesting.set(id, lease);
-    return lease;
-  }
-
-  async #request({ maxNodes, tokenVersion, giveUpMs, ...fields }: LeaseSpec): Promise<LeaseRecord> {
-    const { id, token, ttlMs } = fields;
-    const occupied = new Set<number>();
-    let isSettled = false;
-    for (;;) {
-      const existing = this.#cache.get(id);
-      if (existing) return existing;
-      this.#checkAge(0, ttlMs);
-      const slots = maxNodes === null ? [] : this.#slots.take(fields, maxNodes, occupied);
-      if (!slots) {
-        if (isSettled) throw new LeaseLimitError(token, maxNodes ?? 0);
-        isSettled = true;
-        occupied.clear();
-        await this.#freeUnused(token);
-        continue;
-      }
-      const nowMs = this.#context.clock.now();
-      const dueTimeMs = giveUpMs === null ? null : nowMs + giveUpMs;
-      const lease = this.kept(newLease({ ...fields, dueTimeMs, slots, keeper: '' }, nowMs));
-      try {
-        await createLease(this.#context, lease, tokenVersion);
-        return this.#cache.get(id) ?? lease;
-      } catch (error) {
-        this.#slots.release(token, id, slots);
-        if (!isRefusal<LeaseOwner>(error) || error.kind !== 'directory-exists') throw error;
-        if (error.owner === 'lease') await this.#cache.settle();
-        for (const slot of slots) if (error.operation.path === leaseSlotPath(token, slot)) occupied.add(slot);
-      }
-    }
-  }
-
-  /** A lease may just have ended, perhaps at another launcher. */
-  async #freeUnused(token: string): Promise<void> {
-    await this.#cache.settle();
-    const frees = this.#slots.leasesOf(token).map((id) => this.freeSlots(id));
-    await Promise.all(frees).catch((error: unknown) => {
-      if (!isRefusal(error)) throw error;
-    });
-    await this.#cache.settle();
+    return this.#requested.request(spec);
   }
 
   /** Frees the numbers of a lease that is over, if nothing is left of it. @throws {Refusal} it was changed meanwhile */
-  async freeSlots(id: string): Promise<void> {
-    const known = this.#cache.get(id);
-    if (!known || !isOver(known)) return;
-    await this.settle();
-    const lease = this.#cache.get(id);
-    if (lease && lease.slots.length > 0 && this.isGone(lease)) await freeSlots(this.#context, this.kept(lease));
-  }
-
-  /** @param usedMs - how long the lease has been active. @throws {LeaseAgeError} */
-  #checkAge(usedMs: number, ttlMs: number): void {
-    const { maxHoldAgeMs } = this.#context.config.now;
-    if (maxHoldAgeMs > 0 && usedMs + ttlMs > maxHoldAgeMs) throw new LeaseAgeError(maxHoldAgeMs, maxHoldAgeMs - usedMs);
+  freeSlots(id: string): Promise<void> {
+    return this.#requested.freeSlots(id);
   }
 
   /**
@@ -262,7 +193,7 @@ export class Leases {
     await this.look(id);
     return this.change(id, (lease) => {
       if (isOver(lease)) return undefined;
-      this.#checkAge(lease.state === 'active' ? this.#context.clock.now() - lease.stateTimeMs : 0, ttlMs);
+      checkAge(this.#context, lease.state === 'active' ? this.#context.clock.now() - lease.stateTimeMs : 0, ttlMs);
       return renewLease(this.#context, this.kept(lease), ttlMs, this.#allNodes(lease));
     });
   }
@@ -333,6 +264,3 @@ export class Leases {
     else if (!this.#cache.get(lease)) this.#requests.delete(lease);
   }
 }
-
-/** Whether a lease is neither waiting nor active any more. */
-export const isOver = ({ state }: LeaseRecord): boolean => state === 'ended' || state === 'failed';

@@ -133,7 +133,7 @@ describe('a launch of a request that was withdrawn', () => {
     expect(rooms.ledger.activeLaunches('p')).toBe(0);
   });
 
-  it('goes on for one that waits for the label', async () => {
+  it('continues for one that waits for the label', async () => {
     const { rooms, world, withdraw, finish } = await launching();
     const waiting = await rooms.ask(['a']);
 
@@ -145,7 +145,7 @@ describe('a launch of a request that was withdrawn', () => {
     expect(await rooms.stateOf(waiting)).toBe('fulfilled');
   });
 
-  it('goes on if it was for a standby node, as its launcher may be gone', async () => {
+  it('continues if it was for a standby node, as its launcher may be gone', async () => {
     const { world, withdraw, states, finish } = await launching({ requestor: MIN_READY_REQUESTOR });
 
     await withdraw();

@@ -17,7 +17,7 @@ export interface Part {
   launch: Launch | undefined;
   /** The changes with which its launch asks to store the node as ready. */
   readyChanges: ReadyChanges | undefined;
-  /** Ends its launch when nobody needs the node any more; `undefined`: it is not being launched. */
+  /** Ends its launch when no request needs the node any more; `undefined`: it is not being launched. */
   unwanted: LazyAbort | undefined;
 }
 

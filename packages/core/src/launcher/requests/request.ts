@@ -263,13 +263,6 @@ export class RequestWork implements RequestAtWork {
     else this.tell('gone');
   }
 
-  /** Labels of the nodes that are being launched, each with what ends the launch. */
-  get launching(): readonly { readonly label: string; readonly unwanted: LazyAbort }[] {
-    return this.parts.all.flatMap(({ state, label, unwanted }) =>
-      state === 'working' && unwanted && !unwanted.cause ? [{ label, unwanted }] : [],
-    );
-  }
-
   /** Ends the work without any further write, e.g. because the session has ended or the process exits. */
   abandon(cause: unknown): void {
     this.#stop(asError(cause));
