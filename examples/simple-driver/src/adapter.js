@@ -6,6 +6,8 @@ class ShedInstance extends SimpleTaskManagerInstance {
   load(machine) {
     this.ready = machine.status === 'on';
     this.deleted = machine.status === 'scrapped';
+    // a ready node whose machine is off is withdrawn
+    this.unusable = machine.status === 'on' ? undefined : `the shed shows it as ${machine.status}`;
     this.externalId = machine.id;
     this.interfaceIp = machine.address;
     this.publicIpv4 = machine.address;

@@ -29,13 +29,17 @@ const entry = {
 async function cloud() {
   const clock = new VirtualClock({ idle: () => calls.idle() });
   const shed = await startShed();
-  const login = { username: 'gardener', connectionPort: 2222, interfaceIp: 'fake-machine' };
+  const login = { username: 'gardener', connectionPort: 2222 };
   return {
     clock,
     url: shed.url,
     advance: (ms) => clock.advance(ms),
-    list: () => [...shed.machines.values()].map(({ id, status }) => ({ id, isReady: status === 'on', login })),
+    list: () =>
+      [...shed.machines.values()].map(({ id, status, address: interfaceIp }) => ({
+        ...{ id, isReady: status === 'on', login: { ...login, interfaceIp } },
+      })),
     failNext: (kind) => shed.fail(kind),
+    endMachine: (id, how) => shed.endMachine(id, how),
     impossible: ['capacity', 'error-state', 'late-listing'],
     limits: { instances: 10 },
     stop: () => shed.stop(),

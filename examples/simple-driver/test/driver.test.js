@@ -68,7 +68,7 @@ describe('the shed driver', () => {
     await setting.provider.startNodeCleanup(node, new AbortController().signal);
 
     expect(state).toBe('ready');
-    expect(node).toMatchObject({ externalId: 'm1', interfaceIp: 'fake-machine', username: 'zuul' });
+    expect(node).toMatchObject({ externalId: 'm1', interfaceIp: 'fake-m1', username: 'zuul' });
     expect(node.hostKeys).toEqual(['ssh-rsa FAKEKEY']);
     expect(machine).toMatchObject({
       name: 'nodepool-0000000001',

@@ -43,6 +43,13 @@ class Shed {
     else this.#faults.push(kind);
   }
 
+  /** Switches a machine off for good, or removes it, as a failure or another program does. */
+  endMachine(id, how) {
+    const machine = this.machines.get(id);
+    if (machine && how === 'stopped') machine.status = 'burnt out';
+    return machine !== undefined && (how === 'stopped' || this.machines.delete(id));
+  }
+
   async #serve(request, response) {
     let text = '';
     for await (const chunk of request) text += chunk;
@@ -78,7 +85,7 @@ class Shed {
     if (fault === 'quota') return { status: 409, text: 'the shed is full' };
     const id = `m${this.#next++}`;
     const status = fault === 'never-ready' ? 'stuck' : 'off';
-    this.machines.set(id, { id, name, size, tags, status, address: 'fake-machine' });
+    this.machines.set(id, { id, name, size, tags, status, address: `fake-${id}` });
     return fault === 'lost-reply' ? { isLost: true } : { id };
   }
 

@@ -1,6 +1,6 @@
 import type { Clock, JsonObject } from '@nodepool/zk-protocol';
 import { Random, VirtualClock } from '@nodepool/core/testing';
-import type { CloudFailureKind, CloudResource, ContractCloud } from '@nodepool/core/testing';
+import type { CloudFailureKind, CloudResource, ContractCloud, MachineEnd } from '@nodepool/core/testing';
 import { FailuresOnOrder, FakeCloud, type CloudClient } from '../src/index.js';
 
 /** The fake cloud with failures on order instead of by chance. */
@@ -33,6 +33,10 @@ export class ContractFakeCloud implements ContractCloud {
 
   failNext(kind: CloudFailureKind): void {
     this.#failures.failNext(kind);
+  }
+
+  endMachine(id: string, how: MachineEnd): boolean {
+    return how === 'stopped' ? this.#cloud.breakDown(id) : this.#cloud.kill(id);
   }
 
   stop(): void {

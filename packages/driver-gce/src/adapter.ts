@@ -8,6 +8,7 @@ import type {
   DeleteOrder,
   FoundCondition,
   Instance,
+  NodeRecord,
   Resource,
   Resources,
   StateMachine,
@@ -133,7 +134,15 @@ export class GceAdapter implements Adapter<GceInstance, GceLabelConfig, GcePoolC
 
   async listInstances(signal: AbortSignal): Promise<readonly GceInstance[]> {
     const shown = await this.#own.inZones(this.#zones, signal);
-    return Promise.all(shown.map((one) => this.#toInstance(one)));
+    const instances = await Promise.all(shown.map((one) => this.#toInstance(one)));
+    return [...instances, ...this.#own.hidden(instances)];
+  }
+
+  /** Whether a node has its instance, in whatever zone: lists lack those of the Python implementation. */
+  async hasInstance(node: NodeRecord, signal: AbortSignal): Promise<boolean> {
+    const name = typeof node.externalId === 'string' ? node.externalId : '';
+    const zones = [...this.#zones, ...this.#regionZones];
+    return (await this.#own.zoneOf({ name, listed: undefined, node, zones }, signal)) !== undefined;
   }
 
   /** Instances and disks, in all zones. */

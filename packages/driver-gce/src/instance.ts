@@ -30,6 +30,7 @@ export function toInstance(
     externalId: shown.name,
     ready: shown.status === 'RUNNING' && interfaceIp !== null,
     deleted: false,
+    unusable: unusableText(shown),
     interfaceIp,
     publicIpv4,
     publicIpv6,
@@ -60,6 +61,13 @@ export function placementOf({ az: zone, machineType, spot }: GceInstance): Place
 /** Whether it does not run, and can be started. */
 export function isStopped({ status }: Pick<GceInstance, 'status'>): boolean {
   return status === 'TERMINATED' || status === 'STOPPED';
+}
+
+/** https://cloud.google.com/compute/docs/instances/instance-lifecycle: `REPAIRING` is a host that failed. */
+function unusableText(shown: ApiInstance): string | undefined {
+  if (!isBroken(shown) && shown.status !== 'REPAIRING') return undefined;
+  const text = `Google shows it as ${shown.status}`;
+  return isSpot(shown) ? `${text}, as it shows a Spot VM that it has preempted` : text;
 }
 
 /** Whether an instance was stopped or preempted and will not run again. */

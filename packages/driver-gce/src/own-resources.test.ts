@@ -3,6 +3,7 @@ import type { JsonObject, NodeRecord } from '@nodepool/core';
 import { useWorlds, type World, type WorldOptions } from '../test/world.js';
 
 const start = useWorlds();
+const NEVER = new AbortController().signal;
 const A = 'us-central1-a';
 const B = 'us-central1-b';
 const warnings = ({ log }: World) => log.filter(({ level }) => level === 'warn').map(({ message }) => message);
@@ -70,6 +71,29 @@ describe('the resources of a provider', () => {
 
     expect([state, node.az]).toEqual(['ready', 'us-central1-a']);
     expect(world.fake.instances.map(({ zone }) => zone)).toEqual(['us-central1-b']);
+  });
+
+  it('knows an unlabelled instance of the Python implementation, which no list shows, by its name', async () => {
+    const world = await start();
+    const { node } = await world.launch();
+    for (const instance of world.fake.instances) Object.assign(instance.shown, { labels: {} });
+    const adapter = world.adapter;
+
+    const listed = await adapter.listInstances(NEVER);
+    const before = await adapter.hasInstance?.(node, NEVER);
+    for (const instance of world.fake.instances) world.fake.cloud.remove(instance);
+
+    expect([listed, before, await adapter.hasInstance?.(node, NEVER)]).toEqual([[], true, false]);
+  });
+
+  it('shows stand-ins for the instances of nodes in a zone that does not answer', async () => {
+    const { world, node } = await startWithNodeInB();
+    world.fake.cloud.unreachable.add(B);
+
+    const listed = await world.adapter.listInstances(NEVER);
+
+    expect(listed).toMatchObject([{ externalId: node.externalId, deleted: false, status: 'its zone does not answer' }]);
+    expect(listed[0]?.unusable).toBeUndefined();
   });
 
   describe('in a zone that was removed from the configuration', () => {

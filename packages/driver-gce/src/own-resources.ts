@@ -42,6 +42,9 @@ export interface Found {
   readonly unreachable: ReadonlySet<string>;
 }
 
+/** States of nodes whose instance was made and is not being deleted. */
+const SETTLED: ReadonlySet<string> = new Set(['ready', 'in-use', 'hold', 'testing']);
+
 /** Finds the resources of a provider in all zones, because the configured zones may have changed. */
 export class OwnResources {
   readonly #options: OwnResourcesOptions;
@@ -117,6 +120,22 @@ export class OwnResources {
     return lists
       .flatMap((list) => (list.status === 'fulfilled' ? list.value : []))
       .filter((one) => ownership.isOwn(one));
+  }
+
+  /**
+   * Stand-ins for the instances of nodes in zones that do not answer, so that they are not taken for gone. Only for nodes that have theirs
+   * for certain.
+   */
+  hidden(shown: readonly GceInstance[]): GceInstance[] {
+    if (this.#failing.size === 0) return [];
+    const names = new Set(shown.map(({ externalId }) => externalId));
+    return [...this.#options.ownNodes()].flatMap(({ externalId, az, state }) => {
+      const isHidden = typeof externalId === 'string' && az !== null && this.#failing.has(az) && !names.has(externalId);
+      if (!isHidden || !SETTLED.has(state)) return [];
+      const blank = { ready: false, deleted: false, interfaceIp: null, metadata: {}, resources: {} };
+      const unknown = { machineType: '', spot: false, status: 'its zone does not answer', attempt: undefined };
+      return [{ ...blank, ...unknown, externalId, az }];
+    });
   }
 
   /**

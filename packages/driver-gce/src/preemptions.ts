@@ -3,7 +3,7 @@ import { isStopped } from '@nodepool/zk-protocol';
 import { nameOf, type ApiOperation } from './api.js';
 import type { ComputeClient } from './client.js';
 
-type Context = Pick<AdapterContext, 'nodes' | 'clock' | 'logger' | 'withdrawNode'>;
+type Context = Pick<AdapterContext, 'nodes' | 'clock' | 'logger'>;
 
 const REASON = 'Google preempted the Spot VM';
 
@@ -24,8 +24,8 @@ export class Preemptions {
   }
 
   /**
-   * Reports those that came since the last time. A node that stands by is withdrawn, so that no job gets it. A zone whose
-   * operations cannot be listed is logged, and looked at again the next time.
+   * Reports those that came since the last time, in the log. A zone whose operations cannot be listed is logged, and looked at again the
+   * next time.
    */
   async report(zones: readonly string[], signal: AbortSignal): Promise<void> {
     for (const zone of zones) {
@@ -44,19 +44,18 @@ export class Preemptions {
     let lastMs = sinceMs;
     for (const operation of await this.#client.listPreemptions(zone, signal)) {
       const insertedMs = Date.parse(operation.insertTime ?? '');
-      if (insertedMs > sinceMs) await this.#reportOne(zone, operation);
+      if (insertedMs > sinceMs) this.#reportOne(zone, operation);
       if (insertedMs > lastMs) lastMs = insertedMs;
     }
     this.#lastMs.set(zone, lastMs);
   }
 
-  async #reportOne(zone: string, { targetLink = '' }: ApiOperation): Promise<void> {
+  #reportOne(zone: string, { targetLink = '' }: ApiOperation): void {
     const externalId = nameOf(targetLink);
     const node = this.#context.nodes.get(externalId.replace(/^np/, ''));
     if (node?.provider !== this.#provider || node.externalId !== externalId) return;
     if (isStopped(node)) return; // it was about to be stopped anyway, and can be started
     const { id: nodeId, state } = node;
     this.#context.logger.warn(REASON, { nodeId, externalId, zone, state });
-    await this.#context.withdrawNode?.(nodeId, REASON);
   }
 }

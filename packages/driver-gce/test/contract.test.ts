@@ -64,6 +64,7 @@ testDriverContract({
       },
       // the name is chosen, and stored, before anything is made
       impossible: ['late-listing'],
+      endMachine: (name, how) => fake.endMachine(name, how),
       limits: { instances: 40, N2_CPUS: 64 },
       pageSize: PAGE_SIZE,
       async stop() {

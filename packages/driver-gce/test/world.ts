@@ -10,7 +10,7 @@ import {
   type RequestId,
 } from '@nodepool/zk-protocol';
 import { FakeCompute, TOKEN, type FakeComputeOptions } from '@nodepool/fake-compute';
-import type { LaunchResult, Logger, LogFields, Provider, ProviderContext } from '@nodepool/core';
+import type { Adapter, LaunchResult, Logger, LogFields, Provider, ProviderContext } from '@nodepool/core';
 import { COMPUTE_V1, createGceDriver, createHttp } from '../src/index.js';
 
 /** Id of the database that the provider works for. */
@@ -93,6 +93,11 @@ export class World {
       throw error;
     }
     return world;
+  }
+
+  /** The calls to the cloud. */
+  get adapter(): Adapter {
+    return Reflect.get(this.provider, 'adapter') as Adapter;
   }
 
   launch(): Promise<LaunchResult> {

@@ -32,17 +32,14 @@ async function start(options: FakeOptions = {}, label: JsonObject = {}) {
     info: (text: string, fields: object = {}) => messages.push(`${text} ${JSON.stringify(fields)}`),
   };
   const tasks = new TaskManager('lab', { clock });
-  const nodes = new Map<string, object>();
-  const withdrawn: string[] = [];
-  const withdrawNode = (id: string, why: string) => Promise.resolve(withdrawn.push(`${id}: ${why}`) > 0);
-  const services = { clock, logger, tasks, databaseId: 'db', random: () => 0, nodes, withdrawNode };
+  const services = { clock, logger, tasks, databaseId: 'db', random: () => 0 };
   const context = services as unknown as AdapterContext;
   const adapter = new IncusAdapter(config, context, new InProcessTransport(() => daemon));
   await adapter.start(SIGNAL);
   const pool = config.pools.get('main');
   const made = pool?.labels.get('a');
   if (!pool || !made) throw new Error('there is no such label');
-  return { adapter, daemon, clock, messages, nodes, withdrawn, pool, label: made };
+  return { adapter, daemon, clock, messages, pool, label: made };
 }
 
 it('says what it found', async () => {
@@ -117,25 +114,21 @@ it('reads the console of an instance', async () => {
   expect(await adapter.listResources(SIGNAL)).toMatchObject([{ id: name, metadata: TAGS }]);
 });
 
-it('withdraws nodes on standby whose instance was stopped or deleted by another program, and no others', async () => {
-  const { adapter, daemon, clock, nodes, withdrawn } = await start();
-  for (const name of ['stopped', 'running', 'taken']) {
+it('says of instances that were stopped by another program that they cannot be used', async () => {
+  const { adapter, daemon, clock } = await start();
+  for (const name of ['stopped', 'running']) {
     daemon.handle('POST', '/1.0/instances', Buffer.from(JSON.stringify({ name, source: { alias: 'debian' } })));
     await clock.advance(1_000);
   }
   daemon.handle('PUT', '/1.0/instances/running/state', Buffer.from('{"action":"start"}'));
   await clock.advance(5_000);
-  const standby = { provider: 'lab', state: 'ready', allocatedTo: null } as const;
-  nodes.set('1', { ...standby, id: '1', externalId: 'stopped' });
-  nodes.set('2', { ...standby, id: '2', externalId: 'deleted' });
-  nodes.set('3', { ...standby, id: '3', externalId: 'running' });
-  nodes.set('4', { ...standby, id: '4', externalId: 'taken', allocatedTo: '200-1' });
-  nodes.set('5', { ...standby, id: '5', externalId: 'building', state: 'building' });
-  nodes.set('6', { ...standby, id: '6', externalId: 'elsewhere', provider: 'other' });
 
-  await adapter.listResources(SIGNAL);
+  const shown = await adapter.listInstances(SIGNAL);
 
-  expect(withdrawn).toEqual(['1: its instance is stopped', '2: its instance does not exist any more']);
+  expect(shown.map(({ externalId, unusable }) => [externalId, unusable])).toEqual([
+    ['stopped', 'the server shows it as Stopped'],
+    ['running', undefined],
+  ]);
 });
 
 it('has a condition while the daemon does not trust it', async () => {

@@ -30,7 +30,6 @@ import { Operations } from './operations.js';
 import { carries, instanceName, tagsOf } from './ownership.js';
 import { checkLabel } from './label-needs.js';
 import { limitsOf } from './quota.js';
-import { standbyNodes, withdrawStopped } from './standby-nodes.js';
 import { connectServer, type Server } from './server.js';
 import { stopMachine } from './stop-node.js';
 import type { Transport } from './transport.js';
@@ -131,12 +130,8 @@ export class IncusAdapter implements Adapter<IncusInstance, IncusLabelConfig, In
     return shown && toInstance(shown, this.#product);
   }
 
-  /** Withdraws standby nodes that do not run, too: core asks for this each minute. */
   async listResources(signal: AbortSignal): Promise<readonly Resource[]> {
-    const standby = standbyNodes(this.#config.name, this.#context.nodes.values());
-    const shown = await this.#client.instances(signal);
-    await withdrawStopped(standby, shown, this.#context);
-    return this.#leftovers.of(shown);
+    return this.#leftovers.of(await this.#client.instances(signal));
   }
 
   deleteResource(resource: Resource, signal: AbortSignal): Promise<void> {

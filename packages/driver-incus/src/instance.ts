@@ -14,6 +14,9 @@ export interface IncusInstance extends Instance {
 /** States in which an instance will not run without help. */
 const BROKEN = new Set(['Stopped', 'Error', 'Frozen']);
 
+/** States of instances that do not run and are not about to: of another program, of a server that restarted, or of one that is away. */
+const ENDED = new Set([...BROKEN, 'Stopping', 'Freezing', 'Aborting']);
+
 /** Translates an instance of the API. */
 export function toInstance(shown: ApiInstance, cloud: string): IncusInstance {
   const { ipv4, ipv6 } = addressesOf(shown);
@@ -24,6 +27,7 @@ export function toInstance(shown: ApiInstance, cloud: string): IncusInstance {
     externalId: shown.name,
     ready: shown.status === 'Running' && interfaceIp !== null,
     deleted: false,
+    unusable: ENDED.has(shown.status) ? `the server shows it as ${shown.status}` : undefined,
     status: shown.status,
     interfaceIp,
     publicIpv4: ipv4,

@@ -1,5 +1,11 @@
 import { describe, it } from 'vitest';
-import { testDriverContract, VirtualClock, type CloudFailureKind, type CloudResource } from '@nodepool/core/testing';
+import {
+  testDriverContract,
+  VirtualClock,
+  type CloudFailureKind,
+  type CloudResource,
+  type MachineEnd,
+} from '@nodepool/core/testing';
 import { createIncusDriver } from '../src/index.js';
 import { FakeIncus } from './fake/fake-incus.js';
 import { InProcessTransport } from './fake/in-process.js';
@@ -22,6 +28,13 @@ const entry = {
   pools: [pool],
 };
 const withLabel = (own: object) => ({ ...entry, pools: [{ ...pool, labels: [own] }] });
+
+/** Stops or deletes an instance, as another program does. */
+function endMachine({ state }: FakeIncus, name: string, how: MachineEnd): boolean {
+  const found = state.instances.get(name);
+  if (found && how === 'stopped') found.shown.status = 'Stopped';
+  return found !== undefined && (how === 'stopped' || state.instances.delete(name));
+}
 
 function contract(product: 'lxd' | 'incus'): void {
   testDriverContract({
@@ -47,7 +60,7 @@ function contract(product: 'lxd' | 'incus'): void {
         },
         // the name is chosen, and stored, before anything is made
         impossible: ['late-listing' as const],
-        limits: { instances: 20 },
+        ...{ limits: { instances: 20 }, endMachine: endMachine.bind(undefined, daemon) },
       };
     },
     validConfig: entry,

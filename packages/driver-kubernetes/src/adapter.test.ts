@@ -81,25 +81,6 @@ describe('a node', () => {
     }
   });
 
-  it('is withdrawn when another program ends its pod or deletes it', async () => {
-    const fake = await startFake();
-    const world = await startWorld(fake);
-    await world.launch('small');
-    await world.launch('small');
-    const [first, second] = fake.cluster.store.list('pods');
-    if (!first || !second) throw new Error('there are no two pods');
-
-    fake.cluster.store.update('pods', first, {
-      status: { phase: 'Failed', reason: 'Evicted', message: 'low on memory' },
-    });
-    fake.cluster.delete('namespaces', undefined, second.metadata.namespace ?? '', undefined);
-
-    await expect
-      .poll(() => world.withdrawn.map(({ id }) => id))
-      .toEqual(expect.arrayContaining(['0000000001', '0000000002']));
-    expect(world.withdrawn[0]?.why).toContain('Evicted: low on memory');
-  });
-
   it('is replaced while it is idle before its token ends', async () => {
     const fake = await startFake();
     fake.maxTokenSeconds = 0;

@@ -18,6 +18,7 @@ import {
   type Resources,
   type StateMachine,
 } from '@nodepool/core';
+import { isFree } from '@nodepool/zk-protocol';
 import { ACCOUNT } from './access.js';
 import type { KubernetesClient } from './client.js';
 import type { KubernetesLabelConfig, KubernetesPoolConfig, KubernetesProviderConfig } from './config.js';
@@ -27,7 +28,6 @@ import { usable, type Grant, type KubernetesInstance } from './instance.js';
 import { Inventory } from './inventory.js';
 import { carries, isProjectOf, marksOf, mayDelete } from './ownership.js';
 import { placeOf, planOf, type Place } from './plan.js';
-import { problemOf } from './pod-state.js';
 import { isHalfOver } from './token.js';
 import { Troubles } from './troubles.js';
 import { checkRanges, limitsFor, needOf, recordedNeed, usageOf } from './usage.js';
@@ -46,7 +46,6 @@ export class KubernetesAdapter implements Adapter<KubernetesInstance, Kubernetes
   readonly #troubles: Troubles;
   /** Places of instances that are being created. */
   readonly #places = new Map<string, Place>();
-  readonly #unsubscribe: () => void;
 
   constructor(config: KubernetesProviderConfig, client: KubernetesClient, context: AdapterContext) {
     this.#config = config;
@@ -54,7 +53,6 @@ export class KubernetesAdapter implements Adapter<KubernetesInstance, Kubernetes
     this.#context = context;
     this.#inventory = new Inventory({ config, client, context });
     this.#troubles = new Troubles(config.name, context.clock);
-    this.#unsubscribe = this.#inventory.onChange((change) => this.#withdrawIfLost(change));
   }
 
   /** Verifies server, credentials and permissions, and begins to watch. */
@@ -64,13 +62,14 @@ export class KubernetesAdapter implements Adapter<KubernetesInstance, Kubernetes
   }
 
   async stop(): Promise<void> {
-    this.#unsubscribe();
     await this.#inventory.stop();
     await this.#client.close();
   }
 
   onInstanceChange(listener: (change: InstanceChange<KubernetesInstance>) => void): () => void {
-    return this.#inventory.onChange(listener);
+    return this.#inventory.onChange(({ externalId, instance }) =>
+      listener({ externalId, instance: instance && judged(instance, this.#nodeOf(instance), this.#config.projects) }),
+    );
   }
 
   getCreateStateMachine(order: Order): StateMachine<Instance, KubernetesInstance> {
@@ -122,8 +121,10 @@ export class KubernetesAdapter implements Adapter<KubernetesInstance, Kubernetes
     });
   }
 
-  listInstances(signal: AbortSignal): Promise<readonly KubernetesInstance[]> {
-    return this.#inventory.list(signal);
+  async listInstances(signal: AbortSignal): Promise<readonly KubernetesInstance[]> {
+    const instances = await this.#inventory.list(signal);
+    const shown = this.#config.projects ? await this.#withPods(instances, signal) : instances;
+    return shown.map((instance) => judged(instance, this.#nodeOf(instance), this.#config.projects));
   }
 
   getInstance(externalId: string, signal: AbortSignal): Promise<KubernetesInstance | undefined> {
@@ -247,16 +248,22 @@ export class KubernetesAdapter implements Adapter<KubernetesInstance, Kubernetes
     return Object.fromEntries(Object.entries(amounts).map(([name, amount]) => [`${namespace}/${name}`, amount]));
   }
 
-  /** A node whose pod or namespace is gone must not be lent. */
-  #withdrawIfLost({ externalId, instance }: InstanceChange<KubernetesInstance>): void {
-    const problem = instance?.pod && problemOf(instance.pod);
-    const isLost = !instance || instance.isEnding || problem?.fails === 'now';
-    if (!isLost) return;
-    for (const node of this.#context.ownNodes()) {
-      if (node.externalId !== externalId || node.state !== 'ready') continue;
-      const why = problem?.error.message ?? `"${externalId}" was deleted by another program`;
-      void this.#withdraw(node, why);
-    }
+  /** Accounts of OpenShift may not list the pods of all projects, so those of nodes that stand by are read one by one. */
+  #withPods(instances: readonly KubernetesInstance[], signal: AbortSignal): Promise<KubernetesInstance[]> {
+    return Promise.all(
+      instances.map(async (instance) => {
+        const node = this.#nodeOf(instance);
+        const pod = node && isFree(node) ? podOf(node) : undefined;
+        if (pod === undefined) return instance;
+        const { externalId } = instance;
+        return (await this.#inventory.read(externalId, { namespace: externalId, pod }, signal)) ?? instance;
+      }),
+    );
+  }
+
+  #nodeOf({ externalId, metadata }: KubernetesInstance): NodeRecord | undefined {
+    const node = this.#context.nodes.get(metadata[NODE_ID_TAG] ?? '');
+    return node?.externalId === externalId ? node : undefined;
   }
 
   async #replaceOld(): Promise<void> {
@@ -277,6 +284,20 @@ export class KubernetesAdapter implements Adapter<KubernetesInstance, Kubernetes
       });
     }
   }
+}
+
+/** An instance whose pod is gone, of a node that is one. */
+function judged(instance: KubernetesInstance, node: NodeRecord | undefined, projects: boolean): KubernetesInstance {
+  if (instance.pod || instance.unusable !== undefined) return instance;
+  const isMissing = node !== undefined && podOf(node) !== undefined && (!projects || isFree(node));
+  return isMissing ? { ...instance, unusable: 'its pod does not exist any more' } : instance;
+}
+
+/** Name of the pod that a node is, once it was made. */
+function podOf({ state, connectionType, connectionPort }: NodeRecord): string | undefined {
+  if (connectionType !== 'kubectl' || state === 'building') return undefined;
+  const { pod } = (connectionPort ?? {}) as { readonly pod?: unknown };
+  return typeof pod === 'string' ? pod : undefined;
 }
 
 function unlessGone(error: unknown): void {

@@ -23,6 +23,15 @@ describe('an instance', () => {
     expect(toInstance('main-small', undefined, undefined)).toBeUndefined();
   });
 
+  it('cannot be used when it is being deleted, or its pod has ended', () => {
+    const ending = { metadata: { ...namespace.metadata, deletionTimestamp: 'now' } };
+    const evicted = { ...pod, status: { phase: 'Failed', reason: 'Evicted', message: 'low on memory' } };
+
+    expect(toInstance('main-1', namespace, pod)?.unusable).toBeUndefined();
+    expect(toInstance('main-1', ending, pod)?.unusable).toBe('another program deletes it');
+    expect(toInstance('main-1', namespace, evicted)?.unusable).toContain('Evicted: low on memory');
+  });
+
   it('is usable with a token, and carries the authority of a cluster with TLS', () => {
     const instance = toInstance('main-1', namespace, pod);
     if (!instance) throw new Error('there is no instance');

@@ -1,8 +1,9 @@
 import type { Instance, JsonObject } from '@nodepool/core';
-import type { ApiNamespace, ApiPod } from './api.js';
+import type { ApiMeta, ApiNamespace, ApiPod } from './api.js';
 import type { KubernetesLabelConfig } from './config.js';
 import type { Login } from './credentials.js';
 import { ATTEMPT_ANNOTATION, tagsOf } from './ownership.js';
+import { problemOf } from './pod-state.js';
 
 /** A namespace with its pod, or a pod, as an instance. */
 export interface KubernetesInstance extends Instance {
@@ -31,12 +32,19 @@ export function toInstance(
   return {
     ...{ externalId, ready: false, deleted: false, namespace, pod },
     status: phase,
+    unusable: unusableText(meta, pod),
     interfaceIp: pod?.metadata.name ?? null,
     metadata: tags,
     uid: meta.uid,
     isEnding: meta.deletionTimestamp !== undefined,
     attempt: tags[ATTEMPT_ANNOTATION],
   };
+}
+
+function unusableText({ deletionTimestamp }: ApiMeta, pod: ApiPod | undefined): string | undefined {
+  if (deletionTimestamp !== undefined) return 'another program deletes it';
+  const problem = pod && problemOf(pod);
+  return problem?.fails === 'now' ? problem.error.message : undefined;
 }
 
 /** A token that jobs get. */

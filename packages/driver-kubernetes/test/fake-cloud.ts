@@ -1,5 +1,5 @@
 import { NODE_ID_TAG, type Clock, type Resources } from '@nodepool/core';
-import { CallTracker, VirtualClock, type CloudFailureKind } from '@nodepool/core/testing';
+import { CallTracker, VirtualClock, type CloudFailureKind, type MachineEnd } from '@nodepool/core/testing';
 import { FAKE_TOKEN, FakeKubernetes } from '@nodepool/kubernetes';
 import type { DriverName } from '../src/config.js';
 import type { Login } from '../src/credentials.js';
@@ -87,11 +87,26 @@ export async function fakeCloud(kind: DriverName, traffic: Traffic) {
     advance: (ms: number) => clock.advance(ms),
     list: () => (kind === 'openshiftpods' ? podsOf(fake) : namespacesOf(fake)),
     failNext: (failure: CloudFailureKind) => FAILURES[failure]?.(fake),
+    endMachine: (id: string, how: MachineEnd) => endMachine(fake, id, how),
     // names are chosen, and stored, before anything is made
     impossible: ['late-listing'] as const,
     limits: (kind === 'openshiftpods' ? { instances: POD_QUOTA } : {}) as Resources,
     stop: () => fake.stop(),
   };
+}
+
+/** `stopped`: a pod is evicted; a namespace without a pod cannot stop. `deleted`: only the pod is, where there is one. */
+function endMachine({ cluster }: FakeKubernetes, id: string, how: MachineEnd): boolean {
+  const { store } = cluster;
+  const pod = store
+    .list('pods')
+    .find(({ metadata: { name, namespace = '' } }) => [namespace, `${namespace}-${name}`].includes(id));
+  const space = store.get('namespaces', undefined, id);
+  if (how === 'stopped' && pod) store.update('pods', pod, { status: { phase: 'Failed', reason: 'Evicted' } });
+  else if (how === 'deleted' && pod) cluster.delete('pods', pod.metadata.namespace, pod.metadata.name, undefined);
+  else if (how === 'deleted' && space) cluster.delete('namespaces', undefined, id, undefined);
+  else return false;
+  return true;
 }
 
 const FAILURES: Readonly<Partial<Record<CloudFailureKind, (fake: FakeKubernetes) => void>>> = {

@@ -100,9 +100,10 @@ export class BackingNodeReturns {
     if (!this.#stopped && this.#options.context.nodes.ready) this.#retireIdleSlots(id);
   }
 
-  /** Closes a broken backing node for all launchers. */
-  fail(backing: BackingNode): void {
+  /** Closes a broken backing node for all launchers. @param why - for people */
+  fail(backing: BackingNode, why?: string): void {
     backing.isFailed = true;
+    backing.failure = why;
     this.#options.slots().update(backing);
   }
 
@@ -214,21 +215,24 @@ export class BackingNodeReturns {
   /** Deletes free ready nodes: otherwise they would keep a closed backing node indefinitely. */
   #retireIdleSlots(backing: NodeId): void {
     const { nodes } = this.#options.context;
+    const failure = this.#options.slots().get(backing)?.failure;
+    const comment = `backing node ${backing} gets no more jobs${failure === undefined ? '' : `: ${failure}`}`;
     for (const id of [...this.#options.slots().slotNodesOn(backing)]) {
       const node = nodes.get(id);
       const isIdle = node !== undefined && isFree(node) && nodes.contenders(id) === 0;
-      if (isIdle) this.#run(id, () => this.#retire(node));
+      if (isIdle) this.#run(id, () => this.#retire(node, comment));
     }
   }
 
   /** Also deletes the empty lock directory: ZooKeeper refuses that if another process holds or waits for the lock. */
-  async #retire(node: NodeRecord): Promise<Outcome> {
+  async #retire(node: NodeRecord, comment: string): Promise<Outcome> {
     const { context } = this.#options;
     const operations: Operation[] = [];
     if (context.nodes.hasLockDirectory(node.id)) operations.push({ op: 'delete', path: nodeLockPath(node.id) });
-    operations.push(setNode(withNode(node, { state: 'deleting' }, context.clock.now(), 'launcher')));
+    operations.push(setNode(withNode(node, { state: 'deleting', comment }, context.clock.now(), 'launcher')));
     await context.committer.commit(operations);
-    context.logger.info('Removed free slot: its backing node gets no more jobs', { nodeId: node.id, pool: node.pool });
+    const fields = { nodeId: node.id, pool: node.pool, why: comment };
+    context.logger.info('Removed free slot: its backing node gets no more jobs', fields);
     return 'done';
   }
 }

@@ -27,6 +27,8 @@ export class BackingNode {
   staleVersion = -1;
   /** This launcher found it broken; the record may not yet say so. */
   isFailed = false;
+  /** Why it is broken, as far as this launcher knows. */
+  failure: string | undefined;
   /** Older than `max-age`, or its label is no longer configured. */
   isDrained = false;
   /** When a slot was last returned, as far as known. */

@@ -42,6 +42,7 @@ export class MetastaticProvider implements Provider {
   readonly #outcomes: BackingRequestOutcomes;
   readonly #launching = new Set<Promise<LaunchResult>>();
   readonly #stop = new AbortController();
+  #unsubscribe: (() => void) | undefined;
   #isIdle = false;
   #isStopped = false;
   /** The provider was removed from the configuration and drains until its last slot is returned. */
@@ -91,6 +92,7 @@ export class MetastaticProvider implements Provider {
     const { closing } = this.#context;
     this.#requests.open();
     this.#slots.open();
+    this.#unsubscribe = this.#context.onNodeUnusable?.((id, why) => this.#machineLost(id, why));
     if (closing?.aborted) this.#close();
     else closing?.addEventListener('abort', () => this.#close(), { once: true });
     return Promise.resolve();
@@ -129,7 +131,10 @@ export class MetastaticProvider implements Provider {
   getRequestHandler(): MetastaticRequestHandler {
     return new MetastaticRequestHandler({
       launch: (order, signal) => this.#launch(order, signal),
-      isUsable: (node) => this.#backingOf(node)?.ownership === 'ours',
+      isUsable: (node) => {
+        const backing = this.#backingOf(node);
+        return backing?.ownership === 'ours' && !backing.isFailed && !backing.data.failed;
+      },
       rejected: (node) => this.#rejected(node),
     });
   }
@@ -207,6 +212,7 @@ export class MetastaticProvider implements Provider {
     if (this.#stop.signal.aborted) return;
     this.#stop.abort(new Error(`provider "${this.config.name}" has stopped`));
     this.#backingRequests.stop();
+    this.#unsubscribe?.();
     this.#scans.stop();
     this.#requests.close();
     this.#slots.close();
@@ -243,6 +249,12 @@ export class MetastaticProvider implements Provider {
   #rejected(node: NodeRecord): void {
     const place = placeOf(node);
     if (place) this.#returns.lost(place.backingNode);
+  }
+
+  /** The machine of a backing node is gone, or does not run: its slots get no more jobs. */
+  #machineLost(id: NodeId, why: string): void {
+    const backing = this.#slots.get(id);
+    if (backing?.ownership === 'ours' && !backing.isFailed && !backing.data.failed) this.#returns.fail(backing, why);
   }
 
   #lost(id: NodeId): void {

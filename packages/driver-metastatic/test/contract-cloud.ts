@@ -1,5 +1,11 @@
 import type { Clock, JsonObject, NodeId, NodeRecord } from '@nodepool/zk-protocol';
-import { VirtualClock, type CloudFailureKind, type CloudResource, type ContractCloud } from '@nodepool/core/testing';
+import {
+  VirtualClock,
+  type CloudFailureKind,
+  type CloudResource,
+  type ContractCloud,
+  type MachineEnd,
+} from '@nodepool/core/testing';
 import { FailuresOnOrder, FakeCloud, type CloudClient } from '@nodepool/driver-fake';
 import { placeOf } from '../src/user-data.js';
 
@@ -12,6 +18,7 @@ export class SlotCloud implements ContractCloud {
   readonly impossible = ['late-listing'] as const;
   readonly #machines: FakeCloud;
   readonly #failures: FailuresOnOrder;
+  #seen: ReadonlyMap<NodeId, NodeRecord> = new Map();
 
   constructor(settings: JsonObject) {
     this.#machines = new FakeCloud({ clock: this.clock, random: () => 0.5, settings });
@@ -24,6 +31,7 @@ export class SlotCloud implements ContractCloud {
 
   /** A slot exists while a record claims it, and is ready while its machine is. */
   list(nodes: ReadonlyMap<NodeId, NodeRecord>): CloudResource[] {
+    this.#seen = nodes;
     const machines = [...this.#machines.list()].map(({ id, status }) => ({ id, isReady: status === 'active' }));
     const ready = new Set<unknown>(machines.filter(({ isReady }) => isReady).map(({ id }) => id));
     const slots = [...nodes.values()].flatMap((node) => {
@@ -38,6 +46,15 @@ export class SlotCloud implements ContractCloud {
 
   failNext(kind: CloudFailureKind): void {
     this.#failures.failNext(kind);
+  }
+
+  /** @param id - of a slot, whose machine ends */
+  endMachine(id: string, how: MachineEnd): boolean {
+    const node = this.#seen.get(id as NodeId);
+    const place = node && placeOf(node);
+    const externalId = place && this.#seen.get(place.backingNode)?.externalId;
+    const machine = typeof externalId === 'string' ? externalId : '';
+    return how === 'stopped' ? this.#machines.breakDown(machine) : this.#machines.kill(machine);
   }
 
   stop(): void {

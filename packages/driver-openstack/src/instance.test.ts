@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { World } from '../test/support/world.js';
 import { useWorlds } from '../test/support/use-worlds.js';
+import { unusableText } from './instance.js';
 
 let world: World;
 const setUp = useWorlds((made) => (world = made));
@@ -60,5 +61,33 @@ describe('what a record has of a server', () => {
 
     expect([region, publicIpv6]).toEqual([null, '']);
     expect(named.region).toBe('RegionOne');
+  });
+});
+
+describe('a server that was ready', () => {
+  const server = { status: 'ACTIVE', taskState: undefined, powerState: 1, fault: undefined };
+
+  it.each([
+    [{ status: 'SHUTOFF' }, 'Nova shows it as SHUTOFF'],
+    [{ status: 'ERROR', fault: 'the host failed' }, 'Nova shows it as ERROR: the host failed'],
+    [{ status: 'SHELVED_OFFLOADED' }, 'Nova shows it as SHELVED_OFFLOADED'],
+    [{ taskState: 'deleting' }, 'Nova shows it as ACTIVE (deleting)'],
+    [{ status: 'SOFT_DELETED' }, 'Nova shows it as SOFT_DELETED'],
+    [{ powerState: 4 }, 'Nova shows it as ACTIVE, but the hypervisor as shut down'],
+    [{ powerState: 6 }, 'Nova shows it as ACTIVE, but the hypervisor as crashed'],
+  ])('cannot be used when it is shown as %j', (shown, text) => {
+    expect(unusableText({ ...server, ...shown })).toBe(text);
+  });
+
+  it.each([
+    {},
+    { powerState: undefined },
+    { powerState: 0 },
+    { status: 'UNKNOWN' },
+    { status: 'REBOOT' },
+    { status: 'MIGRATING' },
+    { powerState: 4, taskState: 'rebooting' },
+  ])('is not called unusable when it is shown as %j', (shown) => {
+    expect(unusableText({ ...server, ...shown })).toBeUndefined();
   });
 });

@@ -32,6 +32,7 @@ export function toInstance(server: Server, context: InstanceContext): OpenStackI
     externalId: server.id,
     ready: server.status === 'ACTIVE' && addresses.interfaceIp !== undefined,
     deleted: GONE.has(server.status),
+    unusable: unusableText(server),
     status: statusOf(server, addresses.interfaceIp !== undefined),
     interfaceIp: addresses.interfaceIp ?? null,
     // like the Python implementation for a missing address
@@ -49,12 +50,28 @@ export function toInstance(server: Server, context: InstanceContext): OpenStackI
 }
 
 /** Whether a server is deleted, or is being deleted. */
-export function isGoing({ status, taskState = '' }: Server): boolean {
+export function isGoing({ status, taskState = '' }: Pick<Server, 'status' | 'taskState'>): boolean {
   return GONE.has(status) || /delet/i.test(taskState);
 }
 
+/** States in which a server does not run, and is not about to by itself. `UNKNOWN` says that Nova does not answer for it. */
+const ENDED = new Set(['SHUTOFF', 'ERROR', 'PAUSED', 'SUSPENDED', 'SHELVED', 'SHELVED_OFFLOADED', 'RESCUE']);
+/** https://docs.openstack.org/nova/latest/reference/vm-states.html */
+const POWER_STATES: Readonly<Record<number, string>> = { 3: 'paused', 4: 'shut down', 6: 'crashed', 7: 'suspended' };
+
+/** Why a server that was ready cannot be used; `undefined`: it can, or nothing is known. */
+export function unusableText(
+  server: Pick<Server, 'status' | 'taskState' | 'fault' | 'powerState'>,
+): string | undefined {
+  const { status, taskState, fault, powerState = -1 } = server;
+  const because = fault === undefined ? '' : `: ${fault}`;
+  if (isGoing(server) || ENDED.has(status)) return `Nova shows it as ${statusOf(server, true)}${because}`;
+  const power = status === 'ACTIVE' && taskState === undefined ? POWER_STATES[powerState] : undefined;
+  return power === undefined ? undefined : `Nova shows it as ${status}, but the hypervisor as ${power}`;
+}
+
 /** Nova's status with the running task, or what the server lacks. */
-function statusOf({ status, taskState }: Server, hasAddress: boolean): string {
+function statusOf({ status, taskState }: Pick<Server, 'status' | 'taskState'>, hasAddress: boolean): string {
   if (status === 'ACTIVE' && !hasAddress) return 'ACTIVE, without an address';
   return taskState === undefined ? status : `${status} (${taskState})`;
 }

@@ -381,6 +381,13 @@ export const CONDITION_TYPES = {
     meaning: 'the deletion of a node failed; retried with back-off until it succeeds',
     ...{ reasons: 'errors', nextStep: 'nodepool delete NODE --now, after correcting the cause' },
   },
+  MachineUnusable: {
+    ...{ kind: 'node', severity: 'warning' },
+    meaning:
+      'the machine of a node that is in use or held is gone, or cannot be used any more; the node is left to its user',
+    reasons: { Lost: 'the message has what the cloud shows' },
+    nextStep: 'wait until its user gives it back, or end the job or lease; for a held node: nodepool delete NODE',
+  },
   DeletionTakesLong: {
     ...{ kind: 'node', severity: 'error' },
     meaning: 'a node has been `deleting` for more than 5 minutes',

@@ -154,6 +154,13 @@ export interface ProviderContext {
    */
   withdrawNode?(id: NodeId, why: string): Promise<boolean>;
   /**
+   * The machine of a node of this provider that is in use cannot be used any more. The node is left to its user; providers whose nodes
+   * are parts of it learn of it. Repeat it for as long as it is so. Missing in commands and builders.
+   */
+  nodeUnusable?(id: NodeId, why: string): void;
+  /** Calls the listener with what any provider of this launcher says in `nodeUnusable`. @returns a function that removes it */
+  onNodeUnusable?(listener: (id: NodeId, why: string) => void): () => void;
+  /**
    * Reports the result of a list call, so that core knows the API health while nothing is launched. Optional; omitted if the
    * host does not track API health. @param error - why the call failed; `undefined`: it succeeded
    */
@@ -232,6 +239,8 @@ export interface Provider extends ProviderNotifications {
    * the problem was last observed.
    */
   conditions?(): readonly FoundCondition[];
+  /** Existing nodes whose machine cannot be used any more, for people. From memory. Missing: not reported. */
+  unusableNodes?(): readonly UnusableNode[];
   /** Machines that the provider lends, for drivers that do not make them. From memory. Missing: none. */
   hosts?(): readonly HostStatus[];
   /**
@@ -269,6 +278,15 @@ export interface Provider extends ProviderNotifications {
   deleteImage?(externalId: string, signal: AbortSignal): Promise<void>;
   /** Images that carry the provider's tag, complete or not; with `all`, all images that the cloud lists. */
   listImages?(signal: AbortSignal, options?: { readonly all?: boolean | undefined }): Promise<readonly ProviderImage[]>;
+}
+
+/** A node whose machine cannot be used any more. */
+export interface UnusableNode {
+  readonly nodeId: NodeId;
+  /** A clause for people. */
+  readonly why: string;
+  readonly sinceMs: number;
+  readonly lastSeenMs: number;
 }
 
 /** A machine that a provider lends, with the result of its last check. */

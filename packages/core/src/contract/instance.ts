@@ -10,6 +10,12 @@ export interface Instance {
   readonly deleted: boolean;
   /** State in the words of the cloud, such as `BUILD (spawning)`; shown if the instance is not ready in time. */
   readonly status?: string | undefined;
+  /**
+   * Why an instance that was ready cannot be used any more: a clause for people, such as `the cloud shows it as SHUTOFF`. Report what is
+   * stopped, failed, frozen, preempted, evicted, being deleted, or on a host that is gone. Core withdraws ready nodes with such an
+   * instance; an instance that is missing or `deleted` needs no reason. Missing: it can be used, is being made, or nothing is known.
+   */
+  readonly unusable?: string | undefined;
   /** Address for jobs; `null` while it has none; see {@link needsAddress}. */
   readonly interfaceIp: string | null;
   /** Tags of the instance. Must include those given at creation. */

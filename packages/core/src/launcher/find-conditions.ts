@@ -13,7 +13,7 @@ import type { Condition, FoundCondition } from '../contract/condition.js';
 import { imageConditions } from '../canary/image-conditions.js';
 import { missingStandby, unservedLabels } from './conditions/label-conditions.js';
 import { findOffers } from './conditions/label-offers.js';
-import { deletionConditions } from './conditions/node-conditions.js';
+import { deletionConditions, machineConditions } from './conditions/node-conditions.js';
 import {
   drainingConditions,
   launchConditions,
@@ -103,6 +103,7 @@ export class LauncherConditions implements ConditionSource {
         sinceMs: this.#lackingSinceMs,
       }),
       ...(images.ready ? imageConditions(config.diskimages.values(), images.images, nowMs) : []),
+      ...machineConditions(providers.unusableNodes(), nodes),
       ...deletionConditions(rows, reaper.failing(), nowMs),
       ...controls.inForce.flatMap(orderCondition),
     ];

@@ -15,11 +15,12 @@ import { restart } from './parts/restart.js';
 import { reuse } from './parts/reuse.js';
 import { shutdown } from './parts/shutdown.js';
 import { stopped } from './parts/stopped.js';
+import { usable } from './parts/usable.js';
 import type { ContractCloud, ContractTest, DriverContractOptions, TestRunner } from './harness/types.js';
 
 const PARTS: readonly ContractPart[] = [
   ...[loading, config, create, lists, deletion, errors, quota],
-  ...[restart, stopped, nothingLeft, reuse, images, registered, shutdown],
+  ...[restart, stopped, usable, nothingLeft, reuse, images, registered, shutdown],
 ];
 /**
  * Returns the contract as a list of checks, each with its own cloud and ZooKeeper. The driver's declared capabilities

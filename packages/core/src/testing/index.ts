@@ -7,6 +7,12 @@ export { InvariantChecker } from './invariants/invariant-checker.js';
 export { isBacking } from './invariants/entries.js';
 export type { NodeEntry, RequestEntry } from './invariants/entries.js';
 export { driverContract, testDriverContract } from './contract.js';
-export type { CloudFailureKind, CloudResource, ContractCloud, DriverContractOptions } from './harness/types.js';
+export type {
+  CloudFailureKind,
+  CloudResource,
+  ContractCloud,
+  DriverContractOptions,
+  MachineEnd,
+} from './harness/types.js';
 export { Requestor } from './harness/requestor.js';
 export { registryOf } from './harness/registry-of.js';

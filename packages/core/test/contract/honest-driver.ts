@@ -174,7 +174,8 @@ export function toInstance({ id, status, tags, az }: Machine): Instance {
   const ready = status === 'running';
   const interfaceIp = ready ? `${id}.fake` : null;
   const resources = { instances: 1, cores: 2 };
-  return { externalId: id, ready, deleted: false, interfaceIp, metadata: tags, az, resources, ...LOGIN };
+  const unusable = ready || status === 'making' ? undefined : `the cloud shows it as ${status}`;
+  return { externalId: id, ready, deleted: false, unusable, interfaceIp, metadata: tags, az, resources, ...LOGIN };
 }
 
 function stopMachine(context: Work<DeleteOrder>, handlers: StopHandlers): StateMachine<CreateState> {

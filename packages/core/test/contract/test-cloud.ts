@@ -5,6 +5,7 @@ import {
   type CloudFailureKind,
   type CloudResource,
   type ContractCloud,
+  type MachineEnd,
 } from '../../src/testing/index.js';
 
 export interface Machine {
@@ -89,6 +90,12 @@ export class TestCloud implements ContractCloud {
   async startMachine(id: string): Promise<void> {
     await this.#change(id, 'stopped', 'making');
     this.clock.setTimer(START_MS, () => this.machines.get(id)?.status === 'making' && this.#become(id, 'running'));
+  }
+
+  endMachine(id: string, how: MachineEnd): boolean {
+    if (how === 'stopped') this.#become(id, 'stopped');
+    else this.machines.delete(id);
+    return true;
   }
 
   async all(): Promise<Machine[]> {

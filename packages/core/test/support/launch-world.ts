@@ -127,6 +127,7 @@ export class LaunchWorld {
 
   /** Deletes node and instance like the launcher. */
   async cleanUp(node: NodeRecord, signal: AbortSignal = new AbortController().signal): Promise<void> {
+    this.nodes.set(node.id, { ...node, state: 'deleting' });
     await this.provider.startNodeCleanup(node, signal);
     this.nodes.delete(node.id);
   }

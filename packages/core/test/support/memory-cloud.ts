@@ -72,7 +72,7 @@ export class MemoryCloud {
     const failure = this.#begin('create');
     if (failure && !failure.afterwards) throw failure.error;
     const externalId = `i-${this.#next++}`;
-    const { createMs, neverReady, host = 'fake-host' } = this.behaviour;
+    const { createMs, neverReady, host = `fake-${externalId}` } = this.behaviour;
     const ready = createMs === undefined && neverReady !== true;
     this.put({ externalId, metadata: order.metadata, az: order.az, ready, interfaceIp: ready ? host : null });
     if (createMs !== undefined && neverReady !== true) {

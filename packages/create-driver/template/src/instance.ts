@@ -12,6 +12,8 @@ export function toInstance({ id, status, address, tags }: Machine): TemplateInst
     externalId: id,
     ready: status === 'running' && address !== null,
     deleted: false,
+    // a ready node whose machine shows this is withdrawn; without it a stopped machine would be lent
+    unusable: status === 'starting' || status === 'running' ? undefined : `the cloud shows it as ${status}`,
     interfaceIp: address,
     publicIpv4: address,
     metadata: tags,

@@ -37,6 +37,7 @@ testDriverContract({
       advance: (ms: number) => clock.advance(ms),
       list: () => cloud.list(),
       failNext: (kind) => cloud.failNext(kind),
+      endMachine: (id, how) => cloud.endMachine(id, how),
       impossible: ['late-listing' as const], // its lists do not lag
       limits: { instances: MAX_MACHINES },
       stop: () => cloud.stop(),

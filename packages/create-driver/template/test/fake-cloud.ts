@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Clock } from '@nodepool/core';
-import type { CloudFailureKind, CloudResource } from '@nodepool/core/testing';
+import type { CloudFailureKind, CloudResource, MachineEnd } from '@nodepool/core/testing';
 import type { Machine, MachineOrder } from '../src/client.js';
 
 const START_MS = 3_000;
@@ -47,6 +47,14 @@ export class FakeCloud {
 
   failNext(kind: CloudFailureKind): void {
     (kind === 'unavailable' ? this.#outages : this.#creations).push(kind);
+  }
+
+  /** Ends a machine, as a failure or another program does. */
+  endMachine(id: string, how: MachineEnd): boolean {
+    const machine = this.#machines.get(id);
+    if (machine && how === 'stopped') this.#machines.set(id, { ...machine, status: 'broken' });
+    else this.#machines.delete(id);
+    return true;
   }
 
   async stop(): Promise<void> {

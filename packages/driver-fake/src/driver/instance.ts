@@ -8,6 +8,9 @@ export interface FakeInstance extends Instance {
   readonly fault: string | undefined;
 }
 
+/** States in which an instance does not run and is not about to. */
+const ENDED: ReadonlySet<InstanceStatus> = new Set(['stopping', 'stopped', 'error', 'deleting']);
+
 /** Translates an instance of the cloud. */
 export function toInstance(shown: CloudInstance, cloud: string, region: string | null): FakeInstance {
   const { id, status, metadata, address, az, cores, ram, port, hostKeys, fault } = shown;
@@ -15,6 +18,9 @@ export function toInstance(shown: CloudInstance, cloud: string, region: string |
     externalId: id,
     ready: status === 'active' && address !== null,
     deleted: false,
+    unusable: ENDED.has(status)
+      ? `the cloud shows it as ${status}${fault === undefined ? '' : `: ${fault}`}`
+      : undefined,
     interfaceIp: address,
     publicIpv4: address,
     privateIpv4: address,

@@ -28,6 +28,8 @@ export interface Server {
   readonly status: string;
   /** Running task, e.g. `deleting`. */
   readonly taskState: string | undefined;
+  /** What the hypervisor shows: 1 is running. */
+  readonly powerState: number | undefined;
   readonly metadata: Readonly<Record<string, string>>;
   readonly addresses: readonly ServerAddress[];
   readonly accessIpv4: string | undefined;
@@ -260,6 +262,7 @@ function readServer(server: JsonObject): Server[] {
       name: textIn(server, 'name') ?? '',
       status: (textIn(server, 'status') ?? 'UNKNOWN').toUpperCase(),
       taskState: textIn(server, 'OS-EXT-STS:task_state'),
+      powerState: numberIn(server, 'OS-EXT-STS:power_state'),
       metadata: textsOf(objectIn(server, 'metadata')),
       addresses: readAddresses(objectIn(server, 'addresses')),
       accessIpv4: textIn(server, 'accessIPv4') || undefined,

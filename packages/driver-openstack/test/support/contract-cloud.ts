@@ -1,4 +1,10 @@
-import { VirtualClock, type CloudFailureKind, type CloudResource, type ContractCloud } from '@nodepool/core/testing';
+import {
+  VirtualClock,
+  type CloudFailureKind,
+  type CloudResource,
+  type ContractCloud,
+  type MachineEnd,
+} from '@nodepool/core/testing';
 import { FakeOpenStack } from '../fake/fake-openstack.js';
 
 const QUOTA = 'Quota exceeded for instances: Requested 1, but already used 10 of 10 instances';
@@ -50,6 +56,13 @@ export class ContractFakeOpenStack implements ContractCloud {
     else if (kind === 'never-ready') state.fates.push('stuck');
     else if (kind === 'lost-reply') faults.push({ ...create, after: true, reset: true });
     else faults.push({ ...UNAVAILABLE, path: /^(compute|network|image|volume)/ });
+  }
+
+  endMachine(id: string, how: MachineEnd): boolean {
+    const server = this.cloud.state.servers.get(id);
+    if (server && how === 'stopped') server.status = 'SHUTOFF';
+    else this.cloud.state.removeServer(id);
+    return true;
   }
 
   stop(): Promise<void> {

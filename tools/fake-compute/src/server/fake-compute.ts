@@ -79,6 +79,14 @@ export class FakeCompute {
     return [...this.cloud.state.instances.values()];
   }
 
+  /** Stops or removes an instance, as a failure or another program does. @returns whether there was one */
+  endMachine(name: string, how: 'stopped' | 'deleted'): boolean {
+    const instance = this.instances.find((one) => one.name === name);
+    if (instance && how === 'stopped') instance.status = 'TERMINATED';
+    else if (instance) this.cloud.remove(instance);
+    return instance !== undefined;
+  }
+
   /** Sets the newest image of a family. */
   setFamily(project: string, family: string, image: string): void {
     this.cloud.state.families.set(`${project}/${family}`, image);

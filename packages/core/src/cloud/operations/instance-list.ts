@@ -93,6 +93,19 @@ export class InstanceList<I extends Instance = Instance> {
     return this.#known.get(externalId);
   }
 
+  /** The instance as the cloud shows it now, by its id where the cloud can be asked so; `undefined`: it does not exist. */
+  async lookAt(externalId: string, signal: AbortSignal): Promise<I | undefined> {
+    if (!this.#source.getInstance) return this.find(externalId, this.mark(), signal);
+    const deadline = startDeadline(this.#clock, LIST_TIMEOUT_MS, signal);
+    try {
+      await orAbort(this.#readEach(new Set([externalId]), deadline.signal), deadline.signal);
+    } finally {
+      deadline.end();
+    }
+    this.#tellLearned(externalId);
+    return this.#known.get(externalId);
+  }
+
   /** All instances at some time after `since`. */
   async list(since: number, signal: AbortSignal): Promise<readonly I[]> {
     if (this.#known.listedAt <= since) await this.#ask(undefined, since, signal);

@@ -11,6 +11,8 @@ import type { TaskManager } from '../task-manager/task-manager.js';
 export abstract class SimpleTaskManagerInstance<Data = unknown> implements Instance {
   ready = false;
   deleted = false;
+  /** Why an instance that was ready cannot be used any more, such as `it is stopped`: see {@link Instance}. */
+  unusable: string | undefined;
   externalId = '';
   interfaceIp: string | null = null;
   metadata: Readonly<Record<string, string>> = {};

@@ -12,6 +12,7 @@ import type { RunMachineOptions } from '../operations/run-machine.js';
 import { databaseTag } from '../ownership/ownership.js';
 import { encodeProgress, readProgress, type LaunchProgress } from './launch-progress.js';
 import { imageOfNode, type NodeImage } from './node-fields.js';
+import type { AddressClaims } from './shared-address.js';
 import type {
   Adapter,
   ResumedCreation,
@@ -31,6 +32,7 @@ export interface LaunchServices {
   readonly databaseId: string | undefined;
   readonly instances: InstanceList;
   readonly images: ImageSource | undefined;
+  readonly addresses: AddressClaims;
   readonly scans: ScanQueue;
   readonly scan: typeof scanHostKeys;
   readonly keyScanTimeoutMs: number;

@@ -91,7 +91,7 @@ describe('a launch', () => {
 
     expect(result).toMatchObject({
       state: 'ready',
-      node: { state: 'ready', externalId: 'i-1', interfaceIp: 'fake-host' },
+      node: { state: 'ready', externalId: 'i-1', interfaceIp: 'fake-i-1' },
     });
     expect(bench.writes).toHaveLength(1);
     expect(clock.now()).toBe(startedMs);

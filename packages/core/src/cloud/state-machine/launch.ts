@@ -135,12 +135,17 @@ export class Launch {
   async #finish(instance: Instance, image: NodeImage, deadline: Deadline): Promise<void> {
     const work = this.#work;
     let fields = { ...image.fields, ...fieldsOfInstance(instance, work.pool, image) };
-    if (work.label.hostKeyChecking && typeof fields.interfaceIp === 'string') {
-      this.#begin('scanning');
-      fields = await scanInstance(work, instance, fields, deadline);
+    const endClaim = work.services.addresses.claim({ ...work.node, ...fields });
+    try {
+      if (work.label.hostKeyChecking && typeof fields.interfaceIp === 'string') {
+        this.#begin('scanning');
+        fields = await scanInstance(work, instance, fields, deadline);
+      }
+      this.#begin('storing');
+      await work.store({ ...fields, launchError: null, launchState: null, state: 'ready' });
+    } finally {
+      endClaim();
     }
-    this.#begin('storing');
-    await work.store({ ...fields, launchError: null, launchState: null, state: 'ready' });
   }
 
   #begin(stage: LaunchStage): void {

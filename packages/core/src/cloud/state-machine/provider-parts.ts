@@ -10,8 +10,9 @@ import { LabelNeeds } from './label-needs.js';
 import type { LaunchServices } from './launch-work.js';
 import { ProviderQuota } from './quota.js';
 import { Readiness } from './readiness.js';
+import { AddressClaims } from './shared-address.js';
 import type { Adapter, AdapterContext, StateMachineProviderConfig } from './types.js';
-import { VanishedSpares } from './vanished-spares.js';
+import { MachineWatch } from './machine-watch.js';
 import { Zones } from './zones.js';
 
 /** Parts that may be replaced. */
@@ -29,7 +30,7 @@ export interface ProviderParts {
   readonly readiness: Readiness;
   readonly quota: ProviderQuota;
   readonly leaks: LeakFinder;
-  readonly vanished: VanishedSpares;
+  readonly machines: MachineWatch;
 }
 
 /** Makes what a provider knows of its cloud; nothing is read yet. */
@@ -61,8 +62,8 @@ export function makeParts(
     ...{ provider: config.name, databaseId, adapter, nodes, images, zk, clock, logger, metrics },
     deleted: ({ id }) => quota.leakDeleted(id),
   });
-  const vanished = new VanishedSpares({ context, logger, instances });
-  return { needs, zones, readiness, quota, leaks, vanished };
+  const machines = new MachineWatch({ context, clock, logger, instances, adapter });
+  return { needs, zones, readiness, quota, leaks, machines };
 }
 
 /** What launches and deletions of a provider work with. */
@@ -80,6 +81,7 @@ export function makeServices(
     databaseId,
     instances,
     images,
+    addresses: new AddressClaims(() => context.ownNodes()),
     scans: new ScanQueue(),
     scan: parts.scan ?? scanHostKeys,
     keyScanTimeoutMs: parts.keyScanTimeoutMs ?? config.bootTimeoutMs,

@@ -10,6 +10,7 @@ import type {
   ProviderContext,
   ProviderImage,
   QuotaSupport,
+  UnusableNode,
 } from '../../contract/driver.js';
 import type { FoundCondition } from '../../contract/condition.js';
 import type { Resource } from '../../contract/instance.js';
@@ -29,7 +30,7 @@ import type { ProviderQuota } from './quota.js';
 import type { Readiness } from './readiness.js';
 import type { Zones } from './zones.js';
 import { imageOfLabel } from './node-fields.js';
-import type { VanishedSpares } from './vanished-spares.js';
+import type { MachineWatch } from './machine-watch.js';
 import type { Adapter, AdapterContext, StateMachinePoolConfig, StateMachineProviderConfig } from './types.js';
 
 const DEFAULT_PARALLEL_CALLS = 10;
@@ -54,7 +55,7 @@ export class StateMachineProvider implements Provider {
   readonly #zones: Zones;
   readonly #readiness: Readiness;
   readonly #leaks: LeakFinder;
-  readonly #vanished: VanishedSpares;
+  readonly #machines: MachineWatch;
   readonly #active = new Set<Promise<unknown>>();
   readonly uploadImage?: Provider['uploadImage'];
   readonly deleteImage?: Provider['deleteImage'];
@@ -82,7 +83,7 @@ export class StateMachineProvider implements Provider {
     this.#quota = made.quota;
     this.quota = made.quota;
     this.#leaks = made.leaks;
-    this.#vanished = made.vanished;
+    this.#machines = made.machines;
     this.#services = makeServices(config, context, adapter, instances, parts);
     if (adapter.uploadImage) this.uploadImage = (upload, signal) => this.#upload(upload, signal);
     if (adapter.listImages) this.listImages = (signal, options) => this.#listImages(signal, options);
@@ -101,6 +102,7 @@ export class StateMachineProvider implements Provider {
     this.#needs.start();
     this.#zones.start();
     this.#quota.start();
+    this.#machines.start();
     this.context.capacityChanged();
   }
 
@@ -110,6 +112,7 @@ export class StateMachineProvider implements Provider {
     this.#zones.stop();
     this.#quota.stop();
     this.#readiness.stop();
+    this.#machines.stop();
   }
 
   stop(): void {
@@ -152,7 +155,10 @@ export class StateMachineProvider implements Provider {
   async cleanupLeakedResources(signal: AbortSignal): Promise<void> {
     if (this.#idle) return;
     await this.#track(this.#leaks.run(signal));
-    await this.#track(this.#vanished.look(signal));
+  }
+
+  unusableNodes(): readonly UnusableNode[] {
+    return this.#machines.found;
   }
 
   leakedResources(): readonly LeakedResource[] {
@@ -181,6 +187,11 @@ export class StateMachineProvider implements Provider {
   /** The zone of all new nodes of a request. @param label - of its first node */
   chooseZone(pool: StateMachinePoolConfig, label: string | undefined): string | null {
     return this.#zones.choose(pool, label);
+  }
+
+  /** Whether the machine of a ready node can be used, as far as is known. */
+  isUsable({ id }: NodeRecord): boolean {
+    return !this.#machines.isSuspect(id);
   }
 
   /** What a new node of the label takes over from its image. */
@@ -279,7 +290,7 @@ class StateMachineHandler implements NodeRequestHandler {
   }
 
   acceptsNode(node: NodeRecord): boolean {
-    return this.#az === null || node.az === this.#az;
+    return (this.#az === null || node.az === this.#az) && this.#provider.isUsable(node);
   }
 
   nodeReusedNotification(node: NodeRecord): void {

@@ -146,6 +146,11 @@ export interface Adapter<
   /** One instance, `undefined` when there is none: used instead of lists while few machines wait. */
   getInstance?(externalId: string, signal: AbortSignal): Promise<I | undefined>;
   /**
+   * Whether the instance of a node exists, asked without a list, as none shows it. For clouds without `getInstance`, or with instances
+   * that lists leave out. Default: `getInstance`, else another list.
+   */
+  hasInstance?(node: NodeRecord, signal: AbortSignal): Promise<boolean>;
+  /**
    * Reports changes as they happen, so that no list need be polled. Called once, before `start`. Returns how to end it.
    */
   onInstanceChange?(listener: (change: InstanceChange<I>) => void): () => void;

@@ -2,6 +2,7 @@ import type { NodeRecord } from '@nodepool/zk-protocol';
 import { newCondition } from '../../conditions/condition-types.js';
 import { adviceFor } from '../../conditions/error-reason.js';
 import type { FoundCondition } from '../../contract/condition.js';
+import type { UnusableNode } from '../../contract/driver.js';
 import type { DeletionStatus } from '../nodes/reaper.js';
 
 /** A deletion that takes longer is stuck, and does not count as capacity to come any more. */
@@ -27,6 +28,37 @@ export function deletionConditions(
     if (status) return [failed(seen.node, status)];
     const { state, stateTimeMs } = seen.node;
     return state === 'deleting' && nowMs - stateTimeMs > LONGEST_DELETION_MS ? [stuck(seen)] : [];
+  });
+}
+
+/** What to do about a node that is not deleted by itself, by its state. */
+const NEXT_STEPS: Readonly<Record<string, string>> = {
+  'in-use': 'wait until its user gives it back, or end the job or lease that has it',
+  hold: 'nodepool delete NODE, once it is no longer needed',
+};
+
+/** Nodes that their users keep although their machine cannot be used any more. */
+export function machineConditions(
+  unusable: readonly UnusableNode[],
+  nodes: { get(id: string): NodeRecord | undefined },
+): FoundCondition[] {
+  return unusable.flatMap(({ nodeId, why, sinceMs, lastSeenMs }) => {
+    const node = nodes.get(nodeId);
+    const nextStep = NEXT_STEPS[node?.state ?? '']?.replace('NODE', nodeId);
+    if (!node || nextStep === undefined) return []; // it is being withdrawn
+    const evidence = { ...evidenceOf(node), state: node.state };
+    const message = `it is ${node.state}, and ${why}`;
+    return [
+      newCondition('MachineUnusable', {
+        name: nodeId,
+        reason: 'Lost',
+        message,
+        nextStep,
+        sinceMs,
+        lastSeenMs,
+        evidence,
+      }),
+    ];
   });
 }
 

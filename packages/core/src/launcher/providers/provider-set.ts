@@ -4,7 +4,14 @@ import { LOGGER_NAMES } from '../../contract/logger-names.js';
 import { sameProviderConfig } from '../../config/compare.js';
 import type { Config } from '../../contract/config.js';
 import type { DriverRegistry } from '../../config/discovery/registry-types.js';
-import type { AlienResource, HostStatus, LeakedResource, Provider, ProviderContext } from '../../contract/driver.js';
+import type {
+  AlienResource,
+  HostStatus,
+  LeakedResource,
+  Provider,
+  ProviderContext,
+  UnusableNode,
+} from '../../contract/driver.js';
 import type { ProviderConfig } from '../../contract/provider-config.js';
 import type { SteeringSet } from '../health/steering-set.js';
 import type { PoolRegistry } from '../registry/pool-registry.js';
@@ -87,6 +94,11 @@ export class ProviderSet {
   /** Resources in providers' clouds that are not proven to belong to this database. */
   alienResources(): OfProvider<AlienResource>[] {
     return this.#eachOf((provider) => provider.alienResources?.());
+  }
+
+  /** Nodes whose machine cannot be used any more. */
+  unusableNodes(): OfProvider<UnusableNode>[] {
+    return this.#eachOf((provider) => provider.unusableNodes?.());
   }
 
   /** Machines of providers that lend existing hosts. */
@@ -250,6 +262,8 @@ export class ProviderSet {
       ownNodes: () => mirror.ofProvider(name),
       capacityChanged: (pool) => outOfDriverScope(() => events.emit('capacityChanged', { provider: name, pool })),
       withdrawNode: (id, why) => outOfDriverScope(() => withdrawNode(this.#context, name, id, why)),
+      nodeUnusable: (id, why) => outOfDriverScope(() => events.emit('nodeUnusable', { id, why })),
+      onNodeUnusable: (listener) => events.on('nodeUnusable', ({ id, why }) => listener(id, why)),
       avoidsZone: (zone, label) => this.#steering.of(name)?.avoidsZone(zone, label) ?? false,
       apiAnswered: (error) => outOfDriverScope(() => this.#steering.of(name)?.apiAnswered(error)),
     };

@@ -14,6 +14,9 @@ import type { Driver } from '../../contract/driver.js';
 export type CloudFailureKind =
   'quota' | 'capacity' | 'unavailable' | 'error-state' | 'never-ready' | 'lost-reply' | 'late-listing';
 
+/** How a machine ends by itself or by another program: it is there and does not run, or it is gone. */
+export type MachineEnd = 'stopped' | 'deleted';
+
 /** A resource in a cloud, regardless of its origin. */
 export interface CloudResource {
   /** Id in the cloud; for an instance, the external id stored by the driver. */
@@ -53,6 +56,12 @@ export interface ContractCloud {
   failNext(kind: CloudFailureKind): void;
   /** Failures that this cloud cannot have, e.g. `quota` without quotas. Default: none. */
   readonly impossible?: readonly CloudFailureKind[] | undefined;
+  /**
+   * Ends the machine of a ready instance, as a failure, a preemption or another program does. Required of clouds whose driver launches.
+   * @param id - as {@link list} has it
+   * @returns `false`: a machine of this cloud never ends like that
+   */
+  endMachine?(id: string, how: MachineEnd): boolean | Promise<boolean>;
   /**
    * Failures that affect another provider: a driver that builds on it sees a delay or a failure, but not the cause.
    * The kit does not check how such a launch ends, only that requests are eventually served. Default: none.

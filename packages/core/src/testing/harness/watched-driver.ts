@@ -118,6 +118,7 @@ function watchProvider(provider: Provider, watch: DriverWatch): Whole<Provider> 
     hindrances: provider.hindrances?.bind(provider),
     labelCapacity: provider.labelCapacity?.bind(provider),
     cleanupLeakedResources: (signal) => provider.cleanupLeakedResources(signal),
+    unusableNodes: provider.unusableNodes?.bind(provider),
     leakedResources: provider.leakedResources?.bind(provider),
     conditions: provider.conditions?.bind(provider),
     hosts: provider.hosts?.bind(provider),

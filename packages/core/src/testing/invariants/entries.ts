@@ -32,6 +32,15 @@ export function slotKey({ body }: NodeEntry): string | undefined {
   return `${body['hostname']}:${JSON.stringify(body['connection_port'])}#${body['slot']}`;
 }
 
+/** Provider, host and port of a node that is a machine of its own; `undefined`: it is a slot, or is not reached by its address. */
+export function addressKey({ body }: NodeEntry): string | undefined {
+  const { provider, interface_ip: host, connection_type: type, connection_port: port } = body;
+  const isSlot = typeof body['slot'] === 'number';
+  const ofCluster = type === 'namespace' || type === 'project' || type === 'kubectl';
+  if (typeof provider !== 'string' || typeof host !== 'string' || host === '' || isSlot || ofCluster) return undefined;
+  return `${provider} ${host} port ${typeof port === 'number' ? port : 22}`;
+}
+
 /** Creates a node entry from its stored body. */
 export function nodeEntry(id: string, body: JsonObject, touched: boolean): NodeEntry {
   const type = body['type'];

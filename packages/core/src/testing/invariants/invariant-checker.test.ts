@@ -65,6 +65,22 @@ it('complains of a stopped node that becomes ready without a start, and of one t
   ]);
 });
 
+it('complains of two machines of a provider at one address, and not of slots of one machine', async () => {
+  const at = { provider: 'sky', interface_ip: '192.0.2.7', connection_port: 22 };
+  const [first, second] = ['0000000001', '0000000002'].map((id) => `/nodepool/nodes/${id}`) as [string, string];
+  await create(first, { ...ready, ...at, allocated_to: null, slot: 0 });
+  await create(second, { ...ready, ...at, allocated_to: null, slot: 1 });
+  const beforehand = [...violations];
+  await create('/nodepool/nodes/0000000003', { ...ready, ...at, allocated_to: null });
+  await create('/nodepool/nodes/0000000004', { ...ready, ...at, allocated_to: null, connection_port: 2222 });
+  await create('/nodepool/nodes/0000000005', { ...ready, ...at, allocated_to: null, connection_port: null });
+
+  expect(beforehand).toEqual([]);
+  expect(violations).toEqual([
+    'launcher 1 makes node 0000000005 ready at sky 192.0.2.7 port 22, where node 0000000003 (ready) is',
+  ]);
+});
+
 describe('the checker accepts', () => {
   it('a request that gets its nodes, and nodes that are used and deleted', async () => {
     await create(REQUEST, { state: 'requested', node_types: ['small'] });

@@ -1,6 +1,14 @@
 import { classifyPath, DATABASE_ID_PATH, type JsonObject, type ZooKeeper } from '@nodepool/zk-protocol';
 import type { TransactionListener } from '@nodepool/zk-protocol/memory';
-import { nodeEntry, parseBody, requestEntry, slotKey, type NodeEntry, type RequestEntry } from './entries.js';
+import {
+  addressKey,
+  nodeEntry,
+  parseBody,
+  requestEntry,
+  slotKey,
+  type NodeEntry,
+  type RequestEntry,
+} from './entries.js';
 
 /** Called for every node that is created or changed. */
 export type NodeWatcher = (before: NodeEntry | undefined, after: NodeEntry, who: string) => void;
@@ -16,6 +24,8 @@ const LEASE_REQUESTOR = 'NodePool:lease';
 
 /** States of a node in which a launch or deletion of it is at work. */
 const RUNNING: ReadonlySet<string> = new Set(['building', 'deleting']);
+/** States of nodes whose machine runs and may be in use. */
+const USABLE: ReadonlySet<string> = new Set(['ready', 'in-use', 'hold']);
 /** Keys of a node that say how far that is. */
 const PROGRESS = ['state', 'external_id', 'launch_state', 'launcher'];
 
@@ -170,6 +180,7 @@ export class InvariantChecker {
     if (before !== undefined) this.#checkNodeChange(before, after, sessionId, who);
     for (const watcher of this.#watchers) watcher(before, after, who);
     this.#checkSlotNumber(before, after, who);
+    for (const wrong of wrongAddresses(before, after, this.nodes)) this.#violate(`${who} ${wrong}`);
     if (after.allocatedTo !== null && before?.allocatedTo !== after.allocatedTo) this.#checkSlot(after, who);
   }
 
@@ -290,6 +301,21 @@ export class InvariantChecker {
 function progressWritten(before: NodeEntry, after: NodeEntry): string[] {
   if (!RUNNING.has(before.state) || after.touched) return [];
   return PROGRESS.filter((key) => JSON.stringify(before.body[key]) !== JSON.stringify(after.body[key]));
+}
+
+/** What is wrong with the address of a node that becomes ready: no two machines of a provider answer on one. */
+function wrongAddresses(
+  before: NodeEntry | undefined,
+  after: NodeEntry,
+  nodes: ReadonlyMap<string, NodeEntry>,
+): string[] {
+  const address = addressKey(after);
+  if (address === undefined || after.touched || after.state !== 'ready' || before?.state === 'ready') return [];
+  return [...nodes.values()]
+    .filter(
+      (other) => other.id !== after.id && USABLE.has(other.state) && addressKey(other) === address && !other.touched,
+    )
+    .map(({ id, state }) => `makes node ${after.id} ready at ${address}, where node ${id} (${state}) is`);
 }
 
 /** What is wrong with a change of a node that is stopped, or is being stopped. */

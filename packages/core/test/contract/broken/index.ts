@@ -11,6 +11,7 @@ import { REUSE } from './reuse.js';
 import { IMAGES } from './images.js';
 import { SHUTDOWN } from './shutdown.js';
 import { STOPPED } from './stopped.js';
+import { USABLE } from './usable.js';
 import type { BrokenDriver } from './broken-driver.js';
 
 /** Drivers that break one rule each, in the order of the contract's parts. */
@@ -24,6 +25,7 @@ export const BROKEN: readonly BrokenDriver[] = [
   ...QUOTA,
   ...RESTART,
   ...STOPPED,
+  ...USABLE,
   ...NOTHING_LEFT,
   ...REUSE,
   ...IMAGES,

@@ -10,6 +10,7 @@ import type {
   Provider,
   ProviderContext,
   QuotaSupport,
+  UnusableNode,
 } from '../../../contract/driver.js';
 import type { PoolConfig, ProviderConfig } from '../../../contract/provider-config.js';
 import type { Logger } from '../../../contract/logger.js';
@@ -177,6 +178,10 @@ export class GuardedProvider implements WholeProvider {
       .finally(() => (this.#isLookingForLeaks = false));
     const what = `looking for leaked resources of provider "${this.config.name}"`;
     await withTimeLimit(this.#options.context.clock, LEAK_LIMIT_MS, what, look);
+  }
+
+  unusableNodes(): readonly UnusableNode[] {
+    return this.#scope.ask('unusableNodes', [], () => this.#provider?.unusableNodes?.() ?? [], Array.isArray);
   }
 
   leakedResources(): readonly LeakedResource[] {

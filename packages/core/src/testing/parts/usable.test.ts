@@ -1,0 +1,4 @@
+import { USABLE } from '../../../test/contract/broken/usable.js';
+import { provePart } from '../../../test/contract/prove-part.js';
+
+provePart('usable machines', USABLE);
