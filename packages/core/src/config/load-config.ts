@@ -25,7 +25,9 @@ import { readProviders } from './providers.js';
 import { readHistory } from './history-settings.js';
 import { namedEntries } from './raw-values.js';
 import { readSources } from './read-sources.js';
+import { checkReplaced } from './replaced-file.js';
 import { checkSchema } from './schema-validator.js';
+import { checkSecrets } from './secret-checks.js';
 import type { SourceDocument } from './source-document.js';
 import { didYouMean } from '../text/suggest.js';
 import { SECURE_SCHEMA, TOP_LEVEL_SCHEMA } from './top-level-schema.js';
@@ -81,7 +83,7 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
   const labels = readLabels(top['labels']);
   const secureEnvVars = secureSource && readSecureEnvVars(secureSource, top, problems);
   const diskimages = readDiskimages(top['diskimages'], secureEnvVars ?? new Map(), main, problems);
-  const webhooks = readWebhooks(top['webhooks'], secureSource, problems);
+  const webhooks = readWebhooks(top['webhooks'], secureSource, problems, main);
   const { drivers: driversOf, ...served } = await readProviders(
     { ...options, document: main, drivers, labels, diskimages, env, problems, signal },
     listOf(top['providers']).map(mapOf),
@@ -163,6 +165,8 @@ function checkTopLevel(top: JsonObject, { mode, serves }: LoadConfigOptions, che
   checkStandbyGoals(top, check);
   checkPrices(top, check);
   checkAnonymousLeases(top, check);
+  checkSecrets(top, check);
+  checkReplaced(check);
   for (const section of ['webapp', 'builder-webapp'] as const) {
     checkProxies(top, section, check);
     if (mode === 'validate') checkCertificate(top, section, check, 'warning');

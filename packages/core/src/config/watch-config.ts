@@ -3,6 +3,7 @@ import { realpath, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { CancelTimer, Clock } from '@nodepool/zk-protocol';
 import type { Logger } from '../contract/logger.js';
+import { replacedFile } from './replaced-file.js';
 
 /** Options of {@link watchConfig}. */
 export interface WatchConfigOptions {
@@ -42,6 +43,7 @@ class FileWatcher implements ConfigWatcher {
   readonly #directories = new Map<string, { identity: string; watcher: FSWatcher }>();
   /** By file. */
   #stamps: ReadonlyMap<string, string> = new Map();
+  readonly #replaced = new Set<string>();
   #closed = false;
   #cancelQuiet: CancelTimer | undefined;
   #restlessSince: number | undefined;
@@ -119,7 +121,16 @@ class FileWatcher implements ConfigWatcher {
   }
 
   async #readStamps(): Promise<ReadonlyMap<string, string>> {
+    for (const file of this.#files) this.#warnIfReplaced(file);
     return new Map(await Promise.all(this.#files.map(async (file) => [file, await stampOf(file)] as const)));
+  }
+
+  /** Says it once: such a file never changes again. */
+  #warnIfReplaced(file: string): void {
+    const replaced = replacedFile(file);
+    if (replaced === undefined || this.#replaced.has(file)) return;
+    this.#replaced.add(file);
+    this.#options.logger.warn('A configuration file is not read again', { file, reason: replaced });
   }
 
   /** Watches the directories of each file and of its link target, because either can change. */

@@ -2,6 +2,7 @@ import { listOf, mapOf, textOf, type Json, type JsonObject } from '@nodepool/zk-
 import { WEBHOOK_EVENTS, type ApiToken, type WebhookConfig, type WebhookEvent } from '../contract/config.js';
 import type { ProblemCollector } from './problems.js';
 import { namedEntries } from './raw-values.js';
+import { checkWebhookSecrets } from './secret-checks.js';
 import { list, name, section } from './schema-parts.js';
 import type { SourceDocument } from './source-document.js';
 import { didYouMean } from '../text/suggest.js';
@@ -83,6 +84,7 @@ export function readWebhooks(
   entries: Json | undefined,
   secure: { document: SourceDocument; top: JsonObject } | undefined,
   problems: ProblemCollector,
+  main: SourceDocument,
 ): WebhookConfig[] {
   const known = namedEntries(entries).map(({ name }) => name);
   const secrets = new Map<string, string>();
@@ -93,7 +95,7 @@ export function readWebhooks(
     }
     secrets.set(name, textOf(entry['secret']) ?? '');
   }
-  return namedEntries(entries).map(({ name, entry }) => ({
+  const webhooks = namedEntries(entries).map(({ name, entry }) => ({
     name,
     url: textOf(mapOf(entry)['url']) ?? '',
     events: listOf(entry['events']).filter((event): event is WebhookEvent =>
@@ -101,4 +103,6 @@ export function readWebhooks(
     ),
     secret: secrets.get(name),
   }));
+  checkWebhookSecrets(webhooks, { document: main, problems });
+  return webhooks;
 }

@@ -21,7 +21,7 @@ describe('the files of webapp.tls', () => {
     const dir = tempDir();
     const [one, other] = await Promise.all([makeSelfSigned(dir, 'one'), makeSelfSigned(dir, 'other')]);
     const text = join(dir, 'text');
-    await writeFile(text, 'neither certificate nor key');
+    await writeFile(text, 'neither certificate nor key', { mode: 0o600 });
     const said = async (tls: { cert: string; key: string }) => {
       const lines = await linesAbout({ yaml: yaml(tls), serves: 'webapp' });
       return lines.map((line) => line.replaceAll(`${dir}/`, ''));

@@ -1,0 +1,61 @@
+import { statSync } from 'node:fs';
+import { listOf, mapOf, textOf, type Json, type JsonObject } from '@nodepool/zk-protocol';
+import type { WebhookConfig } from '../contract/config.js';
+import type { ProblemCollector } from './problems.js';
+import type { SourceDocument } from './source-document.js';
+
+/** Source of positions, and collector of problems. */
+interface SecretCheck {
+  readonly document: SourceDocument;
+  readonly problems: ProblemCollector;
+}
+
+const OTHERS_READ = 0o004;
+/** Keys whose value is the path of a file with a secret. */
+const SECRET_FILES: readonly (readonly string[])[] = [
+  ['webapp', 'tls', 'key'],
+  ['builder-webapp', 'tls', 'key'],
+  ['zookeeper-tls', 'key'],
+  ['lease-ca-key'],
+];
+const WAY_OF_PROXIES = ['webapp', 'builder-webapp'] as const;
+
+/** Warns of files with secrets that every user may read, and of proxies that are any computer. */
+export function checkSecrets(top: JsonObject, { document, problems }: SecretCheck): void {
+  for (const path of SECRET_FILES) {
+    const file = textOf(path.reduce<Json | undefined>((value, key) => mapOf(value)[key], top));
+    const why = file === undefined ? undefined : openFile(file);
+    if (why !== undefined) problems.add(document, path, why, { severity: 'warning' });
+  }
+  for (const section of WAY_OF_PROXIES) {
+    for (const [index, entry] of listOf(mapOf(top[section])['trusted-proxies']).entries()) {
+      if (typeof entry !== 'string' || !/\/0+$/.test(entry)) continue;
+      const message =
+        `${entry} is every computer: each may claim another address and HTTPS in its headers, so tokens are taken over plain ` +
+        'HTTP; list the addresses of your proxies';
+      problems.add(document, [section, 'trusted-proxies', index], message, { severity: 'warning' });
+    }
+  }
+}
+
+/** Warns of webhooks whose secret goes to another computer over plain HTTP. */
+export function checkWebhookSecrets(webhooks: readonly WebhookConfig[], { document, problems }: SecretCheck): void {
+  for (const [index, { name, url, secret }] of webhooks.entries()) {
+    if (secret === undefined || !isOpenWay(url)) continue;
+    const message = `the secret of webhook "${name}" is sent over plain HTTP, where others can read it: use https://`;
+    problems.add(document, ['webhooks', index, 'url'], message, { severity: 'warning' });
+  }
+}
+
+function isOpenWay(url: string): boolean {
+  if (!URL.canParse(url)) return false;
+  const { protocol, hostname } = new URL(url);
+  return protocol === 'http:' && !/^(127\.[\d.]+|\[::1\]|(.+\.)?localhost)$/.test(hostname);
+}
+
+/** @returns `undefined`: it is not open, or cannot be looked at here */
+function openFile(file: string): string | undefined {
+  const mode = statSync(file, { throwIfNoEntry: false })?.mode ?? 0;
+  if ((mode & OTHERS_READ) === 0) return undefined;
+  return `every user of this computer may read ${file}, which has a secret (mode ${(mode & 0o777).toString(8)}): chmod o= ${file}`;
+}
