@@ -56,6 +56,29 @@ describe('credentials', () => {
     expect((await credentials.get()).token).toBe('second');
   });
 
+  it('are asked of a program once in five seconds, also if they are refused, end soon, or it fails', async () => {
+    const runs = join(folder, 'runs');
+    const status = { token: 'short', expirationTimestamp: new Date(clock.now() + 1_000).toISOString() };
+    const text = `echo run >> ${runs}\n[ -e ${folder}/broken ] && exit 3\necho '${JSON.stringify({ status })}'`;
+    const credentials = await credentialsOf({ exec: { command: await program(text) } });
+    const count = async () => (await readFile(runs, 'utf8')).split('\n').length - 1;
+
+    for (let i = 0; i < 3; i++) {
+      expect((await credentials.get()).token).toBe('short');
+      credentials.forget();
+    }
+    expect(await count()).toBe(1);
+
+    await writeFile(join(folder, 'broken'), '');
+    await clock.advance(5_000);
+    for (let i = 0; i < 3; i++) await expect(credentials.get()).rejects.toThrow('exit status 3');
+    expect(await count()).toBe(2);
+
+    await rm(join(folder, 'broken'));
+    await clock.advance(5_000);
+    expect((await credentials.get()).token).toBe('short');
+  });
+
   it('are those that a program prints, until they expire', async () => {
     const expires = new Date(clock.now() + 600_000).toISOString();
     const command = await program(

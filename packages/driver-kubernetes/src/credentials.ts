@@ -11,6 +11,8 @@ const TOKEN_FILE_LIFE_MS = 60_000;
 /** Remaining lifetime at which credentials of a program are renewed. */
 const MARGIN_MS = 60_000;
 const ANSWER_LIMIT_BYTES = 1_048_576;
+/** A program runs at most this often, also if what it prints is refused or ends sooner than it is renewed. */
+const EXEC_PAUSE_MS = 5_000;
 
 /** A cluster with valid credentials. */
 export interface Login {
@@ -42,13 +44,17 @@ export function createCredentials(source: ClusterSource, clock: Pick<Clock, 'now
   let cluster: Promise<Cluster> | undefined;
   let secret: Promise<Secret> | undefined;
   let untilMs = -Infinity;
+  let runMs = -Infinity;
   return {
     async get() {
       cluster ??= readCluster(source);
       try {
         const known = await cluster;
-        if (clock.now() >= untilMs) {
+        const nowMs = clock.now();
+        const isPausing = known.user.exec !== undefined && nowMs >= runMs && nowMs < runMs + EXEC_PAUSE_MS;
+        if (nowMs >= untilMs && !isPausing) {
           untilMs = Infinity; // others wait for the same answer
+          runMs = nowMs;
           secret = secretOf(known, source.env, clock);
         }
         const answer = await secret;

@@ -46,4 +46,18 @@ describe('an instance', () => {
       ...{ token: 't', user: 'zuul-worker', ca_crt: Buffer.from('PEM').toString('base64') },
     });
   });
+
+  it('carries how the cluster is reached, but not the login of the launcher at its proxy', () => {
+    const instance = toInstance('main-1', namespace, pod);
+    if (!instance) throw new Error('there is no instance');
+    const { cluster, ...login } = loginOf('https://10.0.0.1:6443');
+    const behind = { tlsServerName: 'cluster.example.org', proxyUrl: 'http://launcher:secret@proxy:3128' };
+
+    const { connectionPort } = usable(instance, grant, place, labelOf({ image: 'x' }), {
+      ...login,
+      cluster: { ...cluster, ...behind },
+    });
+
+    expect(connectionPort).toMatchObject({ tls_server_name: 'cluster.example.org', proxy_url: 'http://proxy:3128/' });
+  });
 });

@@ -53,6 +53,16 @@ export interface Grant {
   readonly user: string;
 }
 
+/** A login at the proxy is the launcher's own. */
+function withoutLogin(proxyUrl: string): string {
+  if (!URL.canParse(proxyUrl)) return proxyUrl;
+  const url = new URL(proxyUrl);
+  if (url.username === '' && url.password === '') return proxyUrl;
+  url.username = '';
+  url.password = '';
+  return url.href;
+}
+
 /** A usable instance, with what its node record says. */
 export function usable(
   instance: KubernetesInstance,
@@ -61,12 +71,14 @@ export function usable(
   label: KubernetesLabelConfig,
   { cluster }: Login,
 ): KubernetesInstance {
-  const { server, skipTls, ca, context } = cluster;
+  const { server, skipTls, ca, context, tlsServerName, proxyUrl } = cluster;
   const connectionPort: JsonObject = {
     ...{ name: place.namespace, namespace: place.namespace, host: server, skiptls: skipTls },
     ...{ token: grant.token, user: grant.user },
     ...(!skipTls && { ca_crt: Buffer.from(ca ?? '').toString('base64') }),
     ...(place.pod !== undefined && { pod: place.pod }),
+    ...(tlsServerName !== undefined && { tls_server_name: tlsServerName }),
+    ...(proxyUrl !== undefined && { proxy_url: withoutLogin(proxyUrl) }),
   };
   return {
     ...instance,

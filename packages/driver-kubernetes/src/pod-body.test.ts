@@ -7,7 +7,11 @@ const meta = { labels: { a: 'b' }, annotations: { own: '1' } };
 describe('the body of a pod', () => {
   it('runs a shell that sleeps', () => {
     expect(podBody('small', labelOf({ image: 'debian' }), meta)).toEqual({
-      ...{ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'small', ...meta } },
+      ...{ apiVersion: 'v1', kind: 'Pod' },
+      metadata: {
+        ...{ name: 'small', labels: meta.labels },
+        annotations: { 'kubectl.kubernetes.io/default-container': 'small', own: '1' },
+      },
       spec: {
         ...{ restartPolicy: 'Never', terminationGracePeriodSeconds: 1 },
         containers: [
@@ -18,6 +22,17 @@ describe('the body of a pod', () => {
         ],
       },
     });
+  });
+
+  it('names the container that kubectl enters, unless the label names another', () => {
+    const annotationOf = (label: object) =>
+      (podBody('a', labelOf({ ...label }), meta) as { metadata: { annotations: Record<string, string> } }).metadata
+        .annotations['kubectl.kubernetes.io/default-container'];
+
+    expect(annotationOf({ image: 'x' })).toBe('a');
+    expect(annotationOf({ spec: { containers: [{ name: 'main' }, { name: 'other' }] } })).toBe('main');
+    expect(annotationOf({ spec: {} })).toBeUndefined();
+    expect(annotationOf({ image: 'x', annotations: { 'kubectl.kubernetes.io/default-container': 'own' } })).toBe('own');
   });
 
   it('has requests, and limits that are those requests unless given', () => {

@@ -9,9 +9,19 @@ export function podBody(name: string, label: KubernetesLabelConfig, meta: PodMet
   return {
     apiVersion: 'v1',
     kind: 'Pod',
-    metadata: { name, labels: meta.labels, annotations: { ...label.annotations, ...meta.annotations } },
+    metadata: {
+      ...{ name, labels: meta.labels },
+      annotations: { ...defaultContainer(name, label), ...label.annotations, ...meta.annotations },
+    },
     spec: label.spec ?? specOf(name, label),
   };
+}
+
+/** The container that `kubectl exec` enters, also in a pod to which the cluster adds others: the one of the label, or the first. */
+function defaultContainer(name: string, { spec }: KubernetesLabelConfig): Readonly<Record<string, string>> {
+  const [first] = Array.isArray(spec?.['containers']) ? spec['containers'] : [];
+  const container = spec === undefined ? name : (Object(first) as { readonly name?: unknown }).name;
+  return typeof container === 'string' ? { 'kubectl.kubernetes.io/default-container': container } : {};
 }
 
 /** Marks of a pod. */

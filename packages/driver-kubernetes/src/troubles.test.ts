@@ -54,6 +54,21 @@ describe('what is wrong in a cluster', () => {
     expect(troubles.conditions(undefined, [])).toEqual([]);
   });
 
+  it('leads to the API that keeps a namespace from being deleted', () => {
+    const troubles = new Troubles('cluster', clock);
+    const conditions = [
+      { type: 'NamespaceContentRemaining', status: 'True', message: 'pods. has 1 resource instances' },
+      { type: 'NamespaceDeletionDiscoveryFailure', status: 'True', message: 'metrics.k8s.io/v1beta1: stale' },
+    ];
+    const metadata = { name: 'main-1' };
+    troubles.deletion('main-1', toInstance('main-1', { metadata, status: { conditions } }, undefined));
+
+    const [condition] = troubles.conditions(undefined, []);
+
+    expect(condition?.message).toContain('NamespaceDeletionDiscoveryFailure (kubectl get apiservices): metrics.k8s.io');
+    expect(condition?.nextStep).toMatch(/^kubectl get apiservices; repair or delete/);
+  });
+
   it('has refused logins, broken watches and shortened tokens', () => {
     const troubles = new Troubles('cluster', clock);
     troubles.token('tokens are valid for 3600 s');

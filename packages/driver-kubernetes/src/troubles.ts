@@ -13,6 +13,10 @@ interface Seen<T> {
 /** A problem that nothing shows any more is forgotten after this time. */
 const FORGOTTEN_MS = 600_000;
 
+/** An aggregated API does not answer, so the cluster cannot tell what else is in a namespace, and deletes none. */
+const DISCOVERY = 'NamespaceDeletionDiscoveryFailure';
+const STUCK_API = 'kubectl get apiservices';
+
 /** What is wrong in a cluster now, as conditions of the provider and its labels. */
 export class Troubles {
   readonly #provider: string;
@@ -86,7 +90,9 @@ export class Troubles {
         ...{ kind: 'provider', name: this.#provider, type: 'DeletionsHang', severity: 'warning' },
         reason: 'Finalizers',
         message: hanging.map(([id, { what }]) => `"${id}" is not gone: ${what}`).join('; '),
-        nextStep: 'repair the controllers of these finalizers; kubectl get namespace NAME -o yaml shows them',
+        nextStep: hanging.some(([, { what }]) => what.startsWith(DISCOVERY))
+          ? `${STUCK_API}; repair or delete the APIService that is not available`
+          : 'repair the controllers of these finalizers; kubectl get namespace NAME -o yaml shows them',
         evidence: { count: hanging.length },
         sinceMs: Math.min(...hanging.map(([, { sinceMs }]) => sinceMs)),
         lastSeenMs: Math.max(...hanging.map(([, { lastSeenMs }]) => lastSeenMs)),
@@ -117,7 +123,10 @@ function classOf(reason: string): string {
 function whyHanging({ namespace, pod }: KubernetesInstance): string {
   const reasons = (namespace?.status?.conditions ?? [])
     .filter(({ type, status }) => status === 'True' && /Remaining|Failure/.test(type))
-    .map(({ message }) => message ?? '');
+    .sort((a, b) => Number(b.type === DISCOVERY) - Number(a.type === DISCOVERY))
+    .map(({ type, message }) =>
+      type === DISCOVERY ? `${DISCOVERY} (${STUCK_API}): ${message ?? ''}` : (message ?? ''),
+    );
   const finalizers = [...(namespace?.metadata.finalizers ?? []), ...(pod?.metadata.finalizers ?? [])];
   if (finalizers.length > 0) reasons.push(`finalizers ${finalizers.join(', ')}`);
   return reasons.filter(Boolean).join(' ') || 'the cluster gives no reason';

@@ -26,6 +26,15 @@ it('skips the check of the server where the cluster does', () => {
   expect(kubeconfigOf(insecure)).toContain('"cluster":{"server":"https://c:6443","insecure-skip-tls-verify":true}');
 });
 
+it('reaches the cluster as the launcher does: by its name in the certificate, and through its proxy', () => {
+  const behind = { ...connectionPort, tls_server_name: 'cluster.example.org', proxy_url: 'socks5://proxy:1080' };
+
+  const { clusters } = JSON.parse(kubeconfigOf({ ...node, connectionPort: behind }) ?? '') as { clusters: object[] };
+  expect(clusters).toMatchObject([
+    { cluster: { 'tls-server-name': 'cluster.example.org', 'proxy-url': 'socks5://proxy:1080' } },
+  ]);
+});
+
 it('has none for nodes that are reached in another way, or whose record says too little', () => {
   expect(kubeconfigOf({ ...node, connectionType: 'ssh' })).toBeUndefined();
   expect(kubeconfigOf({ ...node, connectionType: null, connectionPort: 22 })).toBeUndefined();

@@ -8,12 +8,15 @@ import { needsAddress } from '../contract/instance.js';
 export function kubeconfigOf({ connectionType, connectionPort }: NodeRecord): string | undefined {
   if (needsAddress(connectionType) || !isMap(connectionPort)) return undefined;
   const { host, token, namespace, user, skiptls, ca_crt: authority } = connectionPort;
+  const { tls_server_name: serverName, proxy_url: proxyUrl } = connectionPort;
   if (typeof host !== 'string' || typeof token !== 'string') return undefined;
   const name = typeof user === 'string' ? user : 'user';
   const cluster = {
     server: host,
     ...(skiptls === true && { 'insecure-skip-tls-verify': true }),
     ...(typeof authority === 'string' && authority !== '' && { 'certificate-authority-data': authority }),
+    ...(typeof serverName === 'string' && { 'tls-server-name': serverName }),
+    ...(typeof proxyUrl === 'string' && { 'proxy-url': proxyUrl }),
   };
   const context = { cluster: 'cluster', user: name, ...(typeof namespace === 'string' && { namespace }) };
   return JSON.stringify({
