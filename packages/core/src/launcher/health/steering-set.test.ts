@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { rackConfig } from '../../../test/support/rack-world.js';
+import { poolConfig } from '../../../test/support/pool-config.js';
+import { rackConfig, rackProvider } from '../../../test/support/rack-world.js';
 import { newLaunch } from '../../../test/support/steering-at.js';
 import { CapacityError, ProviderUnavailableError } from '../../contract/errors.js';
 import { silentLogger, type LogFields } from '../../contract/logger.js';
@@ -75,6 +76,30 @@ describe('the health of providers', () => {
     events.emit('launchEnded', { launch, state: 'aborted' });
 
     expect([set.of('rack'), isProbed, steering?.isProbed('big')]).toEqual([undefined, true, false]);
+  });
+
+  it('is not reported for a label that left the configuration, nor for ever for a zone without launches', async () => {
+    const { clock, config, events, set, begin } = setUp();
+    const use = (...labels: string[]) => {
+      const provider = { ...rackProvider, pools: new Map([['main', poolConfig('main', labels)]]) };
+      config.now = { ...rackConfig, providers: new Map([['rack', provider]]) };
+    };
+    use('big');
+    for (let i = 0; i < failuresToOpen; i++) {
+      const launch = begin();
+      events.emit('launchPlaced', { launch, zone: 'z1' });
+      events.emit('attemptFailed', { launch, error: new CapacityError('none left') });
+      events.emit('launchEnded', { launch, state: 'failed' });
+    }
+    const shown = () => set.reports().map(({ report: { labels, zones } }) => [labels.length, zones.length]);
+    const before = shown();
+
+    use('small');
+    const left = shown();
+    use('big');
+    await clock.advance(3_700_000);
+
+    expect([before, left, shown()]).toEqual([[[1, 1]], [], [[1, 0]]]);
   });
 
   it('reports nothing after its end, and leaves no timer', () => {

@@ -4,6 +4,9 @@ import type { Context } from '../state/context.js';
 import type { SteeringContext } from './lateness.js';
 import { ProviderSteering, type SteeringReport } from './provider-steering.js';
 
+/** How long a zone that launches do not try any more is shown as one without capacity. */
+const ZONE_STAYS_MS = 3_600_000;
+
 /** Whether steering is on for a provider: requests avoid it while it fails. */
 export function isSteered(config: Config, provider: string): boolean {
   const own = config.providers.get(provider)?.entry['steering'];
@@ -37,15 +40,25 @@ export class SteeringSet {
     return steering;
   }
 
-  /** The health of the configured providers that are not healthy. */
+  /** The health of the configured providers that are not healthy, without labels and zones that are not used any more. */
   reports(): { provider: string; report: SteeringReport }[] {
     return [...this.#providers]
       .filter(([provider]) => this.#context.config.now.providers.has(provider) && this.of(provider))
-      .map(([provider, steering]) => ({ provider, report: steering.report() }))
+      .map(([provider, steering]) => ({ provider, report: this.#inUse(provider, steering.report()) }))
       .filter(({ report: { provider, speed, labels, zones } }) => {
         const isWell = provider.state === 'healthy' && speed.state === 'healthy';
         return !isWell || labels.length + zones.length > 0;
       });
+  }
+
+  /** A label may have left the configuration. A zone may have as well, so one counts for an hour after its last failure. */
+  #inUse(provider: string, report: SteeringReport): SteeringReport {
+    const { clock, config } = this.#context;
+    const pools = [...(config.now.providers.get(provider)?.pools.values() ?? [])];
+    const isConfigured = ({ label }: { label: string }) => pools.some(({ labels }) => labels.has(label));
+    const oldestMs = clock.now() - ZONE_STAYS_MS;
+    const zones = report.zones.filter((zone) => isConfigured(zone) && (zone.health.failedMs ?? 0) >= oldestMs);
+    return { ...report, zones, labels: report.labels.filter(isConfigured) };
   }
 
   /** Names of providers whose launches fail. */
