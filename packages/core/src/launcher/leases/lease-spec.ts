@@ -44,3 +44,13 @@ export class LeaseNodesLostError extends NodepoolError {
     );
   }
 }
+
+/** There is a lease of this id whose record this launcher cannot read. */
+export class LeaseUnreadableError extends NodepoolError {
+  constructor(lease: string) {
+    super(
+      'NODEPOOL_LEASE_UNREADABLE',
+      `Lease ${lease} has a record that this launcher cannot read, perhaps one of a newer release: ask another launcher, or use another key`,
+    );
+  }
+}

@@ -14,7 +14,7 @@ import {
 } from '@nodepool/zk-protocol';
 import { describe, expect, it } from 'vitest';
 import { leaseWorld, MINUTE_MS, spec } from '../../../test/support/lease-world.js';
-import { LeaseAgeError, LeaseLimitError, LeaseNodesLostError } from './lease-spec.js';
+import { LeaseAgeError, LeaseLimitError, LeaseNodesLostError, LeaseUnreadableError } from './lease-spec.js';
 
 /** Holds answers to reads of these paths. @returns lets those of one path arrive */
 function holdReads(zk: ZooKeeper, paths: readonly string[]): (path: string) => void {
@@ -58,6 +58,17 @@ describe('a lease', () => {
     expect((await node(id))?.holdExpirationMs).toBeGreaterThanOrEqual(19 * MINUTE_MS);
     await world.pass(9 * MINUTE_MS);
     expect(leases.get('l1')?.state).toBe('active');
+  });
+
+  it('is refused, and not tried again without end, when there is a record of its id that cannot be read', async () => {
+    const { leases, world } = await leaseWorld();
+    await world.clock.run(world.other.create(leasePath('l1'), 'of a later release'));
+    await world.pass(1_000);
+    const before = world.zk.counters.requests;
+
+    await expect(world.clock.run(leases.request(spec))).rejects.toThrow(LeaseUnreadableError);
+
+    expect(world.zk.counters.requests - before).toBeLessThan(10);
   });
 
   it.each([

@@ -171,6 +171,7 @@ export class Leases {
    * Requests a lease. With the id of an existing lease, returns that one.
    * @throws {LeaseLimitError} the token would have too many nodes
    * @throws {LeaseAgeError} it would last longer than `max-hold-age`
+   * @throws {LeaseUnreadableError} the id is that of a lease whose record cannot be read, or that has just been removed
    * @throws {Refusal} the token has changed or was revoked
    * @throws {ZooKeeperError} it is not known whether the lease was requested: repeat it with the same id
    */

@@ -9,7 +9,7 @@ import {
 import type { Context } from '../state/context.js';
 import { isRefusal } from '../state/transaction.js';
 import { createLease, freeSlots, type LeaseOwner } from './lease-writes.js';
-import { LeaseAgeError, LeaseLimitError, type LeaseSpec } from './lease-spec.js';
+import { LeaseAgeError, LeaseLimitError, LeaseUnreadableError, type LeaseSpec } from './lease-spec.js';
 import { TokenSlots } from './token-slots.js';
 
 /** Whether a lease is neither waiting nor active any more. */
@@ -86,7 +86,10 @@ export class RequestedLeases {
       } catch (error) {
         this.#slots.release(token, id, slots);
         if (!isRefusal<LeaseOwner>(error) || error.kind !== 'directory-exists') throw error;
-        if (error.owner === 'lease') await this.#cache.settle();
+        if (error.owner === 'lease') {
+          await this.#cache.settle();
+          if (!this.#cache.get(id)) throw new LeaseUnreadableError(id);
+        }
         for (const slot of slots) if (error.operation.path === leaseSlotPath(token, slot)) occupied.add(slot);
       }
     }

@@ -241,6 +241,9 @@ export class LeaseCalls {
         throw new ApiError(422, 'max-hold-age', error.message, { longest_ttl: longest });
       }
       if (isNodepoolError(error, 'NODEPOOL_LEASE_NODES_LOST')) throw new ApiError(409, 'over', error.message);
+      if (isNodepoolError(error, 'NODEPOOL_LEASE_UNREADABLE')) {
+        throw new ApiError(503, 'unreadable-lease', error.message);
+      }
       if (isZooKeeperError(error)) {
         throw new ApiError(
           503,
