@@ -19,7 +19,8 @@ const PAUSE = { firstMs: 100, longestMs: 2_000, factor: 1.6 };
 /** Options of a scan of one host with a resolved name. */
 export interface HostScanTarget {
   host: string;
-  address: string;
+  /** Tried in turn until one answers; the first one first. */
+  addresses: readonly [string, ...string[]];
   port: number;
   connectTimeoutMs: number;
   clock: Clock;
@@ -38,6 +39,8 @@ export class HostScan {
   /** Last error, for the message of a timeout. */
   lastError: unknown;
   readonly #target: HostScanTarget;
+  /** Number of the address in use. Keys are read from one that has answered, as another may be another machine's. */
+  #at = 0;
   readonly #queue = new ScanQueue(PARALLEL_HANDSHAKES - 1);
 
   constructor(target: HostScanTarget) {
@@ -52,6 +55,7 @@ export class HostScan {
         socket.destroy();
         return;
       } catch (error) {
+        this.#at += 1;
         await this.#pauseAfter(error, failures, signal);
       }
     }
@@ -80,6 +84,7 @@ export class HostScan {
     for (let failures = 0; ; failures++) {
       const result = await this.#handshake(this.#target.keyTypes, onOffer, signal);
       if (result.offered !== undefined) return result;
+      this.#at += 1;
       await this.#pauseAfter(result.error, failures, signal);
     }
   }
@@ -137,7 +142,8 @@ export class HostScan {
   }
 
   #socketTarget() {
-    const { address, port, clock, connectTimeoutMs } = this.#target;
+    const { addresses, port, clock, connectTimeoutMs } = this.#target;
+    const address = addresses[this.#at % addresses.length] ?? addresses[0];
     return { address, port, clock, timeoutMs: connectTimeoutMs };
   }
 

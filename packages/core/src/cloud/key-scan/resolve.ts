@@ -7,6 +7,8 @@ import { KeyScanError, messageOf } from './errors.js';
 export interface ResolvedAddress {
   address: string;
   family: 4 | 6;
+  /** Further addresses of the host, to try when this one does not answer. Missing: none. */
+  others?: readonly string[];
 }
 
 /** Resolves a host name to its first address; rejects if it has none. */
@@ -15,19 +17,22 @@ export type HostLookup = (host: string) => Promise<ResolvedAddress>;
 /** Uses the system's resolver, and its order. IPv4 and IPv6 literals are returned unchanged. */
 export const systemLookup: HostLookup = async (host) => {
   const literal = host.replace(/^\[(.*)\]$/, '$1');
-  const family = isIP(literal);
-  if (family !== 0) return { address: literal, family: family === 6 ? 6 : 4 };
-  const found = await lookup(host);
-  return { address: found.address, family: found.family === 6 ? 6 : 4 };
+  const version = isIP(literal);
+  if (version !== 0) return { address: literal, family: version === 6 ? 6 : 4 };
+  const [found, ...others] = await lookup(host, { all: true });
+  if (!found) throw new Error('the resolver has no address');
+  const family = found.family === 6 ? 6 : 4;
+  return { address: found.address, family, others: others.map(({ address }) => address) };
 };
 
-/** The first address of a host. @throws {KeyScanError} it has none */
-export async function resolveAddress(
+/** The addresses of a host, the first one first. @throws {KeyScanError} it has none */
+export async function resolveAddresses(
   { host, port, lookup = systemLookup }: { host: string; port: number; lookup?: HostLookup | undefined },
   signal: AbortSignal,
-): Promise<string> {
+): Promise<[string, ...string[]]> {
   try {
-    return (await orAbort(lookup(host), signal)).address;
+    const { address, others = [] } = await orAbort(lookup(host), signal);
+    return [address, ...others];
   } catch (error) {
     signal.throwIfAborted();
     throw new KeyScanError({

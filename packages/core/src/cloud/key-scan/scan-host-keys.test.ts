@@ -184,6 +184,15 @@ describe('scanHostKeys', () => {
     await expect(scan(server.port, { host: 'node01.example.com', lookup })).resolves.toEqual([line(ED25519)]);
   });
 
+  it('connects to the next address of the name when the first one does not answer', async () => {
+    const server = await startSsh([ED25519, ECDSA]);
+    const lookup = () => Promise.resolve({ address: '::1', family: 6 as const, others: ['127.0.0.1'] });
+    const host = 'node01.example.com';
+
+    await expect(scan(server.port, { host, lookup })).resolves.toEqual([line(ED25519), line(ECDSA)]);
+    await expect(checkPort({ host, port: server.port, timeoutMs: 5_000, lookup })).resolves.toBe(true);
+  });
+
   it('ends at once with the reason when aborted', async () => {
     const port = await listen(createServer());
     const controller = new AbortController();

@@ -8,7 +8,7 @@ import { messageOf } from './errors.js';
 import { HostScan } from './host-scan.js';
 import { KEY_TYPES } from './key-types.js';
 import type { KeyType } from './key-types.js';
-import { hasHostKeys, isFakeHost, resolveAddress } from './resolve.js';
+import { hasHostKeys, isFakeHost, resolveAddresses } from './resolve.js';
 import type { HostLookup } from './resolve.js';
 import { openSocket } from './socket.js';
 
@@ -57,10 +57,10 @@ export async function scanHostKeys(options: ScanHostKeysOptions): Promise<string
   const deadline = startDeadline(clock, timeoutMs, options.signal);
   let scan: HostScan | undefined;
   try {
-    const address = await resolveAddress(options, deadline.signal);
+    const addresses = await resolveAddresses(options, deadline.signal);
     scan = new HostScan({
       host,
-      address,
+      addresses,
       port,
       clock,
       connectTimeoutMs: options.connectTimeoutMs ?? DEFAULT_CONNECT_TIMEOUT_MS,
@@ -80,7 +80,7 @@ export async function scanHostKeys(options: ScanHostKeysOptions): Promise<string
 }
 
 /**
- * Whether a host accepts a TCP connection within the time limit, with a single attempt. Always true for hosts whose name contains
+ * Whether a host accepts a TCP connection within the time limit, with a single attempt for each of its addresses. Always true for hosts whose name contains
  * `fake`. Rejects only for an abort, with the signal's reason.
  */
 export async function checkPort(options: CheckPortOptions): Promise<boolean> {
@@ -88,9 +88,11 @@ export async function checkPort(options: CheckPortOptions): Promise<boolean> {
   const { port, timeoutMs, clock = systemClock } = options;
   const deadline = startDeadline(clock, timeoutMs, options.signal);
   try {
-    const address = await resolveAddress(options, deadline.signal);
-    const socket = await openSocket({ address, port, timeoutMs, clock }, deadline.signal);
-    socket.destroy();
+    const addresses = await resolveAddresses(options, deadline.signal);
+    const target = { port, timeoutMs, clock };
+    const tries = addresses.map((address) => openSocket({ ...target, address }, deadline.signal));
+    for (const each of tries) each.then((socket) => socket.destroy()).catch(() => {});
+    await Promise.any(tries);
     return true;
   } catch {
     // any failure means no, except an abort of the caller
