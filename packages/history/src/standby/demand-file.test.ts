@@ -19,18 +19,18 @@ const record = (slot: number): SlotRecord => ({
 it('reads the slots that were appended', async () => {
   for (const slot of [7, 8]) await appendDemand(path, record(slot));
 
-  expect(await readDemand(path, 0)).toEqual({ slots: [record(7), record(8)], damagedLines: 0 });
+  expect(await readDemand(path, 0, 10)).toEqual({ slots: [record(7), record(8)], damagedLines: 0 });
 });
 
 it('reads what has no numbers of nodes yet', async () => {
   await appendDemand(path, record(7));
   await writeFile(path, '{"slot":7,"needs":{},"boots":{}}\n');
 
-  expect(await readDemand(path, 0)).toMatchObject({ slots: [{ slot: 7, kept: {} }], damagedLines: 0 });
+  expect(await readDemand(path, 0, 10)).toMatchObject({ slots: [{ slot: 7, kept: {} }], damagedLines: 0 });
 });
 
 it('is empty without a file', async () => {
-  expect(await readDemand(path, 0)).toEqual({ slots: [], damagedLines: 0 });
+  expect(await readDemand(path, 0, 10)).toEqual({ slots: [], damagedLines: 0 });
 });
 
 it('removes old slots, repeated ones and damaged lines', async () => {
@@ -46,10 +46,19 @@ it('removes old slots, repeated ones and damaged lines', async () => {
   ];
   await writeFile(path, `${await readFile(path, 'utf8')}${bad.join('\n')}\n`);
 
-  expect(await readDemand(path, 2)).toEqual({ slots: [record(8), record(9)], damagedLines: bad.length });
-  expect(await readDemand(path, 2)).toEqual({ slots: [record(8), record(9)], damagedLines: 0 });
+  expect(await readDemand(path, 2, 10)).toEqual({ slots: [record(8), record(9)], damagedLines: bad.length });
+  expect(await readDemand(path, 2, 10)).toEqual({ slots: [record(8), record(9)], damagedLines: 0 });
+});
+
+it('keeps so many slots, also those that a clock which is ahead takes for old', async () => {
+  for (const slot of [1, 2, 3, 4]) await appendDemand(path, record(slot));
+
+  expect(await readDemand(path, 1_000, 10)).toMatchObject({ slots: [] });
+  expect(await readDemand(path, 0, 10)).toMatchObject({ slots: [1, 2, 3, 4].map(record) });
+  expect(await readDemand(path, 0, 3)).toMatchObject({ slots: [2, 3, 4].map(record) });
+  expect((await readFile(path, 'utf8')).split('\n')).toHaveLength(4);
 });
 
 it('says why a file cannot be read', async () => {
-  await expect(readDemand(directory, 0)).rejects.toThrow('EISDIR');
+  await expect(readDemand(directory, 0, 10)).rejects.toThrow('EISDIR');
 });

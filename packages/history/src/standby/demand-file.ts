@@ -1,4 +1,4 @@
-import { appendFile, readFile, rename, writeFile } from 'node:fs/promises';
+import { appendFile, open, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { makeDirectory } from '@nodepool/zk-protocol';
 
@@ -21,24 +21,40 @@ export interface StoredDemand {
 }
 
 /**
- * Reads a file of demand and removes what is damaged or older from it. A missing file is empty.
- * @param from - the oldest slot to keep
+ * Reads a file of demand line by line, as it may be larger than a string, and removes what is damaged from it, and the first slots if
+ * there are too many: by their number and not by their age, which a clock that is ahead would have wrong. A missing file is empty.
+ * @param from - the oldest slot to return
+ * @param most - number of slots to keep
  */
-export async function readDemand(path: string, from: number): Promise<StoredDemand> {
-  const lines = (await readFile(path, 'utf8').catch(ifMissing)).split('\n').filter((line) => line !== '');
+export async function readDemand(path: string, from: number, most: number): Promise<StoredDemand> {
   const bySlot = new Map<number, SlotRecord>();
+  let lines = 0;
   let damagedLines = 0;
-  for (const line of lines) {
+  for await (const line of linesOf(path)) {
+    if (line === '') continue;
+    lines++;
     const record = decodeSlot(line);
     if (!record) damagedLines++;
-    else if (record.slot >= from && !bySlot.has(record.slot)) bySlot.set(record.slot, record);
+    else if (!bySlot.has(record.slot)) bySlot.set(record.slot, record);
   }
-  const slots = [...bySlot.values()].sort((a, b) => a.slot - b.slot);
-  if (slots.length < lines.length) {
-    await writeFile(`${path}.new`, slots.map(encodeSlot).join(''));
-    await rename(`${path}.new`, path);
+  const kept = [...bySlot.values()].slice(-most);
+  if (kept.length < lines) await replace(path, kept);
+  return { slots: kept.filter(({ slot }) => slot >= from).sort((a, b) => a.slot - b.slot), damagedLines };
+}
+
+async function* linesOf(path: string): AsyncGenerator<string> {
+  const file = await open(path).catch(ifMissing);
+  if (file) yield* file.readLines();
+}
+
+async function replace(path: string, records: readonly SlotRecord[]): Promise<void> {
+  const file = await open(`${path}.new`, 'w');
+  try {
+    for (const record of records) await file.write(encodeSlot(record));
+  } finally {
+    await file.close();
   }
-  return { slots, damagedLines };
+  await rename(`${path}.new`, path);
 }
 
 /** Appends one slot. */
@@ -79,7 +95,7 @@ function isCount(value: unknown): value is number {
   return typeof value === 'number' && Number.isFinite(value) && value >= 0;
 }
 
-function ifMissing(error: unknown): string {
-  if ((error as NodeJS.ErrnoException).code === 'ENOENT') return '';
+function ifMissing(error: unknown): undefined {
+  if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
   throw error;
 }

@@ -10,6 +10,8 @@ import { LabelForecast } from './label-forecast.js';
 
 const CHECK_MS = 30_000;
 const LABELS_A_TURN = 10;
+/** More than are used: a clock that was wrong for a while makes none of them too old. */
+const KEPT_SLOTS = 2 * REMEMBERED_SLOTS;
 
 /** Options of {@link StandbyForecasts}. */
 export interface StandbyForecastsOptions {
@@ -41,6 +43,8 @@ export class StandbyForecasts {
   /** The slot that is being counted; missing: it did not begin under observation. */
   #slot: number | undefined;
   #lastSlot = 0;
+  /** Number of slots that were added to the file. */
+  #appended = 0;
   #reading: Promise<void> | undefined;
   #isStopped = false;
 
@@ -93,7 +97,7 @@ export class StandbyForecasts {
   async #read(): Promise<void> {
     const { path, clock, logger } = this.#options;
     try {
-      const { slots, damagedLines } = await readDemand(path, slotOf(clock.now()) - REMEMBERED_SLOTS);
+      const { slots, damagedLines } = await readDemand(path, slotOf(clock.now()) - REMEMBERED_SLOTS, KEPT_SLOTS);
       if (damagedLines > 0) logger.warn('Skipping damaged lines of recorded demand', { path, damagedLines });
       for (const { slot, needs, bootsMs, kept } of slots) {
         this.#known.add(slot);
@@ -152,6 +156,7 @@ export class StandbyForecasts {
     }
     try {
       await appendDemand(path, { slot, needs, bootsMs: this.#bootsMs, kept: this.#kept.in(slot) });
+      if (++this.#appended % REMEMBERED_SLOTS === 0) await readDemand(path, Infinity, KEPT_SLOTS); // removes what is too much
     } catch (error) {
       logger.warn('Could not record the demand; it is known until a restart', { path, error });
     }
