@@ -113,7 +113,7 @@ export default tseslint.config(
   // It has no dependencies.
   { files: ['packages/create-driver/src/**'], rules: { 'no-restricted-syntax': ['error', ...SYNTAX, SIGNALS] } },
   {
-    files: ['packages/zk-protocol/src/base/clock.ts'],
+    files: ['packages/zk-protocol/src/base/clock.ts', 'packages/client/src/sleep.ts'],
     rules: { 'no-restricted-properties': 'off', 'no-restricted-globals': 'off' },
   },
   { files: [...PROCESSES, 'e2e/**', 'tools/**', 'quickstart/**'], rules: { 'no-console': 'off' } },

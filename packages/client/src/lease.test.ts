@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { LeaseServer } from '../test/lease-server.js';
 import { NodepoolClient } from './client.js';
 import type { LeaseOptions } from './acquire.js';
@@ -95,6 +95,40 @@ it('brings fresh certificates with each renewal', async () => {
 
   await expect.poll(() => lines).toContain('ssh-ed25519-cert-v01@openssh.com AAAA');
   expect(lease.info.nodes[0]?.certificateExpires).toEqual(new Date(1_700_000_600_000));
+});
+
+describe('after sleep of this computer', () => {
+  const HOUR_MS = 3_600_000;
+  const sleep = () => {
+    const before = Date.now;
+    vi.spyOn(Date, 'now').mockImplementation(() => before() + HOUR_MS);
+    onTestFinished(() => void vi.restoreAllMocks());
+  };
+
+  it('is lost at once if the server has ended it', async () => {
+    const { server, lost } = await start({ ttlMs: 600_000 });
+    await expect.poll(() => server.openStreams).toBe(1);
+    server.lease().state = 'ended';
+    sleep();
+
+    expect((await lost()).message).toBe('Lease lease1 is lost: it is ended');
+  });
+
+  it('is lost if its time is over and the server cannot be asked', async () => {
+    const { server, lost } = await start({ ttlMs: 600_000 });
+    await server.stop();
+    sleep();
+
+    expect((await lost()).message).toContain('lost: its time was over when this computer woke up');
+  }, 15_000);
+
+  it('is renewed if the server still has it, as when only the time was set', async () => {
+    const { server, lease } = await start({ ttlMs: 600_000 });
+    sleep();
+
+    await expect.poll(() => renewals(server), { timeout: 5_000 }).toBeGreaterThan(0);
+    expect(lease.lost.aborted).toBe(false);
+  });
 });
 
 it('reports refused renewals, and is lost when it expires', async () => {

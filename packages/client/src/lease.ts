@@ -1,6 +1,7 @@
 import type { LeaseCalls, Patience } from './calls.js';
 import { LeaseOverError, RefusedError, UnreachableError } from './errors.js';
 import { after, nowMs, pause } from './pause.js';
+import { watchSleep } from './sleep.js';
 import type { LeasedNode, LeaseInfo } from './types.js';
 
 /** A lease is renewed three times in its time to live, so that two renewals may fail. */
@@ -13,6 +14,8 @@ const RENEWAL_MS = 15_000;
 const UNREACHABLE_PAUSE_MS = 1_000;
 /** Pause before an event stream is opened again. */
 const REOPEN_MS = 10_000;
+/** How long the server may take to confirm a lease after this computer has slept. */
+const CONFIRM_MS = 5_000;
 /** How long the server may take to end a lease by itself. */
 const RELEASE_MS = 10_000;
 
@@ -60,6 +63,7 @@ export class Lease {
     this.#expiresMs = askedMs + options.ttlMs;
     this.#plan();
     if (options.renew) void this.#watch();
+    void watchSleep((sleptMs) => void this.#confirm(sleptMs), this.#stopped.signal);
   }
 
   /** The lease as the server described it last. */
@@ -185,6 +189,29 @@ export class Lease {
     const { renew } = this.#options;
     const why = this.#failure?.message ?? (renew ? 'this process was stopped, or its computer slept' : undefined);
     this.#lose(`it was not renewed in time${why === undefined ? '' : `: ${why}`}`, this.#failure);
+  }
+
+  /** Timers stood still while this computer slept, or the time was set: the server knows whether the lease is over. */
+  async #confirm(sleptMs: number): Promise<void> {
+    const { signal } = this.#stopped;
+    const mayBeOver = this.#expiresMs - sleptMs <= nowMs();
+    try {
+      const { state, endReason } = (this.#info = await this.#calls.get(this.id, { signal, retryMs: CONFIRM_MS }));
+      if (state !== 'active') this.#lose(endReason ?? `it is ${state}`);
+      else if (this.#options.renew) void this.#keep();
+    } catch (error) {
+      if (signal.aborted) return;
+      if (error instanceof RefusedError && error.status === 404) return this.#lose(error.message, error);
+      if (mayBeOver) {
+        const why = error instanceof Error ? error.message : String(error);
+        return this.#lose(
+          `its time was over when this computer woke up, and the server did not say otherwise: ${why}`,
+          error,
+        );
+      }
+      this.#expiresMs -= sleptMs;
+      this.#plan();
+    }
   }
 
   /** Learns at once that the lease is over, while the server can be reached. */

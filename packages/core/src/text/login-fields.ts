@@ -26,7 +26,7 @@ const LOCAL_CONNECTIONS = new Set([
   ...['docker', 'docker_api', 'podman', 'podman_unshare', 'buildah'],
 ]);
 
-/** A field of a node that whoever uses the node must not pass on. */
+/** A field of a node that its user must not pass on to other programs. */
 export interface UnsafeField {
   readonly field: string;
   readonly value: Json;
