@@ -34,6 +34,7 @@ export interface ComputeClient {
   /** Disks of all zones that answer. */
   listAllDisks(filter: string, signal: AbortSignal): Promise<OfAllZones<ApiDisk>>;
   deleteDisk(zone: string, name: string, requestId: string, signal: AbortSignal): Promise<void>;
+  /** One that Google has forgotten counts as ended: look at what it was about. */
   getOperation(zone: string, name: string, signal: AbortSignal): Promise<ApiOperation>;
   /**
    * Waits up to two minutes until the operation has ended, if the number of waiting calls permits.
@@ -181,7 +182,8 @@ class RestClient implements ComputeClient {
   }
 
   getOperation(zone: string, name: string, signal: AbortSignal): Promise<ApiOperation> {
-    return this.#get('operations.get', this.#path(zone, 'operations', name), signal, OPERATION);
+    const path = this.#path(zone, 'operations', name);
+    return unlessForgotten(name, this.#get('operations.get', path, signal, OPERATION));
   }
 
   async waitForOperation(zone: string, name: string, signal: AbortSignal): Promise<ApiOperation | undefined> {
@@ -192,7 +194,7 @@ class RestClient implements ComputeClient {
     try {
       // Not rate-limited: it waits on the server and takes no turn from other calls.
       const call: HttpCall = { verb: 'POST', path, query: { fields: OPERATION }, timeoutMs: WAIT_TIMEOUT_MS };
-      return await this.#http.call<ApiOperation>(call, signal);
+      return await unlessForgotten(name, this.#http.call<ApiOperation>(call, signal));
     } finally {
       this.#waits--;
       this.#reads.report('operations.wait', this.#reads.now() - startedMs);
@@ -308,6 +310,11 @@ class RestClient implements ComputeClient {
 
 interface GuestAttributes {
   readonly queryValue?: { readonly items?: readonly { readonly key: string; readonly value: string }[] };
+}
+
+/** Operations are kept for a while only: a launch that another launcher began may ask too late. */
+async function unlessForgotten(name: string, answer: Promise<ApiOperation>): Promise<ApiOperation> {
+  return (await unlessMissing(answer)) ?? { name, status: 'DONE' };
 }
 
 async function unlessMissing<T>(answer: Promise<T>): Promise<T | undefined> {

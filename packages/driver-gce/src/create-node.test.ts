@@ -33,6 +33,21 @@ describe('a creation', () => {
     expect(world.fake.instances).toHaveLength(1);
   });
 
+  it.each(['Wait', 'Get'])(
+    'looks at the instance when its operation is forgotten (ZoneOperations.%s)',
+    async (call) => {
+      const world = await start({ cloud: { bootMs: 200, ...(call === 'Get' && { waitMs: 0 }) } });
+      world.fake.onCall = ({ method }) => {
+        if (method.name.startsWith('ZoneOperations.')) world.fake.cloud.state.operations.clear();
+      };
+
+      const { state, error } = await world.launch();
+
+      expect([state, error]).toEqual(['ready', undefined]);
+      expect(world.counted).toEqual(['ready']);
+    },
+  );
+
   it('replaces an instance that was stopped meanwhile', async () => {
     const world = await start();
     world.fake.failures.queue('error-state');
