@@ -131,6 +131,22 @@ it('says of instances that were stopped by another program that they cannot be u
   ]);
 });
 
+it('lists the others beside an instance of a member that is away, which has no configuration, and one without a name', async () => {
+  const { adapter, daemon } = await start();
+  const shown = { type: 'container', status: 'Running', config: {}, state: { network: { eth0: { addresses: null } } } };
+  const handle = daemon.handle.bind(daemon);
+  const metadata = [{ name: 'away', status: 'Error', config: null }, null, { ...shown, name: 'fine' }];
+  daemon.handle = (method, url, raw, headers) =>
+    method === 'GET' && url.startsWith('/1.0/instances?')
+      ? { status: 200, text: JSON.stringify({ type: 'sync', metadata }) }
+      : handle(method, url, raw, headers);
+
+  expect((await adapter.listInstances(SIGNAL)).map(({ externalId, unusable }) => [externalId, unusable])).toEqual([
+    ['away', 'the server shows it as Error'],
+    ['fine', undefined],
+  ]);
+});
+
 it('has a condition while the daemon does not trust it', async () => {
   const { adapter, daemon } = await start();
   expect(adapter.conditions()).toEqual([]);

@@ -17,6 +17,7 @@ import {
   type Resources,
   type StateMachine,
 } from '@nodepool/core';
+import type { ApiResources } from './api.js';
 import { IncusClient, type RefusedClient } from './client.js';
 import type { IncusImageConfig, IncusLabelConfig, IncusPoolConfig, IncusProviderConfig } from './config.js';
 import { createMachine, type CreateContext, type CreateState, type Login } from './create-node.js';
@@ -145,9 +146,9 @@ export class IncusAdapter implements Adapter<IncusInstance, IncusLabelConfig, In
   async getQuotaLimits(signal: AbortSignal): Promise<Resources> {
     const { cpuOvercommit: cpu, memoryOvercommit: memory } = this.#config;
     const members = await this.#onlineMembers(signal);
-    const [project, ...servers] = await Promise.all([
+    const [project, servers] = await Promise.all([
       this.#client.projectConfig(signal),
-      ...members.map((member) => this.#client.resources(member ?? undefined, signal)),
+      this.#resourcesOf(members, signal),
     ]);
     return limitsOf(project, servers, { cpu, memory });
   }
@@ -190,6 +191,19 @@ export class IncusAdapter implements Adapter<IncusInstance, IncusLabelConfig, In
 
   getConsoleLog(_label: IncusLabelConfig, externalId: string, signal: AbortSignal): Promise<string | undefined> {
     return this.#client.consoleLog(externalId, signal);
+  }
+
+  /** Hardware of the members that answer. @throws the error of the first if none does */
+  async #resourcesOf(members: readonly (string | null)[], signal: AbortSignal): Promise<ApiResources[]> {
+    const answers = await Promise.allSettled(members.map((one) => this.#client.resources(one ?? undefined, signal)));
+    const failed = answers.filter((answer) => answer.status === 'rejected');
+    if (failed[0] && failed.length === answers.length) throw failed[0].reason;
+    for (const { reason } of failed) {
+      this.#context.logger.warn('A cluster member does not tell its hardware; it is not counted', {
+        error: reason as unknown,
+      });
+    }
+    return answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
   }
 
   get #product(): string {

@@ -39,15 +39,15 @@ export interface ApiInstance {
   /** Cluster member; `none` without a cluster. */
   readonly location?: string;
   readonly config: Readonly<Record<string, string>>;
-  readonly expanded_config?: Readonly<Record<string, string>>;
-  readonly expanded_devices?: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  readonly expanded_config?: Readonly<Record<string, string>> | null;
+  readonly expanded_devices?: Readonly<Record<string, Readonly<Record<string, string>>>> | null;
   readonly state?: { readonly network?: Readonly<Record<string, ApiNetwork>> | null } | null;
 }
 
 /** A network interface inside an instance. */
 export interface ApiNetwork {
   readonly hwaddr?: string;
-  readonly addresses: readonly { readonly family: string; readonly address: string; readonly scope: string }[];
+  readonly addresses?: readonly { readonly family: string; readonly address: string; readonly scope: string }[] | null;
 }
 
 /** An image. */

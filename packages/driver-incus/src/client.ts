@@ -92,7 +92,8 @@ export class IncusClient {
 
   async instances(signal: AbortSignal): Promise<readonly ApiInstance[]> {
     const request: Request = { method: 'GET', path: '/instances', query: { recursion: '2' } };
-    return (await this.#call<ApiInstance[] | null>('instances.list', request, signal)) ?? [];
+    const shown = (await this.#call<(Partial<ApiInstance> | null)[] | null>('instances.list', request, signal)) ?? [];
+    return shown.flatMap((one) => (typeof one?.name === 'string' ? [whole(one.name, one)] : []));
   }
 
   /** Merges keys into the configuration of an instance. */
@@ -296,4 +297,12 @@ async function unlessMissing<T>(answer: Promise<T>): Promise<T | undefined> {
     if (isNodepoolError(error, 'NODEPOOL_NOT_FOUND') && !(error instanceof UntrustedError)) return undefined;
     throw error;
   }
+}
+
+/** An instance of a cluster member that is away has its name and state only. */
+function whole(
+  name: string,
+  { type = 'container', status = 'Unknown', config, ...rest }: Partial<ApiInstance>,
+): ApiInstance {
+  return { ...rest, name, type, status, config: config ?? {} };
 }

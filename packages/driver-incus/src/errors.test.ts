@@ -77,3 +77,13 @@ it('is none while an operation runs, and after its success', () => {
   expect(errorOfOperation('x', { id: '1', status: 'Running', status_code: 103, err: '' })).toBeUndefined();
   expect(errorOfOperation('x', { id: '1', status: 'Success', status_code: 200, err: '' })).toBeUndefined();
 });
+
+it.each([
+  'Failed getting remote image info: Failed getting image: Get "https://images.example/streams/v1/index.json": dial tcp: lookup images.example: no such host',
+  'Failed getting image: Get "https://images.example/streams/v1/images.json": context deadline exceeded (Client.Timeout exceeded)',
+  'Failed getting remote image info: Unable to fetch https://images.example/streams/v1/index.json: 503 Service Unavailable',
+  'Failed getting image: read tcp 192.0.2.1:443: connection reset by peer',
+])('takes an image server that is away for temporary, not for a mistake in the configuration: %s', (err) => {
+  expect(codeOf(errorOfOperation('instance "c1"', operation(err)))).toBe('NODEPOOL_PROVIDER_UNAVAILABLE');
+  expect(codeOf(errorOfAnswer(CREATE, 400, err))).toBe('NODEPOOL_PROVIDER_UNAVAILABLE');
+});

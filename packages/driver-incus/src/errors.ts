@@ -39,6 +39,10 @@ const FULL =
 const NO_MEMBER =
   /no suitable cluster member|member .*(is )?(offline|evacuated|not online)|missing event connection|couldn't find .*member/;
 
+/** The server that images come from does not answer, which says nothing about the image. */
+const IMAGE_SERVER_AWAY =
+  /image.*(dial tcp|no such host|name resolution|time(d )?-?out|deadline exceeded|connection (refused|reset)|unreachable|no route|\beof\b|tls handshake|\b(429|50\d)\b)/;
+
 /** Errors by text, as the API has no codes for them; the first match wins. */
 const BY_TEXT: readonly (readonly [RegExp, ErrorOf])[] = [
   [/^reached maximum|would exceed|exceeds? (the )?(project )?limits?/, (text) => new QuotaError(text)],
@@ -54,6 +58,7 @@ const BY_TEXT: readonly (readonly [RegExp, ErrorOf])[] = [
     /is busy|instance is running|already (running|stopped)|not (running|stopped)/,
     (text) => new InstanceBusyError(text),
   ],
+  [IMAGE_SERVER_AWAY, because(ProviderUnavailableError, 'the image server does not answer; it is tried again')],
   [MISSING_IMAGE, config('ImageMissing', 'correct the image of the label, or import it ("image list" shows all)')],
   [/image's type .* doesn't match/, config('ImageTypeWrong', 'set "type" of the label to that of its image')],
   [

@@ -49,7 +49,8 @@ export function isBroken({ status }: Pick<IncusInstance, 'status'>): boolean {
 }
 
 /** Usage of the quota by the limits of an instance; what has no limit is not counted. */
-function resourcesOf({ expanded_config: config = {}, expanded_devices: devices = {} }: ApiInstance): Resources {
+function resourcesOf({ expanded_config, expanded_devices }: ApiInstance): Resources {
+  const [config, devices] = [expanded_config ?? {}, expanded_devices ?? {}];
   const cores = cpusOf(config['limits.cpu']);
   const ram = mibOf(config['limits.memory']);
   const root = Object.values(devices).find(({ type, path }) => type === 'disk' && path === '/');
@@ -67,7 +68,7 @@ function addressesOf(shown: ApiInstance): { ipv4: string | null; ipv6: string | 
   const networks = Object.entries(shown.state?.network ?? {}).filter(([name, network]) =>
     isDevice(shown, name, network),
   );
-  const all = networks.flatMap(([, { addresses }]) => addresses).filter(({ scope }) => scope === 'global');
+  const all = networks.flatMap(([, { addresses }]) => addresses ?? []).filter(({ scope }) => scope === 'global');
   const first = (family: string) => all.find((one) => one.family === family)?.address ?? null;
   return { ipv4: first('inet'), ipv6: first('inet6') };
 }
