@@ -196,6 +196,18 @@ describe('what is ours and left', () => {
     expect(world.counted).toContain('leaked ports');
   });
 
+  it('a port of a server that exists stays, although lists leave the server out', async () => {
+    await setUp({ entry: { 'port-cleanup-interval': 300 } });
+    const { node } = await world.during(world.launch());
+    await world.findLeaks(1);
+    const deviceId = text(node.externalId);
+    world.cloud.state.unlisted.add(deviceId);
+    const port = world.cloud.state.addPort('net-private', { deviceId, deviceOwner: 'compute:nova', status: 'DOWN' });
+    await world.findLeaks(10);
+
+    expect(world.cloud.state.ports.has(port.id)).toBe(true);
+  });
+
   it('with an interval of 0 ports are never looked at', async () => {
     await setUp({ entry: { 'port-cleanup-interval': 0 } });
     await world.during(world.launch());

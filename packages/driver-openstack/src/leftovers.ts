@@ -158,6 +158,8 @@ export class Leftovers {
     if (!this.#ports.isDue || !client.settings.hasNetwork || !(await client.network.exists(signal))) return;
     const ports = await client.network.ports({ status: 'DOWN' }, signal);
     for (const { id, deviceId } of this.#ports.orphansOf(ports)) {
+      // a list may lack a server, or have it without its id
+      if (await client.compute.server(deviceId, signal)) continue;
       logger.warn('Deleting orphaned port of a deleted server', { port: id, server: deviceId });
       try {
         await client.network.deletePort(id, signal);

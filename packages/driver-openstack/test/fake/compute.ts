@@ -43,6 +43,7 @@ function listServers(state: FakeCloudState, request: FakeRequest): FakeAnswer {
   const pattern = request.query.get('name');
   const heeds = !state.knobs.ignoresFilters;
   const servers = [...state.servers.values()]
+    .filter(({ id }) => !state.unlisted.has(id))
     .filter(({ name }) => !heeds || pattern === null || new RegExp(pattern).test(name))
     .map((server) => show(state, server, false));
   const { items, next } = page(servers, request.query, state.knobs.pageSize);

@@ -93,6 +93,8 @@ export class FakeCloudState {
     { id: 'f-3', name: 'm1.large', vcpus: 4, ram: 8_192 },
   ];
   readonly servers = new Map<string, FakeServer>();
+  /** Ids of servers that lists leave out. */
+  readonly unlisted = new Set<string>();
   readonly ports = new Map<string, FakePort>();
   /** Where routers connect networks with the external one. */
   readonly routerPorts: FakePort[] = [];

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { ProviderUnavailableError } from '../../contract/errors.js';
+import type { Instance } from '../../contract/instance.js';
 import { silentLogger } from '../../contract/logger.js';
 import { MemoryCloud } from '../../../test/support/memory-cloud.js';
 import { VirtualClock } from '../../testing/virtual-clock.js';
@@ -29,6 +30,17 @@ describe('InstanceList', () => {
 
     expect(found.map((instance) => instance?.externalId)).toEqual(['i-0', 'i-1', 'i-2', 'i-3']);
     expect(cloud.count('list')).toBe(1);
+  });
+
+  it('reads each entry of a list by itself', async () => {
+    const cloud = new MemoryCloud(clock);
+    cloud.put({ externalId: 'i-1' });
+    const listInstances = async () => [null, {}, ...(await cloud.list())] as Instance[];
+    const list = new InstanceList({
+      ...{ source: cloud.adapter({}, { listInstances }), clock, logger: silentLogger, random: () => 0 },
+    });
+
+    expect(await list.list(list.mark(), NEVER)).toMatchObject([{ externalId: 'i-1' }]);
   });
 
   it('never answers with a list begun before the question', async () => {

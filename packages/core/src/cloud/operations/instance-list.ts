@@ -254,7 +254,12 @@ export class InstanceList<I extends Instance = Instance> {
 
   async #readAll(signal: AbortSignal): Promise<void> {
     const began = this.#known.tick();
-    this.#known.listed(began, await this.#source.listInstances(signal));
+    const shown: readonly (Partial<I> | null | undefined)[] = await this.#source.listInstances(signal);
+    const isReadable = (one: Partial<I> | null | undefined): one is I => typeof one?.externalId === 'string';
+    const instances = shown.filter(isReadable);
+    const unreadable = shown.length - instances.length;
+    if (unreadable > 0) this.#logger.debug('The list has instances without an id, which are left out', { unreadable });
+    this.#known.listed(began, instances);
   }
 
   async #readEach(ids: ReadonlySet<string>, signal: AbortSignal): Promise<void> {

@@ -93,6 +93,23 @@ describe('a second instance of one node', () => {
   });
 });
 
+it('reads each entry of a list by itself, and leaves what it cannot read', async () => {
+  const broken = [
+    null,
+    { type: 'instance', id: 'half' },
+    { type: 'instance', metadata: OURS },
+  ] as unknown as Resource[];
+  const cloud = lookAt('in-use', [
+    ...broken,
+    { type: 'instance', id: 'one', metadata: { ...OURS, [NODE_ID_TAG]: '9' } },
+  ]);
+
+  await cloud.run();
+  await cloud.run();
+
+  expect(cloud.deleted).toEqual(['one']);
+});
+
 describe('where lists lag', () => {
   it('an instance without a record is deleted once it has been seen for as long', async () => {
     const cloud = look('in-use', ['one'], { ...OURS, [NODE_ID_TAG]: '0000000099' }, { listLagMs: 2 });

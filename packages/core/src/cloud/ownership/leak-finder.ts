@@ -80,7 +80,8 @@ export class LeakFinder {
   async run(signal: AbortSignal): Promise<void> {
     const { adapter, nodes } = this.#options;
     if (!nodes.ready) return; // without records everything would look leaked
-    const verdicts = [...judgeAll(await adapter.listResources(signal), this.#evidence)];
+    const listed: readonly (Partial<Resource> | null | undefined)[] = await adapter.listResources(signal);
+    const verdicts = [...judgeAll(listed.filter(isReadable), this.#evidence)];
     const those = (...wanted: Verdict[]) =>
       verdicts.flatMap(([resource, verdict]) => (wanted.includes(verdict) ? [resource] : []));
     const suspects = new Map<string, LeakedResource>();
@@ -204,6 +205,11 @@ export class LeakFinder {
       'restart this service'
     );
   }
+}
+
+/** An entry of a list that lacks what it is judged by is left alone, and so are the others' verdicts. */
+function isReadable(one: Partial<Resource> | null | undefined): one is Resource {
+  return typeof one?.id === 'string' && typeof one.type === 'string' && typeof one.metadata === 'object';
 }
 
 function keyOf({ type, id }: Resource): string {
