@@ -11,7 +11,11 @@ const driver = createKubernetesDriver('openshiftpods', {
 });
 
 const pod = { name: 'small', image: 'debian' };
-const pool = { name: 'main', labels: [pod, { ...pod, name: 'Large_2', cpu: 4, memory: 2048 }] };
+const pool = {
+  name: 'main',
+  'service-account': 'default',
+  labels: [pod, { ...pod, name: 'Large_2', cpu: 4, memory: 2048 }],
+};
 const entry = { name: 'cluster', driver: 'openshiftpods', context: 'fake', 'schedule-timeout': 10, pools: [pool] };
 
 testDriverContract({
