@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { openBrowser } from '../browser.js';
 import type { LauncherProcess } from '../launcher-process.js';
 import { LEASE_TOKEN, Lessee, type LeaseAnswer } from '../lessee.js';
 import { NodepoolProcess } from '../nodepool-process.js';
@@ -57,7 +58,7 @@ async function newLessee(ports: () => number[]) {
   const options = ['BatchMode=yes', 'IdentitiesOnly=yes', `UserKnownHostsFile=${file}.hosts`, 'ConnectTimeout=10'];
   const args = ['-F', 'none', '-i', file, '-p', String(port), ...options.flatMap((option) => ['-o', option])];
   return {
-    lessee,
+    ...{ lessee, key },
     lease: (more: object = {}) => lessee.lease(['small'], undefined, { ssh_key: key, ...more }),
     /** Whether the lessee can log in with this certificate. */
     logsIn: async ({ nodes: [node] }: LeaseAnswer, user = 'root'): Promise<boolean> => {
@@ -193,4 +194,33 @@ describe('nodepool ssh', () => {
     expect(ssh.stdout).toBe('ok\n');
     expect(await readdir(home)).toContain('own');
   });
+});
+
+it('a lessee gives a key on the status page, and logs in with the certificate that it shows', async () => {
+  const launcher = await start('page');
+  const { lessee, key, logsIn } = await newLessee(() => [launcher.webPort]);
+  const browser = await openBrowser();
+  const page = await browser.newPage();
+  page.setDefaultTimeout(2 * SOON_MS);
+  await page.goto(`http://127.0.0.1:${launcher.webPort}/`);
+  await page.getByText('Use a token').click();
+  await page.getByLabel('Token of the web API').fill(LEASE_TOKEN);
+  await page.getByRole('button', { name: 'Use' }).click();
+  await page.getByRole('link', { name: 'Leases' }).click();
+  await page.getByRole('radio', { name: /^small/ }).check();
+  await page.getByLabel('Your SSH public key').fill('no key');
+  await page.getByRole('button', { name: 'Lend me a machine' }).click();
+  const refusal = await page.getByText(/^Refused: ssh_key is no public key/).textContent();
+  await page.getByLabel('Your SSH public key').fill(key);
+  await page.getByRole('button', { name: 'Lend me a machine' }).click();
+  await page.getByRole('heading', { name: /^Log in to machine/ }).waitFor();
+  const certificate = await page.getByText(/^ssh-ed25519-cert-v01@openssh\.com /).textContent();
+  const [, id = ''] = /#\/leases\/(\w+)/.exec(page.url()) ?? [];
+  const active = await lessee.get(id);
+  const isIn = await logsIn({ ...active, nodes: [{ id: '', certificate }] });
+  await browser.close();
+  await lessee.end(id);
+
+  expect(refusal).not.toContain('undefined');
+  expect(isIn).toBe(true);
 });

@@ -104,6 +104,19 @@ function ExtendForm({ lease, written }: { lease: LeaseDetail; written: () => voi
   );
 }
 
+/** The certificate of the key that the lessee gave, where the machine takes one. */
+function Certificate({ node }: { node: LeasedNode }) {
+  const { certificate = null, certificate_expires: expires = null, certificate_problem: problem = null } = node;
+  if (problem !== null) return <p role="alert">{problem}</p>;
+  if (certificate === null || expires === null) return null;
+  return (
+    <Copyable name="certificate" text={certificate}>
+      Save the certificate of your key beside the private key, such as <code>~/.ssh/id_ed25519-cert.pub</code>. It logs
+      in until {new Date(expires * 1000).toLocaleTimeString()}; this page has a fresh one then:
+    </Copyable>
+  );
+}
+
 /** How to log in to a machine. */
 function Login({ node, name }: { node: LeasedNode; name: string }) {
   const { label, provider, pool, known_hosts: knownHosts, connection_type: type, host, port, username } = node;
@@ -125,8 +138,9 @@ function Login({ node, name }: { node: LeasedNode; name: string }) {
           ) : (
             <p>Nodepool knows no host key of this machine: ssh asks you whether to trust it.</p>
           )}
+          <Certificate node={node} />
           <Copyable name="ssh command" text={command}>
-            Log in, with your own SSH key if you gave one, else with a key that the operator has put on the machine:
+            Log in, with the key that you gave, else with one that the machine accepts already:
           </Copyable>
         </>
       )}

@@ -144,7 +144,7 @@ export function LendForm({ rights, overview }: LendFormProps) {
         </label>
         {offered.some(({ label, takes_ssh_key: takesKey }) => label === chosen && takesKey) && (
           <label class="whole">
-            Your SSH public key, to log in with (optional)
+            Your SSH public key, to log in with its certificate (optional)
             <textarea name="ssh_key" rows={3} spellcheck={false} placeholder="ssh-ed25519 AAAA... you@laptop" />
           </label>
         )}

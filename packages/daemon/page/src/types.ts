@@ -76,6 +76,10 @@ export interface LeasedNode {
   readonly username: string | null;
   readonly connection_type: string;
   readonly known_hosts: readonly string[];
+  /** Missing: the launcher is of an older release. */
+  readonly certificate?: string | null;
+  readonly certificate_expires?: number | null;
+  readonly certificate_problem?: string | null;
   readonly provider: string | null;
   readonly pool: string | null;
 }
