@@ -71,6 +71,35 @@ describe('nodepool init with machines', () => {
     expect(await readdir(directory)).toEqual(['nodepool.yaml']);
   });
 
+  it('shows what machines lack to take certificates of leases, and finds that they do', async () => {
+    const ca = join(directory, 'lease_ca');
+    const create = NodepoolProcess.start(['ca', 'create', ca]);
+    expect(await create.end(), create.stderr).toBe(0);
+    const [host] = sshd.hosts;
+
+    const lacking = await init(machine(0), machine(1), ...key(), '--lease-ca', ca, '-c', file);
+
+    expect(lacking.status, lacking.stderr).toBe(0);
+    expect(lacking.stdout).toContain(`do not take certificates of leases yet: ${machine(0)}, ${machine(1)}`);
+    expect(lacking.stdout).toContain(`/etc/ssh/lease_principals/root
+  root@${host?.address}
+`);
+    expect(await readFile(file, 'utf8')).toContain(`lease-ca-key: ${ca}`);
+    const line = /cert-authority,principals="USER@HOST" .*/.exec(lacking.stdout)?.[0] ?? '';
+    const own = await readFile(`${sshd.clientKeyFile}.pub`, 'utf8');
+    await writeFile(
+      `${sshd.clientKeyFile}.pub`,
+      `${own}${line.replace('USER@HOST', `root@${host?.address}`)}
+`,
+    );
+    onTestFinished(() => writeFile(`${sshd.clientKeyFile}.pub`, own));
+    await rm(file);
+
+    const { stdout } = await init(machine(0), ...key(), '--lease-ca', ca, '-c', file);
+
+    expect(stdout).toContain('all of them take certificates of leases');
+  });
+
   it('reports the fault of each machine and writes no file', async () => {
     const wrong = ['root@127.0.0.1:1', 'root@no-such-host.invalid', machine(0)];
 

@@ -19,6 +19,7 @@ import { configText, staticConfig } from '../init/config-text.js';
 import type { CheckedHost } from '../init/config-text.js';
 import { describeHost, parseHosts } from '../init/hosts.js';
 import type { HostAddress } from '../init/hosts.js';
+import { findUntrusting, readLeaseCa, trustText, type LeaseCa } from '../init/lease-ca.js';
 import { Prompter } from '../init/prompter.js';
 import { checkTarget, writeConfig } from '../init/write-config.js';
 import { Interrupts } from '../terminal/interrupts.js';
@@ -49,6 +50,10 @@ export const command = defineCommand({
       ...{ type: 'string', alias: 'i', requiresArg: true, value: 'FILE' },
       describe: 'private key to log in to the machines with; default: those of ssh',
     },
+    'lease-ca': {
+      ...{ type: 'string', requiresArg: true, value: 'FILE' },
+      describe: 'key of nodepool ca create: lets lessees log in to the machines, and shows what these lack for it',
+    },
     timeout: {
       ...{ type: 'string', default: '10s', requiresArg: true, value: 'TIME' },
       describe: 'how long a machine may take to answer',
@@ -69,6 +74,7 @@ interface InitOptions {
   readonly cloud: string | undefined;
   readonly answers: Readonly<Record<string, string>>;
   readonly label: string | undefined;
+  readonly leaseCa: string | undefined;
   readonly identity: string | undefined;
   readonly timeoutMs: number;
   readonly maxServers: number;
@@ -91,6 +97,8 @@ function parse(values: Values): InitOptions {
   const answers = parseAnswers(texts(values, 'set'));
   const maxServers = Number(text(values, 'max-servers'));
   if (cloud !== undefined && hosts.length > 0) throw new UsageError('name machines, or --cloud, not both');
+  const leaseCa = text(values, 'lease-ca');
+  if (cloud !== undefined && leaseCa !== undefined) throw new UsageError('--lease-ca is for machines, not for --cloud');
   if (cloud === undefined && Object.keys(answers).length > 0) throw new UsageError('--set needs --cloud');
   if (!Number.isInteger(maxServers) || maxServers < 1)
     throw new UsageError('--max-servers needs a whole number from 1');
@@ -100,6 +108,7 @@ function parse(values: Values): InitOptions {
     ...{ hosts, cloud, answers, timeoutMs, maxServers },
     label: checkedLabel(text(values, 'label')),
     identity: text(values, 'identity'),
+    leaseCa,
     skipsFailed: flag(values, 'skip-failed'),
   };
 }
@@ -141,7 +150,8 @@ async function init(context: CliContext, options: InitOptions): Promise<void> {
 
 async function setUpHosts(dialogue: Dialogue): Promise<{ config: string; label: string }> {
   const { options, prompter, file, signal } = dialogue;
-  const { identity } = options;
+  const { identity, leaseCa } = options;
+  const ca = leaseCa === undefined ? undefined : await readLeaseCa(leaseCa);
   await createDriverRegistry(driverPlaces(file)).get('static');
   if (identity !== undefined) await checkIdentity(identity);
   const directory = await mkdtemp(join(temporaryDirectory(), 'nodepool-init-'));
@@ -150,10 +160,22 @@ async function setUpHosts(dialogue: Dialogue): Promise<{ config: string; label: 
     const checks = options.hosts.length > 0 ? await check(options.hosts) : await askHosts(prompter, check);
     const usable = await usableHosts(dialogue, checks);
     const label = options.label ?? (await askLabel(prompter));
-    return { config: staticConfig(usable, label), label };
+    if (ca) await showTrust(usable, ca, { ...options, directory, signal });
+    return { config: staticConfig(usable, label, ca?.file), label };
   } finally {
     await rm(directory, { recursive: true, force: true });
   }
+}
+
+/** Says which machines take certificates of leases, and what the others lack. @throws CliError */
+async function showTrust(
+  hosts: readonly CheckedHost[],
+  ca: LeaseCa,
+  options: Parameters<typeof checkHosts>[1],
+): Promise<void> {
+  const lacking = await findUntrusting(hosts, ca, options);
+  if (lacking.length > 0) print(trustText(lacking, ca));
+  else print('  all of them take certificates of leases');
 }
 
 /** As `ssh` finds it: a shell leaves the `~` of `--identity=~/.ssh/ci`. @throws CliError */

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { checkPort, ScanQueue, scanHostKeys, systemLookup } from '@nodepool/core/ssh';
@@ -21,8 +22,18 @@ export interface CheckOptions {
   readonly signal: AbortSignal;
 }
 
+/**
+ * No key of the user's configuration is to log in instead: hardly any is of this type. ssh finds the private key of a certificate only
+ * where it may offer plain keys of the type, too. All versions of ssh know the option by this name.
+ */
+export const LESSEE_KEY_TYPE = ['-t', 'ecdsa', '-b', '521'];
+const CERTIFICATES_ONLY = [
+  'PubkeyAcceptedKeyTypes=ecdsa-sha2-nistp521-cert-v01@openssh.com,ecdsa-sha2-nistp521',
+  'PreferredAuthentications=publickey',
+];
+
 /** Each check is an ssh process for a moment. */
-const AT_ONCE = 32;
+export const AT_ONCE = 32;
 
 /**
  * Checks machines, several at a time: whether they answer, have SSH host keys, and let us in.
@@ -34,15 +45,15 @@ export async function checkHosts(
   onDone: (check: HostCheck) => void,
 ): Promise<HostCheck[]> {
   const queue = new ScanQueue(AT_ONCE);
-  const checkOne = async (host: HostAddress, index: number) => {
-    const check = await checkHost(host, options, join(options.directory, String(index)));
+  const checkOne = async (host: HostAddress) => {
+    const check = await checkHost(host, options);
     onDone(check);
     return check;
   };
-  return Promise.all(hosts.map((host, index) => queue.run(() => checkOne(host, index), options.signal)));
+  return Promise.all(hosts.map((host) => queue.run(() => checkOne(host), options.signal)));
 }
 
-async function checkHost(target: HostAddress, options: CheckOptions, knownHosts: string): Promise<HostCheck> {
+async function checkHost(target: HostAddress, options: CheckOptions): Promise<HostCheck> {
   const { host, port } = target;
   const { timeoutMs, signal } = options;
   try {
@@ -50,11 +61,7 @@ async function checkHost(target: HostAddress, options: CheckOptions, knownHosts:
     if (!(await checkPort({ host, port, timeoutMs, signal })))
       return { host: target, problem: await whySilent(target) };
     const keys = await scanHostKeys({ host, port, timeoutMs, signal, connectionType: 'ssh' });
-    const name = `[${host}]:${port}`;
-    // ssh looks for the plain name where the port is 22
-    const lines = keys.map((key) => `${port === 22 ? host : name} ${key}\n`);
-    await writeFile(knownHosts, lines.join(''), { mode: 0o600 });
-    const problem = await logIn(target, options, knownHosts);
+    const problem = await logIn({ host: target, keys }, options);
     return problem === undefined ? { host: target, keys } : { host: target, problem };
   } catch (error) {
     signal.throwIfAborted();
@@ -70,15 +77,32 @@ async function whySilent({ host, port }: HostAddress): Promise<string> {
     : `port ${port} does not answer: check that the machine is up, that sshd runs there, and the firewall between`;
 }
 
-/** @returns why it failed; `undefined`: it did not */
-function logIn(target: HostAddress, options: CheckOptions, knownHosts: string): Promise<string | undefined> {
+/**
+ * Logs in to a machine, and out.
+ * @param certificate - file with a certificate of the identity, which alone logs in
+ * @returns why it failed; `undefined`: it did not
+ */
+export async function logIn(
+  { host: target, keys }: { readonly host: HostAddress; readonly keys: readonly string[] },
+  options: CheckOptions,
+  certificate?: string,
+): Promise<string | undefined> {
   const { user, host, port } = target;
+  const knownHosts = join(options.directory, randomBytes(6).toString('hex'));
+  // ssh looks for the plain name where the port is 22
+  const lines = keys.map(
+    (key) => `${port === 22 ? host : `[${host}]:${port}`} ${key}
+`,
+  );
+  await writeFile(knownHosts, lines.join(''), { mode: 0o600 });
   const { identity, timeoutMs, signal } = options;
   const settings = [
     ...['BatchMode=yes', `ConnectTimeout=${Math.ceil(timeoutMs / 1_000)}`, 'StrictHostKeyChecking=yes'],
     ...[`UserKnownHostsFile=${knownHosts}`, 'GlobalKnownHostsFile=/dev/null', 'UpdateHostKeys=no'],
     ...['ControlMaster=no', 'ControlPath=none'],
+    ...['RemoteCommand=none', 'PermitLocalCommand=no', 'ForwardAgent=no'],
     ...(identity === undefined ? [] : ['IdentitiesOnly=yes']),
+    ...(certificate === undefined ? [] : [`CertificateFile=${certificate}`, ...CERTIFICATES_ONLY]),
   ];
   const args = [
     ...['-T', '-n', ...settings.flatMap((setting) => ['-o', setting])],

@@ -54,3 +54,9 @@ it('explains a key only at its first occurrence', () => {
 it.each(['yes', '1.0', 'null', '0x1', 'a: b', '# no comment', 'π'])('keeps the text %j a text', (name) => {
   expect(parse(configText({ name }, 'x'), { version: '1.1' })).toMatchObject({ providers: [{ name }] });
 });
+
+it('names the key that the machines trust', () => {
+  const text = staticConfig([{ host: host(1), keys: ['ssh-ed25519 AAAA'] }], 'linux', '/etc/lease_ca');
+
+  expect(parse(text)).toMatchObject({ 'lease-ca-key': '/etc/lease_ca', providers: [{ 'lease-certificates': 'host' }] });
+});

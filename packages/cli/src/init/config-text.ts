@@ -16,6 +16,7 @@ const HEAD = ` What the launcher of Nodepool works from. Written by \`nodepool i
 const COMMENTS: Readonly<Record<string, string>> = {
   labels: ' What a job asks for.',
   webapp: ' Status page and API: http://127.0.0.1:8005. Any machine may reach it with listen_address 0.0.0.0.',
+  'lease-ca-key': ' Signs the certificates with which lessees log in: docs/leases.md.',
   providers: ' Where machines come from.',
   nodes: ' Fixed machines. A machine with "max-parallel-jobs: 2" is lent to two jobs at a time.',
   'host-key': ' The machine must prove that it owns this key, as it did when this file was written.',
@@ -23,22 +24,28 @@ const COMMENTS: Readonly<Record<string, string>> = {
   'max-servers': ' At most this many machines at a time.',
 };
 
-/** The configuration for fixed machines, all with one label. */
-export function staticConfig(hosts: readonly CheckedHost[], label: string): string {
+/** The configuration for fixed machines, all with one label. @param leaseCaKey - file of the key that they trust */
+export function staticConfig(hosts: readonly CheckedHost[], label: string, leaseCaKey?: string): string {
   const nodes = hosts.map(({ host: { user, host, port }, keys }) => ({
     ...{ name: host, labels: label, username: user },
     ...(port !== 22 && { 'connection-port': port }),
     ...(keys[0] !== undefined && { 'host-key': keys[0] }),
   }));
-  return configText({ name: 'machines', driver: 'static', pools: [{ name: 'main', nodes }] }, label);
+  const pools = [{ name: 'main', nodes }];
+  const provider = {
+    ...{ name: 'machines', driver: 'static' },
+    ...(leaseCaKey !== undefined && { 'lease-certificates': 'host' }),
+  };
+  return configText({ ...provider, pools }, label, leaseCaKey);
 }
 
 /** The configuration for one provider with one label. */
-export function configText(provider: JsonObject, label: string): string {
+export function configText(provider: JsonObject, label: string, leaseCaKey?: string): string {
   // the configuration is read as YAML 1.1, where `yes` is a truth value
   const document = new Document(
     {
       labels: [{ name: label }],
+      ...(leaseCaKey !== undefined && { 'lease-ca-key': leaseCaKey }),
       webapp: { listen_address: '127.0.0.1', port: 8005 },
       providers: [provider],
     },
