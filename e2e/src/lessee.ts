@@ -35,7 +35,7 @@ export class Lessee {
   }
 
   async all(): Promise<LeaseAnswer[]> {
-    return Object.values(await this.#call('GET', '/leases')) as LeaseAnswer[];
+    return Object.values(await this.#call('GET', '/leases?state=all&limit=500')) as LeaseAnswer[];
   }
 
   get(id: string): Promise<LeaseAnswer> {

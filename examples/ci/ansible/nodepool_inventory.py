@@ -16,7 +16,7 @@ def fetch_leases():
     server = os.environ["NODEPOOL_SERVER"].rstrip("/")
     with open(os.environ["NODEPOOL_TOKEN_FILE"], encoding="utf-8") as file:
         token = file.read().strip()
-    request = urllib.request.Request(server + "/api/v1/leases?state=active", headers={"Authorization": "Bearer " + token})
+    request = urllib.request.Request(server + "/api/v1/leases?state=active&limit=500", headers={"Authorization": "Bearer " + token})
     with urllib.request.urlopen(request, timeout=30) as response:
         leases = json.load(response)
     wanted = os.environ.get("NODEPOOL_LEASES", "").split()

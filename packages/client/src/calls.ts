@@ -11,6 +11,7 @@ const SILENT_STREAM_MS = 40_000;
 /** The least time that an attempt gets. */
 const SHORTEST_MS = 1_000;
 const FIRST_PAUSE_MS = 100;
+const LEASES_A_PAGE = 500;
 const LONGEST_PAUSE_MS = 3_000;
 
 /** How long a call is repeated, and until when. */
@@ -54,9 +55,15 @@ export class LeaseCalls {
   }
 
   async list(query: Readonly<Record<string, string>>): Promise<LeaseInfo[]> {
-    const path = `/leases?${new URLSearchParams(query).toString()}`;
-    const answer = await this.#call({ method: 'GET', path: `/api/v1${path}` });
-    return (answer as Answer[]).map(leaseFrom);
+    const leases: LeaseInfo[] = [];
+    for (let page: Readonly<Record<string, string>> = {}; ;) {
+      const path = `/leases?${new URLSearchParams({ ...query, limit: String(LEASES_A_PAGE), ...page }).toString()}`;
+      const answers = (await this.#call({ method: 'GET', path: `/api/v1${path}` })) as Answer[];
+      leases.push(...answers.map(leaseFrom));
+      const last = answers.at(-1);
+      if (!last || answers.length < LEASES_A_PAGE) return leases;
+      page = { cursor: `${String(last['created_time'])}:${String(last['id'])}` };
+    }
   }
 
   renew(id: string, ttlMs: number, patience: Patience = {}): Promise<LeaseInfo> {

@@ -16,7 +16,7 @@ it('lists, shows, renews and ends leases, with the token', async () => {
   expect(await client.release(id)).toMatchObject({ state: 'ended', endReason: 'returned' });
 
   expect(server.lines).toEqual([
-    ...['POST /leases', 'GET /leases?state=active', 'GET /leases/lease1', 'POST /leases/lease1/renew'],
+    ...['POST /leases', 'GET /leases?state=active&limit=500', 'GET /leases/lease1', 'POST /leases/lease1/renew'],
     'DELETE /leases/lease1',
   ]);
   expect(server.calls[3]?.body).toEqual({ ttl: 60 });

@@ -49,8 +49,8 @@ export class NodepoolClient {
     return acquire(this.#calls, labels, options);
   }
 
-  /** Own leases; with an admin token, all. Those that are over are listed for an hour. */
-  list(query: { readonly owner?: string; readonly state?: LeaseState } = {}): Promise<LeaseInfo[]> {
+  /** Own leases that are not over; with an admin token, those of all owners. With `state`, also those that were over recently. */
+  list(query: { readonly owner?: string; readonly state?: LeaseState | 'all' } = {}): Promise<LeaseInfo[]> {
     return this.#calls.list(query);
   }
 

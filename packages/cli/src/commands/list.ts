@@ -38,8 +38,7 @@ interface ListArguments {
 /** `nodepool list --mine`: own leases that are not over. */
 async function listLeases(context: CliContext, server: Server, detail: boolean): Promise<void> {
   const leases = await withServer(server, context, (client) => client.list());
-  const current = leases.filter(({ state }) => state === 'waiting' || state === 'active');
-  printListing(context, leaseListing, current, { detail });
+  printListing(context, leaseListing, leases, { detail });
 }
 
 /** `nodepool list`: all nodes and, on a terminal, the orders of operators in force. */

@@ -23,7 +23,7 @@ export const leasePath = (id: string): string => `leases/${encodeURIComponent(id
 
 /** Own leases, or those of all owners, and how to get another one. */
 export function LeasesPage({ rights, now, overview }: { rights: LeaseRights; now: number; overview: Overview }) {
-  const { answer, problem, readAgain } = usePrivate<readonly Lease[]>('leases', overview);
+  const { answer, problem, readAgain } = usePrivate<readonly Lease[]>('leases?limit=500', overview);
   const [search, setSearch] = useState('');
   const all = answer ?? [];
   const found = all.filter((lease) => textOf(lease).includes(search.toLowerCase())).sort(compare);

@@ -155,7 +155,12 @@ function reader(operation: ApiOperation, { cache, budget, gate }: Shared) {
 function privateReader(operation: ApiOperation, shared: Shared) {
   const check = checkOf(operation, shared);
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
-    const call = callOf(request, check(request));
+    const next = (cursor: string) => {
+      const page = new URL(request.url, 'http://x');
+      page.searchParams.set('cursor', cursor);
+      void reply.header('Link', `<${page.pathname}${page.search}>; rel="next"`);
+    };
+    const call = { ...callOf(request, check(request)), next };
     refuseUnknown(operation, call);
     const answer = await operation.handle(call);
     return sendJson(reply.header('Cache-Control', 'no-store'), [...partsOf(answer)].join(''));

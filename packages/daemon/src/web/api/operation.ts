@@ -21,6 +21,8 @@ export interface ApiCall {
   readonly caller?: Caller | undefined;
   /** Header `Idempotency-Key`. */
   readonly idempotencyKey?: string | undefined;
+  /** Says with which `cursor` the next page is read, in the header `Link`. Only for operations that answer one caller. */
+  readonly next?: ((cursor: string) => void) | undefined;
 }
 
 /** An operation below `/api/v1`. */

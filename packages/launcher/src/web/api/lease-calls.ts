@@ -1,21 +1,15 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
-import {
-  isNodepoolError,
-  isZooKeeperError,
-  LEASE_STATES,
-  type JsonObject,
-  type LeaseRecord,
-} from '@nodepool/zk-protocol';
+import { isNodepoolError, isZooKeeperError, type JsonObject, type LeaseRecord } from '@nodepool/zk-protocol';
 import type { LeaseView } from '@nodepool/core/launcher';
 import { didYouMean, explanationToJson, readPublicKey } from '@nodepool/core/service';
 import type { LeaseAgeError } from '@nodepool/core/launcher';
 import { ApiError, type ApiCall } from '@nodepool/daemon';
 import { mayLease, type LeaseCaller } from './lease-access.js';
+import { EXPLANATION_COST, LeaseList } from './lease-list.js';
 import { DEFAULT_TTL_S } from './lease-schemas.js';
 import { leaseToApi } from './lease-to-api.js';
 import type { LeaseStreams } from './lease-streams.js';
-import { requireState } from './parameters.js';
 import { whyNotLent } from './not-lent.js';
 import { waitingRequests } from './records.js';
 import type { LeaseApiSources } from './sources.js';
@@ -36,10 +30,14 @@ interface LeaseBody {
 
 /** Answers the calls about leases. */
 export class LeaseCalls {
+  readonly #list: LeaseList;
+
   constructor(
     private readonly sources: LeaseApiSources,
     private readonly streams: LeaseStreams,
-  ) {}
+  ) {
+    this.#list = new LeaseList(sources.clock);
+  }
 
   async create({ body, caller, idempotencyKey }: ApiCall): Promise<JsonObject> {
     const { wait = 0, ...wanted } = body as unknown as LeaseBody;
@@ -65,22 +63,18 @@ export class LeaseCalls {
     return this.#describe(lease);
   }
 
-  list({ caller, query: { owner, state } }: ApiCall): Promise<JsonObject[]> {
-    const who = caller as LeaseCaller;
+  list({ caller, query, next }: ApiCall): Promise<JsonObject[]> {
     this.#requireCurrent();
-    requireState(state, LEASE_STATES, this.#leases.values());
-    const found = [...this.#leases.values()]
-      .filter((lease) => who.admin || lease.owner === who.owner)
-      .filter((lease) => owner === undefined || lease.owner === owner)
-      .filter((lease) => state === undefined || lease.state === state);
-    return Promise.all(found.map((lease) => this.#summarize(lease)));
+    const page = this.#list.page(this.#leases.values(), caller as LeaseCaller, query);
+    if (page.next !== undefined) next?.(page.next);
+    return Promise.all(page.leases.map((lease) => this.#summarize(lease)));
   }
 
   async get(call: ApiCall): Promise<JsonObject> {
     const lease = await this.#find(call);
     await this.streams.whenServed(lease, Number(call.query['wait'] ?? 0) * 1000);
     const now = this.#leases.get(lease.id) ?? lease;
-    return { ...(await this.#describe(now)), ...this.#waiting(now) };
+    return { ...(await this.#describe(now)), ...this.#waiting(now, call.caller as LeaseCaller) };
   }
 
   async renew(call: ApiCall): Promise<JsonObject> {
@@ -130,10 +124,12 @@ export class LeaseCalls {
     return view;
   }
 
-  #waiting(lease: LeaseRecord): JsonObject {
+  /** Left out for a token that has too many explained. */
+  #waiting(lease: LeaseRecord, { name }: LeaseCaller): JsonObject {
     const { runtime, conditions } = this.sources;
     const request = lease.state === 'waiting' ? this.#leases.requestOf(lease.id) : undefined;
-    const explanation = request && runtime.explain({ requestId: request.id });
+    const mayExplain = request !== undefined && this.#list.spend(name, EXPLANATION_COST);
+    const explanation = mayExplain ? runtime.explain({ requestId: request.id }) : undefined;
     if (!request || !explanation) return {};
     const place = waitingRequests(runtime.requests.values()).findIndex(({ id }) => id === request.id);
     return { position: place < 0 ? null : place, explanation: explanationToJson(explanation, conditions.merged) };

@@ -337,10 +337,30 @@ describe('a lease', () => {
 
     expect(await idsIn('active')).toEqual([body['id']]);
     expect(await idsIn('waiting')).toEqual([]);
-    const detail = 'There is no state "activ", did you mean "active"? States: waiting, active, ended, failed';
+    const detail =
+      'There is no state "activ", did you mean "active"? States: waiting, active, ended, failed, open, all';
     expect(await call('GET', '/leases?state=activ')).toMatchObject({
       ...{ status: 400, body: { code: 'unknown-state', detail } },
     });
+  });
+
+  it('is listed without those that are over, page by page', async () => {
+    const leases = [await lease(), await lease(), await lease()].map(({ body }) => body['id'] as string);
+    await call('DELETE', `/leases/${leases[1] ?? ''}`);
+    const headers = { authorization: `Bearer alice.${SECRET}` };
+
+    const first = await fetch(url('/leases?limit=1'), { headers });
+    const next = /<(.*)>; rel="next"/.exec(first.headers.get('link') ?? '')?.[1] ?? '';
+    const second = await fetch(new URL(next, url('/')), { headers });
+    const listed = [await first.json(), await second.json()] as { id: string }[][];
+
+    expect(
+      listed
+        .flat()
+        .map(({ id }) => id)
+        .sort(),
+    ).toEqual([leases[0], leases[2]].sort());
+    expect(second.headers.get('link')).toBe(null);
   });
 
   it('tells of its changes until it is over', async () => {

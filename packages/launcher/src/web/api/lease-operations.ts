@@ -2,6 +2,7 @@ import { LEASE_STATES } from '@nodepool/zk-protocol';
 import { listOf, ref, TEXT, type ApiOperation } from '@nodepool/daemon';
 import { LeaseAccess, rightsToApi, type LeaseCaller } from './lease-access.js';
 import { LeaseCalls } from './lease-calls.js';
+import { LEASES_A_PAGE } from './lease-list.js';
 import { LEASE_BODY, SECONDS, WAIT } from './lease-schemas.js';
 import { LeaseStreams } from './lease-streams.js';
 import type { LeaseApiSources } from './sources.js';
@@ -35,7 +36,19 @@ export function leaseOperations(sources: LeaseApiSources): ApiOperation[] {
       ...{ id: 'listLeases', method: 'GET', path: '/leases', summary: 'Own leases; with an admin token, all' },
       query: {
         owner: { type: 'string', description: 'Only of this owner' },
-        state: { type: 'string', description: `Only in this state: ${LEASE_STATES.join(', ')}` },
+        state: {
+          ...{ type: 'string' },
+          description: `Only in this state: ${LEASE_STATES.join(', ')}; all: in any. Default: open, those that wait or are active`,
+        },
+        limit: {
+          ...{ type: 'integer', minimum: 1, maximum: LEASES_A_PAGE.most },
+          description: `Most leases of a page; default ${LEASES_A_PAGE.default}`,
+        },
+        cursor: {
+          ...{ type: 'string', maxLength: 255 },
+          description:
+            'Continue behind this lease, CREATED_TIME:ID; the header Link of a page has the address of the next',
+        },
       },
       answer: listOf(ref('Lease')),
       handle: (call) => calls.list(call),
