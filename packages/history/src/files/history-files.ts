@@ -11,6 +11,8 @@ import { listHistoryFiles } from './stored-files.js';
 /** The history is divided into about this many files by age and size; trimming deletes whole files. */
 const FILES = 10;
 const UNFINISHED = /^\d+-[0-9a-f]+\.jsonl\.gz\.new$/;
+/** So many files go for their age with each new one: a clock that is weeks ahead for a moment does not remove the history. */
+const OLD_AT_ONCE = 2;
 /** Limits how much history is not compressed yet. */
 const MAX_FILE_BYTES = 4 * 1024 * 1024;
 /** Limits the queue while the disk hangs; further lines are dropped. */
@@ -164,8 +166,8 @@ export class HistoryFiles {
     await removeUnfinished(directory, this.#options.run);
     const files = await listHistoryFiles(directory);
     let bytes = files.reduce((sum, file) => sum + file.bytes, 0);
-    for (const file of files) {
-      const isOld = clock.now() - file.beganMs > maxAgeMs + maxAgeMs / FILES;
+    for (const [index, file] of files.entries()) {
+      const isOld = index < OLD_AT_ONCE && clock.now() - file.beganMs > maxAgeMs + maxAgeMs / FILES;
       if (!isOld && bytes <= maxBytes - maxBytes / FILES) continue;
       await rm(file.path, { force: true });
       bytes -= file.bytes;
