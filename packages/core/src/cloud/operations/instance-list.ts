@@ -1,4 +1,4 @@
-import { orAbort, type CancelTimer, type Clock } from '@nodepool/zk-protocol';
+import { orAbort, type CancelTimer, type Clock, steadyNow } from '@nodepool/zk-protocol';
 import { ProviderUnavailableError } from '../../contract/errors.js';
 import { startDeadline } from '../../async/deadline.js';
 import type { Logger } from '../../contract/logger.js';
@@ -28,6 +28,8 @@ export interface InstanceListOptions<I extends Instance = Instance> {
 
 /** Up to this number of awaited instances, each is read individually. */
 export const MOST_READ_SINGLY = 3;
+/** Logged when a list turns out to be incomplete. */
+export const LIST_LACKS = 'A list of instances lacks one that exists';
 const LIST_TIMEOUT_MS = 120_000;
 
 /**
@@ -87,7 +89,7 @@ export class InstanceList<I extends Instance = Instance> {
   async find(externalId: string, since: number, signal: AbortSignal): Promise<I | undefined> {
     if (!this.#isCurrent(externalId, since)) await this.#ask(externalId, since, signal);
     if (this.#known.get(externalId) === undefined && !this.#known.isOwn(externalId)) {
-      if (this.#source.getInstance) await this.#readEach(new Set([externalId]), signal);
+      if (this.#source.getInstance) await this.#confirm(externalId, signal);
       else await this.#ask(externalId, this.mark(), signal);
     }
     return this.#known.get(externalId);
@@ -193,7 +195,7 @@ export class InstanceList<I extends Instance = Instance> {
     this.#timer?.cancel();
     this.#timer = undefined;
     if (dueMs === undefined) return;
-    const leftMs = dueMs - this.#clock.now();
+    const leftMs = dueMs - steadyNow(this.#clock);
     if (leftMs <= 0) {
       void this.#read();
       return;
@@ -250,6 +252,11 @@ export class InstanceList<I extends Instance = Instance> {
     if (isAway === this.#isAway) return;
     this.#isAway = isAway;
     for (const listener of [...this.#outageListeners]) listener(isAway);
+  }
+
+  async #confirm(externalId: string, signal: AbortSignal): Promise<void> {
+    await this.#readEach(new Set([externalId]), signal);
+    if (this.#known.get(externalId)) this.#logger.info(LIST_LACKS, { externalId });
   }
 
   async #readAll(signal: AbortSignal): Promise<void> {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { MOST_READ_SINGLY } from '../../cloud/operations/instance-list.js';
+import { LIST_LACKS, MOST_READ_SINGLY } from '../../cloud/operations/instance-list.js';
+import { silentLogger, type Logger } from '../../contract/logger.js';
 import { NODE_ID_TAG } from '../../contract/instance.js';
 import type { Harness, TakenNodes } from '../harness/harness.js';
 import { launches, type ContractPart, type PartTest } from '../harness/part.js';
@@ -8,9 +9,12 @@ const tests: readonly PartTest[] = [
   {
     name: 'makes more nodes at once than are looked up one by one',
     run: async ({ harness }) => {
+      const lacking: unknown[] = [];
+      harness.logger = onInfo((message, fields) => message === LIST_LACKS && lacking.push(fields?.['externalId']));
       await harness.startLauncher();
       const { nodes } = await takeMany(harness);
 
+      assert.deepEqual(lacking, [], 'listInstances must show every instance as it is now, on however many pages');
       assert.equal(new Set(nodes.map(({ externalId }) => externalId)).size, nodes.length, 'each has its own instance');
       await harness.resources.assertAllReady();
     },
@@ -35,6 +39,12 @@ const tests: readonly PartTest[] = [
     },
   },
 ];
+
+/** Hands on what is logged as information. */
+function onInfo(info: Logger['info']): Logger {
+  const logger: Logger = { ...silentLogger, info, child: () => logger };
+  return logger;
+}
 
 /** Takes more nodes than a driver looks up individually, and more than one page of a list holds. */
 async function takeMany(harness: Harness): Promise<TakenNodes> {
