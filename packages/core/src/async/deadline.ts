@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import type { Clock } from '@nodepool/zk-protocol';
+import { steadyNow, type Clock } from '@nodepool/zk-protocol';
 
 /** A signal that is aborted with the caller's, or when the time is over. Always {@link Deadline.end} it. */
 export interface Deadline {
@@ -20,7 +20,7 @@ export function startDeadline(clock: Clock, timeoutMs: number, signal: AbortSign
   const controller = new AbortController();
   // every connection of a key scan listens
   setMaxListeners(0, controller.signal);
-  const endsAt = clock.now() + timeoutMs;
+  const endsAt = steadyNow(clock) + timeoutMs;
   let expired = false;
   const onAbort = () => controller.abort(signal?.reason);
   const expire = () => {
@@ -36,7 +36,7 @@ export function startDeadline(clock: Clock, timeoutMs: number, signal: AbortSign
     get expired() {
       return expired;
     },
-    remainingMs: () => Math.max(0, endsAt - clock.now()),
+    remainingMs: () => Math.max(0, endsAt - steadyNow(clock)),
     end() {
       cancel();
       signal?.removeEventListener('abort', onAbort);

@@ -1,7 +1,7 @@
 import { type FSWatcher, watch } from 'node:fs';
 import { realpath, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import type { CancelTimer, Clock } from '@nodepool/zk-protocol';
+import { steadyNow, type CancelTimer, type Clock } from '@nodepool/zk-protocol';
 import type { Logger } from '../contract/logger.js';
 import { replacedFile } from './replaced-file.js';
 
@@ -104,7 +104,7 @@ class FileWatcher implements ConfigWatcher {
   /** Any event in a directory triggers a check, because a swapped link has another name than the file. */
   readonly #onEvent = (): void => {
     const { clock, quietMs = 100 } = this.#options;
-    const now = clock.now();
+    const now = steadyNow(clock);
     this.#restlessSince ??= now;
     // Do not postpone the check forever in a folder with constant changes.
     if (now - this.#restlessSince > 10 * quietMs) return;

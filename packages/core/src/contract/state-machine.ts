@@ -36,7 +36,7 @@ export interface MachineRun<I extends Instance = Instance> {
   readonly signal: AbortSignal;
   readonly logger: Logger;
   readonly instances: InstanceView<I>;
-  /** The present time. */
+  /** The present steady time, for comparison with the other times here: it does not jump when the clock is set. */
   readonly nowMs: number;
   /** When the machine was started. */
   readonly startedMs: number;

@@ -1,3 +1,4 @@
+import { steadyNow } from '@nodepool/zk-protocol';
 import { asError } from '../async/as-error.js';
 import type { Config } from '../contract/config.js';
 import { DriverError } from '../contract/errors.js';
@@ -101,7 +102,7 @@ export class ConfigChanges {
       logger.warn('A driver made another error that nothing catches', { provider: name, kind, error });
       return;
     }
-    const nowMs = clock.now();
+    const nowMs = steadyNow(clock);
     if (nowMs - (this.#faultedMs.get(name) ?? nowMs) >= FORGIVEN_AFTER_MS) this.#restarts.forget(name);
     this.#faultedMs.set(name, nowMs);
     const pauseMs = this.#restarts.schedule(name, RESTART, () => void this.#inTurn(() => this.#restart(name)));

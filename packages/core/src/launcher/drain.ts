@@ -1,5 +1,5 @@
 import { unfinishedAfter } from '../async/time-limit.js';
-import type { ComponentRecord } from '@nodepool/zk-protocol';
+import { steadyNow, type ComponentRecord } from '@nodepool/zk-protocol';
 import type { Reaper } from './nodes/reaper.js';
 import type { PoolSet } from './pools/pool-set.js';
 import type { ProviderSet } from './providers/provider-set.js';
@@ -29,7 +29,7 @@ export async function drain(parts: DrainedParts, deadlineMs: number): Promise<vo
   const { clock, logger, zk } = context;
   const isIdle = !reaper.isBusy && pools.configured.every(({ load }) => load.handling === 0);
   const limitMs = zk.state !== 'CONNECTED' && isIdle ? 0 : deadlineMs;
-  const endMs = clock.now() + limitMs;
+  const endMs = steadyNow(clock) + limitMs;
   const requests = pools.drain();
   providers.close();
   const steps: [string, () => Promise<unknown>][] = [
@@ -40,7 +40,9 @@ export async function drain(parts: DrainedParts, deadlineMs: number): Promise<vo
   ];
   const unfinished: string[] = [];
   for (const [what, begin] of steps) {
-    unfinished.push(...(await unfinishedAfter(Math.max(0, endMs - clock.now()), clock, new Map([[what, begin()]]))));
+    unfinished.push(
+      ...(await unfinishedAfter(Math.max(0, endMs - steadyNow(clock)), clock, new Map([[what, begin()]]))),
+    );
   }
   if (unfinished.length === 0) return;
   logger.warn('Not everything could be finished in time; other launchers will take over', {

@@ -35,6 +35,7 @@ import { Registration, shortName } from './registry/registration.js';
 import { LateUnlocks } from './requests/late-unlocks.js';
 import { LaunchTurns } from './requests/launch-turns.js';
 import { LostRequests } from './requests/lost-requests.js';
+import { countedClock } from '../async/counted-clock.js';
 import { loggingAs, type Context } from './state/context.js';
 import { ControlMirror } from './state/controls.js';
 import { ImageMirror } from './state/image-mirror.js';
@@ -87,8 +88,9 @@ export function makeParts(options: LauncherOptions): LauncherParts {
   const images = new ImageMirror(context, nodes);
 
   // health, registry, providers, ledger
-  const steering = new SteeringSet(context);
-  const steeringStore = new SteeringStore(context, steering, serverClock);
+  const counted = { ...context, clock: countedClock(clock) };
+  const steering = new SteeringSet(counted);
+  const steeringStore = new SteeringStore(counted, steering, serverClock);
   const registry = new PoolRegistry(context, components);
   const providers = new ProviderSet(context, options.registry, images, steering, registry);
   const ledger = new Ledger(context, providers);

@@ -1,6 +1,6 @@
 import { closeSync, fstatSync, openSync, statSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { type CancelTimer, checkSharedPlace, type Clock, makeDirectorySync } from '@nodepool/zk-protocol';
+import { type CancelTimer, checkSharedPlace, type Clock, makeDirectorySync, steadyNow } from '@nodepool/zk-protocol';
 import type { Rotation } from './rotation.js';
 
 /** Maximum buffered text while the file cannot be written, e.g. on a full disk. The oldest lines are dropped first. */
@@ -15,7 +15,7 @@ const LOOK_MS = 100;
 
 /** Options of a {@link LogFile}. */
 export interface LogFileOptions {
-  clock: Pick<Clock, 'now' | 'setTimer'>;
+  clock: Pick<Clock, 'now' | 'steadyNow' | 'setTimer'>;
   rotation?: Rotation | undefined;
   /** Called after the file is reopened because another program moved or removed it. */
   onReopen?: (() => void) | undefined;
@@ -98,12 +98,11 @@ export class LogFile {
   }
 
   #isLookDue(): boolean {
-    const sinceMs = this.#options.clock.now() - this.#lookedAtMs;
-    return sinceMs >= LOOK_MS || sinceMs < 0;
+    return steadyNow(this.#options.clock) - this.#lookedAtMs >= LOOK_MS;
   }
 
   #reopenWhenMoved(): void {
-    this.#lookedAtMs = this.#options.clock.now();
+    this.#lookedAtMs = steadyNow(this.#options.clock);
     const found = statSync(this.#file, { throwIfNoEntry: false });
     if (found !== undefined && `${found.dev}:${found.ino}` === this.#identity) {
       this.#size = found.size;

@@ -6,6 +6,7 @@ import {
   type CancelTimer,
   type Clock,
   type ZooKeeper,
+  steadyNow,
 } from '@nodepool/zk-protocol';
 import type { Logger } from '../contract/logger.js';
 
@@ -58,7 +59,7 @@ export class Leadership {
   changed(): void {
     if (!this.#leading || this.#cancel) return;
     const { clock } = this.#options;
-    const pause = Math.max(0, this.#sentMs + SEND_EVERY_MS - clock.now());
+    const pause = Math.max(0, this.#sentMs + SEND_EVERY_MS - steadyNow(clock));
     this.#cancel = clock.setTimer(pause, () => {
       this.#cancel = undefined;
       this.#send(false);
@@ -96,7 +97,7 @@ export class Leadership {
   }
 
   #send(everything: boolean): void {
-    this.#sentMs = this.#options.clock.now();
+    this.#sentMs = steadyNow(this.#options.clock);
     this.#options.send(everything);
   }
 

@@ -77,7 +77,7 @@ export function setDeadline(clock: Clock, ms: number, chanceMs: number, expire: 
 }
 
 /** Time for measuring durations: {@link Clock.steadyNow}, or {@link Clock.now} without it. */
-export function steadyNow(clock: Clock): number {
+export function steadyNow(clock: Pick<Clock, 'now' | 'steadyNow'>): number {
   return clock.steadyNow?.() ?? clock.now();
 }
 

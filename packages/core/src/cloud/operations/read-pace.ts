@@ -1,4 +1,4 @@
-import { backoffMs, type Clock } from '@nodepool/zk-protocol';
+import { backoffMs, type Clock, steadyNow } from '@nodepool/zk-protocol';
 import type { InstanceWaits } from './instance-waits.js';
 
 /** Bounds of the pause between two lists, which is a quarter of the age of the youngest wait. */
@@ -9,7 +9,7 @@ export interface PollingLimits {
 
 /** Options of the pace of reads. */
 export interface ReadPaceOptions {
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: Pick<Clock, 'now' | 'steadyNow'>;
   /** Number in [0, 1). */
   readonly random: () => number;
   /** @default between 500 ms and 10 s */
@@ -47,12 +47,12 @@ export class ReadPace {
 
   /** Age of the known state in ms while reading fails; `0` otherwise. */
   get overdueMs(): number {
-    return this.#failures === 0 ? 0 : this.#ageMs(this.#options.clock.now());
+    return this.#failures === 0 ? 0 : this.#ageMs(steadyNow(this.#options.clock));
   }
 
   /** Notes the start of a read. */
   began(): void {
-    this.#lastBeganMs = this.#options.clock.now();
+    this.#lastBeganMs = steadyNow(this.#options.clock);
   }
 
   /** Notes that the last read succeeded. */
@@ -67,7 +67,7 @@ export class ReadPace {
 
   /** Notes the end of a read. @returns age of the known state, ms */
   ended(): number {
-    this.#lastEndedMs = this.#options.clock.now();
+    this.#lastEndedMs = steadyNow(this.#options.clock);
     return this.#ageMs(this.#lastEndedMs);
   }
 

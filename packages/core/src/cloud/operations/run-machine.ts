@@ -1,4 +1,4 @@
-import { backoffMs, delay, isNodepoolError, orAbort, type Clock } from '@nodepool/zk-protocol';
+import { backoffMs, delay, isNodepoolError, orAbort, type Clock, steadyNow } from '@nodepool/zk-protocol';
 import { startDeadline } from '../../async/deadline.js';
 import type { Logger } from '../../contract/logger.js';
 import { isRateLimited } from '../../contract/errors.js';
@@ -81,7 +81,7 @@ class Runner<Result, I extends Instance> implements MachineRun<I> {
     this.#options = options;
     this.signal = signal;
     this.logger = options.logger;
-    this.startedMs = options.clock.now();
+    this.startedMs = steadyNow(options.clock);
     this.enteredMs = this.startedMs;
     this.#enteredMark = options.instances.mark();
     this.#saved = machine.state.externalId;
@@ -89,7 +89,7 @@ class Runner<Result, I extends Instance> implements MachineRun<I> {
   }
 
   get nowMs(): number {
-    return this.#options.clock.now();
+    return steadyNow(this.#options.clock);
   }
 
   async run(): Promise<Result> {

@@ -1,4 +1,4 @@
-import { isNodepoolError, type Clock } from '@nodepool/zk-protocol';
+import { isNodepoolError, type Clock, steadyNow } from '@nodepool/zk-protocol';
 import type { AlienResource, Provider } from '../../contract/driver.js';
 import { DATABASE_ID_TAG, type Resource } from '../../contract/instance.js';
 import { describeAlien } from './aliens.js';
@@ -69,8 +69,8 @@ export class AlienAdoption {
 
   async #list(signal: AbortSignal): Promise<readonly Resource[]> {
     const { provider, clock } = this.#options;
-    if (this.#listed && clock.now() - this.#listed.atMs < FRESH_MS) return this.#listed.resources;
-    const atMs = clock.now();
+    if (this.#listed && steadyNow(clock) - this.#listed.atMs < FRESH_MS) return this.#listed.resources;
+    const atMs = steadyNow(clock);
     const [resources = [], images = []] = await Promise.all([
       provider.listResources?.(signal),
       provider.listImages?.(signal),

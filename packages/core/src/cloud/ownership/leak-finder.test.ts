@@ -48,14 +48,14 @@ function lookAt(state: NodeState, resources: Resource[], adapter: Partial<Adapte
   const say = (line: string) => void lines.push(line);
   const stored = { data: Buffer.from(DATABASE) };
   const records = new Map<string, NodeRecord>([[NODE, node]]);
-  let nowMs = 0;
+  let [nowMs, steadyMs] = [0, 0];
   const options = {
     provider: 'cloud',
     databaseId: DATABASE,
     adapter: { ...cloudOf(resources, deleted, tagged), ...adapter },
     nodes: { ready: true, get: (id: string) => records.get(id) },
     zk: { exists: () => Promise.resolve(undefined), getData: () => Promise.resolve(stored) },
-    clock: { now: () => ++nowMs },
+    clock: { now: () => ++nowMs, steadyNow: () => ++steadyMs },
     images: undefined,
     logger: { ...silentLogger, error: say, warn: say, info: say },
     metrics: undefined,

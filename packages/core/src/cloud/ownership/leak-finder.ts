@@ -5,6 +5,7 @@ import {
   type Clock,
   type NodeId,
   type ZooKeeper,
+  steadyNow,
 } from '@nodepool/zk-protocol';
 import { asError } from '../../async/as-error.js';
 import type { AlienResource, LeakedResource } from '../../contract/driver.js';
@@ -33,12 +34,15 @@ export interface LeakFinderOptions {
   readonly nodes: Evidence['nodes'] & { readonly ready: boolean };
   readonly images: Evidence['images'];
   readonly zk: Pick<ZooKeeper, 'exists' | 'getData'>;
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: Pick<Clock, 'now' | 'steadyNow'>;
   readonly logger: Logger;
   readonly metrics?: OperationMetrics | undefined;
   /** The deletion of a leaked resource was accepted; it may still take its time. */
   readonly deleted?: (resource: Resource) => void;
 }
+
+/** A leak with the steady time at which it was found first. */
+type Suspect = LeakedResource & { readonly seenMs: number };
 
 /** How long a state in which a resource cannot be deleted may last. */
 const BLOCKED_MS = 600_000;
@@ -58,7 +62,7 @@ export class LeakFinder {
   readonly #untaggable = new Set<string>();
   /** Resources of our records with the id of another database; logged once. */
   readonly #claimed = new Set<string>();
-  #suspects = new Map<string, LeakedResource>();
+  #suspects = new Map<string, Suspect>();
 
   constructor(options: LeakFinderOptions) {
     this.#options = options;
@@ -68,7 +72,7 @@ export class LeakFinder {
 
   /** Leaks found by the last search. */
   get found(): readonly LeakedResource[] {
-    return [...this.#suspects.values()];
+    return [...this.#suspects.values()].map(({ seenMs: _, ...leak }) => leak);
   }
 
   /** Resources with the provider's name and without proof that they belong to this database. */
@@ -84,7 +88,7 @@ export class LeakFinder {
     const verdicts = [...judgeAll(listed.filter(isReadable), this.#evidence)];
     const those = (...wanted: Verdict[]) =>
       verdicts.flatMap(([resource, verdict]) => (wanted.includes(verdict) ? [resource] : []));
-    const suspects = new Map<string, LeakedResource>();
+    const suspects = new Map<string, Suspect>();
     const leaked: Resource[] = [];
     for (const resource of those('leaked', 'twin')) {
       if (resource.inUse === true) continue;
@@ -107,14 +111,14 @@ export class LeakFinder {
   }
 
   /** Lagging lists show instances that were deleted with their records. */
-  #hasLasted({ sinceMs }: LeakedResource): boolean {
+  #hasLasted({ seenMs }: Suspect): boolean {
     const { adapter, clock } = this.#options;
-    return clock.now() - sinceMs >= (adapter.listLagMs ?? 0);
+    return steadyNow(clock) - seenMs >= (adapter.listLagMs ?? 0);
   }
 
   /** Clouds take their time to detach and delete. */
-  #blocked({ type, id, blocked }: Resource, known: LeakedResource): LeakedResource {
-    if (this.#options.clock.now() - known.sinceMs < BLOCKED_MS) return known;
+  #blocked({ type, id, blocked }: Resource, known: Suspect): Suspect {
+    if (steadyNow(this.#options.clock) - known.seenMs < BLOCKED_MS) return known;
     if (known.error === undefined) {
       const fields = { type, id, nodeId: known.nodeId, reason: blocked };
       this.#options.logger.warn('A leaked resource cannot be deleted and needs a hand', fields);
@@ -122,8 +126,10 @@ export class LeakFinder {
     return { ...known, error: blocked };
   }
 
-  #sighting({ type, id, metadata }: Resource): LeakedResource {
-    return { type, id, nodeId: metadata[NODE_ID_TAG], sinceMs: this.#options.clock.now(), error: undefined };
+  #sighting({ type, id, metadata }: Resource): Suspect {
+    const { clock } = this.#options;
+    const times = { sinceMs: clock.now(), seenMs: steadyNow(clock) };
+    return { type, id, nodeId: metadata[NODE_ID_TAG], error: undefined, ...times };
   }
 
   /** Logs resources of our records with the id of another database, once: its launchers may delete them. */

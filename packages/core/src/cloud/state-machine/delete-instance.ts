@@ -1,4 +1,4 @@
-import { isNodepoolError, type NodeRecord } from '@nodepool/zk-protocol';
+import { isNodepoolError, type NodeRecord, steadyNow } from '@nodepool/zk-protocol';
 import { TimeoutError } from '../../contract/errors.js';
 import type { Logger } from '../../contract/logger.js';
 import { runMachine } from '../operations/run-machine.js';
@@ -20,7 +20,7 @@ export async function deleteInstance(
   signal: AbortSignal,
 ): Promise<void> {
   const { adapter, clock, instances, metrics, random, config } = services;
-  const startedMs = clock.now();
+  const startedMs = steadyNow(clock);
   try {
     await runMachine(adapter.getDeleteStateMachine({ externalId, node, logger }), {
       clock,
@@ -41,5 +41,5 @@ export async function deleteInstance(
   } catch (error) {
     if (!isNodepoolError(error, 'NODEPOOL_NOT_FOUND')) throw error;
   }
-  metrics?.deleteEnded?.(clock.now() - startedMs, { provider: config.name });
+  metrics?.deleteEnded?.(steadyNow(clock) - startedMs, { provider: config.name });
 }

@@ -1,4 +1,4 @@
-import { backoffMs, delay, isNodepoolError, orAbort } from '@nodepool/zk-protocol';
+import { backoffMs, delay, isNodepoolError, orAbort, steadyNow } from '@nodepool/zk-protocol';
 import { startDeadline } from '../../async/deadline.js';
 import { CapacityError } from '../../contract/errors.js';
 import { NODE_ID_TAG } from '../../contract/instance.js';
@@ -56,7 +56,7 @@ async function deleteOne(work: LaunchWork, externalId: string, signal: AbortSign
 /** Waits until lists show whatever had been made by then. */
 async function untilListed({ services, logger }: LaunchWork, sinceMs: number, signal: AbortSignal): Promise<void> {
   const { adapter, clock } = services;
-  const waitMs = sinceMs + (adapter.listLagMs ?? 0) - clock.now();
+  const waitMs = sinceMs + (adapter.listLagMs ?? 0) - steadyNow(clock);
   if (waitMs <= 0) return;
   logger.info('Waiting until lists show what an earlier attempt may have made', { ms: waitMs });
   await delay(clock, waitMs, signal);

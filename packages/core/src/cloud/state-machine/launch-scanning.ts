@@ -1,4 +1,4 @@
-import { orAbort, type NodeRecord } from '@nodepool/zk-protocol';
+import { orAbort, type NodeRecord, steadyNow } from '@nodepool/zk-protocol';
 import { startDeadline, type Deadline } from '../../async/deadline.js';
 import { LaunchError, TimeoutError } from '../../contract/errors.js';
 import type { Instance } from '../../contract/instance.js';
@@ -83,9 +83,9 @@ async function readKeys(
   signal: AbortSignal,
 ): Promise<string[]> {
   const { clock, keyScanTimeoutMs, scans, scan, random } = services;
-  const endsMs = clock.now() + keyScanTimeoutMs;
+  const endsMs = steadyNow(clock) + keyScanTimeoutMs;
   return scans.run(async () => {
-    const timeoutMs = endsMs - clock.now();
+    const timeoutMs = endsMs - steadyNow(clock);
     if (timeoutMs <= 0) {
       throw new TimeoutError(`${target.host}: its key scan waited ${keyScanTimeoutMs} ms for others to end`, {
         timeoutMs: keyScanTimeoutMs,

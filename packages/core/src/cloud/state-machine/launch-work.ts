@@ -1,4 +1,4 @@
-import type { Clock, NodeRecord, UploadRecord } from '@nodepool/zk-protocol';
+import { steadyNow, type Clock, type NodeRecord, type UploadRecord } from '@nodepool/zk-protocol';
 import { asError } from '../../async/as-error.js';
 import type { LaunchOrder } from '../../contract/driver.js';
 import type { ImageSource, UploadChoice } from '../../contract/images.js';
@@ -62,7 +62,7 @@ export class LaunchWork {
   /** The attempt at work. */
   progress: LaunchProgress;
   #node: NodeRecord;
-  /** How far the clock of this process is ahead of ZooKeeper's. */
+  /** How far steady time is ahead of ZooKeeper's. */
   #aheadMs: number;
   #storeError: Error | undefined;
   #choice: UploadChoice | undefined;
@@ -80,16 +80,16 @@ export class LaunchWork {
     this.#node = order.node;
     this.logger = logger.child({ nodeId: order.node.id, pool: order.pool.name });
     this.#mayResume = order.isResumed === true;
-    const nowMs = services.clock.now();
-    this.#aheadMs = nowMs - (order.node.stat?.mtime ?? nowMs); // the record was written just before
+    const serverMs = order.node.stat?.mtime ?? services.clock.now(); // the record was written just before
+    this.#aheadMs = steadyNow(services.clock) - serverMs;
     this.progress = order.isResumed
-      ? readProgress(order.node, this.#aheadMs)
+      ? readProgress(order.node, services.clock.now() - serverMs)
       : { attempt: 1, beganMs: this.serverNowMs };
   }
 
   /** The time by the clock of ZooKeeper. */
   get serverNowMs(): number {
-    return this.services.clock.now() - this.#aheadMs;
+    return steadyNow(this.services.clock) - this.#aheadMs;
   }
 
   /** Remaining time of the attempt. */
@@ -118,7 +118,7 @@ export class LaunchWork {
   get #orderedMs(): number | undefined {
     const { attempt, beganMs } = this.progress;
     if (attempt === 1) return beganMs + this.#aheadMs;
-    return beganMs > this.serverNowMs ? undefined : this.services.clock.now();
+    return beganMs > this.serverNowMs ? undefined : steadyNow(this.services.clock);
   }
 
   /**

@@ -1,4 +1,4 @@
-import { backoffMs, delay, isNodepoolError } from '@nodepool/zk-protocol';
+import { backoffMs, delay, isNodepoolError, steadyNow } from '@nodepool/zk-protocol';
 import { asError } from '../../async/as-error.js';
 import { startDeadline, type Deadline } from '../../async/deadline.js';
 import type { LaunchOrder, LaunchResult } from '../../contract/driver.js';
@@ -39,7 +39,7 @@ export class Launch {
   async run(): Promise<LaunchResult> {
     const work = this.#work;
     const { config, clock } = work.services;
-    const startedMs = clock.now();
+    const startedMs = steadyNow(clock);
     let retries = config.launchRetries;
     for (let { attempt } = work.progress; ; attempt++) {
       const failure = await this.#try(attempt);
@@ -52,7 +52,7 @@ export class Launch {
       this.#count(error, startedMs);
       if (!error) {
         const { externalId } = work.node;
-        work.logger.info('Node is ready', { attempt, externalId, ms: clock.now() - startedMs });
+        work.logger.info('Node is ready', { attempt, externalId, ms: steadyNow(clock) - startedMs });
         return { state: 'ready', node: work.node };
       }
       if (work.storeError) return { state: 'failed', node: work.node, error };
@@ -184,7 +184,7 @@ export class Launch {
     const { services, node, image } = this.#work;
     const { clock, metrics, config } = services;
     const result = error ? statsdKeyOf(error) : 'ready';
-    metrics?.launchEnded?.(result, clock.now() - startedMs, {
+    metrics?.launchEnded?.(result, steadyNow(clock) - startedMs, {
       provider: config.name,
       az: node.az,
       requestor: node.requestor,
@@ -231,7 +231,7 @@ async function createInstance(
     if (known === undefined) work.madeAtOnce(instance, image);
     return instance;
   } catch (error) {
-    if (known === undefined) work.unknownSinceMs = madeNothing(error) ? undefined : work.services.clock.now();
+    if (known === undefined) work.unknownSinceMs = madeNothing(error) ? undefined : steadyNow(work.services.clock);
     else if (machine.state.externalId === undefined && machine.complete) await letGo(work, known);
     throw error;
   }

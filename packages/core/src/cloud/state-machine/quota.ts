@@ -1,5 +1,12 @@
 import { setMaxListeners } from 'node:events';
-import { backoffMs, type CancelTimer, type Clock, type NodeRecord, type Resources } from '@nodepool/zk-protocol';
+import {
+  backoffMs,
+  type CancelTimer,
+  type Clock,
+  type NodeRecord,
+  type Resources,
+  steadyNow,
+} from '@nodepool/zk-protocol';
 import type { ProviderContext, QuotaSupport } from '../../contract/driver.js';
 import type { PoolConfig } from '../../contract/provider-config.js';
 import type { Logger } from '../../contract/logger.js';
@@ -162,7 +169,7 @@ export class ProviderQuota implements QuotaSupport {
   /** Keeps an instance under observation until it is gone; what the list learns of it by that is seen in `#learned`. */
   async #awaitRelease(externalId: string): Promise<void> {
     const { clock, instances, logger } = this.#options;
-    const sinceMs = clock.now();
+    const sinceMs = steadyNow(clock);
     const deadline = startDeadline(clock, RELEASE_TIMEOUT_MS, this.#stop.signal);
     try {
       while (!isGone(instances.lastSeen(externalId))) await instances.news(externalId, sinceMs, deadline.signal);

@@ -99,7 +99,7 @@ export interface ResumedCreation {
    */
   readonly state: MachineState | undefined;
   /**
-   * When that launcher ordered the instance if it did, by the clock of this process: the start of a first attempt. A later one may
+   * When that launcher ordered the instance if it did, by the steady time of this process, as `nowMs` of a machine: the start of a first attempt. A later one may
    * have begun with a deletion, so that it is the present. `undefined`: it cannot have ordered one.
    */
   readonly orderedMs: number | undefined;

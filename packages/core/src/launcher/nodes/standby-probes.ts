@@ -1,4 +1,10 @@
-import { isZooKeeperError, type CancelTimer, type RequestId, type RequestRecord } from '@nodepool/zk-protocol';
+import {
+  isZooKeeperError,
+  type CancelTimer,
+  type RequestId,
+  type RequestRecord,
+  steadyNow,
+} from '@nodepool/zk-protocol';
 import type { Context } from '../state/context.js';
 import { isProbe } from '../plan/health-rules.js';
 import type { PoolViews } from '../view/pool-views.js';
@@ -50,7 +56,7 @@ export class StandbyProbes {
   /** Requests a probe of the provider if one is due, and removes probes that are not needed or hang. */
   check(provider: string): void {
     const asking = this.#asking.get(provider);
-    if (!this.#context.life.isServing || (asking && asking.untilMs > this.#context.clock.now())) return;
+    if (!this.#context.life.isServing || (asking && asking.untilMs > steadyNow(this.#context.clock))) return;
     const labels = this.#views.labelsToProbe(provider);
     const open = [...(this.#open.get(provider)?.values() ?? [])];
     const own = open.filter((probe) => isOwnRequest(this.#context, probe));
@@ -74,7 +80,7 @@ export class StandbyProbes {
       const id = await requestStandby(this.#context, label, provider);
       logger.info('Asked for a node to probe a provider', { requestId: id, label, provider });
       if (this.#open.get(provider)?.has(id)) this.#asking.delete(provider);
-      else this.#asking.set(provider, { id, untilMs: clock.now() + AGAIN_MS });
+      else this.#asking.set(provider, { id, untilMs: steadyNow(clock) + AGAIN_MS });
     } catch (error) {
       if (!isZooKeeperError(error)) throw error;
       logger.warn('Could not ask for a node to probe a provider', { label, provider, error });

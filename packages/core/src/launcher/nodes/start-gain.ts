@@ -1,4 +1,4 @@
-import type { Clock, NodeRecord } from '@nodepool/zk-protocol';
+import { steadyNow, type Clock, type NodeRecord } from '@nodepool/zk-protocol';
 import type { Launch, LauncherEvents } from '../state/events.js';
 
 /** Durations of the last launches from which the usual one is taken. */
@@ -21,15 +21,21 @@ interface Times {
  * nor where one could not be stopped. Both from the point of view of this launcher, since it began.
  */
 export class StartGain {
-  readonly #clock: Pick<Clock, 'now'>;
+  readonly #clock: Pick<Clock, 'now' | 'steadyNow'>;
   readonly #times = new Map<string, Times>();
   readonly #placedMs = new WeakMap<Launch, number>();
   readonly #unsubscribe: readonly (() => void)[];
 
-  constructor({ clock, events }: { readonly clock: Pick<Clock, 'now'>; readonly events: LauncherEvents }) {
+  constructor({
+    clock,
+    events,
+  }: {
+    readonly clock: Pick<Clock, 'now' | 'steadyNow'>;
+    readonly events: LauncherEvents;
+  }) {
     this.#clock = clock;
     this.#unsubscribe = [
-      events.on('launchPlaced', ({ launch }) => this.#placedMs.set(launch, clock.now())),
+      events.on('launchPlaced', ({ launch }) => this.#placedMs.set(launch, steadyNow(clock))),
       events.on('launchEnded', ({ launch, state }) => state === 'ready' && this.#ready(launch)),
     ];
   }
@@ -59,7 +65,7 @@ export class StartGain {
     const { provider, label } = launch;
     const times = this.#timesOf(provider, label);
     const list = launch.isStart ? times.starts : times.launches;
-    list.push(this.#clock.now() - placedMs);
+    list.push(steadyNow(this.#clock) - placedMs);
     if (list.length > REMEMBERED) list.shift();
     const [startMs, launchMs] = [median(times.starts), median(times.launches)];
     if (times.starts.length < ENOUGH_STARTS || launchMs === undefined || startMs === undefined) return;

@@ -1,4 +1,4 @@
-import { isStandby } from '@nodepool/zk-protocol';
+import { isStandby, steadyNow } from '@nodepool/zk-protocol';
 import type { PoolRegistry } from '../registry/pool-registry.js';
 import type { Context } from '../state/context.js';
 import { releaseNode } from '../state/expire-node.js';
@@ -50,7 +50,7 @@ export class DrainingProviders {
   /** Starts to drain a provider. */
   add(runner: ProviderRunner): void {
     const { clock, logger, mirror } = this.#context;
-    this.#draining.set(runner.name, { runner, sinceMs: clock.now() });
+    this.#draining.set(runner.name, { runner, sinceMs: steadyNow(clock) });
     const nodes = mirror.countOfProvider(runner.name);
     logger.info('Provider left the configuration; draining it', { provider: runner.name, nodes });
   }
@@ -88,7 +88,7 @@ export class DrainingProviders {
     const { clock, logger } = this.#context;
     const ended: (ProviderRunner | undefined)[] = [];
     for (const [name, { sinceMs }] of this.#draining) {
-      if (clock.now() - sinceMs < GRACE_PERIOD_MS || this.#isInUse(name)) continue;
+      if (steadyNow(clock) - sinceMs < GRACE_PERIOD_MS || this.#isInUse(name)) continue;
       if (this.#registry.pools.some(({ providerName }) => providerName === name)) {
         logger.info('Stopping to drain provider: another launcher has it', { provider: name });
         ended.push(this.take(name));

@@ -1,4 +1,4 @@
-import type { CancelTimer } from '@nodepool/zk-protocol';
+import { steadyNow, type CancelTimer } from '@nodepool/zk-protocol';
 import { LOGGER_NAMES } from '../../contract/logger-names.js';
 import { loggingAs, type Context } from '../state/context.js';
 import type { ProviderRunner } from './provider-runner.js';
@@ -49,7 +49,7 @@ export class LeakSearches {
 
   async #search(name: string): Promise<void> {
     const { clock, life, logger } = this.#context;
-    const nowMs = clock.now();
+    const nowMs = steadyNow(clock);
     const runner = this.#runners.get(name);
     if (!runner?.running || nowMs - (this.#searchedMs.get(name) ?? -Infinity) < LEAST_GAP_MS) return;
     this.#searchedMs.set(name, nowMs);

@@ -1,4 +1,4 @@
-import type { CancelTimer, Clock, RequestId } from '@nodepool/zk-protocol';
+import { steadyNow, type CancelTimer, type Clock, type RequestId } from '@nodepool/zk-protocol';
 
 /** The pause as a multiple of the time that first pools have needed lately. */
 const TIMES_USUAL = 4;
@@ -39,9 +39,9 @@ export class FirstPoolPauses {
    */
   note(id: RequestId, leastMs: number, whenOver: (id: RequestId) => void): void {
     if (this.#waiting.has(id) || this.#over.has(id)) return;
-    const sinceMs = this.#clock.now();
+    const sinceMs = steadyNow(this.#clock);
     const dueMs = sinceMs + Math.max(leastMs, Math.min(LONGEST_PAUSE_MS, this.#usualMs * TIMES_USUAL));
-    if (dueMs <= this.#clock.now()) {
+    if (dueMs <= steadyNow(this.#clock)) {
       this.#over.set(id, sinceMs);
       return;
     }
@@ -52,7 +52,7 @@ export class FirstPoolPauses {
   /** Another pool has taken the request. If it waits again, it gets another pause. */
   taken(id: RequestId): void {
     const sinceMs = this.#waiting.get(id)?.sinceMs ?? this.#over.get(id);
-    const tookMs = sinceMs === undefined ? Infinity : this.#clock.now() - sinceMs;
+    const tookMs = sinceMs === undefined ? Infinity : steadyNow(this.#clock) - sinceMs;
     if (tookMs <= LATEST_MS) this.#usualMs += (tookMs - this.#usualMs) * WEIGHT;
     this.forget(id);
   }
@@ -81,13 +81,13 @@ export class FirstPoolPauses {
     for (const { dueMs } of this.#waiting.values()) first = Math.min(first, dueMs);
     if (first === Infinity || first >= (this.#timer?.dueMs ?? Infinity)) return;
     this.#timer?.cancel();
-    const cancel = this.#clock.setTimer(Math.max(0, first - this.#clock.now()), () => this.#due());
+    const cancel = this.#clock.setTimer(Math.max(0, first - steadyNow(this.#clock)), () => this.#due());
     this.#timer = { dueMs: first, cancel };
   }
 
   #due(): void {
     this.#timer = undefined;
-    const now = this.#clock.now();
+    const now = steadyNow(this.#clock);
     const due = [...this.#waiting].filter(([, { dueMs }]) => dueMs <= now);
     for (const [id, { sinceMs }] of due) {
       this.#waiting.delete(id);

@@ -1,6 +1,6 @@
 import { lookup } from 'node:dns/promises';
 import StatsDClient from 'statsd-client';
-import { type CancelTimer, type Clock, delay } from '@nodepool/zk-protocol';
+import { type CancelTimer, type Clock, delay, steadyNow } from '@nodepool/zk-protocol';
 import type { Logger } from '../../contract/logger.js';
 
 /** Address of the statsd daemon and connection options. */
@@ -50,7 +50,7 @@ export class StatsdConnection {
 
   /** Sends one line, or queues it while the name is being resolved. */
   send(line: Send): void {
-    const mayResolve = !this.#closed && this.#options.clock.now() >= this.#resolveNotBeforeMs;
+    const mayResolve = !this.#closed && steadyNow(this.#options.clock) >= this.#resolveNotBeforeMs;
     if (mayResolve) this.#resolving ??= this.#resolve();
     if (this.#closed || (!this.#client && (!this.#resolving || this.#waiting.length >= MAX_WAITING))) this.#dropped++;
     else if (this.#client) this.#transmit(this.#client, line);
@@ -74,7 +74,7 @@ export class StatsdConnection {
 
   #transmit(client: StatsDClient, line: Send): void {
     line(client);
-    this.#lastLineMs = this.#options.clock.now();
+    this.#lastLineMs = steadyNow(this.#options.clock);
     this.#settleLater();
   }
 
@@ -86,7 +86,7 @@ export class StatsdConnection {
     const { clock } = this.#options;
     this.#settle ??= clock.setTimer(FLUSH_MS + SETTLE_MS, () => {
       this.#settle = undefined;
-      if (clock.now() - this.#lastLineMs > FLUSH_MS) this.#client?.raw('');
+      if (steadyNow(clock) - this.#lastLineMs > FLUSH_MS) this.#client?.raw('');
       else this.#settleLater();
     });
   }
@@ -96,7 +96,7 @@ export class StatsdConnection {
     try {
       // as other statsd clients do: a daemon on localhost listens on 127.0.0.1 more often than on ::1
       const { address, family } = await lookup(host, { verbatim: false });
-      this.#resolveNotBeforeMs = clock.now() + RESOLVE_AGAIN_MS;
+      this.#resolveNotBeforeMs = steadyNow(clock) + RESOLVE_AGAIN_MS;
       if (this.#closed) return;
       if (this.#client && address === this.#address) return;
       this.#client?.close();
@@ -105,7 +105,7 @@ export class StatsdConnection {
       this.#address = address;
       for (const line of this.#waiting.splice(0)) this.#transmit(client, line);
     } catch (error) {
-      this.#resolveNotBeforeMs = clock.now() + RETRY_MS;
+      this.#resolveNotBeforeMs = steadyNow(clock) + RETRY_MS;
       const dropped = (this.#dropped += this.#waiting.splice(0).length);
       logger.warn('Could not find the statsd host; trying again later', { host, port, dropped, error });
     } finally {

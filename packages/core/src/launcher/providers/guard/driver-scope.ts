@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { Clock } from '@nodepool/zk-protocol';
+import { steadyNow, type Clock } from '@nodepool/zk-protocol';
 import type { Provider } from '../../../contract/driver.js';
 import type { Logger } from '../../../contract/logger.js';
 import type { FaultKind, LauncherEvents } from '../../state/events.js';
@@ -50,7 +50,7 @@ export class DriverScope {
   /** Logs that the driver broke its contract. */
   logViolation(method: string, error: unknown): void {
     const { clock, logger } = this.#options;
-    const now = clock.now();
+    const now = steadyNow(clock);
     const logged = this.#loggedMs.get(method);
     if (logged !== undefined && now - logged < LOG_INTERVAL_MS) return;
     this.#loggedMs.set(method, now);
