@@ -213,7 +213,7 @@ export class LeakFinder {
   }
 }
 
-/** An entry of a list that lacks what it is judged by is left alone, and so are the others' verdicts. */
+/** Whether an entry of a list has what it is judged by. Others are not changed. */
 function isReadable(one: Partial<Resource> | null | undefined): one is Resource {
   return typeof one?.id === 'string' && typeof one.type === 'string' && typeof one.metadata === 'object';
 }
