@@ -17,7 +17,10 @@ import { Reaper } from '../nodes/reaper.js';
 
 const begun = { state: 'building', launchState: { attempt: 1 }, launcher: 'of-the-dead', resources: { instances: 1 } };
 
-/** A launcher with pool `main` of provider `p`, beside one that has accepted a request for these labels. */
+/**
+ * A launcher with pool `main` of provider `p`, beside one that has accepted a request for these labels.
+ * In one piece: each function needs the rooms.
+ */
 async function besideAnother(
   labels: readonly string[],
   able = { resumes: true },
