@@ -1,9 +1,10 @@
 import { ProviderUnavailableError, readRetryAfter, type Clock } from '@nodepool/core';
 import { orAbort } from '@nodepool/zk-protocol';
-import { EnvHttpProxyAgent, errors, type Dispatcher } from 'undici';
+import { errors, type Dispatcher } from 'undici';
 import type { ApiStatus, ApiWatchEvent } from './api.js';
 import type { Credentials, Login } from './credentials.js';
 import { errorOfAnswer } from './errors.js';
+import { createDispatcher } from './proxy.js';
 import { readLines } from './read-lines.js';
 
 /** One call. */
@@ -164,11 +165,9 @@ class HttpCalls implements Http {
       ...{ ca, cert: certificate, key, rejectUnauthorized: !skipTls },
       ...(tlsServerName !== undefined && { servername: tlsServerName }),
     };
-    // Timeouts run on the injected clock, so undici's are off. Respects HTTPS_PROXY, HTTP_PROXY and NO_PROXY.
-    const dispatcher = new EnvHttpProxyAgent({
-      ...{ connections: MAX_CONNECTIONS, headersTimeout: 0, bodyTimeout: 0, connect: tls, requestTls: tls },
-      ...(proxyUrl !== undefined && { httpProxy: proxyUrl, httpsProxy: proxyUrl }),
-    });
+    // Timeouts run on the injected clock, so undici's are off.
+    const limits = { connections: MAX_CONNECTIONS, headersTimeout: 0, bodyTimeout: 0 };
+    const dispatcher = createDispatcher(proxyUrl, tls, limits);
     this.#agent = { of, dispatcher };
     return dispatcher;
   }

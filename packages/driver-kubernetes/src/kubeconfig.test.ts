@@ -46,6 +46,15 @@ contexts:
 `;
 
 describe('a kubeconfig file', () => {
+  it('whose proxy-url cannot be used is refused without its login', async () => {
+    const file = await write('config', YAML.replace('tls-server-name: k8s', 'proxy-url: "ftp://u:h1dden@proxy"'));
+
+    const read = readCluster({ file, context: undefined, env: {} });
+
+    await expect(read).rejects.toThrow('context "one": its "proxy-url" names no proxy of a kind that is known (ftp:)');
+    await expect(read).rejects.not.toThrow('h1dden');
+  });
+
   it('names server, authority and client certificate of the current context', async () => {
     await mkdir(join(folder, 'certs'));
     await write('certs/u.crt', 'CERT');

@@ -3,6 +3,7 @@ import { homedir } from 'node:os';
 import { delimiter, dirname, isAbsolute, join, resolve } from 'node:path';
 import { ConfigError } from '@nodepool/core';
 import { parse, YAMLParseError } from 'yaml';
+import { checkProxyUrl } from './proxy.js';
 
 /** Environment of the process. */
 export type Env = Readonly<Record<string, string | undefined>>;
@@ -135,7 +136,7 @@ async function clusterIn(configs: ConfigFile[], files: string[], wanted: string 
     ca: await pem(cluster, 'certificate-authority'),
     skipTls: cluster.value['insecure-skip-tls-verify'] === true,
     tlsServerName: textOf(cluster.value['tls-server-name']),
-    proxyUrl: textOf(cluster.value['proxy-url']),
+    proxyUrl: checkProxyUrl(textOf(cluster.value['proxy-url']), context),
     user: user ? await userOf(user, context) : {},
   };
 }
