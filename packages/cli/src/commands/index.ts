@@ -41,6 +41,11 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
         'return the nodes of leases of a server, or end their wait',
         () => import('./release.js'),
       ),
+      entry(
+        'certificate <lease> [node]',
+        'print a fresh SSH certificate for a node of a lease of a server',
+        () => import('./certificate.js'),
+      ),
       entry('labels', 'list labels, with numbers of nodes and waiting requests', () => import('./labels.js')),
       entry('list', 'list nodes', () => import('./list.js')),
     ],

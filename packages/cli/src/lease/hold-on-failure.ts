@@ -1,5 +1,6 @@
 import { personName } from '../connection/who-am-i.js';
 import { tell } from '../command/context.js';
+import { shellWord } from '../command/shell-word.js';
 import type { CliContext } from '../command/context.js';
 import { withIdentity } from './node-login.js';
 import { sshCommand } from './ssh-command.js';
@@ -33,6 +34,9 @@ export async function holdOnFailure(
     const login = sshCommand(node, withIdentity(own, identity));
     tell(`nodepool: the command failed with status ${status}; node ${node.id} is held until ${end}`);
     if (login !== undefined) tell(`  ${login}`);
+    if (own?.certificate !== undefined && 'certificateCommand' in lease) {
+      tell(`  ${lease.certificateCommand(node.id)} > ${shellWord(own.certificate)}   # logs in for ten more minutes`);
+    }
     tell(`  ${lease.endHoldCommand(node.id)}   # ends the hold`);
   }
   return true;

@@ -64,6 +64,11 @@ export class ServerLease {
     return `nodepool release ${this.requestId}${this.#server.options}`;
   }
 
+  /** The command that prints a fresh certificate of a node. */
+  certificateCommand(node: string): string {
+    return `nodepool certificate ${this.requestId} ${node}${this.#server.options}`;
+  }
+
   /** What happens to nodes that could not be returned in time. */
   get lateText(): string {
     return `${this.#server.url} did not answer while returning the nodes; they are returned when the lease expires, in minutes`;
