@@ -1,4 +1,4 @@
-import type { LeaseInfo } from '@nodepool/client';
+import type { Lease, LeaseInfo } from '@nodepool/client';
 import { labelsToText } from '@nodepool/core/service';
 import { tell, type CliContext } from '../command/context.js';
 import { UsageError } from '../command/usage-error.js';
@@ -21,6 +21,11 @@ class LeaseProgress extends RequestProgress {
   /** Says something that may be repeated, once. */
   once(line: string): void {
     if (line !== this.#last) this.say((this.#last = line));
+  }
+
+  isActive({ id, nodes }: Lease): void {
+    this.say(`lease ${id} is active`);
+    for (const { certificateProblem } of nodes) if (certificateProblem !== null) this.once(certificateProblem);
   }
 
   waits({ id, request, summary }: LeaseInfo): void {
@@ -66,11 +71,9 @@ export async function acquireFromServer(
       onRenewed: ({ nodes }) => void key?.store(nodes).catch(({ message }: Error) => progress.once(message)),
       onRefused: ({ message }) => progress.once(`cannot renew the lease, which will expire: ${message}`),
     });
-    progress.say(`lease ${lease.id} is active`);
+    progress.isActive(lease);
     try {
       await key?.store(lease.nodes);
-      for (const { certificateProblem } of lease.nodes)
-        if (certificateProblem !== null) progress.once(certificateProblem);
       return new ServerLease(lease, server, key, clock.now());
     } catch (error) {
       await lease.release();

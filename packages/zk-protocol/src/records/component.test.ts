@@ -50,3 +50,13 @@ describe('a component', () => {
     }
   });
 });
+
+it.each([
+  ['host', 'host'],
+  ['sky', null], // of a newer release
+  [true, null],
+])('of a pool whose machines trust certificates as %j has the mode %j', (value, mode) => {
+  const body = Buffer.from(JSON.stringify({ kind: 'pool', id: 'x', lease_certificates: value }));
+
+  expect(decodeComponent('pool', 'pool-1', body, undefined)).toMatchObject({ leaseCertificates: mode });
+});
