@@ -99,7 +99,7 @@ export class LeaseCalls {
     throw new ApiError(
       503,
       'too-many-streams',
-      `Token "${who.name}" has too many open streams, or all have: close some`,
+      `Token "${who.name}" has too many open streams, or this lease, or all have: close some`,
     );
   }
 

@@ -15,7 +15,7 @@ import { LeaseStreams } from './lease-streams.js';
 import { silentLogger } from '@nodepool/core';
 
 const HEARTBEAT_MS = 15_000;
-const MOST = { all: 5, ofToken: 3 };
+const MOST = { all: 5, ofToken: 3, ofLease: 2 };
 
 let clock: VirtualClock;
 let isCurrent: boolean;
@@ -23,6 +23,7 @@ let apiTokens: { name: string; token: string }[];
 let distrust: string | undefined;
 let streams: LeaseStreams;
 let server: Server;
+let opened = 0;
 
 const lease: LeaseRecord = newLease(
   { id: 'l1', owner: 'alice', token: 'alice', labels: ['a'], ttlMs: 60_000, digest: '', keeper: '' },
@@ -37,7 +38,7 @@ const alice = newLeaseToken(
   0,
 );
 
-/** Opens a stream. @param path - name of the token, `/admin/NAME` for one of the configuration */
+/** Opens a stream. @param path - name of the token, `/admin/NAME` for one of the configuration; `?ID`: of this lease */
 async function open(path: string): Promise<IncomingMessage> {
   const { port } = server.address() as AddressInfo;
   const [response] = (await once(get({ port, path, agent: false }), 'response')) as [IncomingMessage];
@@ -64,8 +65,9 @@ beforeEach(async () => {
   const sources = { leases: all, config: () => ({ apiTokens }), trust: { distrusts: () => distrust } };
   streams = new LeaseStreams(clock, sources, MOST);
   server = createServer(({ url = '' }, response) => {
-    const [, first = '', name = first] = url.split('/');
-    const isOpen = streams.open(lease, { name, isOperator: first === 'admin' }, response, () =>
+    const [path = '', id = `l${++opened}`] = url.split('?');
+    const [, first = '', name = first] = path.split('/');
+    const isOpen = streams.open({ ...lease, id }, { name, isOperator: first === 'admin' }, response, () =>
       Promise.resolve({ id: 'l1' }),
     );
     if (!isOpen) response.writeHead(503).end();
@@ -88,6 +90,17 @@ describe('event streams', () => {
     while (streams.size === MOST.all) await new Promise((resolve) => setImmediate(resolve));
 
     expect([await statusOf('/alice'), await statusOf('/alice')]).toEqual([200, 503]);
+  });
+
+  it('are limited for each lease, as each of its changes is written to all of them', async () => {
+    const first = await open('/alice?same');
+    expect([await statusOf('/bob?same'), await statusOf('/carol?same')]).toEqual([200, 503]);
+    expect(await statusOf('/carol?other')).toBe(200);
+
+    first.destroy();
+    while (streams.size > MOST.ofLease) await new Promise((resolve) => setImmediate(resolve));
+
+    expect(await statusOf('/carol?same')).toBe(200);
   });
 
   it('end when a reload changes the key that has signed the token', async () => {

@@ -11,8 +11,8 @@ import type { TokenTrust } from './token-trust.js';
 const HEARTBEAT_MS = 15_000;
 /** Readers that do not read are disconnected. A lease has few events. */
 const MOST_BUFFERED_BYTES = 64 * 1024;
-/** Greatest number of open streams, and of those of one token. */
-export const MOST_LEASE_STREAMS = { all: 8_000, ofToken: 5_000 };
+/** Greatest number of open streams, of those of one token, and of one lease: each change of it is written to all of them. */
+export const MOST_LEASE_STREAMS = { all: 8_000, ofToken: 5_000, ofLease: 50 };
 
 /** Where leases and tokens come from. */
 export interface LeaseStreamSources {
@@ -96,7 +96,9 @@ export class LeaseStreams {
   ): boolean {
     const token = this.#keyOf(caller);
     const ofToken = this.#responses.get(token) ?? new Set();
-    if (this.size >= this.#most.all || ofToken.size >= this.#most.ofToken) return false;
+    const ofLease = this.#listeners.get(lease.id)?.size ?? 0;
+    if (this.size >= this.#most.all || ofToken.size >= this.#most.ofToken || ofLease >= this.#most.ofLease)
+      return false;
     response.writeHead(200, EVENT_STREAM_HEADERS);
     const write = async (now: LeaseRecord | undefined) => {
       if (response.destroyed || response.writableEnded) return;
