@@ -186,7 +186,7 @@ export class KubernetesAdapter implements Adapter<KubernetesInstance, Kubernetes
   }
 
   conditions(): readonly FoundCondition[] {
-    return this.#troubles.conditions(this.#client.refusal, this.#inventory.failures);
+    return this.#troubles.conditions(this.#client, this.#inventory.failures);
   }
 
   nodeDeletedNotification({ externalId }: NodeRecord): void {

@@ -11,6 +11,7 @@ import type {
 } from './api.js';
 import type { Login } from './credentials.js';
 import type { Http, HttpCall, RefusedLogin } from './http.js';
+import type { EndingLogin } from './login-ends.js';
 import { NAMESPACES, type SpaceApi } from './spaces.js';
 
 /** Kinds of objects that are watched. */
@@ -31,6 +32,8 @@ export interface Selection<Kind extends keyof Watched> {
 export interface KubernetesClient {
   /** Why the cluster refuses the login; `undefined` while calls succeed. */
   readonly refusal: RefusedLogin | undefined;
+  /** What is wrong with credentials that are not refused yet. */
+  readonly ending: EndingLogin | undefined;
   login(): Promise<Login>;
   createNamespace(body: JsonObject, signal: AbortSignal): Promise<ApiNamespace>;
   getNamespace(name: string, signal: AbortSignal): Promise<ApiNamespace | undefined>;
@@ -102,6 +105,10 @@ class RestClient implements KubernetesClient {
 
   get refusal(): RefusedLogin | undefined {
     return this.#http.refusal;
+  }
+
+  get ending(): EndingLogin | undefined {
+    return this.#http.ending;
   }
 
   login(): Promise<Login> {

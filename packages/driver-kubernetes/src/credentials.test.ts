@@ -2,13 +2,16 @@ import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { LogFields } from '@nodepool/core';
 import { VirtualClock } from '@nodepool/core/testing';
 import { createCredentials } from './credentials.js';
 
 let folder = '';
 const clock = new VirtualClock();
+const warnings: LogFields[] = [];
 
 beforeEach(async () => {
+  warnings.length = 0;
   folder = await mkdtemp(join(tmpdir(), 'credentials-'));
 });
 
@@ -25,7 +28,9 @@ async function credentialsOf(user: object) {
     contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
   };
   await writeFile(file, JSON.stringify(content));
-  return createCredentials({ file, context: undefined, env: { PATH: process.env['PATH'], MARK: 'set' } }, clock);
+  const env = { PATH: process.env['PATH'], MARK: 'set' };
+  const warn = (message: string, fields: LogFields = {}) => void warnings.push({ message, ...fields });
+  return createCredentials({ file, context: undefined, env }, clock, { warn });
 }
 
 async function program(text: string): Promise<string> {
@@ -77,6 +82,35 @@ describe('credentials', () => {
     await rm(join(folder, 'broken'));
     await clock.advance(5_000);
     expect((await credentials.get()).token).toBe('short');
+  });
+
+  it.each([
+    ['have ended', -30_000, 'Expired', 'ended 30 s ago', 'clear its cache'],
+    ['end within a minute', 30_000, 'Short', 'end in 30 s', 'valid for several minutes'],
+  ])('that a program prints and that %s are warned of once, and shown while it lasts', async (...row) => {
+    const [, lifeMs, reason, when, step] = row;
+    const life = join(folder, 'life');
+    const command = await program(`cat ${life}`);
+    const credentials = await credentialsOf({ exec: { command } });
+    const print = async (ms: number) => {
+      const expirationTimestamp = new Date(clock.now() + ms).toISOString();
+      await writeFile(life, JSON.stringify({ status: { token: 't', expirationTimestamp } }));
+      expect((await credentials.get()).token).toBe('t');
+      await clock.advance(40_000);
+    };
+    const shown = { reason, message: expect.stringContaining(when) as string };
+
+    await print(lifeMs);
+    await print(lifeMs);
+    expect(credentials.ending).toBeUndefined();
+    await print(lifeMs);
+
+    expect(credentials.ending).toMatchObject({ ...shown, sinceMs: clock.now() - 120_000 });
+    expect(warnings).toMatchObject([{ ...shown, nextStep: expect.stringContaining(step) as string }]);
+    expect(credentials.ending?.message).toContain(`program "${command}"`);
+
+    await print(600_000);
+    expect(credentials.ending).toBeUndefined();
   });
 
   it('are those that a program prints, until they expire', async () => {

@@ -1,15 +1,15 @@
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
-import { ConfigError, ProviderUnavailableError, type Clock } from '@nodepool/core';
+import { ConfigError, ProviderUnavailableError, type Clock, type Logger } from '@nodepool/core';
+import { steadyNow } from '@nodepool/zk-protocol';
 import { readCluster, type Cluster, type ClusterSource, type Env, type ExecConfig } from './kubeconfig.js';
+import { LoginEnds, MARGIN_MS, type EndingLogin } from './login-ends.js';
 
 const run = promisify(execFile);
 const EXEC_TIMEOUT_MS = 30_000;
 /** Files of tokens are replaced by others: by the kubelet, hourly. */
 const TOKEN_FILE_LIFE_MS = 60_000;
-/** Remaining lifetime at which credentials of a program are renewed. */
-const MARGIN_MS = 60_000;
 const ANSWER_LIMIT_BYTES = 1_048_576;
 /** A program runs at most this often, also if what it prints is refused or ends sooner than it is renewed. */
 const EXEC_PAUSE_MS = 5_000;
@@ -26,6 +26,8 @@ export interface Login {
 
 /** Credentials of a provider. */
 export interface Credentials {
+  /** What has long been wrong with the credentials that a program prints. */
+  readonly ending?: EndingLogin | undefined;
   get(): Promise<Login>;
   /** Reads files and runs programs again, after the cluster refused a login. */
   forget(): void;
@@ -39,23 +41,35 @@ interface Secret {
   readonly untilMs: number;
 }
 
+/** What a program prints. */
+type Printed = Omit<Secret, 'untilMs'> & { readonly endsMs: number | undefined };
+
 /** Credentials of a kubeconfig file, or of the service account of the pod. */
-export function createCredentials(source: ClusterSource, clock: Pick<Clock, 'now'>): Credentials {
+export function createCredentials(
+  source: ClusterSource,
+  clock: Pick<Clock, 'now' | 'steadyNow'>,
+  logger: Pick<Logger, 'warn'>,
+): Credentials {
+  const ends = new LoginEnds(clock, logger);
   let cluster: Promise<Cluster> | undefined;
   let secret: Promise<Secret> | undefined;
   let untilMs = -Infinity;
   let runMs = -Infinity;
   return {
+    get ending() {
+      return ends.found;
+    },
     async get() {
       cluster ??= readCluster(source);
       try {
         const known = await cluster;
         const nowMs = clock.now();
-        const isPausing = known.user.exec !== undefined && nowMs >= runMs && nowMs < runMs + EXEC_PAUSE_MS;
+        const steadyMs = steadyNow(clock);
+        const isPausing = known.user.exec !== undefined && steadyMs < runMs + EXEC_PAUSE_MS;
         if (nowMs >= untilMs && !isPausing) {
           untilMs = Infinity; // others wait for the same answer
-          runMs = nowMs;
-          secret = secretOf(known, source.env, clock);
+          runMs = steadyMs;
+          secret = secretOf(known, source.env, { clock, ends });
         }
         const answer = await secret;
         untilMs = Math.min(untilMs, answer?.untilMs ?? -Infinity);
@@ -87,9 +101,19 @@ function loginOf(cluster: Cluster, secret: Secret | undefined): Login {
   };
 }
 
-async function secretOf(cluster: Cluster, env: Env, clock: Pick<Clock, 'now'>): Promise<Secret> {
+interface Watch {
+  readonly clock: Pick<Clock, 'now'>;
+  readonly ends: LoginEnds;
+}
+
+async function secretOf(cluster: Cluster, env: Env, { clock, ends }: Watch): Promise<Secret> {
   const { token, tokenFile, certificate, key, exec } = cluster.user;
-  if (exec) return runExec(exec, cluster, env);
+  if (exec) {
+    const { endsMs, ...secret } = await runExec(exec, cluster, env);
+    ends.note(exec.command, endsMs);
+    return { ...secret, untilMs: (endsMs ?? Infinity) - MARGIN_MS };
+  }
+  ends.note('', undefined);
   // As in Kubernetes' own client, the file wins over the token.
   if (tokenFile !== undefined) {
     const text = await readFile(tokenFile, 'utf8').catch((error: unknown) => {
@@ -101,7 +125,7 @@ async function secretOf(cluster: Cluster, env: Env, clock: Pick<Clock, 'now'>): 
 }
 
 /** https://kubernetes.io/docs/reference/access-authn-authz/authentication/#client-go-credential-plugins */
-async function runExec(exec: ExecConfig, cluster: Cluster, env: Env): Promise<Secret> {
+async function runExec(exec: ExecConfig, cluster: Cluster, env: Env): Promise<Printed> {
   const what = `credentials of context "${cluster.context}": program "${exec.command}"`;
   const info = {
     apiVersion: exec.apiVersion,
@@ -130,7 +154,7 @@ function failureOf(error: unknown, { installHint }: ExecConfig): string {
   return `exit status ${code ?? 'unknown'}: ${stderr.trim().slice(0, 500)}`;
 }
 
-function secretIn(text: string, what: string): Secret {
+function secretIn(text: string, what: string): Printed {
   let status: Readonly<Record<string, unknown>>;
   try {
     ({ status = {} } = JSON.parse(text) as { status?: Readonly<Record<string, unknown>> });
@@ -148,7 +172,7 @@ function secretIn(text: string, what: string): Secret {
     token,
     certificate,
     key: part('clientKeyData'),
-    untilMs: Number.isNaN(ends) ? Infinity : ends - MARGIN_MS,
+    endsMs: Number.isNaN(ends) ? undefined : ends,
   };
 }
 

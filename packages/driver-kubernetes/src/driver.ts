@@ -33,8 +33,8 @@ export function createKubernetesDriver(name: DriverName, { connect = overHttp }:
   });
 }
 
-function overHttp({ kubeconfig, context, env }: KubernetesProviderConfig, { clock }: AdapterContext): Http {
-  return createHttp({ credentials: createCredentials({ file: kubeconfig, context, env }, clock), clock });
+function overHttp({ kubeconfig, context, env }: KubernetesProviderConfig, { clock, logger }: AdapterContext): Http {
+  return createHttp({ credentials: createCredentials({ file: kubeconfig, context, env }, clock, logger), clock });
 }
 
 /** Creates namespaces and pods in Kubernetes. */

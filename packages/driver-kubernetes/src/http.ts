@@ -4,6 +4,7 @@ import { errors, type Dispatcher } from 'undici';
 import type { ApiStatus, ApiWatchEvent } from './api.js';
 import type { Credentials, Login } from './credentials.js';
 import { errorOfAnswer } from './errors.js';
+import type { EndingLogin } from './login-ends.js';
 import { createDispatcher } from './proxy.js';
 import { readLines } from './read-lines.js';
 
@@ -32,6 +33,8 @@ export interface RefusedLogin {
 export interface Http {
   /** `undefined` while calls succeed. */
   readonly refusal?: RefusedLogin | undefined;
+  /** What is wrong with credentials that are not refused yet. */
+  readonly ending?: EndingLogin | undefined;
   /** The cluster and present credentials. */
   login(): Promise<Login>;
   /** @throws the errors of `errors.ts`; {@link ProviderUnavailableError}: no answer, or an invalid one */
@@ -71,6 +74,10 @@ class HttpCalls implements Http {
 
   get refusal(): RefusedLogin | undefined {
     return this.#refusal;
+  }
+
+  get ending(): EndingLogin | undefined {
+    return this.#credentials.ending;
   }
 
   async login(): Promise<Login> {

@@ -9,21 +9,21 @@ const problem = { reason: 'ErrImagePull', message: 'not found', fails: 'now', er
 
 describe('what is wrong in a cluster', () => {
   it('is nothing at first', () => {
-    expect(new Troubles('cluster', clock).conditions(undefined, [])).toEqual([]);
+    expect(new Troubles('cluster', clock).conditions({}, [])).toEqual([]);
   });
 
   it('names the label whose pods do not start, until one does', () => {
     const troubles = new Troubles('cluster', clock);
     troubles.pod('main', 'small', problem);
 
-    expect(troubles.conditions(undefined, [])).toMatchObject([
+    expect(troubles.conditions({}, [])).toMatchObject([
       {
         ...{ kind: 'label', name: 'cluster/main/small', type: 'PodsNotStarting', reason: 'Image' },
         ...{ message: 'ErrImagePull: not found', evidence: { reason: 'ErrImagePull' } },
       },
     ]);
     troubles.pod('main', 'small', undefined);
-    expect(troubles.conditions(undefined, [])).toEqual([]);
+    expect(troubles.conditions({}, [])).toEqual([]);
   });
 
   it('forgets a problem that is not seen again', async () => {
@@ -32,7 +32,7 @@ describe('what is wrong in a cluster', () => {
 
     await clock.advance(600_001);
 
-    expect(troubles.conditions(undefined, [])).toEqual([]);
+    expect(troubles.conditions({}, [])).toEqual([]);
   });
 
   it('names the finalizers that hold a namespace', () => {
@@ -44,14 +44,14 @@ describe('what is wrong in a cluster', () => {
     const metadata = { name: 'main-1', finalizers: ['example.com/own'] };
     troubles.deletion('main-1', toInstance('main-1', { metadata, status: { conditions } }, undefined));
 
-    expect(troubles.conditions(undefined, [])).toMatchObject([
+    expect(troubles.conditions({}, [])).toMatchObject([
       {
         ...{ kind: 'provider', name: 'cluster', type: 'DeletionsHang', reason: 'Finalizers' },
         message: '"main-1" is not gone: example.com/hold in 1 resource instances. finalizers example.com/own',
       },
     ]);
     troubles.deletion('main-1', undefined);
-    expect(troubles.conditions(undefined, [])).toEqual([]);
+    expect(troubles.conditions({}, [])).toEqual([]);
   });
 
   it('leads to the API that keeps a namespace from being deleted', () => {
@@ -63,25 +63,27 @@ describe('what is wrong in a cluster', () => {
     const metadata = { name: 'main-1' };
     troubles.deletion('main-1', toInstance('main-1', { metadata, status: { conditions } }, undefined));
 
-    const [condition] = troubles.conditions(undefined, []);
+    const [condition] = troubles.conditions({}, []);
 
     expect(condition?.message).toContain('NamespaceDeletionDiscoveryFailure (kubectl get apiservices): metrics.k8s.io');
     expect(condition?.nextStep).toMatch(/^kubectl get apiservices; repair or delete/);
   });
 
-  it('has refused logins, broken watches and shortened tokens', () => {
+  it('has refused and ending logins, broken watches and shortened tokens', () => {
     const troubles = new Troubles('cluster', clock);
     troubles.token('tokens are valid for 3600 s');
     const times = { sinceMs: 1, lastSeenMs: 2 };
-    const login = { reason: 'Unauthorized', message: '401', ...times } as const;
+    const refusal = { reason: 'Unauthorized', message: '401', ...times } as const;
+    const ending = { reason: 'Short', message: 'program "a" ...', nextStep: 'b', ...times } as const;
 
-    const found = troubles.conditions(login, [
+    const found = troubles.conditions({ refusal, ending }, [
       { error, ...times },
       { error, ...times },
     ]);
 
     expect(found.map(({ type, reason, message }) => [type, reason, message])).toEqual([
       ['LoginRefused', 'Unauthorized', '401'],
+      ['LoginEnds', 'Short', 'program "a" ...'],
       ['WatchFails', 'WatchFails', 'watch of pods: no answer'],
       ['TokensShortened', 'Shortened', 'tokens are valid for 3600 s'],
     ]);

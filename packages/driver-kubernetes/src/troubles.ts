@@ -1,8 +1,15 @@
 import type { Clock, FoundCondition } from '@nodepool/core';
 import type { RefusedLogin } from './http.js';
 import type { KubernetesInstance } from './instance.js';
+import type { EndingLogin } from './login-ends.js';
 import type { PodProblem } from './pod-state.js';
 import type { WatchFailure } from './watcher.js';
+
+/** What is wrong with the login. */
+export interface LoginState {
+  readonly refusal?: RefusedLogin | undefined;
+  readonly ending?: EndingLogin | undefined;
+}
 
 interface Seen<T> {
   readonly what: T;
@@ -47,10 +54,11 @@ export class Troubles {
   }
 
   /** All conditions. */
-  conditions(login: RefusedLogin | undefined, failures: readonly WatchFailure[]): FoundCondition[] {
+  conditions({ refusal, ending }: LoginState, failures: readonly WatchFailure[]): FoundCondition[] {
     const provider = { kind: 'provider', name: this.#provider } as const;
     return [
-      ...(login ? [refused(this.#provider, login)] : []),
+      ...(refusal ? [refused(this.#provider, refusal)] : []),
+      ...(ending ? [{ ...provider, type: 'LoginEnds', severity: 'warning', evidence: {}, ...ending } as const] : []),
       ...this.#podConditions(),
       ...failures.slice(0, 1).map(({ error, sinceMs, lastSeenMs }): FoundCondition => ({
         ...{ ...provider, type: 'WatchFails', severity: 'warning', reason: 'WatchFails', message: error.message },

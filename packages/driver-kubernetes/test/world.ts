@@ -62,8 +62,8 @@ export class World {
     this.nodes = options.nodes ?? new Map<string, NodeRecord>();
     const { http, wrap = (one: Http) => one, driver: name = 'kubernetes' } = options;
     const driver = createKubernetesDriver(name, {
-      connect: ({ kubeconfig: file, context, env }, { clock }) =>
-        wrap(http ?? createHttp({ credentials: createCredentials({ file, context, env }, clock), clock })),
+      connect: ({ kubeconfig: file, context, env }, { clock, logger }) =>
+        wrap(http ?? createHttp({ credentials: createCredentials({ file, context, env }, clock, logger), clock })),
     });
     const config = driver.getProviderConfig(
       { name: 'cluster', driver: name, ...options.entry },

@@ -142,6 +142,16 @@ export const CONDITION_TYPES = {
     },
     nextStep: 'correct the credentials of the provider',
   },
+  LoginEnds: {
+    ...{ kind: 'provider', severity: 'warning' },
+    meaning:
+      'a program of a kubeconfig file has printed credentials that have ended, or end within a minute, for more than a minute; it runs every few seconds',
+    reasons: {
+      Expired: 'they have ended; the message has the program',
+      Short: 'they end within a minute; the message has the program',
+    },
+    nextStep: 'log in again with the program, or let it print credentials that are valid for several minutes',
+  },
   CallsPaused: {
     ...{ kind: 'provider', severity: 'warning' },
     meaning:
