@@ -15,8 +15,9 @@ const note = (lifeMs: number) => ends.note('login', clock.now() + lifeMs);
 
 describe('the end of credentials that a program prints', () => {
   it('is no problem when there is none, or a minute is left', async () => {
-    for (const endsMs of [undefined, clock.now() + 60_000]) {
-      ends.note('login', endsMs);
+    for (let i = 0; i < 3; i++) {
+      ends.note('login', undefined);
+      note(60_000);
       await clock.advance(61_000);
     }
 
