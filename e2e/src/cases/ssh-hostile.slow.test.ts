@@ -1,9 +1,9 @@
-import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { lstat, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { ensureDebianPackages } from '@nodepool/test-servers';
 import { NodepoolProcess } from '../nodepool-process.js';
 import { nodesOf, simpleSetup } from '../static-config.js';
 import { useStatic } from '../use-harness.js';
@@ -32,9 +32,11 @@ async function ssh(...args: string[]) {
   return { workspace, run };
 }
 
-const SHELLS = ['csh', 'tcsh', 'fish', 'zsh'].filter((shell) => spawnSync(shell, ['-c', 'true']).status === 0);
+/** Debian packages of login shells that read commands in their own ways. */
+const SHELLS = ['tcsh', 'fish', 'zsh'];
 
 describe('a machine whose login shell is unusual', () => {
+  beforeAll(() => ensureDebianPackages(SHELLS));
   beforeEach(() => get().launch(simpleSetup(nodesOf(get().sshd.hosts, 'small'))));
 
   it.each([
