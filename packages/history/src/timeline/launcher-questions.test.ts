@@ -11,7 +11,9 @@ let questions: LauncherQuestions;
 const server = createServer(({ url }, response) => {
   asked.push(url);
   if (url?.startsWith('/redirect/') === true) return void response.writeHead(302, { Location: '/elsewhere' }).end();
-  response.end(JSON.stringify({ launcher: 'nl02', runs: [] }));
+  response.end(
+    JSON.stringify({ launcher: 'nl02', runs: [], more: url?.startsWith('/large/') ? 'x'.repeat(1_500_000) : '' }),
+  );
 });
 let urls: string[];
 
@@ -60,6 +62,15 @@ it('is led nowhere else by an address of the registry, which any program can wri
 
   expect(answer?.error).toContain('redirect (status 302), which is not followed');
   expect(asked).toEqual(['/redirect/api/v1/history/a']);
+});
+
+it('reads no more from many launchers than from one, as any program can add an address to the registry', async () => {
+  const large = `${urls[0] ?? ''}large`;
+  const [alone] = (await questions.ask([large], 'a')) ?? [];
+  const [beside] = (await questions.ask([large, ...urls], 'b')) ?? [];
+
+  expect(alone?.error).toBeNull();
+  expect(beside?.error).toBe('it is larger than 1048576 bytes');
 });
 
 it('asks again after a second', async () => {

@@ -9,8 +9,8 @@ const MOST_AT_ONCE = 20;
 const PER_SECOND = 2;
 /** A hanging launcher must not delay the answers of the others for long. */
 const ANSWER_MS = 2_000;
-/** Most of one answer: records of one request or node. */
-const MOST_BYTES = 8 * 1024 * 1024;
+/** Most of all answers to one question together. An honest launcher has at most some 100 KB on one request or node. */
+const MOST_BYTES = 2 * 1024 * 1024;
 /** Launchers that are asked: registry entries are records that any program can write. */
 const MOST_LAUNCHERS = 100;
 /** How long an answer is reused; shorter than the refresh interval of the status page. */
@@ -70,13 +70,15 @@ export function runsToJson(runs: readonly (RunLines & { readonly isRunning: bool
 
 /** Asks other launchers in parallel. Never rejects. */
 function askLaunchers(urls: readonly string[], id: string): Promise<LauncherAnswer[]> {
-  return Promise.all(urls.slice(0, MOST_LAUNCHERS).map((url) => ask(url, id)));
+  const asked = urls.slice(0, MOST_LAUNCHERS);
+  const mostBytes = Math.floor(MOST_BYTES / asked.length);
+  return Promise.all(asked.map((url) => ask(url, id, mostBytes)));
 }
 
-async function ask(url: string, id: string): Promise<LauncherAnswer> {
+async function ask(url: string, id: string, mostBytes: number): Promise<LauncherAnswer> {
   try {
     const target = new URL(`api/v1/history/${encodeURIComponent(id)}`, url.endsWith('/') ? url : `${url}/`);
-    const response = await fetchService(target, { signal: AbortSignal.timeout(ANSWER_MS), mostBytes: MOST_BYTES });
+    const response = await fetchService(target, { signal: AbortSignal.timeout(ANSWER_MS), mostBytes });
     if (!response.ok) return { url, runs: [], error: refusal(response.status) };
     return { url, runs: runsFromJson(await response.json()), error: null };
   } catch (error) {

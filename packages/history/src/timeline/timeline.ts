@@ -77,11 +77,12 @@ function endToJson(kind: string, events: readonly ToldEvent[], intervals: readon
 
 /** Launchers that share a directory also return each other's runs; only a launcher itself knows that it is running. */
 function joinRuns(told: readonly ToldRun[]): ToldRun[] {
-  const runs = new Map<string, ToldRun>();
+  const runs = new Map<string, ToldRun & { readonly lines: PastLine[] }>();
   for (const run of told) {
     const known = runs.get(run.run);
     const named = known?.isRunning === true ? known : run;
-    const lines = [...(known?.lines ?? []), ...run.lines];
+    const lines = known?.lines ?? [];
+    for (const line of run.lines) lines.push(line); // a launcher may tell one run in thousands of parts
     runs.set(run.run, { ...named, lines, heardMs: Math.max(run.heardMs, known?.heardMs ?? 0) });
   }
   return [...runs.values()];

@@ -76,6 +76,23 @@ describe('a timeline', () => {
     expect(await timeline()).toMatchObject({ id: ID, state: 'waiting', labels: ['small'], silent: [] });
   });
 
+  it('is made once for all who ask at the same time', async () => {
+    let reads = 0;
+    const lines = [{ kind: 'request', id: ID, facts, events: [pastEvent(1_000, 'taken', 'rack/main')] }];
+    Object.assign(world.history, {
+      read: () =>
+        Promise.resolve([{ ...{ run: 'a', heardMs: 0, isRunning: true }, lines: reads++ === 0 ? lines : [] }]),
+    });
+    world.components = [launcher('http://127.0.0.1:1/')];
+    const operations = historyOperations(world.sources);
+    const ask = () => call(operations, 'getRequestTimeline', { path: { id: ID } });
+
+    const [first, second] = await Promise.all([ask(), ask()]);
+
+    expect(first).toMatchObject({ id: ID, state: 'waiting' });
+    expect([second, reads]).toEqual([first, 1]);
+  });
+
   it('fails with 404 and the number of launchers that did not answer', async () => {
     await expect(timeline()).rejects.toMatchObject({
       status: 404,

@@ -1,6 +1,6 @@
 import { isPoolComponent, type Json, type JsonObject } from '@nodepool/zk-protocol';
 import { ApiError, listOf, orNull, record, ref, TEXT, TIME, type ApiCall, type ApiOperation } from '@nodepool/daemon';
-import { LauncherQuestions, runsToJson, timelineOf } from '@nodepool/history';
+import { LauncherQuestions, runsToJson, timelineOf, type LauncherAnswer } from '@nodepool/history';
 import { filter } from './parameters.js';
 import type { LauncherApiSources } from './sources.js';
 
@@ -91,6 +91,10 @@ function ownHistoryOperations(sources: LauncherApiSources, limited: Limit): ApiO
 
 function timelineOperations(sources: LauncherApiSources, limited: Limit): ApiOperation[] {
   const questions = new LauncherQuestions(sources.clock);
+  const timelineFor = (kind: 'request' | 'node') => {
+    const kept: KeptTimelines = new WeakMap();
+    return ({ path: { id = '' } }: ApiCall) => limited(() => joinedTimeline(sources, { questions, kept }, kind, id));
+  };
   const shared = {
     method: 'GET',
     pathParameters: { id: ID },
@@ -103,14 +107,14 @@ function timelineOperations(sources: LauncherApiSources, limited: Limit): ApiOpe
       id: 'getRequestTimeline',
       path: '/requests/{id}/timeline',
       summary: 'Causes for which a request waited, merged from all launchers',
-      handle: ({ path: { id = '' } }) => limited(() => joinedTimeline(sources, questions, 'request', id)),
+      handle: timelineFor('request'),
     },
     {
       ...shared,
       id: 'getNodeTimeline',
       path: '/nodes/{id}/timeline',
       summary: 'States of a node, merged from all launchers',
-      handle: ({ path: { id = '' } }) => limited(() => joinedTimeline(sources, questions, 'node', id)),
+      handle: timelineFor('node'),
     },
   ];
 }
@@ -151,15 +155,28 @@ async function historyPage(
   return { launcher: hostname, base_time: baseMs / 1000, lines: [...lines], next };
 }
 
+/** Timelines by the answers that they are made of: whoever asks within a second gets the same one. */
+type KeptTimelines = WeakMap<Promise<LauncherAnswer[]>, Promise<Json>>;
+
 async function joinedTimeline(
   sources: LauncherApiSources,
-  questions: LauncherQuestions,
+  { questions, kept }: { readonly questions: LauncherQuestions; readonly kept: KeptTimelines },
   kind: 'request' | 'node',
   id: string,
 ): Promise<Json> {
-  const { history, hostname } = sources;
   const answers = questions.ask(otherLaunchers(sources), id);
   if (!answers) throw new ApiError(429, 'busy', 'Too many timelines requested; retry later');
+  const timeline = kept.get(answers) ?? join(sources, answers, kind, id);
+  kept.set(answers, timeline);
+  return timeline;
+}
+
+async function join(
+  { history, hostname }: LauncherApiSources,
+  answers: Promise<LauncherAnswer[]>,
+  kind: 'request' | 'node',
+  id: string,
+): Promise<Json> {
   const [own, others] = await Promise.all([history.read(id), answers]);
   const runs = [...own.map((run) => ({ ...run, launcher: hostname })), ...others.flatMap((other) => other.runs)];
   const timeline = timelineOf(kind, id, runs);
