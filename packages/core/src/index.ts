@@ -51,14 +51,7 @@ export { formatTemplate, templateProblem } from './text/python-format.js';
 
 /* What a cloud has, and the tags that say whose it is */
 export type { Instance, InstanceChange, Resource } from './contract/instance.js';
-export {
-  BUILD_ID_TAG,
-  DATABASE_ID_TAG,
-  NODE_ID_TAG,
-  POOL_TAG,
-  PROVIDER_TAG,
-  UPLOAD_ID_TAG,
-} from './contract/instance.js';
+export { BUILD_ID_TAG, DATABASE_ID_TAG, NODE_ID_TAG, POOL_TAG, PROVIDER_TAG } from './contract/instance.js';
 export { isOurs } from './cloud/ownership/ownership.js';
 
 /* State machines: operations on one instance */
@@ -84,7 +77,6 @@ export { TaskManager } from './cloud/task-manager/task-manager.js';
 export type { CallPause } from './cloud/task-manager/call-pauses.js';
 export { readRetryAfter } from './cloud/task-manager/retry-after.js';
 export { Task } from './cloud/task-manager/task.js';
-export type { TaskManagerProviderConfig } from './cloud/simple-driver/provider.js';
 export { BaseTaskManagerProvider } from './cloud/simple-driver/provider.js';
 export { SimpleTaskManagerAdapter, SimpleTaskManagerInstance } from './cloud/simple-driver/simple-adapter.js';
 export { SimpleTaskManagerDriver } from './cloud/simple-driver/simple-driver.js';
