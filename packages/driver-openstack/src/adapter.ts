@@ -18,7 +18,7 @@ import {
   type Resource,
   type StateMachine,
 } from '@nodepool/core';
-import { needsFloatingIp, willNeedFloatingIp } from './addresses.js';
+import { needsFloatingIp } from './addresses.js';
 import { Cached } from './cached.js';
 import { CapacityMemory } from './capacity-memory.js';
 import { OpenStackClient } from './client/client.js';
@@ -32,13 +32,13 @@ import { deleteMachine } from './delete-node.js';
 import { FloatingIps } from './floating-ips.js';
 import { Images } from './images.js';
 import { toInstance, type InstanceContext, type OpenStackInstance } from './instance.js';
+import { needsOf } from './label-needs.js';
 import { Leftovers, timeOf } from './leftovers.js';
 import { limitsOf } from './limits.js';
 import { loginRefused } from './login-refused.js';
 import { markVolumes } from './mark-volumes.js';
 import { serverOrder, zoneFor } from './server-order.js';
 import { stopMachine } from './stop-node.js';
-import { checkUserData } from './user-data.js';
 
 /** Parts that tests replace. */
 export interface AdapterParts {
@@ -199,24 +199,8 @@ export class OpenStackAdapter implements Adapter<OpenStackInstance, OpenStackLab
     });
   }
 
-  async getQuotaForLabel(label: OpenStackLabel, pool: OpenStackPool): Promise<Resources> {
-    checkUserData(label);
-    const flavor = await this.#facts.flavorOf(label);
-    const networks = await this.#facts.networkIds(pool, label);
-    const view = await this.#facts.networks();
-    const needsAddress = pool.autoFloatingIp && willNeedFloatingIp(networks, view, this.#client.settings);
-    const image = this.#config.cloudImages.get(label.cloudImage ?? '');
-    if (image && image.imageId === undefined) await this.#facts.requireImage(image.imageName, label.name);
-    await this.#facts.requireNamed(pool, label);
-    if (label.serverGroup !== undefined) await this.#facts.serverGroup(label.serverGroup, label.name);
-    return {
-      instances: 1,
-      cores: flavor.vcpus,
-      ram: flavor.ramMib,
-      ports: networks === 'auto' ? 1 : networks.length,
-      ...(needsAddress && { 'floating-ips': 1 }),
-      ...(label.bootFromVolume && { volumes: 1, 'volume-gb': label.volumeGb }),
-    };
+  getQuotaForLabel(label: OpenStackLabel, pool: OpenStackPool): Promise<Resources> {
+    return needsOf(label, pool, this.#facts, this.#config.cloudImages, this.#client.settings);
   }
 
   /** Available zones. If the cloud does not list them, it chooses the zone. */

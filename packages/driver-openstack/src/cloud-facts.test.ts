@@ -95,7 +95,7 @@ describe('what is wrong with a label', () => {
     const { state, error } = await world.during(world.launch());
     await world.pass(1_000);
 
-    expect([state, error?.code]).toEqual(['failed', 'NODEPOOL_CONFIG']);
+    expect({ state, error }).toMatchObject({ state: 'failed', error: { code: 'NODEPOOL_CONFIG' } });
     expect(world.counted).toHaveLength(2);
     expect(world.provider.conditions?.()[0]?.message).toContain(`"${what}" `);
   });
@@ -111,11 +111,8 @@ describe('what is wrong with a label', () => {
 
       const { state, error } = await world.during(world.launch());
 
-      expect([state, error?.code, error?.message]).toEqual([
-        'failed',
-        'NODEPOOL_CONFIG',
-        expect.stringContaining(body),
-      ]);
+      expect({ state, error }).toMatchObject({ state: 'failed', error: { code: 'NODEPOOL_CONFIG' } });
+      expect(error?.message).toContain(body);
       expect(world.counted).toHaveLength(1);
     },
   );

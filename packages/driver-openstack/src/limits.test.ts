@@ -13,8 +13,8 @@ const need = () => {
 const onVolume = { label: { 'boot-from-volume': true, 'volume-size': 20 } };
 const OURS = JSON.stringify({ nodepool_provider_name: 'sky', nodepool_database_id: DATABASE_ID });
 
-describe('what is left for servers', () => {
-  it('is what others do not use: floating IPs, except own free ones, and those of servers, which count for these', async () => {
+describe('the share of servers in the quota', () => {
+  it('is the part that others do not use: floating IPs, except own free ones, and those of servers, which count for these', async () => {
     await setUp({ pool: { networks: ['private'] } }, ({ cloud: { state } }) => {
       state.quota.floatingip = 6;
       state.addFloatingIp({ description: 'web' });
@@ -38,7 +38,7 @@ describe('what is left for servers', () => {
     expect(left()).toMatchObject({ 'floating-ips': 0, ports: 0 });
   });
 
-  it('is without the volumes of nobody and the snapshots; those of servers count for these', async () => {
+  it('is without snapshots and volumes that no server has; those of servers count for these', async () => {
     const volume = { size: 100, metadata: {}, keep: true };
     await setUp(onVolume, ({ cloud: { state } }) => {
       state.volumes.set('free', { ...volume, id: 'free', status: 'available', serverId: undefined });

@@ -82,7 +82,7 @@ export class ImageApi {
     });
   }
 
-  /** Sends the data of an image, in one request; one that is refused is repeated as a whole. */
+  /** Sends the data of an image, in one request; a refused upload is repeated as a whole. */
   async upload(id: string, data: StreamBody & { readonly timeoutMs: number }, signal: AbortSignal): Promise<void> {
     await this.#service.call({
       lane: 'upload',

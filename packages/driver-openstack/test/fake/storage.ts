@@ -105,17 +105,7 @@ export function volume(state: FakeCloudState, request: FakeRequest): FakeAnswer 
       next === undefined ? {} : { volumes_links: [{ rel: 'next', href: `${request.root}/volumes/detail?${next}` }] };
     return { status: 200, body: { volumes: items, ...links } };
   }
-  if (path === '/limits') {
-    const all = [...state.volumes.values()];
-    const absolute = {
-      ...{ maxTotalVolumes: state.quota.volumes, maxTotalVolumeGigabytes: state.quota.gigabytes },
-      ...{
-        totalVolumesUsed: all.length,
-        totalGigabytesUsed: all.reduce((sum, { size }) => sum + size, state.knobs.snapshotGb),
-      },
-    };
-    return { status: 200, body: { limits: { rate: [], absolute } } };
-  }
+  if (path === '/limits') return { status: 200, body: { limits: { rate: [], absolute: volumeLimits(state) } } };
   if (path === '/volumes' && method === 'POST') {
     const { size, metadata } = object(request.body['volume']);
     const made = { id: randomUUID(), size: Number(size), status: 'available', metadata: object(metadata) };
@@ -133,6 +123,14 @@ export function volume(state: FakeCloudState, request: FakeRequest): FakeAnswer 
   if (found.serverId !== undefined) throw new Refusal(400, 'Invalid volume: Volume status must be available or error');
   state.volumes.delete(found.id);
   return { status: 202 };
+}
+
+function volumeLimits({ volumes, quota, knobs }: FakeCloudState): JsonObject {
+  const all = [...volumes.values()];
+  return {
+    ...{ maxTotalVolumes: quota.volumes, maxTotalVolumeGigabytes: quota.gigabytes, totalVolumesUsed: all.length },
+    totalGigabytesUsed: all.reduce((sum, { size }) => sum + size, knobs.snapshotGb),
+  };
 }
 
 function showVolume({ id, size, status, metadata, serverId }: FakeVolume): JsonObject {
