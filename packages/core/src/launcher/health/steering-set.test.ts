@@ -78,7 +78,7 @@ describe('the health of providers', () => {
     expect([set.of('rack'), isProbed, steering?.isProbed('big')]).toEqual([undefined, true, false]);
   });
 
-  it('is not reported for a label that left the configuration, nor for ever for a zone without launches', async () => {
+  it('is not reported for a label that left the configuration, nor without a limit for a zone without launches', async () => {
     const { clock, config, events, set, begin } = setUp();
     const use = (...labels: string[]) => {
       const provider = { ...rackProvider, pools: new Map([['main', poolConfig('main', labels)]]) };

@@ -208,7 +208,7 @@ async function callDriver(work: RequestWork, part: RecordedPart, begun: Launch):
     // The launch of most drivers: {@link StateMachineProvider} in `cloud/state-machine/provider.ts`.
     return await driver.launch(order, signal);
   } catch (error) {
-    // the request may be served elsewhere: as when the quota is used up, its node is not missed for ever
+    // the request may be served elsewhere: as when the quota is used up, its node is not missed forever
     const state = error instanceof NoTurnError ? 'aborted' : 'failed';
     return { state, node: part.node, error: asError(error) };
   }

@@ -132,7 +132,7 @@ export class LeaseStreams {
     this.#heartbeat = undefined;
     if (this.#responses.size === 0) return;
     for (const [token, responses] of this.#responses) {
-      // a reader that is told nothing more asks another launcher
+      // a reader whose stream ends asks another launcher
       if (!this.#leases.isCurrent || !this.#isValid(token)) this.#endAllOf(token);
       else for (const response of responses) this.#write(response, ': here\n\n');
     }
