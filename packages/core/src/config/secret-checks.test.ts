@@ -18,8 +18,14 @@ it('warns of key files that every user may read', async () => {
   ]);
   await chmod(key, 0o640);
   expect(await warningsOf({ yaml })).toEqual([]);
-  expect(await warningsOf({ yaml: 'lease-ca-key: /no/such/key' })).toEqual([]);
 });
+
+it.each(['/no/such/key', '/etc/passwd/key', `/${'long'.repeat(100)}`])(
+  'leaves a key file that it cannot look at: %s',
+  async (file) => {
+    expect(await warningsOf({ yaml: `lease-ca-key: ${file}` })).toEqual([]);
+  },
+);
 
 it.each(['0.0.0.0/0', '::/0'])('warns of the trusted proxies %s', async (range) => {
   expect(await warningsOf({ yaml: `webapp: {trusted-proxies: ["10.0.0.0/8", "${range}"]}` })).toEqual([

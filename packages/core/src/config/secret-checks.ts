@@ -55,7 +55,16 @@ function isOpenWay(url: string): boolean {
 
 /** @returns `undefined`: it is not open, or cannot be looked at here */
 function openFile(file: string): string | undefined {
-  const mode = statSync(file, { throwIfNoEntry: false })?.mode ?? 0;
+  const mode = modeOf(file);
   if ((mode & OTHERS_READ) === 0) return undefined;
   return `every user of this computer may read ${file}, which has a secret (mode ${(mode & 0o777).toString(8)}): chmod o= ${file}`;
+}
+
+/** @returns no permissions for a file that is missing, or that this user cannot get to */
+function modeOf(file: string): number {
+  try {
+    return statSync(file).mode;
+  } catch {
+    return 0;
+  }
 }
