@@ -1,10 +1,9 @@
-import { execFile } from 'node:child_process';
 import { lstat, readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { promisify } from 'node:util';
 import { defineCommand, text } from '../command/command.js';
 import { print, tell } from '../command/context.js';
-import { CliError, describeError } from '../command/errors.js';
+import { CliError } from '../command/errors.js';
+import { sshKeygen } from '../command/ssh-keygen.js';
 
 /** Where the examples of the documentation have the public key on a machine. */
 const ON_MACHINES = '/etc/ssh/lease_ca.pub';
@@ -25,18 +24,8 @@ async function createCa(file: string): Promise<void> {
     if (await isThere(name))
       throw new CliError(`${name} exists: name another file, or remove it if no machine trusts it`);
   }
-  // without input, ssh-keygen overwrites nothing, and makes the file for its owner alone
   const words = ['-q', '-t', 'ed25519', '-N', '', '-C', 'nodepool-leases', '-f', file];
-  try {
-    const made = promisify(execFile)('ssh-keygen', words);
-    made.child.stdin?.end();
-    await made;
-  } catch (error) {
-    const { stderr = '', code } = error as { stderr?: string; code?: unknown };
-    const fix = code === 'ENOENT' ? ': install the SSH client of the system (openssh-client)' : '';
-    const why = stderr.trim().split('\n').at(-1) || describeError(error);
-    throw new CliError(`Cannot make ${file} with ssh-keygen: ${why}${fix}`, { cause: error });
-  }
+  await sshKeygen(`Cannot make ${file} with ssh-keygen`, words);
   tell(adviceFor(file));
   print((await readFile(`${file}.pub`, 'utf8')).trim());
 }

@@ -9,8 +9,7 @@ export type ServerAnswer =
   | { readonly explanation: RequestExplanation; readonly conditions: readonly SharedCondition[] }
   | { readonly text: string };
 
-/** Ids of requests begin with their priority and a dash, those of leases have none. */
-/** Whether an id is that of a lease, or of nothing that a server explains: requests have a dash. */
+/** Whether an id is that of a lease, or of nothing that a server explains: those of requests begin with their priority and a dash. */
 export const isLeaseId = (id: string) => !id.includes('-');
 
 /**

@@ -90,10 +90,8 @@ export async function logIn(
   const { user, host, port } = target;
   const knownHosts = join(options.directory, randomBytes(6).toString('hex'));
   // ssh looks for the plain name where the port is 22
-  const lines = keys.map(
-    (key) => `${port === 22 ? host : `[${host}]:${port}`} ${key}
-`,
-  );
+  const name = port === 22 ? host : `[${host}]:${port}`;
+  const lines = keys.map((key) => `${name} ${key}\n`);
   await writeFile(knownHosts, lines.join(''), { mode: 0o600 });
   const { identity, timeoutMs, signal } = options;
   const settings = [

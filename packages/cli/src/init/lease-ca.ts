@@ -1,14 +1,13 @@
-import { execFile } from 'node:child_process';
 import { readFile, rename } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { promisify } from 'node:util';
 import { ScanQueue } from '@nodepool/core/ssh';
 import { CliError, describeError } from '../command/errors.js';
+import { sshKeygen } from '../command/ssh-keygen.js';
 import { AT_ONCE, LESSEE_KEY_TYPE, logIn, type CheckOptions } from './check-host.js';
 import type { CheckedHost } from './config-text.js';
 import { describeHost } from './hosts.js';
 
-const run = promisify(execFile);
+const CANNOT_SIGN = 'ssh-keygen cannot make a certificate to check the machines with';
 
 /** The key that signs certificates of leases. */
 export interface LeaseCa {
@@ -40,13 +39,13 @@ export async function findUntrusting(
   options: CheckOptions,
 ): Promise<CheckedHost[]> {
   const identity = join(options.directory, 'lessee');
-  await keygen('-q', ...LESSEE_KEY_TYPE, '-N', '', '-f', identity);
+  await sshKeygen(CANNOT_SIGN, ['-q', ...LESSEE_KEY_TYPE, '-N', '', '-f', identity], options.signal);
   const queue = new ScanQueue(AT_ONCE);
   const checks: Promise<boolean>[] = [];
   for (const [index, checked] of hosts.entries()) {
     const { user, host } = checked.host;
     const words = ['-q', '-s', ca.file, '-I', 'nodepool-init', '-n', `${user}@${host}`, '-V', '-5m:+5m'];
-    await keygen(...words, `${identity}.pub`);
+    await sshKeygen(CANNOT_SIGN, [...words, `${identity}.pub`], options.signal);
     const certificate = join(options.directory, `lessee-${index}-cert.pub`);
     await rename(`${identity}-cert.pub`, certificate);
     const check = async () => (await logIn(checked, { ...options, identity }, certificate)) === undefined;
@@ -74,17 +73,4 @@ export function trustText(hosts: readonly CheckedHost[], { publicKey }: LeaseCa)
     'Without root, and docs/leases.md has a warning about it, into ~/.ssh/authorized_keys:',
     `  cert-authority,principals="USER@HOST" ${publicKey}`,
   ].join('\n');
-}
-
-/** @throws CliError */
-async function keygen(...words: string[]): Promise<void> {
-  try {
-    const made = run('ssh-keygen', words, { timeout: 10_000 });
-    made.child.stdin?.end();
-    await made;
-  } catch (error) {
-    const { stderr = '' } = error as { stderr?: string };
-    const why = stderr.trim().split('\n').at(-1) || describeError(error);
-    throw new CliError(`ssh-keygen cannot make a certificate to check the machines with: ${why}`, { cause: error });
-  }
 }

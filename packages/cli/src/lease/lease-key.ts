@@ -1,12 +1,11 @@
 import { rmSync } from 'node:fs';
 import { access, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { execFile } from 'node:child_process';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import type { LeasedNode, NodepoolClient } from '@nodepool/client';
 import { orAbort } from '@nodepool/zk-protocol';
 import { tell } from '../command/context.js';
 import { CliError, describeError } from '../command/errors.js';
+import { sshKeygen } from '../command/ssh-keygen.js';
 import { temporaryDirectory } from '../command/temporary-directory.js';
 import type { AcquireOptions } from './acquire-options.js';
 import type { NodeLogin } from './node-login.js';
@@ -138,17 +137,17 @@ async function createKey(signal: AbortSignal, isNeeded: boolean): Promise<LeaseK
   process.once('exit', removeAtExit);
   try {
     const words = ['-q', '-t', 'ed25519', '-N', '', '-C', 'nodepool', '-f', identity];
-    await promisify(execFile)('ssh-keygen', words, { signal });
+    await sshKeygen('Cannot make a key with ssh-keygen', words, signal);
     return new LeaseKey(await readKey(`${identity}.pub`), identity, directory);
   } catch (error) {
     await rm(directory, { recursive: true, force: true });
     signal.throwIfAborted();
-    if (!isNeeded && (error as NodeJS.ErrnoException).code === 'ENOENT') {
+    const { message, cause } = error as CliError;
+    if (!isNeeded && (cause as NodeJS.ErrnoException).code === 'ENOENT') {
       tell('nodepool: there is no ssh-keygen on this computer, so the nodes get no key to log in with');
       return undefined;
     }
-    const fix = 'name one with --ssh-key FILE';
-    throw new CliError(`Cannot make a key with ssh-keygen: ${describeError(error)}; ${fix}`, { cause: error });
+    throw new CliError(`${message}; name one with --ssh-key FILE`, { cause });
   } finally {
     process.off('exit', removeAtExit);
   }
