@@ -26,5 +26,5 @@ export function fakeProgram(directory: string, name: string, script: string): vo
 /** A node, whose `ssh` is this script for a shell. */
 export function nodeBehind(directory: string, script: string): RemoteNode {
   fakeProgram(directory, 'ssh', script);
-  return new RemoteNode(nodeInUse(), { knownHostsFile: '/dev/null', identity: undefined });
+  return new RemoteNode(nodeInUse(), '/dev/null');
 }

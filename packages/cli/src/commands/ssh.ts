@@ -124,10 +124,7 @@ async function useNode(
   if (!leased) throw new CliError('The request was fulfilled without a node');
   const files = await writeRunFiles(lease.nodes);
   try {
-    const node = new RemoteNode(leased.node, {
-      ...{ knownHostsFile: files.knownHostsFile, identity: undefined },
-      ...withIdentity(leased.login, options.identity),
-    });
+    const node = new RemoteNode(leased.node, files.knownHostsFile, withIdentity(leased.login, options.identity));
     const directory = options.copy === undefined ? '' : basename(resolve(options.copy)) || 'copy';
     const signal = AbortSignal.any([interrupts.signal, lease.lost]);
     const use = { context, options, lease, interrupts, node, signal, directory };

@@ -3,7 +3,7 @@ import { decodeNode, encodeNode, newNode } from '@nodepool/zk-protocol';
 import type { NodeFields, NodeId, NodeRecord } from '@nodepool/zk-protocol';
 import { RemoteNode } from './remote-node.js';
 
-const LOGIN = { knownHostsFile: '/tmp/known', identity: undefined };
+const KNOWN_HOSTS = '/tmp/known';
 
 function record(fields: NodeFields = {}): NodeRecord {
   const login = { interfaceIp: '10.0.0.1', username: 'zuul', connectionPort: 2222, connectionType: 'ssh' };
@@ -15,7 +15,7 @@ function record(fields: NodeFields = {}): NodeRecord {
 
 describe('RemoteNode', () => {
   it('logs in with the host keys, user and port of the node over a separate connection', () => {
-    const node = new RemoteNode(record(), { ...LOGIN, identity: '/key', certificate: '/key-cert.pub' });
+    const node = new RemoteNode(record(), KNOWN_HOSTS, { identity: '/key', certificate: '/key-cert.pub' });
 
     const args = node.login('terminal').join(' ');
 
@@ -33,19 +33,19 @@ describe('RemoteNode', () => {
   });
 
   it('accepts any key of a node without host keys', () => {
-    expect(new RemoteNode(record({ hostKeys: [] }), LOGIN).login('streams')).toContain(
+    expect(new RemoteNode(record({ hostKeys: [] }), KNOWN_HOSTS).login('streams')).toContain(
       'StrictHostKeyChecking=accept-new',
     );
   });
 
   it('gives each use of a node its own folder', () => {
-    expect(new RemoteNode(record(), LOGIN).folder).not.toBe(new RemoteNode(record(), LOGIN).folder);
+    expect(new RemoteNode(record(), KNOWN_HOSTS).folder).not.toBe(new RemoteNode(record(), KNOWN_HOSTS).folder);
   });
 
   it.each([
     [{ connectionType: 'winrm' }, 'Node 0000000001 is reached by winrm, not by ssh: use nodepool run'],
     [{ interfaceIp: null }, 'Node 0000000001 has no address: use nodepool run'],
   ])('refuses %j', (fields, message) => {
-    expect(() => new RemoteNode(record(fields), LOGIN)).toThrow(message);
+    expect(() => new RemoteNode(record(fields), KNOWN_HOSTS)).toThrow(message);
   });
 });

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { NodeRecord } from '@nodepool/zk-protocol';
 import { CliError } from '../command/errors.js';
-import { loginOptions, undisturbedOptions } from '../lease/node-login.js';
+import { loginOptions, undisturbedOptions, type NodeLogin } from '../lease/node-login.js';
 import { connectionDetails } from '@nodepool/core/service';
 import { forAnyShell } from './any-shell.js';
 
@@ -16,15 +16,6 @@ const OWN_CONNECTION = ['-o', 'ControlMaster=no', '-o', 'ControlPath=none'];
 /** How `ssh` treats its input and output. */
 export type SshMode = 'terminal' | 'streams' | 'unattended';
 
-/** How to log in. */
-export interface SshLogin {
-  readonly knownHostsFile: string;
-  /** File with a private key; `undefined`: the defaults of ssh. */
-  readonly identity: string | undefined;
-  /** File with its certificate for the node. */
-  readonly certificate?: string | undefined;
-}
-
 /** A node that is reached by SSH: the command lines for it. */
 export class RemoteNode {
   /** User, address and port, for people. */
@@ -34,8 +25,11 @@ export class RemoteNode {
   readonly #options: readonly string[];
   readonly #address: string;
 
-  /** @throws CliError the node is not reached by SSH */
-  constructor(node: NodeRecord, login: SshLogin) {
+  /**
+   * @param login - `undefined`: with what ssh finds
+   * @throws CliError the node is not reached by SSH
+   */
+  constructor(node: NodeRecord, knownHostsFile: string, login?: NodeLogin) {
     const { address, port = DEFAULT_PORT, username, connectionType } = connectionDetails(node);
     if (connectionType !== 'ssh' || address === undefined) {
       const how = address === undefined ? 'has no address' : `is reached by ${connectionType}, not by ssh`;
@@ -45,11 +39,10 @@ export class RemoteNode {
     this.where = `node ${node.id} (${user[1] === undefined ? '' : `${user[1]}@`}${address} port ${port})`;
     this.#address = address;
     this.#options = [
-      ...['-o', `UserKnownHostsFile=${login.knownHostsFile}`, '-o', 'GlobalKnownHostsFile=/dev/null'],
+      ...['-o', `UserKnownHostsFile=${knownHostsFile}`, '-o', 'GlobalKnownHostsFile=/dev/null'],
       ...['-o', `StrictHostKeyChecking=${node.hostKeys.length > 0 ? 'yes' : 'accept-new'}`],
       ...['-o', 'UpdateHostKeys=no', ...OWN_CONNECTION, ...LIVENESS],
-      ...undisturbedOptions,
-      ...(login.identity === undefined ? [] : loginOptions({ ...login, identity: login.identity })),
+      ...[...undisturbedOptions, ...loginOptions(login)],
       ...['-p', String(port), ...user],
     ];
   }

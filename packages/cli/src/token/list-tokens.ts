@@ -40,7 +40,7 @@ const tokenListing: Listing<TokenRow> = [
 /** `nodepool token list`. */
 export async function listTokens(context: CliContext): Promise<void> {
   const [tokens, keys] = await Promise.all([
-    withZooKeeper(context, (zk) => fetchTokens(zk)),
+    withZooKeeper(context, fetchTokens),
     loadIfPresent(context).then((config) => findTokenKeys(context, config)),
   ]);
   const rows = tokens.map((token) => ({ token, state: stateOf(token, keys, context.clock.now()) }));
