@@ -56,6 +56,7 @@ export type { Logging } from '../logging/create-logging.js';
 export { createLogging } from '../logging/create-logging.js';
 
 /* Web */
+export { Allowance, type AllowanceOptions } from '../async/allowance.js';
 export { tokenProof } from './token-proof.js';
 
 /* Metrics */

@@ -1,37 +1,33 @@
+import { Allowance } from '@nodepool/core/service';
 import type { Clock } from '@nodepool/zk-protocol';
 import { writeParts } from './write-parts.js';
 
-/** Share of the CPU for answers to anonymous clients. */
-const SHARE = 0.25;
-/** Burst after an idle period. */
-const MOST_MS = 500;
+/** CPU time for answers to anonymous clients, in milliseconds. */
+const CPU_TIME = { most: 500, perSecond: 250 };
 
 /**
  * Limits the CPU time of answers that are computed for each call. Measures their cost, so that cheap answers are hardly ever
  * refused, and expensive ones cannot delay the work on requests.
  */
 export class ComputeBudget {
-  readonly #clock: Clock;
   readonly #measure: () => number;
-  #leftMs = MOST_MS;
-  #filledMs: number;
+  readonly #time: Allowance;
   #writing: Promise<unknown> = Promise.resolve();
 
   /** @param measure - monotonic clock, milliseconds */
   constructor(clock: Clock, measure: () => number = () => performance.now()) {
-    this.#clock = clock;
     this.#measure = measure;
-    this.#filledMs = clock.now();
+    this.#time = new Allowance({ clock, ...CPU_TIME });
   }
 
   /** @returns the result of `compute`; `undefined` if the budget is spent and it was not called */
   spend<T>(compute: () => T): { readonly result: T } | undefined {
-    if (this.#isSpent()) return undefined;
+    if (this.#time.left <= 0) return undefined;
     const beganMs = this.#measure();
     try {
       return { result: compute() };
     } finally {
-      this.#leftMs -= this.#measure() - beganMs;
+      this.#time.spend(this.#measure() - beganMs);
     }
   }
 
@@ -41,19 +37,12 @@ export class ComputeBudget {
    */
   write(parts: () => Iterable<string>): Promise<Buffer | undefined> {
     const written = this.#writing.then(async () => {
-      if (this.#isSpent()) return undefined;
+      if (this.#time.left <= 0) return undefined;
       const { body, spentMs } = await writeParts(parts(), this.#measure);
-      this.#leftMs -= spentMs;
+      this.#time.spend(spentMs);
       return body;
     });
     this.#writing = written.catch(() => undefined); // its caller has the error
     return written;
-  }
-
-  #isSpent(): boolean {
-    const nowMs = this.#clock.now();
-    this.#leftMs = Math.min(MOST_MS, this.#leftMs + Math.max(0, nowMs - this.#filledMs) * SHARE);
-    this.#filledMs = nowMs;
-    return this.#leftMs <= 0;
   }
 }

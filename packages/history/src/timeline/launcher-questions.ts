@@ -1,12 +1,11 @@
-import { fetchService } from '@nodepool/core/service';
+import { Allowance, fetchService } from '@nodepool/core/service';
 import type { Clock, Json } from '@nodepool/zk-protocol';
 import type { RunLines } from '../files/read-history.js';
 import { decodeLine, encodeLine } from '../record/event.js';
 import type { ToldRun } from './timeline.js';
 
-/** Questions to all launchers in a burst. A person who opens one request after another stays below it. */
-const MOST_AT_ONCE = 20;
-const PER_SECOND = 2;
+/** Questions to all launchers. A person who opens one request after another asks less. */
+const QUESTIONS = { most: 20, perSecond: 2 };
 /** A hanging launcher must not delay the answers of the others for long. */
 const ANSWER_MS = 2_000;
 /** Most of all answers to one question together. An honest launcher has at most some 100 KB on one request or node. */
@@ -36,12 +35,11 @@ interface Kept {
 export class LauncherQuestions {
   readonly #clock: Clock;
   readonly #kept = new Map<string, Kept>();
-  #left = MOST_AT_ONCE;
-  #filledMs: number;
+  readonly #questions: Allowance;
 
   constructor(clock: Clock) {
     this.#clock = clock;
-    this.#filledMs = clock.now();
+    this.#questions = new Allowance({ clock, ...QUESTIONS });
   }
 
   /** @returns their answers, at most a second old; `undefined` if the rate limit was reached and no launcher was asked */
@@ -51,10 +49,8 @@ export class LauncherQuestions {
     for (const [key, { askedMs }] of this.#kept) if (nowMs - askedMs >= KEPT_MS) this.#kept.delete(key);
     const kept = this.#kept.get(id);
     if (kept) return kept.answers;
-    this.#left = Math.min(MOST_AT_ONCE, this.#left + (Math.max(0, nowMs - this.#filledMs) / 1_000) * PER_SECOND);
-    this.#filledMs = nowMs;
-    if (this.#left < 1) return undefined;
-    this.#left--;
+    if (this.#questions.left < 1) return undefined;
+    this.#questions.spend(1);
     const answers = askLaunchers(urls, id);
     this.#kept.set(id, { askedMs: nowMs, answers });
     return answers;

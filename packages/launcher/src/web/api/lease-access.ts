@@ -1,6 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Config } from '@nodepool/core';
 import type { ApiToken } from '@nodepool/core/config';
+import { Allowance } from '@nodepool/core/service';
 import { ApiError, authorize, type Caller, type Credentials } from '@nodepool/daemon';
 import {
   isLocalOwner,
@@ -12,9 +13,8 @@ import {
 import type { TokenTrust } from './token-trust.js';
 import { matchesPattern } from './label-pattern.js';
 
-/** Calls a second that a token may make, and how many at once after a pause. */
-const CALLS_A_SECOND = 500;
-const MOST_CALLS = 1_000;
+/** Calls that a token may make. */
+const CALLS = { most: 1_000, perSecond: 500 };
 
 /** Who calls an operation on leases, and what they may do. */
 export interface LeaseCaller extends Caller, LeaseRights {
@@ -56,7 +56,8 @@ const sha256 = (text: string) => createHash('sha256').update(text).digest();
 /** Finds out who calls, and limits how often each token may. */
 export class LeaseAccess {
   readonly #options: LeaseAccessOptions;
-  readonly #buckets = new Map<string, { left: number; filledMs: number }>();
+  /** Calls by the name of the token. */
+  readonly #calls = new Map<string, Allowance>();
 
   constructor(options: LeaseAccessOptions) {
     this.#options = options;
@@ -66,7 +67,7 @@ export class LeaseAccess {
   readonly callerOf = (credentials: Credentials): LeaseCaller => {
     const caller = this.#identify(credentials);
     if (!this.#admits(caller.name)) {
-      throw new ApiError(429, 'too-fast', `Token "${caller.name}" calls more than ${CALLS_A_SECOND} times a second`);
+      throw new ApiError(429, 'too-fast', `Token "${caller.name}" calls more than ${CALLS.perSecond} times a second`);
     }
     return caller;
   };
@@ -104,15 +105,11 @@ export class LeaseAccess {
   }
 
   #admits(name: string): boolean {
-    const nowMs = this.#options.clock.now();
-    const bucket = this.#buckets.get(name) ?? { left: MOST_CALLS, filledMs: nowMs };
-    this.#buckets.set(name, bucket);
-    const gained = (Math.max(0, nowMs - bucket.filledMs) * CALLS_A_SECOND) / 1000;
-    bucket.left = Math.min(MOST_CALLS, bucket.left + gained) - 1;
-    bucket.filledMs = nowMs;
-    if (bucket.left >= 0) return true;
-    bucket.left = 0;
-    return false;
+    const calls = this.#calls.get(name) ?? new Allowance({ clock: this.#options.clock, ...CALLS });
+    this.#calls.set(name, calls);
+    if (calls.left < 1) return false;
+    calls.spend(1);
+    return true;
   }
 }
 

@@ -1,4 +1,5 @@
 import { LEASE_STATES, type Clock, type LeaseRecord } from '@nodepool/zk-protocol';
+import { Allowance } from '@nodepool/core/service';
 import { ApiError } from '@nodepool/daemon';
 import type { LeaseCaller } from './lease-access.js';
 import { requireState } from './parameters.js';
@@ -7,8 +8,8 @@ import { requireState } from './parameters.js';
 export const LEASES_A_PAGE = { most: 500, default: 100 };
 /** Leases that are not over, and all of them. */
 const GROUPS = ['open', 'all'];
-/** What a token may spend a second, and at once after a pause: each listed lease costs 1. */
-const BUDGET = { aSecond: 1_000, most: 2_000 };
+/** What a token may spend: each listed lease costs 1. */
+const BUDGET = { most: 2_000, perSecond: 1_000 };
 /** For looking for them. */
 const CALL_COST = 20;
 /** Explaining why a lease waits looks at all requests and pools. */
@@ -37,7 +38,7 @@ const comparePlaces = (a: Place, b: Place) => a.createdS - b.createdS || (a.id <
 /** Chooses the leases of a page, and limits what each token may have listed and explained. */
 export class LeaseList {
   readonly #clock: Clock;
-  readonly #budgets = new Map<string, { left: number; filledMs: number }>();
+  readonly #budgets = new Map<string, Allowance>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -65,14 +66,10 @@ export class LeaseList {
 
   /** Takes from the budget of a token. @returns whether it has had enough left; a large list may overdraw it */
   spend(token: string, cost: number): boolean {
-    const nowMs = this.#clock.now();
-    const budget = this.#budgets.get(token) ?? { left: BUDGET.most, filledMs: nowMs };
+    const budget = this.#budgets.get(token) ?? new Allowance({ clock: this.#clock, ...BUDGET });
     this.#budgets.set(token, budget);
-    const gained = (Math.max(0, nowMs - budget.filledMs) * BUDGET.aSecond) / 1000;
-    budget.left = Math.min(BUDGET.most, budget.left + gained);
-    budget.filledMs = nowMs;
     if (budget.left <= 0) return false;
-    budget.left -= cost;
+    budget.spend(cost);
     return true;
   }
 }
@@ -92,7 +89,7 @@ function readCursor(cursor: LeaseQuery['cursor']): Place | undefined {
 
 function tooFast(token: string): ApiError {
   const text =
-    `Token "${token}" has more than ${BUDGET.aSecond} leases a second listed: repeat it later, list only the states that ` +
+    `Token "${token}" has more than ${BUDGET.perSecond} leases a second listed: repeat it later, list only the states that ` +
     'you need, or follow single leases with their event streams';
   return new ApiError(429, 'too-fast', text);
 }
