@@ -170,6 +170,26 @@ describe('numbers written by other programs', () => {
   });
 });
 
+describe('a body nested more than 1,000 levels deep', () => {
+  it.each(['attributes', 'type', 'slot', 'unknown'])(
+    'is malformed: nothing that reads or writes %s runs out of stack',
+    (key) => {
+      for (const levels of [1_100, 100_000]) {
+        const list = `{"${key}":${'['.repeat(levels)}${']'.repeat(levels)}}`;
+        const map = `{"${key}":${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}}`;
+        for (const raw of [list, map]) expect(() => rewrite['node']?.(raw)).toThrow('is not JSON');
+      }
+    },
+  );
+
+  it('is one with a thousand levels only if there are more', () => {
+    const body = (levels: number) => `{"a":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`;
+
+    expect(rewrite['node']?.(body(1_000))).toContain(body(1_000).slice(1, -1));
+    expect(() => parseAsWritten(body(1_001))).toThrow('JSON of more than 1000 levels');
+  });
+});
+
 describe('reasons of other launchers', () => {
   it('are written back with what we do not know in them, malformed ones too', () => {
     const reasons = '{"l1":{"rule":"r","text":"t","time":1.0,"extra":{"n":1e3}},"l2":"odd","l3":{"rule":5}}';

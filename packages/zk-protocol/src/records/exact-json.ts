@@ -27,13 +27,15 @@ const PYTHON_NUMBERS = [
 ] as const;
 const TO_JSON = new Map<string, string>(PYTHON_NUMBERS);
 const FROM_JSON = new Map<string, string>(PYTHON_NUMBERS.map(([python, json]) => [json, python]));
-/** Nesting limit; Python's own parser fails at about the same depth. */
+/** Nesting limit: deeper values exhaust the stack of what reads or writes them. Python's own parser fails at about the same depth. */
 const MAX_DEPTH = 1000;
+/** Shorter texts cannot be nested too deeply: each level has two brackets. */
+const SHORTEST_DEEP_TEXT = 2 * MAX_DEPTH;
 
 /**
  * Parses JSON so that {@link stringifyAsRead} writes each number with its original digits. Accepts Python's `NaN` and
  * `Infinity`.
- * @throws {SyntaxError} not JSON, or such numbers in JSON of more than 1,000 levels
+ * @throws {SyntaxError} not JSON, or JSON of more than 1,000 levels
  * @throws {RangeError} such numbers in JSON of some thousand levels
  */
 export function parseAsWritten(text: string): Json {
@@ -44,7 +46,15 @@ export function parseAsWritten(text: string): Json {
     if (!PYTHON_NUMBER.test(text)) throw error;
     return parseExactly(text);
   }
+  if (text.length > SHORTEST_DEEP_TEXT) checkDepth(value, 0);
   return mayReadBackDifferently(text, value) ? parseExactly(text) : value;
+}
+
+/** @throws {SyntaxError} */
+function checkDepth(value: Json, depth: number): void {
+  if (typeof value !== 'object' || value === null) return;
+  if (depth >= MAX_DEPTH) throw new SyntaxError(`JSON of more than ${MAX_DEPTH} levels`);
+  for (const each of Object.values(value)) checkDepth(each, depth + 1);
 }
 
 function parseExactly(text: string): Json {
