@@ -13,6 +13,7 @@ export const SECRETS = {
   argument: 'argumentOfProgram2645751311',
   unreadable: 'unreadableToken3162277660',
   unknownAnchor: 'tokenLikeAnAnchor3605551275',
+  proxy: 'passwordOfProxy3316624790',
   webhook: 'secretOfWebhook4123105625',
   tokenKey: 'keyThatSignsTokens4242640687119285',
 };
@@ -43,15 +44,18 @@ export async function makeProviders(place: ClusterPlace): Promise<Record<string,
     provider(place, 'refused', { token: SECRETS.refused }),
     provider(place, 'password', { username: 'nodepool', password: SECRETS.password }),
     provider(place, 'unreadable', `users:\n- {user: {token: "${SECRETS.unreadable}" x: ${SECRETS.unreadable}}\n`),
+    // nothing listens on port 1, and the other proxy is of no kind that is known
+    provider(place, 'socks', { token: SECRETS.token }, `socks5://nodepool:${SECRETS.proxy}@127.0.0.1:1`),
+    provider(place, 'proxy', { token: SECRETS.token }, `ftp://nodepool:${SECRETS.proxy}@127.0.0.1:1`),
     provider(place, 'anchor', `users:\n- user:\n    token: *${SECRETS.unknownAnchor}\n`),
   ]);
 }
 
 /** @param user - of the kubeconfig file, or the whole text of the file */
-async function provider(place: ClusterPlace, name: string, user: Record<string, unknown> | string) {
+async function provider(place: ClusterPlace, name: string, user: Record<string, unknown> | string, proxyUrl?: string) {
   const content = {
     ...{ apiVersion: 'v1', kind: 'Config', 'current-context': name },
-    clusters: [{ name: 'cluster', cluster: { server: place.url } }],
+    clusters: [{ name: 'cluster', cluster: { server: place.url, 'proxy-url': proxyUrl } }],
     users: [{ name: 'user', user }],
     contexts: [{ name, context: { cluster: 'cluster', user: 'user' } }],
   };
