@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { Header } from 'tar';
 import type { HeaderData } from 'tar';
+import { ensureDebianPackages } from '@nodepool/test-servers';
 
 const BLOCK = 512;
 const PACKERS: Readonly<Record<string, readonly string[]>> = {
@@ -9,11 +10,11 @@ const PACKERS: Readonly<Record<string, readonly string[]>> = {
   busybox: ['busybox', 'tar'],
 };
 
-/** Programs that pack archives and are installed here. */
-export const PACKERS_HERE = Object.keys(PACKERS).filter((name) => {
-  const [program = '', ...args] = PACKERS[name] ?? [];
-  return spawnSync(program, [...args, '--help']).status === 0;
-});
+/** Names of programs that pack archives. Tests with them call {@link installPackers} first. */
+export const PACKER_NAMES = Object.keys(PACKERS);
+
+/** @throws {Error} a program is missing and cannot be installed */
+export const installPackers = (): Promise<void> => ensureDebianPackages(['tar', 'libarchive-tools', 'busybox']);
 
 /** The end of an archive. */
 export const END = Buffer.alloc(2 * BLOCK);

@@ -25,15 +25,6 @@ async function aptGet(...args: string[]): Promise<void> {
   await run('flock', [lockFile, 'apt-get', ...APT, ...args], { env, maxBuffer: 64 * 1024 * 1024 });
 }
 
-async function hasCandidate(name: string): Promise<boolean> {
-  try {
-    const { stdout } = await run('apt-cache', ['show', '--no-all-versions', name]);
-    return stdout !== '';
-  } catch {
-    return false; // no package lists yet
-  }
-}
-
 /**
  * Installs missing Debian packages, if this process runs as root. Safe to call repeatedly and from several processes.
  * @throws {Error} packages are missing and cannot be installed; the message has the command to install them
@@ -45,8 +36,9 @@ export async function ensureDebianPackages(names: readonly string[]): Promise<vo
   const advice = `Debian packages are missing: ${missing.join(' ')}. Install them: apt-get install --no-install-recommends ${missing.join(' ')}`;
   if (process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) throw new Error(advice);
   try {
-    if (!(await Promise.all(missing.map(hasCandidate))).every(Boolean)) await aptGet('update');
-    await aptGet('install', '-y', '--no-install-recommends', ...missing);
+    const install = () => aptGet('install', '-y', '--no-install-recommends', ...missing);
+    // there may be no package lists, or old ones whose versions do not fit what is installed
+    await install().catch(() => aptGet('update').then(install));
   } catch (cause) {
     throw new Error(advice, { cause });
   }

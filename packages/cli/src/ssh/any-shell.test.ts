@@ -1,15 +1,16 @@
 import { spawnSync } from 'node:child_process';
-import { describe, expect, it } from 'vitest';
+import { ensureDebianPackages } from '@nodepool/test-servers';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { forAnyShell } from './any-shell.js';
 
-const SHELLS = ['sh', 'bash', 'dash', 'zsh', 'csh', 'tcsh', 'fish'].filter(
-  (shell) => spawnSync(shell, ['-c', 'true']).status === 0,
-);
+const PACKAGES = ['bash', 'dash', 'zsh', 'tcsh', 'fish'];
+beforeAll(() => ensureDebianPackages(PACKAGES), 300_000);
+
 const SCRIPT = `trap : INT
 printf '<%s>' "$@"; case a in a) printf "!x \\\\ \${HOME:+h}";; esac
 exit 7`;
 
-describe.each(SHELLS)('the login shell %s', (shell) => {
+describe.each(['sh', ...PACKAGES])('the login shell %s', (shell) => {
   it.each([
     [['a', '', ' b  c ', "it's", '"', '$HOME', '`x`', '*', '~', '#', '-n']],
     [['!', '!!', '\\', '\\\\', "\\'", '\n', 'a\nb', '\t', '%s', '\\0101', 'é', '\u{1f600}']],

@@ -10,10 +10,12 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { END, member, packed, PACKERS_HERE } from '../../test/archives.js';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { END, installPackers, member, packed, PACKER_NAMES } from '../../test/archives.js';
 import { runTransfer } from '../../test/run-transfer.js';
 import { remoteFile } from './fetch.js';
+
+beforeAll(installPackers, 300_000);
 
 let directory: string;
 let workspace: string;
@@ -145,7 +147,7 @@ describe('a fetched directory', () => {
     expect(contentOf('report/workspace/Makefile')).toBe('new');
   });
 
-  it.each(PACKERS_HERE)('of %s comes without what is not safe, which is said', async (packer) => {
+  it.each(PACKER_NAMES)('of %s comes without what is not safe, which is said', async (packer) => {
     const machine = join(directory, 'machine');
     mkdirSync(join(machine, 'report'), { recursive: true });
     writeFileSync(join(machine, 'report', 'x'), 'x');

@@ -17,9 +17,11 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { END, inPieces, member, packed, PACKERS_HERE } from '../../test/archives.js';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { END, inPieces, installPackers, member, packed, PACKER_NAMES } from '../../test/archives.js';
 import { unpack } from './unpack.js';
+
+beforeAll(installPackers, 300_000);
 
 let top: string;
 let target: string;
@@ -66,7 +68,7 @@ function unpacked(): Record<string, string> {
   );
 }
 
-describe.each(PACKERS_HERE)('an archive of %s', (packer) => {
+describe.each(PACKER_NAMES)('an archive of %s', (packer) => {
   it('is unpacked with its files, directories and links inside', async () => {
     const files = {
       'report/a b.xml': 'content',
