@@ -1,6 +1,6 @@
 import { nodeLockPath, REQUESTS_ROOT, ZkLock, patientClock } from '@nodepool/zk-protocol';
-import type { NodeId } from '@nodepool/zk-protocol';
-import { expect, it } from 'vitest';
+import type { NodeId, ZooKeeper } from '@nodepool/zk-protocol';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { FakeLauncher } from '../../test/fake-launcher.js';
 import { useWorld } from '../../test/world.js';
 import { fetchNodeRows } from '../connection/fetch-records.js';
@@ -10,8 +10,13 @@ import { submitRequest } from './request.js';
 const get = useWorld();
 
 /** Takes the nodes of a request, as far as they are allocated to it. @param foreign - is not */
-async function take(labels: string[], nodeIds: NodeId[], foreign: NodeId[] = []): Promise<ZooKeeperLease> {
-  const zk = await get().connect();
+async function take(
+  labels: string[],
+  nodeIds: NodeId[],
+  foreign: NodeId[] = [],
+  by?: ZooKeeper,
+): Promise<ZooKeeperLease> {
+  const zk = by ?? (await get().connect());
   const launcher = new FakeLauncher(get().zk);
   const spec = { labels, provider: undefined, priority: 200, requestor: 'test' };
   const id = await submitRequest(zk, patientClock, spec);
@@ -105,3 +110,29 @@ it('notices that a lock was taken away', async () => {
   await lease.release();
   expect((await readNode(id)).state).toBe('in-use');
 });
+
+it.each([
+  ['is lost', 'does not answer', true],
+  ['stays', 'answers, as when only the time was set', false],
+])(
+  '%s after sleep of this computer if ZooKeeper %s',
+  async (_what, _how, isSilent) => {
+    const zk = await get().connect();
+    const lease = await take(['small'], [await get().createNode()], [], zk);
+    onTestFinished(() => lease.release());
+    const asked = vi.spyOn(zk, 'exists');
+    if (isSilent) asked.mockReturnValue(new Promise(() => undefined));
+    const before = Date.now;
+    vi.spyOn(Date, 'now').mockImplementation(() => before() + 3_600_000);
+    onTestFinished(() => void vi.restoreAllMocks());
+
+    await expect.poll(() => asked.mock.calls.length, { timeout: 5_000 }).toBe(1);
+    if (isSilent) await expect.poll(() => lease.lost.aborted, { timeout: 10_000 }).toBe(true);
+    else await asked.mock.results[0]?.value;
+
+    const reason = 'The nodes are lost: this computer slept, and ZooKeeper does not confirm that the session lasts';
+    expect(lease.lost.aborted ? String(lease.lost.reason) : '').toContain(isSilent ? reason : '');
+    expect(lease.lost.aborted).toBe(isSilent);
+  },
+  20_000,
+);

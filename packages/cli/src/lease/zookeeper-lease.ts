@@ -8,6 +8,7 @@ import type {
   RequestRecord,
   ZooKeeper,
 } from '@nodepool/zk-protocol';
+import { watchSleep } from '@nodepool/client';
 import { unfinishedAfter } from '@nodepool/core/service';
 import { CliError } from '../command/errors.js';
 import { inBatches } from '../connection/fetch-records.js';
@@ -21,6 +22,8 @@ import { deleteRequest } from './request.js';
 const LOCK_TIMEOUT_MS = 30_000;
 /** Time limit for releasing locks on the way out; they end with the session anyway. */
 const GIVE_UP_MS = 1_000;
+/** How long ZooKeeper may take to confirm the session after this computer has slept. */
+const CONFIRM_MS = 5_000;
 
 interface Holding extends LeasedNode {
   readonly lock: NodeLock;
@@ -102,6 +105,7 @@ export class ZooKeeperLease {
   readonly #context: LeaseContext;
   readonly #holdings: readonly Holding[];
   readonly #lost = new AbortController();
+  readonly #ended = new AbortController();
   #released: Promise<void> | undefined;
   #atRelease: NodeFields = { state: 'used' };
 
@@ -113,6 +117,7 @@ export class ZooKeeperLease {
       if (lock.lost.aborted) this.#onLost();
       else lock.lost.addEventListener('abort', () => this.#onLost(), { once: true });
     }
+    void watchSleep(() => void this.#confirm(), this.#ended.signal);
   }
 
   /**
@@ -175,6 +180,7 @@ export class ZooKeeperLease {
 
   /** Returns the nodes as used and unlocks them. Idempotent; nodes that are gone are ignored. */
   release(): Promise<void> {
+    this.#ended.abort();
     this.#released ??= this.#releaseAll();
     return this.#released;
   }
@@ -203,8 +209,17 @@ export class ZooKeeperLease {
     await zk.setData(nodePath(node.id), encodeNode(used), current.stat?.version);
   }
 
-  #onLost(): void {
+  /** The session may be over since long, or only the time was set: an answer in the session says that it lasts. */
+  async #confirm(): Promise<void> {
+    const { zk, clock } = this.#context;
+    const answers = this.#holdings.map(({ node }) => [node.id, zk.exists(nodePath(node.id))] as const);
+    const late = await unfinishedAfter(CONFIRM_MS, clock, new Map(answers)).catch(() => answers);
+    if (late.length > 0) this.#onLost('this computer slept, and ZooKeeper does not confirm that the session lasts');
+  }
+
+  #onLost(why = 'a lock or the ZooKeeper session is gone'): void {
     if (this.#released) return;
-    this.#lost.abort(new CliError('The nodes are lost: a lock or the ZooKeeper session is gone'));
+    this.#ended.abort();
+    this.#lost.abort(new CliError(`The nodes are lost: ${why}`));
   }
 }
