@@ -80,8 +80,12 @@ export function readProviderConfig(entry: JsonObject, context: ProviderConfigCon
     region,
     zones,
     endpoint: textOf(entry['endpoint']) ?? 'https://compute.googleapis.com/compute/v1',
-    credentials: textOf(entry['credentials']),
+    ...credentialsOf(textOf(entry['credentials'])),
   };
+}
+
+function credentialsOf(credentials: string | undefined) {
+  return { credentials, secretFiles: credentials === undefined ? [] : [credentials] };
 }
 
 function checkImages(entry: JsonObject, context: ProviderConfigContext): void {

@@ -89,6 +89,7 @@ export function readProviderConfig(entry: JsonObject, context: ProviderConfigCon
       ),
     })),
     connection,
+    secretFiles: connection.clientKey === undefined ? [] : [connection.clientKey],
     project: textOf(entry['project']) ?? 'default',
     imageType: type,
     imageUploadTimeoutMs: (numberOf(entry['image-upload-timeout']) ?? UPLOAD_TIMEOUT_S) * 1_000,

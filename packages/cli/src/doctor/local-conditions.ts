@@ -29,7 +29,7 @@ export interface LocalFacts {
 export function localConditions(facts: LocalFacts): FoundCondition[] {
   return [
     ...noLauncher(facts),
-    ...facts.configProblems.map(configProblem),
+    ...facts.configProblems.filter((problem) => !isOfOpenSecret(problem, facts)).map(configProblem),
     ...unservedConditions(facts, facts.pools),
     ...unregisteredProviders(facts),
     ...slowZooKeeper(facts),
@@ -41,6 +41,11 @@ function noLauncher({ hasLauncher }: LocalFacts): FoundCondition[] {
   if (hasLauncher) return [];
   const message = 'no launcher is registered: requests are not served';
   return [newCondition('NoLauncher', { name: 'any', reason: 'NotRegistered', message, nextStep: 'nodepool-launcher' })];
+}
+
+/** A file of secrets as a whole: {@link openSecrets} has it. */
+function isOfOpenSecret({ severity, position, path }: ConfigProblem, { secretFiles }: LocalFacts): boolean {
+  return severity === 'warning' && path === '' && secretFiles.some(({ file }) => file === position?.file);
 }
 
 /** Describes the file as this machine reads it; launchers report their own view. */

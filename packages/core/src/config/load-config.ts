@@ -27,8 +27,9 @@ import { namedEntries } from './raw-values.js';
 import { readSources } from './read-sources.js';
 import { checkReplaced } from './replaced-file.js';
 import { checkSchema } from './schema-validator.js';
-import { checkSecrets } from './secret-checks.js';
+import { checkSecretFile, checkSecrets } from './secret-checks.js';
 import type { SourceDocument } from './source-document.js';
+import { tokenKeyFile } from './state-dir/token-key.js';
 import { didYouMean } from '../text/suggest.js';
 import { SECURE_SCHEMA, TOP_LEVEL_SCHEMA } from './top-level-schema.js';
 import type { Config, ConfigMode, LabelConfig } from '../contract/config.js';
@@ -72,7 +73,6 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
     readSources({ file, secureFile, env, clock }, problems),
     orAbort(drivers.reset(), signal),
   ]);
-  const documents = secure === undefined ? [main] : [main, secure];
 
   const top = checkedTopLevel(main, TOP_LEVEL_SCHEMA, { mode, problems, reveal: true });
   const secureTop = secure && checkedTopLevel(secure, SECURE_SCHEMA, { mode, problems, reveal: false });
@@ -88,7 +88,7 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
     { ...options, document: main, drivers, labels, diskimages, env, problems, signal },
     listOf(top['providers']).map(mapOf),
   );
-  for (const document of documents) checkWrittenValues(document, problems);
+  checkFiles(main, secure, options, problems);
   checkLikelyMistakes(top, { document: main, labels, ...served, drivers: driversOf, problems });
   problems.throwIfErrors();
   return Object.freeze({
@@ -166,12 +166,26 @@ function checkTopLevel(top: JsonObject, { mode, serves }: LoadConfigOptions, che
   checkPrices(top, check);
   checkAnonymousLeases(top, check);
   checkSecrets(top, check);
-  checkReplaced(check);
   for (const section of ['webapp', 'builder-webapp'] as const) {
     checkProxies(top, section, check);
     if (mode === 'validate') checkCertificate(top, section, check, 'warning');
     else if (serves === section) checkCertificate(top, section, check, 'error');
   }
+}
+
+/** Checks what the files are, beside what their entries say. */
+function checkFiles(
+  main: SourceDocument,
+  secure: SourceDocument | undefined,
+  { stateDir }: LoadConfigOptions,
+  problems: ProblemCollector,
+): void {
+  for (const document of secure === undefined ? [main] : [main, secure]) {
+    checkWrittenValues(document, problems);
+    checkReplaced({ document, problems });
+  }
+  if (secure) checkSecretFile({ document: secure, problems });
+  if (stateDir !== undefined) checkSecretFile({ document: main, problems }, tokenKeyFile(stateDir));
 }
 
 function readLabels(list: Json | undefined): Map<string, LabelConfig> {

@@ -20,6 +20,7 @@ import {
 import { providerSchema } from './provider-schema.js';
 import { type RepairedEntry, repairEntry } from './repair-entry.js';
 import { checkSchema } from './schema-validator.js';
+import { checkProviderSecrets } from './secret-checks.js';
 import { readUnserved } from './unserved-providers.js';
 import type { SourceDocument } from './source-document.js';
 import type { ConfigMode, ConfigProblem, DiskimageConfig, LabelConfig, UnservedProvider } from '../contract/config.js';
@@ -110,6 +111,7 @@ function readWithDriver(
   checkPoolLimits(config, entry, index, reading);
   checkImageNames(config, index, reading);
   checkStops(config, driver, entry, index, reading);
+  checkProviderSecrets(config, index, reading);
   warnOfFormerKeys(entry, index, reading);
   if (repaired === undefined) warnOfIdleProvider(config, entry, index, reading);
   return { index, driver, config, repaired };

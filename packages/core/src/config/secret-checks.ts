@@ -1,6 +1,7 @@
-import { statSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { listOf, mapOf, textOf, type Json, type JsonObject } from '@nodepool/zk-protocol';
 import type { WebhookConfig } from '../contract/config.js';
+import type { ProviderConfig } from '../contract/provider-config.js';
 import type { ProblemCollector } from './problems.js';
 import type { SourceDocument } from './source-document.js';
 
@@ -35,6 +36,33 @@ export function checkSecrets(top: JsonObject, { document, problems }: SecretChec
         'HTTP; list the addresses of your proxies';
       problems.add(document, [section, 'trusted-proxies', index], message, { severity: 'warning' });
     }
+  }
+}
+
+/** Warns of a file that is secret as a whole. */
+export function checkSecretFile({ document, problems }: SecretCheck, file = document.file): void {
+  const why = openFile(file);
+  if (why !== undefined) problems.add(document, [], why, { severity: 'warning' });
+}
+
+/** Warns of files of credentials that a provider reads: those that it names as secret, and others that have a secret. */
+export function checkProviderSecrets(config: ProviderConfig, index: number, { document, problems }: SecretCheck): void {
+  const mayHold = (config.files ?? []).filter((file) => openFile(file) !== undefined && holdsSecret(file));
+  for (const file of new Set([...(config.secretFiles ?? []), ...mayHold])) {
+    const why = openFile(file);
+    if (why !== undefined) problems.add(document, ['providers', index], why, { severity: 'warning' });
+  }
+}
+
+/** Words of `clouds.yaml` and kubeconfig files; public certificates have none of them. */
+const SECRET =
+  /PRIVATE KEY-----|^[\s"'-]*(\w*password|\w*secret|\w*token|passcode|client-key-data)["']?\s*:\s*["']?\S/im;
+
+function holdsSecret(file: string): boolean {
+  try {
+    return SECRET.test(readFileSync(file, 'utf8'));
+  } catch {
+    return false; // reading it as configuration reports the reason
   }
 }
 

@@ -10,6 +10,8 @@ export interface ProviderConfig {
   readonly equalityExtra?: Json;
   /** Files beside the configuration that the entry was read from: a service reads its configuration again when one changes. */
   readonly files?: readonly string[] | undefined;
+  /** Files that are secret as a whole, such as private keys: every user of the computer must not be able to read them. */
+  readonly secretFiles?: readonly string[] | undefined;
   /** `-1` no limit, `0` accepts nothing. */
   readonly maxConcurrency: number;
   readonly priority: number | undefined;

@@ -10,7 +10,7 @@ export function tempDir(files: Readonly<Record<string, string | Uint8Array>> = {
   for (const [name, content] of Object.entries(files)) {
     const file = join(dir, name);
     mkdirSync(dirname(file), { recursive: true });
-    writeFileSync(file, content);
+    writeFileSync(file, content, { mode: 0o600 });
   }
   return dir;
 }
