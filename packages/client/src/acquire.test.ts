@@ -90,6 +90,38 @@ it('keeps its place while the server is away', async () => {
   expect((await client.lease(['small'], { onProgress })).id).toBe('lease1');
 });
 
+it('requests it again, as a new lease each time, while nodes of earlier leases are being deleted', async () => {
+  const { server } = await start('active');
+  const retries: string[] = [];
+  const onRetry = ({ message }: Error) => void retries.push(message);
+  const client = new NodepoolClient({ url: server.url, retryMs: 0, onRetry });
+  const refusal = { status: 429, code: 'nodes-being-deleted' };
+  server.faults.push(refusal, refusal);
+
+  const lease = await client.lease(['small'], { renew: false, giveUpMs: 60_000 });
+
+  const [first, , last] = server.calls;
+  expect(lease.id).toBe('lease1');
+  expect(retries).toEqual(Array(2).fill('refused: nodes-being-deleted'));
+  expect(new Set(server.calls.map(({ key }) => key)).size).toBe(3);
+  expect(Number(last?.body['give_up'])).toBeLessThan(Number(first?.body['give_up']) - 1);
+});
+
+it('gives up when nodes of earlier leases are still being deleted at the end of its time, or when it is cancelled', async () => {
+  const { server, client } = await start('active');
+  const refusal = { status: 429, code: 'nodes-being-deleted' };
+  server.faults.push(...Array<typeof refusal>(3).fill(refusal));
+
+  await expect(client.lease(['small'], { giveUpMs: 100 })).rejects.toMatchObject({ code: 'nodes-being-deleted' });
+  const abort = new AbortController();
+  const leasing = client.lease(['small'], { signal: abort.signal });
+  await expect.poll(() => server.faults.length).toBe(0);
+  abort.abort(new Error('Ctrl-C'));
+
+  await expect(leasing).rejects.toThrow('Ctrl-C');
+  expect(server.lines).toEqual(Array(3).fill('POST /leases'));
+});
+
 it('shortens its own time to live to what the server allows, but not one that was asked for', async () => {
   const { server, client } = await start('active');
   const refusal = { status: 403, code: 'ttl-too-long', longest_ttl: 60 };

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { LeaseCalls } from './calls.js';
+import { hasRoomSoon, type LeaseCalls } from './calls.js';
 import { LeaseOverError, RefusedError } from './errors.js';
 import { Lease } from './lease.js';
 import { nowMs, orAbort, pause } from './pause.js';
@@ -14,6 +14,8 @@ const SHORTEST_TTL_MS = 10_000;
 const WAITING_RETRY_MS = 300_000;
 const FIRST_WAIT_MS = 2_000;
 const LONGEST_WAIT_MS = 15_000;
+/** How often it is requested again while nodes of earlier leases are being deleted. */
+const ROOM_MS = 1_000;
 /** How long a cancelled lease may take to be ended, before it is left to end by itself. */
 const CANCEL_MS = 2_000;
 
@@ -50,6 +52,8 @@ export interface LeaseOptions {
 class Wish {
   readonly renew: boolean;
   ttlMs: number;
+  /** When it was requested last. */
+  requestedMs = nowMs();
   readonly #giveUpMs: number;
 
   constructor(
@@ -64,6 +68,10 @@ class Wish {
   /** How long the lease waits without a sign of this process. */
   get waitsMs(): number {
     return Math.max(1, Math.min(this.renew ? this.ttlMs : Infinity, this.#giveUpMs - nowMs()));
+  }
+
+  get hasTime(): boolean {
+    return nowMs() < this.#giveUpMs;
   }
 
   get body(): object {
@@ -85,34 +93,40 @@ export async function acquire(calls: LeaseCalls, labels: readonly string[], opti
   const { signal } = options;
   signal?.throwIfAborted();
   const wish = new Wish(labels, options);
-  const askedMs = nowMs();
   // Not cut short by the signal: the answer names the lease that must be ended then.
   const created = create(calls, wish);
   try {
     const requested = await orAbort(created, signal);
-    return await waitFor(calls, requested, askedMs, wish);
+    return await waitFor(calls, requested, wish);
   } catch (error) {
     if (!(error instanceof LeaseOverError)) await cancel(calls, created);
     throw error;
   }
 }
 
-/** A default time to live is shortened to what the server allows. */
+/** Requests it once there is room. A default time to live is shortened to what the server allows. */
 async function create(calls: LeaseCalls, wish: Wish): Promise<LeaseInfo> {
-  try {
-    return await calls.create(wish.body, randomUUID());
-  } catch (error) {
-    const longestMs = error instanceof RefusedError ? (error.longestTtlMs ?? 0) : 0;
-    if (wish.options.ttlMs !== undefined || longestMs < SHORTEST_TTL_MS || longestMs >= wish.ttlMs) throw error;
-    wish.ttlMs = longestMs;
-    return calls.create(wish.body, randomUUID());
+  for (;;) {
+    wish.requestedMs = nowMs();
+    try {
+      return await calls.create(wish.body, randomUUID());
+    } catch (error) {
+      if (!(error instanceof RefusedError)) throw error;
+      if (hasRoomSoon(error) && wish.hasTime) {
+        calls.onRetry(error);
+        await pause(ROOM_MS, wish.options.signal);
+        continue;
+      }
+      const longestMs = error.longestTtlMs ?? 0;
+      if (wish.options.ttlMs !== undefined || longestMs < SHORTEST_TTL_MS || longestMs >= wish.ttlMs) throw error;
+      wish.ttlMs = longestMs;
+    }
   }
 }
 
-/** @param requestedMs - when it was requested */
-async function waitFor(calls: LeaseCalls, requested: LeaseInfo, requestedMs: number, wish: Wish): Promise<Lease> {
+async function waitFor(calls: LeaseCalls, requested: LeaseInfo, wish: Wish): Promise<Lease> {
   const { signal, onProgress = () => {}, onRefused = () => {}, onRenewed = () => {} } = wish.options;
-  const { renew, ttlMs } = wish;
+  const { renew, ttlMs, requestedMs } = wish;
   let lease = requested;
   let askedMs = requestedMs;
   let renewedMs = requestedMs;

@@ -23,10 +23,13 @@ export interface Patience {
 
 type Answer = Readonly<Record<string, unknown>>;
 
-/** Whether a repetition may succeed. */
+/** Whether only nodes of ended leases, which are being deleted, are in the way: who waits for nodes waits for that, too. */
+export const hasRoomSoon = ({ code }: RefusedError): boolean => code === 'nodes-being-deleted';
+
+/** Whether a repetition may succeed at once. */
 function isTemporary(error: unknown): error is Error {
   if (error instanceof UnreachableError) return !error.isPermanent;
-  if (!(error instanceof RefusedError)) return false;
+  if (!(error instanceof RefusedError) || hasRoomSoon(error)) return false;
   return error.status >= 500 || error.status === 429 || error.code === 'changed';
 }
 
@@ -34,13 +37,13 @@ function isTemporary(error: unknown): error is Error {
 export class LeaseCalls {
   readonly #transport: Transport;
   readonly #retryMs: number;
-  readonly #onRetry: (error: Error) => void;
+  /** Called with each failure after which a call is repeated. */
+  readonly onRetry: (error: Error) => void;
 
-  /** @param onRetry - called with each failure after which a call is repeated */
   constructor(transport: Transport, retryMs: number, onRetry: (error: Error) => void) {
     this.#transport = transport;
     this.#retryMs = retryMs;
-    this.#onRetry = onRetry;
+    this.onRetry = onRetry;
   }
 
   /** @param key - the same for each repetition: the server makes one lease of them */
@@ -106,7 +109,7 @@ export class LeaseCalls {
         signal?.throwIfAborted();
         const jitteredMs = pauseMs * (0.75 + Math.random() / 2);
         if (!isTemporary(error) || nowMs() - startMs + jitteredMs > retryMs) throw error;
-        this.#onRetry(error);
+        this.onRetry(error);
         await pause(jitteredMs, signal);
       }
     }

@@ -70,6 +70,18 @@ it('says why it waits, each reason once', async () => {
   expect(said().match(/lease lease1 waits/g)).toHaveLength(1);
 });
 
+it('waits, and says so, while nodes of earlier leases are being deleted', async () => {
+  const { server, acquire, said } = await start();
+  const refusal = { status: 429, code: 'nodes-being-deleted' };
+  const labelsAreAnswered = Promise.resolve();
+  server.faults.push(labelsAreAnswered, refusal, refusal);
+
+  await (await acquire()).release();
+
+  expect(server.lines.filter((line) => line === 'POST /leases')).toHaveLength(3);
+  expect(said().match(/refused: nodes-being-deleted; trying again/g)).toHaveLength(1);
+});
+
 it('ends the lease when the time is over, and when it is interrupted', async () => {
   const { server, acquire } = await start('waiting');
 

@@ -12,11 +12,17 @@ export type LeaseSpec = Omit<NewLease, 'slots' | 'keeper' | 'dueTimeMs'> & {
 
 /** The token would have more nodes than it may. */
 export class LeaseLimitError extends NodepoolError {
-  constructor(token: string, maxNodes: number) {
-    super(
-      'NODEPOOL_LEASE_LIMIT',
-      `Token "${token}" may have ${maxNodes} nodes at a time, those it waits for and those being deleted included`,
-    );
+  /** @param isSoonFree - whether it may have them as soon as the nodes of its leases that are over are deleted */
+  constructor(
+    token: string,
+    maxNodes: number,
+    readonly isSoonFree: boolean,
+  ) {
+    const nodes = maxNodes === 1 ? '1 node' : `${maxNodes} nodes`;
+    const why = isSoonFree
+      ? '; nodes of its ended leases are still being deleted: repeat it soon'
+      : ', those it waits for and those being deleted included';
+    super('NODEPOOL_LEASE_LIMIT', `Token "${token}" may have ${nodes} at a time${why}`);
   }
 }
 

@@ -75,6 +75,26 @@ describe('the number of a lease among the nodes of its token', () => {
     expect(other.get('l1')?.slots).toEqual([]);
   });
 
+  it('is said to be free soon while nodes of ended leases have it, unless an open lease has it', async () => {
+    const { lease, remove } = await ended('active');
+    const isSoonFree = (id: string, labels: string[], maxNodes: number) =>
+      lease({ id, labels, maxNodes }).then(
+        () => 'free',
+        (error: unknown) => (error as LeaseLimitError).isSoonFree,
+      );
+    const whileDeleting = [await isSoonFree('l2', ['small'], 1), await isSoonFree('l3', ['small', 'small'], 1)];
+    await lease({ id: 'l4', maxNodes: 2 });
+    const beside = [await isSoonFree('l5', ['small'], 2), await isSoonFree('l6', ['small', 'small'], 2)];
+
+    await remove();
+
+    expect([whileDeleting, beside]).toEqual([
+      [true, false],
+      [true, false],
+    ]);
+    expect(await isSoonFree('l7', ['small'], 1)).toBe(false);
+  });
+
   it('is free at once when nothing was made for the lease', async () => {
     const { leases, lease, world } = await leaseWorld();
     await lease({ maxNodes: 1 });

@@ -71,7 +71,7 @@ export class RequestedLeases {
       checkAge(this.#context, 0, ttlMs);
       const slots = maxNodes === null ? [] : this.#slots.take(fields, maxNodes, occupied);
       if (!slots) {
-        if (isSettled) throw new LeaseLimitError(token, maxNodes ?? 0);
+        if (isSettled) throw this.#limitError(fields, maxNodes ?? 0, occupied);
         isSettled = true;
         occupied.clear();
         await this.#freeUnused(token);
@@ -93,6 +93,22 @@ export class RequestedLeases {
         for (const slot of slots) if (error.operation.path === leaseSlotPath(token, slot)) occupied.add(slot);
       }
     }
+  }
+
+  #limitError(
+    wanted: Pick<LeaseSpec, 'token' | 'labels'>,
+    maxNodes: number,
+    occupied: ReadonlySet<number>,
+  ): LeaseLimitError {
+    const isOverLease = (id: string) => {
+      const lease = this.#cache.get(id);
+      return lease !== undefined && isOver(lease);
+    };
+    return new LeaseLimitError(
+      wanted.token,
+      maxNodes,
+      this.#slots.hasRoomSoon(wanted, maxNodes, occupied, isOverLease),
+    );
   }
 
   /** A lease may just have ended, perhaps at another launcher. */

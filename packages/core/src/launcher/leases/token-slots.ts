@@ -41,6 +41,22 @@ export class TokenSlots {
     return [...new Set(this.#leases.get(token)?.values())];
   }
 
+  /**
+   * Whether a new lease finds numbers as soon as those of leases that are over are free.
+   * @param occupied - numbers that ZooKeeper has shown to be occupied; by whom may be unknown
+   */
+  hasRoomSoon(
+    { token, labels }: Pick<Wanted, 'token' | 'labels'>,
+    maxNodes: number,
+    occupied: ReadonlySet<number>,
+    isOver: (lease: string) => boolean,
+  ): boolean {
+    const taken = this.#ofToken(token);
+    const open = [...taken.values()].filter((lease) => !isOver(lease)).length;
+    const unknown = [...occupied].filter((slot) => !taken.has(slot)).length;
+    return open + unknown + labels.length <= maxNodes;
+  }
+
   /** Gives numbers back that a lease has not got. */
   release(token: string, lease: string, slots: readonly number[]): void {
     const taken = this.#leases.get(token);

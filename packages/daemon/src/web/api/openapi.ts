@@ -102,8 +102,8 @@ function describe(operation: ApiOperation): JsonObject {
         description: operation.stream ? 'Events until either side ends it' : 'Done',
         content: { [operation.stream ? 'text/event-stream' : 'application/json']: { schema: operation.answer } },
       },
-      ...Object.fromEntries(Object.entries(errors).map(([status, text]) => [status, errorAnswer(text)])),
       429: errorAnswer('Too many requests; retry later'),
+      ...Object.fromEntries(Object.entries(errors).map(([status, text]) => [status, errorAnswer(text)])),
     },
   };
 }

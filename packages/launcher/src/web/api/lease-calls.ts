@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { isNodepoolError, isZooKeeperError, type JsonObject, type LeaseRecord } from '@nodepool/zk-protocol';
 import type { LeaseView } from '@nodepool/core/launcher';
 import { didYouMean, explanationToJson, readPublicKey } from '@nodepool/core/service';
-import type { LeaseAgeError } from '@nodepool/core/launcher';
+import type { LeaseAgeError, LeaseLimitError } from '@nodepool/core/launcher';
 import { ApiError, type ApiCall } from '@nodepool/daemon';
 import { mayLease, type LeaseCaller } from './lease-access.js';
 import { EXPLANATION_COST, LeaseList } from './lease-list.js';
@@ -231,7 +231,7 @@ export class LeaseCalls {
     try {
       return await write();
     } catch (error) {
-      if (isNodepoolError(error, 'NODEPOOL_LEASE_LIMIT')) throw new ApiError(403, 'too-many-nodes', error.message);
+      if (isNodepoolError(error, 'NODEPOOL_LEASE_LIMIT')) throw limitRefusal(error as LeaseLimitError);
       if (isNodepoolError(error, 'NODEPOOL_LEASE_AGE')) {
         const longest = Math.max(0, Math.floor((error as LeaseAgeError).leftMs / 1000));
         throw new ApiError(422, 'max-hold-age', error.message, { longest_ttl: longest });
@@ -254,6 +254,10 @@ export class LeaseCalls {
     }
   }
 }
+
+/** Who repeats it soon is served when only nodes of ended leases are in the way. */
+const limitRefusal = ({ isSoonFree, message }: LeaseLimitError): ApiError =>
+  isSoonFree ? new ApiError(429, 'nodes-being-deleted', message) : new ApiError(403, 'too-many-nodes', message);
 
 /** The same for the same owner, token and key, so that a repetition finds the lease. A new token of the same name is another one. */
 function leaseId({ owner, identity }: LeaseCaller, key: string | undefined): string {

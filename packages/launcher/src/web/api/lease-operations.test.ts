@@ -18,9 +18,11 @@ import {
   leaseTokenPath,
   newLeaseToken,
   newPoolComponent,
+  nodeLockPath,
   nodePath,
   signLeaseToken,
   systemClock,
+  ZkLock,
   type LauncherId,
   type LeaseRights,
   type NodeId,
@@ -57,6 +59,7 @@ let zk: ZooKeeper;
 
 interface Answer {
   readonly status: number;
+  readonly retryAfter: string | null;
   readonly body: Record<string, unknown>;
 }
 
@@ -77,7 +80,8 @@ async function call(
     },
     ...(body && { body: JSON.stringify(body) }),
   });
-  return { status: response.status, body: (await response.json()) as Answer['body'] };
+  const retryAfter = response.headers.get('retry-after');
+  return { status: response.status, retryAfter, body: (await response.json()) as Answer['body'] };
 }
 const lease = (body: object = {}, options: { token?: string | null; key?: string } = {}) =>
   call('POST', '/leases', { ...options, body: { labels: ['small'], wait: 10, ...body } });
@@ -411,6 +415,25 @@ describe('what a token does not allow is refused:', () => {
     const refused = await lease({ ttl: 60, ...body }, { token: `carol.${SECRET}` });
 
     expect(refused).toMatchObject({ status, body: { code } });
+  });
+
+  it('a node for now, while one of an ended lease is being deleted', async () => {
+    await storeToken('dora', { maxNodes: 1 });
+    const dora = { token: `dora.${SECRET}` };
+    const { body } = await lease({}, dora);
+    expect(await lease({}, dora)).toMatchObject({ status: 403, body: { code: 'too-many-nodes' } });
+    const [node] = body['nodes'] as { id: NodeId }[];
+    const lock = new ZkLock(zk, nodeLockPath(node?.id as NodeId));
+    await lock.acquire(); // nothing deletes it now
+    await call('DELETE', `/leases/${body['id'] as string}`, dora);
+
+    const refused = await lease({}, dora);
+    await lock.release();
+
+    const detail =
+      'Token "dora" may have 1 node at a time; nodes of its ended leases are still being deleted: repeat it soon';
+    expect(refused).toMatchObject({ status: 429, retryAfter: '1', body: { code: 'nodes-being-deleted', detail } });
+    await vi.waitFor(async () => expect((await lease({}, dora)).status).toBe(200), { timeout: 5_000 });
   });
 
   it.each([

@@ -9,6 +9,9 @@ import type { LeaseApiSources } from './sources.js';
 
 const ID = { id: { type: 'string', description: 'Id of the lease' } };
 const FORBIDDEN = { 403: 'The token does not allow it' };
+const NOT_NOW = {
+  429: 'Too many requests, or nodes of ended leases are still being deleted (nodes-being-deleted); repeat it after Retry-After',
+};
 const NO_LEASE = { 404: 'There is no such lease, or it belongs to another owner' };
 
 /** Operations on leases: nodes for anybody who has a token. In one piece: a table. */
@@ -28,7 +31,8 @@ export function leaseOperations(sources: LeaseApiSources): ApiOperation[] {
     {
       ...common,
       ...{ id: 'createLease', method: 'POST', path: '/leases', summary: 'Request nodes', isIdempotent: true },
-      ...{ body: LEASE_BODY, answer: ref('Lease'), errors: { ...FORBIDDEN, 422: 'The body asks for the impossible' } },
+      ...{ body: LEASE_BODY, answer: ref('Lease') },
+      errors: { ...FORBIDDEN, 422: 'The body asks for the impossible', ...NOT_NOW },
       handle: (call) => calls.create(call),
     },
     {

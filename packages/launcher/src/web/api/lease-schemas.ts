@@ -28,7 +28,10 @@ const LEASE_RIGHTS_SCHEMA: JsonObject = record({
   owner: { ...TEXT, description: 'Owner of its leases' },
   labels: { ...listOf(TEXT), description: 'Patterns of labels; * stands for any characters' },
   max_ttl: orNull({ type: 'number', description: 'Longest time to live and longest renewal, seconds; null: no limit' }),
-  max_nodes: orNull({ ...WHOLE, description: 'Most nodes at a time, waiting ones included; null: no limit' }),
+  max_nodes: orNull({
+    ...WHOLE,
+    description: 'Most nodes at a time, waiting ones and those being deleted included; null: no limit',
+  }),
   highest_priority: { ...WHOLE, description: 'Smallest number that priority may have' },
   tenant_name: orNull(TEXT),
   admin: { ...FLAG, description: 'Whether it may see and end the leases of all owners' },
