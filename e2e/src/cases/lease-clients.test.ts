@@ -1,5 +1,8 @@
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -35,6 +38,26 @@ function run(program: string, args: readonly string[], more: Record<string, stri
     const options = { cwd: directory, env: { ...process.env, ...env, ...more } };
     execFile(program, args, options, (error, stdout, stderr) => resolve({ status: error?.code ?? 0, stdout, stderr }));
   });
+}
+
+/**
+ * A server that refuses the first requests for want of room, each with this `Retry-After`: curl repeats by itself what may be
+ * repeated soon. @returns its address
+ */
+async function refusing(...retryAfter: number[]): Promise<string> {
+  const lease = {
+    id: 'lease1',
+    state: 'active',
+    nodes: [{ host: '192.0.2.7', port: 22, known_hosts: ['a ssh-ed25519 A'] }],
+  };
+  const server = createServer((_, response) => {
+    const seconds = retryAfter.shift();
+    if (seconds === undefined) return void response.end(JSON.stringify(lease));
+    response.writeHead(429, { 'Retry-After': seconds }).end('{"status":429,"code":"nodes-being-deleted"}');
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  onTestFinished(() => void server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
 async function nodepool(...args: string[]) {
@@ -148,6 +171,22 @@ describe('the example for a shell', () => {
     expect([done.status, done.stdout], done.stderr).toEqual([5, expect.stringContaining(` ${address} ${port}\n`)]);
     await get().assertClean();
   });
+
+  it.each([
+    ['shell', ['with-node.sh', 'small', 'echo', 'done']],
+    ['Terraform', ['../terraform/lease.sh', 'create']],
+  ])(
+    'waits while nodes of earlier leases are being deleted, and reads the last answer: %s',
+    async (_, [file, ...args]) => {
+      const server = await refusing(60, 1);
+      const own = { LEASE_KEY: 'key', LEASE_LABEL: 'small', LEASE_TTL: '60', NODEPOOL_SERVER: server };
+
+      const { status, stdout, stderr } = await run('sh', [join(dirname(SCRIPT), file ?? ''), ...args], own);
+
+      expect([status, stdout], stderr).toEqual([0, args[0] === 'create' ? '' : 'done\n']);
+      expect(stderr.match(/Waiting until nodes of earlier leases are deleted/g)).toHaveLength(1);
+    },
+  );
 
   it('reports a refusal', async () => {
     const { status, stderr } = await run('sh', [SCRIPT, 'nosuch', 'true']);

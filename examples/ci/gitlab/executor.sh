@@ -11,7 +11,8 @@ failure=${SYSTEM_FAILURE_EXIT_CODE:-2} renewer='' ssh=''
 functions=$(dirname "$0")/with-node.sh
 [ -e "$functions" ] || functions=$(dirname "$0")/../shell/with-node.sh # where it was written
 NODEPOOL_FUNCTIONS_ONLY=yes
-. "$functions" # api, renew, keep, ttl
+work=$TMPDIR
+. "$functions" # api, no_room, renew, keep, ttl
 
 # MEMBER: of the lease; fails if no answer has one
 field() { jq -ers ".[0]$1" "$lease"; }
@@ -35,7 +36,7 @@ on_node() {
 
 prepare() {
   od -An -N16 -tx1 /dev/urandom | tr -d ' \n' >"$key" # the server makes one lease of all requests with this key
-  request 20
+  until request 20; do no_room "$(cat "$lease")" || exit 1; done
   while [ "$(field .state)" = waiting ]; do
     echo "Waiting for a node: $(field .labels[0])"
     renew >/dev/null # keeps its place

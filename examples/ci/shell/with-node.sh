@@ -7,13 +7,23 @@ umask 077
 : "${NODEPOOL_TOKEN_FILE:?is the file with your token}"
 ttl=${NODEPOOL_TTL:-180} # seconds after which the node of a killed shell is returned; 24 at least
 
-# METHOD PATH [OPTIONS OF CURL]: prints the answer; fails if the server refuses it, or does not answer for a minute
+# METHOD PATH [OPTIONS OF CURL]: prints the answer; fails if the server refuses it, or does not answer for a minute. $work is a directory
 api() {
-  method=$1 path=$2
+  method=$1 path=$2 failed=0
   shift 2
+  : >"$work/$method" # curl, which repeats a refused call, leaves the last answer there
   printf 'header = "Authorization: Bearer %s"\n' "$(cat "$NODEPOOL_TOKEN_FILE")" | # not on a command line, which others can read
-    curl -K - -sS --fail-with-body --retry 5 --retry-connrefused --retry-max-time 20 --max-time 40 -X "$method" "$@" \
-      "${NODEPOOL_SERVER%/}/api/v1$path"
+    curl -K - -o "$work/$method" -sS --fail-with-body --retry 5 --retry-connrefused --retry-max-time 20 --max-time 40 -X "$method" "$@" \
+      "${NODEPOOL_SERVER%/}/api/v1$path" || failed=$?
+  cat "$work/$method"
+  return $failed
+}
+
+# ANSWER: waits a moment if it says that nodes of earlier leases count for the token until they are deleted; fails if it does not
+no_room() {
+  case $1 in *'"code":"nodes-being-deleted"'*) ;; *) return 1 ;; esac
+  echo "Waiting until nodes of earlier leases are deleted" >&2
+  sleep 2
 }
 
 # [OPTIONS OF CURL]: keeps the lease $id for $ttl seconds
@@ -83,7 +93,8 @@ trap 'interrupted 15' TERM
 trap 'interrupted 1' HUP
 
 answer=''
-while request 20; do
+while request 20 || no_room "$answer"; do
+  [ -n "$id" ] || continue
   [ "$(field state)" = waiting ] || break
   renew >/dev/null # keeps its place
 done

@@ -13,11 +13,21 @@ requested=''
 
 # METHOD PATH [OPTIONS OF CURL]: prints the answer; fails if the server refuses, or does not answer for a minute
 api() {
-  method=$1 path=$2
+  method=$1 path=$2 failed=0
   shift 2
+  : >"$work/$method" # curl, which repeats a refused call, leaves the last answer there
   printf 'header = "Authorization: Bearer %s"\n' "$(cat "$NODEPOOL_TOKEN_FILE")" | # not on a command line
-    curl -K - -sS --fail-with-body --retry 5 --retry-connrefused --retry-max-time 20 --max-time 40 -X "$method" "$@" \
-      "${NODEPOOL_SERVER%/}/api/v1$path"
+    curl -K - -o "$work/$method" -sS --fail-with-body --retry 5 --retry-connrefused --retry-max-time 20 --max-time 40 -X "$method" "$@" \
+      "${NODEPOOL_SERVER%/}/api/v1$path" || failed=$?
+  cat "$work/$method"
+  return $failed
+}
+
+# ANSWER: waits a moment if it says that nodes of earlier leases count for the token until they are deleted; fails if it does not
+no_room() {
+  case $1 in *'"code":"nodes-being-deleted"'*) ;; *) return 1 ;; esac
+  echo "Waiting until nodes of earlier leases are deleted" >&2
+  sleep 2
 }
 
 # KEY: all leases of this resource, which are one at most
@@ -46,8 +56,9 @@ request() {
   requested=yes
   jq -nc --arg name "$LEASE_LABEL" --arg reason "terraform $LEASE_KEY" \
     '{labels: [$name], ttl: 180, give_up: 180, reason: $reason, wait: 20}' >"$work/body"
-  api POST /leases -H "Idempotency-Key: $LEASE_KEY" -H "$json" -d "@$work/body" >"$work/lease" ||
-    { cat "$work/lease" >&2; return 1; }
+  until api POST /leases -H "Idempotency-Key: $LEASE_KEY" -H "$json" -d "@$work/body" >"$work/lease"; do
+    no_room "$(cat "$work/lease")" || { cat "$work/lease" >&2; return 1; }
+  done
 }
 
 # SECONDS
