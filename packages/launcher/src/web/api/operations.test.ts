@@ -234,8 +234,8 @@ describe('reading', () => {
     ]);
   });
 
-  it('lets pages of all origins read', async () => {
-    expect((await get('/api/v1/labels')).headers.get('access-control-allow-origin')).toBe('*');
+  it('lets no page of another origin read unless the configuration says so', async () => {
+    expect((await get('/api/v1/labels')).headers.get('access-control-allow-origin')).toBeNull();
   });
 
   it.each(['/api/v1/nodes/0000009999', '/api/v1/requests/none', '/api/v1/nothing', '/api/v1/', '/api/v1/%'])(
@@ -308,20 +308,20 @@ describe('the past', () => {
 });
 
 describe('writing', () => {
-  it.each([
-    ['no token', {}, 401],
-    ['another token', { token: `${TOKEN}x` }, 401],
-    ['a part of the token', { token: TOKEN.slice(0, -1) }, 401],
-  ])('is refused for %s, with an audit line', async (_what, options, status) => {
+  it('is refused without the token, with one audit line for many tries', async () => {
     audit = [];
     const [node] = await nodes();
-    const refused = await write('DELETE', `/api/v1/nodes/${node?.id}`, options);
+    for (const options of [{}, { token: `${TOKEN}x` }, { token: TOKEN.slice(0, -1) }]) {
+      const refused = await write('DELETE', `/api/v1/nodes/${node?.id}`, options);
 
-    expect(refused.status).toBe(status);
-    expect(refused.headers.get('www-authenticate')).toBe('Bearer');
-    expect(audit).toContainEqual([
-      'Write through the web API was refused',
-      expect.objectContaining({ operation: 'deleteNode', id: node?.id, outcome: 'bad-token', actor: null }),
+      expect(refused.status).toBe(401);
+      expect(refused.headers.get('www-authenticate')).toBe('Bearer');
+    }
+    expect(audit).toEqual([
+      [
+        'Write through the web API was refused',
+        expect.objectContaining({ operation: 'deleteNode', id: node?.id, outcome: 'bad-token', actor: null }),
+      ],
     ]);
     expect(await nodes()).toHaveLength(1);
   });
