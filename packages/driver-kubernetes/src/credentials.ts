@@ -63,10 +63,9 @@ export function createCredentials(
       cluster ??= readCluster(source);
       try {
         const known = await cluster;
-        const nowMs = clock.now();
         const steadyMs = steadyNow(clock);
         const isPausing = known.user.exec !== undefined && steadyMs < runMs + EXEC_PAUSE_MS;
-        if (nowMs >= untilMs && !isPausing) {
+        if (clock.now() >= untilMs && !isPausing) {
           untilMs = Infinity; // others wait for the same answer
           runMs = steadyMs;
           secret = secretOf(known, source.env, { clock, ends });
