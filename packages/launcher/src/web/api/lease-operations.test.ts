@@ -198,14 +198,14 @@ describe('a lease', () => {
       const labels = Object.values((await call('GET', '/labels')).body) as { label: string; lendable: boolean }[];
       return Object.fromEntries(labels.map(({ label, lendable: is }) => [label, is]));
     };
-    await vi.waitFor(async () => expect(await lendable()).toMatchObject({ small: true, big: false, pod: false }));
+    await expect.poll(lendable).toMatchObject({ small: true, big: false, pod: false });
 
     const { status, body } = await lease({ labels: ['small', 'big'] });
 
     expect([status, body]).toMatchObject([422, { code: 'not-lent' }]);
     expect(body['detail']).toBe('"big" is not lent over HTTP: provider "shift": set service-account of the pool');
     await zk.delete(path);
-    await vi.waitFor(async () => expect(await lendable()).toMatchObject({ big: true }));
+    await expect.poll(lendable).toMatchObject({ big: true });
   });
 
   it('gives nothing to log in to a node whose record could run something on the computer of the lessee', async () => {
@@ -461,11 +461,9 @@ describe('what a token does not allow is refused:', () => {
     const { data } = await zk.getData(leaseTokenPath('alice'));
     const forged = { ...(JSON.parse(data.toString()) as object), admin: true };
     await zk.create(leaseTokenPath('mallory'), Buffer.from(JSON.stringify(forged)));
-    await vi.waitFor(async () => {
-      const { body } = await call('GET', '/conditions', { token: ADMIN });
-      const named = { type: 'TokensRefused', reason: 'NotSigned', name: 'nl01' };
-      expect(Object.values(body)).toContainEqual(expect.objectContaining(named));
-    });
+    const conditions = async () => Object.values((await call('GET', '/conditions', { token: ADMIN })).body);
+    const named = { type: 'TokensRefused', reason: 'NotSigned', name: 'nl01' };
+    await expect.poll(conditions).toContainEqual(expect.objectContaining(named));
 
     const refusal = { status: 401, body: { code: 'token-not-signed' } };
     expect(await call('GET', '/leases', { token: `mallory.${SECRET}` })).toMatchObject(refusal);
