@@ -72,6 +72,10 @@ export type {
 } from './cloud/state-machine/types.js';
 export { defineStateMachineDriver } from './cloud/state-machine/driver.js';
 
+/* Lists of a cloud */
+export type { EntryReader, ListName } from './cloud/operations/unreadable-entries.js';
+export { INSTANCES, SILENT_READER } from './cloud/operations/unreadable-entries.js';
+
 /* Calls to a cloud, and drivers in five calls */
 export { TaskManager } from './cloud/task-manager/task-manager.js';
 export type { CallPause } from './cloud/task-manager/call-pauses.js';

@@ -166,6 +166,13 @@ export const CONDITION_TYPES = {
     reasons: { ZoneFails: 'the message names the zones, with their errors' },
     nextStep: 'check the status page of the cloud; remove the zones from the provider if the failure lasts',
   },
+  UnreadableEntries: {
+    ...{ kind: 'provider', severity: 'warning' },
+    meaning:
+      'lists of a cloud have entries that are empty, half filled or of a wrong type; they are left out and neither used nor deleted; all others work',
+    reasons: { Unreadable: 'the message has their number, their kinds and, where they are known, their ids' },
+    nextStep: 'look at these with the tools of the cloud, and repair or delete them',
+  },
   WatchFails: {
     ...{ kind: 'provider', severity: 'warning' },
     meaning: 'changes in a cluster do not arrive; nodes are checked one by one until they do',

@@ -35,7 +35,7 @@ describe('InstanceList', () => {
   it('reads each entry of a list by itself', async () => {
     const cloud = new MemoryCloud(clock);
     cloud.put({ externalId: 'i-1' });
-    const listInstances = async () => [null, {}, ...(await cloud.list())] as Instance[];
+    const listInstances = async () => [null, {}, { externalId: 'half' }, ...(await cloud.list())] as Instance[];
     const list = new InstanceList({
       ...{ source: cloud.adapter({}, { listInstances }), clock, logger: silentLogger, random: () => 0 },
     });

@@ -5,6 +5,7 @@ import type { Logger } from '../../contract/logger.js';
 import { InstanceKnowledge } from './instance-knowledge.js';
 import type { Instance, InstanceChange, InstanceView } from '../../contract/instance.js';
 import { InstanceWaits, type Question } from './instance-waits.js';
+import { INSTANCES, SILENT_READER, type EntryReader } from './unreadable-entries.js';
 import { ReadPace, type PollingLimits } from './read-pace.js';
 
 /** Source of instances. */
@@ -22,6 +23,8 @@ export interface InstanceListOptions<I extends Instance = Instance> {
   readonly logger: Logger;
   /** Number in [0, 1). */
   readonly random: () => number;
+  /** Reports instances that cannot be read. Default: nobody learns of them. */
+  readonly entries?: Pick<EntryReader, 'readEach'> | undefined;
   /** Called after each read. @param ageMs - age of the known state @param error - why the read failed */
   readonly onRead?: ((ageMs: number, error: Error | undefined) => void) | undefined;
 }
@@ -40,6 +43,7 @@ export class InstanceList<I extends Instance = Instance> {
   readonly #source: InstanceSource<I>;
   readonly #clock: Clock;
   readonly #logger: Logger;
+  readonly #entries: Pick<EntryReader, 'readEach'>;
   readonly #onRead: InstanceListOptions['onRead'];
   readonly #known = new InstanceKnowledge<I>();
   readonly #waits = new InstanceWaits(() => this.#schedule());
@@ -57,6 +61,7 @@ export class InstanceList<I extends Instance = Instance> {
     this.#source = options.source;
     this.#clock = options.clock;
     this.#logger = options.logger;
+    this.#entries = options.entries ?? SILENT_READER;
     this.#onRead = options.onRead;
     const { clock, random, source } = options;
     const isReporting = source.onInstanceChange !== undefined;
@@ -261,12 +266,9 @@ export class InstanceList<I extends Instance = Instance> {
 
   async #readAll(signal: AbortSignal): Promise<void> {
     const began = this.#known.tick();
-    const shown: readonly (Partial<I> | null | undefined)[] = await this.#source.listInstances(signal);
-    const isReadable = (one: Partial<I> | null | undefined): one is I => typeof one?.externalId === 'string';
-    const instances = shown.filter(isReadable);
-    const unreadable = shown.length - instances.length;
-    if (unreadable > 0) this.#logger.debug('The list has instances without an id, which are left out', { unreadable });
-    this.#known.listed(began, instances);
+    const shown = await this.#source.listInstances(signal);
+    const read = (one: unknown): I | undefined => (isReadable<I>(one) ? one : undefined);
+    this.#known.listed(began, this.#entries.readEach({ kind: INSTANCES, part: 'of the driver' }, shown, read));
   }
 
   async #readEach(ids: ReadonlySet<string>, signal: AbortSignal): Promise<void> {
@@ -284,6 +286,12 @@ export class InstanceList<I extends Instance = Instance> {
     for (const question of [...this.#waits.questions]) this.#answerIfKnown(question);
     this.#waits.wakeAll(ids);
   }
+}
+
+/** Whether an entry has what all instances have. */
+function isReadable<I extends Instance>(one: unknown): one is I {
+  const { externalId, metadata } = (one ?? {}) as Partial<Instance>;
+  return typeof externalId === 'string' && typeof (metadata ?? undefined) === 'object';
 }
 
 function hanging(cause: unknown): Error {

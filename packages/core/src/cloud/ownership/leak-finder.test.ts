@@ -97,6 +97,7 @@ it('reads each entry of a list by itself, and leaves what it cannot read', async
   const broken = [
     null,
     { type: 'instance', id: 'half' },
+    { type: 'instance', id: 'none', metadata: null },
     { type: 'instance', metadata: OURS },
   ] as unknown as Resource[];
   const cloud = lookAt('in-use', [

@@ -12,6 +12,7 @@ import type { AlienResource, LeakedResource } from '../../contract/driver.js';
 import type { Logger } from '../../contract/logger.js';
 import { DATABASE_ID_TAG, NODE_ID_TAG, type Resource } from '../../contract/instance.js';
 import type { OperationMetrics } from '../../contract/operation-metrics.js';
+import { SILENT_READER, type EntryReader } from '../operations/unreadable-entries.js';
 import { Aliens } from './aliens.js';
 import { judgeAll, type Evidence, type Verdict } from './judge.js';
 import { databaseTag } from './ownership.js';
@@ -37,6 +38,8 @@ export interface LeakFinderOptions {
   readonly clock: Pick<Clock, 'now' | 'steadyNow'>;
   readonly logger: Logger;
   readonly metrics?: OperationMetrics | undefined;
+  /** Reports resources that cannot be read. Default: nobody learns of them. */
+  readonly entries?: Pick<EntryReader, 'readEach'> | undefined;
   /** The deletion of a leaked resource was accepted; it may still take its time. */
   readonly deleted?: (resource: Resource) => void;
 }
@@ -82,10 +85,11 @@ export class LeakFinder {
 
   /** Searches once. Rejects if the resources cannot be listed. */
   async run(signal: AbortSignal): Promise<void> {
-    const { adapter, nodes } = this.#options;
+    const { adapter, nodes, entries = SILENT_READER } = this.#options;
     if (!nodes.ready) return; // without records everything would look leaked
-    const listed: readonly (Partial<Resource> | null | undefined)[] = await adapter.listResources(signal);
-    const verdicts = [...judgeAll(listed.filter(isReadable), this.#evidence)];
+    const listed = await adapter.listResources(signal);
+    const read = (one: unknown): Resource | undefined => (isReadable(one) ? one : undefined);
+    const verdicts = [...judgeAll(entries.readEach({ kind: 'resources' }, listed, read), this.#evidence)];
     const those = (...wanted: Verdict[]) =>
       verdicts.flatMap(([resource, verdict]) => (wanted.includes(verdict) ? [resource] : []));
     const suspects = new Map<string, Suspect>();
@@ -214,8 +218,9 @@ export class LeakFinder {
 }
 
 /** Whether an entry of a list has what it is judged by. Others are not changed. */
-function isReadable(one: Partial<Resource> | null | undefined): one is Resource {
-  return typeof one?.id === 'string' && typeof one.type === 'string' && typeof one.metadata === 'object';
+function isReadable(one: unknown): one is Resource {
+  const { id, type, metadata } = (one ?? {}) as Partial<Resource>;
+  return typeof id === 'string' && typeof type === 'string' && typeof (metadata ?? undefined) === 'object';
 }
 
 function keyOf({ type, id }: Resource): string {

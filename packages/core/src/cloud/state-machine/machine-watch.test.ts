@@ -6,6 +6,7 @@ import type { Instance } from '../../contract/instance.js';
 import { silentLogger } from '../../contract/logger.js';
 import { VirtualClock } from '../../testing/virtual-clock.js';
 import { InstanceList } from '../operations/instance-list.js';
+import { UnreadableEntries } from '../operations/unreadable-entries.js';
 import { MachineWatch } from './machine-watch.js';
 
 const STOPPED = { state: 'testing', launchState: { start: true } };
@@ -15,10 +16,12 @@ interface Setting {
   readonly nodes?: readonly Partial<NodeRecord>[];
   readonly features?: { single?: boolean; push?: boolean };
   readonly listLagMs?: number;
+  /** Entries of the list besides its instances. */
+  readonly unreadable?: readonly unknown[];
 }
 
 /** Nodes `0`, `1`, ... with the instances `i-0`, `i-1`, ..., which all run. */
-function setUp({ nodes = [{}], features, listLagMs }: Setting = {}) {
+function setUp({ nodes = [{}], features, listLagMs, unreadable = [] }: Setting = {}) {
   const clock = new VirtualClock();
   const cloud = new MemoryCloud(clock);
   const records = new Map<string, NodeRecord>();
@@ -29,8 +32,11 @@ function setUp({ nodes = [{}], features, listLagMs }: Setting = {}) {
   });
   const withdrawn: string[] = [];
   const unusable: string[] = [];
+  const entries = new UnreadableEntries('sky', { clock, logger: silentLogger });
+  const listInstances = async () => [...(await cloud.list()), ...unreadable] as Instance[];
+  const adapter = cloud.adapter(features, { listInstances });
   const instances = new InstanceList({
-    ...{ source: cloud.adapter(features), clock, logger: silentLogger, random: () => 0.5 },
+    ...{ source: adapter, clock, logger: silentLogger, random: () => 0.5, entries },
   });
   const watch = new MachineWatch({
     context: {
@@ -39,7 +45,7 @@ function setUp({ nodes = [{}], features, listLagMs }: Setting = {}) {
       withdrawNode: (id, why) => Promise.resolve(withdrawn.push(`${id}: ${why}`) > 0 && records.delete(id)),
       nodeUnusable: (id, why) => unusable.push(`${id}: ${why}`),
     },
-    ...{ clock, logger: silentLogger, instances, adapter: { listLagMs } },
+    ...{ clock, logger: silentLogger, instances, entries, adapter: { ...adapter, listLagMs } },
   });
   end = () => {
     watch.stop();
@@ -111,6 +117,15 @@ describe('no node is withdrawn', () => {
     cloud.instances.clear();
     await clock.advance(9_500);
     for (const instance of all) cloud.put(instance);
+    await clock.advance(120_000);
+
+    expect(withdrawn).toEqual([]);
+  });
+
+  it.each([null, { externalId: 'i-0', metadata: null }])('whose entry in lists may be %j', async (entry) => {
+    const { clock, cloud, withdrawn, watch } = setUp({ nodes: [{}, {}], unreadable: [entry] });
+    cloud.remove('i-0');
+    watch.start();
     await clock.advance(120_000);
 
     expect(withdrawn).toEqual([]);

@@ -11,6 +11,7 @@ import type { ProviderContext, UnusableNode } from '../../contract/driver.js';
 import type { Instance } from '../../contract/instance.js';
 import type { Logger } from '../../contract/logger.js';
 import type { InstanceList } from '../operations/instance-list.js';
+import { INSTANCES, type EntryReader } from '../operations/unreadable-entries.js';
 import { RUNNING, sharedAddresses } from './shared-address.js';
 import type { Adapter } from './types.js';
 
@@ -22,7 +23,9 @@ export interface MachineWatchOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly instances: Pick<InstanceList, 'list' | 'lookAt' | 'mark' | 'onLearned' | 'lastSeen'>;
-  readonly adapter: Pick<Adapter, 'hasInstance' | 'listLagMs'>;
+  readonly adapter: Pick<Adapter, 'hasInstance' | 'getInstance' | 'listLagMs'>;
+  /** Instances that lists have, and that cannot be read. Default: none. */
+  readonly entries?: Pick<EntryReader, 'mayHide'> | undefined;
 }
 
 /** What is wrong with the machine of a node. */
@@ -130,9 +133,10 @@ export class MachineWatch {
 
   /** Whether an instance exists that no list shows; `undefined`: the cloud does not say. */
   async #exists(node: NodeRecord, externalId: string, signal: AbortSignal): Promise<boolean | undefined> {
-    const { instances, adapter, logger } = this.#options;
+    const { instances, adapter, logger, entries } = this.#options;
     try {
       if (adapter.hasInstance) return await adapter.hasInstance(node, signal);
+      if (!adapter.getInstance && entries?.mayHide(INSTANCES, externalId)) return undefined;
       const shown = await instances.lookAt(externalId, signal);
       return shown !== undefined && !shown.deleted;
     } catch (error) {

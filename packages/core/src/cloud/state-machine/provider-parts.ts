@@ -3,6 +3,7 @@ import { LOGGER_NAMES } from '../../contract/logger-names.js';
 import { NEVER_ABORTED } from '../../async/never-aborted.js';
 import { scanHostKeys } from '../key-scan/scan-host-keys.js';
 import { ScanQueue } from '../../async/scan-queue.js';
+import { UnreadableEntries } from '../operations/unreadable-entries.js';
 import { InstanceList } from '../operations/instance-list.js';
 import { LeakFinder } from '../ownership/leak-finder.js';
 import type { TaskManager } from '../task-manager/task-manager.js';
@@ -39,6 +40,7 @@ export function makeParts(
   context: ProviderContext,
   adapter: Adapter,
   instances: InstanceList,
+  entries: UnreadableEntries,
 ): ProviderParts {
   const { clock, metrics, images, nodes, zk, databaseId } = context;
   const logger = context.logger.child({}, LOGGER_NAMES.stateMachine(config.name));
@@ -59,10 +61,10 @@ export function makeParts(
     ownNodes: () => context.ownNodes(),
   });
   const leaks = new LeakFinder({
-    ...{ provider: config.name, databaseId, adapter, nodes, images, zk, clock, logger, metrics },
+    ...{ provider: config.name, databaseId, adapter, nodes, images, zk, clock, logger, metrics, entries },
     deleted: ({ id }) => quota.leakDeleted(id),
   });
-  const machines = new MachineWatch({ context, clock, logger, instances, adapter });
+  const machines = new MachineWatch({ context, clock, logger, instances, adapter, entries });
   return { needs, zones, readiness, quota, leaks, machines };
 }
 
@@ -96,9 +98,10 @@ export function makeAdapter(
   context: ProviderContext,
   tasks: TaskManager,
   getAdapter: (context: AdapterContext) => Adapter,
-): { adapter: Adapter; instances: InstanceList } {
+): { adapter: Adapter; instances: InstanceList; entries: UnreadableEntries } {
   const { clock, logger } = context;
   const random = () => context.random();
+  const entries = new UnreadableEntries(tasks.name, context);
   const made: { list?: InstanceList } = {};
   const instances = (): InstanceList => {
     if (!made.list) throw new Error('the list of instances cannot be used while the adapter is being made');
@@ -111,17 +114,18 @@ export function makeAdapter(
     capacityChanged: (pool) => context.capacityChanged(pool),
     random,
     tasks,
+    entries,
     instances: {
       find: (externalId) => instances().find(externalId, instances().mark(), NEVER_ABORTED),
       list: () => instances().list(instances().mark(), NEVER_ABORTED),
     },
   });
   made.list = new InstanceList({
-    ...{ source: adapter, clock, logger, random },
+    ...{ source: adapter, clock, logger, random, entries },
     onRead: (ageMs, error) => {
       context.metrics?.instanceListAge?.(tasks.name, ageMs);
       context.apiAnswered?.(error);
     },
   });
-  return { adapter, instances: made.list };
+  return { adapter, instances: made.list, entries };
 }

@@ -17,6 +17,7 @@ import type { Resource } from '../../contract/instance.js';
 import { LOGGER_NAMES } from '../../contract/logger-names.js';
 import type { PoolConfig } from '../../contract/provider-config.js';
 import type { InstanceList } from '../operations/instance-list.js';
+import type { UnreadableEntries } from '../operations/unreadable-entries.js';
 import { pauseConditions } from '../task-manager/pause-condition.js';
 import { TaskManager } from '../task-manager/task-manager.js';
 import { deleteInstance } from './delete-instance.js';
@@ -49,6 +50,7 @@ export class StateMachineProvider implements Provider {
   protected readonly context: ProviderContext;
   protected readonly adapter: Adapter;
   readonly #instances: InstanceList;
+  readonly #entries: UnreadableEntries;
   readonly #services: LaunchServices;
   readonly #needs: LabelNeeds;
   readonly #quota: ProviderQuota;
@@ -73,10 +75,11 @@ export class StateMachineProvider implements Provider {
     this.config = config;
     this.context = context;
     this.tasks = this.#makeTasks();
-    const { adapter, instances } = makeAdapter(context, this.tasks, getAdapter);
+    const { adapter, instances, entries } = makeAdapter(context, this.tasks, getAdapter);
     this.adapter = adapter;
     this.#instances = instances;
-    const made = makeParts(config, context, adapter, instances);
+    this.#entries = entries;
+    const made = makeParts(config, context, adapter, instances, entries);
     this.#needs = made.needs;
     this.#zones = made.zones;
     this.#readiness = made.readiness;
@@ -172,8 +175,8 @@ export class StateMachineProvider implements Provider {
   conditions(): readonly FoundCondition[] {
     const ofLabels = new Map([...this.#readiness.conditions, ...this.#needs.conditions].map((one) => [one.name, one]));
     const pauses = [...this.tasks.pauses, ...(this.adapter.pauses?.() ?? [])];
-    const ofProvider = [...(this.adapter.conditions?.() ?? []), ...pauseConditions(this.config.name, pauses)];
-    return [...ofProvider, ...ofLabels.values()];
+    const ofCalls = [...pauseConditions(this.config.name, pauses), ...this.#entries.conditions];
+    return [...(this.adapter.conditions?.() ?? []), ...ofCalls, ...ofLabels.values()];
   }
 
   listResources(signal: AbortSignal): Promise<readonly Resource[]> {

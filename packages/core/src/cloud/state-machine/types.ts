@@ -14,6 +14,7 @@ import type { MachineState, StateMachine } from '../../contract/state-machine.js
 import type { PollingLimits } from '../operations/read-pace.js';
 import type { CallPause } from '../task-manager/call-pauses.js';
 import type { TaskManager } from '../task-manager/task-manager.js';
+import type { EntryReader } from '../operations/unreadable-entries.js';
 
 /** How to log in to instances of an image. `null` is stored as such. */
 export interface ImageConnection {
@@ -202,6 +203,8 @@ export interface Adapter<
 export interface AdapterContext extends ProviderContext {
   /** Paces all calls to the cloud. */
   readonly tasks: TaskManager;
+  /** Reads the lists of the cloud, so that one broken entry does not hide the others, and reports what cannot be read. */
+  readonly entries: EntryReader;
   /** The shared list of instances. */
   readonly instances: InstanceView;
 }
