@@ -87,6 +87,7 @@ export class OpenStackAdapter implements Adapter<OpenStackInstance, OpenStackLab
       requestsPerSecond,
       random,
       logins,
+      entries: context.entries,
     });
     this.#client = client;
     this.#shared = new TaskManager(`${name} shared`, { clock, logger, random, maxParallel: SHARED_CALLS });

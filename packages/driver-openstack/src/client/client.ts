@@ -1,4 +1,4 @@
-import type { CallPause } from '@nodepool/core';
+import { SILENT_READER, type CallPause, type EntryReader } from '@nodepool/core';
 import { Compute } from './compute.js';
 import { ImageApi } from './image.js';
 import { NetworkApi } from './network.js';
@@ -14,6 +14,8 @@ import { VolumeApi } from './volume.js';
 export interface ClientOptions extends Omit<SessionOptions, 'transport'> {
   /** Default: the network. */
   readonly transport?: Transport | undefined;
+  /** Reports entries of lists that cannot be read. Default: nobody learns of them. */
+  readonly entries?: Pick<EntryReader, 'readEach'> | undefined;
 }
 
 /** The calls of a driver to one cloud in one region. */
@@ -28,12 +30,13 @@ export class OpenStackClient {
   /** @throws {ConfigError} a certificate file of the cloud cannot be read */
   constructor(options: ClientOptions) {
     const transport = options.transport ?? createTransport(options.settings);
+    const { entries = SILENT_READER } = options;
     this.settings = options.settings;
     this.#session = new Session({ ...options, transport });
-    this.compute = new Compute(new Service(this.#session, 'compute'));
-    this.network = new NetworkApi(new Service(this.#session, 'network'));
-    this.image = new ImageApi(new Service(this.#session, 'image'));
-    this.volume = new VolumeApi(new Service(this.#session, 'volume'));
+    this.compute = new Compute(new Service(this.#session, 'compute', entries));
+    this.network = new NetworkApi(new Service(this.#session, 'network', entries));
+    this.image = new ImageApi(new Service(this.#session, 'image', entries));
+    this.volume = new VolumeApi(new Service(this.#session, 'volume', entries));
   }
 
   /** Logs in, to verify the credentials and the address of Keystone. */

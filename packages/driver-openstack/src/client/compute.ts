@@ -89,20 +89,12 @@ export class Compute {
 
   /** All servers of the project. @param filter - as the API takes it, e.g. `{ name: '^np1$' }`; not every cloud applies it */
   async servers(signal: AbortSignal, filter: Readonly<Record<string, string>> = {}): Promise<Server[]> {
-    return (await this.#service.list('servers', { path: '/servers/detail', query: filter, signal })).flatMap(
-      readServer,
-    );
+    return this.#service.list('servers', readServer, { path: '/servers/detail', query: filter, signal });
   }
 
   /** One server; `undefined` if it does not exist. */
   async server(id: string, signal: AbortSignal): Promise<Server | undefined> {
-    try {
-      const { body } = await this.#service.call({ lane: 'read', method: 'GET', path: `/servers/${part(id)}`, signal });
-      return readServer(objectIn(body, 'server'))[0];
-    } catch (error) {
-      if (isOpenStackError(error, 'not-found')) return undefined;
-      throw error;
-    }
+    return this.#service.one('server', readServer, { path: `/servers/${part(id)}`, signal });
   }
 
   /** Orders a server. @returns its id */
@@ -162,13 +154,7 @@ export class Compute {
 
   /** All flavors of the project. */
   async flavors(signal: AbortSignal): Promise<Flavor[]> {
-    const found = await this.#service.list('flavors', { path: '/flavors/detail', signal });
-    return found.flatMap((flavor) => {
-      const id = textIn(flavor, 'id');
-      const name = textIn(flavor, 'name');
-      if (id === undefined || name === undefined) return [];
-      return [{ id, name, vcpus: numberIn(flavor, 'vcpus') ?? 0, ramMib: numberIn(flavor, 'ram') ?? 0 }];
-    });
+    return this.#service.list('flavors', readFlavor, { path: '/flavors/detail', signal });
   }
 
   /** Names of the user's SSH key pairs. */
@@ -200,11 +186,7 @@ export class Compute {
 
   /** Ids of server groups by name and by id. */
   async serverGroups(signal: AbortSignal): Promise<{ readonly id: string; readonly name: string }[]> {
-    const found = await this.#service.list('server_groups', { path: '/os-server-groups', signal });
-    return found.flatMap((group) => {
-      const id = textIn(group, 'id');
-      return id === undefined ? [] : [{ id, name: textIn(group, 'name') ?? id }];
-    });
+    return this.#service.list('server_groups', readGroup, { path: '/os-server-groups', signal });
   }
 }
 
@@ -252,34 +234,44 @@ function serverBody(order: ServerOrder): JsonObject {
   return { server, 'os:scheduler_hints': { group: order.serverGroup } };
 }
 
-function readServer(server: JsonObject): Server[] {
+function readFlavor(flavor: JsonObject): Flavor | undefined {
+  const id = textIn(flavor, 'id');
+  const name = textIn(flavor, 'name');
+  if (id === undefined || name === undefined) return undefined;
+  return { id, name, vcpus: numberIn(flavor, 'vcpus') ?? 0, ramMib: numberIn(flavor, 'ram') ?? 0 };
+}
+
+function readGroup(group: JsonObject): { readonly id: string; readonly name: string } | undefined {
+  const id = textIn(group, 'id');
+  return id === undefined ? undefined : { id, name: textIn(group, 'name') ?? id };
+}
+
+function readServer(server: JsonObject): Server | undefined {
   const id = textIn(server, 'id');
-  if (id === undefined) return [];
+  if (id === undefined) return undefined;
   const flavor = objectIn(server, 'flavor');
-  return [
-    {
-      id,
-      name: textIn(server, 'name') ?? '',
-      status: (textIn(server, 'status') ?? 'UNKNOWN').toUpperCase(),
-      taskState: textIn(server, 'OS-EXT-STS:task_state'),
-      powerState: numberIn(server, 'OS-EXT-STS:power_state'),
-      metadata: textsOf(objectIn(server, 'metadata')),
-      addresses: readAddresses(objectIn(server, 'addresses')),
-      accessIpv4: textIn(server, 'accessIPv4') || undefined,
-      accessIpv6: textIn(server, 'accessIPv6') || undefined,
-      zone: textIn(server, 'OS-EXT-AZ:availability_zone') || undefined,
-      hostId: textIn(server, 'hostId') || undefined,
-      flavor: {
-        id: textIn(flavor, 'id'),
-        name: textIn(flavor, 'original_name'),
-        vcpus: numberIn(flavor, 'vcpus'),
-        ramMib: numberIn(flavor, 'ram'),
-      },
-      volumeIds: objectsIn(server, 'os-extended-volumes:volumes_attached').flatMap((one) => textIn(one, 'id') ?? []),
-      createdAt: textIn(server, 'created') ?? '',
-      fault: textIn(objectIn(server, 'fault'), 'message'),
+  return {
+    id,
+    name: textIn(server, 'name') ?? '',
+    status: (textIn(server, 'status') ?? 'UNKNOWN').toUpperCase(),
+    taskState: textIn(server, 'OS-EXT-STS:task_state'),
+    powerState: numberIn(server, 'OS-EXT-STS:power_state'),
+    metadata: textsOf(objectIn(server, 'metadata')),
+    addresses: readAddresses(objectIn(server, 'addresses')),
+    accessIpv4: textIn(server, 'accessIPv4') || undefined,
+    accessIpv6: textIn(server, 'accessIPv6') || undefined,
+    zone: textIn(server, 'OS-EXT-AZ:availability_zone') || undefined,
+    hostId: textIn(server, 'hostId') || undefined,
+    flavor: {
+      id: textIn(flavor, 'id'),
+      name: textIn(flavor, 'original_name'),
+      vcpus: numberIn(flavor, 'vcpus'),
+      ramMib: numberIn(flavor, 'ram'),
     },
-  ];
+    volumeIds: objectsIn(server, 'os-extended-volumes:volumes_attached').flatMap((one) => textIn(one, 'id') ?? []),
+    createdAt: textIn(server, 'created') ?? '',
+    fault: textIn(objectIn(server, 'fault'), 'message'),
+  };
 }
 
 function readAddresses(networks: JsonObject): ServerAddress[] {

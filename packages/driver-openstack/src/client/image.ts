@@ -1,5 +1,4 @@
 import { isMap, type Json, type JsonObject } from '@nodepool/zk-protocol';
-import { isOpenStackError } from './errors.js';
 import { numberIn, textIn, textsOf } from './read-values.js';
 import type { Service } from './service.js';
 import type { StreamBody } from './session.js';
@@ -37,19 +36,12 @@ export class ImageApi {
 
   /** Images. @param filter - e.g. `{ name: … }`; not every cloud applies it, so check the results */
   async images(filter: Readonly<Record<string, string>>, signal: AbortSignal): Promise<Image[]> {
-    return (await this.#service.list('images', { path: '/images', query: filter, signal })).flatMap(readImage);
+    return this.#service.list('images', readImage, { path: '/images', query: filter, signal });
   }
 
   /** One image; `undefined` if it does not exist. */
   async image(id: string, signal: AbortSignal): Promise<Image | undefined> {
-    try {
-      const path = `/images/${encodeURIComponent(id)}`;
-      const { body } = await this.#service.call({ lane: 'read', method: 'GET', path, signal });
-      return isMap(body) ? readImage(body)[0] : undefined;
-    } catch (error) {
-      if (isOpenStackError(error, 'not-found')) return undefined;
-      throw error;
-    }
+    return this.#service.one(undefined, readImage, { path: `/images/${encodeURIComponent(id)}`, signal });
   }
 
   /** Creates an image without data. */
@@ -62,7 +54,7 @@ export class ImageApi {
       disk_format: order.format,
     };
     const answer = await this.#service.call({ lane: 'create', method: 'POST', path: '/images', body, signal });
-    return isMap(answer.body) ? readImage(answer.body)[0] : undefined;
+    return isMap(answer.body) ? readImage(answer.body) : undefined;
   }
 
   /** Sets properties of an image. */
@@ -115,20 +107,18 @@ function parsed(value: string): Json {
   }
 }
 
-function readImage(image: JsonObject): Image[] {
+function readImage(image: JsonObject): Image | undefined {
   const id = textIn(image, 'id');
-  if (id === undefined) return [];
-  return [
-    {
-      id,
-      name: textIn(image, 'name') ?? '',
-      status: (textIn(image, 'status') ?? '').toLowerCase(),
-      createdAt: textIn(image, 'created_at') ?? '',
-      sizeBytes: numberIn(image, 'size'),
-      checksum: textIn(image, 'checksum'),
-      hashAlgorithm: textIn(image, 'os_hash_algo'),
-      hashValue: textIn(image, 'os_hash_value'),
-      properties: textsOf(image),
-    },
-  ];
+  if (id === undefined) return undefined;
+  return {
+    id,
+    name: textIn(image, 'name') ?? '',
+    status: (textIn(image, 'status') ?? '').toLowerCase(),
+    createdAt: textIn(image, 'created_at') ?? '',
+    sizeBytes: numberIn(image, 'size'),
+    checksum: textIn(image, 'checksum'),
+    hashAlgorithm: textIn(image, 'os_hash_algo'),
+    hashValue: textIn(image, 'os_hash_value'),
+    properties: textsOf(image),
+  };
 }

@@ -1,5 +1,4 @@
 import type { JsonObject } from '@nodepool/zk-protocol';
-import { isOpenStackError } from './errors.js';
 import { numberIn, objectIn, objectsIn, textIn, textsIn } from './read-values.js';
 import type { Service } from './service.js';
 
@@ -95,16 +94,16 @@ export class NetworkApi {
   }
 
   async networks(signal: AbortSignal): Promise<Network[]> {
-    return (await this.#service.list('networks', { path: '/networks', signal })).flatMap(readNetwork);
+    return this.#service.list('networks', readNetwork, { path: '/networks', signal });
   }
 
   async subnets(signal: AbortSignal): Promise<Subnet[]> {
-    return (await this.#service.list('subnets', { path: '/subnets', signal })).flatMap(readSubnet);
+    return this.#service.list('subnets', readSubnet, { path: '/subnets', signal });
   }
 
   /** Ports. @param filter - e.g. `{ device_id: … }`; not every cloud applies it, so check the results */
   async ports(filter: Readonly<Record<string, string>>, signal: AbortSignal): Promise<Port[]> {
-    return (await this.#service.list('ports', { path: '/ports', query: filter, signal })).flatMap(readPort);
+    return this.#service.list('ports', readPort, { path: '/ports', query: filter, signal });
   }
 
   async deletePort(id: string, signal: AbortSignal): Promise<void> {
@@ -112,19 +111,13 @@ export class NetworkApi {
   }
 
   async floatingIps(signal: AbortSignal): Promise<FloatingIp[]> {
-    return (await this.#service.list('floatingips', { path: '/floatingips', signal })).flatMap(readFloatingIp);
+    return this.#service.list('floatingips', readFloatingIp, { path: '/floatingips', signal });
   }
 
   /** One floating IP; `undefined` if it does not exist. */
   async floatingIp(id: string, signal: AbortSignal): Promise<FloatingIp | undefined> {
-    try {
-      const path = `/floatingips/${encodeURIComponent(id)}`;
-      const { body } = await this.#service.call({ lane: 'read', method: 'GET', path, signal });
-      return readFloatingIp(objectIn(body, 'floatingip'))[0];
-    } catch (error) {
-      if (isOpenStackError(error, 'not-found')) return undefined;
-      throw error;
-    }
+    const path = `/floatingips/${encodeURIComponent(id)}`;
+    return this.#service.one('floatingip', readFloatingIp, { path, signal });
   }
 
   /**
@@ -140,7 +133,7 @@ export class NetworkApi {
     };
     const call = { lane: 'create', method: 'POST', path: '/floatingips', body: { floatingip }, signal } as const;
     const { body } = await this.#service.call(call);
-    return readFloatingIp(objectIn(body, 'floatingip'))[0];
+    return readFloatingIp(objectIn(body, 'floatingip'));
   }
 
   /**
@@ -167,7 +160,7 @@ export class NetworkApi {
       headers: revision === undefined ? {} : { 'if-match': `revision_number=${revision}` },
       signal,
     });
-    return readFloatingIp(objectIn(body, 'floatingip'))[0];
+    return readFloatingIp(objectIn(body, 'floatingip'));
   }
 
   /** Replaces the description of a floating IP. */
@@ -183,12 +176,7 @@ export class NetworkApi {
 
   /** Security groups that the project can see. */
   async securityGroups(signal: AbortSignal): Promise<SecurityGroup[]> {
-    const found = await this.#service.list('security_groups', { path: '/security-groups', signal });
-    return found.flatMap((group) => {
-      const id = textIn(group, 'id');
-      const projectId = textIn(group, 'project_id') ?? textIn(group, 'tenant_id');
-      return id === undefined ? [] : [{ id, name: textIn(group, 'name') ?? id, projectId }];
-    });
+    return this.#service.list('security_groups', readSecurityGroup, { path: '/security-groups', signal });
   }
 
   /** Limits and usage of the project. */
@@ -206,66 +194,66 @@ function readLimit(entry: JsonObject): NetworkLimit | undefined {
   return { limit, used: numberIn(entry, 'used') };
 }
 
-function readNetwork(network: JsonObject): Network[] {
+function readNetwork(network: JsonObject): Network | undefined {
   const id = textIn(network, 'id');
-  if (id === undefined) return [];
-  return [
-    {
-      id,
-      name: textIn(network, 'name') ?? id,
-      isExternal: network['router:external'] === true,
-      isShared: network['shared'] === true,
-      hasPhysicalNetwork: (textIn(network, 'provider:physical_network') ?? '') !== '',
-      subnetIds: textsIn(network, 'subnets'),
-    },
-  ];
+  if (id === undefined) return undefined;
+  return {
+    id,
+    name: textIn(network, 'name') ?? id,
+    isExternal: network['router:external'] === true,
+    isShared: network['shared'] === true,
+    hasPhysicalNetwork: (textIn(network, 'provider:physical_network') ?? '') !== '',
+    subnetIds: textsIn(network, 'subnets'),
+  };
 }
 
-function readSubnet(subnet: JsonObject): Subnet[] {
+function readSubnet(subnet: JsonObject): Subnet | undefined {
   const id = textIn(subnet, 'id');
-  if (id === undefined) return [];
-  return [
-    {
-      id,
-      networkId: textIn(subnet, 'network_id') ?? '',
-      version: subnet['ip_version'] === 6 ? 6 : 4,
-      cidr: textIn(subnet, 'cidr') ?? '',
-      hasGateway: (textIn(subnet, 'gateway_ip') ?? '') !== '',
-    },
-  ];
+  if (id === undefined) return undefined;
+  return {
+    id,
+    networkId: textIn(subnet, 'network_id') ?? '',
+    version: subnet['ip_version'] === 6 ? 6 : 4,
+    cidr: textIn(subnet, 'cidr') ?? '',
+    hasGateway: (textIn(subnet, 'gateway_ip') ?? '') !== '',
+  };
 }
 
-function readPort(port: JsonObject): Port[] {
+function readSecurityGroup(group: JsonObject): SecurityGroup | undefined {
+  const id = textIn(group, 'id');
+  const projectId = textIn(group, 'project_id') ?? textIn(group, 'tenant_id');
+  return id === undefined ? undefined : { id, name: textIn(group, 'name') ?? id, projectId };
+}
+
+function readPort(port: JsonObject): Port | undefined {
   const id = textIn(port, 'id');
-  if (id === undefined) return [];
-  return [
-    {
-      id,
-      networkId: textIn(port, 'network_id') ?? '',
-      status: textIn(port, 'status') ?? '',
-      deviceId: textIn(port, 'device_id') ?? '',
-      deviceOwner: textIn(port, 'device_owner') ?? '',
-      vnicType: textIn(port, 'binding:vnic_type') ?? 'normal',
-      tags: textsIn(port, 'tags'),
-      createdAt: textIn(port, 'created_at') ?? '',
-      fixedIps: objectsIn(port, 'fixed_ips').flatMap((ip) => textIn(ip, 'ip_address') ?? []),
-    },
-  ];
+  if (id === undefined) return undefined;
+  return {
+    id,
+    networkId: textIn(port, 'network_id') ?? '',
+    status: textIn(port, 'status') ?? '',
+    deviceId: textIn(port, 'device_id') ?? '',
+    deviceOwner: textIn(port, 'device_owner') ?? '',
+    vnicType: textIn(port, 'binding:vnic_type') ?? 'normal',
+    tags: textsIn(port, 'tags'),
+    createdAt: textIn(port, 'created_at') ?? '',
+    fixedIps: objectsIn(port, 'fixed_ips').flatMap((ip) => textIn(ip, 'ip_address') ?? []),
+  };
 }
 
-function readFloatingIp(ip: JsonObject): FloatingIp[] {
+function readFloatingIp(ip: JsonObject): FloatingIp | undefined {
   const id = textIn(ip, 'id');
-  if (id === undefined) return [];
-  return [
-    {
-      id,
-      address: textIn(ip, 'floating_ip_address') ?? '',
-      networkId: textIn(ip, 'floating_network_id') ?? '',
-      portId: textIn(ip, 'port_id') || undefined,
-      fixedAddress: textIn(ip, 'fixed_ip_address') || undefined,
-      status: textIn(ip, 'status') ?? '',
-      description: textIn(ip, 'description') ?? '',
-      revision: numberIn(ip, 'revision_number'),
-    },
-  ];
+  const port = ip['port_id'];
+  // one that seems unattached may be deleted
+  if (id === undefined || (port !== null && typeof port !== 'string')) return undefined;
+  return {
+    id,
+    address: textIn(ip, 'floating_ip_address') ?? '',
+    networkId: textIn(ip, 'floating_network_id') ?? '',
+    portId: port || undefined,
+    fixedAddress: textIn(ip, 'fixed_ip_address') || undefined,
+    status: textIn(ip, 'status') ?? '',
+    description: textIn(ip, 'description') ?? '',
+    revision: numberIn(ip, 'revision_number'),
+  };
 }

@@ -1,5 +1,5 @@
 import { orAbort, type Json, type JsonObject, isMap } from '@nodepool/zk-protocol';
-import { ConfigError } from '@nodepool/core';
+import { ConfigError, type EntryReader } from '@nodepool/core';
 import { errorWithoutAnswer } from './classify.js';
 import type { ServiceName, CloudSettings } from './clouds/types.js';
 import { isAtMost, serviceRoot, versionDocumentUrl, type ServiceRoot } from './discovery.js';
@@ -32,11 +32,13 @@ const MOST_PAGES = 10_000;
 export class Service {
   readonly #session: Session;
   readonly #name: ServiceName;
+  readonly #entries: Pick<EntryReader, 'readEach'>;
   #root: Promise<ServiceRoot | undefined> | undefined;
 
-  constructor(session: Session, name: ServiceName) {
+  constructor(session: Session, name: ServiceName, entries: Pick<EntryReader, 'readEach'>) {
     this.#session = session;
     this.#name = name;
+    this.#entries = entries;
   }
 
   /** Whether the cloud has this service in the configured region and interface. */
@@ -64,19 +66,53 @@ export class Service {
   }
 
   /**
-   * All items of a list, page after page.
+   * All items of a list that can be read, page after page.
    * @param key - the key that holds them, e.g. `servers`
+   * @param read - returns nothing for an item that cannot be read
    * @throws {OpenStackError} `unavailable`: an answer is not such a list, or its pages repeat
    */
-  async list(key: string, call: Omit<ServiceCall, 'lane' | 'method'>): Promise<JsonObject[]> {
-    const items: JsonObject[] = [];
+  async list<T>(
+    key: string,
+    read: (item: JsonObject) => T | undefined,
+    call: Omit<ServiceCall, 'lane' | 'method'>,
+  ): Promise<T[]> {
+    const items = await this.#items(key, call);
+    const filters = Object.keys(call.query ?? {}).join();
+    const list = { kind: key, part: filters === '' ? undefined : filters };
+    return this.#entries.readEach(list, items, (item) => (isMap(item as Json) ? read(item as JsonObject) : undefined));
+  }
+
+  /**
+   * One item; `undefined` if it does not exist.
+   * @param key - the key that holds it; `undefined`: it is the answer
+   * @throws {OpenStackError} `unavailable`: the answer cannot be read
+   */
+  async one<T>(
+    key: string | undefined,
+    read: (item: JsonObject) => T | undefined,
+    call: Pick<ServiceCall, 'path' | 'signal'>,
+  ): Promise<T | undefined> {
+    try {
+      const { body } = await this.call({ ...call, lane: 'read', method: 'GET' });
+      const item = key !== undefined && isMap(body) ? body[key] : body;
+      const found = isMap(item) ? read(item) : undefined;
+      if (found === undefined) throw this.#broken(call.path, 'was answered with what cannot be read');
+      return found;
+    } catch (error) {
+      if (isOpenStackError(error, 'not-found')) return undefined;
+      throw error;
+    }
+  }
+
+  async #items(key: string, call: Omit<ServiceCall, 'lane' | 'method'>): Promise<Json[]> {
+    const items: Json[] = [];
     const seen = new Set<string>();
     let query = call.query;
     for (let page = 0; page < MOST_PAGES; page++) {
       const { body, headers } = await this.call({ ...call, query, lane: 'list', method: 'GET' });
       const found = isMap(body) ? body[key] : undefined;
       if (!Array.isArray(found)) throw this.#broken(call.path, `was answered without "${key}"`);
-      for (const item of found) if (isMap(item)) items.push(item);
+      items.push(...found);
       const next = nextQuery(body as JsonObject, key, headers['link']);
       if (next === undefined || found.length === 0) return items;
       const marker = next['marker'] ?? JSON.stringify(next);

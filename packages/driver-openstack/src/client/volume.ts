@@ -1,5 +1,4 @@
 import type { JsonObject } from '@nodepool/zk-protocol';
-import { isOpenStackError } from './errors.js';
 import { numberIn, objectIn, objectsIn, textIn, textsOf } from './read-values.js';
 import type { Service } from './service.js';
 
@@ -36,19 +35,12 @@ export class VolumeApi {
   }
 
   async volumes(signal: AbortSignal): Promise<Volume[]> {
-    return (await this.#service.list('volumes', { path: '/volumes/detail', signal })).flatMap(readVolume);
+    return this.#service.list('volumes', readVolume, { path: '/volumes/detail', signal });
   }
 
   /** One volume; `undefined` if it does not exist. */
   async volume(id: string, signal: AbortSignal): Promise<Volume | undefined> {
-    try {
-      const path = `/volumes/${encodeURIComponent(id)}`;
-      const { body } = await this.#service.call({ lane: 'read', method: 'GET', path, signal });
-      return readVolume(objectIn(body, 'volume'))[0];
-    } catch (error) {
-      if (isOpenStackError(error, 'not-found')) return undefined;
-      throw error;
-    }
+    return this.#service.one('volume', readVolume, { path: `/volumes/${encodeURIComponent(id)}`, signal });
   }
 
   /** Adds metadata. */
@@ -74,18 +66,16 @@ export class VolumeApi {
   }
 }
 
-function readVolume(volume: JsonObject): Volume[] {
+function readVolume(volume: JsonObject): Volume | undefined {
   const id = textIn(volume, 'id');
-  if (id === undefined) return [];
-  return [
-    {
-      id,
-      sizeGb: numberIn(volume, 'size') ?? 0,
-      status: textIn(volume, 'status') ?? '',
-      metadata: textsOf(objectIn(volume, 'metadata')),
-      serverIds: objectsIn(volume, 'attachments').flatMap((one) => textIn(one, 'server_id') ?? []),
-    },
-  ];
+  if (id === undefined) return undefined;
+  return {
+    id,
+    sizeGb: numberIn(volume, 'size') ?? 0,
+    status: textIn(volume, 'status') ?? '',
+    metadata: textsOf(objectIn(volume, 'metadata')),
+    serverIds: objectsIn(volume, 'attachments').flatMap((one) => textIn(one, 'server_id') ?? []),
+  };
 }
 
 /** States of volumes without a server. */

@@ -63,6 +63,8 @@ export class FakeOpenStack {
   readonly state: FakeCloudState;
   readonly calls: SeenCall[] = [];
   readonly faults: Fault[] = [];
+  /** Entries that every list begins with. */
+  readonly broken: Json[] = [];
   password = 'secret';
   readonly #clock: Clock;
   readonly #stop = new AbortController();
@@ -172,11 +174,21 @@ export class FakeOpenStack {
       if (!known) return withId(this.#keystone(method, path, body));
       if (path !== '/') this.#checkToken(headers['x-auth-token']);
       const request = { method, path, query: url.searchParams, headers, body, raw, root: `${this.#base}${known.root}` };
-      return withId(known.handle(this.state, request));
+      const answer = known.handle(this.state, request);
+      return withId(method === 'GET' ? this.#withBroken(answer) : answer);
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       return withId({ status: error.status, headers: error.headers, body: refusalBody(service, error) });
     }
+  }
+
+  #withBroken(answer: FakeAnswer): FakeAnswer {
+    const lists = Object.entries(typeof answer.body === 'string' ? {} : object(answer.body));
+    const body = lists.map(([key, value]) => {
+      const isList = Array.isArray(value) && !/_links$|^versions$/.test(key);
+      return [key, isList ? [...this.broken, ...(value as Json[])] : value];
+    });
+    return this.broken.length === 0 ? answer : { ...answer, body: Object.fromEntries(body) as JsonObject };
   }
 
   #checkToken(token: string | undefined): void {

@@ -88,7 +88,10 @@ export class UnreadableEntries implements EntryReader {
 
   /** What cannot be read now, as a condition of the provider. */
   get conditions(): FoundCondition[] {
-    const all = this.#current();
+    const current = this.#current();
+    // what parts have is also in the whole
+    const whole = new Set(current.flatMap(({ kind, isPart }) => (isPart ? [] : [kind])));
+    const all = current.filter(({ kind, isPart }) => !isPart || !whole.has(kind));
     if (all.length === 0) return [];
     const kinds = [...new Set(all.map(({ kind }) => kind))].sort();
     const counts = kinds.map((kind) => describe(kind, all));
