@@ -74,7 +74,7 @@ export interface ApiPage<Item> {
 
 /** A page of a list of all zones, by zone. */
 export interface ApiScopes<Scope> {
-  readonly items?: Readonly<Record<string, Scope & { readonly warning?: { readonly code?: string } }>>;
+  readonly items?: Readonly<Record<string, Scope>>;
   /** Paths of zones that did not answer. */
   readonly unreachables?: readonly string[];
   readonly nextPageToken?: string;

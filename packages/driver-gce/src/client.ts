@@ -1,5 +1,6 @@
-import type { JsonObject, TaskManager } from '@nodepool/core';
-import { isNodepoolError, ProviderUnavailableError } from '@nodepool/core';
+import type { EntryReader, JsonObject, TaskManager } from '@nodepool/core';
+import { isNodepoolError, ProviderUnavailableError, SILENT_READER, type Json } from '@nodepool/core';
+import { isMap } from '@nodepool/zk-protocol';
 import type {
   ApiDisk,
   ApiInstance,
@@ -12,6 +13,7 @@ import type {
 } from './api.js';
 import { nameOf } from './api.js';
 import type { Http, HttpCall, RefusedLogin } from './http.js';
+import { readDisk, readInstance, readOne, readOperation, readQuota, readText } from './read-entries.js';
 
 /** The API calls of the driver. Rejects with the errors of `errors.ts`. */
 export interface ComputeClient {
@@ -76,6 +78,8 @@ export interface ComputeClientOptions {
   readonly writes: Tasks;
   /** Limits and counts reads, so that no list waits behind a hundred inserts. Google also limits them separately. */
   readonly reads: Tasks;
+  /** Reports entries of lists that cannot be read. Default: nobody learns of them. */
+  readonly entries?: Pick<EntryReader, 'readEach'> | undefined;
 }
 
 const INTERFACES = 'networkIP,ipv6Address,accessConfigs/natIP,ipv6AccessConfigs/externalIpv6';
@@ -97,14 +101,16 @@ class RestClient implements ComputeClient {
   readonly #http: Http;
   readonly #writes: Tasks;
   readonly #reads: Tasks;
+  readonly #entries: Pick<EntryReader, 'readEach'>;
   readonly #project: string;
   readonly #region: string;
   #waits = 0;
 
-  constructor({ project, region, http, writes, reads }: ComputeClientOptions) {
+  constructor({ project, region, http, writes, reads, entries = SILENT_READER }: ComputeClientOptions) {
     this.#http = http;
     this.#writes = writes;
     this.#reads = reads;
+    this.#entries = entries;
     this.#project = `projects/${encodeURIComponent(project)}`;
     this.#region = encodeURIComponent(region);
   }
@@ -136,21 +142,22 @@ class RestClient implements ComputeClient {
     return this.#call(`instances.${verb}`, { verb: 'POST', path: `${path}/${verb}`, query }, signal);
   }
 
-  getInstance(zone: string, name: string, signal: AbortSignal): Promise<ApiInstance | undefined> {
+  async getInstance(zone: string, name: string, signal: AbortSignal): Promise<ApiInstance | undefined> {
     const path = this.#path(zone, 'instances', name);
-    return unlessMissing(this.#get<ApiInstance>('instances.get', path, signal, `${INSTANCE},metadata/items`));
+    const read = (answer: unknown) => readOne(`GET ${path}`, answer, readInstance);
+    return unlessMissing(this.#get('instances.get', path, signal, `${INSTANCE},metadata/items`).then(read));
   }
 
   listInstances(zone: string, filter: string, signal: AbortSignal): Promise<ApiInstance[]> {
-    return this.#list('instances', zone, INSTANCE, filter, signal);
+    return this.#list('instances', zone, { fields: INSTANCE, filter, read: readInstance }, signal);
   }
 
   listAllInstances(filter: string | undefined, signal: AbortSignal): Promise<OfAllZones<ApiInstance>> {
-    return this.#aggregate('instances', INSTANCE, filter, signal);
+    return this.#aggregate('instances', { fields: INSTANCE, filter, read: readInstance }, signal);
   }
 
   listAllDisks(filter: string, signal: AbortSignal): Promise<OfAllZones<ApiDisk>> {
-    return this.#aggregate('disks', DISK, filter, signal);
+    return this.#aggregate('disks', { fields: DISK, filter, read: readDisk }, signal);
   }
 
   async deleteDisk(zone: string, name: string, requestId: string, signal: AbortSignal): Promise<void> {
@@ -202,7 +209,8 @@ class RestClient implements ComputeClient {
   }
 
   listPreemptions(zone: string, signal: AbortSignal): Promise<ApiOperation[]> {
-    return this.#list('operations', zone, OPERATION, 'operationType="compute.instances.preempted"', signal);
+    const filter = 'operationType="compute.instances.preempted"';
+    return this.#list('operations', zone, { fields: OPERATION, filter, read: readOperation }, signal);
   }
 
   async getHostKeys(zone: string, name: string, signal: AbortSignal): Promise<Record<string, string>> {
@@ -210,7 +218,9 @@ class RestClient implements ComputeClient {
     const query = { queryPath: 'hostkeys/', fields: 'queryValue/items(key,value)' };
     const asked = this.#call<GuestAttributes>('instances.getGuestAttributes', { verb: 'GET', path, query }, signal);
     const answer = await unlessMissing(asked);
-    return Object.fromEntries((answer?.queryValue?.items ?? []).map(({ key, value }) => [key, value]));
+    return Object.fromEntries(
+      (answer?.queryValue?.items ?? []).flatMap((item) => (item ? [[item.key, item.value]] : [])),
+    );
   }
 
   async getSerialPortOutput(zone: string, name: string, signal: AbortSignal): Promise<string | undefined> {
@@ -221,19 +231,31 @@ class RestClient implements ComputeClient {
 
   async getImageOfFamily(project: string, family: string, signal: AbortSignal): Promise<string> {
     const path = `projects/${encodeURIComponent(project)}/global/images/family/${encodeURIComponent(family)}`;
-    return (await this.#get<{ selfLink: string }>('images.getFromFamily', path, signal, 'selfLink')).selfLink;
+    const image = await this.#get<{ selfLink?: string } | null>('images.getFromFamily', path, signal, 'selfLink');
+    return readOne(`GET ${path}`, image?.selfLink, readText);
   }
 
-  getMachineType(zone: string, name: string, signal: AbortSignal): Promise<ApiMachineType> {
-    return this.#get('machineTypes.get', this.#path(zone, 'machineTypes', name), signal, 'guestCpus,memoryMb');
+  async getMachineType(zone: string, name: string, signal: AbortSignal): Promise<ApiMachineType> {
+    const path = this.#path(zone, 'machineTypes', name);
+    return readOne(`GET ${path}`, await this.#get('machineTypes.get', path, signal, 'guestCpus,memoryMb'), readType);
   }
 
-  getRegion(signal: AbortSignal): Promise<ApiRegion> {
-    return this.#get('regions.get', `${this.#project}/regions/${this.#region}`, signal, `zones,${QUOTAS}`);
+  async getRegion(signal: AbortSignal): Promise<ApiRegion> {
+    const path = `${this.#project}/regions/${this.#region}`;
+    const { zones, quotas } = await this.#get<Partial<ApiRegion>>('regions.get', path, signal, `zones,${QUOTAS}`);
+    return {
+      zones: this.#entries.readEach({ kind: 'zones' }, readOne(`GET ${path}`, zones, readList), readText),
+      quotas: this.#readQuotas('of the region', quotas),
+    };
   }
 
   async getProjectQuotas(signal: AbortSignal): Promise<readonly ApiQuota[]> {
-    return (await this.#get<{ quotas?: ApiQuota[] }>('projects.get', this.#project, signal, QUOTAS)).quotas ?? [];
+    const project = await this.#get<{ quotas?: unknown }>('projects.get', this.#project, signal, QUOTAS);
+    return this.#readQuotas('of the project', project.quotas);
+  }
+
+  #readQuotas(part: string, quotas: unknown): ApiQuota[] {
+    return this.#entries.readEach({ kind: 'quotas', part }, readList(quotas) ?? [], readQuota);
   }
 
   close(): Promise<void> {
@@ -254,33 +276,36 @@ class RestClient implements ComputeClient {
     return this.#call(name, { verb: 'GET', path, query: { fields } }, signal);
   }
 
-  async #list<T>(kind: string, zone: string, fields: string, filter: string, signal: AbortSignal): Promise<T[]> {
+  async #list<T>(kind: string, zone: string, wanted: Wanted<T>, signal: AbortSignal): Promise<T[]> {
+    const { fields, filter, read } = wanted;
     const query = { filter, fields: `nextPageToken,items(${fields})` };
-    const pages = await this.#pages<ApiPage<T>>(`${kind}.list`, this.#path(zone, kind), query, signal);
-    return pages.flatMap(({ items = [] }) => items);
+    const pages = await this.#pages<ApiPage<unknown>>(`${kind}.list`, this.#path(zone, kind), query, signal);
+    const items = pages.flatMap((page) => page.items ?? []);
+    return this.#entries.readEach({ kind, part: zone }, items, read);
   }
 
   /** Accepts partial answers, so that a failing zone does not hide the others. */
-  async #aggregate<T, Kind extends 'instances' | 'disks' = 'instances' | 'disks'>(
-    kind: Kind,
-    fields: string,
-    filter: string | undefined,
+  async #aggregate<T>(
+    kind: 'instances' | 'disks',
+    { fields, filter, read }: Wanted<T>,
     signal: AbortSignal,
   ): Promise<OfAllZones<T>> {
     const mask = `nextPageToken,unreachables,items/*(${kind}(${fields}),warning/code)`;
     const query = { filter, returnPartialSuccess: 'true', fields: mask };
     const path = `${this.#project}/aggregated/${kind}`;
-    type Page = ApiScopes<Partial<Record<Kind, readonly T[]>>>;
-    const pages = await this.#pages<Page>(`${kind}.aggregatedList`, path, query, signal);
+    const pages = await this.#pages<ApiScopes<Scope | null>>(`${kind}.aggregatedList`, path, query, signal);
     const scopes = pages
       .flatMap(({ items = {} }) => Object.entries(items))
       .filter(([scope]) => scope.startsWith('zones/'));
-    const silent = scopes.flatMap(([scope, { warning }]) => (warning?.code === 'UNREACHABLE' ? [scope] : []));
+    const isSilent = (scope: Scope | null) =>
+      !scope || scope.warning?.code === 'UNREACHABLE' || !readList(scope[kind] ?? []);
+    const silent = scopes.flatMap(([zone, scope]) => (isSilent(scope) ? [zone] : []));
     const named = pages.flatMap(({ unreachables = [] }) =>
-      unreachables.filter((path) => /(^|\/)zones\/[^/]+$/.test(path)),
+      unreachables.filter((path) => typeof path === 'string' && /(^|\/)zones\/[^/]+$/.test(path)),
     );
+    const shown = scopes.flatMap(([, scope]) => readList(scope?.[kind]) ?? []);
     return {
-      found: scopes.flatMap(([, scope]) => scope[kind] ?? []),
+      found: this.#entries.readEach({ kind }, shown, read),
       unreachable: new Set([...silent, ...named].map(nameOf)),
     };
   }
@@ -308,8 +333,33 @@ class RestClient implements ComputeClient {
   }
 }
 
+/** Entries of a list to ask for. */
+interface Wanted<T> {
+  readonly fields: string;
+  readonly filter: string | undefined;
+  readonly read: (entry: unknown) => T | undefined;
+}
+
+/** Resources of one zone in a list of all. */
+interface Scope {
+  readonly instances?: unknown;
+  readonly disks?: unknown;
+  readonly warning?: { readonly code?: string };
+}
+
 interface GuestAttributes {
-  readonly queryValue?: { readonly items?: readonly { readonly key: string; readonly value: string }[] };
+  readonly queryValue?: {
+    readonly items?: readonly ({ readonly key: string; readonly value: string } | null)[];
+  };
+}
+
+function readList(value: unknown): readonly unknown[] | undefined {
+  return Array.isArray(value) ? (value as unknown[]) : undefined;
+}
+
+function readType(answer: unknown): ApiMachineType | undefined {
+  const { guestCpus, memoryMb } = isMap(answer as Json) ? (answer as JsonObject) : {};
+  return typeof guestCpus === 'number' && typeof memoryMb === 'number' ? { guestCpus, memoryMb } : undefined;
 }
 
 /** Operations are kept for a while only: a launch that another launcher began may ask too late. */

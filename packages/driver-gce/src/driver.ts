@@ -26,7 +26,14 @@ export function createGceDriver({ connect = overHttp }: GceDriverOptions = {}): 
       const { name, project, region, requestsPerSecond, maxParallelCalls: maxParallel } = config;
       const reads = new TaskManager(name, { ...context, requestsPerSecond, maxParallel });
       const http = connect(config, context);
-      const client = createComputeClient({ project, region, http, writes: context.tasks, reads });
+      const client = createComputeClient({
+        project,
+        region,
+        http,
+        writes: context.tasks,
+        reads,
+        entries: context.entries,
+      });
       return new GceAdapter(config, client, context, reads);
     },
   });
