@@ -68,7 +68,7 @@ export class KubernetesAdapter implements Adapter<KubernetesInstance, Kubernetes
 
   onInstanceChange(listener: (change: InstanceChange<KubernetesInstance>) => void): () => void {
     return this.#inventory.onChange(({ externalId, instance }) =>
-      listener({ externalId, instance: instance && judged(instance, this.#nodeOf(instance), this.#config.projects) }),
+      listener({ externalId, instance: instance && this.#judged(instance) }),
     );
   }
 
@@ -124,7 +124,7 @@ export class KubernetesAdapter implements Adapter<KubernetesInstance, Kubernetes
   async listInstances(signal: AbortSignal): Promise<readonly KubernetesInstance[]> {
     const instances = await this.#inventory.list(signal);
     const shown = this.#config.projects ? await this.#withPods(instances, signal) : instances;
-    return shown.map((instance) => judged(instance, this.#nodeOf(instance), this.#config.projects));
+    return shown.map((instance) => this.#judged(instance));
   }
 
   getInstance(externalId: string, signal: AbortSignal): Promise<KubernetesInstance | undefined> {
@@ -259,6 +259,14 @@ export class KubernetesAdapter implements Adapter<KubernetesInstance, Kubernetes
         return (await this.#inventory.read(externalId, { namespace: externalId, pod }, signal)) ?? instance;
       }),
     );
+  }
+
+  /** A pod that cannot be read is not missing. */
+  #judged(instance: KubernetesInstance): KubernetesInstance {
+    const node = this.#nodeOf(instance);
+    const pod = node && podOf(node);
+    if (pod !== undefined && this.#context.entries.mayHide('pods', pod)) return instance;
+    return judged(instance, node, this.#config.projects);
   }
 
   #nodeOf({ externalId, metadata }: KubernetesInstance): NodeRecord | undefined {

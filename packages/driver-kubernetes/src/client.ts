@@ -1,4 +1,4 @@
-import type { JsonObject, TaskManager } from '@nodepool/core';
+import { SILENT_READER, type EntryReader, type JsonObject, type TaskManager } from '@nodepool/core';
 import type {
   ApiLimitRange,
   ApiList,
@@ -12,6 +12,7 @@ import type {
 import type { Login } from './credentials.js';
 import type { Http, HttpCall, RefusedLogin } from './http.js';
 import type { EndingLogin } from './login-ends.js';
+import { readNamespace, readOne, readPod, readQuota, readRange } from './read-objects.js';
 import { NAMESPACES, type SpaceApi } from './spaces.js';
 
 /** Kinds of objects that are watched. */
@@ -75,6 +76,8 @@ export interface Listed<T extends ApiObject> {
 
 const CORE = 'api/v1';
 const RBAC = 'apis/rbac.authorization.k8s.io/v1';
+/** How objects are read. */
+export const READERS = { namespaces: readNamespace, pods: readPod };
 const PAGE = 500;
 /** Longer than a watch lasts: a longer silence means a lost connection. */
 const SILENCE_MS = 100_000;
@@ -83,21 +86,30 @@ const SILENCE_MS = 100_000;
  * Creates a client.
  * @param tasks - limits and counts calls; not watches, which last
  * @param spaces - what the namespaces of nodes are
+ * @param entries - reports objects in lists that cannot be read
  */
 export function createKubernetesClient(
   http: Http,
   tasks: Pick<TaskManager, 'call' | 'list'>,
   spaces: SpaceApi = NAMESPACES,
+  entries: Pick<EntryReader, 'readEach'> = SILENT_READER,
 ): KubernetesClient {
-  return new RestClient(http, tasks, spaces);
+  return new RestClient(http, tasks, spaces, entries);
 }
 
 class RestClient implements KubernetesClient {
   readonly #http: Http;
   readonly #tasks: Pick<TaskManager, 'call' | 'list'>;
   readonly #spaces: SpaceApi;
+  readonly #entries: Pick<EntryReader, 'readEach'>;
 
-  constructor(http: Http, tasks: Pick<TaskManager, 'call' | 'list'>, spaces: SpaceApi) {
+  constructor(
+    http: Http,
+    tasks: Pick<TaskManager, 'call' | 'list'>,
+    spaces: SpaceApi,
+    entries: Pick<EntryReader, 'readEach'>,
+  ) {
+    this.#entries = entries;
     this.#http = http;
     this.#tasks = tasks;
     this.#spaces = spaces;
@@ -122,7 +134,8 @@ class RestClient implements KubernetesClient {
 
   getNamespace(name: string, signal: AbortSignal): Promise<ApiNamespace | undefined> {
     const { kind, path } = this.#spaces;
-    return this.#unlessMissing(this.#get<ApiNamespace>(`${kind}.get`, pathOf(kind, undefined, name, path), signal));
+    const read = (answer: unknown) => readOne(`${kind}.get ${name}`, answer, readNamespace);
+    return this.#unlessMissing(this.#get(`${kind}.get`, pathOf(kind, undefined, name, path), signal).then(read));
   }
 
   deleteNamespace(name: string, uid: string | undefined, signal: AbortSignal): Promise<void> {
@@ -157,7 +170,8 @@ class RestClient implements KubernetesClient {
   }
 
   getPod(namespace: string, name: string, signal: AbortSignal): Promise<ApiPod | undefined> {
-    return this.#unlessMissing(this.#get<ApiPod>('pods.get', pathOf('pods', namespace, name), signal));
+    const read = (answer: unknown) => readOne(`pods.get ${namespace}/${name}`, answer, readPod);
+    return this.#unlessMissing(this.#get('pods.get', pathOf('pods', namespace, name), signal).then(read));
   }
 
   deletePod(namespace: string, name: string, uid: string | undefined, signal: AbortSignal): Promise<void> {
@@ -178,19 +192,21 @@ class RestClient implements KubernetesClient {
 
   async getResourceQuotas(namespace: string, signal: AbortSignal): Promise<readonly ApiResourceQuota[]> {
     const path = pathOf('resourcequotas', namespace);
-    return (await this.#get<ApiList<ApiResourceQuota>>('resourcequotas.list', path, signal)).items;
+    const { items } = await this.#get<ApiList<unknown>>('resourcequotas.list', path, signal);
+    return this.#entries.readEach({ kind: 'resourcequotas', part: namespace }, items, readQuota);
   }
 
   async getLimitRanges(namespace: string, signal: AbortSignal): Promise<readonly ApiLimitRange[]> {
     const path = pathOf('limitranges', namespace);
-    return (await this.#get<ApiList<ApiLimitRange>>('limitranges.list', path, signal)).items;
+    const { items } = await this.#get<ApiList<unknown>>('limitranges.list', path, signal);
+    return this.#entries.readEach({ kind: 'limitranges', part: namespace }, items, readRange);
   }
 
   async list<Kind extends keyof Watched>(
     { kind, namespace, selector }: Selection<Kind>,
     signal: AbortSignal,
   ): Promise<Listed<Watched[Kind]>> {
-    const items: Watched[Kind][] = [];
+    const items: unknown[] = [];
     const at = this.#apiOf(kind);
     const path = pathOf(at.kind, namespace, undefined, at.path);
     const labelSelector = at.hasLabels ? selector : undefined;
@@ -198,12 +214,13 @@ class RestClient implements KubernetesClient {
     let next: string | undefined;
     do {
       const query = { labelSelector, limit: String(PAGE), continue: next };
-      const page: ApiList<Watched[Kind]> = await this.#call(`${at.kind}.list`, { verb: 'GET', path, query }, signal);
-      items.push(...page.items);
+      const page: ApiList<unknown> = await this.#call(`${at.kind}.list`, { verb: 'GET', path, query }, signal);
+      for (const item of page.items) items.push(item);
       version = page.metadata.resourceVersion ?? version;
       next = page.metadata.continue || undefined;
     } while (next !== undefined);
-    return { version, items };
+    const read = READERS[kind] as (entry: unknown) => Watched[Kind];
+    return { version, items: this.#entries.readEach({ kind, part: namespace }, items, read) };
   }
 
   watch<Kind extends keyof Watched>(

@@ -27,7 +27,12 @@ export function createKubernetesDriver(name: DriverName, { connect = overHttp }:
     getAdapter: (config, context) =>
       new KubernetesAdapter(
         config,
-        createKubernetesClient(connect(config, context), context.tasks, config.projects ? PROJECTS : NAMESPACES),
+        createKubernetesClient(
+          connect(config, context),
+          context.tasks,
+          config.projects ? PROJECTS : NAMESPACES,
+          context.entries,
+        ),
         context,
       ),
   });

@@ -66,7 +66,7 @@ function prefixed(prefix: string, amounts: ApiQuantities = {}): ApiQuantities {
 }
 
 /** Defaults that a namespace gives to containers without requests. */
-function defaultsOf(ranges: readonly ApiLimitRange[]): Resources {
+export function defaultsOf(ranges: readonly ApiLimitRange[]): Resources {
   const found = ranges.flatMap(({ spec }) => spec.limits).filter(({ type }) => type === 'Container');
   const defaults = found.map((one) => ({
     ...toResources({ ...prefixed('requests.', one.default), ...prefixed('requests.', one.defaultRequest) }),

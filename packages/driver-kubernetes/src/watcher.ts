@@ -1,7 +1,7 @@
-import { isNodepoolError, ProviderUnavailableError, type Clock, type Logger } from '@nodepool/core';
+import { isNodepoolError, ProviderUnavailableError, SILENT_READER, type Clock, type Logger } from '@nodepool/core';
 import { backoffMs, delay } from '@nodepool/zk-protocol';
 import type { ApiObject, ApiStatus } from './api.js';
-import type { KubernetesClient, Selection, Watched } from './client.js';
+import { READERS, type KubernetesClient, type Selection, type Watched } from './client.js';
 import { errorOfAnswer, ExpiredError } from './errors.js';
 
 /** Options of a {@link Watcher}. */
@@ -129,10 +129,19 @@ export class Watcher<Kind extends keyof Watched> {
       if (type === 'ERROR') throw errorOf(selection.kind, object as ApiStatus);
       this.#failures = 0;
       this.#failure = undefined;
-      this.#version = object.metadata.resourceVersion ?? this.#version;
-      if (type !== 'BOOKMARK') this.#apply(object, type === 'DELETED');
+      this.#version = (object as Partial<ApiObject> | null)?.metadata?.resourceVersion ?? this.#version;
+      if (type !== 'BOOKMARK' && this.#isReadable(object)) this.#apply(object, type === 'DELETED');
     }
     signal.throwIfAborted();
+  }
+
+  /** The next list reports what cannot be read. */
+  #isReadable(object: Watched[Kind]): boolean {
+    const { logger, selection } = this.#options;
+    const isReadable =
+      SILENT_READER.readEach<unknown>({ kind: selection.kind }, [object], READERS[selection.kind]).length > 0;
+    if (!isReadable) logger.debug('A change of an object cannot be read', { kind: selection.kind });
+    return isReadable;
   }
 
   #failed(error: Error): void {
