@@ -78,7 +78,7 @@ export interface ComputeClientOptions {
   readonly writes: Tasks;
   /** Limits and counts reads, so that no list waits behind a hundred inserts. Google also limits them separately. */
   readonly reads: Tasks;
-  /** Reports entries of lists that cannot be read. Default: nobody learns of them. */
+  /** Reports entries of lists that cannot be read. Default: they are not reported. */
   readonly entries?: Pick<EntryReader, 'readEach'> | undefined;
 }
 

@@ -15,7 +15,7 @@ export function readInstance(entry: unknown): ApiInstance | undefined {
   return isWhole ? (entry as ApiInstance) : undefined;
 }
 
-/** A disk; `undefined`: it cannot be read. One that seems to be attached to nothing may be deleted. */
+/** A disk; `undefined`: it cannot be read. A disk that seems to be attached to nothing may be deleted. */
 export function readDisk(entry: unknown): ApiDisk | undefined {
   const { name, zone, labels, users, type } = mapOf(entry);
   const isWhole =

@@ -14,7 +14,7 @@ import { VolumeApi } from './volume.js';
 export interface ClientOptions extends Omit<SessionOptions, 'transport'> {
   /** Default: the network. */
   readonly transport?: Transport | undefined;
-  /** Reports entries of lists that cannot be read. Default: nobody learns of them. */
+  /** Reports entries of lists that cannot be read. Default: they are not reported. */
   readonly entries?: Pick<EntryReader, 'readEach'> | undefined;
 }
 

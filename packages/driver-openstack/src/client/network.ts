@@ -244,7 +244,7 @@ function readPort(port: JsonObject): Port | undefined {
 function readFloatingIp(ip: JsonObject): FloatingIp | undefined {
   const id = textIn(ip, 'id');
   const port = ip['port_id'];
-  // one that seems unattached may be deleted
+  // a floating IP that seems unattached may be deleted
   if (id === undefined || (port !== null && typeof port !== 'string')) return undefined;
   return {
     id,

@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
-import { delay, systemClock, type Clock, type JsonObject } from '@nodepool/zk-protocol';
+import { delay, systemClock, type Clock, type Json, type JsonObject } from '@nodepool/zk-protocol';
 import { compute } from './compute.js';
 import { object, Refusal, text, type FakeAnswer, type FakeRequest } from './http.js';
 import { network } from './network.js';
@@ -186,7 +186,7 @@ export class FakeOpenStack {
     const lists = Object.entries(typeof answer.body === 'string' ? {} : object(answer.body));
     const body = lists.map(([key, value]) => {
       const isList = Array.isArray(value) && !/_links$|^versions$/.test(key);
-      return [key, isList ? [...this.broken, ...(value as Json[])] : value];
+      return [key, isList ? [...this.broken, ...value] : value];
     });
     return this.broken.length === 0 ? answer : { ...answer, body: Object.fromEntries(body) as JsonObject };
   }

@@ -23,7 +23,7 @@ export interface InstanceListOptions<I extends Instance = Instance> {
   readonly logger: Logger;
   /** Number in [0, 1). */
   readonly random: () => number;
-  /** Reports instances that cannot be read. Default: nobody learns of them. */
+  /** Reports instances that cannot be read. Default: they are not reported. */
   readonly entries?: Pick<EntryReader, 'readEach'> | undefined;
   /** Called after each read. @param ageMs - age of the known state @param error - why the read failed */
   readonly onRead?: ((ageMs: number, error: Error | undefined) => void) | undefined;

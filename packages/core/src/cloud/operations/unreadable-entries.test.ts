@@ -47,7 +47,7 @@ it('warns once of each change, and ends when the list can be read again', () => 
   expect(entries.conditions).toEqual([]);
 });
 
-it('tells parts of a list apart, and forgets those that nobody asks for any more', async () => {
+it('tells parts of a list apart, and forgets those that are asked for no more', async () => {
   const { clock, entries, read } = setUp();
   read({ ...SERVERS, part: 'north' }, [null]);
   read({ ...SERVERS, part: 'south' }, []);

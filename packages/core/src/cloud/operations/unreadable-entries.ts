@@ -57,7 +57,7 @@ export function readEach<T>(
   return { found, unread };
 }
 
-/** Reads entry by entry, and tells nobody. */
+/** Reads entry by entry, without a report. */
 export const SILENT_READER: EntryReader = {
   readEach: (_list, entries, read) => readEach(entries, read).found,
   mayHide: () => false,
@@ -98,7 +98,7 @@ export class UnreadableEntries implements EntryReader {
     return [
       newCondition('UnreadableEntries', {
         ...{ name: this.#provider, reason: 'Unreadable' },
-        message: `the cloud lists what cannot be read, and is left alone: ${counts.join('; ')}`,
+        message: `the cloud lists what cannot be read, so that it is not changed: ${counts.join('; ')}`,
         nextStep: 'look at these with the tools of the cloud, and repair or delete them',
         evidence: { count: countOf(all), kinds: kinds.join(', ') },
         sinceMs: Math.min(...all.map(({ sinceMs }) => sinceMs)),

@@ -38,7 +38,7 @@ export interface LeakFinderOptions {
   readonly clock: Pick<Clock, 'now' | 'steadyNow'>;
   readonly logger: Logger;
   readonly metrics?: OperationMetrics | undefined;
-  /** Reports resources that cannot be read. Default: nobody learns of them. */
+  /** Reports resources that cannot be read. Default: they are not reported. */
   readonly entries?: Pick<EntryReader, 'readEach'> | undefined;
   /** The deletion of a leaked resource was accepted; it may still take its time. */
   readonly deleted?: (resource: Resource) => void;
