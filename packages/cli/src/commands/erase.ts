@@ -1,3 +1,4 @@
+import { firstOf } from '@nodepool/core/service';
 import { IMAGES_ROOT, buildProviderPath, buildsPath, isPoolComponent, nodePath } from '@nodepool/zk-protocol';
 import type { ComponentRecord, NodeRecord, ZooKeeper } from '@nodepool/zk-protocol';
 import { defineCommand, flag, text } from '../command/command.js';
@@ -59,10 +60,9 @@ const MOST_NAMED = 10;
 function refuseInstances(provider: string, nodes: readonly NodeRecord[]): void {
   const own = nodes.filter((node) => node.provider === provider && node.externalId !== null);
   if (own.length === 0) return;
-  const names = own.slice(0, MOST_NAMED).map(({ id, state }) => `${id} (${state})`);
-  const more = own.length > MOST_NAMED ? ` and ${own.length - MOST_NAMED} more` : '';
+  const names = own.map(({ id, state }) => `${id} (${state})`);
   throw new CliError(
-    `provider "${provider}" has nodes with instances: ${names.join(', ')}${more}. Erased, they would stay in the cloud for good. ` +
+    `provider "${provider}" has nodes with instances: ${firstOf(names, MOST_NAMED)}. Erased, they would stay in the cloud for good. ` +
       'Delete them first with nodepool delete, or wait until the launcher has drained the provider; --force erases them anyway',
   );
 }

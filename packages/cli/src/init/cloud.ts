@@ -1,4 +1,5 @@
 import type { DriverSetup, SetupChoice, SetupQuestion } from '@nodepool/core/config';
+import { firstOf } from '@nodepool/core/service';
 import { print } from '../command/context.js';
 import type { CliContext } from '../command/context.js';
 import { CliError } from '../command/errors.js';
@@ -65,9 +66,7 @@ async function answerOne(question: SetupQuestion, choices: readonly SetupChoice[
 }
 
 function nameChoices(choices: readonly SetupChoice[]): string {
-  if (choices.length === 0) return '';
-  const more = choices.length > MOST_NAMED ? ` and ${choices.length - MOST_NAMED} more` : '';
-  return `There are: ${choices.slice(0, MOST_NAMED).map(describeChoice).join(', ')}${more}`;
+  return choices.length === 0 ? '' : `There are: ${firstOf(choices.map(describeChoice), MOST_NAMED)}`;
 }
 
 /** More would scroll away. */

@@ -1,6 +1,7 @@
 import type { Condition } from '../contract/condition.js';
 import type { LaunchExplanation, PoolExplanation, RequestExplanation } from '../launcher/plan/explanation.js';
 import { brokenProvider, unservedLabel } from './related-conditions.js';
+import { firstOf } from '../text/first-of.js';
 
 const MOST_HINDRANCES = 3;
 /** Rules by which a pool temporarily accepts no requests that it could serve. */
@@ -127,9 +128,7 @@ function aheadText({ position, details }: PoolExplanation): string {
 
 /** The first few hindrances that keep the pool from launching more nodes. */
 function hindrancesText({ hindrances }: PoolExplanation): string {
-  if (hindrances.length === 0) return '';
-  const more = hindrances.length - MOST_HINDRANCES;
-  return `: ${hindrances.slice(0, MOST_HINDRANCES).join('; ')}${more > 0 ? `; and ${more} more` : ''}`;
+  return hindrances.length === 0 ? '' : `: ${firstOf(hindrances, MOST_HINDRANCES, '; ')}`;
 }
 
 /** Errors so far of the launches of its nodes. */

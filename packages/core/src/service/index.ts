@@ -47,6 +47,7 @@ export { readPublicKey } from '../text/public-key.js';
 export { fetchService, type ServiceCall } from './fetch-service.js';
 export { kubeconfigOf } from '../render/kubeconfig.js';
 export { userOf } from '../render/user-of.js';
+export { firstOf } from '../text/first-of.js';
 export { didYouMean } from '../text/suggest.js';
 export { ambiguousOptionText, expandOption } from './expand-option.js';
 

@@ -2,6 +2,7 @@ import { isStandby, type NodeRecord } from '@nodepool/zk-protocol';
 import { newCondition } from '../../conditions/condition-types.js';
 import type { FoundCondition } from '../../contract/condition.js';
 import type { LabelOffer, Obstacle } from './label-offers.js';
+import { firstOf } from '../../text/first-of.js';
 
 /** Pools named in one message. */
 const MOST_POOLS = 3;
@@ -40,8 +41,7 @@ function unservedLabel(label: string, pools: readonly LabelOffer[]): FoundCondit
 /** Each text once, as launchers that share a provider report the same. */
 function textOf(pools: readonly LabelOffer[]): string {
   const texts = new Set(pools.map(({ provider, pool, obstacle }) => `${provider}/${pool}: ${obstacle?.message ?? ''}`));
-  const more = texts.size > MOST_POOLS ? `; and ${texts.size - MOST_POOLS} more` : '';
-  return `${[...texts].slice(0, MOST_POOLS).join('; ')}${more}`;
+  return firstOf([...texts], MOST_POOLS, '; ');
 }
 
 function nextStepOf(label: string, obstacles: readonly Obstacle[]): string {

@@ -7,6 +7,7 @@ import type { DrainingStatus } from '../providers/draining-providers.js';
 import type { ProviderRunner } from '../providers/provider-runner.js';
 import type { SteeringReport } from '../health/provider-steering.js';
 import type { LabelOffer } from './label-offers.js';
+import { firstOf } from '../../text/first-of.js';
 
 /** Nodes and resources named in one message. */
 const MOST_NAMED = 10;
@@ -218,7 +219,4 @@ function resources(
   return `${found.length} ${found.length === 1 ? 'resource' : 'resources'} (${named(names)})`;
 }
 
-function named(names: readonly string[]): string {
-  const more = names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} more` : '';
-  return `${names.slice(0, MOST_NAMED).join(', ')}${more}`;
-}
+const named = (names: readonly string[]) => firstOf(names, MOST_NAMED);

@@ -1,6 +1,6 @@
 import type { Config, FoundCondition, Logger } from '@nodepool/core';
 import { MAKE_TOKEN_KEY } from '@nodepool/core/config';
-import { newCondition } from '@nodepool/core/service';
+import { firstOf, newCondition } from '@nodepool/core/service';
 import { isSignedLeaseToken, type Clock, type LeaseTokenRecord } from '@nodepool/zk-protocol';
 
 /** Names in one message or in the log: a program with access to ZooKeeper can write any number of records. */
@@ -94,10 +94,8 @@ const notSigned = (names: readonly string[]) =>
 const fixFor = (name: string) =>
   `nodepool token revoke ${name}; nodepool token create ${name}, with the same token-keys as the launchers`;
 
-function listed(names: readonly string[]): string {
-  const more = names.length > MOST_NAMES ? ` and ${names.length - MOST_NAMES} more` : '';
-  return `${names
-    .slice(0, MOST_NAMES)
-    .map((name) => `"${name}"`)
-    .join(', ')}${more}`;
-}
+const listed = (names: readonly string[]) =>
+  firstOf(
+    names.map((name) => `"${name}"`),
+    MOST_NAMES,
+  );
