@@ -1,4 +1,4 @@
-import type { JsonSchema } from '@nodepool/core';
+import { STATE_MACHINE_SCHEMAS, type JsonSchema } from '@nodepool/core';
 import type { Json } from '@nodepool/zk-protocol';
 
 const unusable = 'nothing can connect to it';
@@ -33,7 +33,7 @@ const nodeSchema = {
     },
     username: {
       type: 'string',
-      pattern: String.raw`^(?![\s-])[^\x00-\x1f\x7f]*$`,
+      pattern: STATE_MACHINE_SCHEMAS.cloudImage.username.pattern,
       description: 'User that jobs log in as',
       default: 'zuul',
     },

@@ -1,5 +1,6 @@
 import type { JsonSchema } from '../contract/driver.js';
 import { flag, freeMap, integer, name, section, texts } from './schema-parts.js';
+import { USER_PATTERN } from '../text/login-fields.js';
 
 /** Environment variables of an image build. */
 export const ENV_VARS: JsonSchema = freeMap(
@@ -58,10 +59,7 @@ export const DISKIMAGE: JsonSchema = section(
     }),
     'env-vars': ENV_VARS,
     pause: flag('Whether builds are paused; a child of a paused image is paused too', { default: false }),
-    username: {
-      ...name('User that jobs log in as', { default: 'zuul' }),
-      pattern: String.raw`^(?![\s-])[^\x00-\x1f\x7f]*$`,
-    },
+    username: { ...name('User that jobs log in as', { default: 'zuul' }), pattern: USER_PATTERN },
     'python-path': name('Python that Ansible uses on nodes', { default: 'auto' }),
     'shell-type': name('Shell that Ansible uses on nodes', { otherwise: "Ansible's own" }),
     builders: texts('Builders that may build it, by host name', { otherwise: 'all of them' }),

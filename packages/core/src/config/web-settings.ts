@@ -2,7 +2,13 @@ import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { createSecureContext } from 'node:tls';
 import { listOf, mapOf, numberOf, textOf, textsOf, type Json, type JsonObject } from '@nodepool/zk-protocol';
-import type { ConfigProblem, SocketAccess, Subnet, WebappConfig, WebTls } from '../contract/config.js';
+import {
+  SOCKET_ACCESSES,
+  type ConfigProblem,
+  type Subnet,
+  type WebappConfig,
+  type WebTls,
+} from '../contract/config.js';
 import type { ProblemCollector } from './problems.js';
 import { flag, integer, name, section, text, texts } from './schema-parts.js';
 import type { SourceDocument } from './source-document.js';
@@ -71,7 +77,7 @@ export function webappSchema(
 export const LEASE_KEYS = {
   'socket-mode': {
     type: 'string',
-    enum: ['none', 'owner', 'group', 'anyone'],
+    enum: [...SOCKET_ACCESSES],
     default: 'group',
     description:
       "Users of this computer who may lease nodes without a token, on a Unix socket in the state directory: of the launcher's " +
@@ -85,15 +91,12 @@ export function readWebapp(value: Json | undefined, defaults: WebappConfig): Web
   const { port, listen_address: address, 'socket-mode': socketMode, ...given } = mapOf(value);
   return {
     ...{ port: numberOf(port) ?? defaults.port, listenAddress: textOf(address) ?? defaults.listenAddress },
-    socketAccess: isSocketAccess(socketMode) ? socketMode : defaults.socketAccess,
+    socketAccess: SOCKET_ACCESSES.find((access) => access === socketMode) ?? defaults.socketAccess,
     ...{ tls: tlsOf(given['tls']), insecureTokens: given['insecure-tokens'] === true },
     crossOriginReads: given['cross-origin-reads'] === true,
     ...{ names: textsOf(given['names']), trustedProxies: textsOf(given['trusted-proxies']).flatMap(subnetOf) },
   };
 }
-
-const isSocketAccess = (value: Json | undefined): value is SocketAccess =>
-  typeof value === 'string' && ['none', 'owner', 'group', 'anyone'].includes(value);
 
 /** Warns of `anonymous-leases`, which gave leases to all who reached the port through a proxy or a tunnel. */
 export function checkAnonymousLeases(top: JsonObject, { document, problems }: WebCheck): void {

@@ -194,7 +194,9 @@ export interface WebTls {
 }
 
 /** Users of a Unix socket: that of the service, those of its group, all of this computer. */
-export type SocketAccess = 'none' | 'owner' | 'group' | 'anyone';
+export const SOCKET_ACCESSES = ['none', 'owner', 'group', 'anyone'] as const;
+/** One of {@link SOCKET_ACCESSES}. */
+export type SocketAccess = (typeof SOCKET_ACCESSES)[number];
 
 /** Settings of the web server of a service. */
 export interface WebappConfig {

@@ -6,25 +6,16 @@ const WORD = /^\w[\w.-]*$/;
 const HOST_KEY = /^\w[\w.@-]* [A-Za-z0-9+/]+={0,2}$/;
 /** Users of Windows may have blanks in their names. */
 const USER = /^[^\s\p{Cc}-][^\p{Cc}]*$/u;
+/** The same for schemas of configurations, or nothing: programs that log in would take a user that begins with `-` for an option. */
+export const USER_PATTERN = String.raw`^(?![\s-])[^\x00-\x1f\x7f]*$`;
 const LARGEST_PORT = 65_535;
 /** Connection plug-ins of Ansible that run commands on the computer of the one who uses the node. */
-const LOCAL_CONNECTIONS = new Set([
-  ...[
-    'local',
-    'chroot',
-    'jail',
-    'zone',
-    'iocage',
-    'nsenter',
-    'machinectl',
-    'libvirt_lxc',
-    'lxc',
-    'lxd',
-    'incus',
-    'qubes',
-  ],
-  ...['docker', 'docker_api', 'podman', 'podman_unshare', 'buildah'],
-]);
+const LOCAL_CONNECTIONS = new Set(
+  (
+    'local chroot jail zone iocage nsenter machinectl libvirt_lxc lxc lxd incus qubes ' +
+    'docker docker_api podman podman_unshare buildah'
+  ).split(' '),
+);
 
 /** A field of a node that its user must not pass on to other programs. */
 export interface UnsafeField {

@@ -1,7 +1,6 @@
 import type { JsonSchema } from '../../contract/driver.js';
+import { USER_PATTERN } from '../../text/login-fields.js';
 
-/** Programs that log in would take a user that begins with `-` for an option. */
-const USER_PATTERN = String.raw`^(?![\s-])[^\x00-\x1f\x7f]*$`;
 const name = (description: string) => ({ type: 'string', minLength: 1, description });
 const limit = (description: string) => ({ type: 'integer', description, 'x-default': 'no limit' });
 
