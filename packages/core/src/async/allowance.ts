@@ -29,7 +29,7 @@ export class Allowance {
     return this.#left;
   }
 
-  /** Takes from what is left, also more than that: the caller decides. */
+  /** Takes away, also more than there is: the caller decides. */
   spend(cost: number): void {
     this.#left = this.left - cost;
   }
