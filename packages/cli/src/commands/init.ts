@@ -8,7 +8,7 @@ import { print, tell } from '../command/context.js';
 import type { CliContext } from '../command/context.js';
 import { parseDuration } from '../command/duration.js';
 import { CliError, describeError } from '../command/errors.js';
-import { shellWord } from '../command/shell-word.js';
+import { shellWord } from '@nodepool/core/service';
 import { temporaryDirectory } from '../command/temporary-directory.js';
 import { UsageError } from '../command/usage-error.js';
 import { driverPlaces } from '../connection/config.js';

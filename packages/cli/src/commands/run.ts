@@ -2,7 +2,7 @@ import { defineCommand, texts } from '../command/command.js';
 import { tell } from '../command/context.js';
 import type { CliContext } from '../command/context.js';
 import { describeError } from '../command/errors.js';
-import { shellWord } from '../command/shell-word.js';
+import { shellWord } from '@nodepool/core/service';
 import { UsageError } from '../command/usage-error.js';
 import type { AcquireArguments } from '../lease/acquire-options.js';
 import { describeNodes } from '../lease/describe-lease.js';

@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 import { checkUnixSocket } from '@nodepool/zk-protocol';
 import { localSocket, stateDirCandidates } from '@nodepool/core/config';
 import type { CliContext } from '../command/context.js';
-import { shellWord } from '../command/shell-word.js';
+import { shellWord } from '@nodepool/core/service';
 import { findServer, type Server, type ServerArguments } from './server.js';
 
 /** What to do without a server, at the end of an error. */

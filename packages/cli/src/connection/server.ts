@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { NodepoolClient, NodepoolClientError } from '@nodepool/client';
 import type { CliContext } from '../command/context.js';
 import { CliError, describeError } from '../command/errors.js';
-import { shellWord } from '../command/shell-word.js';
+import { shellWord } from '@nodepool/core/service';
 import { UsageError } from '../command/usage-error.js';
 
 /** A server as the command line names it. */

@@ -1,6 +1,6 @@
 import { personName } from '../connection/who-am-i.js';
 import { tell } from '../command/context.js';
-import { shellWord } from '../command/shell-word.js';
+import { shellWord } from '@nodepool/core/service';
 import type { CliContext } from '../command/context.js';
 import { withIdentity } from './node-login.js';
 import { sshCommand } from './ssh-command.js';

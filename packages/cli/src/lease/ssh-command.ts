@@ -1,6 +1,5 @@
-import { connectionDetails } from '@nodepool/core/service';
+import { connectionDetails, shellWord } from '@nodepool/core/service';
 import type { NodeRecord } from '@nodepool/zk-protocol';
-import { shellWord } from '../command/shell-word.js';
 import { loginOptions, type NodeLogin } from './node-login.js';
 
 /**

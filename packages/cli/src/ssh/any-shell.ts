@@ -1,4 +1,4 @@
-import { shellWord } from '../command/shell-word.js';
+import { shellWord } from '@nodepool/core/service';
 
 /** Means the same between single quotes in all shells; `!`, `\` and line breaks do not. */
 const PLAIN = /[\w @+:,./=-]/;

@@ -1,4 +1,4 @@
-import { formatAge, type Listing } from '@nodepool/core/service';
+import { formatAge, shellWord, type Listing } from '@nodepool/core/service';
 import {
   decodeLeaseToken,
   isSignedLeaseToken,
@@ -50,7 +50,7 @@ export async function listTokens(context: CliContext): Promise<void> {
   if (first === undefined) return;
   tell(
     `${[first, ...others].join(', ')}: not signed with a key of the launchers, so no rights. ` +
-      `To make it again: nodepool token revoke ${first}; nodepool token create ${first}`,
+      `To make it again: nodepool token revoke ${shellWord(first)}; nodepool token create ${shellWord(first)}`,
   );
 }
 

@@ -2,6 +2,7 @@ import type { BuildRecord, ImageEntry } from '@nodepool/zk-protocol';
 import { newCondition } from '../conditions/condition-types.js';
 import type { FoundCondition } from '../contract/condition.js';
 import type { DiskimageConfig } from '../contract/config.js';
+import { shellWord } from '../text/shell-word.js';
 import { failedTests } from './failed-tests.js';
 import { failureNote, withdrawnNote } from './notes.js';
 
@@ -58,7 +59,8 @@ function withdrawnCondition(entry: ImageEntry, nowMs: number): FoundCondition | 
   const message = withdrawnNote(entry, nowMs);
   if (message === undefined) return undefined;
   const { name } = entry;
-  const nextStep = `nodepool image-log ${name}; once it is fixed nodepool image-unpause ${name}`;
+  const word = shellWord(name);
+  const nextStep = `nodepool image-log ${word}; once it is fixed nodepool image-unpause ${word}`;
   return newCondition('BuildWithdrawn', { name, reason: 'LaunchesFailed', message, nextStep });
 }
 

@@ -46,6 +46,7 @@ export { unsafeLoginField, withoutUnsafeLogin } from '../text/login-fields.js';
 export { readPublicKey } from '../text/public-key.js';
 export { fetchService, type ServiceCall } from './fetch-service.js';
 export { kubeconfigOf } from '../render/kubeconfig.js';
+export { shellWord } from '../text/shell-word.js';
 export { userOf } from '../render/user-of.js';
 export { firstOf } from '../text/first-of.js';
 export { didYouMean } from '../text/suggest.js';

@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
+import { newNode } from '@nodepool/zk-protocol';
 import { begin, fail, steeringAt } from '../../../test/support/steering-at.js';
 import { newCondition } from '../../conditions/condition-types.js';
 import { CapacityError, ProviderUnavailableError } from '../../contract/errors.js';
 import type { ProviderSteering } from '../health/provider-steering.js';
 import type { LabelOffer } from './label-offers.js';
-import { launchConditions } from './provider-conditions.js';
+import { launchConditions, orphanConditions } from './provider-conditions.js';
 
 const NOW_MS = 50_000;
 const refused = () => Object.assign(new ProviderUnavailableError('keystone answered with 401'), { status: 401 });
@@ -75,4 +76,11 @@ describe('a provider whose launches fail', () => {
       },
     ]);
   });
+});
+
+it('quotes the name of an unknown provider in the command to run, as any program can write it into a record', () => {
+  const node = newNode({ state: 'hold', provider: 'x; id' }, NOW_MS);
+  const [found] = orphanConditions(new Map([['x; id', [node]]]));
+
+  expect(found?.nextStep).toMatch(/; nodepool info 'x; id'$/);
 });

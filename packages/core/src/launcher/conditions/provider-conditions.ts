@@ -3,6 +3,7 @@ import { newCondition } from '../../conditions/condition-types.js';
 import { adviceFor, causeOf } from '../../conditions/error-reason.js';
 import type { FoundCondition } from '../../contract/condition.js';
 import type { AlienResource, LeakedResource } from '../../contract/driver.js';
+import { shellWord } from '../../text/shell-word.js';
 import type { DrainingStatus } from '../providers/draining-providers.js';
 import type { ProviderRunner } from '../providers/provider-runner.js';
 import type { SteeringReport } from '../health/provider-steering.js';
@@ -138,7 +139,7 @@ export function orphanConditions(orphans: ReadonlyMap<string, readonly NodeRecor
         reason: 'UnknownProvider',
         message: `no launcher has it, and ZooKeeper has ${describeNodes(nodes)} of it`,
       },
-      nextStep: `put the entry of provider "${name}" back until its nodes are gone; nodepool info ${name}`,
+      nextStep: `put the entry of provider "${name}" back until its nodes are gone; nodepool info ${shellWord(name)}`,
       evidence: { nodes: nodes.length },
     }),
   );

@@ -37,6 +37,14 @@ describe('trust in tokens', () => {
     );
   });
 
+  it('quotes a name that no token can have in the commands to run', async () => {
+    const { trust } = await trustWith([], { keys: [OTHER] });
+
+    expect(trust.distrusts({ ...signed, name: 'x; id' })).toContain(
+      "token revoke 'x; id'; nodepool token create 'x; id'",
+    );
+  });
+
   it('is nothing without a key, with the one command that makes it', async () => {
     const { trust } = await trustWith([signed]);
 

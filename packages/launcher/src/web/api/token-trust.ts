@@ -1,6 +1,6 @@
 import type { Config, FoundCondition, Logger } from '@nodepool/core';
 import { MAKE_TOKEN_KEY } from '@nodepool/core/config';
-import { firstOf, newCondition } from '@nodepool/core/service';
+import { firstOf, newCondition, shellWord } from '@nodepool/core/service';
 import { isSignedLeaseToken, type Clock, type LeaseTokenRecord } from '@nodepool/zk-protocol';
 
 /** Names in one message or in the log: a program with access to ZooKeeper can write any number of records. */
@@ -92,7 +92,7 @@ const notSigned = (names: readonly string[]) =>
   `${names.length > 1 ? 'they give' : 'it gives'} no rights`;
 
 const fixFor = (name: string) =>
-  `nodepool token revoke ${name}; nodepool token create ${name}, with the same token-keys as the launchers`;
+  `nodepool token revoke ${shellWord(name)}; nodepool token create ${shellWord(name)}, with the same token-keys as the launchers`;
 
 const listed = (names: readonly string[]) =>
   firstOf(
