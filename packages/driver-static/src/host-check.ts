@@ -27,6 +27,8 @@ export interface CheckServices {
   readonly lookup: HostLookup;
   /** A number in [0, 1). */
   readonly random: () => number;
+  /** Reads host keys. Default: over the network. */
+  readonly scan?: typeof scanHostKeys;
 }
 
 /** Whether a host is contacted before it is registered. If not, its configuration is trusted. */
@@ -48,7 +50,7 @@ export async function checkHost(
   signal: AbortSignal,
   onFailure: (error: unknown) => void,
 ): Promise<HostFacts> {
-  const { clock, logger, lookup, random } = services;
+  const { clock, logger, lookup, random, scan = scanHostKeys } = services;
   const resolved = isFakeHost(host.name) ? undefined : await resolve(host, lookup);
   signal.throwIfAborted();
   const hostKeys = await findHostKeys();
@@ -61,7 +63,7 @@ export async function checkHost(
 
   async function findHostKeys(): Promise<readonly string[]> {
     if (hasHostKeys(host.connectionType) && !host.hostKeyChecking) return host.hostKeys;
-    const scanned = await scanHostKeys({
+    const scanned = await scan({
       host: host.name,
       port: host.port,
       connectionType: host.connectionType,

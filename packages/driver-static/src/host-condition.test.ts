@@ -26,6 +26,8 @@ describe('hostConditions', () => {
     ['unresolved', 'NameUnresolved', 'add "h1" to the name service'],
     ['key-mismatch', 'HostKeyMismatch', 'set "host-key" to its new key'],
     ['no-common-key-type', 'HostKeyTypeUnknown', 'ssh-keygen -A'],
+    ['no-common-method', 'SshMethodUnknown', 'KexAlgorithms'],
+    ['refused', 'Refused', 'PerSourcePenaltyExemptList'],
     ['protocol', 'NotSsh', '"connection-port" 22'],
     ['of another version', 'NoAnswer', 'open port 22'],
   ])('give the reason and the next step of failure "%s"', (kind, reason, nextStep) => {

@@ -82,6 +82,8 @@ const REASONS = {
   unresolved: 'NameUnresolved',
   'key-mismatch': 'HostKeyMismatch',
   'no-common-key-type': 'HostKeyTypeUnknown',
+  'no-common-method': 'SshMethodUnknown',
+  refused: 'Refused',
   protocol: 'NotSsh',
 } as const;
 
@@ -97,6 +99,8 @@ const DOWN: Readonly<Record<Reason, string>> = {
   NameUnresolved: 'the name of the host has no address',
   HostKeyMismatch: 'the host does not have the expected key',
   HostKeyTypeUnknown: 'the host has no key of a known type',
+  SshMethodUnknown: 'the SSH server of the host has no method that this launcher knows',
+  Refused: 'the SSH server of the host refuses this launcher for now',
   NotSsh: 'the service on the port is not an SSH server',
   NoAnswer: 'the host does not answer',
 };
@@ -118,6 +122,10 @@ function nextStepOf(reason: Reason, name: string, port: number): string {
       return `if ${name} was reinstalled, set "host-key" to its new key; if not, find out which machine answers at its address`;
     case 'HostKeyTypeUnknown':
       return `run ssh-keygen -A on ${name}, then restart its SSH server`;
+    case 'SshMethodUnknown':
+      return `add a method to "KexAlgorithms", "Ciphers" or "MACs" in the sshd_config of ${name}, such as curve25519-sha256, aes256-gcm@openssh.com or hmac-sha2-256`;
+    case 'Refused':
+      return `add the address of this launcher to "PerSourcePenaltyExemptList" in the sshd_config of ${name}, or raise its "MaxStartups"; the launcher keeps checking`;
     case 'NotSsh':
       return `check that the SSH server of ${name} listens on "connection-port" ${port}, and read its log`;
     case 'NoAnswer':

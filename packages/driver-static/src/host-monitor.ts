@@ -1,10 +1,11 @@
 import { setMaxListeners } from 'node:events';
-import { ScanQueue } from '@nodepool/core/ssh';
+import { KeyScanError, ScanQueue } from '@nodepool/core/ssh';
 import { backoffMs, delay, type CancelTimer } from '@nodepool/zk-protocol';
 import { hostIdentity } from './config.js';
 import { answers, changedKeys, checkHost, keysChanged, needsContact } from './host-check.js';
 import type { CheckServices, HostFacts } from './host-check.js';
 import type { OfferedHost } from './host-record.js';
+import { SharedScans } from './shared-scans.js';
 
 /** Concurrent checks that may use this machine's CPU. */
 const ACTIVE_CHECKS = 32;
@@ -13,6 +14,8 @@ const ACTIVE_CHECK_MS = 500;
 /** Maximum age of a check whose result may register another slot of the host. */
 const FRESH_MS = 1_000;
 const RETRY = { firstMs: 2_000, longestMs: 60_000, jitter: 0.25 };
+/** An sshd that refuses an address does so for at least 15 seconds. */
+const REFUSED_RETRY = { ...RETRY, firstMs: 20_000 };
 /** Mean interval between port checks of an idle host; jitter is a quarter up or down. */
 const PORT_CHECK_MS = 60_000;
 const PORT_CHECK_JITTER = 0.5;
@@ -75,10 +78,12 @@ export class HostMonitor {
   readonly #checked: (host: MonitoredHost) => void;
   readonly #abort = new AbortController();
   readonly #queue = new ScanQueue(ACTIVE_CHECKS);
+  readonly #scans: SharedScans;
 
   /** @param checked - called after each check, passed or failed; never after {@link HostMonitor.stop} */
   constructor(services: CheckServices, records: MonitoredRecords, checked: (host: MonitoredHost) => void) {
     this.#services = services;
+    this.#scans = new SharedScans(services.clock, services.scan);
     this.#records = records;
     this.#checked = checked;
     // Each of possibly thousands of checks adds a listener.
@@ -137,7 +142,9 @@ export class HostMonitor {
   }
 
   #scan(host: MonitoredHost, signal: AbortSignal): Promise<HostFacts> {
-    return checkHost(host.offer.host, this.#services, signal, (error) => (host.lastError = asError(error)));
+    const scan: CheckServices['scan'] = (options) => this.#scans.read(host.identity, options);
+    const services = { ...this.#services, scan };
+    return checkHost(host.offer.host, services, signal, (error) => (host.lastError = asError(error)));
   }
 
   /** Rejects or reports changed keys. A host with a configured key is identified by that key alone. */
@@ -194,7 +201,9 @@ export class HostMonitor {
     host.failures += 1;
     host.lastError = asError(error);
     const { clock, logger, random } = this.#services;
-    const retryInMs = Math.round(backoffMs(host.failures - 1, RETRY, random));
+    const isRefused = error instanceof KeyScanError && error.failure === 'refused';
+    const retry = isRefused ? REFUSED_RETRY : RETRY;
+    const retryInMs = Math.round(backoffMs(host.failures - 1, retry, random));
     host.lastCheckMs = clock.now();
     host.failingSinceMs ??= host.lastCheckMs;
     host.failedWith = asError(error);

@@ -370,6 +370,8 @@ export const CONDITION_TYPES = {
       NameUnresolved: 'its name has no address',
       HostKeyMismatch: 'it does not have the configured host key',
       HostKeyTypeUnknown: 'it has no host key of a known type',
+      SshMethodUnknown: 'its SSH server has no method of key exchange or encryption that the launcher knows',
+      Refused: 'its SSH server refuses connections of the launcher for now',
       NotSsh: 'its port is not an SSH port',
     },
     nextStep: 'start the host, or correct its name, port or key; no restart is needed',

@@ -1,5 +1,7 @@
 import type { Socket } from 'node:net';
 import type { CipherAlgorithm, ClientErrorExtensions, ConnectConfig, KexAlgorithm } from 'ssh2';
+import { HandshakeError } from './errors.js';
+import { GreetingReader, methodNames, type KexOffer } from './greeting.js';
 import type { KeyType } from './key-types.js';
 
 /** Also accepted, for old devices: nothing secret is sent over these connections. */
@@ -16,7 +18,7 @@ export interface HandshakeResult {
   key: string | undefined;
   /** Host key types that the server offers; `undefined` if the connection ended before its offer. */
   offered: readonly string[] | undefined;
-  /** Why there is no key. */
+  /** Why there is no key. Nothing in its message is text of the machine. */
   error: Error | undefined;
 }
 
@@ -30,26 +32,27 @@ export async function readHostKey(
   const { default: ssh2 } = await import('ssh2');
   return new Promise((resolve) => {
     const client = new ssh2.Client();
-    const reader = new KexInitReader();
+    const greeting = new GreetingReader();
     let key: string | undefined;
-    let offered: readonly string[] | undefined;
+    let offer: KexOffer | undefined;
     const end = (error: Error | undefined) => {
       socket.destroy();
-      resolve({ key: error ? undefined : key, offered, error });
+      resolve({ key: error ? undefined : key, offered: offer?.hostKeys, error });
     };
+    const fail = (error?: Error & ClientErrorExtensions) => end(ownError(error, greeting, offer));
 
     socket.on('data', (chunk: Buffer) => {
-      const types = reader.push(chunk);
-      if (types === undefined) return;
-      offered = types;
-      onOffer(types);
+      const found = greeting.push(chunk);
+      if (found === undefined) return;
+      offer = found;
+      onOffer(found.hostKeys);
     });
     // The first error is the cause; later ones are consequences, and resolving again has no effect.
-    client.on('error', (error: Error & ClientErrorExtensions) => end(error));
-    client.once('close', () => end(new Error('the connection was closed during the handshake')));
-    client.once('handshake', () => end(key === undefined ? new Error('the server sent no host key') : undefined));
+    client.on('error', fail);
+    client.once('close', () => fail());
+    client.once('handshake', () => (key === undefined ? fail() : end(undefined)));
     if (socket.destroyed) {
-      end(new Error('the connection was closed before the handshake'));
+      end(new HandshakeError('the connection was closed before the handshake'));
       return;
     }
     try {
@@ -84,60 +87,53 @@ function formatKey(blob: Buffer): string {
   return `${type} ${blob.toString('base64')}`;
 }
 
-const SSH_MSG_KEXINIT = 20;
-const COOKIE_LENGTH = 16;
-/** Identification line plus the longest packet that a server may send before the key exchange. */
-const LONGEST_GREETING = 64 * 1024;
+/** Lists of methods, by what the library says when it knows none of one. */
+const NO_COMMON: readonly (readonly [RegExp, string, keyof KexOffer])[] = [
+  [/no matching key exchange algorithm/i, 'key exchange', 'keyExchanges'],
+  [/no matching .*cipher/i, 'cipher', 'ciphers'],
+  [/no matching .*MAC/i, 'MAC', 'macs'],
+];
 
-/**
- * Reads the list of host key types out of the first, unencrypted bytes an SSH server sends: its identification line,
- * possibly after other lines, then its key exchange proposal (RFC 4253, 4.2, 6 and 7.1).
- */
-export class KexInitReader {
-  #received = Buffer.alloc(0);
-  #done = false;
-
-  /**
-   * Takes the next bytes.
-   * @returns the types, once; `undefined` if more bytes are needed or if this is not SSH
-   */
-  push(chunk: Buffer): string[] | undefined {
-    if (this.#done) return undefined;
-    this.#received = Buffer.concat([this.#received, chunk]);
-    const types = parseHostKeyTypes(this.#received);
-    if (types !== undefined || this.#received.length > LONGEST_GREETING) {
-      this.#done = true;
-      this.#received = Buffer.alloc(0);
+/** The error of a connection in our words: the library's message may be one of the server, such as that of a disconnection. */
+function ownError(
+  error: (Error & ClientErrorExtensions) | undefined,
+  greeting: GreetingReader,
+  offer: KexOffer | undefined,
+): Error {
+  // of this system, unless the server closed the connection without a word
+  if (error?.level === 'client-socket' && (greeting.said !== '' || !('syscall' in error))) return error;
+  const machineSaid = [greeting.said.trim(), error?.message ?? ''].filter((text) => text !== '').join('; ');
+  const isRefusal = greeting.isRefusal;
+  if (offer !== undefined && error?.level === 'handshake') {
+    const found = NO_COMMON.find(([pattern]) => pattern.test(error.message));
+    if (found) {
+      const [, what, list] = found;
+      const message = `this launcher knows no ${what} method of the server, which offers ${methodNames(offer[list])}`;
+      return new HandshakeError(message, { machineSaid, isUnknownMethod: true });
     }
-    return types;
   }
+  return new HandshakeError(stepText(greeting, offer), { machineSaid, isRefusal });
 }
 
-function parseHostKeyTypes(bytes: Buffer): string[] | undefined {
-  const packetStart = endOfIdentification(bytes);
-  if (packetStart === undefined || bytes.length < packetStart + 5) return undefined;
-  const packetLength = bytes.readUInt32BE(packetStart);
-  if (bytes.length < packetStart + 4 + packetLength) return undefined;
-  const payload = bytes.subarray(packetStart + 5, packetStart + 4 + packetLength);
-  if (payload[0] !== SSH_MSG_KEXINIT) return undefined;
-  const keyExchanges = nameListAt(payload, 1 + COOKIE_LENGTH);
-  return keyExchanges && nameListAt(payload, keyExchanges.end)?.names;
+/** What failed at which step. */
+function stepText(greeting: GreetingReader, offer: KexOffer | undefined): string {
+  if (offer !== undefined) return 'the server ended the key exchange, or it broke the protocol';
+  if (greeting.isIdentified) return 'the server named itself, but sent no proper key exchange proposal';
+  if (greeting.isRefusal) return REFUSED;
+  if (greeting.said !== '') return 'the service on the port does not speak SSH';
+  return CLOSED_EARLY;
 }
 
-function endOfIdentification(bytes: Buffer): number | undefined {
-  let lineStart = 0;
-  for (;;) {
-    const newline = bytes.indexOf(0x0a, lineStart);
-    if (newline < 0) return undefined;
-    if (bytes.toString('latin1', lineStart, lineStart + 4) === 'SSH-') return newline + 1;
-    lineStart = newline + 1;
-  }
+/** An error of a connection that never was, which a server may have reset at once. */
+export function connectError(error: unknown): Error {
+  if (!(error instanceof Error)) return new Error(String(error));
+  return 'code' in error && error.code === 'ECONNRESET' ? new HandshakeError(CLOSED_EARLY) : error;
 }
 
-function nameListAt(payload: Buffer, offset: number): { names: string[]; end: number } | undefined {
-  if (payload.length < offset + 4) return undefined;
-  const end = offset + 4 + payload.readUInt32BE(offset);
-  if (payload.length < end) return undefined;
-  const text = payload.toString('latin1', offset + 4, end);
-  return { names: text === '' ? [] : text.split(','), end };
-}
+const CLOSED_EARLY =
+  'the connection was closed before the server named itself, as sshd does while it refuses an address ' +
+  '(MaxStartups, PerSourcePenalties)';
+
+const REFUSED =
+  'sshd refuses connections of this address for now: too many at once (MaxStartups), or too many without a login ' +
+  '(PerSourcePenalties)';

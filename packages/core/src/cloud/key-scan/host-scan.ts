@@ -1,7 +1,10 @@
+import type { Socket } from 'node:net';
 import { backoffMs, delay, type Clock } from '@nodepool/zk-protocol';
 import type { Logger } from '../../contract/logger.js';
-import { KeyScanError, messageOf } from './errors.js';
-import { readHostKey } from './handshake.js';
+import type { ConnectionPace } from './connection-pace.js';
+import { HandshakeError, KeyScanError, machineSaidOf, messageOf } from './errors.js';
+import { methodNames } from './greeting.js';
+import { connectError, readHostKey } from './handshake.js';
 import type { HandshakeResult } from './handshake.js';
 import { KEY_TYPES, typesToScan } from './key-types.js';
 import type { KeyType } from './key-types.js';
@@ -15,6 +18,8 @@ const FAILED_HANDSHAKES = 3;
 
 /** Short and slowly growing, as a booting machine will answer soon. */
 const PAUSE = { firstMs: 100, longestMs: 2_000, factor: 1.6 };
+/** After a refusal, which a server does not end sooner for being asked. */
+const REFUSED_PAUSE_MS = 5_000;
 
 /** Options of a scan of one host with a resolved name. */
 export interface HostScanTarget {
@@ -27,13 +32,16 @@ export interface HostScanTarget {
   logger: Logger;
   random: () => number;
   keyTypes: readonly KeyType[];
+  pace: ConnectionPace;
+  /** Connections that have had their turn; further ones wait for it. */
+  granted: number;
   onFailure: (error: unknown) => void;
 }
 
 /**
  * Reads all host keys of one server. The first connection shows that the server is up and which key types it has; then one
- * connection per further type follows. There are never more connections than keys, as some servers penalize connections without
- * a login.
+ * connection per further type follows. There are no more connections than keys, and at a {@link ConnectionPace}, as servers
+ * penalize connections without a login.
  */
 export class HostScan {
   /** Last error, for the message of a timeout. */
@@ -42,16 +50,24 @@ export class HostScan {
   /** Number of the address in use. Keys are read from one that has answered, as another may be another machine's. */
   #at = 0;
   readonly #queue = new ScanQueue(PARALLEL_HANDSHAKES - 1);
+  /** Connections that may be made at once. */
+  #left: number;
 
   constructor(target: HostScanTarget) {
     this.#target = target;
+    this.#left = target.granted;
+  }
+
+  /** Connections that had their turn and were not made. */
+  get unused(): number {
+    return this.#left;
   }
 
   /** Resolves once a TCP connection was made. Rejects only with the signal's reason. */
   async reachPort(signal: AbortSignal): Promise<void> {
     for (let failures = 0; ; failures++) {
       try {
-        const socket = await openSocket(this.#socketTarget(), signal);
+        const socket = await this.#connect(signal);
         socket.destroy();
         return;
       } catch (error) {
@@ -83,6 +99,7 @@ export class HostScan {
   async #firstHandshake(onOffer: (offered: readonly string[]) => void, signal: AbortSignal): Promise<HandshakeResult> {
     for (let failures = 0; ; failures++) {
       const result = await this.#handshake(this.#target.keyTypes, onOffer, signal);
+      if (isUnknownMethod(result.error)) throw this.#noCommonMethod(result.error);
       if (result.offered !== undefined) return result;
       this.#at += 1;
       await this.#pauseAfter(result.error, failures, signal);
@@ -120,7 +137,7 @@ export class HostScan {
   ): Promise<HandshakeResult> {
     const { clock, connectTimeoutMs } = this.#target;
     try {
-      const socket = await openSocket(this.#socketTarget(), signal);
+      const socket = await this.#connect(signal);
       const cancel = clock.setTimer(connectTimeoutMs, () =>
         socket.destroy(new Error(`no SSH handshake within ${connectTimeoutMs} ms`)),
       );
@@ -128,7 +145,7 @@ export class HostScan {
       cancel();
       return result;
     } catch (error) {
-      return { key: undefined, offered: undefined, error: error instanceof Error ? error : new Error(String(error)) };
+      return { key: undefined, offered: undefined, error: connectError(error) };
     }
   }
 
@@ -137,14 +154,25 @@ export class HostScan {
     this.lastError = error;
     this.#target.onFailure(error);
     const { host, port, logger, clock, random } = this.#target;
-    logger.debug('Host does not answer yet', { host, port, reason: messageOf(error) });
-    await delay(clock, backoffMs(pauses, PAUSE, random), signal);
+    const machineSaid = machineSaidOf(error);
+    logger.debug('Host does not answer yet', { host, port, reason: messageOf(error), machineSaid });
+    const isRefusal = error instanceof HandshakeError && error.isRefusal;
+    await delay(clock, isRefusal ? REFUSED_PAUSE_MS : backoffMs(pauses, PAUSE, random), signal);
   }
 
-  #socketTarget() {
-    const { addresses, port, clock, connectTimeoutMs } = this.#target;
+  async #connect(signal: AbortSignal): Promise<Socket> {
+    const { host, addresses, port, clock, connectTimeoutMs, pace } = this.#target;
     const address = addresses[this.#at % addresses.length] ?? addresses[0];
-    return { address, port, clock, timeoutMs: connectTimeoutMs };
+    if (this.#left > 0) this.#left -= 1;
+    else await pace.turn(host, port, 1, signal);
+    return openSocket({ address, port, clock, timeoutMs: connectTimeoutMs }, signal);
+  }
+
+  #noCommonMethod(cause: HandshakeError): KeyScanError {
+    const { host, port } = this.#target;
+    this.lastError = cause;
+    const message = `${cause.message}: allow an older one in its sshd_config`;
+    return new KeyScanError({ host, port, failure: 'no-common-method', message, cause });
   }
 
   #noCommonType(offered: readonly string[]): KeyScanError {
@@ -154,7 +182,7 @@ export class HostScan {
       port,
       failure: 'no-common-key-type',
       message:
-        `the server has host keys of the types ${offered.join(', ') || '(none)'} only, ` +
+        `the server has host keys of the types ${methodNames(offered)} only, ` +
         `wanted is one of ${keyTypes.join(', ')}: give it such a key (ssh-keygen -A makes the usual ones)`,
     });
   }
@@ -171,6 +199,10 @@ export class HostScan {
       cause: this.lastError,
     });
   }
+}
+
+function isUnknownMethod(error: unknown): error is HandshakeError {
+  return error instanceof HandshakeError && error.isUnknownMethod;
 }
 
 /** Each key once, in the order of the key types. */

@@ -4,7 +4,8 @@ import { TimeoutError } from '../../contract/errors.js';
 import { silentLogger } from '../../contract/logger.js';
 import type { Logger } from '../../contract/logger.js';
 import { startDeadline } from '../../async/deadline.js';
-import { messageOf } from './errors.js';
+import { sharedPace } from './connection-pace.js';
+import { HandshakeError, KeyScanError, machineSaidOf, messageOf } from './errors.js';
 import { HostScan } from './host-scan.js';
 import { KEY_TYPES } from './key-types.js';
 import type { KeyType } from './key-types.js';
@@ -13,6 +14,8 @@ import type { HostLookup } from './resolve.js';
 import { openSocket } from './socket.js';
 
 const DEFAULT_CONNECT_TIMEOUT_MS = 10_000;
+/** Connections of a usual scan: one for each type of key that sshd makes. */
+const USUAL_CONNECTIONS = 3;
 
 /** Options of a check of a port. */
 export interface CheckPortOptions {
@@ -45,15 +48,19 @@ export interface ScanHostKeysOptions extends CheckPortOptions {
 
 /**
  * Waits until a host answers on its port and reads its SSH host keys. A key is returned only after the server has proved in a
- * handshake that it owns it; nothing secret is sent. Refused connections are retried after 100 ms to two seconds.
+ * handshake that it owns it; nothing secret is sent. Refused connections are retried after 100 ms to two seconds. A host that has
+ * had many connections of this process waits for its scan, so that it does not refuse this machine.
  * @returns each key once as `<type> <base64>`, in the order of the key types; none for connection types without keys
  * @throws {TimeoutError} the time limit passed; the message has the last error
- * @throws {KeyScanError} the host has no address, no key of a known type, or does not speak SSH properly
+ * @throws {KeyScanError} the host has no address, no key or method of a known type, refuses connections, or does not speak SSH properly
  */
 export async function scanHostKeys(options: ScanHostKeysOptions): Promise<string[]> {
   const wantsKeys = hasHostKeys(options.connectionType);
   if (isFakeHost(options.host)) return wantsKeys ? ['ssh-rsa FAKEKEY'] : [];
   const { host, port, timeoutMs, clock = systemClock } = options;
+  const pace = sharedPace(clock);
+  const granted = wantsKeys ? USUAL_CONNECTIONS : 1;
+  await pace.turn(host, port, granted, options.signal); // not part of the time of the scan
   const deadline = startDeadline(clock, timeoutMs, options.signal);
   let scan: HostScan | undefined;
   try {
@@ -67,14 +74,20 @@ export async function scanHostKeys(options: ScanHostKeysOptions): Promise<string
       logger: options.logger ?? silentLogger,
       random: options.random ?? Math.random,
       keyTypes: options.keyTypes ?? KEY_TYPES,
+      pace,
+      granted,
       onFailure: options.onFailure ?? (() => {}),
     });
     if (wantsKeys) return await scan.readKeys(deadline.signal);
     await scan.reachPort(deadline.signal);
     return [];
   } catch (error) {
-    throw deadline.expired ? timeoutError(options, wantsKeys, scan?.lastError) : error;
+    const lastError = scan?.lastError;
+    const machineSaid = machineSaidOf(lastError);
+    if (machineSaid !== undefined) options.logger?.info('What the host said instead', { host, port, machineSaid });
+    throw deadline.expired ? timeoutError(options, wantsKeys, lastError) : error;
   } finally {
+    pace.count(host, port, -(scan?.unused ?? granted));
     deadline.end();
   }
 }
@@ -90,6 +103,7 @@ export async function checkPort(options: CheckPortOptions): Promise<boolean> {
   try {
     const addresses = await resolveAddresses(options, deadline.signal);
     const target = { port, timeoutMs, clock };
+    sharedPace(clock).count(options.host, port, 1);
     const tries = addresses.map((address) => openSocket({ ...target, address }, deadline.signal));
     for (const each of tries) each.then((socket) => socket.destroy()).catch(() => {});
     await Promise.any(tries);
@@ -103,8 +117,12 @@ export async function checkPort(options: CheckPortOptions): Promise<boolean> {
   }
 }
 
-function timeoutError(options: ScanHostKeysOptions, wantsKeys: boolean, lastError: unknown): TimeoutError {
+function timeoutError(options: ScanHostKeysOptions, wantsKeys: boolean, lastError: unknown): Error {
   const { host, port, timeoutMs } = options;
+  if (lastError instanceof HandshakeError && lastError.isRefusal) {
+    const message = `${lastError.message}: add this machine's address to PerSourcePenaltyExemptList in its sshd_config`;
+    return new KeyScanError({ host, port, failure: 'refused', message, cause: lastError });
+  }
   const wanted = wantsKeys ? 'its SSH host keys could not be read' : 'the port did not answer';
   const last = lastError === undefined ? 'nothing came back' : messageOf(lastError);
   return new TimeoutError(
