@@ -3,6 +3,7 @@ import type { LaunchOrder, ProviderContext } from '../../src/contract/driver.js'
 import { TimeoutError } from '../../src/contract/errors.js';
 import { silentLogger } from '../../src/contract/logger.js';
 import type { OperationMetrics } from '../../src/contract/operation-metrics.js';
+import type { ScanHostKeysOptions } from '../../src/cloud/key-scan/index.js';
 import { StateMachineProvider } from '../../src/cloud/state-machine/provider.js';
 import type {
   Adapter,
@@ -77,6 +78,11 @@ export class LaunchWorld {
   attemptFailed: ((error: Error) => boolean) | undefined;
   /** Host keys found by the scan; `undefined` if the scan times out. */
   keys: string[] | undefined = ['ssh-ed25519 KEY'];
+  /** Time after the first look when its port answers. Default: at once. */
+  opensAfterMs = 0;
+  /** Called at each look when the port answers. */
+  looked: (() => void) | undefined;
+  #openMs: number | undefined;
   #nextNode = 1;
 
   constructor(
@@ -168,8 +174,15 @@ export class LaunchWorld {
     };
   }
 
-  async #scan(options: { host: string; timeoutMs: number; signal?: AbortSignal | undefined }): Promise<string[]> {
+  async #scan(options: ScanHostKeysOptions): Promise<string[]> {
     await Promise.resolve();
+    this.#openMs ??= this.clock.now() + this.opensAfterMs;
+    const closedMs = this.#openMs - this.clock.now();
+    if (closedMs > 0) {
+      options.onFailure?.(new Error('connect ECONNREFUSED'));
+      await new Promise<void>((resolve) => this.clock.setTimer(closedMs, resolve));
+    }
+    this.looked?.();
     if (this.keys) return this.keys;
     await new Promise<void>((resolve) => this.clock.setTimer(options.timeoutMs, resolve));
     options.signal?.throwIfAborted();

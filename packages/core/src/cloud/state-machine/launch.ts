@@ -172,7 +172,7 @@ export class Launch {
   async #useLate(instance: Instance, image: NodeImage): Promise<void> {
     const { services, signal, logger } = this.#work;
     logger.info('The instance was ready just after its time was over; it is used', { externalId: instance.externalId });
-    const deadline = startDeadline(services.clock, services.keyScanTimeoutMs + LATE_LOOK_MS, signal);
+    const deadline = startDeadline(services.clock, services.keyScanTimeoutMs + 2 * LATE_LOOK_MS, signal);
     try {
       await this.#finish(instance, image, deadline);
     } finally {

@@ -118,7 +118,8 @@ export const STATE_MACHINE_SCHEMAS = {
     },
     'host-key-checking': {
       type: 'boolean',
-      description: 'Whether the host keys of new nodes are read and stored before they are handed out',
+      description:
+        'Whether the host keys of new nodes are read and stored before they are handed out. A machine whose port is closed at first has just booted: it is ready when it has shown the same keys twice, 5 s apart, as a first boot may replace them',
       default: true,
     },
     'use-internal-ip': {
@@ -143,7 +144,8 @@ export const STATE_MACHINE_SCHEMAS = {
     },
     'console-log': {
       type: 'boolean',
-      description: 'Whether the console of an instance is logged when its host keys cannot be read',
+      description:
+        'Whether the last 500 lines of the console of an instance are logged, as `machineSaid`, when its host keys cannot be read',
       default: false,
     },
   },
