@@ -72,6 +72,27 @@ it('never stores the key of the image, which is replaced seconds after the first
   expect(new Set(stored)).toEqual(new Set([own.line]));
 });
 
+it('stores nothing of what a guest publishes but keys', async () => {
+  const own = newKey();
+  const { port } = await serve(own);
+  const world = await start(port);
+
+  const launching = world.launch();
+  await expect.poll(() => world.fake.countOf('Instances.GetGuestAttributes')).toBeGreaterThan(0);
+  for (const instance of world.fake.instances) {
+    const [type = '', key = ''] = own.line.split(' ');
+    const more = {
+      '\u001b]0;owned\u0007': 'AAAA',
+      '@cert-authority *': 'ssh-rsa AAAA',
+      'ssh-rsa': 'AAAA\n* ssh-rsa AAAA',
+    };
+    instance.guestAttributes = { [type]: key, ...more };
+  }
+  const { state, node } = await launching;
+
+  expect([state, node.hostKeys]).toEqual(['ready', [own.line]]);
+});
+
 it('gives up on an image that publishes none', async () => {
   const { port } = await serve(newKey());
   const world = await start(port, { entry: { 'boot-timeout': 1, 'launch-retries': 1 } });

@@ -17,6 +17,7 @@ export interface HostKeysOptions {
 }
 
 const SCAN_TIMEOUT_MS = 10_000;
+const KEY = /^[a-z0-9@.-]{1,64} [A-Za-z0-9+/]{1,8192}={0,2}$/;
 
 /**
  * Reads the host keys that the guest agent has published through Google, once the SSH server uses them: at the first boot
@@ -49,5 +50,7 @@ async function readPublished(
   client: ComputeClient,
   signal: AbortSignal,
 ): Promise<string[]> {
-  return Object.entries(await client.getHostKeys(az, externalId, signal)).map(([type, key]) => `${type} ${key}`);
+  const published = Object.entries(await client.getHostKeys(az, externalId, signal));
+  // written by the guest, and lessees put them into their known_hosts: nothing but a key
+  return published.map(([type, key]) => `${type} ${key.trim()}`).filter((line) => KEY.test(line));
 }

@@ -92,8 +92,10 @@ export class KubernetesAdapter implements Adapter<KubernetesInstance, Kubernetes
           ? this.#inventory.podChanged(pod, signal)
           : this.#inventory.changed(externalId, since, signal),
       note: (problem) => {
-        if (problem)
-          logger.info('Pod does not start', { node: node.id, reason: problem.reason, text: problem.message });
+        if (problem) {
+          const { reason, message: text, machineSaid } = problem;
+          logger.info('Pod does not start', { node: node.id, reason, text, machineSaid });
+        }
         this.#troubles.pod(pool.name, label.name, problem);
       },
       finish: async (instance, grant) => {

