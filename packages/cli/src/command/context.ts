@@ -15,9 +15,9 @@ export interface CliContext {
   readonly kept?: { zk: ZooKeeper | undefined };
 }
 
-/** Escapes untrusted text for standard output, so that it cannot control a terminal. A pipe gets it unchanged. */
+/** Escapes untrusted text for standard output, so that it cannot control a terminal, even at the end of a pipe. */
 export function forOutput(text: string): string {
-  return process.stdout.isTTY ? escapeForTerminal(text) : text;
+  return escapeForTerminal(text);
 }
 
 /** Writes a line to standard output. @param prefix - trusted text, such as a coloured word, that is not escaped */

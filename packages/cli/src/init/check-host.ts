@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { checkPort, ScanQueue, scanHostKeys, systemLookup } from '@nodepool/core/ssh';
 import { isNodepoolError } from '@nodepool/zk-protocol';
 import { describeError } from '../command/errors.js';
+import { shellWord } from '../command/shell-word.js';
 import type { HostAddress } from './hosts.js';
 
 /** What the check of one machine has found. */
@@ -111,12 +112,20 @@ export async function logIn(
     execFile('ssh', args, { timeout: 2 * timeoutMs, signal }, (error, _stdout, stderr) => {
       if (error === null) resolve(undefined);
       else if (signal.aborted) reject(signal.reason as Error);
-      else resolve(loginProblem(user, error, stderr));
+      else resolve(loginProblem(target, error, stderr));
     });
   });
 }
 
-function loginProblem(user: string, error: Error & { code?: unknown }, stderr: string): string {
+/**
+ * Why a login failed, in our words: what ssh prints may be text of the machine.
+ * @param stderr - of ssh
+ */
+export function loginProblem(
+  { user, host, port }: HostAddress,
+  error: Error & { code?: unknown },
+  stderr: string,
+): string {
   if (error.code === 'ENOENT') return 'cannot log in: there is no program "ssh" on this machine; install OpenSSH';
   const last = stderr.trim().split(/\r?\n/).at(-1) ?? '';
   if (/permission denied/i.test(last)) {
@@ -125,5 +134,8 @@ function loginProblem(user: string, error: Error & { code?: unknown }, stderr: s
       '(ssh-copy-id does), or name another private key with --identity'
     );
   }
-  return `the login as ${user} failed: ${last === '' ? error.message : last}`;
+  const how =
+    typeof error.code === 'number' ? `ssh ended with status ${error.code}` : 'ssh was ended, as it took too long';
+  const command = ['ssh', '-p', String(port), '-l', user, '--', host, 'exit 0'].map(shellWord).join(' ');
+  return `the login as ${user} failed: ${how}; try it by hand: ${command}`;
 }

@@ -66,3 +66,20 @@ it('--watch clears the terminal before each refresh, but texts from outside cann
   expect(looks.length).toBeGreaterThan(1);
   expect(controls(looks.join('').replaceAll('^C', ''))).toEqual([]);
 });
+
+it.each(['table', 'yaml', 'csv', 'json'])(
+  '--format %s writes no control characters of others to a pipe',
+  async (format) => {
+    await get().createNode({ comment: HOSTILE, holdJob: HOSTILE, launchError: HOSTILE, hostname: HOSTILE });
+
+    const child = spawn(process.execPath, [PROGRAM, ...get().options(), 'list', '--detail', '--format', format], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    let output = '';
+    child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
+    await once(child, 'close');
+
+    expect(output).toContain('bad');
+    expect(controls(output)).toEqual([]);
+  },
+);
