@@ -47,7 +47,6 @@ export {
 export { readCommonPool, readCommonProvider } from './config/common-values.js';
 export { readStateMachineProvider } from './cloud/state-machine/read-config.js';
 export { STATE_MACHINE_SCHEMAS } from './cloud/state-machine/schemas.js';
-export { machineText } from './text/machine-text.js';
 export { formatTemplate, templateProblem } from './text/python-format.js';
 
 /* What a cloud has, and the tags that say whose it is */

@@ -1,4 +1,5 @@
-import { CapacityError, ConfigError, LaunchError, machineText } from '@nodepool/core';
+import { CapacityError, ConfigError, LaunchError } from '@nodepool/core';
+import { machineText } from '@nodepool/core/ssh';
 import type { ApiContainerStatus, ApiPod } from './api.js';
 import { unschedulable } from './errors.js';
 

@@ -5,7 +5,7 @@ const LONGEST = 200;
 
 /**
  * A text that a machine has made, for the field `machineSaid` of the log: cut, and without control characters. It goes nowhere
- * else, as whoever owns the machine could write advice of their own in it.
+ * else, as the owner of the machine could write advice in it.
  */
 export function machineText(text: string, longest = LONGEST): string {
   const escaped = escapeControlCharacters(text.slice(0, longest + 1).trim());
