@@ -3,9 +3,9 @@ import { randomBytes } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { checkPort, ScanQueue, scanHostKeys, systemLookup } from '@nodepool/core/ssh';
+import { shellWord } from '@nodepool/core/service';
 import { isNodepoolError } from '@nodepool/zk-protocol';
 import { describeError } from '../command/errors.js';
-import { shellWord } from '../command/shell-word.js';
 import type { HostAddress } from './hosts.js';
 
 /** What the check of one machine has found. */
