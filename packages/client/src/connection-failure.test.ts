@@ -11,9 +11,12 @@ function failure(code: string, message: string, called: Partial<Called> = {}) {
 it('says plainly that a port does not speak TLS, without the words of OpenSSL', () => {
   const message = 'write EPROTO 80:error:0A00010B:SSL routines:ssl3_get_record:wrong version number:../record.c:350:\n';
 
-  expect(failure('EPROTO', message)).toEqual(['it does not speak TLS: write http://, or the port that has TLS', true]);
+  expect(failure('EPROTO', message)).toEqual([
+    'it does not speak TLS: name the port that has TLS, or let its operator set tls of webapp',
+    true,
+  ]);
   expect(failure('EPROTO', 'write EPROTO 80:error:0A000410:alert number 40:\n')).toEqual([
-    'write EPROTO 80:error:0A000410:alert number 40:; it does not speak TLS as expected: does the address need http:// or another port?',
+    'write EPROTO 80:error:0A000410:alert number 40:; it does not speak TLS as expected: does the address need another port?',
     true,
   ]);
 });

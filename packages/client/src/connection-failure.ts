@@ -22,7 +22,7 @@ const PERMANENT: readonly (readonly [RegExp, string])[] = [
   [/^CERT_HAS_EXPIRED$/, 'an operator has to renew its certificate'],
   [/^CERT_NOT_YET_VALID$/, 'is the clock of this computer right?'],
   [/CERT/, 'its certificate is not accepted'],
-  [/^EPROTO$|^ERR_SSL/, 'it does not speak TLS as expected: does the address need http:// or another port?'],
+  [/^EPROTO$|^ERR_SSL/, 'it does not speak TLS as expected: does the address need another port?'],
   [/^HPE_/, 'it does not speak HTTP as expected: does the address need https:// or another port?'],
   [/^ENOTFOUND$/, 'there is no host of this name'],
   [/^EACCES$/, 'this user may not use the socket (socket-mode of webapp says who may)'],
@@ -37,7 +37,7 @@ export function connectionFailure(
   const fail = (why: string, isPermanent: boolean) =>
     new UnreachableError(`Cannot reach ${url}: ${why}`, isPermanent, { cause: error });
   if (/wrong version number|packet length too long/.test(message)) {
-    return fail('it does not speak TLS: write http://, or the port that has TLS', true);
+    return fail('it does not speak TLS: name the port that has TLS, or let its operator set tls of webapp', true);
   }
   const fix = permanentFix(code, hasCa);
   const advice =

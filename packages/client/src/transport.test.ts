@@ -61,7 +61,9 @@ it('says that a server does not speak TLS, and does not try again', async () => 
 
   await expect(transport.json(call)).rejects.toMatchObject({
     isPermanent: true,
-    message: expect.stringMatching(/: it does not speak TLS: write http:\/\/, or the port that has TLS$/) as string,
+    message: expect.stringMatching(
+      /: it does not speak TLS: name the port that has TLS, or let its operator set tls of webapp$/,
+    ) as string,
   });
 });
 
