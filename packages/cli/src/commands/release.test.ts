@@ -37,7 +37,9 @@ it('needs a server', async () => {
   expect(await nodepool('release', 'lease1')).toMatchObject({
     ...{
       status: 2,
-      stderr: expect.stringContaining('release needs a server: --server URL, or NODEPOOL_SERVER') as string,
+      stderr: expect.stringContaining(
+        'release needs a server: --server URL, NODEPOOL_SERVER, or --state-dir DIR',
+      ) as string,
     },
   });
 });

@@ -65,4 +65,5 @@ it('names the places where it looked for an embedded server', async () => {
 
   expect(status).toBe(1);
   expect(stderr).toContain(`looked in ${get().directory}`);
+  expect(stderr).toContain('only run, ssh, request, release, certificate, explain and list --mine work, with --server');
 });

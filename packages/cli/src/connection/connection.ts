@@ -22,7 +22,8 @@ async function embeddedServer({ options, env }: CliContext) {
   throw new NoConnectionError(
     'NoServer',
     finding,
-    'start nodepool-launcher, or name its --state-dir; from another computer, name a server with --server',
+    'start nodepool-launcher, or name its --state-dir; from another computer, ' +
+      'only run, ssh, request, release, certificate, explain and list --mine work, with --server or NODEPOOL_SERVER',
   );
 }
 

@@ -7,7 +7,8 @@ import { findServer, type Server, type ServerArguments } from './server.js';
 
 /** What to do without a server, at the end of an error. */
 export const NAME_SERVER =
-  '--server URL, or NODEPOOL_SERVER; no launcher of this computer serves you on its socket (socket-mode of webapp)';
+  '--server URL, NODEPOOL_SERVER, or --state-dir DIR of a launcher of this computer; ' +
+  'none in the usual directories serves you on its socket (socket-mode of webapp says who may)';
 
 /**
  * The server that the command line or the environment names; without one, the socket of a launcher of this computer, on which this

@@ -57,8 +57,9 @@ export interface EmbeddedServerInfo {
 /** Remedy for a user without access to the embedded server of this directory. */
 export function accessRemedy(stateDir: string): string {
   return (
-    "run this as the launcher's user, or set embedded-zookeeper-access to group or anyone there; " +
-    `if it is set, let those users enter ${stateDir} and every directory above it with chmod g+x or o+x`
+    "run this as the launcher's user; to lease machines, socket-mode of its webapp (group or anyone) is enough; only users " +
+    'who may change all records need embedded-zookeeper-access there. Whatever is set, users must be able to enter ' +
+    `${stateDir} and every directory above it (chmod g+x or o+x)`
   );
 }
 
