@@ -18,6 +18,7 @@ describe('nodepool ca create', () => {
     expect((await stat(file)).mode & 0o777).toBe(0o600);
     expect(stderr).toContain(`  lease-ca-key: ${file}\n`);
     expect(stderr).toContain('  TrustedUserCAKeys /etc/ssh/lease_ca.pub\n');
+    expect(stderr).toContain(`With "host" it opens one; nodepool init USER@HOST... --lease-ca ${file} shows the lines`);
     await promisify(execFile)('ssh-keygen', ['-y', '-P', '', '-f', file]);
   });
 

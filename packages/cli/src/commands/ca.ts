@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { defineCommand, text } from '../command/command.js';
 import { print, tell } from '../command/context.js';
 import { CliError } from '../command/errors.js';
+import { shellWord } from '../command/shell-word.js';
 import { sshKeygen } from '../command/ssh-keygen.js';
 
 /** Where the examples of the documentation have the public key on a machine. */
@@ -49,6 +50,8 @@ function adviceFor(file: string): string {
     `  lease-ca-key: ${file}`,
     `Machines trust it with this line in /etc/ssh/sshd_config, and with the line below in ${ON_MACHINES}:`,
     `  TrustedUserCAKeys ${ON_MACHINES}`,
-    'Then set lease-certificates of their providers. The public key:',
+    'Then set lease-certificates of their providers. With that line alone it is "user": a certificate opens all these machines.',
+    `With "host" it opens one; nodepool init USER@HOST... --lease-ca ${shellWord(file)} shows the lines of each machine, and checks them.`,
+    'The public key:',
   ].join('\n');
 }
