@@ -65,6 +65,7 @@ describe('nodepool init with machines', () => {
     expect(status).toBe(0);
     expect(stdout).toContain(`${machine(0)}: reached, host keys read, logged in`);
     expect(stdout).toContain('nodepool-launcher -f -c nodepool.yaml');
+    expect(stdout).toMatch(/^ {2}(npx )?nodepool ssh --identity \S+ debian -- uname -a$/m);
     const text = await readFile(file, 'utf8');
     expect(text).toContain(`host-key: ${sshd.hosts[1]?.hostKeys[0]}`);
     expect(text).toContain('labels: debian');

@@ -271,6 +271,6 @@ function showNextSteps({ env }: CliContext, file: string, { label, identity }: N
 Start the service:
   ${npx}nodepool-launcher -f ${config}
 Then, in a second terminal, run a command on one of the machines:
-  ${npx}nodepool ${config} ssh${key} ${label} -- uname -a
+  ${npx}nodepool ssh${key} ${label} -- uname -a
 The status page: http://127.0.0.1:8005`);
 }
