@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { defineCommand, text } from '../command/command.js';
 import { print, tell } from '../command/context.js';
 import { CliError } from '../command/errors.js';
-import { shellWord } from '../command/shell-word.js';
+import { shellWord } from '@nodepool/core/service';
 import { sshKeygen } from '../command/ssh-keygen.js';
 
 /** Where the examples of the documentation have the public key on a machine. */
