@@ -12,7 +12,7 @@ import { describeProcess } from './state-dump.js';
 import { withConditions } from './web/api/condition-api.js';
 import { ServiceWeb } from './web/api/service-web.js';
 import { WebGate } from './web/gate.js';
-import { LocalSocket } from './web/local/local-socket.js';
+import { LocalSocket } from './web/local-socket.js';
 import { createMetricsRoute, type ServiceMetrics } from './web/metrics-route.js';
 import type { RouteTable } from './web/routes.js';
 import { startWebServer, type WebServer } from './web/server.js';

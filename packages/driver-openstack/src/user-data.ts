@@ -1,5 +1,4 @@
 import { ConfigError } from '@nodepool/core';
-import type { OpenStackLabel } from './config.js';
 
 /** What Nova takes, encoded in base64. */
 const MOST_ENCODED = 65_535;
@@ -16,7 +15,7 @@ export function problemOfUserData(userData: string | undefined): string | undefi
 }
 
 /** @throws {ConfigError} Nova refuses user data of this size */
-export function checkUserData({ name, userData }: OpenStackLabel): void {
+export function checkUserData({ name, userData }: { name: string; userData: string | undefined }): void {
   const problem = problemOfUserData(userData);
   if (problem === undefined) return;
   const details = { reason: 'UserDataTooLong', nextStep: 'shorten "userdata" of the label' };

@@ -50,7 +50,10 @@ describe('an implausible number', () => {
       'labels: [{name: a, min-ready: -5}]',
       'n.yaml:1:31: labels[0].min-ready: warning: -5 keeps no standby nodes, as 0 does; to switch the label off write -1',
     ],
-    ['lease-ca-key: lease_ca', 'n.yaml:1:15: lease-ca-key: "lease_ca" is no absolute path: write the whole path of the private key, from /'],
+    [
+      'lease-ca-key: lease_ca',
+      'n.yaml:1:15: lease-ca-key: "lease_ca" is no absolute path: write the whole path of the private key, from /',
+    ],
     ['max-hold-age: -7', 'n.yaml:1:15: max-hold-age: warning: -7 means no limit: write 0, or leave it out'],
     [
       'providers: [{name: p, driver: plain, pools: [{name: q, max-servers: -1}]}]',

@@ -4,7 +4,7 @@ import type { TLSSocket } from 'node:tls';
 import type { WebappConfig } from '@nodepool/core/config';
 import { ApiError } from './api-error.js';
 import { ConnectionLimits } from './connection-limits.js';
-import type { LocalSocket } from './local/local-socket.js';
+import type { LocalSocket } from './local-socket.js';
 
 type Settings = Pick<
   WebappConfig,

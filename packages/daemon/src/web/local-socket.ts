@@ -12,7 +12,7 @@ import {
 } from '@nodepool/zk-protocol';
 import type { Logger } from '@nodepool/core';
 import { localSocket, type SocketAccess } from '@nodepool/core/config';
-import { ApiError } from '../api-error.js';
+import { ApiError } from './api-error.js';
 import { LocalUsers } from './local-users.js';
 
 /** Who may use the socket. */

@@ -2,7 +2,7 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { lstatSync, readFileSync, rmdirSync, type Stats } from 'node:fs';
 import { join } from 'node:path';
 import { type Clock, localOwner, steadyNow } from '@nodepool/zk-protocol';
-import { ApiError } from '../api-error.js';
+import { ApiError } from './api-error.js';
 
 /** A client has this long to make the directory. */
 const CHALLENGE_MS = 10_000;
