@@ -55,6 +55,6 @@ it('reports duplicate names', async () => {
 
 it('warns of a key of former releases, which has no effect', async () => {
   expect(await about('labels: [{name: small}]', 'lease-ssh-key: /etc/nodepool/lease_key,')).toMatch(
-    /warning: .*no effect any more, as launchers do not log in to nodes/,
+    /warning: .*no effect any more, as launchers do not log in to nodes.*delete the lines .*nodepool-lease-/,
   );
 });

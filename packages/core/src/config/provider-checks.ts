@@ -175,6 +175,8 @@ export function warnOfFormerKeys(
 ): void {
   if (!('lease-ssh-key' in entry)) return;
   const message =
-    'it has no effect any more, as launchers do not log in to nodes: use "lease-ca-key" and "lease-certificates", and see docs/leases.md';
+    'it has no effect any more, as launchers do not log in to nodes, nor remove the keys that they added: delete the lines that end ' +
+    'with "nodepool-lease-" and an id from ~/.ssh/authorized_keys of static hosts, use "lease-ca-key" and "lease-certificates", ' +
+    'and see docs/leases.md';
   problems.add(document, ['providers', provider, 'lease-ssh-key'], message, { severity: 'warning', atKey: true });
 }
