@@ -10,7 +10,8 @@ const ALLOWED = {
   'times of log lines and metrics': ['logging/', 'metrics/'],
   'when something was found, for conditions and lists': [
     ...['cloud/ownership/adopt.ts', 'cloud/ownership/aliens.ts', 'cloud/ownership/leak-finder.ts'],
-    ...['cloud/state-machine/unusable-labels.ts', 'cloud/task-manager/call-pauses.ts', 'launcher/find-conditions.ts'],
+    ...['cloud/operations/unreadable-entries.ts', 'cloud/state-machine/unusable-labels.ts'],
+    ...['cloud/task-manager/call-pauses.ts', 'launcher/find-conditions.ts'],
     ...['launcher/launcher.ts', 'launcher/observe/observer.ts', 'launcher/nodes/start-gain.ts'],
   ],
   'the other end is a time that a cloud, another process or a user wrote': [

@@ -2,7 +2,6 @@
 export type {
   ChangePreview,
   Driver,
-  DriverCapabilities,
   HostStatus,
   ImageUpload,
   JsonSchema,
@@ -73,14 +72,14 @@ export type {
 export { defineStateMachineDriver } from './cloud/state-machine/driver.js';
 
 /* Lists of a cloud */
-export type { EntryReader, ListName } from './cloud/operations/unreadable-entries.js';
-export { INSTANCES, SILENT_READER } from './cloud/operations/unreadable-entries.js';
+export type { EntryReader } from './cloud/operations/unreadable-entries.js';
+export { SILENT_READER } from './cloud/operations/unreadable-entries.js';
 
 /* Calls to a cloud, and drivers in five calls */
 export { TaskManager } from './cloud/task-manager/task-manager.js';
 export type { CallPause } from './cloud/task-manager/call-pauses.js';
 export { readRetryAfter } from './cloud/task-manager/retry-after.js';
 export { Task } from './cloud/task-manager/task.js';
-export { BaseTaskManagerProvider } from './cloud/simple-driver/provider.js';
+export {} from './cloud/simple-driver/provider.js';
 export { SimpleTaskManagerAdapter, SimpleTaskManagerInstance } from './cloud/simple-driver/simple-adapter.js';
 export { SimpleTaskManagerDriver } from './cloud/simple-driver/simple-driver.js';

@@ -172,7 +172,7 @@ export class KubernetesAdapter implements Adapter<KubernetesInstance, Kubernetes
     if (ownNamespaces) return {};
     const namespaces = [...pools.keys()];
     const limits = await Promise.all(namespaces.map((namespace) => this.#limitsOf(namespace, signal)));
-    const merged = limits.map((one, index) => this.#named(namespaces[index] ?? '', one));
+    const merged = limits.map((one, index) => named(this.#config, namespaces[index] ?? '', one));
     return Object.assign({}, ...merged) as Resources;
   }
 
@@ -184,7 +184,7 @@ export class KubernetesAdapter implements Adapter<KubernetesInstance, Kubernetes
     if (this.#config.ownNamespaces) return recordedNeed(label);
     const ranges = await this.#client.getLimitRanges(pool.name, signal);
     checkRanges(label, ranges, pool.name);
-    return { ...recordedNeed(label), ...this.#named(pool.name, needOf(label, ranges)) };
+    return { ...recordedNeed(label), ...named(this.#config, pool.name, needOf(label, ranges)) };
   }
 
   conditions(): readonly FoundCondition[] {
@@ -244,12 +244,6 @@ export class KubernetesAdapter implements Adapter<KubernetesInstance, Kubernetes
     return limitsFor(quotas, sumResources(own));
   }
 
-  /** With several namespaces, each has its own limits: their names begin with that of the namespace. */
-  #named(namespace: string, amounts: Resources): Resources {
-    if (this.#config.pools.size === 1) return amounts;
-    return Object.fromEntries(Object.entries(amounts).map(([name, amount]) => [`${namespace}/${name}`, amount]));
-  }
-
   /** Accounts of OpenShift may not list the pods of all projects, so those of nodes that stand by are read one by one. */
   #withPods(instances: readonly KubernetesInstance[], signal: AbortSignal): Promise<KubernetesInstance[]> {
     return Promise.all(
@@ -288,12 +282,16 @@ export class KubernetesAdapter implements Adapter<KubernetesInstance, Kubernetes
     try {
       await this.#context.withdrawNode?.(node.id, why);
     } catch (error) {
-      this.#context.logger.warn('Withdrawing a node failed; trying again at the next check', {
-        nodeId: node.id,
-        error,
-      });
+      const about = { nodeId: node.id, error };
+      this.#context.logger.warn('Withdrawing a node failed; trying again at the next check', about);
     }
   }
+}
+
+/** With several namespaces, each has its own limits: their names begin with that of the namespace. */
+function named({ pools }: KubernetesProviderConfig, namespace: string, amounts: Resources): Resources {
+  if (pools.size === 1) return amounts;
+  return Object.fromEntries(Object.entries(amounts).map(([name, amount]) => [`${namespace}/${name}`, amount]));
 }
 
 /** An instance whose pod is gone, of a node that is one. */

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { VirtualClock } from '../testing/virtual-clock.js';
 import { countedClock } from './counted-clock.js';
 
-it('begins with the time of its clock, and goes on when that is set', async () => {
+it('begins with the time of its clock, and continues when that is set', async () => {
   const clock = new VirtualClock();
   const counted = countedClock(clock);
   const beganMs = clock.now();

@@ -155,7 +155,7 @@ async function historyPage(
   return { launcher: hostname, base_time: baseMs / 1000, lines: [...lines], next };
 }
 
-/** Timelines by the answers that they are made of: whoever asks within a second gets the same one. */
+/** Timelines by the answers that they are made of: all who ask within a second get the same one. */
 type KeptTimelines = WeakMap<Promise<LauncherAnswer[]>, Promise<Json>>;
 
 async function joinedTimeline(
