@@ -68,7 +68,8 @@ async function fetchTokens(zk: ZooKeeper): Promise<LeaseTokenRecord[]> {
       return found && decodeLeaseToken(name, found.data, found.stat);
     } catch (error) {
       tell(
-        `${name} is no token, and gives no rights: ${(error as Error).message}. To remove it: nodepool token revoke`,
+        `${name} is no token, and gives no rights: ${(error as Error).message}. ` +
+          `To remove it: nodepool token revoke ${shellWord(name)}`,
       );
       return undefined;
     }

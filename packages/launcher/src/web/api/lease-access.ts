@@ -99,7 +99,8 @@ export class LeaseAccess {
       401,
       'bad-token',
       authorization === undefined
-        ? 'No token was sent: send Authorization: Bearer TOKEN. An operator makes one with: nodepool token create NAME'
+        ? 'No token was sent: send Authorization: Bearer TOKEN. An operator makes one with: nodepool token create NAME. ' +
+            'Users of the computer of a launcher need none: nodepool asks its Unix socket'
         : 'The token is wrong, expired or revoked: an operator makes another with nodepool token create NAME',
     );
   }

@@ -244,7 +244,7 @@ export class LeaseCalls {
         throw new ApiError(
           503,
           'zookeeper',
-          `ZooKeeper did not answer (${error.code}): repeat it with the same Idempotency-Key`,
+          `ZooKeeper did not answer (${error.code}): repeat it, a POST with the same Idempotency-Key`,
         );
       }
       if (error instanceof Error && error.name === 'Refusal') {

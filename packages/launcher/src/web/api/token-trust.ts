@@ -43,7 +43,7 @@ export class TokenTrust {
     const why = this.#keys.length === 0 ? NO_KEY : `${notSigned([token.name])}: ${fixFor(token.name)}`;
     if (!this.#logged.has(token.name) && this.#logged.size < MOST_NAMES) {
       this.#logged.add(token.name);
-      this.#options.logger.warn('A token in ZooKeeper gives no rights', { token: token.name, reason: why });
+      this.#options.logger.warn('A token in ZooKeeper gives no rights', { name: token.name, reason: why });
     }
     return why;
   }
