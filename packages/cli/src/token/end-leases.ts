@@ -3,7 +3,6 @@ import {
   encodeLease,
   isZooKeeperError,
   leasePath,
-  leaseSlotPath,
   LEASES_ROOT,
   withLease,
   type LeaseRecord,
@@ -17,8 +16,8 @@ import { ifPresent, inBatches, mapPipelined } from '../connection/fetch-records.
 const ATTEMPTS = 5;
 
 /**
- * Ends the leases that were requested with a token that is revoked already. A launcher returns their nodes, and withdraws their
- * requests.
+ * Ends the leases that were requested with a token that is revoked already. A launcher returns their nodes, withdraws their
+ * requests, and frees their numbers once the nodes are gone: a new token of the name has no more nodes than it may.
  * @returns how many were ended
  * @throws CliError one changes all the time
  */
@@ -50,14 +49,11 @@ function decode(id: string, { data, stat }: Awaited<ReturnType<ZooKeeper['getDat
 async function end(zk: ZooKeeper, first: LeaseRecord, nowMs: number): Promise<boolean> {
   let lease: LeaseRecord | undefined = first;
   for (let attempt = 1; lease; attempt++) {
-    const { id, token, slots, stat } = lease;
-    const changes = { state: 'ended', endReason: `token ${token} was revoked`, dueTimeMs: null, slots: [] } as const;
+    const { id, token, stat } = lease;
+    const changes = { state: 'ended', endReason: `token ${token} was revoked`, dueTimeMs: null } as const;
     const data = encodeLease(withLease(lease, changes, nowMs));
     try {
-      await zk.multi([
-        { op: 'set', path: leasePath(id), data, version: stat?.version ?? -1 },
-        ...slots.map((slot) => ({ op: 'delete', path: leaseSlotPath(token, slot) }) as const),
-      ]);
+      await zk.setData(leasePath(id), data, stat?.version ?? -1);
       return true;
     } catch (error) {
       if (!isZooKeeperError(error)) throw error;
