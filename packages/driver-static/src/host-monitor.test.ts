@@ -23,7 +23,7 @@ const open = (options: WorldOptions = {}) => openWorld({ lookup: systemLookup, .
 afterEach(() => Promise.all(sshd.hosts.map((host) => host.start())));
 
 /** Interval of port checks with the random number of the world. */
-const PORT_CHECK_MS = 60_000;
+const PORT_CHECK_MS = 40_000;
 
 /** Retries of a failing host start at 1,750 ms and double, since the random number is always 0.5. */
 const isRetryDelay = (ms: number) => ms % 1_750 === 0;

@@ -17,7 +17,7 @@ const RETRY = { firstMs: 2_000, longestMs: 60_000, jitter: 0.25 };
 /** An sshd that refuses an address does so for at least 15 seconds. */
 const REFUSED_RETRY = { ...RETRY, firstMs: 20_000 };
 /** Mean interval between port checks of an idle host; jitter is a quarter up or down. */
-const PORT_CHECK_MS = 60_000;
+const PORT_CHECK_MS = 40_000;
 const PORT_CHECK_JITTER = 0.5;
 
 /** A configured host with the results of its checks. */
