@@ -1,6 +1,6 @@
 import { closestWord } from './command/closest.js';
 import type { Command, CommandEntry, Values } from './command/command.js';
-import { shellWord } from '@nodepool/core/service';
+import { shellWord } from '@nodepool/core/shell-word';
 import { optionsOf } from './find-command.js';
 import type { FoundCommand } from './find-command.js';
 import { usageWords } from './help/option-rows.js';

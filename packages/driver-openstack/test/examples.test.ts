@@ -1,6 +1,8 @@
-import { readdirSync } from 'node:fs';
+import { copyFileSync, chmodSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { DRIVER_API_VERSION } from '@nodepool/core';
 import { loadConfig } from '@nodepool/core/config';
 import { registryOf } from '@nodepool/core/testing';
@@ -8,7 +10,12 @@ import packageJson from '../package.json' with { type: 'json' };
 import { driver } from '../src/index.js';
 
 const examples = fileURLToPath(new URL('../examples/', import.meta.url));
-const clouds = fileURLToPath(new URL('fixtures/clouds.yaml', import.meta.url));
+const dir = mkdtempSync(join(tmpdir(), 'nodepool-clouds-'));
+afterAll(() => rmSync(dir, { recursive: true }));
+/** As a file with passwords has to be: no other user may read it. */
+const clouds = join(dir, 'clouds.yaml');
+copyFileSync(new URL('fixtures/clouds.yaml', import.meta.url), clouds);
+chmodSync(clouds, 0o600);
 const drivers = registryOf(driver);
 
 describe('the package', () => {

@@ -38,6 +38,7 @@ describe('findEmbeddedServer', () => {
       servers: [{ host: embeddedSocket(dir), port: 0 }],
       tls: undefined,
       serverPauseMs: 150_000,
+      stateDir: dir,
     });
     expect(await findEmbeddedServer([dir])).toBeUndefined();
   });

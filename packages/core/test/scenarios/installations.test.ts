@@ -84,7 +84,14 @@ describe('configuration files of public installations', () => {
       [expect.stringMatching(/^warning: labels\[5\]\.name: no pool offers label "fedora-38"/)],
     ],
     ['pods-by-spec.yaml', []],
-    ['pods-in-namespaces.yaml', []],
+    [
+      'pods-in-namespaces.yaml',
+      [
+        expect.stringMatching(
+          /^warning: providers\[0\]\.pools\[0\]: .* lent to no lessee: set service-account of the pool/,
+        ),
+      ],
+    ],
   ])('with pods load unchanged: %s', async (file, warnings) => {
     expect(await said(file)).toEqual(warnings);
   });
