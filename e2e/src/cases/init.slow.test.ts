@@ -212,7 +212,7 @@ describe('nodepool init --cloud', () => {
     fake.setFamily('debian-cloud', 'debian-12', 'debian-12-v2');
     const tokens = await FakeTokens.start(fake.tokens);
     const credentials = join(directory, 'key.json');
-    await writeFile(credentials, JSON.stringify(tokens.serviceAccount));
+    await writeFile(credentials, JSON.stringify(tokens.serviceAccount), { mode: 0o600 });
     answers = ['--set', `endpoint=${fake.endpoint}`, '--set', `credentials=${credentials}`];
     return async () => {
       await tokens.stop();

@@ -80,7 +80,7 @@ describe('the example of @nodepool/client', () => {
 
     const { status, stdout, stderr } = await run(process.execPath, ['example.mjs'], { NODEPOOL_TOKEN: LEASE_TOKEN });
 
-    expect([status, stdout], stderr).toEqual([0, `ssh -p ${get().host(0).port} root@${get().host(0).address}\n`]);
+    expect([status, stdout], stderr).toEqual([0, `ssh -p ${get().host(0).port} -l root -- ${get().host(0).address}\n`]);
     await get().assertClean();
   });
 });
