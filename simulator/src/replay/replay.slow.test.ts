@@ -6,32 +6,37 @@ import { recordDay, type RecordedDay } from './recorded-day.js';
 
 /** With this limit, about one request in five waits for a returned machine. */
 const MAX_SERVERS = 16;
+const HOURS = 5;
+/** One slow machine moves the p95 of five busy hours by more than a tenth, so the figures are compared over a longer period. */
+const LONG_HOURS = 15;
 
 describe('a replay of a recorded period', () => {
   let day: RecordedDay;
 
   beforeAll(async () => {
-    day = await recordDay(2, 5, MAX_SERVERS);
+    day = await recordDay(2, HOURS, MAX_SERVERS);
   });
 
   function replayWith(
     maxServers: number,
-    more: { leaveOut?: Set<string>; sinceMs?: number; drop?: string } = {},
+    more: { leaveOut?: Set<string>; sinceMs?: number; drop?: string; of?: RecordedDay } = {},
   ): Promise<Replay> {
-    const drivers = new Map([[day.driver.name, day.driver]]);
+    const { of = day } = more;
+    const drivers = new Map([[of.driver.name, of.driver]]);
     return replay({
-      past: day.past,
-      window: { sinceMs: more.sinceMs ?? day.fromMs, untilMs: day.toMs },
-      configs: [makeConfig(day.spec(maxServers, more.drop), drivers)],
+      past: of.past,
+      window: { sinceMs: more.sinceMs ?? of.fromMs, untilMs: of.toMs },
+      configs: [makeConfig(of.spec(maxServers, more.drop), drivers)],
       registry: makeRegistry(drivers),
       leaveOut: more.leaveOut,
     });
   }
 
   it('with an unchanged configuration matches the recorded waits, use and failures within 10 %', async () => {
-    const { labels } = await replayWith(MAX_SERVERS);
+    const long = await recordDay(2, LONG_HOURS, MAX_SERVERS);
+    const { labels } = await replayWith(MAX_SERVERS, { of: long });
 
-    expect(day.violations).toEqual([]);
+    expect(long.violations).toEqual([]);
     expect(labels.map(({ label }) => label)).toEqual(['medium', 'small']);
     for (const { recorded, replayed } of labels) {
       expect(replayed?.requests).toBe(recorded?.requests);
