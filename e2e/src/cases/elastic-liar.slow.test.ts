@@ -5,6 +5,9 @@ import { useElastic } from '../use-harness.js';
 /** An instance without a record is deleted after two sweeps, a minute apart, have seen it. */
 const LEAKS_FOUND_MS = 150_000;
 
+/** A machine that is gone is found within a minute. */
+const WATCH_MS = 60_000;
+
 const get = useElastic();
 
 it('a node stays when the cloud temporarily does not list its instance', async () => {
@@ -23,6 +26,25 @@ it('a node stays when the cloud temporarily does not list its instance', async (
 
   expect(body.state).toBe('in-use');
   expect(body['external_id']).toBe(id);
+});
+
+it('a ready node whose instance vanishes while its request waits for another is replaced', async () => {
+  const zuul = await get().newClient();
+  await get().launch(oneProvider({ maxServers: 2 }));
+  const others = await zuul.getNodes(['small']);
+  const waiting = await zuul.submit(['small', 'small']);
+  await get().cloud.until((instances) => instances.filter(({ status }) => status === 'active').length === 2);
+  const lost = [...get().cloud.instances.keys()].find((id) => id !== others[0]?.body['external_id']);
+
+  await get().cloud.call('kill', lost);
+  await get().cloud.until((instances) => instances.length === 2 && instances.every(({ id }) => id !== lost), WATCH_MS);
+  await zuul.giveBack(others);
+  const nodes = await zuul.take(waiting);
+  await zuul.giveBack(nodes);
+  await get().cloud.until((instances) => instances.length === 0);
+
+  expect(nodes).toHaveLength(2);
+  expect(nodes.map(({ body }) => body['external_id'])).not.toContain(lost);
 });
 
 it('instances that reappear or were created twice for one node are deleted', async () => {

@@ -254,7 +254,11 @@ export class MetastaticProvider implements Provider {
   /** The machine of a backing node is gone, or does not run: its slots get no more jobs. */
   #machineLost(id: NodeId, why: string): void {
     const backing = this.#slots.get(id);
-    if (backing?.ownership === 'ours' && !backing.isFailed && !backing.data.failed) this.#returns.fail(backing, why);
+    if (backing?.ownership !== 'ours') return;
+    if (!backing.isFailed && !backing.data.failed) this.#returns.fail(backing, why);
+    for (const node of this.#context.ownNodes()) {
+      if (placeOf(node)?.backingNode === id) this.#context.nodeUnusable?.(node.id, why);
+    }
   }
 
   #lost(id: NodeId): void {

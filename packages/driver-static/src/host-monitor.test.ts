@@ -5,7 +5,7 @@ import { silentLogger } from '@nodepool/core';
 import { systemLookup } from '@nodepool/core/ssh';
 import type { LogFields, Logger } from '@nodepool/core';
 import { systemClock } from '@nodepool/zk-protocol';
-import type { Clock, JsonObject, NodeId } from '@nodepool/zk-protocol';
+import type { Clock, JsonObject, NodeId, RequestId } from '@nodepool/zk-protocol';
 import { entry, ready, useWorlds } from '../test/world.js';
 import type { WorldOptions } from '../test/world.js';
 
@@ -159,6 +159,19 @@ describe('an idle host', () => {
     expect(dead?.hostname).toBe(host(0).address);
     await expect.poll(() => lines).toContain('Removed registration: the host does not answer');
   });
+});
+
+it('a host that dies while its node waits with a request is reported, for another to take its place', async () => {
+  const { configure, until, write, unusable } = await open({ clock: fastClock });
+  await configure(entry([checked(host(0))]));
+  const [record] = await until(ready(1), 'the host is registered');
+  await write(record?.id as NodeId, { allocatedTo: '200-0000000001' as RequestId });
+
+  await host(0).stop();
+
+  await expect
+    .poll(() => unusable[0], { timeout: 20_000 })
+    .toMatchObject({ id: record?.id, why: 'the host does not answer' });
 });
 
 describe('a host whose keys change', () => {

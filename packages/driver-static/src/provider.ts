@@ -47,7 +47,7 @@ export class StaticProvider implements Provider {
     this.#monitor = new HostMonitor(
       { clock, logger, lookup, random: () => context.random() },
       {
-        isIdle: (host) => recordsOf(host).some(isFree),
+        isIdle: (host) => recordsOf(host).some(({ state }) => state === 'ready'),
         recordedKeys: (host) => recordsOf(host)[0]?.hostKeys ?? [],
       },
       (host) => this.#reconciler.reconcile(host),

@@ -39,8 +39,10 @@ export class SlotReconciler {
     const { facts, offer } = host;
     if (facts === undefined) {
       if (host.failures === 0) return;
-      for (const record of index.recordsOf(host.identity).filter(isFree))
-        writer.deregister(host, record, downText(host.failedWith));
+      for (const record of index.recordsOf(host.identity)) {
+        if (isFree(record)) writer.deregister(host, record, downText(host.failedWith));
+        else if (record.state === 'ready') context.nodeUnusable?.(record.id, downText(host.failedWith));
+      }
       return;
     }
     host.unsettled = false;

@@ -94,6 +94,8 @@ export class World {
   readonly #clock: Clock;
   readonly #lookup: HostLookup | undefined;
   readonly context: ProviderContext;
+  /** What the provider has said of nodes that are not free. */
+  readonly unusable: { readonly id: NodeId; readonly why: string }[] = [];
   readonly #providers: StaticProvider[] = [];
 
   constructor(zk: ZooKeeper, { clock = systemClock, logger = silentLogger, lookup }: WorldOptions) {
@@ -115,6 +117,7 @@ export class World {
       databaseId: undefined,
       capacityChanged: () => {},
       random: () => 0.5,
+      nodeUnusable: (id, why) => void this.unusable.push({ id, why }),
     };
   }
 

@@ -154,8 +154,9 @@ export interface ProviderContext {
    */
   withdrawNode?(id: NodeId, why: string): Promise<boolean>;
   /**
-   * The machine of a node of this provider that is in use cannot be used any more. The node is left to its user; providers whose nodes
-   * are parts of it learn of it. Repeat it for as long as it is so. Missing in commands and builders.
+   * The machine of a node of this provider that is not free cannot be used any more. A request that waits for other nodes gets another
+   * in its place; a node in use is left to its user. Providers whose nodes are parts of it learn of it. Repeat it for as long as it is
+   * so. Missing in commands and builders.
    */
   nodeUnusable?(id: NodeId, why: string): void;
   /** Calls the listener with what any provider of this launcher says in `nodeUnusable`. @returns a function that removes it */

@@ -156,6 +156,9 @@ export class PoolSet {
       events.on('requestLost', ({ request, nodes }) => {
         for (const pool of this.#pools.values()) pool.work.takeOver(request, nodes);
       }),
+      events.on('nodeUnusable', ({ id, why }) => {
+        for (const pool of this.#pools.values()) pool.work.nodeUnusable(id, why);
+      }),
       events.on('requestRecovered', ({ request }) => this.#reconsider(request)),
       events.on('registrySettled', () => this.reconsiderAll()),
     ];

@@ -1,4 +1,4 @@
-import { encodeRequest, requestPath, withRequest, type RequestFields } from '@nodepool/zk-protocol';
+import { encodeRequest, requestPath, withRequest, type NodeId, type RequestFields } from '@nodepool/zk-protocol';
 import { describe, expect, it } from 'vitest';
 import { MIN_READY_REQUESTOR } from '../plan/candidates.js';
 import { LauncherRooms } from '../../../test/support/launcher-rooms.js';
@@ -76,6 +76,20 @@ describe('a pool at work', () => {
     expect(before).toEqual([true, 1, { instances: 1 }]);
     expect([rooms.ledger.has(id), rooms.ledger.activeLaunches('p')]).toEqual([false, 0]);
     expect(rooms.ledger.usedByTenant('t')).toEqual({ instances: 1 });
+  });
+
+  it('replaces a node of a request that waits for others when its machine is lost', async () => {
+    const { rooms, world } = await open({ maxServers: 2 });
+    await world.createNode({ labels: ['b'], state: 'in-use', resources: { instances: 1 } });
+    const id = await rooms.ask(['a', 'b']);
+    const lost = [...world.context.mirror.nodes.values()].find(({ allocatedTo }) => allocatedTo === id)?.id;
+    expect(lost).toBeDefined();
+
+    world.context.events.emit('nodeUnusable', { id: lost ?? ('' as NodeId), why: 'preempted' });
+    await world.pass(1_000);
+
+    expect(world.context.mirror.nodes.get(lost ?? '')).toMatchObject({ state: 'deleting', comment: 'preempted' });
+    expect(await rooms.stateOf(id)).toBe('pending');
   });
 
   it('finds with a sweep what no event has told of', async () => {

@@ -1,4 +1,4 @@
-import type { NodeRecord, RequestId, RequestRecord } from '@nodepool/zk-protocol';
+import type { NodeId, NodeRecord, RequestId, RequestRecord } from '@nodepool/zk-protocol';
 import { TaskSet } from '../../async/task-set.js';
 import type { RequestOutcome } from '../../contract/request-outcome.js';
 import { sumResources } from '../../contract/resources.js';
@@ -209,6 +209,12 @@ export class PoolWork {
     else if (outcome === 'busy') this.#queue.scheduleCheck(id);
     else if (outcome === 'gave-way') this.#queue.scheduleCheck(id, GAVE_WAY_PAUSE_MS);
     else this.#queue.reconsider(id);
+  }
+
+  /** The machine of a node cannot be used any more. */
+  nodeUnusable(id: NodeId, why: string): void {
+    const request = this.#context.mirror.nodes.get(id)?.allocatedTo;
+    if (request) this.#demand.atWork.get(request)?.nodeUnusable(id, why);
   }
 
   /** Accepted requests wait for more or less than before: updates the reservations for them. */

@@ -198,3 +198,49 @@ describe('a ready node that does not go with the others', () => {
     expect([checked, await served.nodeEntries(id)]).toEqual([[], []]);
   });
 });
+
+describe('a node whose machine is lost while its request waits for others', () => {
+  it('is deleted with the reason, and the request gets another', async () => {
+    const { served, id } = await pausedRequest();
+
+    served.work.nodeUnusable(id, 'its instance does not exist any more');
+    await served.world.pass(1_000);
+
+    expect(served.node(id)).toMatchObject({
+      ...{ state: 'deleting', allocatedTo: null, comment: 'its instance does not exist any more' },
+    });
+    expect(await served.nodeEntries(id)).toEqual([]);
+    expect(served.work.paused).toMatchObject({ missing: ['a', 'b'] });
+    const [a, b] = [await served.world.createNode({}), await served.world.createNode({ labels: ['b'] })];
+    served.resume([
+      ['a', a],
+      ['b', b],
+    ]);
+    expect(await served.outcome()).toBe('fulfilled');
+    expect((await served.stored()).nodeIds).toEqual([a, b]);
+  });
+
+  it('is replaced as well when the node that was missing comes in the same turn', async () => {
+    const { served, id } = await pausedRequest();
+    const b = await served.world.createNode({ labels: ['b'] });
+
+    served.resume([['b', b]]);
+    served.work.nodeUnusable(id, 'stopped');
+    await served.world.pass(1_000);
+
+    expect(served.work.paused).toMatchObject({ missing: ['a'] });
+    expect(served.node(b)).toMatchObject({ allocatedTo: served.id });
+  });
+
+  it('stays with a request that is fulfilled: it is in use', async () => {
+    const served = await ServedRequest.begin(['a']);
+    const id = await served.world.createNode({});
+    served.accept([['a', id]]);
+    expect(await served.outcome()).toBe('fulfilled');
+
+    served.work.nodeUnusable(id, 'stopped');
+    await served.world.pass(1_000);
+
+    expect(served.node(id)).toMatchObject({ state: 'ready', allocatedTo: served.id });
+  });
+});

@@ -7,7 +7,7 @@ import { isCompleteWith } from './fulfil.js';
 import { continueLaunch, launch, storeAllReady } from './launches.js';
 import { allocate, NODES_PER_TRANSACTION, type Subject } from './locks.js';
 import { recordsOf, type Part } from './request-parts.js';
-import { releaseNodes } from './release.js';
+import { releaseNodes, type ReleasedState } from './release.js';
 import type { GivenUp, RequestWork, StepTo } from './request.js';
 
 /** How long a node is avoided that another launcher took first, or that did not answer. */
@@ -20,6 +20,7 @@ export async function collect(
   const { parts, heard } = work;
   if (work.abandonedFor) throw work.abandonedFor;
   await takeResumed(work);
+  await replaceUnusable(work);
   const last = parts.all.find((part) => part.readyChanges && isCompleteWith(work, part));
   if (last) return { name: 'fulfilling', last };
   storeAllReady(work);
@@ -140,13 +141,21 @@ async function awaitCheck(work: RequestWork, part: Part, answer: boolean | Promi
   work.wake();
 }
 
+/** Deletes nodes whose machine is gone since they became ready: their labels are missing again. */
+async function replaceUnusable(work: RequestWork): Promise<void> {
+  for (const part of work.parts.all) {
+    if (part.unusable !== undefined) await reject(work, part, part.unusable, 'deleting');
+  }
+}
+
 /** Releases a node that cannot serve the request. */
-async function reject(work: RequestWork, part: Part, why: string): Promise<void> {
+async function reject(work: RequestWork, part: Part, why: string, to: ReleasedState = 'free'): Promise<void> {
   const { node, entry } = part;
   if (!node || entry === undefined) return;
-  work.logger.warn(why, { nodeId: node.id });
+  const doing = to === 'free' ? why : 'The machine of a node that a request waits with is lost; it gets another';
+  work.logger.warn(doing, { nodeId: node.id, why });
   try {
-    await releaseNodes(work.context, [{ node, entry }], work.logger);
+    await releaseNodes(work.context, [{ node, entry }], work.logger, to, why);
   } catch (error) {
     work.abandon(error);
     return;

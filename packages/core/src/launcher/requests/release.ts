@@ -19,26 +19,29 @@ export type ReleasedState = 'free' | 'deleting';
 /**
  * Deallocates ready nodes or marks them for deletion, and unlocks all. A node that another process changed or removed is only
  * unlocked.
+ * @param why - the comment of nodes that are deleted; default: it stays as it is
  */
 export async function releaseNodes(
   context: Context,
   held: readonly HeldNode[],
   logger: Logger,
   state: ReleasedState = 'free',
+  why?: string,
 ): Promise<void> {
-  await Promise.all(held.map((item) => releaseNode(context, item, logger, state)));
+  const deletion = { allocatedTo: null, state: 'deleting', ...(why !== undefined && { comment: why }) } as const;
+  const changes = state === 'free' ? UNALLOCATED : deletion;
+  await Promise.all(held.map((item) => releaseNode(context, item, logger, changes)));
 }
 
 async function releaseNode(
   context: Context,
   { node, entry }: HeldNode,
   logger: Logger,
-  state: ReleasedState,
+  changes: Partial<NodeRecord>,
 ): Promise<void> {
   const current = context.mirror.nodes.get(node.id) ?? node;
   const transaction = new Transaction<'record' | 'lock'>();
   if (current.allocatedTo !== null && current.state === 'ready') {
-    const changes = state === 'free' ? UNALLOCATED : { allocatedTo: null, state };
     transaction.add('record', setNode(withNode(current, changes, context.clock.now(), 'launcher')));
   }
   transaction.add('lock', { op: 'delete', path: entry });

@@ -13,6 +13,8 @@ export interface Part {
   /** Our entry in the node's lock. */
   entry: string | undefined;
   error: Error | undefined;
+  /** Why its machine cannot be used any more, though the node was ready; `undefined`: it can, as far as is known. */
+  unusable: string | undefined;
   /** The launch decided on for it, until the driver is called. */
   launch: Launch | undefined;
   /** The changes with which its launch asks to store the node as ready. */
@@ -42,6 +44,7 @@ export class RequestParts {
       node: undefined,
       entry: undefined,
       error: undefined,
+      unusable: undefined,
       launch: undefined,
       readyChanges: undefined,
       unwanted: undefined,
@@ -107,6 +110,7 @@ export class RequestParts {
     part.state = 'missing';
     part.node = undefined;
     part.entry = undefined;
+    part.unusable = undefined;
     part.unwanted = undefined;
   }
 }

@@ -79,7 +79,7 @@ export interface LauncherEventMap {
   readonly poolChanged: PoolChange;
   /** An operator's order came into force, changed or ended. */
   readonly ordersChanged: Readonly<Record<never, never>>;
-  /** The machine of a node that is in use cannot be used any more. Repeated for as long as it is so. */
+  /** The machine of a node that is in use, or allocated to a request that waits, cannot be used any more. Repeated for as long as it is so. */
   readonly nodeUnusable: { readonly id: NodeId; readonly why: string };
   /** An image, or one of its builds or uploads, changed. */
   readonly imageChanged: { readonly image: string };
