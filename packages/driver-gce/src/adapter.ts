@@ -27,7 +27,6 @@ import { Leftovers } from './leftovers.js';
 import { loginConditions } from './login-refused.js';
 import { carries, Ownership } from './ownership.js';
 import { OwnResources } from './own-resources.js';
-import { Preemptions } from './preemptions.js';
 import { largest, Quotas } from './quota.js';
 import type { StartingState } from './create-state.js';
 import { Stock, type Placement } from './stock.js';
@@ -50,7 +49,6 @@ export class GceAdapter implements Adapter<GceInstance, GceLabelConfig, GcePoolC
   readonly #catalog: Catalog;
   readonly #stock: Stock;
   readonly #quotas = new Quotas();
-  readonly #preemptions: Preemptions;
   readonly #end = new AbortController();
   readonly #own: OwnResources;
   readonly #leftovers: Leftovers;
@@ -78,7 +76,6 @@ export class GceAdapter implements Adapter<GceInstance, GceLabelConfig, GcePoolC
     this.#leftovers = new Leftovers({ client, own: this.#own, ownership: this.#ownership, logger });
     this.#catalog = new Catalog(client, context.clock, this.#end.signal);
     this.#stock = new Stock(context.clock);
-    this.#preemptions = new Preemptions(config.name, client, context);
     this.#zones = config.zones;
   }
 
@@ -146,8 +143,7 @@ export class GceAdapter implements Adapter<GceInstance, GceLabelConfig, GcePoolC
   }
 
   /** Instances and disks, in all zones. */
-  async listResources(signal: AbortSignal): Promise<readonly Resource[]> {
-    if (usesSpot(this.#config)) await this.#preemptions.report(this.#zones, signal);
+  listResources(signal: AbortSignal): Promise<readonly Resource[]> {
     return this.#leftovers.list(signal);
   }
 
@@ -287,10 +283,6 @@ export class GceAdapter implements Adapter<GceInstance, GceLabelConfig, GcePoolC
     const target = { port: connectionPort, connectionType, useInternalIp: useInternalIp === true };
     return { client: this.#client, clock, random, logger, ...target };
   }
-}
-
-function usesSpot({ pools }: GceProviderConfig): boolean {
-  return [...pools.values()].some(({ labels }) => [...labels.values()].some(({ spot }) => spot));
 }
 
 function imageOf({ cloudImages }: GceProviderConfig, { name, cloudImage }: GceLabelConfig): GceImageConfig {

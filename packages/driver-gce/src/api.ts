@@ -40,8 +40,6 @@ export interface ApiOperation {
   readonly name: string;
   readonly status: string;
   readonly operationType?: string;
-  readonly targetLink?: string;
-  readonly insertTime?: string;
   readonly error?: { readonly errors?: readonly { readonly code?: string; readonly message?: string }[] };
   readonly httpErrorStatusCode?: number;
 }

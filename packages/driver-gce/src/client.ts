@@ -13,7 +13,7 @@ import type {
 } from './api.js';
 import { nameOf } from './api.js';
 import type { Http, HttpCall, RefusedLogin } from './http.js';
-import { readDisk, readInstance, readOne, readOperation, readQuota, readText } from './read-entries.js';
+import { readDisk, readInstance, readOne, readQuota, readText } from './read-entries.js';
 
 /** The API calls of the driver. Rejects with the errors of `errors.ts`. */
 export interface ComputeClient {
@@ -43,8 +43,6 @@ export interface ComputeClient {
    * @returns `undefined`: too many calls are waiting
    */
   waitForOperation(zone: string, name: string, signal: AbortSignal): Promise<ApiOperation | undefined>;
-  /** Preemptions of the last two weeks, which is how long Google keeps them. */
-  listPreemptions(zone: string, signal: AbortSignal): Promise<ApiOperation[]>;
   /** Host keys that the instance has published below `hostkeys/`, by key type; empty: none yet. */
   getHostKeys(zone: string, name: string, signal: AbortSignal): Promise<Record<string, string>>;
   /** Output of the first serial port. */
@@ -84,7 +82,7 @@ export interface ComputeClientOptions {
 
 const INTERFACES = 'networkIP,ipv6Address,accessConfigs/natIP,ipv6AccessConfigs/externalIpv6';
 const INSTANCE = `name,zone,status,machineType,labels,scheduling/provisioningModel,networkInterfaces(${INTERFACES})`;
-const OPERATION = 'name,status,operationType,targetLink,insertTime,error/errors(code,message),httpErrorStatusCode';
+const OPERATION = 'name,status,operationType,error/errors(code,message),httpErrorStatusCode';
 const DISK = 'name,zone,labels,users,type,sizeGb';
 const QUOTAS = 'quotas(metric,limit,usage)';
 /** Maximum concurrent long polls, as each occupies a connection. Beyond it, callers poll the list. */
@@ -206,11 +204,6 @@ class RestClient implements ComputeClient {
       this.#waits--;
       this.#reads.report('operations.wait', this.#reads.now() - startedMs);
     }
-  }
-
-  listPreemptions(zone: string, signal: AbortSignal): Promise<ApiOperation[]> {
-    const filter = 'operationType="compute.instances.preempted"';
-    return this.#list('operations', zone, { fields: OPERATION, filter, read: readOperation }, signal);
   }
 
   async getHostKeys(zone: string, name: string, signal: AbortSignal): Promise<Record<string, string>> {

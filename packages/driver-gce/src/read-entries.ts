@@ -1,6 +1,6 @@
 import { ProviderUnavailableError, type Json, type JsonObject } from '@nodepool/core';
 import { isMap } from '@nodepool/zk-protocol';
-import type { ApiDisk, ApiInstance, ApiOperation, ApiQuota } from './api.js';
+import type { ApiDisk, ApiInstance, ApiQuota } from './api.js';
 
 /** An instance; `undefined`: it cannot be read. */
 export function readInstance(entry: unknown): ApiInstance | undefined {
@@ -21,13 +21,6 @@ export function readDisk(entry: unknown): ApiDisk | undefined {
   const isWhole =
     areTexts(name, zone) && isLabels(labels) && isListOf(users, isText) && (type === undefined || isText(type));
   return isWhole ? (entry as ApiDisk) : undefined;
-}
-
-/** An operation; `undefined`: it cannot be read. */
-export function readOperation(entry: unknown): ApiOperation | undefined {
-  const { name, targetLink, insertTime } = mapOf(entry);
-  const isWhole = areTexts(name, targetLink ?? '', insertTime ?? '');
-  return isWhole ? (entry as ApiOperation) : undefined;
 }
 
 /** A quota; `undefined`: it cannot be read. */
