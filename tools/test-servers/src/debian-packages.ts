@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { run } from './child-process.js';
@@ -43,4 +44,21 @@ export async function ensureDebianPackages(names: readonly string[]): Promise<vo
     throw new Error(advice, { cause });
   }
   for (const name of missing) known.add(name);
+}
+
+/**
+ * Fetches a Debian package and unpacks it, for programs whose package would also start a service. Needs no root.
+ * @param dir - an empty directory, which has its files afterwards
+ * @throws {Error} it cannot be fetched; the message has the command to install it
+ */
+export async function unpackDebianPackage(name: string, dir: string): Promise<void> {
+  const fetch = () => run('apt-get', [...APT, '-o', 'APT::Sandbox::User=root', 'download', name], { cwd: dir });
+  try {
+    await fetch().catch(() => aptGet('update').then(fetch)); // there may be no package lists
+    const [archive = ''] = await readdir(dir);
+    await run('dpkg-deb', ['--extract', join(dir, archive), dir]);
+  } catch (cause) {
+    const advice = `the Debian package ${name} cannot be fetched: apt-get update; or install it: apt-get install ${name}`;
+    throw new Error(advice, { cause });
+  }
 }

@@ -1,5 +1,5 @@
 export { run, ServerProcess } from './child-process.js';
-export { ensureDebianPackages } from './debian-packages.js';
+export { ensureDebianPackages, unpackDebianPackage } from './debian-packages.js';
 export { accepts, freePorts } from './ports.js';
 export { type SshdHandle, type SshdOptions, type SshHost, type SshKeyType, startSshd } from './sshd.js';
 export { startStatsd, type StatsdHandle, type StatsdMetrics } from './statsd.js';
