@@ -11,7 +11,7 @@ const metrics = readFileSync(`${root}docs/metrics.md`, 'utf8');
 
 /** Names of metrics in a text, without what histograms add. */
 const prometheusNames = (text: string): string[] => [
-  ...new Set((text.match(/\bnodepool_[a-z_]+/g) ?? []).map((name) => name.replace(/_bucket$/, ''))),
+  ...new Set((text.match(/\bnodepool_[a-z_]+/g) ?? []).map((name) => name.replace(/_(?:bucket|sum|count)$/, ''))),
 ];
 
 describe('metrics', () => {
@@ -84,6 +84,7 @@ describe('systemd units', () => {
     expect(unit).toMatch(/^NotifyAccess=all$/m);
     expect(unit).toMatch(/^WatchdogSec=\d+$/m);
     expect(unit).toMatch(/^ExecReload=.*-HUP/m);
+    expect(Number(/^LimitNOFILE=(\d+)$/m.exec(unit)?.[1])).toBeGreaterThanOrEqual(65_536);
     expect(Number(/^TimeoutStopSec=(\d+)$/m.exec(unit)?.[1])).toBeGreaterThan(drainSeconds);
   });
 
@@ -96,31 +97,72 @@ describe('systemd units', () => {
   });
 });
 
-describe('the Dockerfile', () => {
-  const lines = read('docker/Dockerfile')
+/** Lines of a Dockerfile, and those with an instruction. */
+function dockerfile(name: string) {
+  const lines = read(`docker/${name}`)
     .split('\n')
     .filter((line) => line !== '' && !line.startsWith('#'));
   const of = (instruction: string) => lines.filter((line) => line.startsWith(`${instruction} `));
+  return { order: lines.map((line) => line.split(' ')[0]), of };
+}
 
-  it('installs packages of this repository and nothing else', () => {
+describe.each([
+  ['Dockerfile', '@nodepool/launcher'],
+  ['Dockerfile.builder', '@nodepool/builder'],
+])('%s', (file, service) => {
+  const { of } = dockerfile(file);
+
+  it('installs packages of this repository and no others of this name', () => {
     const text = [...of('RUN'), ...of('ARG')].join(' ');
     const names = text.match(/@nodepool\/[a-z-]+/g) ?? [];
 
     const unknown = names.filter(
       (name) => !existsSync(`${root}packages/${name.replace('@nodepool/', '')}/package.json`),
     );
-    expect(names).toContain('@nodepool/launcher');
+    expect(names).toContain(service);
     expect(unknown).toEqual([]);
   });
 
-  it('ends as another user than root, with programs that get the signals themselves', () => {
-    const order = lines.map((line) => line.split(' ')[0]);
-
-    expect(of('USER')).toEqual(['USER nodepool']);
-    expect(order.lastIndexOf('RUN')).toBeLessThan(order.indexOf('USER'));
+  it('starts programs that get the signals themselves', () => {
     expect(of('STOPSIGNAL')).toEqual(['STOPSIGNAL SIGTERM']);
     for (const line of [...of('ENTRYPOINT'), ...of('CMD')]) {
       expect(Array.isArray(JSON.parse(line.slice(line.indexOf('['))))).toBe(true);
     }
+  });
+});
+
+it('the Dockerfile of the launcher ends as another user than root', () => {
+  const { of, order } = dockerfile('Dockerfile');
+
+  expect(of('USER')).toEqual(['USER nodepool']);
+  expect(order.lastIndexOf('RUN')).toBeLessThan(order.indexOf('USER'));
+});
+
+describe('kubernetes', () => {
+  const files = readdirSync(`${contrib}kubernetes`).filter((file) => file.endsWith('.yaml'));
+  const text = files.map((file) => read(`kubernetes/${file}`)).join('\n');
+
+  it('has folders, ports and arguments of the images', () => {
+    for (const file of ['Dockerfile', 'Dockerfile.builder']) {
+      const { of } = dockerfile(file);
+      expect(text).toContain(`containerPort: ${of('EXPOSE')[0]?.split(' ')[1] ?? ''}`);
+      expect(text).toContain(`mountPath: ${of('VOLUME')[0]?.split(' ')[1] ?? ''} }`);
+    }
+    expect(text).toContain(`runAsUser: ${/--uid (\d+)/.exec(dockerfile('Dockerfile').of('RUN').join(' '))?.[1] ?? ''}`);
+  });
+
+  it('lets each service drain: a pod has more time than its --drain-timeout', () => {
+    for (const service of ['launcher', 'builder']) {
+      const yaml = read(`kubernetes/${service}.yaml`);
+      const drain = Number(/--drain-timeout, '(\d+)'/.exec(yaml)?.[1]);
+      expect(Number(/terminationGracePeriodSeconds: (\d+)/.exec(yaml)?.[1])).toBeGreaterThan(drain);
+    }
+  });
+
+  it('has a configuration that nodepool config-validate accepts', () => {
+    const args = ['-c', `${contrib}kubernetes/nodepool.yaml`, '-s', `${contrib}kubernetes/secure.conf`];
+    const command = [`${root}packages/cli/bin/nodepool.js`, ...args, 'config-validate'];
+
+    expect(execFileSync(process.execPath, command, { encoding: 'utf8', stdio: 'pipe' })).toContain('is valid');
   });
 });
