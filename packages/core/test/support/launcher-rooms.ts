@@ -144,9 +144,11 @@ export class LauncherRooms {
   async share(node: NodeId): Promise<string> {
     const own = this.registry.idOf(poolKey('p', 'main'));
     await this.register({ launcherId: own, firstPoolPauseMs: 250 });
-    const ids = [...Array(20).keys()].map((i) => `another-${i}` as LauncherId);
-    const first = ids.find((id) => firstPoolFor(node, [{ launcherId: own }, { launcherId: id }])?.launcherId === id);
-    return this.register({ ...(first && { launcherId: first }), firstPoolPauseMs: 250 });
+    for (let i = 0; ; i++) {
+      const launcherId = `another-${i}` as LauncherId; // our id is random, so that any number of others may come after it
+      if (firstPoolFor(node, [{ launcherId: own }, { launcherId }])?.launcherId !== launcherId) continue;
+      return this.register({ launcherId, firstPoolPauseMs: 250 });
+    }
   }
 
   /** Starts and ends a launch of the provider. @param error - error of a failed launch */
