@@ -32,14 +32,21 @@ async function start(options: FakeOptions = {}, label: JsonObject = {}) {
     info: (text: string, fields: object = {}) => messages.push(`${text} ${JSON.stringify(fields)}`),
   };
   const tasks = new TaskManager('lab', { clock });
-  const services = { clock, logger, tasks, databaseId: 'db', random: () => 0 };
+  const unread: unknown[] = [];
+  const readEach: AdapterContext['entries']['readEach'] = ({ kind }, all, read) =>
+    all.flatMap((entry) => {
+      const found = read(entry);
+      if (found === undefined) unread.push([kind, entry]);
+      return found === undefined ? [] : [found];
+    });
+  const services = { clock, logger, tasks, entries: { readEach }, databaseId: 'db', random: () => 0 };
   const context = services as unknown as AdapterContext;
   const adapter = new IncusAdapter(config, context, new InProcessTransport(() => daemon));
   await adapter.start(SIGNAL);
   const pool = config.pools.get('main');
   const made = pool?.labels.get('a');
   if (!pool || !made) throw new Error('there is no such label');
-  return { adapter, daemon, clock, messages, pool, label: made };
+  return { adapter, daemon, clock, messages, unread, pool, label: made };
 }
 
 it('says what it found', async () => {
@@ -132,7 +139,7 @@ it('says of instances that were stopped by another program that they cannot be u
 });
 
 it('lists the others beside an instance of a member that is away, which has no configuration, and one without a name', async () => {
-  const { adapter, daemon } = await start();
+  const { adapter, daemon, unread } = await start();
   const shown = { type: 'container', status: 'Running', config: {}, state: { network: { eth0: { addresses: null } } } };
   const handle = daemon.handle.bind(daemon);
   const metadata = [{ name: 'away', status: 'Error', config: null }, null, { ...shown, name: 'fine' }];
@@ -145,6 +152,7 @@ it('lists the others beside an instance of a member that is away, which has no c
     ['away', 'the server shows it as Error'],
     ['fine', undefined],
   ]);
+  expect(unread).toEqual([['instances', null]]);
 });
 
 it('has a condition while the daemon does not trust it', async () => {

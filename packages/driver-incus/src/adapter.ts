@@ -50,11 +50,11 @@ export class IncusAdapter implements Adapter<IncusInstance, IncusLabelConfig, In
   #server: Server | undefined;
 
   constructor(config: IncusProviderConfig, context: AdapterContext, transport: Transport) {
-    const { clock, logger, tasks, databaseId } = context;
+    const { clock, logger, tasks, databaseId, entries } = context;
     const { name, project, imageType: type, imageUploadTimeoutMs: timeoutMs } = config;
     this.#config = config;
     this.#context = context;
-    const client = new IncusClient({ transport, project, tasks, clock });
+    const client = new IncusClient({ transport, project, tasks, clock, entries });
     this.#client = client;
     this.#operations = new Operations({ client, clock, logger, random: () => context.random() });
     const operations = this.#operations;

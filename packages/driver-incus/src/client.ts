@@ -2,7 +2,9 @@ import {
   ConfigError,
   isNodepoolError,
   ProviderUnavailableError,
+  SILENT_READER,
   type Clock,
+  type EntryReader,
   type Json,
   type JsonObject,
   type TaskManager,
@@ -18,6 +20,8 @@ export interface ClientOptions {
   readonly project: string;
   readonly tasks: Pick<TaskManager, 'call'>;
   readonly clock: Clock;
+  /** Reports entries of lists that cannot be read. Default: they are not reported. */
+  readonly entries?: Pick<EntryReader, 'readEach'> | undefined;
 }
 
 /** What the daemon refuses, since when. */
@@ -93,7 +97,12 @@ export class IncusClient {
   async instances(signal: AbortSignal): Promise<readonly ApiInstance[]> {
     const request: Request = { method: 'GET', path: '/instances', query: { recursion: '2' } };
     const shown = (await this.#call<(Partial<ApiInstance> | null)[] | null>('instances.list', request, signal)) ?? [];
-    return shown.flatMap((one) => (typeof one?.name === 'string' ? [whole(one.name, one)] : []));
+    const read = (entry: unknown) => {
+      const one = entry as Partial<ApiInstance> | null;
+      return typeof one?.name === 'string' ? whole(one.name, one) : undefined;
+    };
+    const { entries = SILENT_READER } = this.#options;
+    return entries.readEach({ kind: 'instances' }, shown, read);
   }
 
   /** Merges keys into the configuration of an instance. */
