@@ -5,7 +5,7 @@
 //   unit, e2e            the unit and integration tests, or the end-to-end tests
 //   kubernetes           on a real Kubernetes control plane, built once (3 GB, ten minutes)
 //   incus                on a real LXD (100 MB of packages, some minutes)
-//   openstack, image     on a real OpenStack (700 MB, half an hour), the real image of the builder's README (downloads Debian)
+//   openstack, image     on a real OpenStack (700 MB, an hour), the real image of the builder's README (downloads Debian)
 // The last line is `N passed, N failed`; the exit status is 0 only when nothing failed. A failing stage ends the run.
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -109,7 +109,7 @@ for (const name of run.stages) runStage(name, run.tests, [...STAGES[name], ...mo
 if (argument === 'quick') console.log('Not run: npm run test:slow, some 20 minutes.');
 if (argument === 'all' || argument === 'slow') {
   console.log(
-    'Not run, as root: npm run test:openstack (700 MB, half an hour), npm run test:incus (some minutes), ' +
+    'Not run, as root: npm run test:openstack (700 MB, an hour), npm run test:incus (some minutes), ' +
       'npm run test:image (downloads Debian).',
   );
 }

@@ -10,6 +10,9 @@ import type { LauncherProcess } from '../launcher-process.js';
 import { NodepoolProcess } from '../nodepool-process.js';
 import type { ServiceProcess } from '../service-process.js';
 
+/** How long deleting what a test left may take: a hundred servers take one. */
+const EMPTY_MS = 90_000;
+
 /** Settings of a test. */
 export interface OpenStackSetup {
   readonly providers: readonly { readonly pools: readonly unknown[] }[];
@@ -68,7 +71,7 @@ export class OpenStackHarness extends Harness<OpenStackSetup> {
     ]);
     if (kept !== undefined) {
       await cloud.clearFaults();
-      await emptyProject(cloud.api());
+      await emptyProject(cloud.api()); // of an interrupted run
     }
     return new OpenStackHarness(ground, { cloud, cloudDir: kept === undefined ? cloudDir : '', statsd, sshd, sshPort });
   }
@@ -191,10 +194,21 @@ export class OpenStackHarness extends Harness<OpenStackSetup> {
       .map(({ id }) => `${key}: ${textOf(id)} is left`);
   }
 
-  /** Clears all faults and restores the initial limits. */
+  /** Clears all faults, starts what was stopped, and restores the initial limits. */
   async restoreCloud(): Promise<void> {
     await this.cloud.clearFaults();
+    await this.cloud.startServices();
     await this.cloud.setQuota();
+  }
+
+  /**
+   * Also empties the project, whatever the test left there: the next one has another database, whose launchers rightly leave
+   * alone what carries the id of this one.
+   */
+  override async endTest(): Promise<void> {
+    await super.endTest();
+    this.foreign.clear();
+    await emptyProject(this.api);
   }
 
   override async stop(): Promise<void> {
@@ -204,7 +218,10 @@ export class OpenStackHarness extends Harness<OpenStackSetup> {
   }
 }
 
-/** Deletes leftovers of an interrupted run in a kept cloud. */
+/**
+ * Deletes all servers, floating IPs, ports, volumes and images but the provisioned one.
+ * @throws {Error} something is left after {@link EMPTY_MS}, with its paths
+ */
 async function emptyProject(api: AdminApi): Promise<void> {
   const project = await api.projectId();
   const all = async (): Promise<string[]> => [
@@ -222,7 +239,9 @@ async function emptyProject(api: AdminApi): Promise<void> {
       ({ id }) => `cinder /v3/${project}/volumes/${textOf(id)}`,
     ),
   ];
+  const endMs = Date.now() + EMPTY_MS;
   for (let left = await all(); left.length > 0; left = await all()) {
+    if (Date.now() > endMs) throw new Error(`the project is not empty after ${EMPTY_MS / 1_000} s: ${left.join(', ')}`);
     for (const one of left) {
       const [service = '', path = ''] = one.split(' ');
       await api.call(service as 'nova', 'DELETE', path).catch(() => undefined); // already deleted together with another object

@@ -42,10 +42,10 @@ afterEach(async ({ task }) => {
   } finally {
     story = (await get().story()).slice(-20_000);
     await get().endTest();
-    // the whole takes half an hour, and vitest says nothing before its end
+    // the whole takes an hour, and vitest says nothing before its end
     console.log(`${((Date.now() - startedMs) / 1_000).toFixed(0)} s: ${task.name}`);
   }
-}, 120_000);
+}, 240_000);
 
 afterAll(async () => {
   await harness?.stop();

@@ -108,6 +108,14 @@ export class OpenStack {
     this.#running.get(name)?.signal('SIGCONT');
   }
 
+  /** Starts the services that were stopped, continues those that were paused, and waits until all respond. */
+  async startServices(): Promise<void> {
+    for (const name of SERVICE_NAMES) {
+      this.resumeService(name);
+      await this.startService(name);
+    }
+  }
+
   /** Sets a fault; see `python/`. */
   async setFault(name: string, value: string | number | object): Promise<void> {
     const text = typeof value === 'object' ? JSON.stringify(value) : String(value);
