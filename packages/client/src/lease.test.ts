@@ -81,6 +81,17 @@ it('is lost when a renewal finds it over', async () => {
   expect((await lost()).message).toBe('Lease lease1 is lost: refused: over');
 });
 
+it('returns the rest when a renewal finds it over because a node is gone', async () => {
+  const { server, lost, lease } = await start({ ttlMs: 3_000 });
+  await expect.poll(() => server.openStreams).toBe(1);
+  server.faults.push({ status: 409, code: 'over' });
+
+  expect((await lost()).message).toBe('Lease lease1 is lost: refused: over');
+  await lease.release();
+  expect(server.lines.filter((line) => line.startsWith('DELETE'))).toEqual(['DELETE /leases/lease1']);
+  expect(server.lease().state).toBe('ended');
+});
+
 it('brings fresh certificates with each renewal', async () => {
   const lines: (string | null | undefined)[] = [];
   const { server, lease } = await start({

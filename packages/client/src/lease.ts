@@ -108,7 +108,10 @@ export class Lease {
   }
 
   async #release(): Promise<void> {
-    if (this.lost.aborted) return;
+    if (!this.lost.aborted) await this.#return();
+  }
+
+  async #return(): Promise<void> {
     try {
       this.#info = await this.#calls.end(this.id, { retryMs: RELEASE_MS });
     } catch (error) {
@@ -180,6 +183,8 @@ export class Lease {
       if (error instanceof UnreachableError && !error.isPermanent) return UNREACHABLE_PAUSE_MS;
       if (error instanceof RefusedError && (error.status === 404 || error.code === 'over')) {
         this.#lose(error.message, error);
+        // it may be over because one of its nodes is gone: the others would be leased without use until its time is over
+        if (error.code === 'over') this.#released ??= this.#return().catch(() => undefined);
       } else onRefused(error as Error);
       return ttlMs / RENEWALS;
     }
