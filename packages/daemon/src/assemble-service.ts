@@ -53,8 +53,9 @@ export async function assembleService<Args extends CommonArguments>(
   const { configFile: file, secureFile, stateDir } = args;
   const registry = createRegistry(file, plan.programDir);
   const serves = args.webapp ? WEBAPP_NAMES[plan.webapp] : undefined;
-  const load = (signal?: AbortSignal) =>
-    loadConfig({ file, secureFile, stateDir, env, drivers: registry, mode: 'service', serves, clock, signal });
+  const imagesOnly = plan.webapp === 'builderWebapp';
+  const own = { file, secureFile, stateDir, env, drivers: registry, serves, imagesOnly, clock } as const;
+  const load = (signal?: AbortSignal) => loadConfig({ ...own, mode: 'service', signal });
   const config = await load();
   logConfigWarnings(config, logger);
   const isEmbedded = config.zookeeper.servers.length === 0;

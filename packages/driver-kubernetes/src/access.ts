@@ -47,6 +47,15 @@ export function accessBodies(
   };
 }
 
+/** The secret that gets a token of an account, with no end. Its name is that of the original. */
+export function tokenSecret(account: string, meta: JsonObject): JsonObject {
+  const annotations = { ...(meta['annotations'] as JsonObject), 'kubernetes.io/service-account.name': account };
+  return {
+    ...{ apiVersion: 'v1', kind: 'Secret', type: 'kubernetes.io/service-account-token' },
+    metadata: { ...meta, name: account, annotations },
+  };
+}
+
 /** Of labels of type `pod`: to look at the pod and to use it. */
 const POD_RULES: JsonObject[] = [
   { apiGroups: [''], resources: ['pods', 'pods/log'], verbs: ['get', 'list'] },

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '@nodepool/core';
 import { namesIn, useFakeWorlds } from '../test/fake-world.js';
+import { lifeOf } from './token.js';
 
 const { fake: startFake, world: startWorld } = useFakeWorlds();
 const SHARED = { driver: 'openshiftpods' } as const;
@@ -92,6 +93,23 @@ describe('a node', () => {
     expect(world.withdrawn).toEqual([{ id: '0000000001', why: 'half of the life of its token is over' }]);
     expect(world.provider.conditions?.()).toMatchObject([{ type: 'TokensShortened' }]);
   });
+
+  it('that is held gets a new token before its own ends, and keeps all else', async () => {
+    const fake = await startFake();
+    fake.maxTokenSeconds = 0;
+    const world = await startWorld(fake, { 'token-expiry': 600 });
+    const { node } = await world.launch('space');
+    world.nodes.set(node.id, { ...node, state: 'hold' });
+    fake.maxTokenSeconds = 600;
+
+    await world.provider.cleanupLeakedResources(NEVER);
+
+    const renewed = world.nodes.get(node.id);
+    const [before, after] = [node, renewed].map((one) => one?.connectionPort as { token: string });
+    expect(lifeOf(after?.token ?? '')?.expiresMs).toBeGreaterThan(lifeOf(before?.token ?? '')?.expiresMs ?? Infinity);
+    expect({ ...renewed, connectionPort: { ...after, token: before?.token } }).toEqual({ ...node, state: 'hold' });
+    expect(world.withdrawn).toEqual([]);
+  });
 });
 
 describe('a launch', () => {
@@ -137,7 +155,6 @@ describe('a launch', () => {
   it.each([
     ['create namespaces', 'verb "create" on namespaces'],
     ['create serviceaccounts', 'verb "create" on serviceaccounts'],
-    ['create serviceaccounts/token', 'verb "create" on serviceaccounts/token'],
     ['create roles', 'verb "create" on roles.rbac.authorization.k8s.io'],
     ['create rolebindings', 'verb "create" on rolebindings.rbac.authorization.k8s.io'],
     ['create pods', 'verb "create" on pods'],

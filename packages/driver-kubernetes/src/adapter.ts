@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import {
-  ConfigError,
   DATABASE_ID_TAG,
   isNodepoolError,
   NODE_ID_TAG,
@@ -19,23 +18,21 @@ import {
   type StateMachine,
 } from '@nodepool/core';
 import { isFree } from '@nodepool/zk-protocol';
-import { ACCOUNT } from './access.js';
 import type { KubernetesClient } from './client.js';
 import type { KubernetesLabelConfig, KubernetesPoolConfig, KubernetesProviderConfig } from './config.js';
-import { attemptOf, createMachine, type Plan } from './create-node.js';
+import { attemptOf, createMachine } from './create-node.js';
 import { deleteMachine } from './delete-node.js';
-import { usable, type Grant, type KubernetesInstance } from './instance.js';
+import { Grants } from './grants.js';
+import { usable, type KubernetesInstance } from './instance.js';
 import { Inventory } from './inventory.js';
+import { keepTokens } from './keep-tokens.js';
 import { carries, isProjectOf, marksOf, mayDelete } from './ownership.js';
 import { placeOf, planOf, type Place } from './plan.js';
-import { isHalfOver } from './token.js';
+import { Rights, unlessOut } from './rights.js';
 import { Troubles } from './troubles.js';
 import { checkRanges, limitsFor, needOf, recordedNeed, usageOf } from './usage.js';
 
 type Order = CreateOrder<KubernetesLabelConfig, KubernetesPoolConfig>;
-
-/** Clocks of two computers may differ by this much. */
-const CLOCK_TOLERANCE_MS = 60_000;
 
 /** Adapter of a cluster. Core does waiting, retries and leaks. */
 export class KubernetesAdapter implements Adapter<KubernetesInstance, KubernetesLabelConfig, KubernetesPoolConfig> {
@@ -44,6 +41,8 @@ export class KubernetesAdapter implements Adapter<KubernetesInstance, Kubernetes
   readonly #context: AdapterContext;
   readonly #inventory: Inventory;
   readonly #troubles: Troubles;
+  readonly #rights: Rights;
+  readonly #grants: Grants;
   /** Places of instances that are being created. */
   readonly #places = new Map<string, Place>();
 
@@ -51,13 +50,16 @@ export class KubernetesAdapter implements Adapter<KubernetesInstance, Kubernetes
     this.#config = config;
     this.#client = client;
     this.#context = context;
-    this.#inventory = new Inventory({ config, client, context });
+    this.#rights = new Rights(context.clock);
+    this.#inventory = new Inventory({ config, client, context, rights: this.#rights });
     this.#troubles = new Troubles(config.name, context.clock);
+    this.#grants = new Grants({ config, client, clock: context.clock, rights: this.#rights, troubles: this.#troubles });
   }
 
   /** Verifies server, credentials and permissions, and begins to watch. */
   async start(signal: AbortSignal): Promise<void> {
     await this.#client.login();
+    await this.#review(signal);
     await this.#inventory.start(signal);
   }
 
@@ -82,10 +84,12 @@ export class KubernetesAdapter implements Adapter<KubernetesInstance, Kubernetes
       client: this.#client,
       plan,
       scheduleTimeoutMs: this.#config.scheduleTimeoutMs,
-      grant: (signal) => this.#grant(plan, pool, order, signal),
+      grant: (signal, mayLack) => this.#grants.grant({ plan, pool, logger, mayLack }, signal),
+      createRole: (role, signal) => this.#grants.createRole({ plan, role, logger }, signal),
       look: (signal) => this.#inventory.read(externalId, place, signal),
       isOfNode: ({ metadata }) => DATABASE_ID_TAG in order.metadata && carries(metadata, order.metadata),
       isWatching: () => this.#isWatching,
+      isPolling: () => this.#inventory.polls,
       mark: () => this.#inventory.mark(externalId),
       changed: (since, { pod }, signal) =>
         this.#config.projects && pod
@@ -117,6 +121,7 @@ export class KubernetesAdapter implements Adapter<KubernetesInstance, Kubernetes
       },
       delete: (uid, signal) => this.#delete(place, uid, signal),
       isWatching: () => this.#isWatching,
+      isPolling: () => this.#inventory.polls,
       mark: () => this.#inventory.mark(externalId),
       changed: (since, signal) => this.#inventory.changed(externalId, since, signal),
       note: (instance) => this.#troubles.deletion(externalId, instance),
@@ -133,10 +138,11 @@ export class KubernetesAdapter implements Adapter<KubernetesInstance, Kubernetes
     return this.#inventory.read(externalId, this.#placeOf(externalId, undefined), signal);
   }
 
-  /** Namespaces, or pods of shared namespaces. Also replaces idle nodes whose tokens end. */
+  /** Namespaces, or pods of shared namespaces. Also replaces idle nodes whose tokens end, and renews those of held ones. */
   async listResources(signal: AbortSignal): Promise<readonly Resource[]> {
     const instances = await this.#inventory.list(signal);
-    await this.#replaceOld();
+    await keepTokens({ context: this.#context, grants: this.#grants }, signal);
+    await this.#review(signal);
     return instances.map(({ externalId, metadata, namespace, pod }) => {
       const created = (namespace ?? pod)?.metadata.creationTimestamp;
       return {
@@ -182,13 +188,15 @@ export class KubernetesAdapter implements Adapter<KubernetesInstance, Kubernetes
     signal: AbortSignal,
   ): Promise<Resources> {
     if (this.#config.ownNamespaces) return recordedNeed(label);
-    const ranges = await this.#client.getLimitRanges(pool.name, signal);
+    const right = { verb: 'list', group: '', resource: 'limitranges' };
+    const ranges = await this.#rights.help(this.#client.getLimitRanges(pool.name, signal), right, () => []);
     checkRanges(label, ranges, pool.name);
     return { ...recordedNeed(label), ...named(this.#config, pool.name, needOf(label, ranges)) };
   }
 
   conditions(): readonly FoundCondition[] {
-    return this.#troubles.conditions(this.#client, this.#inventory.failures);
+    const rights = this.#rights.condition(this.#config.name);
+    return [...this.#troubles.conditions(this.#client, this.#inventory.failures), ...(rights ? [rights] : [])];
   }
 
   nodeDeletedNotification({ externalId }: NodeRecord): void {
@@ -199,31 +207,15 @@ export class KubernetesAdapter implements Adapter<KubernetesInstance, Kubernetes
 
   /** What was seen last is current. Events of projects may be lost between two watches. */
   get #isWatching(): boolean {
-    return !this.#config.projects && this.#inventory.failures.length === 0;
+    return !this.#config.projects && this.#inventory.isWatching;
   }
 
-  async #grant(
-    { namespace, access }: Plan,
-    pool: KubernetesPoolConfig,
-    order: Order,
-    signal: AbortSignal,
-  ): Promise<Grant> {
-    const account = access ? ACCOUNT : pool.serviceAccount;
-    if (account === undefined) {
-      const { token, cluster } = await this.#client.login();
-      if (token !== undefined) return { token, user: ACCOUNT };
-      throw new ConfigError(
-        `context "${cluster.context}" has no token that jobs could get: set service-account of the pool`,
-      );
-    }
-    const { tokenExpiryS } = this.#config;
-    const { status } = await this.#client.createToken(namespace, account, tokenExpiryS, signal);
-    const gotMs = Date.parse(status.expirationTimestamp) - this.#context.clock.now();
-    const isShort = gotMs < tokenExpiryS * 1_000 - CLOCK_TOLERANCE_MS;
-    const message = `tokens are valid for ${Math.round(gotMs / 1_000)} s, token-expiry is ${tokenExpiryS}`;
-    if (isShort) order.logger.warn('Token of a node is valid for a shorter time than asked for', { message });
-    this.#troubles.token(isShort ? message : undefined);
-    return { token: status.token, user: account };
+  /** Asks the cluster what the account may do. Without an answer, refused calls show it. */
+  async #review(signal: AbortSignal): Promise<void> {
+    const right = { verb: 'create', group: 'authorization.k8s.io', resource: 'selfsubjectrulesreviews' };
+    const ask = (namespace: string) =>
+      this.#rights.help(this.#client.getOwnRules(namespace, signal), right, () => undefined).catch(unlessOut);
+    await this.#rights.review(this.#config, ask);
   }
 
   #delete({ namespace, pod }: Place, uid: string | undefined, signal: AbortSignal): Promise<void> {
@@ -237,7 +229,8 @@ export class KubernetesAdapter implements Adapter<KubernetesInstance, Kubernetes
   }
 
   async #limitsOf(namespace: string, signal: AbortSignal): Promise<Resources> {
-    const quotas = await this.#client.getResourceQuotas(namespace, signal);
+    const right = { verb: 'list', group: '', resource: 'resourcequotas' };
+    const quotas = await this.#rights.help(this.#client.getResourceQuotas(namespace, signal), right, () => []);
     const own = this.#inventory.instances.flatMap(({ pod }) =>
       pod?.metadata.namespace === namespace ? [usageOf(pod)] : [],
     );
@@ -268,23 +261,6 @@ export class KubernetesAdapter implements Adapter<KubernetesInstance, Kubernetes
   #nodeOf({ externalId, metadata }: KubernetesInstance): NodeRecord | undefined {
     const node = this.#context.nodes.get(metadata[NODE_ID_TAG] ?? '');
     return node?.externalId === externalId ? node : undefined;
-  }
-
-  async #replaceOld(): Promise<void> {
-    const nowMs = this.#context.clock.now();
-    for (const node of this.#context.ownNodes()) {
-      if (node.state === 'ready' && isHalfOver(node, nowMs))
-        await this.#withdraw(node, 'half of the life of its token is over');
-    }
-  }
-
-  async #withdraw(node: NodeRecord, why: string): Promise<void> {
-    try {
-      await this.#context.withdrawNode?.(node.id, why);
-    } catch (error) {
-      const about = { nodeId: node.id, error };
-      this.#context.logger.warn('Withdrawing a node failed; trying again at the next check', about);
-    }
   }
 }
 

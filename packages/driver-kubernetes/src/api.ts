@@ -104,6 +104,24 @@ export interface ApiWatchEvent<T> {
   readonly object: T;
 }
 
+/** A rule of a role, or of a review. */
+export interface ApiRule {
+  readonly verbs?: readonly string[];
+  readonly apiGroups?: readonly string[];
+  readonly resources?: readonly string[];
+  readonly resourceNames?: readonly string[];
+}
+
+/** Answer to a review of one's own rules in a namespace. */
+export interface ApiRulesReview {
+  readonly status: { readonly incomplete?: boolean; readonly resourceRules?: readonly ApiRule[] };
+}
+
+/** A secret; data in base64. */
+export interface ApiSecret extends ApiObject {
+  readonly data?: Readonly<Record<string, string>>;
+}
+
 /** Answer to a token request. */
 export interface ApiToken {
   readonly status: { readonly token: string; readonly expirationTimestamp: string };

@@ -6,6 +6,9 @@ import type {
   ApiObject,
   ApiPod,
   ApiResourceQuota,
+  ApiRule,
+  ApiRulesReview,
+  ApiSecret,
   ApiToken,
   ApiWatchEvent,
 } from './api.js';
@@ -38,10 +41,16 @@ export interface KubernetesClient {
   login(): Promise<Login>;
   createNamespace(body: JsonObject, signal: AbortSignal): Promise<ApiNamespace>;
   getNamespace(name: string, signal: AbortSignal): Promise<ApiNamespace | undefined>;
+  /** As {@link getNamespace}, for accounts that may list namespaces and not get one. */
+  findNamespace(name: string, signal: AbortSignal): Promise<ApiNamespace | undefined>;
   /** @param uid - only this one, not another of the same name */
   deleteNamespace(name: string, uid: string | undefined, signal: AbortSignal): Promise<void>;
   createServiceAccount(namespace: string, body: JsonObject, signal: AbortSignal): Promise<void>;
   createToken(namespace: string, account: string, seconds: number, signal: AbortSignal): Promise<ApiToken>;
+  createSecret(namespace: string, body: JsonObject, signal: AbortSignal): Promise<void>;
+  getSecret(namespace: string, name: string, signal: AbortSignal): Promise<ApiSecret>;
+  /** What the account may do in a namespace; `undefined`: not all of it is known. */
+  getOwnRules(namespace: string, signal: AbortSignal): Promise<readonly ApiRule[] | undefined>;
   createRole(namespace: string, body: JsonObject, signal: AbortSignal): Promise<void>;
   createRoleBinding(namespace: string, body: JsonObject, signal: AbortSignal): Promise<void>;
   createPod(namespace: string, body: JsonObject, signal: AbortSignal): Promise<ApiPod>;
@@ -138,6 +147,16 @@ class RestClient implements KubernetesClient {
     return this.#unlessMissing(this.#get(`${kind}.get`, pathOf(kind, undefined, name, path), signal).then(read));
   }
 
+  async findNamespace(name: string, signal: AbortSignal): Promise<ApiNamespace | undefined> {
+    const { kind, path } = this.#spaces;
+    const call: HttpCall = {
+      ...{ verb: 'GET', path: pathOf(kind, undefined, undefined, path) },
+      query: { fieldSelector: `metadata.name=${name}` },
+    };
+    const { items }: ApiList<unknown> = await this.#call(`${kind}.list`, call, signal);
+    return items.map((item) => readOne(`${kind}.list ${name}`, item, readNamespace))[0];
+  }
+
   deleteNamespace(name: string, uid: string | undefined, signal: AbortSignal): Promise<void> {
     const { kind, path } = this.#spaces;
     return this.#delete(kind, undefined, name, uid, signal, path);
@@ -155,6 +174,21 @@ class RestClient implements KubernetesClient {
       spec: { expirationSeconds: seconds, audiences: [] },
     };
     return this.#call('serviceaccounts.token.create', { verb: 'POST', path, body }, signal);
+  }
+
+  async createSecret(namespace: string, body: JsonObject, signal: AbortSignal): Promise<void> {
+    await this.#create('secrets', namespace, body, signal);
+  }
+
+  getSecret(namespace: string, name: string, signal: AbortSignal): Promise<ApiSecret> {
+    return this.#get('secrets.get', pathOf('secrets', namespace, name), signal);
+  }
+
+  async getOwnRules(namespace: string, signal: AbortSignal): Promise<readonly ApiRule[] | undefined> {
+    const body = { apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectRulesReview', spec: { namespace } };
+    const api = 'apis/authorization.k8s.io/v1';
+    const { status }: ApiRulesReview = await this.#create('selfsubjectrulesreviews', undefined, body, signal, api);
+    return status.incomplete === true ? undefined : (status.resourceRules ?? []);
   }
 
   async createRole(namespace: string, body: JsonObject, signal: AbortSignal): Promise<void> {

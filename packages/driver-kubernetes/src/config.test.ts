@@ -95,9 +95,9 @@ describe('the configuration of a provider', () => {
     ];
 
     expect(configOf({}, { name: 'Main', labels }).problems).toEqual([
-      expect.stringContaining('error pools.0.name: "Main" cannot begin the name of a namespace'),
+      expect.stringContaining('warning pools.0.name: the cluster refuses the nodes of pool "Main"'),
       expect.stringContaining('warning pools.0.labels.0: label "a" has no image'),
-      expect.stringContaining('error pools.0.labels.1: label "b" has a spec, which replaces image, cpu'),
+      expect.stringContaining('warning pools.0.labels.1: label "b" has a spec, which replaces image, cpu'),
       expect.stringContaining('warning pools.0.labels.2.dynamic-labels.k: '),
     ]);
   });

@@ -74,11 +74,17 @@ const MAX_PARALLEL_CALLS = 50;
 const LAUNCH_TIMEOUT_MS = 300_000;
 /** Ends a launch just before its time is over, so that it fails with the reason of the pod. */
 const SCHEDULE_SHARE = 0.9;
-const TOKEN_EXPIRY_S = 86_400;
+/** Lifetime of tokens unless the configuration says otherwise, s. */
+export const TOKEN_EXPIRY_S = 86_400;
 /** ClusterRole of jobs in their project, as in the original. */
 const PROJECT_ROLE = 'admin';
-/** Longest name of a namespace that leaves a place for the id of a node. */
-const POOL_NAME = /^[a-z0-9]([-a-z0-9]{0,50}[a-z0-9])?$/;
+/** Names of namespaces; the shorter one leaves a place for the id of a node. */
+const POOL_NAMES = {
+  whole: /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/,
+  beginning: /^[a-z0-9]([-a-z0-9]{0,50}[a-z0-9])?$/,
+};
+/** The API server takes no shorter ones. */
+const SHORTEST_TOKEN_S = 600;
 /** Written defaults change nothing. */
 const DEFAULTS: JsonObject = { 'image-pull': 'IfNotPresent' };
 /** What a label with a `spec` may have besides: what is no part of it. */
@@ -97,16 +103,17 @@ export function readProviderConfig(
   const { env = {} } = context;
   const kubeconfig = textOf(entry['kubeconfig']);
   const launchTimeoutMs = msOf(entry['launch-timeout']) ?? LAUNCH_TIMEOUT_MS;
+  checkEntry(driverName, entry, context);
   checkPools(driverName, entry, context);
   return {
     ...common,
     launchTimeoutMs,
     maxParallelCalls: MAX_PARALLEL_CALLS,
     ...{ ownNamespaces: driverName !== 'openshiftpods', projects: driverName === 'openshift' },
-    context: textOf(entry['context']),
+    context: textOf(entry['context']) || undefined,
     ...{ kubeconfig, env, files: kubeconfigFiles(kubeconfig, env) },
-    scheduleTimeoutMs: msOf(entry['schedule-timeout']) ?? launchTimeoutMs * SCHEDULE_SHARE,
-    tokenExpiryS: numberOf(entry['token-expiry']) ?? TOKEN_EXPIRY_S,
+    scheduleTimeoutMs: msOf(amountOf(entry['schedule-timeout'])) ?? launchTimeoutMs * SCHEDULE_SHARE,
+    tokenExpiryS: tokenExpiryOf(entry['token-expiry']),
     pools: new Map(
       mapsOf(entry['pools']).flatMap((own): [string, KubernetesPoolConfig][] => {
         const pool = common.pools.get(textOf(own['name']) ?? '');
@@ -151,7 +158,7 @@ function readLabel(
   own: JsonObject,
   pool: JsonObject,
 ): KubernetesLabelConfig {
-  const isPod = driverName === 'openshiftpods' || own['type'] === 'pod';
+  const isPod = isPodType(driverName, own['type']);
   const isProject = driverName === 'openshift';
   const spec = isMap(own['spec']) ? own['spec'] : undefined;
   return {
@@ -161,7 +168,9 @@ function readLabel(
     clusterRole: textOf(own['cluster-role']) ?? (isProject ? PROJECT_ROLE : undefined),
     image: textOf(own['image']),
     imagePull: textOf(own['image-pull']) ?? 'IfNotPresent',
-    imagePullSecrets: mapsOf(own['image-pull-secrets']),
+    imagePullSecrets: listOf(own['image-pull-secrets']).flatMap((one): JsonObject[] =>
+      typeof one === 'string' ? [{ name: one }] : mapsOf([one]),
+    ),
     labels: textsIn(own['labels']),
     dynamicLabels: textsIn(own['dynamic-labels']),
     annotations: textsIn(own['annotations']),
@@ -180,7 +189,7 @@ function readLabel(
 
 /** What a node uses. @param defaults - the pool of a label that takes its defaults */
 function readAmounts(own: JsonObject, defaults: JsonObject) {
-  const amount = (key: string) => numberOf(own[key] ?? defaults[`default-label-${key}`]);
+  const amount = (key: string) => amountOf(own[key]) ?? amountOf(defaults[`default-label-${key}`]);
   const requests = { cpu: amount('cpu'), memoryMib: amount('memory'), storageMb: amount('storage') };
   return {
     requests,
@@ -189,7 +198,7 @@ function readAmounts(own: JsonObject, defaults: JsonObject) {
       memoryMib: amount('memory-limit') ?? requests.memoryMib,
       storageMb: amount('storage-limit') ?? requests.storageMb,
     },
-    gpu: numberOf(own['gpu']),
+    gpu: amountOf(own['gpu']),
     gpuResource: textOf(own['gpu-resource']),
     extraResources: { ...amountsOf(defaults['default-label-extra-resources']), ...amountsOf(own['extra-resources']) },
   };
@@ -207,20 +216,50 @@ const notLentText = (pool: string) =>
 function checkPools(driverName: DriverName, entry: JsonObject, context: ProviderConfigContext): void {
   for (const [index, pool] of mapsOf(entry['pools']).entries()) {
     const name = textOf(pool['name']) ?? '';
-    if (!POOL_NAME.test(name)) {
-      const expected = 'expected at most 52 lower-case letters, digits and "-"';
-      context.problem(['pools', index, 'name'], `"${name}" cannot begin the name of a namespace: ${expected}`);
+    if (!POOL_NAMES[driverName === 'openshiftpods' ? 'whole' : 'beginning'].test(name)) {
+      const most = driverName === 'openshiftpods' ? 63 : 52;
+      const expected = `expected at most ${most} lower-case letters, digits and "-"`;
+      const message = `the cluster refuses the nodes of pool "${name}", which names their namespaces: ${expected}`;
+      context.problem(['pools', index, 'name'], message, 'warning');
     }
     if (givesOwnToken(driverName, pool)) context.problem(['pools', index], notLentText(name), 'warning');
     for (const [position, label] of mapsOf(pool['labels']).entries()) {
-      checkLabel(label, ['pools', index, 'labels', position], context);
+      checkLabel(driverName, label, ['pools', index, 'labels', position], context);
     }
   }
 }
 
-function checkLabel(label: JsonObject, path: readonly (string | number)[], context: ProviderConfigContext): void {
+function checkEntry(driverName: DriverName, entry: JsonObject, context: ProviderConfigContext): void {
+  if (entry['context'] === '') {
+    context.problem(['context'], 'it is empty: the current context of the kubeconfig file is used', 'warning');
+  }
+  const expiry = numberOf(entry['token-expiry']);
+  if (expiry !== undefined && expiry !== tokenExpiryOf(expiry)) {
+    context.problem(
+      ['token-expiry'],
+      `clusters give no token for less than ${SHORTEST_TOKEN_S} s: taken as that`,
+      'warning',
+    );
+  }
+  if (expiry === 0 && driverName === 'openshiftpods') {
+    const message = `tokens of a service-account end after ${TOKEN_EXPIRY_S} s nevertheless: their namespace is not the node's own`;
+    context.problem(['token-expiry'], message, 'warning');
+  }
+}
+
+/** As in the original, what is no empty namespace is a pod. */
+function isPodType(driverName: DriverName, type: Json | undefined): boolean {
+  return driverName === 'openshiftpods' || type !== (driverName === 'openshift' ? 'project' : 'namespace');
+}
+
+function checkLabel(
+  driverName: DriverName,
+  label: JsonObject,
+  path: readonly (string | number)[],
+  context: ProviderConfigContext,
+): void {
   const what = `label "${textOf(label['name'])}"`;
-  const isPod = label['type'] === 'pod' || label['type'] === undefined;
+  const isPod = isPodType(driverName, label['type']);
   if (isPod && !('image' in label) && !('spec' in label)) {
     context.problem(
       path,
@@ -231,7 +270,12 @@ function checkLabel(label: JsonObject, path: readonly (string | number)[], conte
   const beside =
     'spec' in label ? Object.keys(label).filter((key) => !BESIDE_SPEC.has(key) && label[key] !== DEFAULTS[key]) : [];
   if (beside.length > 0) {
-    context.problem(path, `${what} has a spec, which replaces ${beside.join(', ')}: remove one of the two`);
+    const message = `${what} has a spec, which replaces ${beside.join(', ')}: they have no effect`;
+    context.problem(path, message, 'warning');
+  }
+  for (const key of ['volumes', 'volume-mounts']) {
+    if (listOf(label[key]).every(isMap)) continue;
+    context.problem([...path, key], 'the cluster refuses an entry that is no map', 'warning');
   }
   for (const [key, template] of Object.entries(textsIn(label['dynamic-labels']))) {
     const problem = problemOfTemplate(template);
@@ -246,7 +290,7 @@ function limitOf(name: string, value: Json | undefined): Resources {
 
 function amountsOf(value: Json | undefined): Resources {
   if (!isMap(value)) return {};
-  const numbers = Object.entries(value).filter((one): one is [string, number] => typeof one[1] === 'number');
+  const numbers = Object.entries(value).filter((one): one is [string, number] => amountOf(one[1]) !== undefined);
   return Object.fromEntries(numbers);
 }
 
@@ -269,6 +313,21 @@ function textOf(value: Json | undefined): string | undefined {
 
 function numberOf(value: Json | undefined): number | undefined {
   return typeof value === 'number' ? value : undefined;
+}
+
+/** A number that is not negative. */
+function amountOf(value: Json | undefined): number | undefined {
+  const amount = numberOf(value);
+  return amount !== undefined && amount >= 0 ? amount : undefined;
+}
+
+function tokenExpiryOf(value: Json | undefined): number {
+  const seconds = numberOf(value) ?? TOKEN_EXPIRY_S;
+  return seconds === 0 ? 0 : Math.max(SHORTEST_TOKEN_S, seconds);
+}
+
+function listOf(value: Json | undefined): readonly Json[] {
+  return Array.isArray(value) ? value : [];
 }
 
 function mapsOf(value: Json | undefined): JsonObject[] {

@@ -42,7 +42,7 @@ interface Setting {
 async function advance(state: CreateState, setting: Setting = {}) {
   const call = () => Promise.resolve({} as never);
   const client = {
-    ...{ createNamespace: () => Promise.resolve(namespace), createServiceAccount: call, createRole: call },
+    ...{ createNamespace: () => Promise.resolve(namespace), createServiceAccount: call },
     ...{ createRoleBinding: call, createPod: call, ...setting.client },
   } as unknown as KubernetesClient;
   const context: CreateContext = {
@@ -50,6 +50,8 @@ async function advance(state: CreateState, setting: Setting = {}) {
     grant: () => Promise.resolve(GRANT),
     look: () => Promise.resolve(setting.look),
     isOfNode: () => setting.isOfNode ?? false,
+    createRole: call,
+    isPolling: () => false,
     isWatching: () => setting.isWatching ?? true,
     changed: () => Promise.resolve(),
     finish: (instance) => Promise.resolve({ ...instance, ready: true }),

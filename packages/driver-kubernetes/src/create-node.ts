@@ -61,14 +61,21 @@ export interface CreateContext {
   readonly client: KubernetesClient;
   readonly plan: Plan;
   readonly scheduleTimeoutMs: number;
-  /** The token that the job gets. */
-  grant(signal: AbortSignal): Promise<Grant>;
+  /**
+   * The token that the job gets.
+   * @param mayLack - rights in a new project may arrive later
+   */
+  grant(signal: AbortSignal, mayLack?: boolean): Promise<Grant>;
+  /** Creates the role of the job, or as much of it as the launcher may give. */
+  createRole(role: JsonObject, signal: AbortSignal): Promise<void>;
   /** The object of this name, of any owner. */
   look(signal: AbortSignal): Promise<KubernetesInstance | undefined>;
   /** Whether an instance was provably created for this node. */
   isOfNode(instance: KubernetesInstance): boolean;
   /** Whether changes arrive at present. Otherwise what was seen may be old. */
   isWatching(): boolean;
+  /** Whether the account may not watch. */
+  isPolling(): boolean;
   /** The present moment, for `changed`. */
   mark(): number;
   /** Resolves when the instance has changed since the mark, or since it was read. */
@@ -85,8 +92,8 @@ type Run = MachineRun<KubernetesInstance>;
 const NOT_YET_PAUSE_MS = 200;
 /** The servers of OpenShift learn one after the other that a new project belongs to its requester. */
 const RIGHTS_MS = 10_000;
-/** A change that a broken watch hides is seen after this time. */
-const LOOK_AGAIN_MS = 5_000;
+/** A change that a broken watch hides is seen after this time; without a watch, changes are seen so often. */
+const LOOK_AGAIN_MS = { watching: 5_000, polling: 1_000 };
 
 /** Creates a namespace, a namespace with a pod, or a pod; done when it can be used. */
 export function createMachine(context: CreateContext): StateMachine<Instance, KubernetesInstance> {
@@ -168,15 +175,18 @@ async function createObjects(
   const { client, plan } = context;
   const { namespace, access, pod } = plan;
   const { signal } = run;
+  const mayWait = plan.isProject && run.nowMs - run.enteredMs < RIGHTS_MS;
   const [granted, podCreated] = await Promise.allSettled([
-    createAccess(context, access, signal),
+    createAccess(context, access, mayWait, signal),
     pod && unlessExists(client.createPod(namespace, pod.body, signal)),
   ]);
-  const mayWait = plan.isProject && run.nowMs - run.enteredMs < RIGHTS_MS;
   if (mayWait && [granted, podCreated].some((one) => one.status === 'rejected' && isForbidden(one.reason))) {
     return wait(NOT_YET_PAUSE_MS);
   }
-  if (granted.status === 'rejected') throw granted.reason;
+  if (granted.status === 'rejected') {
+    if (granted.reason instanceof NotYetError) return wait(NOT_YET_PAUSE_MS);
+    throw granted.reason;
+  }
   const grant = granted.value;
   if (!pod) {
     const instance = toInstance(externalId, created, undefined);
@@ -191,17 +201,29 @@ async function createObjects(
 async function createAccess(
   context: CreateContext,
   access: AccessBodies | undefined,
+  mayLack: boolean,
   signal: AbortSignal,
 ): Promise<Grant> {
   const { client, plan } = context;
   const { namespace } = plan;
   if (!access) return context.grant(signal);
+  const account = unlessExists(client.createServiceAccount(namespace, access.account, signal));
   const [granted] = await Promise.all([
-    unlessExists(client.createServiceAccount(namespace, access.account, signal)).then(() => context.grant(signal)),
-    access.role && unlessExists(client.createRole(namespace, access.role, signal)),
-    unlessExists(client.createRoleBinding(namespace, access.binding, signal)),
+    account.then(() => context.grant(signal, mayLack)),
+    createRoleAndBinding(context, access, signal),
   ]);
   return granted;
+}
+
+/** In this order: who may not bind any role must hold what is in the one that is bound. */
+async function createRoleAndBinding(
+  context: CreateContext,
+  { role, binding }: AccessBodies,
+  signal: AbortSignal,
+): Promise<void> {
+  const { client, plan } = context;
+  if (role) await unlessExists(context.createRole(role, signal));
+  await unlessExists(client.createRoleBinding(plan.namespace, binding, signal));
 }
 
 async function createPod(
@@ -242,7 +264,8 @@ async function waitForPod(
   if (problem) context.note(problem);
   const leftMs = run.enteredMs + context.scheduleTimeoutMs - run.nowMs;
   if (problem && (problem.fails === 'now' || leftMs <= 0)) return failed(problem.error);
-  const ms = problem ? Math.min(leftMs, LOOK_AGAIN_MS) : LOOK_AGAIN_MS;
+  const againMs = LOOK_AGAIN_MS[context.isPolling() ? 'polling' : 'watching'];
+  const ms = problem ? Math.min(leftMs, againMs) : againMs;
   return wait({ ms, until: (signal) => context.changed(mark, instance, signal) });
 }
 

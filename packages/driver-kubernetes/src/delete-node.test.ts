@@ -22,6 +22,7 @@ async function advance(state: DeleteState, setting: Setting = {}) {
     look: () => Promise.resolve(setting.look),
     mayDelete: () => setting.isOurs ?? true,
     delete: () => (setting.refusal ? Promise.reject(setting.refusal) : Promise.resolve()),
+    isPolling: () => false,
     isWatching: () => setting.isWatching ?? true,
     mark: () => 0,
     changed: () => Promise.resolve(),

@@ -29,6 +29,8 @@ export interface DeleteContext {
   delete(uid: string | undefined, signal: AbortSignal): Promise<void>;
   /** Whether changes arrive at present. Otherwise what was seen may be old. */
   isWatching(): boolean;
+  /** Whether the account may not watch. */
+  isPolling(): boolean;
   /** The present moment, for `changed`. */
   mark(): number;
   /** Resolves when the instance has changed since the mark. */
@@ -42,8 +44,8 @@ type DeleteStep = Step<DeleteState, void>;
 
 /** A deletion that takes longer hangs. */
 const HANGS_MS = 60_000;
-/** A change that a broken watch hides is seen after this time. */
-const LOOK_AGAIN_MS = 5_000;
+/** A change that a broken watch hides is seen after this time; without a watch, changes are seen so often. */
+const LOOK_AGAIN_MS = { watching: 5_000, polling: 1_000 };
 
 /** Deletes one instance of this provider; done when it is gone. Never deletes other objects. */
 export function deleteMachine(externalId: string, context: DeleteContext): StateMachine<void, KubernetesInstance> {
@@ -95,5 +97,6 @@ async function waitUntilGone(
     return done();
   }
   if (run.nowMs - run.enteredMs >= HANGS_MS) context.note(found);
-  return wait({ ms: LOOK_AGAIN_MS, until: (signal) => context.changed(mark, signal) });
+  const ms = LOOK_AGAIN_MS[context.isPolling() ? 'polling' : 'watching'];
+  return wait({ ms, until: (signal) => context.changed(mark, signal) });
 }

@@ -9,6 +9,7 @@ import {
 } from '@nodepool/core';
 import type { ApiStatus } from './api.js';
 import { parseQuantity } from './quantity.js';
+import { nameOf, type Right } from './rules.js';
 
 /** An object of this name exists. */
 export class AlreadyExistsError extends LaunchError {}
@@ -18,6 +19,20 @@ export class NotYetError extends ProviderUnavailableError {}
 
 /** The version from which a watch should continue is no longer known: list again. */
 export class ExpiredError extends ProviderUnavailableError {}
+
+/** The account lacks a verb on a resource. */
+export class ForbiddenError extends ConfigError {
+  readonly right: Right;
+
+  constructor(right: Right, message: string) {
+    const named = nameOf(right).slice(right.verb.length + 1);
+    super(message, [], { reason: 'Forbidden', nextStep: `allow verb "${right.verb}" on ${named}: ${DOCS}` });
+    this.right = right;
+  }
+}
+
+/** The account may not give others what it has not itself. */
+export class NotHeldError extends ConfigError {}
 
 /** A refused call. */
 export interface Refusal {
@@ -31,7 +46,8 @@ const VERB = /cannot (\w+) resource "([^"]+)" in API group "([^"]*)"(?: in the n
 const QUOTA = /exceeded quota: ([^,]+), requested: (.+), used: (.+), limited: (.+)$/;
 const GRANT = /attempting to grant RBAC permissions not currently held|cannot bind|cannot escalate/;
 /** What a new namespace lacks for some milliseconds. */
-const NOT_YET = /serviceaccount "[^"]+" not found|No API token found for service account|status unknown for quota/;
+const NOT_YET =
+  /serviceaccount "[^"]+" not found|No API token found for service account|status unknown for quota|^roles\.rbac\.authorization\.k8s\.io "[^"]+" not found/;
 const TERMINATING = /because it is being terminated/;
 
 /** The error of a refused call. @param what - the call, for the message */
@@ -62,13 +78,11 @@ function errorOfForbidden(what: string, text: string, message: string): Error {
   if (verb !== undefined && resource !== undefined) {
     const where = namespace === undefined ? '' : ` in namespace "${namespace}"`;
     const named = group ? `${resource}.${group}` : resource;
-    return new ConfigError(`${what}: permission is missing: verb "${verb}" on ${named}${where}: ${text}`, [], {
-      reason: 'Forbidden',
-      nextStep: `allow verb "${verb}" on ${named}: ${DOCS}`,
-    });
+    const said = `${what}: permission is missing: verb "${verb}" on ${named}${where}: ${text}`;
+    return new ForbiddenError({ verb, group: group ?? '', resource }, said);
   }
   if (GRANT.test(text)) {
-    return new ConfigError(message, [], {
+    return new NotHeldError(message, [], {
       reason: 'Forbidden',
       nextStep: `allow verbs "bind" and "escalate" on roles, or use cluster-role: ${DOCS}`,
     });

@@ -4,6 +4,8 @@ import type { KubernetesClient, Selection, Watched } from './client.js';
 import type { KubernetesProviderConfig } from './config.js';
 import { toInstance, type KubernetesInstance } from './instance.js';
 import { isOwn, selectorOf } from './ownership.js';
+import type { Rights } from './rights.js';
+import { PROJECT_GROUP } from './spaces.js';
 import { Watcher, type Change, type WatchFailure } from './watcher.js';
 
 type InstanceListener = (change: InstanceChange<KubernetesInstance>) => void;
@@ -11,8 +13,9 @@ type InstanceListener = (change: InstanceChange<KubernetesInstance>) => void;
 /** Dependencies of an {@link Inventory}. */
 export interface InventoryOptions {
   readonly config: Pick<KubernetesProviderConfig, 'name' | 'pools' | 'ownNamespaces' | 'projects'>;
-  readonly client: Pick<KubernetesClient, 'list' | 'watch' | 'getNamespace' | 'getPod'>;
+  readonly client: Pick<KubernetesClient, 'list' | 'watch' | 'getNamespace' | 'findNamespace' | 'getPod'>;
   readonly context: Pick<AdapterContext, 'clock' | 'logger' | 'random' | 'apiAnswered'>;
+  readonly rights: Rights;
 }
 
 /** The instances of a provider, kept current by watches. */
@@ -45,6 +48,16 @@ export class Inventory {
   /** Why changes do not arrive; empty: they do. */
   get failures(): readonly WatchFailure[] {
     return this.#watchers.flatMap(({ failure }) => (failure ? [failure] : []));
+  }
+
+  /** Whether changes arrive at present. */
+  get isWatching(): boolean {
+    return this.#watchers.every(({ failure, polls }) => failure === undefined && !polls);
+  }
+
+  /** Whether lists are taken, as watches are refused. */
+  get polls(): boolean {
+    return this.#watchers.some(({ polls }) => polls);
   }
 
   /** All instances, as last seen. */
@@ -120,10 +133,16 @@ export class Inventory {
   ): Promise<KubernetesInstance | undefined> {
     const { client, config } = this.#options;
     const [namespace, pod] = await Promise.all([
-      config.ownNamespaces ? client.getNamespace(place.namespace, signal) : undefined,
+      config.ownNamespaces ? this.#readNamespace(place.namespace, signal) : undefined,
       place.pod === undefined ? undefined : client.getPod(place.namespace, place.pod, signal),
     ]);
     return config.ownNamespaces && !namespace ? undefined : toInstance(externalId, namespace, pod);
+  }
+
+  #readNamespace(name: string, signal: AbortSignal): Promise<ApiNamespace | undefined> {
+    const { client, rights } = this.#options;
+    const right = { verb: 'get', group: '', resource: 'namespaces' };
+    return rights.help(client.getNamespace(name, signal), right, () => client.findNamespace(name, signal));
   }
 
   get #watchers(): (Watcher<'namespaces'> | Watcher<'pods'>)[] {
@@ -138,7 +157,14 @@ export class Inventory {
     const isResumable = !config.projects;
     const { clock, logger, random }: { clock: Clock; logger: Logger; random: () => number } = context;
     const answered = (error: Error | undefined) => context.apiAnswered?.(error);
-    return new Watcher({ client, selection, clock, logger, random, answered, isResumable }, listener);
+    const { rights } = this.#options;
+    const resource = config.projects && selection.kind === 'namespaces' ? 'projects' : selection.kind;
+    const right = { verb: 'watch', group: resource === 'projects' ? PROJECT_GROUP : '', resource };
+    const refused = (error: unknown) => {
+      if (error === undefined) rights.allowed(right);
+      return rights.refused(error);
+    };
+    return new Watcher({ client, selection, clock, logger, random, answered, refused, isResumable }, listener);
   }
 
   #namespaceChanged({ object, isGone }: Change<ApiNamespace>): void {

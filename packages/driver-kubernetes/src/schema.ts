@@ -2,10 +2,11 @@ import { STATE_MACHINE_SCHEMAS, type JsonObject, type JsonSchema } from '@nodepo
 
 const text = { type: 'string', minLength: 1 };
 const flag = { type: 'boolean' };
-const amount = { type: 'number', minimum: 0 };
+const NOT_THERE = { minimum: 'taken as if the key were not there' };
+const amount = { type: 'number', minimum: 0, 'x-tolerates': NOT_THERE };
 const anything = { type: 'object', additionalProperties: true };
 const texts = { type: 'object', additionalProperties: { type: ['string', 'number', 'boolean'] } };
-const amounts = { type: 'object', additionalProperties: { type: 'number', minimum: 0 } };
+const amounts = { type: 'object', additionalProperties: amount };
 
 const NONE = { 'x-default': 'none' };
 const { provider, pool, label } = STATE_MACHINE_SCHEMAS;
@@ -38,7 +39,7 @@ function withDefault(keys: Readonly<Record<string, JsonObject>>, is: string, pre
 const MARKS = {
   labels: { ...texts, description: 'Labels of the namespace and the pod', ...NONE },
   'dynamic-labels': {
-    ...{ type: 'object', additionalProperties: { type: 'string' } },
+    ...texts,
     description: 'Labels with values of the request',
     ...NONE,
     examples: [{ tenant: '{request.tenant_name}' }],
@@ -50,12 +51,18 @@ const POD = {
   image: { ...text, description: 'Image of the container', ...NONE },
   'image-pull': {
     enum: ['IfNotPresent', 'Always', 'Never'],
+    'x-tolerates': { enum: 'the cluster refuses such pods' },
     description: 'When the image is pulled',
     default: 'IfNotPresent',
   },
   'image-pull-secrets': {
     type: 'array',
-    items: { ...anything, required: ['name'], properties: { name: { ...text, description: 'Name of a secret' } } },
+    items: {
+      ...anything,
+      type: ['object', 'string'],
+      required: ['name'],
+      properties: { name: { ...text, description: 'Name of a secret' } },
+    },
     description: 'Secrets for private registries',
     ...NONE,
   },
@@ -87,14 +94,17 @@ const POD = {
   'node-selector': { ...texts, description: 'Labels of the cluster nodes that may run the pod', ...NONE },
   'scheduler-name': { ...text, description: 'Scheduler of the pod', 'x-default': "the cluster's own" },
   privileged: { ...flag, description: 'Whether the container is privileged', 'x-default': "the cluster's own" },
-  volumes: { type: 'array', items: anything, description: 'Volumes of the pod, as in its specification', ...NONE },
-  'volume-mounts': { type: 'array', items: anything, description: 'Mounts of the container', ...NONE },
+  volumes: { type: 'array', items: {}, description: 'Volumes of the pod, as in its specification', ...NONE },
+  'volume-mounts': { type: 'array', items: {}, description: 'Mounts of the container', ...NONE },
   spec: {
     ...anything,
     description: 'Specification of the pod, used as it is, instead of all other keys but labels and annotations',
     ...NONE,
   },
 };
+
+/** As in the original. */
+const OTHER_TYPE = { 'x-tolerates': { enum: 'taken as "pod"' } };
 
 const CLUSTER = {
   context: { ...text, description: 'Context of the kubeconfig file', 'x-default': 'the current one, or the own pod' },
@@ -108,8 +118,10 @@ const CLUSTER = {
     'x-default': 'nine tenths of launch-timeout',
   },
   'token-expiry': {
-    ...{ type: 'integer', minimum: 600 },
-    description: 'Lifetime of the token of a node, in seconds; nodes that are idle for half of it are replaced',
+    ...{ type: 'integer', minimum: 0 },
+    description:
+      'Lifetime of the token of a node, at least 600 seconds; nodes that are idle for half of it are replaced. ' +
+      '0: tokens without an end, as in the original',
     default: 86_400,
   },
 };
@@ -150,7 +162,11 @@ export const kubernetesSchema: JsonSchema = schemaOf(
     'Label',
     {
       name: label.name,
-      type: { enum: ['namespace', 'pod'], description: 'What a node is: an empty namespace, or a pod in one' },
+      type: {
+        enum: ['namespace', 'pod'],
+        ...OTHER_TYPE,
+        description: 'What a node is: an empty namespace, or a pod in one',
+      },
       'cluster-role': {
         ...text,
         description: 'ClusterRole of the service account of nodes',
@@ -166,7 +182,7 @@ export const kubernetesSchema: JsonSchema = schemaOf(
 /** Keys of a provider entry of the driver `openshift`. */
 export const openshiftSchema: JsonSchema = schemaOf(
   {
-    ...{ ...CLUSTER, context: { ...text, description: 'Context of the kubeconfig file' }, ...CEILINGS },
+    ...{ ...CLUSTER, context: { type: 'string', description: 'Context of the kubeconfig file' }, ...CEILINGS },
     'max-projects': ceiling('Another name of max-servers'),
   },
   {
@@ -177,7 +193,11 @@ export const openshiftSchema: JsonSchema = schemaOf(
     'Label',
     {
       name: label.name,
-      type: { enum: ['project', 'pod'], description: 'What a node is: an empty project, or a pod in one' },
+      type: {
+        enum: ['project', 'pod'],
+        ...OTHER_TYPE,
+        description: 'What a node is: an empty project, or a pod in one',
+      },
       'cluster-role': { ...text, description: 'ClusterRole of the service account of nodes', default: 'admin' },
       ...{ ...MARKS, labels: { ...MARKS.labels, description: 'Labels of the pod' } },
       ...POD,
@@ -190,7 +210,7 @@ export const openshiftSchema: JsonSchema = schemaOf(
 /** Keys of a provider entry of the driver `openshiftpods`. */
 export const openshiftPodsSchema: JsonSchema = schemaOf(
   {
-    ...{ ...CLUSTER, context: { ...text, description: 'Context of the kubeconfig file' }, ...CEILINGS },
+    ...{ ...CLUSTER, context: { type: 'string', description: 'Context of the kubeconfig file' }, ...CEILINGS },
     'max-pods': ceiling('Another name of max-servers'),
     'max-projects': ceiling('Another name of max-servers'),
   },

@@ -25,6 +25,9 @@ export interface SpaceApi {
   isMissing(error: unknown): boolean;
 }
 
+/** API group of projects. */
+export const PROJECT_GROUP = 'project.openshift.io';
+
 const isNotFound = (error: unknown) => isNodepoolError(error, 'NODEPOOL_NOT_FOUND');
 
 /** Namespaces of Kubernetes. */

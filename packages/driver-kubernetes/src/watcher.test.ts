@@ -5,6 +5,7 @@ import type { FakeKubernetes } from '@nodepool/kubernetes';
 import { httpOf, startFake } from '../test/fake-world.js';
 import type { ApiNamespace } from './api.js';
 import { createKubernetesClient, type KubernetesClient } from './client.js';
+import { ForbiddenError } from './errors.js';
 import type { Http } from './http.js';
 import { PROJECTS } from './spaces.js';
 import { Watcher, type Change } from './watcher.js';
@@ -18,6 +19,8 @@ let http: Http;
 let seen: string[];
 let errors: (Error | undefined)[];
 let watcher: Watcher<'namespaces'>;
+/** Whether lists may take the place of watches that are refused. */
+let isPolled: boolean;
 
 function watch(client: Pick<KubernetesClient, 'list' | 'watch'>, isResumable = true): Watcher<'namespaces'> {
   return new Watcher(
@@ -25,6 +28,7 @@ function watch(client: Pick<KubernetesClient, 'list' | 'watch'>, isResumable = t
       ...{ client, clock: systemClock, logger: silentLogger, random: () => 0, isResumable },
       selection: { kind: 'namespaces', selector: 'nodepool_provider_name=cluster' },
       answered: (error) => errors.push(error),
+      refused: (error) => isPolled && error instanceof ForbiddenError,
     },
     ({ object, isGone }: Change<ApiNamespace>) => seen.push(`${isGone ? '-' : '+'}${object.metadata.name}`),
   );
@@ -40,6 +44,7 @@ beforeEach(async () => {
   http = httpOf(fake);
   seen = [];
   errors = [];
+  isPolled = false;
   watcher = watch(createKubernetesClient(http, tasks as never));
 });
 
@@ -143,6 +148,19 @@ describe('a watch', () => {
     fake.denied.clear();
     await until(() => watcher.failure === undefined);
   });
+
+  it('that is refused is replaced by lists, which is no failure', async () => {
+    isPolled = true;
+    fake.denied.add('watch namespaces');
+    await watcher.start(NEVER);
+    await until(() => watcher.polls);
+    make('a');
+
+    await expect.poll(() => seen, { timeout: 10_000 }).toContain('+a');
+    expect([watcher.failure, errors.filter(Boolean)]).toEqual([undefined, []]);
+    fake.denied.clear();
+    await expect.poll(() => watcher.polls, { timeout: 10_000 }).toBe(false);
+  }, 30_000);
 
   it('does not start when the first list fails', async () => {
     fake.denied.add('list namespaces');

@@ -16,6 +16,8 @@ export interface WatcherOptions<Kind extends keyof Watched> {
   readonly isResumable: boolean;
   /** Reports each result of a list, and each failure of a watch. */
   readonly answered: (error: Error | undefined) => void;
+  /** The watch was refused or, without an error, is open. @returns whether lists will do instead */
+  readonly refused: (error: unknown) => boolean;
 }
 
 /** Why changes do not arrive at present. */
@@ -31,6 +33,8 @@ export interface Change<T> {
   readonly isGone: boolean;
 }
 
+/** Where watches are refused, lists are taken so often. */
+const POLL_MS = 5_000;
 /** Watches that end at once are not repeated more often. */
 const SHORTEST_MS = 1_000;
 const RETRY = { firstMs: 500, longestMs: 30_000 };
@@ -50,6 +54,7 @@ export class Watcher<Kind extends keyof Watched> {
   #running: Promise<void> | undefined;
   #failures = 0;
   #failure: WatchFailure | undefined;
+  #polls = false;
 
   /** @param listener - called with each change */
   constructor(options: WatcherOptions<Kind>, listener: (change: Change<Watched[Kind]>) => void) {
@@ -60,6 +65,11 @@ export class Watcher<Kind extends keyof Watched> {
   /** Why changes do not arrive; `undefined`: they do. */
   get failure(): WatchFailure | undefined {
     return this.#failure;
+  }
+
+  /** Whether lists are taken instead, as watches are refused: what was seen last may be old. */
+  get polls(): boolean {
+    return this.#polls;
   }
 
   /** The objects as last seen. */
@@ -106,10 +116,15 @@ export class Watcher<Kind extends keyof Watched> {
         const beganMs = clock.now();
         await this.#watch(this.#version ?? '', signal);
         this.#failure = undefined;
+        this.#opened();
         if (!isResumable) this.#version = undefined;
         if (clock.now() - beganMs < SHORTEST_MS) await delay(clock, SHORTEST_MS, signal).catch(() => undefined);
       } catch (error) {
         if (signal.aborted) return;
+        if (this.#options.refused(error)) {
+          await this.#pollLater(error, signal);
+          continue;
+        }
         const isExpired = error instanceof ExpiredError;
         if (isExpired || !isResumable || isNodepoolError(error, 'NODEPOOL_CONFIG')) this.#version = undefined;
         answered(isExpired ? undefined : asError(error));
@@ -123,12 +138,29 @@ export class Watcher<Kind extends keyof Watched> {
     }
   }
 
+  /** The next round begins with a list. */
+  async #pollLater(error: unknown, signal: AbortSignal): Promise<void> {
+    const { clock, logger, selection } = this.#options;
+    if (!this.#polls) logger.info('Watches are refused; taking lists instead', { kind: selection.kind, error });
+    this.#polls = true;
+    this.#failure = undefined;
+    this.#version = undefined;
+    await delay(clock, POLL_MS, signal).catch(() => undefined); // the loop ends with the signal
+  }
+
+  #opened(): void {
+    if (!this.#polls) return;
+    this.#polls = false;
+    this.#options.refused(undefined);
+  }
+
   async #watch(version: string, signal: AbortSignal): Promise<void> {
     const { client, selection } = this.#options;
     for await (const { type, object } of client.watch(selection, version, signal)) {
       if (type === 'ERROR') throw errorOf(selection.kind, object as ApiStatus);
       this.#failures = 0;
       this.#failure = undefined;
+      this.#opened();
       this.#version = (object as Partial<ApiObject> | null)?.metadata?.resourceVersion ?? this.#version;
       if (type !== 'BOOKMARK' && this.#isReadable(object)) this.#apply(object, type === 'DELETED');
     }

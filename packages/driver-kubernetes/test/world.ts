@@ -166,6 +166,12 @@ export class World {
         if (isFree) this.withdrawn.push({ id, why });
         return Promise.resolve(isFree);
       },
+      renewLogin: (id: string, connectionPort: NodeRecord['connectionPort']) => {
+        const node = this.nodes.get(id);
+        if (node?.state !== 'hold') return Promise.resolve(false);
+        this.nodes.set(id, { ...node, connectionPort });
+        return Promise.resolve(true);
+      },
       databaseId: this.#databaseId,
       zk: {
         exists: (path: string) => Promise.resolve(this.nodes.get(path.slice(path.lastIndexOf('/') + 1))),

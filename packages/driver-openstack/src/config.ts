@@ -156,11 +156,18 @@ function readPool(pool: StateMachinePoolConfig, entry: JsonObject): OpenStackPoo
     ...pool,
     azs: azs.length > 0 ? azs : undefined,
     labels: completed(entry['labels'], pool.labels, readLabel),
-    networks: textsOf(entry['networks']),
+    networks: networksOf(entry['networks']),
     securityGroups: textsOf(entry['security-groups']),
     autoFloatingIp: entry['auto-floating-ip'] !== false,
     floatingIpPool: textOf(entry['floating-ip-pool']),
   };
+}
+
+/** Networks by name or id. Files of 2016 have maps: `name`, `net-label` or `net-id`. */
+function networksOf(value: Json | undefined): string[] {
+  const keys = ['name', 'id', 'net-label', 'net-id', 'uuid'];
+  const list = Array.isArray(value) ? value : [];
+  return textsOf(list.map((one) => keys.map((key) => mapOf(one)[key]).find((name) => name !== undefined) ?? one));
 }
 
 function readLabel(label: StateMachineLabelConfig, entry: JsonObject): OpenStackLabel {
@@ -170,7 +177,7 @@ function readLabel(label: StateMachineLabelConfig, entry: JsonObject): OpenStack
     flavorName: textOf(entry['flavor-name']),
     keyName: textOf(entry['key-name']),
     userData: textOf(entry['userdata']),
-    networks: entry['networks'] === undefined ? undefined : textsOf(entry['networks']),
+    networks: entry['networks'] === undefined ? undefined : networksOf(entry['networks']),
     bootFromVolume: entry['boot-from-volume'] === true,
     volumeGb: numberOf(entry['volume-size']) ?? DEFAULT_VOLUME_GB,
     volumeType: textOf(entry['volume-type']),

@@ -3,6 +3,8 @@ import type { JsonObject } from '@nodepool/zk-protocol';
 
 const text = { type: 'string', minLength: 1 };
 const texts = { type: 'array', items: text };
+/** Maps as in files of 2016. */
+const networks = { type: 'array', items: { ...text, 'x-tolerates': { type: 'its name or id counts' } } };
 const flag = { type: 'boolean' };
 const map = { type: 'object' };
 
@@ -55,7 +57,7 @@ const label = {
       'flavor-name': key(text, 'Name or id of the flavor; beside `min-ram` a part of its name', 'any'),
       'key-name': key(text, 'Key pair for servers', 'none'),
       networks: key(
-        texts,
+        networks,
         'Names or ids of networks, instead of those of the pool; `[]`: none of these',
         'those of the pool',
       ),
@@ -92,7 +94,11 @@ const pool = object(
   'Pool of OpenStack',
   {
     ...STATE_MACHINE_SCHEMAS.pool,
-    networks: key(texts, 'Names or ids of networks', 'the default interface of `clouds.yaml`, else what Nova chooses'),
+    networks: key(
+      networks,
+      'Names or ids of networks',
+      'the default interface of `clouds.yaml`, else what Nova chooses',
+    ),
     'security-groups': key(texts, 'Names of security groups', "Nova's default"),
     'auto-floating-ip': key(flag, 'Whether servers without a public address get a floating IP', true),
     'floating-ip-pool': key(text, 'Network that floating IPs come from', 'the external one'),

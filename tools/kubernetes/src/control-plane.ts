@@ -29,6 +29,7 @@ export class ControlPlane {
   /** As an administrator. */
   readonly admin: ApiAccess;
   readonly #options: ControlPlaneOptions;
+  readonly #ca: string;
   readonly #ports: { readonly api: number; readonly etcd: number; readonly peer: number };
   #processes: ServerProcess[] = [];
   #api: ServerProcess | undefined;
@@ -38,7 +39,7 @@ export class ControlPlane {
     folder: string,
     tls: TlsFiles,
     ports: readonly number[],
-    admin: ApiAccess,
+    ca: string,
   ) {
     const [api = 0, etcd = 0, peer = 0] = ports;
     this.#options = options;
@@ -46,7 +47,8 @@ export class ControlPlane {
     this.folder = folder;
     this.server = `https://127.0.0.1:${api}`;
     this.tls = tls;
-    this.admin = admin;
+    this.#ca = ca;
+    this.admin = this.access(ADMIN_TOKEN);
   }
 
   /** Starts everything; resolves when service accounts are made. */
@@ -58,10 +60,8 @@ export class ControlPlane {
     await run('openssl', ['rsa', '-in', join(folder, 'sa.key'), '-pubout', '-out', join(folder, 'sa.pub')]);
     await writeFile(join(folder, 'tokens.csv'), `${ADMIN_TOKEN},admin,1,"system:masters"\n`, { mode: 0o600 });
     const ports = await freePorts(3);
-    const server = `https://127.0.0.1:${ports[0] ?? 0}`;
     const ca = await readFile(tls.ca, 'utf8');
-    const admin = new ApiAccess(server, { ca, token: ADMIN_TOKEN });
-    const plane = new ControlPlane(options, folder, tls, ports, admin);
+    const plane = new ControlPlane(options, folder, tls, ports, ca);
     try {
       await plane.#startAll();
     } catch (error) {
@@ -104,6 +104,11 @@ export class ControlPlane {
     await this.admin.must('POST', `${rbac}/clusterroles`, role);
     await this.admin.must('POST', `${rbac}/clusterrolebindings`, binding);
     return this.kubeconfig(name, { token: await this.token('default', name, 7_200) });
+  }
+
+  /** The API as the owner of a token. Close it. */
+  access(token: string): ApiAccess {
+    return new ApiAccess(this.server, { ca: this.#ca, token });
   }
 
   /** A token of a service account. */

@@ -185,6 +185,12 @@ export const CONDITION_TYPES = {
     reasons: { Finalizers: 'the message names what holds them' },
     nextStep: 'repair the controllers of these finalizers',
   },
+  RightsMissing: {
+    ...{ kind: 'provider', severity: 'warning' },
+    meaning: 'the account of the launcher lacks verbs; the message names them all, and what their absence costs',
+    reasons: { Forbidden: 'the cluster says so, of a call or in a review of the rules' },
+    nextStep: 'allow these verbs, or leave it as it is',
+  },
   TokensShortened: {
     ...{ kind: 'provider', severity: 'warning' },
     meaning: 'a cluster gives tokens for a shorter time than asked for, so jobs may outlive them',

@@ -1,4 +1,4 @@
-import { orAbort, type JsonObject, textOf } from '@nodepool/zk-protocol';
+import { listOf, orAbort, type JsonObject, textOf } from '@nodepool/zk-protocol';
 import type { ConfigProblem } from '../contract/config.js';
 import type { Driver } from '../contract/driver.js';
 import { DriverError } from '../contract/errors.js';
@@ -15,6 +15,8 @@ export interface FindDriversOptions {
   readonly problems: ProblemCollector;
   /** Whether providers whose driver is missing are left out, as long as there are others. Default: that is an error. */
   readonly leavesUnserved: boolean;
+  /** Whether only providers with images are used, as by a builder. Default false. */
+  readonly imagesOnly?: boolean | undefined;
   /** Aborts loading of drivers. */
   readonly signal: AbortSignal;
 }
@@ -33,7 +35,7 @@ export interface FoundDrivers {
 
 /**
  * Loads the drivers that entries name. Reports an unusable driver once, with all positions that name it. A missing one is
- * not an error if its providers may be left out, and other providers remain.
+ * not an error if its providers may be left out, and other providers remain, or the service has no use for any.
  */
 export async function findDrivers(options: FindDriversOptions, entries: readonly JsonObject[]): Promise<FoundDrivers> {
   const found = new Map<string | undefined, Driver>();
@@ -52,9 +54,15 @@ export async function findDrivers(options: FindDriversOptions, entries: readonly
       else report(options, entries, name, error.message, 'error');
     }
   }
-  if (options.leavesUnserved && missing.size < new Set(entries.map(driverNameOf)).size) return { found, missing };
+  const isAnyLeft = missing.size < new Set(entries.map(driverNameOf)).size || isWithoutUse(options, entries);
+  if (options.leavesUnserved && isAnyLeft) return { found, missing };
   for (const [name, reason] of missing) report(options, entries, name, reason, 'error');
   return { found, missing: new Map() };
+}
+
+/** Whether no entry has anything for the service. */
+function isWithoutUse({ imagesOnly = false }: FindDriversOptions, entries: readonly JsonObject[]): boolean {
+  return imagesOnly && entries.every((entry) => listOf(entry['diskimages']).length === 0);
 }
 
 /** Explains the driver of an entry that names none. */

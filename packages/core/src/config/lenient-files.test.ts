@@ -38,6 +38,13 @@ const label = (keys: string) => openstack(`pools: [{name: m, labels: [{name: a, 
 describe('files that services of Nodepool (Python) load', () => {
   it.each<[string, string, (config: Config) => unknown, unknown, RegExp]>([
     [
+      'networks as a list of maps',
+      openstack('pools: [{name: m, networks: [{name: lan, public: true}, {net-label: wan}, {net-id: n1}, dmz]}]'),
+      (config) => pool(config)?.['networks'],
+      ['lan', 'wan', 'n1', 'dmz'],
+      /: its name or id counts$/,
+    ],
+    [
       'launch-retries: 0',
       openstack('launch-retries: 0'),
       (config) => provider(config)['launchRetries'],

@@ -51,6 +51,8 @@ export interface LoadConfigOptions {
   mode: ConfigMode;
   /** Whether a provider whose driver is missing is left out instead of an error. Default: by services, not by validation. */
   leavesUnserved?: boolean | undefined;
+  /** Whether only providers with images are used, as by a builder: without any, no driver need be there. Default false. */
+  imagesOnly?: boolean | undefined;
   /** The web server of this process, which must be able to use its certificate. Default: none. */
   serves?: WebSection | undefined;
   /** State directory of the service, for drivers with state. Default: the default directory of this user. */

@@ -30,6 +30,8 @@ export interface ProviderReading {
   readonly document: SourceDocument;
   readonly drivers: DriverRegistry;
   readonly mode: ConfigMode;
+  /** Whether only providers with images are used, as by a builder. Default false. */
+  readonly imagesOnly?: boolean | undefined;
   /** Whether a provider whose driver is missing is left out. Default: by services, not by validation. */
   readonly leavesUnserved?: boolean | undefined;
   readonly labels: ReadonlyMap<string, LabelConfig>;

@@ -57,6 +57,17 @@ describe('a provider whose driver is missing', () => {
     ]);
   });
 
+  it('is no error for a builder if no provider has images', async () => {
+    const foreign = FOREIGN.replace(/\n {2}diskimages: .*/, '');
+    const yaml = yamlOf(foreign);
+
+    const config = await loadWritten({ yaml, imagesOnly: true });
+
+    expect([[...config.providers.keys()], [...(config.unserved?.keys() ?? [])]]).toEqual([[], ['pods']]);
+    await expect(loadWritten({ yaml })).rejects.toThrow('driver "vessel" is not installed');
+    await expect(loadWritten({ yaml: yamlOf(FOREIGN), imagesOnly: true })).rejects.toThrow('is not installed');
+  });
+
   it('needs a name', async () => {
     const lines = await linesAbout({ yaml: yamlOf(SERVED, '- {driver: vessel}'), leavesUnserved: true });
 

@@ -154,6 +154,11 @@ export interface ProviderContext {
    */
   withdrawNode?(id: NodeId, why: string): Promise<boolean>;
   /**
+   * Replaces what users of a held, unlocked node of this provider log in with, before it ends. Missing in commands and builders.
+   * @returns whether it was replaced
+   */
+  renewLogin?(id: NodeId, connectionPort: NodeRecord['connectionPort']): Promise<boolean>;
+  /**
    * The machine of a node of this provider that is not free cannot be used any more. A request that waits for other nodes gets another
    * in its place; a node in use is left to its user. Providers whose nodes are parts of it learn of it. Repeat it for as long as it is
    * so. Missing in commands and builders.

@@ -16,6 +16,7 @@ export interface ConfigInput {
   readonly mode?: LoadConfigOptions['mode'];
   readonly leavesUnserved?: LoadConfigOptions['leavesUnserved'];
   readonly serves?: LoadConfigOptions['serves'];
+  readonly imagesOnly?: LoadConfigOptions['imagesOnly'];
   /** Default: only the driver `plain`. */
   readonly drivers?: LoadConfigOptions['drivers'];
 }
@@ -29,11 +30,21 @@ export function loadWritten(input: ConfigInput): Promise<Config> {
     mode = 'service',
     leavesUnserved,
     serves,
+    imagesOnly,
     drivers = registryOf(plainDriver('plain')),
   } = input;
   const dir = tempDir({ 'nodepool.yaml': yaml, ...(secure === undefined ? {} : { 'secure.yaml': secure }) });
   const secureFile = secure === undefined ? undefined : join(dir, 'secure.yaml');
-  return loadConfig({ file: join(dir, 'nodepool.yaml'), secureFile, env, mode, leavesUnserved, serves, drivers });
+  return loadConfig({
+    file: join(dir, 'nodepool.yaml'),
+    secureFile,
+    env,
+    mode,
+    leavesUnserved,
+    serves,
+    imagesOnly,
+    drivers,
+  });
 }
 
 /** Error lines of an invalid configuration, without the directory. */

@@ -67,12 +67,9 @@ describe('the least role of the documentation', () => {
     ['namespaces', 'create'],
     ['namespaces', 'delete'],
     ['namespaces', 'list'],
-    ['namespaces', 'watch'],
     ['pods', 'create'],
     ['pods', 'list'],
-    ['pods', 'watch'],
     ['serviceaccounts', 'create'],
-    ['serviceaccounts/token', 'create'],
     ['rolebindings', 'create'],
   ])('without %s %s is too little, and the driver says so', async (resource, verb) => {
     const name = `no-${verb}-${resource.replace('/', '-')}`;
@@ -85,6 +82,19 @@ describe('the least role of the documentation', () => {
 
     const named = resource === 'rolebindings' ? 'rolebindings.rbac.authorization.k8s.io' : resource;
     expect(said).toContain(`permission is missing: verb "${verb}" on ${named}`);
+  });
+
+  it.each([
+    ['namespaces', 'watch', 'watch namespaces'],
+    ['pods', 'watch', 'watch pods'],
+    ['namespaces', 'get', 'get namespaces'],
+  ])('without %s %s serves all labels, and the driver says so', async (resource, verb, named) => {
+    const name = `less-${verb}-${resource}`;
+    const kubeconfig = await plane().accountKubeconfig(name, without(await rulesOf('ClusterRole'), resource, verb));
+
+    const said = await lifeOf({ entry: { kubeconfig, pools }, firstNode: 250 });
+
+    expect(said).toMatch(new RegExp(`^the account of the launcher may not ${named} \\(`));
   });
 
   it('without the right to bind names the remedy', async () => {

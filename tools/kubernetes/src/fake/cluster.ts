@@ -54,6 +54,7 @@ export class FakeCluster {
     if (kind === 'namespaces') return this.#createNamespace(body);
     const metadata = { ...body.metadata, ...(namespace !== undefined && { namespace }) };
     if (kind === 'pods') return this.#createPod({ ...body, metadata });
+    if (kind === 'secrets') return this.#createSecret({ ...body, metadata });
     return this.store.create(kind, { ...body, kind: SINGULAR[kind] ?? kind, metadata });
   }
 
@@ -117,6 +118,20 @@ export class FakeCluster {
     return created;
   }
 
+  /** The controller of tokens fills the secret of an account. */
+  #createSecret(body: Stored): Stored {
+    const created = this.store.create('secrets', { apiVersion: 'v1', kind: 'Secret', ...body });
+    const account = created.metadata.annotations?.['kubernetes.io/service-account.name'];
+    if (created['type'] !== 'kubernetes.io/service-account-token' || account === undefined) return created;
+    this.#after(this.#options.accountMs, () => {
+      const { namespace = '' } = created.metadata;
+      if (!this.store.get('serviceaccounts', namespace, account)) return;
+      const token = `secret-token-of-${namespace}-${account}`;
+      this.store.update('secrets', created, { data: { token: Buffer.from(token).toString('base64') } });
+    });
+    return created;
+  }
+
   #changePod(pod: Stored, status: Readonly<Record<string, unknown>>): void {
     const present = this.store.get('pods', pod.metadata.namespace, pod.metadata.name);
     if (present?.metadata.uid !== pod.metadata.uid || present?.metadata.deletionTimestamp !== undefined || !present)
@@ -131,7 +146,15 @@ export class FakeCluster {
     if (!present || present.metadata.uid !== object.metadata.uid || (present.metadata.finalizers?.length ?? 0) > 0)
       return;
     if (kind === 'namespaces') {
-      for (const inside of ['pods', 'serviceaccounts', 'roles', 'rolebindings', 'resourcequotas', 'limitranges']) {
+      for (const inside of [
+        'pods',
+        'serviceaccounts',
+        'secrets',
+        'roles',
+        'rolebindings',
+        'resourcequotas',
+        'limitranges',
+      ]) {
         for (const one of this.store.list(inside, name)) this.store.remove(inside, one);
       }
     }

@@ -1,3 +1,5 @@
+import type { FakeRule } from './rules.js';
+
 /** A refusal, with the texts of kube-apiserver. */
 export interface Refused {
   readonly status: number;
@@ -7,8 +9,12 @@ export interface Refused {
 
 const GROUPS: Readonly<Record<string, string>> = {
   ...{ roles: 'rbac.authorization.k8s.io', rolebindings: 'rbac.authorization.k8s.io' },
+  selfsubjectrulesreviews: 'authorization.k8s.io',
   ...{ projects: 'project.openshift.io', projectrequests: 'project.openshift.io' },
 };
+
+/** API group of a kind; empty: the core. */
+export const groupOf = (kind: string): string => GROUPS[kind] ?? '';
 
 const full = (kind: string) => (GROUPS[kind] === undefined ? kind : `${kind}.${GROUPS[kind]}`);
 const named = (kind: string, name: string) => `${full(kind)} "${name}"`;
@@ -53,6 +59,22 @@ export const missingVerb = (verb: string, kind: string, namespace: string | unde
   const cannot = `User "nodepool" cannot ${verb} resource "${kind}" in API group "${group}" ${where}`;
   return { status: 403, reason: 'Forbidden', message: `${full(kind)} is forbidden: ${cannot}` };
 };
+
+/** Go writes a list of texts with a space between them. */
+const listed = (texts: readonly string[]) => `[${texts.map((text) => JSON.stringify(text)).join(' ')}]`;
+
+/** The user would give what it has not. @param more - what that is */
+export const notHeld = (name: string, more: readonly FakeRule[]): Refused => ({
+  ...{ status: 403, reason: 'Forbidden' },
+  message:
+    `${named('roles', name)} is forbidden: user "nodepool" (groups=["system:authenticated"]) is attempting to grant ` +
+    `RBAC permissions not currently held:\n${more
+      .map(
+        ({ apiGroups, resources, verbs }) =>
+          `{APIGroups:${listed(apiGroups)}, Resources:${listed(resources)}, Verbs:${listed(verbs)}}`,
+      )
+      .join('\n')}`,
+});
 
 export const unauthorized: Refused = { status: 401, reason: 'Unauthorized', message: 'Unauthorized' };
 

@@ -4,7 +4,17 @@ import type { Body } from '../api.js';
 import { ExchangeChecker } from '../openapi/exchange-checker.js';
 import { FakeCluster, type FakeClusterOptions } from './cluster.js';
 import { firstEvents, isVisible, namespaceOfRequest, projectOf } from './projects.js';
-import { alreadyExists, expired, missingVerb, notFound, statusBody, unauthorized, type Refused } from './refusals.js';
+import {
+  alreadyExists,
+  expired,
+  missingVerb,
+  notFound,
+  notHeld,
+  statusBody,
+  unauthorized,
+  type Refused,
+} from './refusals.js';
+import { isAllowed, rulesBeyond, type FakeRule } from './rules.js';
 import { isSelected, type Stored } from './store.js';
 import { Watch, type WatchOptions } from './watch.js';
 
@@ -28,11 +38,12 @@ export interface FakeCall {
 /** The token that the server accepts. */
 export const FAKE_TOKEN = 'fake-token';
 
-const PATH = /^\/(?:api\/v1|apis\/(?:rbac\.authorization\.k8s|project\.openshift)\.io\/v1)\/(.*)$/;
+const PATH = /^\/(?:api\/v1|apis\/(?:(?:rbac\.)?authorization\.k8s|project\.openshift)\.io\/v1)\/(.*)$/;
 const KINDS = new Set(
-  'projects projectrequests namespaces pods serviceaccounts roles rolebindings resourcequotas limitranges configmaps'.split(
-    ' ',
-  ),
+  (
+    'projects projectrequests namespaces pods serviceaccounts secrets roles rolebindings resourcequotas limitranges ' +
+    'configmaps selfsubjectrulesreviews'
+  ).split(' '),
 );
 const LISTS: Readonly<Record<string, string>> = {
   ...{ namespaces: 'NamespaceList', pods: 'PodList', serviceaccounts: 'ServiceAccountList' },
@@ -51,6 +62,8 @@ export class FakeKubernetes {
   readonly tokens = new Set([FAKE_TOKEN]);
   /** Tokens of users without any permission. */
   readonly strangers = new Set<string>();
+  /** All that the user may do; `undefined`: everything but what is denied, and reviews do not tell. */
+  rules: readonly FakeRule[] | undefined;
   /** Seconds that a token is valid at most. */
   maxTokenSeconds = Infinity;
   readonly #options: FakeKubernetesOptions;
@@ -150,7 +163,8 @@ export class FakeKubernetes {
     const isStranger = this.strangers.has(token);
     if (!isStranger && !this.tokens.has(token)) return unauthorized;
     const what = sub === undefined ? kind : `${kind}/${sub}`;
-    return isStranger || this.denied.has(`${verb} ${what}`) ? missingVerb(verb, what, namespace) : undefined;
+    const isDenied = isStranger || this.denied.has(`${verb} ${what}`) || !isAllowed(this.rules, verb, what);
+    return isDenied ? missingVerb(verb, what, namespace) : undefined;
   }
 
   #run(call: FakeCall, url: URL, body: Stored | undefined): object | Refused {
@@ -158,6 +172,11 @@ export class FakeKubernetes {
     const { store } = this.cluster;
     if (kind === 'projects' || kind === 'projectrequests') return this.#runProject(call, url, body);
     if (sub === 'token') return this.#token(namespace ?? '', name, body);
+    if (kind === 'selfsubjectrulesreviews') return this.#review(body);
+    if (kind === 'roles' && body) {
+      const more = rulesBeyond(body['rules'] as FakeRule[], this.rules);
+      if (more.length > 0) return notHeld(body.metadata.name, more);
+    }
     if (verb === 'create' && body) return this.cluster.create(kind, namespace, body);
     if (verb === 'list') return this.#list(kind, namespace, url.searchParams);
     const found = store.get(kind, namespace, name);
@@ -204,7 +223,11 @@ export class FakeKubernetes {
   ): object {
     const { store } = this.cluster;
     const selector = query.get('labelSelector');
-    const all = store.list(kind, namespace).filter((object) => isSelected(object, selector) && mayShow(object));
+    const name = query.get('fieldSelector')?.replace(/^metadata\.name=/, '');
+    const all = store
+      .list(kind, namespace)
+      .filter((object) => isSelected(object, selector) && mayShow(object))
+      .filter(({ metadata }) => name === undefined || metadata.name === name);
     const from = Number(query.get('continue') ?? 0);
     const size = Math.min(this.#options.pageSize ?? Infinity, Number(query.get('limit') ?? Infinity));
     // items of lists have no kind
@@ -227,6 +250,18 @@ export class FakeKubernetes {
     const token = `e30.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.c2ln`;
     const status = { token, expirationTimestamp: new Date(exp * 1_000).toISOString() };
     return { kind: 'TokenRequest', apiVersion: 'authentication.k8s.io/v1', spec: body?.['spec'], status };
+  }
+
+  #review(body: Stored | undefined): object {
+    const resourceRules = this.rules ?? [];
+    const status = { resourceRules, nonResourceRules: [], incomplete: this.rules === undefined };
+    return {
+      kind: 'SelfSubjectRulesReview',
+      apiVersion: 'authorization.k8s.io/v1',
+      metadata: {},
+      spec: body?.['spec'],
+      status,
+    };
   }
 
   #watch({ kind: asked, namespace }: FakeCall, url: URL, response: ServerResponse): void {

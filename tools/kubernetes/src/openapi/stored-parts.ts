@@ -1,11 +1,11 @@
 import type { Body } from '../api.js';
 
 /** Plural names of the kinds that the driver and its fake use. */
-const KINDS =
-  'namespaces pods serviceaccounts token roles rolebindings resourcequotas limitranges configmaps bindings status'.split(
-    ' ',
-  );
-const API = /^\/(api\/v1|apis\/rbac\.authorization\.k8s\.io\/v1)\/(.+)$/;
+const KINDS = (
+  'namespaces pods serviceaccounts token secrets roles rolebindings resourcequotas limitranges configmaps bindings ' +
+  'selfsubjectrulesreviews status'
+).split(' ');
+const API = /^\/(api\/v1|apis\/(?:rbac\.)?authorization\.k8s\.io\/v1)\/(.+)$/;
 /** Definitions that no operation names: events of watches, and refusals. */
 const ALWAYS = ['io.k8s.apimachinery.pkg.apis.meta.v1.WatchEvent', 'io.k8s.apimachinery.pkg.apis.meta.v1.Status'];
 

@@ -17,6 +17,7 @@ import type { SteeringSet } from '../health/steering-set.js';
 import type { PoolRegistry } from '../registry/pool-registry.js';
 import type { Context } from '../state/context.js';
 import { withdrawNode } from '../state/expire-node.js';
+import { renewLogin } from '../state/renew-login.js';
 import type { ImageMirror } from '../state/image-mirror.js';
 import { outOfDriverScope } from './guard/driver-scope.js';
 import { GuardedProvider } from './guard/guarded-provider.js';
@@ -262,6 +263,7 @@ export class ProviderSet {
       ownNodes: () => mirror.ofProvider(name),
       capacityChanged: (pool) => outOfDriverScope(() => events.emit('capacityChanged', { provider: name, pool })),
       withdrawNode: (id, why) => outOfDriverScope(() => withdrawNode(this.#context, name, id, why)),
+      renewLogin: (id, port) => outOfDriverScope(() => renewLogin(this.#context, name, id, port)),
       nodeUnusable: (id, why) => outOfDriverScope(() => events.emit('nodeUnusable', { id, why })),
       onNodeUnusable: (listener) => events.on('nodeUnusable', ({ id, why }) => listener(id, why)),
       avoidsZone: (zone, label) => this.#steering.of(name)?.avoidsZone(zone, label) ?? false,

@@ -1,0 +1,139 @@
+import { describe, expect, it } from 'vitest';
+import type { JsonObject } from '@nodepool/core';
+import type { FakeKubernetes } from '@nodepool/kubernetes';
+import { namesIn, useFakeWorlds } from '../test/fake-world.js';
+import { ORIGINAL_KUBERNETES, ORIGINAL_PODS, SF_OPERATOR } from '../test/original-rights.js';
+import type { World } from '../test/world.js';
+
+const { fake: startFake, world: startWorld } = useFakeWorlds();
+const NEVER = new AbortController().signal;
+const PODS = { driver: 'openshiftpods' } as const;
+const THREE: JsonObject[] = ['a', 'b', 'c'].map((name) => ({ name, image: 'debian', cpu: 1 }));
+const FOUR: JsonObject[] = [
+  { name: 'space', type: 'namespace' },
+  { name: 'a', type: 'pod', image: 'debian' },
+  { name: 'b', type: 'pod', image: 'debian', memory: 64 },
+  { name: 'own', type: 'pod', spec: { containers: [{ name: 'own', image: 'debian' }] } },
+];
+
+/** States of one node of each label. */
+async function launchAll(world: World): Promise<string[]> {
+  const labels = [...(world.provider.config.pools.get('main')?.labels.keys() ?? [])];
+  const results = await Promise.all(labels.map((label) => world.launch(label)));
+  for (const { node } of results) await world.cleanUp(node);
+  return results.map(({ state, error }) => error?.message ?? state);
+}
+
+/** A cluster with the namespace of the pool `main`. */
+async function startShared(): Promise<FakeKubernetes> {
+  const fake = await startFake();
+  fake.cluster.create('namespaces', undefined, { metadata: { name: 'main' } });
+  return fake;
+}
+
+const missing = (world: World) => (world.provider.conditions?.() ?? []).filter(({ type }) => type === 'RightsMissing');
+
+describe('with the role that sf-operator makes', () => {
+  it('all labels of openshiftpods are served, and one warning names what is missing', async () => {
+    const fake = await startShared();
+    fake.rules = SF_OPERATOR;
+    const world = await startWorld(fake, { pools: [{ name: 'main', labels: THREE }] }, PODS);
+    await expect.poll(() => world.provider.quota?.estimatedNodepoolQuota()).toBeDefined();
+
+    expect(world.provider.conditions?.().filter(({ severity }) => severity === 'error')).toEqual([]);
+    expect([...world.provider.errorLabels()]).toEqual([]);
+    expect(await launchAll(world)).toEqual(['ready', 'ready', 'ready']);
+    const [condition, ...others] = missing(world);
+    expect(others).toEqual([]);
+    expect(condition).toMatchObject({ severity: 'warning', reason: 'Forbidden' });
+    expect(condition?.evidence['verbs']).toBe('list limitranges, list resourcequotas');
+  });
+
+  it('the warning ends when the verbs are allowed', async () => {
+    const fake = await startShared();
+    fake.rules = SF_OPERATOR;
+    const world = await startWorld(fake, { pools: [{ name: 'main', labels: THREE }] }, PODS);
+    expect(missing(world).length).toBe(1);
+
+    fake.rules = [{ apiGroups: ['*'], resources: ['*'], verbs: ['*'] }];
+    await world.provider.cleanupLeakedResources(NEVER);
+
+    expect(missing(world)).toEqual([]);
+  });
+});
+
+describe("with exactly the original's rights", () => {
+  it('all labels of kubernetes are served: tokens of secrets, narrower roles, lists instead of watches', async () => {
+    const fake = await startFake({ startMs: 200, accountMs: 100 });
+    fake.rules = ORIGINAL_KUBERNETES;
+    const world = await startWorld(fake, { pools: [{ name: 'main', labels: FOUR }] });
+
+    const { node } = await world.launch('space');
+    expect(node.connectionPort).toMatchObject({ token: `secret-token-of-${String(node.externalId)}-zuul-worker` });
+    const role = fake.cluster.store.list('roles')[0];
+    expect(JSON.stringify(role?.['rules'])).toMatch(/pods.*configmaps/);
+    expect(JSON.stringify(role?.['rules'])).not.toMatch(/statefulsets|events/);
+    await world.cleanUp(node);
+    expect(await launchAll(world)).toEqual(['ready', 'ready', 'ready', 'ready']);
+    expect(namesIn(fake, 'namespaces')).toEqual(['default', 'kube-system']);
+    const conditions = world.provider.conditions?.() ?? [];
+    expect(conditions.map(({ type }) => type)).toEqual(['RightsMissing']);
+    expect(conditions[0]?.evidence['verbs']).toBe(
+      'create serviceaccounts/token, escalate roles.rbac.authorization.k8s.io, watch namespaces',
+    );
+    expect(conditions[0]?.message).toMatch(/role "zuul" of nodes has no .*create, .*statefulsets/);
+  });
+
+  it('a namespace that may be listed and not read is found in the list', async () => {
+    const fake = await startFake();
+    fake.rules = ORIGINAL_KUBERNETES.map((rule) =>
+      rule.resources.includes('namespaces') ? { ...rule, verbs: ['create', 'delete', 'list'] } : rule,
+    );
+    const world = await startWorld(fake, { pools: [{ name: 'main', labels: FOUR }] });
+
+    expect(await launchAll(world)).toEqual(['ready', 'ready', 'ready', 'ready']);
+  });
+
+  it('all labels of openshift are served', { timeout: 30_000 }, async () => {
+    const fake = await startFake();
+    for (const right of ['watch projects', 'watch pods', 'create serviceaccounts/token']) fake.denied.add(right);
+    const world = await startWorld(fake, {}, { driver: 'openshift' });
+
+    expect(await launchAll(world)).toEqual(['ready', 'ready']);
+    expect(missing(world)[0]?.evidence['verbs']).toContain('create serviceaccounts/token');
+  });
+
+  it('all labels of openshiftpods are served', async () => {
+    const fake = await startShared();
+    fake.rules = ORIGINAL_PODS;
+    const world = await startWorld(fake, { pools: [{ name: 'main', labels: THREE }] }, PODS);
+
+    expect(await launchAll(world)).toEqual(['ready', 'ready', 'ready']);
+    expect(missing(world)[0]?.evidence['verbs']).toBe('list limitranges, list resourcequotas, watch pods');
+  });
+});
+
+describe('a review that is refused', () => {
+  it('is no reason not to start, and what is missing shows when it is needed', async () => {
+    const fake = await startShared();
+    for (const right of ['create selfsubjectrulesreviews', 'list limitranges']) fake.denied.add(right);
+    const world = await startWorld(fake, { pools: [{ name: 'main', labels: THREE }] }, PODS);
+
+    expect(await launchAll(world)).toEqual(['ready', 'ready', 'ready']);
+    expect(missing(world)[0]?.evidence['verbs']).toBe(
+      'create selfsubjectrulesreviews.authorization.k8s.io, list limitranges',
+    );
+  });
+});
+
+describe('token-expiry: 0', () => {
+  it('gives tokens without an end, as the original does', async () => {
+    const fake = await startFake();
+    const world = await startWorld(fake, { 'token-expiry': 0 });
+
+    const { node } = await world.launch('space');
+
+    expect(node.connectionPort).toMatchObject({ token: `secret-token-of-${String(node.externalId)}-zuul-worker` });
+    expect(fake.calls.some(({ sub }) => sub === 'token')).toBe(false);
+  });
+});
