@@ -53,6 +53,7 @@ export default defineConfig({
       project('e2e-kubernetes', 'packages/driver-kubernetes', {
         include: ['test/real/**/*.test.ts'],
         fileParallelism: false,
+        globalSetup: ['test/real/build.ts'],
       }),
       project('driver-metastatic', 'packages/driver-metastatic', SHARED),
       project('simple-driver', 'examples/simple-driver', { include: ['test/**/*.test.js'] }),

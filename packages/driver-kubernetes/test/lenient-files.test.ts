@@ -71,7 +71,7 @@ it.each<[string, DriverName, string, RegExp | undefined, object]>([
     /the cluster refuses an entry that is no map/,
     { volumes: ['v'] },
   ],
-  ['labels: null', 'kubernetes', pool('type: pod, image: x, labels: null'), /labels/, { labels: {} }],
+  ['labels: null', 'kubernetes', pool('type: pod, image: x, labels: null'), /taken as/, { labels: {} }],
   [
     'dynamic labels with numbers',
     'kubernetes',

@@ -38,13 +38,6 @@ const label = (keys: string) => openstack(`pools: [{name: m, labels: [{name: a, 
 describe('files that services of Nodepool (Python) load', () => {
   it.each<[string, string, (config: Config) => unknown, unknown, RegExp]>([
     [
-      'networks as a list of maps',
-      openstack('pools: [{name: m, networks: [{name: lan, public: true}, {net-label: wan}, {net-id: n1}, dmz]}]'),
-      (config) => pool(config)?.['networks'],
-      ['lan', 'wan', 'n1', 'dmz'],
-      /: its name or id counts$/,
-    ],
-    [
       'launch-retries: 0',
       openstack('launch-retries: 0'),
       (config) => provider(config)['launchRetries'],
@@ -71,6 +64,18 @@ describe('files that services of Nodepool (Python) load', () => {
     expect((await linesAbout({ yaml, drivers, mode: 'validate' })).filter(isAboutValues)).toEqual([
       expect.stringMatching(warning),
     ]);
+  });
+
+  it('networks as a list of maps, of 2016, have names or ids, and the validator refuses them', async () => {
+    const yaml = openstack(
+      'pools: [{name: m, networks: [{name: lan, public: true}, {net-label: wan}, {net-id: n1}, dmz]}]',
+    );
+
+    expect(pool(await load(yaml))?.['networks']).toEqual(['lan', 'wan', 'n1', 'dmz']);
+    expect((await saidInService(yaml)).map((line) => line.slice(-22))).toEqual(
+      Array(3).fill('its name or id counts'.padStart(22)),
+    );
+    expect((await refusals(yaml)).join()).toMatch(/networks\[0\]: expected text, got a map/);
   });
 
   it.each<[string, (config: Config) => unknown, unknown, RegExp]>([
