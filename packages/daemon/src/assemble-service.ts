@@ -52,10 +52,9 @@ export async function assembleService<Args extends CommonArguments>(
   const { args, env, clock, logger, version, hostname, profileDirs } = surroundings;
   const { configFile: file, secureFile, stateDir } = args;
   const registry = createRegistry(file, plan.programDir);
-  const serves = args.webapp ? WEBAPP_NAMES[plan.webapp] : undefined;
-  const imagesOnly = plan.webapp === 'builderWebapp';
-  const own = { file, secureFile, stateDir, env, drivers: registry, serves, imagesOnly, clock } as const;
-  const load = (signal?: AbortSignal) => loadConfig({ ...own, mode: 'service', signal });
+  const use = { ...useOf(plan.webapp, args), clock };
+  const load = (signal?: AbortSignal) =>
+    loadConfig({ file, secureFile, stateDir, env, drivers: registry, ...use, mode: 'service', signal });
   const config = await load();
   logConfigWarnings(config, logger);
   const isEmbedded = config.zookeeper.servers.length === 0;
@@ -85,6 +84,11 @@ export async function assembleService<Args extends CommonArguments>(
     await embedded?.close();
     throw error;
   }
+}
+
+/** What a service uses of its configuration. */
+function useOf(webapp: keyof typeof WEBAPP_NAMES, args: CommonArguments) {
+  return { serves: args.webapp ? WEBAPP_NAMES[webapp] : undefined, imagesOnly: webapp === 'builderWebapp' };
 }
 
 /** Opens the port, after the process that has it if this one is to replace that. */

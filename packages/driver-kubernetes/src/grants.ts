@@ -53,7 +53,7 @@ export class Grants {
     this.#options = options;
   }
 
-  /** The token of a node: one that ends or, where those are refused, that of a secret. */
+  /** The token of a node: with an end or, where the cluster refuses such tokens, that of a secret. */
   async grant(order: GrantOrder, signal: AbortSignal): Promise<Grant> {
     const { config, rights } = this.#options;
     const { namespace, access } = order.plan;
@@ -70,7 +70,7 @@ export class Grants {
       token,
       user: account,
     }));
-    // secrets of shared namespaces would stay, and belong to nobody
+    // a secret of a shared namespace would outlive its node
     if (!access || (order.mayLack === true && !wasMissing)) return ending;
     return rights.help(ending, TOKENS, fromSecret);
   }

@@ -69,7 +69,7 @@ describe("with exactly the original's rights", () => {
     const world = await startWorld(fake, { pools: [{ name: 'main', labels: FOUR }] });
 
     const { node } = await world.launch('space');
-    expect(node.connectionPort).toMatchObject({ token: `secret-token-of-${String(node.externalId)}-zuul-worker` });
+    expect(node.connectionPort).toMatchObject({ token: `secret-token-of-${node.externalId as string}-zuul-worker` });
     const role = fake.cluster.store.list('roles')[0];
     expect(JSON.stringify(role?.['rules'])).toMatch(/pods.*configmaps/);
     expect(JSON.stringify(role?.['rules'])).not.toMatch(/statefulsets|events/);
@@ -133,7 +133,7 @@ describe('token-expiry: 0', () => {
 
     const { node } = await world.launch('space');
 
-    expect(node.connectionPort).toMatchObject({ token: `secret-token-of-${String(node.externalId)}-zuul-worker` });
+    expect(node.connectionPort).toMatchObject({ token: `secret-token-of-${node.externalId as string}-zuul-worker` });
     expect(fake.calls.some(({ sub }) => sub === 'token')).toBe(false);
   });
 });

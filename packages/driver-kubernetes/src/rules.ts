@@ -44,7 +44,7 @@ export interface Narrowed {
   readonly lost: readonly string[];
 }
 
-/** Leaves out of the rules of a role what nobody may give who holds only these. */
+/** Leaves out of the rules of a role what an account may not give that holds only these. */
 export function narrowed(rules: readonly JsonObject[], held: readonly ApiRule[]): Narrowed {
   const kept: JsonObject[] = [];
   const lost: string[] = [];
