@@ -29,7 +29,7 @@ testDriverContract({
     'an entry without a context': { ...entry, context: undefined },
     'a label without a type': { ...entry, pools: [{ ...pool, labels: [{ name: 'small', image: 'debian' }] }] },
     'a label of a type of another driver': { ...entry, pools: [{ ...pool, labels: [{ ...pod, type: 'namespace' }] }] },
-    'a label with an image and a specification': { ...entry, pools: [{ ...pool, labels: [{ ...pod, spec: {} }] }] },
+    'a specification that is no map': { ...entry, pools: [{ ...pool, labels: [{ ...pod, spec: 'x' }] }] },
   },
   packageFile: new URL('../../driver-openshift/package.json', import.meta.url),
   test: { describe, it },

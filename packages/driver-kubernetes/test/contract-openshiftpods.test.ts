@@ -29,7 +29,7 @@ testDriverContract({
   invalidConfigs: {
     'an entry without a context': { ...entry, context: undefined },
     'a label with a type': { ...entry, pools: [{ ...pool, labels: [{ ...pod, type: 'namespace' }] }] },
-    'a label with an image and a specification': { ...entry, pools: [{ ...pool, labels: [{ ...pod, spec: {} }] }] },
+    'a specification that is no map': { ...entry, pools: [{ ...pool, labels: [{ ...pod, spec: 'x' }] }] },
     'an environment variable without a value': {
       ...entry,
       pools: [{ ...pool, labels: [{ ...pod, env: [{ name: 'A' }] }] }],

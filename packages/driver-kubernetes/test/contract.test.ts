@@ -28,8 +28,7 @@ testDriverContract({
   invalidConfigs: {
     'a label without a type': { ...entry, pools: [{ ...pool, labels: [{ name: 'small', image: 'debian' }] }] },
     'a label of an unknown type': { ...entry, pools: [{ ...pool, labels: [{ ...pod, type: 'machine' }] }] },
-    'a label with an image and a specification': { ...entry, pools: [{ ...pool, labels: [{ ...pod, spec: {} }] }] },
-    'a pool whose name is no beginning of a namespace': { ...entry, pools: [{ ...pool, name: 'Main_Pool' }] },
+    'a specification that is no map': { ...entry, pools: [{ ...pool, labels: [{ ...pod, spec: 'x' }] }] },
   },
   packageFile: new URL('../package.json', import.meta.url),
   test: { describe, it },
