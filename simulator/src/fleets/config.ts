@@ -9,6 +9,7 @@ export interface ConfigSpec {
     minReady?: number;
     maxReadyAgeMs?: number;
     standby?: { readonly atMost: number };
+    keep?: 'stopped';
   }[];
   readonly maxHoldAgeMs: number;
   readonly tenantLimits: ReadonlyMap<string, Resources>;
@@ -24,9 +25,9 @@ const GOAL = { targetWaitMs: 5_000, idleBudget: undefined };
 /** Builds the configuration that a launcher would load from its file. @throws {Error} a driver rejects it */
 export function makeConfig(spec: ConfigSpec, drivers: ReadonlyMap<string, Driver>): Config {
   const labels = new Map<string, LabelConfig>(
-    spec.labels.map(({ name, minReady = 0, maxReadyAgeMs = 0, standby }) => [
+    spec.labels.map(({ name, minReady = 0, maxReadyAgeMs = 0, standby, keep }) => [
       name,
-      { name, minReady, maxReadyAgeMs, ...(standby && { standby: { ...GOAL, ...standby } }) },
+      { name, minReady, maxReadyAgeMs, keep, ...(standby && { standby: { ...GOAL, ...standby } }) },
     ]),
   );
   const providers = new Map(

@@ -304,6 +304,18 @@ export const CONDITION_TYPES = {
     reasons: { TooFew: 'the message has the numbers' },
     nextStep: 'nodepool explain --label LABEL',
   },
+  NotStopped: {
+    ...{ kind: 'label', severity: 'warning' },
+    meaning: 'standby nodes of a label with `keep: stopped` are not stopped',
+    reasons: {
+      PoolUnaware:
+        'a pool with the label does not know stopped nodes, as it is of the original or of an older release: its launcher would ' +
+        'request more and more of them',
+      FilesDiffer:
+        'the launcher that decides, whose pool with the label was registered first, has no `keep: stopped` for it',
+    },
+    nextStep: 'stop or update the launcher of that pool, or give all launchers the same `standby`',
+  },
   NoReadyBuild: {
     ...{ kind: 'image', severity: 'error' },
     meaning: 'an image has no ready build',

@@ -36,11 +36,12 @@ async function setUp() {
     },
   });
   const rooms = await LauncherRooms.open(config, registryOf(driver));
-  const { world, providers, views, registry, spares } = rooms;
+  const { world, providers, views, registry, spares, goals } = rooms;
   const { context } = world;
   const pools = await rooms.openPools();
   const reaper = new Reaper(context, providers, registry.registered);
-  const [ages, standby] = [new AgeLimits(context, providers, context.clock), new Standby(context, views, spares)];
+  const ages = new AgeLimits(context, providers, context.clock);
+  const standby = new Standby(context, views, goals, spares);
   const cache = createLeaseCache(context);
   const leases = new Leases(context, cache, createLeaseTokenCache(context), 'me');
   const leaseKeeper = new LeaseKeeper(context, leases);

@@ -204,6 +204,24 @@ describe('a label', () => {
     expect([atOnce, later, standby()]).toEqual([[], ['label a StandbyMissing TooFew'], []]);
   });
 
+  it('has no stopped nodes while a pool that does not know them has it', async () => {
+    const config = labelled();
+    const labels = new Map([['a', { name: 'a', minReady: 0, maxReadyAgeMs: 0, keep: 'stopped' as const }]]);
+    await world.createNodes([{}]);
+    const launcher = await world.startLauncher({ ...config, labels });
+    const before = told(launcher);
+    const original = { kind: 'pool', id: 'x', hostname: 'nl09', name: 'main', provider_name: 'far' };
+    const body = Buffer.from(JSON.stringify({ ...original, state: 'running', supported_labels: ['a'] }));
+    await world.clock.run(world.zk.create('/nodepool/components/pool/nl09', body, { ephemeral: true }));
+    await world.settle();
+
+    const [condition, ...more] = launcher.conditions.find();
+
+    expect([before, more]).toEqual([[], []]);
+    expect(condition).toMatchObject({ kind: 'label', name: 'a', type: 'NotStopped', reason: 'PoolUnaware' });
+    expect(condition?.message).toBe('pool far/main of launcher nl09 does not know stopped nodes');
+  });
+
   it('is in service as long as a launcher elsewhere serves it', async () => {
     await world.createNodes([{}]);
     const other = world.launcher(labelled());

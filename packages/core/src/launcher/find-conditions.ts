@@ -11,7 +11,7 @@ import { unservedConditions } from '../conditions/unserved-providers.js';
 import { publishedConditions, type ServiceConditions } from '../conditions/merge-conditions.js';
 import type { Condition, FoundCondition } from '../contract/condition.js';
 import { imageConditions } from '../canary/image-conditions.js';
-import { missingStandby, unservedLabels } from './conditions/label-conditions.js';
+import { missingStandby, notStopped, unservedLabels } from './conditions/label-conditions.js';
 import { findOffers } from './conditions/label-offers.js';
 import { deletionConditions, machineConditions } from './conditions/node-conditions.js';
 import {
@@ -23,7 +23,8 @@ import {
 } from './conditions/provider-conditions.js';
 import type { SteeringSet } from './health/steering-set.js';
 import type { Reaper } from './nodes/reaper.js';
-import type { Standby } from './nodes/standby.js';
+import type { StandbyGoals } from './nodes/standby-goals.js';
+import type { StoppedSpares } from './nodes/stopped-spares.js';
 import type { PoolSet } from './pools/pool-set.js';
 import type { ProviderSet } from './providers/provider-set.js';
 import type { PoolRegistry } from './registry/pool-registry.js';
@@ -42,7 +43,8 @@ export interface ObservedParts {
   readonly providers: ProviderSet;
   readonly pools: PoolSet;
   readonly reaper: Reaper;
-  readonly standby: Standby;
+  readonly goals: StandbyGoals;
+  readonly spares: StoppedSpares;
 }
 
 /** Finds the current conditions of a launcher. Each search costs a pass over nodes, labels and pools. */
@@ -74,7 +76,7 @@ export class LauncherConditions implements ConditionSource {
   /** Finds nothing before the start has ended, as the parts do not know their state until then. */
   find(): FoundCondition[] {
     if (!this.#parts.context.life.isStarted) return [];
-    const { images, pools, providers, registry, context, steering, reaper, standby } = this.#parts;
+    const { images, pools, providers, registry, context, steering, reaper, goals, spares } = this.#parts;
     const { controls } = context;
     const { nodes } = context.mirror;
     const config = context.config.now;
@@ -98,10 +100,11 @@ export class LauncherConditions implements ConditionSource {
       ...orphanConditions(this.#orphans(seen, published)),
       ...resourceConditions(providers.leakedResources(), providers.alienResources()),
       ...unservedLabels(offers),
-      ...missingStandby({ labels: config.labels.keys(), wantedOf: (label) => standby.wanted(label) }, seen, {
+      ...missingStandby({ labels: config.labels.keys(), wantedOf: (label) => goals.wanted(label) }, seen, {
         nowMs,
         sinceMs: this.#lackingSinceMs,
       }),
+      ...notStopped(config.labels.keys(), (label) => spares.hindrance(label)),
       ...(images.ready ? imageConditions(config.diskimages.values(), images.images, nowMs) : []),
       ...machineConditions(providers.unusableNodes(), nodes),
       ...deletionConditions(rows, reaper.failing(), nowMs),

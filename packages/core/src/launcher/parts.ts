@@ -23,6 +23,8 @@ import { SteeringStore } from './health/steering-store.js';
 import { Ledger } from './ledger/ledger.js';
 import { AgeLimits } from './nodes/age-limits.js';
 import { Reaper } from './nodes/reaper.js';
+import { RequestedByOthers } from './nodes/requested-by-others.js';
+import { StandbyGoals } from './nodes/standby-goals.js';
 import { StandbyProbes } from './nodes/standby-probes.js';
 import { Standby } from './nodes/standby.js';
 import { StoppedSpares } from './nodes/stopped-spares.js';
@@ -110,9 +112,11 @@ export function makeParts(options: LauncherOptions): LauncherParts {
   // nodes
   const reaper = new Reaper(loggingAs(context, LOGGER_NAMES.deletedNodes), providers, registry.registered);
   const ages = new AgeLimits(cleanup, providers, serverClock);
-  const spares = new StoppedSpares(loggingAs(context, LOGGER_NAMES.cleanup), providers);
-  const standby = new Standby(context, views, spares);
-  const surplus = new SurplusNodes(cleanup, providers, standby);
+  const others = new RequestedByOthers(context, views);
+  const goals = new StandbyGoals(context, views, others);
+  const spares = new StoppedSpares(cleanup, providers, views, goals);
+  const standby = new Standby(context, views, goals, spares);
+  const surplus = new SurplusNodes(cleanup, providers, goals);
   const probes = new StandbyProbes(context, views, standby);
 
   // registration, conditions, metrics
@@ -128,7 +132,8 @@ export function makeParts(options: LauncherOptions): LauncherParts {
     providers,
     pools,
     reaper,
-    standby,
+    goals,
+    spares,
   };
   const conditions = new LauncherConditions(observed);
   const metrics = options.metrics?.attach({
@@ -157,11 +162,11 @@ export function makeParts(options: LauncherOptions): LauncherParts {
       lost,
       ages,
       surplus,
-      spares,
+      standby,
       changes,
       metrics,
     },
-    stopped: [changes, leaseKeeper, reaper, spares, providers, standby, probes, ages, lost, unlocks],
+    stopped: [changes, leaseKeeper, reaper, spares, providers, standby, others, probes, ages, lost, unlocks],
     closed: [turns, steering, leases, context.controls, registry, ledger, context.mirror],
     caches: [nodes, requests, components, controlCache, leaseCache, leaseTokens, images, steeringStore],
   };

@@ -21,6 +21,8 @@ import type { Config } from '../../src/contract/config.js';
 import type { Driver, Provider } from '../../src/contract/driver.js';
 import { firstPoolFor } from '../../src/launcher/health/first-pool.js';
 import { SteeringSet } from '../../src/launcher/health/steering-set.js';
+import { RequestedByOthers } from '../../src/launcher/nodes/requested-by-others.js';
+import { StandbyGoals } from '../../src/launcher/nodes/standby-goals.js';
 import { StoppedSpares } from '../../src/launcher/nodes/stopped-spares.js';
 import { LivePoolView } from '../../src/launcher/view/pool-view.js';
 import { ProviderSet } from '../../src/launcher/providers/provider-set.js';
@@ -59,6 +61,9 @@ export function launchingDrivers(
   return registryOf(plainDriver('idle', { capabilities, getProvider: (config) => idleProvider(config, changes) }));
 }
 
+/** What a pool of this release says in its entry, and one of the original does not. */
+export const OURS = { firstPoolPauseMs: 0, stoppedSpares: [] } as const;
+
 /** The parts of a launcher that serving requests and managing nodes depend on, in a {@link ServiceWorld}. */
 export class LauncherRooms {
   readonly world: ServiceWorld;
@@ -68,6 +73,8 @@ export class LauncherRooms {
   readonly ledger: Ledger;
   readonly views: PoolViews;
   readonly unlocks: LateUnlocks;
+  readonly others: RequestedByOthers;
+  readonly goals: StandbyGoals;
   readonly spares: StoppedSpares;
   readonly turns: LaunchTurns;
 
@@ -82,7 +89,9 @@ export class LauncherRooms {
     this.ledger = new Ledger(context, this.providers);
     this.views = new PoolViews(context, this.steering, this.registry);
     this.unlocks = new LateUnlocks(context);
-    this.spares = new StoppedSpares(context, this.providers);
+    this.others = new RequestedByOthers(context, this.views);
+    this.goals = new StandbyGoals(context, this.views, this.others);
+    this.spares = new StoppedSpares(context, this.providers, this.views, this.goals);
     this.turns = new LaunchTurns(context);
     this.started = components.start();
   }
@@ -126,18 +135,24 @@ export class LauncherRooms {
   }
 
   /** Registers pool `main` of provider `p` with labels `a` and `b` and the given changes. @returns its path */
-  async register(changes: Partial<PoolComponentRecord> = {}): Promise<string> {
-    const { clock, other, context } = this.world;
+  async register(changes: Partial<PoolComponentRecord> = {}, zk = this.world.other): Promise<string> {
+    const { clock, context } = this.world;
     const body = newPoolComponent({
       ...{ name: 'main', providerName: 'p', launcherId: 'another' as LauncherId, hostname: 'nl02', state: 'running' },
       ...{ version: '1', supportedLabels: ['a', 'b'], priority: 100, paused: false, ...changes },
     });
     const options = { ephemeral: true, sequential: true };
     const path = await clock.run(
-      other.create(`${COMPONENTS_ROOT}/pool/${context.hostname}-`, encodeComponent(body), options),
+      zk.create(`${COMPONENTS_ROOT}/pool/${context.hostname}-`, encodeComponent(body), options),
     );
     await this.world.pass(100);
     return path;
+  }
+
+  /** Registers this launcher's pool, with the given changes. */
+  async registerOwn(changes: Partial<PoolComponentRecord> = {}): Promise<string> {
+    const launcherId = this.registry.idOf(poolKey('p', 'main'));
+    return this.register({ launcherId, ...OURS, ...changes }, this.world.context.zk);
   }
 
   /** Registers this launcher's pool, and the same pool of a launcher that reclaims the node first. @returns path of the latter */

@@ -57,8 +57,11 @@ function poolFromRaw(common: ComponentRecord, raw: JsonObject): PoolComponentRec
     firstPoolPauseMs: number(raw.first_pool_pause_ms, 'first_pool_pause_ms'),
     leaseCertificates: modeOf(raw.lease_certificates),
     notLent: text(raw.not_lent, 'not_lent'),
+    stoppedSpares: Array.isArray(raw.stopped_spares) ? raw.stopped_spares.filter(isText) : null,
   };
 }
+
+const isText = (value: Json): value is string => typeof value === 'string';
 
 /** A mode of a newer release is not known, and so not used. */
 function modeOf(value: Json | undefined): CertificateMode | null {
@@ -77,6 +80,7 @@ const KNOWN_POOL_KEYS: ReadonlySet<string> = new Set([
   ...KNOWN_KEYS,
   ...['first_pool_pause_ms', 'health', 'id', 'lease_certificates', 'name', 'not_lent', 'paused', 'priority'],
   'provider_name',
+  'stopped_spares',
   'supported_labels',
 ]);
 
@@ -100,6 +104,7 @@ export function encodeComponent(component: ComponentRecord | PoolComponentRecord
   body.supported_labels = component.supportedLabels as string[];
   if (component.health) body.health = component.health;
   if (component.notLent) body.not_lent = component.notLent;
+  if (component.stoppedSpares) body.stopped_spares = [...component.stoppedSpares];
   const { firstPoolPauseMs } = component;
   if (typeof firstPoolPauseMs === 'number') body.first_pool_pause_ms = firstPoolPauseMs;
   if (component.leaseCertificates) body.lease_certificates = component.leaseCertificates;
@@ -133,6 +138,7 @@ export function newPoolComponent(
         | 'firstPoolPauseMs'
         | 'leaseCertificates'
         | 'notLent'
+        | 'stoppedSpares'
       >
     >,
 ): PoolComponentRecord {

@@ -11,24 +11,29 @@ import {
   REQUESTS_ROOT,
   requestPath,
   withRequest,
-  type LauncherId,
   type NodeId,
+  type PoolComponentRecord,
   type RequestFields,
   type RequestId,
   type RequestRecord,
 } from '@nodepool/zk-protocol';
 import { describe, expect, it } from 'vitest';
-import { LauncherRooms } from '../../../test/support/launcher-rooms.js';
+import { LauncherRooms, OURS } from '../../../test/support/launcher-rooms.js';
 import type { ServiceWorld } from '../../../test/support/service-world.js';
 import { Standby } from './standby.js';
 
-async function setUp({ isFirst = true } = {}) {
+interface SetUp {
+  readonly isFirst?: boolean;
+  /** The entry of the launcher that registered before. */
+  readonly first?: Partial<PoolComponentRecord>;
+}
+
+async function setUp({ isFirst = true, first = OURS }: SetUp = {}) {
   const rooms = await LauncherRooms.open();
   const { world } = rooms;
-  if (!isFirst) await rooms.register();
-  const [own] = rooms.views.all;
-  await rooms.register({ launcherId: own?.launcherId ?? ('' as LauncherId) });
-  const standby = new Standby(world.context, rooms.views, rooms.spares);
+  if (!isFirst) await rooms.register(first);
+  await rooms.registerOwn();
+  const standby = new Standby(world.context, rooms.views, rooms.goals, rooms.spares);
   const session = world.zk.sessionId;
   const { requests } = world.context.mirror;
   return {
@@ -200,4 +205,15 @@ describe('a standby request', () => {
       standby.stop();
     },
   );
+});
+
+it('is requested five seconds later beside the original, which requests all that it misses without counting', async () => {
+  const { world, standby } = await setUp({ isFirst: false, first: {} });
+
+  standby.checkAll();
+  await world.pass(4_000);
+  const early = world.context.mirror.requests.size;
+  await world.pass(2_000);
+
+  expect([early, world.context.mirror.requests.size]).toEqual([0, 1]);
 });

@@ -13,11 +13,11 @@ import { MIN_READY_REQUESTOR } from '../plan/candidates.js';
 import type { PoolViews } from '../view/pool-views.js';
 import { ExpectedNodes } from './expected-nodes.js';
 import type { StoppedSpares } from './stopped-spares.js';
-import { StandbyLevels } from './standby-levels.js';
+import type { StandbyGoals } from './standby-goals.js';
 import { isOwnRequest, releaseStandby, removeStandby, requestStandby } from './standby-requests.js';
 
 const RETRY = { firstMs: 1_000, longestMs: 300_000 };
-/** How long other launchers leave missing nodes to the first one. */
+/** How long other launchers leave missing nodes to the first one, and all to those that do not count requests of others. */
 const FIRST_LAUNCHER_MS = 5_000;
 
 interface LabelState {
@@ -32,25 +32,25 @@ interface LabelState {
 }
 
 /**
- * Keeps `min-ready` free nodes of each label, or the computed number of a label with `standby`: requests missing nodes at once,
- * counting requests of all launchers, and deallocates the nodes when they are ready. The computed number is kept by the first
- * launcher of the label alone, so that launchers with different numbers do not work against each other.
+ * Keeps the free nodes that {@link StandbyGoals} wants: requests missing nodes at once, counting requests of all launchers, and
+ * deallocates the nodes when they are ready.
  */
 export class Standby {
   readonly #context: Context;
   readonly #views: PoolViews;
+  readonly #goals: StandbyGoals;
   readonly #spares: Pick<StoppedSpares, 'explain'>;
   readonly #labels = new Map<string, LabelState>();
   readonly #expected: ExpectedNodes;
-  readonly #levels = new StandbyLevels();
   readonly #unsubscribe: readonly (() => void)[];
   #dirty: Set<string> | undefined;
   #stopped = false;
 
   /** @param spares - know which of the nodes are stopped */
-  constructor(context: Context, views: PoolViews, spares: Pick<StoppedSpares, 'explain'>) {
+  constructor(context: Context, views: PoolViews, goals: StandbyGoals, spares: Pick<StoppedSpares, 'explain'>) {
     this.#context = context;
     this.#views = views;
+    this.#goals = goals;
     this.#spares = spares;
     this.#expected = new ExpectedNodes(context);
     const { events } = context;
@@ -76,38 +76,23 @@ export class Standby {
   /** Checks all labels now, in case an event was missed. @returns the number of missing nodes that no launcher had requested */
   sweep(): number {
     let found = 0;
-    for (const label of this.#context.config.now.labels.keys()) if (this.wanted(label) > 0) found += this.#fill(label);
+    for (const label of this.#context.config.now.labels.keys())
+      if (this.#goals.wanted(label) > 0) found += this.#fill(label);
     return found;
   }
 
   /** Keeps these numbers of nodes of labels with `standby`, from now on. */
   keep(levels: ReadonlyMap<string, StandbyLevel>): void {
-    if (this.#levels.replace(levels)) this.checkAll();
-  }
-
-  /** The number of free nodes to keep of a label. */
-  wanted(label: string): number {
-    const config = this.#context.config.now.labels.get(label);
-    if (!config || (config.standby && !this.#views.isFirstFor(label))) return 0;
-    return this.#levels.of(config).nodes;
-  }
-
-  /** The number of free nodes above the computed number; 0 where `min-ready` applies. */
-  surplus(label: string): number {
-    const config = this.#context.config.now.labels.get(label);
-    if (!config?.standby || !this.#views.isFirstFor(label)) return 0;
-    const { nodes, isFallback } = this.#levels.of(config);
-    return isFallback ? 0 : Math.max(0, this.#context.mirror.standbyCount(label) - nodes);
+    if (this.#goals.replace(levels)) this.checkAll();
   }
 
   /** Why so many nodes of a label with `standby` are kept, and which are stopped; `undefined` for other labels. */
   explain(label: string): StandbyExplanation | undefined {
-    const config = this.#context.config.now.labels.get(label);
+    const level = this.#goals.level(label);
     const spares = this.#spares.explain(label);
-    if (!config || (!config.standby && spares === undefined)) return undefined;
-    const level = this.#levels.of(config);
+    if (!level || (!this.#context.config.now.labels.get(label)?.standby && spares === undefined)) return undefined;
     return {
-      ...{ label, ...level, decides: !config.standby || this.#views.isFirstFor(label) },
+      ...{ label, ...level, decides: this.#goals.decides(label) },
       ready: this.#context.mirror.standbyCount(label),
       reason: [level.reason, ...(spares === undefined ? [] : [spares])].join('; '),
     };
@@ -120,7 +105,7 @@ export class Standby {
 
   /** Checks one label, once for all changes of a turn. */
   check(label: string): void {
-    if (this.#stopped || this.wanted(label) <= 0) return;
+    if (this.#stopped || this.#goals.wanted(label) <= 0) return;
     if (this.#dirty) {
       this.#dirty.add(label);
       return;
@@ -145,7 +130,8 @@ export class Standby {
     const now = this.#context.clock.now();
     state.missingSinceMs ??= now;
     // other launchers than the first one wait, so that no two request the same nodes
-    const firstMs = this.#views.isFirstFor(label) ? 0 : state.missingSinceMs + FIRST_LAUNCHER_MS - now;
+    const isFirst = this.#views.isFirstFor(label) && !this.#views.sharers(label).original;
+    const firstMs = isFirst ? 0 : state.missingSinceMs + FIRST_LAUNCHER_MS - now;
     const pauseMs = Math.max(state.notBeforeMs - now, firstMs);
     if (pauseMs > 0) {
       this.#checkLater(label, pauseMs);
@@ -156,8 +142,9 @@ export class Standby {
   }
 
   #missing(label: string): number {
+    if (this.#goals.isLeftToOriginal(label)) return 0;
     const free = this.#context.mirror.standbyCount(label);
-    return planStandby(this.wanted(label), {
+    return planStandby(this.#goals.wanted(label), {
       free,
       asked: this.#stateOf(label).creating + this.#expected.count(label),
     });

@@ -1,6 +1,15 @@
-import { nodePath, withNode, encodeNode, type JsonObject, type NodeFields, type NodeId } from '@nodepool/zk-protocol';
+import {
+  encodeNode,
+  nodePath,
+  withNode,
+  type JsonObject,
+  type LauncherId,
+  type NodeFields,
+  type NodeId,
+  type PoolComponentRecord,
+} from '@nodepool/zk-protocol';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { launchingDrivers, LauncherRooms, standbyConfig } from '../../../test/support/launcher-rooms.js';
+import { launchingDrivers, LauncherRooms, OURS, standbyConfig } from '../../../test/support/launcher-rooms.js';
 import type { Config } from '../../contract/config.js';
 import { LaunchError, NotFoundError, ProviderUnavailableError, RateLimitedError } from '../../contract/errors.js';
 import type { StoppedSpares } from './stopped-spares.js';
@@ -10,13 +19,17 @@ const STARTS = { attempt: 1, start: true, state: { name: 'starting', externalId:
 let spares: StoppedSpares | undefined;
 afterEach(() => spares?.stop());
 
-function configOf(keep: 'stopped' | undefined): Config {
-  const labels = ['a', 'b'].map((name) => [name, { name, minReady: 1, maxReadyAgeMs: 0, keep }] as const);
-  return { ...standbyConfig, labels: new Map(labels) };
+function labelsOf(keep: 'stopped' | undefined, minReady = 1): Config['labels'] {
+  return new Map(['a', 'b'].map((name) => [name, { name, minReady, maxReadyAgeMs: 0, keep }] as const));
 }
 
+const configOf = (keep: 'stopped' | undefined): Config => ({ ...standbyConfig, labels: labelsOf(keep) });
+
 /** A launcher whose driver stops nodes as told. */
-async function setUp(stopNode: () => Promise<JsonObject> = () => Promise.resolve(STARTS)) {
+async function setUp(
+  stopNode: () => Promise<JsonObject> = () => Promise.resolve(STARTS),
+  others: readonly Partial<PoolComponentRecord>[] = [],
+) {
   const seen: unknown[] = [];
   const able = { resumes: true, stops: true };
   const drivers = launchingDrivers(
@@ -30,6 +43,8 @@ async function setUp(stopNode: () => Promise<JsonObject> = () => Promise.resolve
     able,
   );
   const rooms: LauncherRooms = await LauncherRooms.open(configOf('stopped'), drivers);
+  for (const other of others) await rooms.register({ launcherId: 'older' as LauncherId, ...other });
+  await rooms.registerOwn();
   spares = rooms.spares;
   const { world } = rooms;
   const { mirror, config } = world.context;
@@ -37,6 +52,11 @@ async function setUp(stopNode: () => Promise<JsonObject> = () => Promise.resolve
   return {
     ...{ world, seen, node, rooms },
     create: (fields: NodeFields = {}) => world.createNode({ externalId: 'i-1', ...fields }),
+    states: () => {
+      const counts: Record<string, number> = {};
+      for (const { state } of mirror.nodes.values()) counts[state] = (counts[state] ?? 0) + 1;
+      return counts;
+    },
     isLocked: (id: NodeId) => mirror.nodes.contenders(id) > 0,
     isFree: (id: NodeId) => mirror.free('p', 'main').has(id),
     keep: (keep: 'stopped' | undefined) => (config.now = configOf(keep)),
@@ -212,4 +232,57 @@ it('leaves free nodes of other labels running', async () => {
   await world.pass(60_000);
 
   expect(node(id)?.state).toBe('ready');
+});
+
+describe('stopped nodes', () => {
+  it('are no more than standby wants, also if many become free at the same moment', async () => {
+    const { world, create, states } = await setUp();
+    for (let i = 0; i < 4; i++) await create({ externalId: `i-${i}` });
+
+    await world.pass(120_000);
+
+    expect(states()).toEqual({ testing: 1, ready: 3 });
+  });
+
+  it('are none while a pool with the label does not know them, with a condition; one that there is stays', async () => {
+    const { world, create, states, rooms, keep, sweep } = await setUp();
+    await create({ state: 'testing', launchState: STARTS });
+    const original = await rooms.register({ launcherId: 'original' as LauncherId });
+    await create({ externalId: 'i-2' });
+    rooms.world.context.config.now = { ...configOf('stopped'), labels: labelsOf('stopped', 2) };
+
+    await world.pass(60_000);
+    const [during, why] = [states(), rooms.spares.hindrance('a')];
+    await world.clock.run(world.other.delete(original));
+    await world.pass(10_000);
+    await sweep();
+    await world.pass(10_000);
+    const after = [states(), rooms.spares.hindrance('a')];
+    keep(undefined);
+
+    expect(during).toEqual({ testing: 1, ready: 1 });
+    expect(why).toEqual({ reason: 'PoolUnaware', message: 'pool p/main of launcher nl02 does not know stopped nodes' });
+    expect(rooms.spares.hindrance('a')).toBeUndefined();
+    expect(after).toEqual([{ testing: 2 }, undefined]);
+  });
+
+  it.each([
+    ['keep: stopped', 'running', { stoppedSpares: ['a', 'b'] }, { testing: 2 }],
+    ['no keep', 'stopped', { stoppedSpares: [] }, { deleting: 1, ready: 1 }],
+  ] as const)(
+    'follow a launcher with %s that was registered before one that keeps them %s',
+    async (_a, own, of, expected) => {
+      const { create, states, rooms, sweep, world } = await setUp(undefined, [{ ...OURS, ...of }]);
+      world.context.config.now = { ...configOf(undefined), labels: labelsOf(own === 'stopped' ? own : undefined, 2) };
+      await create({ state: 'testing', launchState: STARTS });
+      await create({ externalId: 'i-2' });
+
+      await sweep();
+      await world.pass(10_000);
+      await sweep();
+
+      expect(states()).toEqual(expected);
+      expect(rooms.spares.hindrance('a')?.reason).toBe(own === 'stopped' ? 'FilesDiffer' : undefined);
+    },
+  );
 });

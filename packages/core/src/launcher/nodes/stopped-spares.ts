@@ -12,15 +12,18 @@ import {
   type NodeFields,
   type NodeId,
   type NodeRecord,
+  type PoolComponentRecord,
 } from '@nodepool/zk-protocol';
 import { asError } from '../../async/as-error.js';
 import type { Provider } from '../../contract/driver.js';
 import { isRateLimited } from '../../contract/errors.js';
 import type { ProviderSet } from '../providers/provider-set.js';
+import type { PoolViews } from '../view/pool-views.js';
 import { removeAbandonedLocks } from '../requests/abandoned.js';
 import type { Context } from '../state/context.js';
 import { releaseNode } from '../state/expire-node.js';
 import { createdPath, isRefusal, setNode, Transaction } from '../state/transaction.js';
+import type { StandbyGoals } from './standby-goals.js';
 import { StartGain } from './start-gain.js';
 
 /** A node that has been free for less time stays: a request may be about to take it. */
@@ -34,28 +37,47 @@ const RETRY_MS = 30_000;
 const SETTLED_AFTER_MS = 600_000;
 const COMMENT = 'standby node, stopped until a request needs it';
 
+/** Why nodes are not stopped. */
+export interface StopHindrance {
+  readonly reason: 'PoolUnaware' | 'FilesDiffer';
+  readonly message: string;
+}
+
+const nameOf = ({ providerName, name, hostname }: PoolComponentRecord) =>
+  `pool ${providerName}/${name} of launcher ${hostname}`;
+
 /**
- * Stops the free nodes of labels with `keep: stopped`. A request for which nothing is ready has one started, which is a launch that
+ * Stops the free nodes of labels with `keep: stopped`, up to the number on standby. A request for which nothing is ready has one started, which is a launch that
  * continues. The record leaves `ready` before the instance is stopped, so that no launcher lends it in between.
  */
 export class StoppedSpares {
   readonly #context: Context;
   readonly #providers: ProviderSet;
+  readonly #views: PoolViews;
+  readonly #goals: Pick<StandbyGoals, 'mostStopped'>;
   readonly #gain: StartGain;
   readonly #busy = new Set<NodeId>();
   readonly #timers = new Map<NodeId, CancelTimer>();
   readonly #end = new AbortController();
-  readonly #unsubscribe: () => void;
+  readonly #unsubscribe: readonly (() => void)[];
 
-  constructor(context: Context, providers: ProviderSet) {
+  constructor(context: Context, providers: ProviderSet, views: PoolViews, goals: Pick<StandbyGoals, 'mostStopped'>) {
     this.#context = context;
     this.#providers = providers;
+    this.#views = views;
+    this.#goals = goals;
     this.#gain = new StartGain(context);
-    this.#unsubscribe = context.events.on('nodeFree', ({ node }) => this.#considerLater(node));
+    const { events } = context;
+    this.#unsubscribe = [
+      events.on('nodeFree', ({ node }) => this.#considerLater(node)),
+      events.on('poolChanged', ({ before, after }) => {
+        if (before?.stoppedSpares?.join() !== after?.stoppedSpares?.join()) this.sweep();
+      }),
+    ];
   }
 
   stop(): void {
-    this.#unsubscribe();
+    for (const unsubscribe of this.#unsubscribe) unsubscribe();
     this.#gain.stop();
     for (const cancel of this.#timers.values()) cancel();
     this.#end.abort(new Error('the launcher stops'));
@@ -70,18 +92,28 @@ export class StoppedSpares {
   explain(label: string): string | undefined {
     const { config, mirror } = this.#context;
     if (config.now.labels.get(label)?.keep !== 'stopped') return undefined;
-    const stopped = [...mirror.nodes.values()].filter((node) => isStoppedSpare(node) && node.labels.includes(label));
     const whyNot = [...config.now.providers.keys()].flatMap((provider) => {
       const why = this.#gain.whyNot(provider, label);
       return why === undefined ? [] : [`; provider "${provider}" stops none ${why}`];
     });
-    return `${stopped.length} of them stopped, to be started for a request${whyNot.join('')}`;
+    const hindrance = this.hindrance(label);
+    if (hindrance) whyNot.unshift(`; no more are stopped: ${hindrance.message}`);
+    return `${mirror.stoppedCount(label)} of them stopped, to be started for a request${whyNot.join('')}`;
+  }
+
+  /** Why no nodes of the label are stopped although the configuration says so; `undefined`: they are. */
+  hindrance(label: string): StopHindrance | undefined {
+    if (this.#context.config.now.labels.get(label)?.keep !== 'stopped') return undefined;
+    const { first, unaware } = this.#views.sharers(label);
+    if (unaware) return { reason: 'PoolUnaware', message: `${nameOf(unaware)} does not know stopped nodes` };
+    if (!first || this.#views.keepsStopped(label) !== false) return undefined;
+    return { reason: 'FilesDiffer', message: `${nameOf(first)}, which decides, has no \`keep: stopped\` for it` };
   }
 
   #considerLater({ id, state }: NodeRecord): void {
     if (state !== 'ready' || this.#timers.has(id)) return;
     const node = this.#context.mirror.nodes.get(id);
-    if (!node || !this.#keepsStopped(node)) return;
+    if (!node || !this.#mayStop(node)) return;
     const consider = () => {
       this.#timers.delete(id);
       this.#consider(id);
@@ -98,25 +130,44 @@ export class StoppedSpares {
     if (!runner?.running) return;
     if (isStoppedSpare(node)) {
       const why = isStopped(node) ? this.#whyUnwanted(node) : 'its launcher died while it was stopping it';
-      if (!isStopped(node) || !this.#keepsStopped(node)) void releaseNode(this.#context, node, why);
+      if (why !== undefined) void releaseNode(this.#context, node, why);
       return;
     }
-    if (!isFree(node) || !this.#keepsStopped(node) || clock.now() - node.stateTimeMs < GRACE_MS) return;
+    if (!isFree(node) || !this.#mayStop(node) || clock.now() - node.stateTimeMs < GRACE_MS) return;
     const isWorthIt = node.labels.every((label) => this.#gain.whyNot(runner.name, label) === undefined);
     if (isWorthIt) void this.#run(node, runner.provider);
   }
 
-  #keepsStopped(node: NodeRecord): boolean {
-    const { labels } = this.#context.config.now;
+  #mayStop(node: NodeRecord): boolean {
+    return this.#canStop(node) && node.labels.every((label) => this.#stopsOneMore(label));
+  }
+
+  /** Whether a node more of the label is to be stopped, also with those that are being stopped. */
+  #stopsOneMore(label: string): boolean {
+    if (!this.#views.keepsStopped(label) || this.#views.sharers(label).unaware) return false;
+    const { mirror } = this.#context;
+    let stopped = mirror.stoppedCount(label);
+    for (const id of this.#busy) {
+      const node = mirror.nodes.get(id);
+      if (node && !isStoppedSpare(node) && node.labels.includes(label)) stopped++;
+    }
+    return stopped < this.#goals.mostStopped(label);
+  }
+
+  #canStop(node: NodeRecord): boolean {
     const runner = this.#providers.runnerOf(node);
     const pool = runner?.config.pools.get(node.pool ?? '');
     if (!runner?.stops || !pool || typeof node.externalId !== 'string') return false;
-    return node.labels.every((label) => labels.get(label)?.keep === 'stopped' && pool.labels.has(label));
+    return node.labels.every((label) => pool.labels.has(label));
   }
 
-  #whyUnwanted({ labels }: NodeRecord): string {
-    const gone = labels.find((label) => !this.#context.config.now.labels.has(label));
-    return gone === undefined ? 'its label does not keep stopped nodes' : `label "${gone}" is not in the configuration`;
+  /** Why a stopped node is not kept; `undefined`: it is. */
+  #whyUnwanted(node: NodeRecord): string | undefined {
+    const { labels } = this.#context.config.now;
+    const gone = node.labels.find((label) => !labels.has(label));
+    if (gone !== undefined) return `label "${gone}" is not in the configuration`;
+    const isKept = node.labels.every((label) => this.#views.keepsStopped(label) !== false);
+    return isKept && this.#canStop(node) ? undefined : 'its label does not keep stopped nodes';
   }
 
   async #run(node: NodeRecord, provider: Provider): Promise<void> {

@@ -1,6 +1,15 @@
-import type { LauncherId, NodeFields, NodeId } from '@nodepool/zk-protocol';
+import {
+  encodeRequest,
+  newRequest,
+  requestCreatePath,
+  requestPath,
+  type LauncherId,
+  type NodeFields,
+  type NodeId,
+  type RequestId,
+} from '@nodepool/zk-protocol';
 import { afterEach, describe, expect, it } from 'vitest';
-import { LauncherRooms } from '../../../test/support/launcher-rooms.js';
+import { LauncherRooms, OURS } from '../../../test/support/launcher-rooms.js';
 import { Standby } from './standby.js';
 import { SurplusNodes } from './surplus-nodes.js';
 
@@ -9,20 +18,38 @@ let standby: Standby;
 afterEach(() => standby.stop());
 
 /** A launcher whose labels `a` and `b` have `standby`, and that is the first one of them. */
-async function setUp({ isFirst = true } = {}) {
+async function setUp({ isFirst = true, hasForecast = true } = {}) {
   const rooms = await LauncherRooms.open();
   const { world } = rooms;
   const { config, mirror } = world.context;
   const goal = { targetWaitMs: 5_000, idleBudget: undefined, atMost: 9 };
-  const labels = new Map([...config.now.labels].map(([name, label]) => [name, { ...label, standby: goal }]));
+  const labels = new Map(
+    [...config.now.labels].map(([name, label]) => [name, { ...label, ...(hasForecast && { standby: goal }) }]),
+  );
   config.now = { ...config.now, labels };
-  if (!isFirst) await rooms.register();
-  const [own] = rooms.views.all;
-  await rooms.register({ launcherId: own?.launcherId ?? ('' as LauncherId) });
-  standby = new Standby(world.context, rooms.views, rooms.spares);
-  const surplus = new SurplusNodes(world.context, rooms.providers, standby);
+  if (!isFirst) await rooms.register(OURS);
+  await rooms.registerOwn();
+  standby = new Standby(world.context, rooms.views, rooms.goals, rooms.spares);
+  const surplus = new SurplusNodes(world.context, rooms.providers, rooms.goals);
   return {
-    world,
+    ...{ world, rooms },
+    /** Another launcher requests nodes for its `min-ready`, gets them, and removes its requests. */
+    request: async (count: number) => {
+      const { clock, other } = world;
+      const fields = { labels: ['a'], requestor: 'NodePool:min-ready', reuse: false };
+      const body = encodeRequest(newRequest(fields, clock.now()));
+      const paths = await clock.run(
+        Promise.all(
+          Array.from({ length: count }, () =>
+            other.create(requestCreatePath(900), body, { ephemeral: true, sequential: true }),
+          ),
+        ),
+      );
+      await world.pass(1_000);
+      for (let i = 0; i < count; i++) await world.createNode({});
+      await clock.run(Promise.all(paths.map((path) => other.delete(requestPath(path.split('/').at(-1) as RequestId)))));
+      await world.pass(MINUTE_MS);
+    },
     requests: mirror.requests,
     create: (...fields: NodeFields[]) =>
       fields.reduce<Promise<NodeId[]>>(
@@ -128,4 +155,68 @@ describe('surplus nodes', () => {
     expect(fallback).toEqual(before);
     expect(statesOf(ids)).toEqual(['deleting', ...before.slice(1)]);
   });
+});
+
+const STOPPED = { state: 'testing', launchState: { start: true }, externalId: 'i-1' } as const;
+
+describe('beside a launcher that requests nodes for its own min-ready', () => {
+  const countOf = (states: readonly unknown[], state: string) => states.filter((each) => each === state).length;
+  const all = ({ world }: Awaited<ReturnType<typeof setUp>>) =>
+    [...world.context.mirror.nodes.values()].map(({ state }) => state);
+
+  it('surplus nodes stay up to what it requests, until it is gone', async () => {
+    const ground = await setUp();
+    const { rooms, keep, request, sweep, world } = ground;
+    const original = await rooms.register({ launcherId: 'original' as LauncherId });
+    keep(0);
+    await request(4);
+    await world.createNode({});
+    await world.pass(MINUTE_MS);
+
+    await sweep();
+    const during = countOf(all(ground), 'ready');
+    const { reason } = rooms.goals.level('a') ?? {};
+    await world.clock.run(world.other.delete(original));
+    await world.pass(1_000);
+    await sweep();
+
+    expect([during, countOf(all(ground), 'ready')]).toEqual([4, 0]);
+    expect(reason).toBe('demand; 4 stay, as other launchers request them for their min-ready');
+  });
+
+  it('one node an hour goes, so that a lower min-ready takes effect', async () => {
+    const ground = await setUp();
+    const { rooms, keep, request, sweep, world } = ground;
+    await rooms.register({ launcherId: 'original' as LauncherId });
+    keep(0);
+    await request(4);
+
+    await world.pass(125 * MINUTE_MS);
+    await sweep();
+
+    expect(countOf(all(ground), 'ready')).toBe(2);
+  });
+
+  it('stopped nodes that it does not count go first, and those that run stay', async () => {
+    const ground = await setUp();
+    const { rooms, keep, request, sweep, world } = ground;
+    await rooms.register({ launcherId: 'original' as LauncherId });
+    for (let i = 0; i < 3; i++) await world.createNode(STOPPED);
+    keep(1);
+    await request(2);
+
+    await sweep();
+
+    expect([countOf(all(ground), 'testing'), countOf(all(ground), 'ready')]).toEqual([0, 2]);
+  });
+});
+
+it('deletes stopped nodes above min-ready, and none that run: requests take those', async () => {
+  const { world, create, sweep, statesOf } = await setUp({ hasForecast: false });
+  const ids = await create(STOPPED, {}, STOPPED, {}, STOPPED);
+  await world.pass(MINUTE_MS);
+
+  await sweep();
+
+  expect(statesOf(ids)).toEqual(['deleting', 'ready', 'deleting', 'ready', 'deleting']);
 });

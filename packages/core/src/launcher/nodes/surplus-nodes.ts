@@ -1,40 +1,46 @@
-import { isStandby, type NodeRecord } from '@nodepool/zk-protocol';
+import { isStandby, isStoppedSpare, type NodeRecord } from '@nodepool/zk-protocol';
 import type { ProviderSet } from '../providers/provider-set.js';
 import type { Context } from '../state/context.js';
 import { releaseNode } from '../state/expire-node.js';
-import type { Standby } from './standby.js';
+import type { StandbyGoals, Surplus } from './standby-goals.js';
 
 /** A node that has been free for less time stays: a request may be about to take it. */
 const GRACE_MS = 60_000;
 
 /**
- * Deletes free nodes above the computed number of standby nodes, the oldest first: nodes of launching providers of this launcher,
+ * Deletes free nodes above the number to keep, stopped ones first and then the oldest: nodes of launching providers of this launcher,
  * and only if each of their labels has too many.
  */
 export class SurplusNodes {
   readonly #context: Context;
   readonly #providers: ProviderSet;
-  readonly #standby: Standby;
+  readonly #goals: Pick<StandbyGoals, 'surplus'>;
 
-  constructor(context: Context, providers: ProviderSet, standby: Standby) {
+  constructor(context: Context, providers: ProviderSet, goals: Pick<StandbyGoals, 'surplus'>) {
     this.#context = context;
     this.#providers = providers;
-    this.#standby = standby;
+    this.#goals = goals;
   }
 
   /** Marks surplus nodes for deletion. Resolves when all are marked, or found in use. */
   async sweep(): Promise<void> {
     const { config, mirror } = this.#context;
-    const left = new Map<string, number>();
-    for (const { name, standby } of config.now.labels.values())
-      if (standby) left.set(name, this.#standby.surplus(name));
-    if (![...left.values()].some((count) => count > 0)) return;
+    const left = new Map<string, Surplus>();
+    for (const name of config.now.labels.keys()) {
+      const surplus = this.#goals.surplus(name);
+      if (surplus.nodes > 0) left.set(name, surplus);
+    }
+    if (left.size === 0) return;
     const nodes = [...mirror.nodes.values()].filter((node) => this.#mayGo(node));
-    // judged again for each one: a request may have taken a node, or the demand risen, while another was deleted
-    const surplusOf = (label: string) => Math.min(left.get(label) ?? 0, this.#standby.surplus(label));
-    for (const node of nodes.sort((a, b) => a.stateTimeMs - b.stateTimeMs)) {
-      if (!node.labels.every((label) => surplusOf(label) > 0)) continue;
-      for (const label of node.labels) left.set(label, (left.get(label) ?? 0) - 1);
+    for (const node of nodes.sort((a, b) => rank(a) - rank(b) || a.stateTimeMs - b.stateTimeMs)) {
+      const running = isStoppedSpare(node) ? 0 : 1;
+      // judged again for each one: a request may have taken a node, or the demand risen, while another was deleted
+      const isSurplus = (label: string) => [left.get(label), this.#goals.surplus(label)].every(holds(running));
+      if (!node.labels.every(isSurplus)) continue;
+      for (const label of node.labels) {
+        const before = left.get(label);
+        if (before) left.set(label, { nodes: before.nodes - 1, running: before.running - running });
+      }
       await releaseNode(this.#context, node, 'more standby nodes than the demand needs');
     }
   }
@@ -46,3 +52,8 @@ export class SurplusNodes {
     return this.#providers.runnerOf(node)?.launches === true;
   }
 }
+
+const rank = (node: NodeRecord) => (isStoppedSpare(node) ? 0 : 1);
+
+const holds = (running: 0 | 1) => (surplus: Surplus | undefined) =>
+  surplus !== undefined && surplus.nodes > 0 && surplus.running >= running;

@@ -32,10 +32,13 @@ export function refreshed(context: Context, entry: PoolComponentRecord, view: Li
     (entry.leaseCertificates ?? null) === now.leaseCertificates &&
     (entry.firstPoolPauseMs ?? null) === now.firstPoolPauseMs &&
     (entry.notLent ?? null) === now.notLent &&
-    entry.supportedLabels.length === now.supportedLabels.length &&
-    entry.supportedLabels.every((label, i) => label === now.supportedLabels[i]);
+    isSameList(entry.stoppedSpares, now.stoppedSpares) &&
+    isSameList(entry.supportedLabels, now.supportedLabels);
   return isSame ? entry : withComponent(entry, now);
 }
+
+const isSameList = (a: readonly string[] | null | undefined, b: readonly string[]) =>
+  a?.length === b.length && b.every((each, i) => each === a[i]);
 
 /** What changes in an entry: among others the health of the provider, and how long requests are left to first pools. */
 function published({ config }: Context, { pool, provider, priority, yieldsPrecedence, steering }: LivePoolView) {
@@ -43,7 +46,8 @@ function published({ config }: Context, { pool, provider, priority, yieldsPreced
   const configured = config.now.providers.get(provider);
   const leaseCertificates = (configured && certificateModeOf(configured)) ?? null;
   const notLent = pool.notLent ?? null;
-  const common = { supportedLabels, priority, paused: yieldsPrecedence, leaseCertificates, notLent };
+  const stoppedSpares = supportedLabels.filter((label) => config.now.labels.get(label)?.keep === 'stopped');
+  const common = { supportedLabels, priority, paused: yieldsPrecedence, leaseCertificates, notLent, stoppedSpares };
   if (!steering) return { ...common, health: null, firstPoolPauseMs: 0 };
   const health = steering.report().provider.state === 'healthy' ? null : 'open';
   return { ...common, health, firstPoolPauseMs: FIRST_POOL_PAUSE_MS } as const;

@@ -1,4 +1,4 @@
-import { isFree, isStandby, isStopped, leaseOf } from '@nodepool/zk-protocol';
+import { isFree, isStandby, isStopped, isStoppedSpare, leaseOf } from '@nodepool/zk-protocol';
 import type {
   LockAware,
   NodeId,
@@ -31,6 +31,8 @@ export class Mirror {
   readonly #pending = new Set<RequestId>();
   /** Unallocated ready and stopped nodes by label, including those locked or claimed at the moment. */
   readonly #standby = new Map<string, number>();
+  /** Those of them that are stopped, or being stopped. */
+  readonly #stopped = new Map<string, number>();
   /** Nodes except those that a person holds, by pool and label: leased ones return as those in use do. */
   readonly #present = new Map<string, Map<string, number>>();
   /** When the deletion of each node in deletion began, by pool. */
@@ -97,6 +99,11 @@ export class Mirror {
   /** Number of unallocated ready and stopped nodes of the label, in all pools. */
   standbyCount(label: string): number {
     return this.#standby.get(label) ?? 0;
+  }
+
+  /** Number of those of {@link standbyCount} that are stopped, or being stopped. */
+  stoppedCount(label: string): number {
+    return this.#stopped.get(label) ?? 0;
   }
 
   /** Number of nodes of the label in the pool, free, in use or leased, without those that a person holds. */
@@ -174,7 +181,9 @@ export class Mirror {
 
   #countStandby(node: NodeRecord | undefined, step: 1 | -1): void {
     if (!node || !isStandby(node)) return;
-    for (const label of node.labels) this.#standby.set(label, (this.#standby.get(label) ?? 0) + step);
+    for (const counts of isStoppedSpare(node) ? [this.#standby, this.#stopped] : [this.#standby]) {
+      for (const label of node.labels) counts.set(label, (counts.get(label) ?? 0) + step);
+    }
   }
 
   #countPresent(node: NodeRecord | undefined, step: 1 | -1): void {

@@ -1,6 +1,6 @@
 import type { LauncherId } from '@nodepool/zk-protocol';
 import { describe, expect, it } from 'vitest';
-import { launchingDrivers, LauncherRooms, standbyConfig } from '../../../test/support/launcher-rooms.js';
+import { launchingDrivers, LauncherRooms, OURS, standbyConfig } from '../../../test/support/launcher-rooms.js';
 import { CapacityError, ProviderUnavailableError } from '../../contract/errors.js';
 import { poolKey } from '../state/pool-key.js';
 
@@ -27,18 +27,35 @@ describe('the pools of a launcher', () => {
 
   it('are the first for a label once they are registered, unless another with it was registered before', async () => {
     const rooms = await LauncherRooms.open();
-    const [own] = rooms.views.all;
     const firsts = () => ['a', 'b'].map((label) => rooms.views.isFirstFor(label));
-    const other = await rooms.register({ launcherId: 'z' as LauncherId, supportedLabels: ['a'] });
+    const other = await rooms.register({ launcherId: 'z' as LauncherId, supportedLabels: ['a'], ...OURS });
     expect(firsts()).toEqual([false, false]);
 
-    await rooms.register({ launcherId: own?.launcherId ?? ('' as LauncherId) });
-    await rooms.register({ launcherId: '0' as LauncherId });
+    await rooms.registerOwn();
+    await rooms.register({ launcherId: '0' as LauncherId, ...OURS });
     expect(firsts()).toEqual([false, true]);
 
     await rooms.world.clock.run(rooms.world.other.delete(other));
     await rooms.world.pass(100);
     expect(firsts()).toEqual([true, true]);
+  });
+
+  it('are the first for a label although one of the original was registered before: it never decides', async () => {
+    const rooms = await LauncherRooms.open();
+
+    await rooms.register({ launcherId: 'original' as LauncherId });
+    const before = rooms.views.isFirstFor('a');
+    await rooms.registerOwn();
+
+    expect([before, rooms.views.isFirstFor('a')]).toEqual([false, true]);
+  });
+
+  it('have no other beside them in the entry that they have where old launchers look', async () => {
+    const rooms = await LauncherRooms.open();
+    await rooms.registerOwn();
+    await rooms.registerOwn({ firstPoolPauseMs: null, stoppedSpares: null });
+
+    expect(rooms.views.sharers('a')).toMatchObject({ original: undefined, unaware: undefined });
   });
 });
 

@@ -2,6 +2,7 @@ import type { PoolComponentRecord } from '@nodepool/zk-protocol';
 import type { SteeringSet } from '../health/steering-set.js';
 import { chooseProbes } from '../plan/health-rules.js';
 import { keepsStandby } from '../plan/nodes.js';
+import { findSharers, type LabelSharers } from './label-sharers.js';
 import type { LivePoolView } from './pool-view.js';
 import type { PoolRegistry } from '../registry/pool-registry.js';
 import type { Context } from '../state/context.js';
@@ -12,6 +13,9 @@ export class PoolViews {
   readonly #steering: SteeringSet;
   readonly #registry: PoolRegistry;
   readonly #views = new Map<string, LivePoolView>();
+  readonly #sharers = new Map<string, LabelSharers>();
+  /** The pools of which {@link #sharers} were found. */
+  #sharersOf: readonly PoolComponentRecord[] | undefined;
 
   constructor(context: Context, steering: SteeringSet, registry: PoolRegistry) {
     this.#context = context;
@@ -38,16 +42,36 @@ export class PoolViews {
     return false;
   }
 
-  /**
-   * Whether this launcher has the longest registered of the pools with the label; false until its own pools are registered.
-   * Launchers agree about it: who reads an entry has read those that are older, as ZooKeeper answers in order.
-   */
+  /** Whether this launcher decides about standby nodes of the label; false until its own pools are registered. */
   isFirstFor(label: string): boolean {
-    let first: PoolComponentRecord | undefined;
-    for (const pool of this.#registry.pools) {
-      if (pool.supportedLabels.includes(label) && createdIn(pool) < createdIn(first)) first = pool;
-    }
+    const { first } = this.sharers(label);
     return first !== undefined && this.#registry.isOwn(first.launcherId);
+  }
+
+  /** The registered pools with the label, of all launchers. */
+  sharers(label: string): LabelSharers {
+    const { pools } = this.#registry;
+    if (this.#sharersOf !== pools) this.#sharers.clear();
+    this.#sharersOf = pools;
+    let sharers = this.#sharers.get(label);
+    if (!sharers) this.#sharers.set(label, (sharers = findSharers(pools, label)));
+    return sharers;
+  }
+
+  /** Whether the launcher of this session has a pool registered. */
+  isRegistered(session: bigint): boolean {
+    return this.#registry.pools.some(({ stat }) => stat?.ephemeralOwner === session);
+  }
+
+  /**
+   * Whether standby nodes of the label are stopped: the first launcher decides, and none is while a pool does not know stopped nodes.
+   * `undefined`: not known yet.
+   */
+  keepsStopped(label: string): boolean | undefined {
+    const { first, unaware } = this.sharers(label);
+    if (!first) return undefined;
+    if (this.isFirstFor(label)) return this.#context.config.now.labels.get(label)?.keep === 'stopped';
+    return first.stoppedSpares?.includes(label) ?? (unaware ? undefined : false);
   }
 
   /** Labels for which a probe of the provider is due. */
@@ -64,9 +88,4 @@ export class PoolViews {
     );
     return chooseProbes(due, steering);
   }
-}
-
-/** The transaction that registered a pool. */
-function createdIn(pool: PoolComponentRecord | undefined): bigint | number {
-  return pool?.stat?.czxid ?? Infinity;
 }

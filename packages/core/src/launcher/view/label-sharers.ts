@@ -1,0 +1,35 @@
+import type { PoolComponentRecord } from '@nodepool/zk-protocol';
+import { isOriginal } from '../plan/candidates.js';
+
+/** The registered pools with one label, of all launchers. */
+export interface LabelSharers {
+  /**
+   * The one that was registered first, whose launcher decides about standby nodes of the label; never one of the original, which
+   * knows `min-ready` only. Launchers agree about it: who reads an entry has read those that are older, as ZooKeeper answers in order.
+   */
+  readonly first: PoolComponentRecord | undefined;
+  /** One of the original, which requests `min-ready` nodes without counting requests of others. */
+  readonly original: PoolComponentRecord | undefined;
+  /** One whose launcher does not count stopped nodes on standby: of the original, or of an older release. */
+  readonly unaware: PoolComponentRecord | undefined;
+}
+
+/** Finds those of the pools that matter for standby nodes of the label. */
+export function findSharers(pools: readonly PoolComponentRecord[], label: string): LabelSharers {
+  const sharing = pools.filter(({ supportedLabels }) => supportedLabels.includes(label));
+  // a pool may have a second entry, where old launchers look
+  const ours = new Set(sharing.filter((pool) => !isOriginal(pool)).map(({ launcherId }) => launcherId));
+  const aware = new Set(sharing.filter(({ stoppedSpares }) => stoppedSpares).map(({ launcherId }) => launcherId));
+  let first: PoolComponentRecord | undefined;
+  for (const pool of sharing) if (!isOriginal(pool) && createdIn(pool) < createdIn(first)) first = pool;
+  return {
+    first,
+    original: sharing.find(({ launcherId }) => !ours.has(launcherId)),
+    unaware: sharing.find(({ launcherId }) => !aware.has(launcherId)),
+  };
+}
+
+/** The transaction that registered a pool. */
+function createdIn(pool: PoolComponentRecord | undefined): bigint | number {
+  return pool?.stat?.czxid ?? Infinity;
+}
