@@ -12,12 +12,18 @@ export interface OriginalOptions {
   readonly most: number;
   /** Neither takes nor declines anything. */
   readonly isIdle?: boolean;
+  /** Free nodes to keep of each label. Default: none. */
+  readonly minReady?: number;
+  /** The provider and fake cloud that it shares with others. Default: one of its own, whose machines need no cloud. */
+  readonly shares?: { readonly provider: string; readonly cloudDir: string };
 }
 
 /** Starts a launcher of the original's steps, and waits until its pool is registered. */
-export async function startOriginal({ hosts, name, labels, most, isIdle }: OriginalOptions): Promise<ChildProcess> {
+export async function startOriginal(options: OriginalOptions): Promise<ChildProcess> {
+  const { hosts, name, labels, most, isIdle, minReady = 0, shares } = options;
   const script = fileURLToPath(new URL('../python/original_launcher.py', import.meta.url));
-  const what = ['--hosts', hosts, '--name', name, '--provider', 'original', '--most', String(most)];
+  const provider = ['--provider', shares?.provider ?? 'original', ...(shares ? ['--cloud', shares.cloudDir] : [])];
+  const what = ['--hosts', hosts, '--name', name, ...provider, '--most', `${most}`, '--min-ready', `${minReady}`];
   const offers = labels.flatMap((label) => ['--label', label]);
   const child = spawn('/usr/bin/python3', [script, ...what, ...offers, ...(isIdle ? ['--idle'] : [])], {
     stdio: ['ignore', 'pipe', 'inherit'],

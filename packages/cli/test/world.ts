@@ -201,19 +201,20 @@ export class World {
   }
 
   /** Registers the pool `main` of the provider `rack`, as a launcher on this host does. */
-  async registerRack(labels: string[], changes: Partial<PoolComponentRecord> = {}): Promise<void> {
+  async registerRack(labels: string[], changes: Partial<PoolComponentRecord> = {}): Promise<string> {
     const pool = newPoolComponent({
       ...{ hostname: hostname(), state: 'running', version: '1.0', launcherId: RACK_ID, name: 'main' },
       ...{ providerName: 'rack', supportedLabels: labels, priority: 100, paused: false },
       ...changes,
     });
-    await this.#register('pool', pool);
+    return this.#register('pool', pool);
   }
 
-  async #register(kind: string, component: ComponentRecord): Promise<void> {
+  /** @returns the path of the entry */
+  async #register(kind: string, component: ComponentRecord): Promise<string> {
     await this.zk.ensurePath(componentsPath(kind));
     const path = componentCreatePath(kind, hostname());
-    await this.zk.create(path, encodeComponent(component), { sequential: true, ephemeral: true });
+    return this.zk.create(path, encodeComponent(component), { sequential: true, ephemeral: true });
   }
 
   async stop(): Promise<void> {

@@ -28,7 +28,7 @@ export interface LeaseOptions {
   readonly renew?: boolean;
   /** Time to live; default 3 minutes, and 1 hour with `renew: false`. */
   readonly ttlMs?: number;
-  /** End it if it is not active after this time; default: wait without a limit. */
+  /** End it if it is not active after this time; default: wait without a limit, with `renew: false` for a day. */
   readonly giveUpMs?: number;
   /** For people. */
   readonly reason?: string;

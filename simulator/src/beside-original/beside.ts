@@ -45,7 +45,10 @@ export interface BesideResult {
   readonly conditions: readonly string[];
 }
 
-/** Runs both kinds of launchers beside each other, with a light load. */
+/**
+ * Runs both kinds of launchers beside each other, with a light load.
+ * In one piece: each part needs the world, and its end.
+ */
 export async function runBeside(seed: number, setup: BesideSetup, minutes: number): Promise<BesideResult> {
   const world = new World(seed, false, Infinity);
   const region = new Region(world, 'north', { instances: 40 });

@@ -128,6 +128,11 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
         () => import('./move-to-ensemble.js'),
       ),
       entry(
+        'rollback',
+        'go back to the original Nodepool: end what its launchers would not finish, and say when to stop these',
+        () => import('./rollback.js'),
+      ),
+      entry(
         'completion <shell>',
         'print a script that completes commands and options: source <(nodepool completion bash)',
         async () => ({

@@ -244,7 +244,7 @@ describe('stopped nodes', () => {
     expect(states()).toEqual({ testing: 1, ready: 3 });
   });
 
-  it('are none while a pool with the label does not know them, with a condition; one that there is stays', async () => {
+  it('are none while a pool with the label does not know them, with a condition; those that are stopped already stay', async () => {
     const { world, create, states, rooms, keep, sweep } = await setUp();
     await create({ state: 'testing', launchState: STARTS });
     const original = await rooms.register({ launcherId: 'original' as LauncherId });

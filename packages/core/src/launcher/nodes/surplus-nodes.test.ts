@@ -17,7 +17,10 @@ const MINUTE_MS = 60_000;
 let standby: Standby;
 afterEach(() => standby.stop());
 
-/** A launcher whose labels `a` and `b` have `standby`, and that is the first one of them. */
+/**
+ * A launcher whose labels `a` and `b` have `standby`, and that is the first one of them.
+ * In one piece: each function needs the world.
+ */
 async function setUp({ isFirst = true, hasForecast = true } = {}) {
   const rooms = await LauncherRooms.open();
   const { world } = rooms;

@@ -7,7 +7,7 @@ import type { LeaseAgeError, LeaseLimitError } from '@nodepool/core/launcher';
 import { ApiError, type ApiCall } from '@nodepool/daemon';
 import { mayLease, type LeaseCaller } from './lease-access.js';
 import { EXPLANATION_COST, LeaseList } from './lease-list.js';
-import { DEFAULT_TTL_S } from './lease-schemas.js';
+import { DEFAULT_GIVE_UP_S, DEFAULT_TTL_S } from './lease-schemas.js';
 import { leaseToApi } from './lease-to-api.js';
 import type { LeaseStreams } from './lease-streams.js';
 import { whyNotLent } from './not-lent.js';
@@ -51,7 +51,7 @@ export class LeaseCalls {
       this.#leases.request({
         ...{ id: leaseId(who, idempotencyKey), owner, token: who.name, labels, priority, reason, digest },
         ...{ ttlMs: ttl * 1000, tenantName: who.tenantName, publicKey },
-        giveUpMs: wanted.give_up === undefined ? null : wanted.give_up * 1000,
+        giveUpMs: (wanted.give_up ?? DEFAULT_GIVE_UP_S) * 1000,
         ...{ maxNodes: who.maxNodes, tokenVersion: who.tokenVersion },
       }),
     );

@@ -3,6 +3,8 @@ import { FLAG, listOf, orNull, record, ref, TEXT, TIME, WHOLE } from '@nodepool/
 
 /** Time to live of a lease for which none is given. */
 export const DEFAULT_TTL_S = 3_600;
+/** How long a lease without `give_up` waits: its request would outlive all who could serve it. */
+export const DEFAULT_GIVE_UP_S = 86_400;
 const LONGEST_WAIT_S = 60;
 const MOST_LABELS = 100;
 
@@ -106,7 +108,7 @@ export const LEASE_BODY: JsonObject = {
       ...SECONDS,
       description: `Time to live once it is active, seconds; default ${DEFAULT_TTL_S}, or what token and max-hold-age allow if that is less`,
     },
-    give_up: { ...SECONDS, description: 'End it unserved after this time, seconds; default: wait without a limit' },
+    give_up: { ...SECONDS, description: `End it unserved after this time, seconds; default ${DEFAULT_GIVE_UP_S}` },
     owner: {
       ...{ type: 'string', maxLength: 255, pattern: NAME_PATTERN },
       description: 'Default: the owner of the token; another only with an admin token',
