@@ -50,6 +50,13 @@ describe('the check of a history', () => {
     expect(await fulfilAfter(6_000)).toEqual([]);
   });
 
+  it.each([60_000, -60_000])('excludes it by the clock of the launcher, which is wrong by %i ms', async (aheadMs) => {
+    launcher = new SimulatedProcess(world, 'launcher1', world.server, aheadMs);
+    launcher.stall(5_500);
+
+    expect(await fulfilAfter(6_000)).toEqual([]);
+  });
+
   it('excludes only the stalled part of a period', async () => {
     launcher.stall(500);
 

@@ -54,14 +54,17 @@ export class SimulatedProcess {
     this.link.hold(ms);
   }
 
-  /** Part of a period in which the process was stalled or got no packets from ZooKeeper. */
+  /**
+   * Part of a period in which the process was stalled or got no packets from ZooKeeper.
+   * @param fromMs - by the clock of the process, as is `untilMs`
+   */
   stalledMs(fromMs: number, untilMs: number): number {
     const within = this.#stalls.map(({ beginMs, endMs }) => Math.min(endMs, untilMs) - Math.max(beginMs, fromMs));
     return within.reduce((sum, ms) => sum + Math.max(ms, 0), 0);
   }
 
   #noteStall(ms: number): void {
-    const beginMs = this.world.clock.now();
+    const beginMs = this.clock.now();
     const last = this.#stalls.at(-1);
     if (last && last.endMs >= beginMs) last.endMs = Math.max(last.endMs, beginMs + ms);
     else this.#stalls.push({ beginMs, endMs: beginMs + ms });
