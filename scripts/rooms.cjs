@@ -263,7 +263,7 @@ const ROOMS = {
     tool: [],
     web: ['files'],
     providers: [],
-    context: ['plan', 'tool', 'providers'],
+    context: ['plan', 'files', 'tool', 'providers'],
     build: ['plan', 'files', 'tool', 'context'],
     validate: ['plan', 'tool', 'context'],
     upload: ['plan', 'files', 'tool', 'context', 'validate'],

@@ -7,10 +7,11 @@ import type { WaitingWork } from './plan/waiting-records.js';
 
 /** Finds the conditions of images and of the builder itself. */
 export function builderConditions(builder: Builder, hostname: string, nowMs: number): FoundCondition[] {
-  const { config, tree, waiting, idProblem } = builder;
+  const { config, tree, waiting, idProblem, databaseProblem } = builder;
   const images = imageConditions(config.diskimages.values(), tree.images, nowMs);
   return [
     ...unservedImageConditions(config),
+    ...(databaseProblem === undefined ? [] : [otherDatabase(hostname, databaseProblem)]),
     ...(idProblem ? [idNotHeld(hostname, idProblem)] : []),
     // an image that was never built is being built now, or reported below as blocked
     ...images.filter(({ reason }) => reason !== 'NeverBuilt'),
@@ -24,6 +25,15 @@ function idNotHeld(name: string, problem: IdProblem): FoundCondition {
   return newCondition('IdNotHeld', {
     ...{ name, ...problem },
     nextStep: 'stop the other builder, or give it an images-dir of its own (and delete a copied builder_id.txt)',
+  });
+}
+
+function otherDatabase(name: string, message: string): FoundCondition {
+  return newCondition('FilesOfAnotherDatabase', {
+    ...{ name, reason: 'Unknown', message },
+    nextStep:
+      'correct zookeeper-servers (chroot), or restore the data of ZooKeeper; for a new database, on this machine: ' +
+      'nodepool image-files adopt (or forget, which deletes them)',
   });
 }
 

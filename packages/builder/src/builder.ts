@@ -1,9 +1,10 @@
-import { ensureDatabaseId, ImageTree, newComponent, withComponent, type ImageChange } from '@nodepool/zk-protocol';
+import { ImageTree, newComponent, withComponent, type ImageChange } from '@nodepool/zk-protocol';
 import type { Config, Logger } from '@nodepool/core';
 import { Registration } from '@nodepool/core/launcher';
 import { lastBuildMs, unfinishedAfter } from '@nodepool/core/service';
 import { ActivityReport, describeActivity, type ActivityFacts } from './activity.js';
 import { Builds, type BuildStatus } from './build/build-queue.js';
+import { ImagesDatabase } from './context/images-database.js';
 import { removeLeftovers } from './tool/leftovers.js';
 import { BuilderIdLock, type IdProblem } from './context/unique-builder.js';
 import type { ImageWork } from '@nodepool/core/service';
@@ -42,10 +43,13 @@ export class Builder {
   #parts: BuilderParts | undefined;
   #cancelSweep: (() => void) | undefined;
   #id: BuilderIdLock | undefined;
-  #databaseId: string | undefined;
+  #database: ImagesDatabase | undefined;
   readonly #imageListeners = new Set<(image: string) => void>();
   #stopping = false;
-  readonly #report = new ActivityReport(() => this.#reportActivity());
+  readonly #report = new ActivityReport(() => {
+    const failuresOf = (image: string, provider: string) => this.#parts?.uploads.failuresOf(image, provider) ?? 0;
+    if (!this.#stopping) reportActivity(this, this.#options, failuresOf);
+  });
 
   constructor(options: BuilderOptions) {
     const { zk, clock, logger, config, hostname, version } = options;
@@ -67,12 +71,18 @@ export class Builder {
     if (!this.#parts) missing.push('builder is starting');
     else if (!this.#tree.ready) missing.push('images are not known');
     if (this.idProblem) missing.push('another builder may have its id');
+    if (this.databaseProblem !== undefined) missing.push('images-dir belongs to another database');
     return missing;
   }
 
   /** Why another builder may have the same id, if that happened after the start. */
   get idProblem(): IdProblem | undefined {
     return this.#parts && this.#id?.problem;
+  }
+
+  /** Why the files in `images-dir` do not belong to the database, if they do not. */
+  get databaseProblem(): string | undefined {
+    return this.#database?.problem;
   }
 
   /** The configuration in force. */
@@ -87,7 +97,7 @@ export class Builder {
 
   /** Id of the database; `undefined` before it has been read. */
   get databaseId(): string | undefined {
-    return this.#databaseId;
+    return this.#database?.id;
   }
 
   get tree(): ImageTree {
@@ -145,7 +155,8 @@ export class Builder {
   async start(webUrl?: string): Promise<void> {
     const { zk, logger } = this.#options;
     const surroundings = await this.#surroundings();
-    this.#databaseId = await ensureDatabaseId(zk);
+    this.#database = new ImagesDatabase(surroundings, () => this.#lookAtAll());
+    await this.#database.check();
     await surroundings.providers.reconfigure(this.#config);
     const parts = partsOf(surroundings, this.#options);
     this.#id = new BuilderIdLock(surroundings, () => this.#lookAtAll());
@@ -197,6 +208,7 @@ export class Builder {
   /** Stops without waiting for work in progress. */
   async stop(): Promise<void> {
     this.#parts?.builds.abort();
+    this.#database?.stop();
     await this.drain(ABORT_MS);
     this.#tree.stop();
     const providers = this.#parts?.surroundings.providers.stop() ?? Promise.resolve();
@@ -216,8 +228,9 @@ export class Builder {
     return prepareSurroundings(this.#options, {
       tree: this.#tree,
       config: () => this.#config,
-      databaseId: () => this.#databaseId,
-      holdsId: () => this.#id?.held === true,
+      databaseId: () => this.databaseId,
+      holdsId: () => this.#id?.held === true && this.#database?.isOwn === true,
+      ownsFiles: async () => (await this.#database?.check()) === true,
       activityChanged: () => this.#report.soon(),
       workEnded: () => {
         this.#report.soon();
@@ -237,22 +250,9 @@ export class Builder {
     if (what === 'build' || what === 'upload' || what.endsWith('-lock')) janitor.clean();
   }
 
-  /** Reports the activity of each image to the metrics. */
-  #reportActivity(): void {
-    if (this.#stopping) return;
-    const { events, buildWorkers, uploadWorkers } = this.#options;
-    const { builds, uploads } = this.running;
-    const load = { builds: builds.length, uploads: uploads.length, buildWorkers, uploadWorkers };
-    const facts: ActivityFacts = {
-      nowMs: this.#options.clock.now(),
-      failuresOf: (image, provider) => this.#parts?.uploads.failuresOf(image, provider) ?? 0,
-    };
-    events.imagesChanged(describeActivity(this.#config, this.#tree, this.running, facts), load);
-  }
-
-  /** Whether the builder holds its id and is not stopping. */
+  /** Whether it is not stopping, and no other builder and no other database may have its files. */
   get #mayBegin(): boolean {
-    return !this.#stopping && this.#id?.held === true;
+    return !this.#stopping && this.#parts?.surroundings.holdsId() === true;
   }
 
   #lookAtAll(): void {
@@ -270,6 +270,7 @@ export class Builder {
     if (!this.#parts || this.#stopping) return;
     const { builds, uploads, janitor } = this.#parts;
     this.#cancelSweep = clock.setTimer(SWEEP_MS, () => void this.#sweep());
+    await this.#database?.recheck();
     await this.#id?.lookForOthers(this.#tree, (buildId) => isBuilding(builds, buildId));
     if (!this.#mayBegin) return;
     const startedBefore = uploads.started;
@@ -281,6 +282,16 @@ export class Builder {
     await janitor.findLeaks();
     this.#report.soon();
   }
+}
+
+/** Reports the activity of each image to the metrics. */
+function reportActivity(
+  { config, tree, running }: Builder,
+  { clock, events, buildWorkers, uploadWorkers }: BuilderOptions,
+  failuresOf: ActivityFacts['failuresOf'],
+): void {
+  const load = { builds: running.builds.length, uploads: running.uploads.length, buildWorkers, uploadWorkers };
+  events.imagesChanged(describeActivity(config, tree, running, { nowMs: clock.now(), failuresOf }), load);
 }
 
 const isBuilding = ({ running }: Builds, buildId: string): boolean =>

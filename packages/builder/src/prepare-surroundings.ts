@@ -11,7 +11,7 @@ import { findSandbox } from './tool/sandbox.js';
 /** What of the surroundings changes while the builder runs. */
 type LiveSurroundings = Pick<
   Surroundings,
-  'tree' | 'config' | 'databaseId' | 'holdsId' | 'activityChanged' | 'workEnded'
+  'tree' | 'config' | 'databaseId' | 'holdsId' | 'ownsFiles' | 'activityChanged' | 'workEnded'
 >;
 
 /**

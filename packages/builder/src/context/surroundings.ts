@@ -19,8 +19,10 @@ export interface Surroundings {
   readonly hostname: string;
   /** Id of the database, which images carry as a tag. */
   readonly databaseId: () => string | undefined;
-  /** False while another builder may have the same id and images directory; then no work may start. */
+  /** False while another builder or another database may have the images directory; then no work may start. */
   readonly holdsId: () => boolean;
+  /** Asks ZooKeeper whether the files in `imagesDir` belong to this database; call it before any is deleted. */
+  readonly ownsFiles: () => Promise<boolean>;
   /** Lasting id of this builder. */
   readonly builderId: string;
   /** Where images and their logs go; both exist. */

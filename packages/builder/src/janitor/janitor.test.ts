@@ -79,10 +79,10 @@ describe('what is no longer needed', () => {
   it('is found in the cloud and on the disk although no record speaks of it', async () => {
     const of = await start();
     await of.leakImage();
-    await writeFile(join(of.imagesDir, `debian-${'e'.repeat(32)}.qcow2`), 'left by a crash');
-    await writeFile(join(of.imagesDir, 'notes.txt'), 'of a person');
     await of.builder({ clock: hurried(60_000, 300) });
     await settled(of, READY);
+    await writeFile(join(of.imagesDir, `debian-${'e'.repeat(32)}.qcow2`), 'left by a crash');
+    await writeFile(join(of.imagesDir, 'notes.txt'), 'of a person');
 
     await vi.waitFor(async () => {
       expect((await of.cloudImages()).map(({ name }) => name)).not.toContain('leaked');

@@ -168,13 +168,14 @@ function nameOf(step: CleanupStep): string {
  * build in use.
  */
 async function cleanLocalFiles(surroundings: Surroundings, isInUse: (buildId: string) => boolean): Promise<void> {
-  const { imagesDir, tree, logger } = surroundings;
+  const { imagesDir, tree, logger, ownsFiles } = surroundings;
   for (const files of (await listBuildFiles(imagesDir)).values()) {
     if (isInUse(files.buildId)) continue;
     const entry = tree.images.get(files.image);
     const build = entry?.builds.get(files.buildId);
     if (!build && (await isRecorded(surroundings, files))) continue;
     if (!build || build.state === 'deleting' || build.state === 'failed') {
+      if (!(await ownsFiles())) return;
       logger.info('Removing files of a deleted build', { image: files.image, build: files.buildId });
       await removeBuildFiles(imagesDir, files);
     } else if (entry && build.state === 'ready') {

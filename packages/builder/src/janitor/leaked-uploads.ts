@@ -10,6 +10,7 @@ import type { Surroundings } from '../context/surroundings.js';
 export class LeakedUploads {
   readonly #finders = new Map<string, LeakFinder>();
   readonly #looking = new Set<string>();
+  #databaseId: string | undefined;
 
   constructor(
     private readonly surroundings: Surroundings,
@@ -32,9 +33,17 @@ export class LeakedUploads {
     await Promise.all(names.map((name) => this.#lookIn(name)));
   }
 
+  /** What a finder has seen counts for one database. */
+  #forgetOtherDatabase(): void {
+    const id = this.surroundings.databaseId();
+    if (id !== this.#databaseId) this.#finders.clear();
+    this.#databaseId = id;
+  }
+
   async #lookIn(name: string): Promise<void> {
     if (this.#looking.has(name)) return;
     this.#looking.add(name);
+    this.#forgetOtherDatabase();
     const finder = this.#finders.get(name) ?? this.#newFinder(name);
     this.#finders.set(name, finder);
     try {

@@ -62,7 +62,7 @@ export class World {
     readonly zk: ZooKeeper,
     readonly tree: ImageTree,
     readonly registry: DriverRegistry,
-    private readonly server: { close(): Promise<void>; readonly connectString: string },
+    private server: { close(): Promise<void>; readonly connectString: string },
     /** The fake cloud. It runs in this process, because a server started by the driver would outlive the test and its directory. */
     readonly cloud: CloudServer,
     public config: Config,
@@ -138,8 +138,9 @@ export class World {
   }
 
   /** Opens another connection to ZooKeeper. */
-  async connect(): Promise<ZooKeeper> {
-    const zk = await connect({ servers: this.server.connectString });
+  async connect(chroot = ''): Promise<ZooKeeper> {
+    if (chroot !== '') await this.zk.ensurePath(chroot);
+    const zk = await connect({ servers: `${this.server.connectString}${chroot}` });
     this.#ends.push(() => zk.close());
     return zk;
   }
@@ -161,6 +162,16 @@ export class World {
 
   readonly #ends: (() => Promise<void>)[] = [];
   readonly #logger = listeningLogger((text) => this.said.push(text));
+
+  /** Replaces the server by one without data, on the same port. */
+  async loseData(): Promise<void> {
+    const { connectString } = this.server;
+    await this.server.close();
+    this.server = await startEmbeddedServer({
+      dataDir: join(this.dir, 'empty-zk'),
+      port: Number(connectString.split(':')[1]),
+    });
+  }
 
   /** Stops the server, so that clients cannot connect. */
   stopZooKeeper(): Promise<void> {
@@ -239,7 +250,7 @@ export class World {
   }
 
   async files(): Promise<string[]> {
-    return (await readdir(this.imagesDir)).filter((name) => !/^(builder_id|build_space)/.test(name));
+    return (await readdir(this.imagesDir)).filter((name) => !/^(builder_id|build_space|database_id)/.test(name));
   }
 
   /** Writes another configuration and applies it to builders started from now on. */

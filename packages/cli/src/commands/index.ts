@@ -162,6 +162,11 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
         'show what differs between two builds of an image: sizes, packages, repositories',
         () => import('./image-diff.js'),
       ),
+      entry(
+        'image-files <action>',
+        "give the image files of this machine's builder to its new database, or let it delete them",
+        () => import('./image-files.js'),
+      ),
       entry('image-pause <image>', 'start no builds of an image', () => import('./image-pause.js')),
       entry('image-unpause <image>', 'resume builds of an image', () => import('./image-unpause.js')),
       entry(

@@ -229,8 +229,10 @@ export const CONDITION_TYPES = {
     reasons: {
       NoRecord: 'they are deleted when found again',
       DeletionFails: 'the deletion failed',
+      DatabaseReplaced: 'the data of ZooKeeper was lost or replaced, so nothing is deleted',
     },
-    nextStep: 'with DeletionFails: delete them with the tools of the cloud',
+    nextStep:
+      'with DeletionFails: delete them with the tools of the cloud; with DatabaseReplaced: restore the data of ZooKeeper',
   },
   ResourcesWithoutProof: {
     ...{ kind: 'provider', severity: 'warning' },
@@ -367,6 +369,14 @@ export const CONDITION_TYPES = {
       BuildOfAnother: 'a builder that takes no such lock, such as that of the original, builds with its id',
     },
     nextStep: 'stop the other builder, or give it an images-dir of its own',
+  },
+  FilesOfAnotherDatabase: {
+    ...{ kind: 'builder', severity: 'error' },
+    meaning:
+      'the database does not know builds in images-dir, which belong to another one; the builder starts no work and deletes nothing',
+    reasons: { Unknown: 'the chroot is wrong, or the data of ZooKeeper was lost or replaced' },
+    nextStep:
+      'correct zookeeper-servers (chroot), or restore the data; for a new database: nodepool image-files adopt, or forget',
   },
   BuildWithdrawn: {
     ...{ kind: 'image', severity: 'warning' },

@@ -330,6 +330,8 @@ export interface LeakedResource {
   readonly sinceMs: number;
   /** Why the last deletion failed; `undefined`: not tried yet. */
   readonly error: string | undefined;
+  /** Not deleted, as the database was emptied or replaced while the service runs. Default: false. */
+  readonly isOfReplacedDatabase?: boolean | undefined;
 }
 
 /** A resource with the provider's tag and without proof that it belongs to this database. It is reported and never deleted. */

@@ -320,6 +320,16 @@ describe('a provider', () => {
     ]);
   });
 
+  it('has resources of a database that was replaced, and advises against deleting them', async () => {
+    const leaked = { type: 'instance', id: 'i-1', nodeId: undefined, sinceMs: 5, error: 'the id is gone' };
+    const launcher = await start({ leakedResources: () => [{ ...leaked, isOfReplacedDatabase: true }] }, rackConfig);
+
+    const [found] = launcher.conditions.find();
+
+    expect(found).toMatchObject({ type: 'ResourcesLeaked', severity: 'error', reason: 'DatabaseReplaced' });
+    expect(found?.nextStep).toMatch(/^restore the data of ZooKeeper; delete nothing by hand/);
+  });
+
   it('has resources without proof, and those of another database', async () => {
     const alien = { type: 'instance', id: 'i-1', name: 'np1', nodeId: undefined, buildId: undefined, sinceMs: 1 };
     const aliens = [

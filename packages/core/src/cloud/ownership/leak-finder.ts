@@ -108,9 +108,9 @@ export class LeakFinder {
     await this.#tagAll(those('recorded'), signal);
     for (const resource of leaked) {
       signal.throwIfAborted();
-      const error = await this.#delete(resource, signal);
+      const failure = await this.#delete(resource, signal);
       const known = suspects.get(keyOf(resource));
-      if (known && error !== undefined) suspects.set(keyOf(resource), { ...known, error });
+      if (known && failure) suspects.set(keyOf(resource), { ...known, ...failure });
     }
   }
 
@@ -170,20 +170,20 @@ export class LeakFinder {
   }
 
   /** @returns why it could not be deleted, or nothing */
-  async #delete(resource: Resource, signal: AbortSignal): Promise<string | undefined> {
+  async #delete(resource: Resource, signal: AbortSignal): Promise<LeakFailure | undefined> {
     const { adapter, logger, metrics, provider } = this.#options;
     const fields = { type: resource.type, id: resource.id, nodeId: resource.metadata[NODE_ID_TAG] };
     try {
       if (await this.#isKnownAfterAll(resource)) return undefined;
       const reason = await this.#whyNotDeleted();
-      if (reason !== undefined) return reason;
+      if (reason !== undefined) return { error: reason, isOfReplacedDatabase: true };
       logger.warn('Deleting a leaked resource', fields);
       await adapter.deleteResource(resource, signal);
     } catch (error) {
       if (signal.aborted) throw error;
       if (!isNodepoolError(error, 'NODEPOOL_NOT_FOUND')) {
         logger.warn('A leaked resource could not be deleted; trying again later', { ...fields, error });
-        return asError(error).message;
+        return { error: asError(error).message, isOfReplacedDatabase: undefined };
       }
     }
     metrics?.leaked?.(provider, resource.pluralMetricName ?? `${resource.type}s`);
@@ -210,12 +210,11 @@ export class LeakFinder {
     const { databaseId, zk } = this.#options;
     const stored = await readDatabaseId(zk);
     if (stored === databaseId) return undefined;
-    return (
-      `the id of the database is ${stored ?? 'gone'} and was ${String(databaseId)} at the start: its records prove nothing; ` +
-      'restart this service'
-    );
+    return `the id of the database is ${stored ?? 'gone'} and was ${String(databaseId)} at the start: its records prove nothing`;
   }
 }
+
+type LeakFailure = Pick<LeakedResource, 'error' | 'isOfReplacedDatabase'>;
 
 /** Whether an entry of a list has what it is judged by. Others are not changed. */
 function isReadable(one: unknown): one is Resource {

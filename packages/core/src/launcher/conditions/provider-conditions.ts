@@ -193,6 +193,13 @@ function leakCondition(name: string, found: readonly LeakedResource[]): FoundCon
     const message = `${resources(found)} are in the cloud and have no record; they are deleted when they are seen again`;
     return newCondition('ResourcesLeaked', { name, reason: 'NoRecord', message, nextStep: '', sinceMs, evidence });
   }
+  if (stuck.some(({ isOfReplacedDatabase }) => isOfReplacedDatabase)) {
+    return newCondition('ResourcesLeaked', {
+      ...{ name, reason: 'DatabaseReplaced', severity: 'error', sinceMs, evidence },
+      message: `${resources(stuck)} are in the cloud, and the data of ZooKeeper was lost or replaced; none is deleted: ${stuck[0]?.error ?? ''}`,
+      nextStep: `restore the data of ZooKeeper; delete nothing by hand, as machines may be in use. If it is lost for good: restart this service, then nodepool adopt ${name} --force`,
+    });
+  }
   return newCondition('ResourcesLeaked', {
     ...{ name, reason: 'DeletionFails', severity: 'error', sinceMs, evidence },
     message: `${resources(stuck)} are in the cloud, have no record, and their deletion fails: ${stuck[0]?.error ?? ''}`,

@@ -1,0 +1,117 @@
+import { rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ensureDatabaseId, readDatabaseMark, systemClock, writeDatabaseMark } from '@nodepool/zk-protocol';
+import type { Clock } from '@nodepool/zk-protocol';
+import { expect, it, vi } from 'vitest';
+import { builderConditions } from '../builder-conditions.js';
+import type { Builder } from '../builder.js';
+import { MAKE_IMAGE, type World } from '../../test/support/world.js';
+import { useWorld, whenReady } from '../../test/support/use-world.js';
+
+const WAIT = { timeout: 50_000, interval: 20 };
+const DEBIAN = `- name: debian\n  dib-cmd: ${MAKE_IMAGE}\n  elements: [vm]\n  release: 12\n`;
+const SWEEP_MS = 60_000;
+const ENDINGS = ['qcow2', 'qcow2.md5', 'qcow2.sha256'];
+
+const startWorld = useWorld();
+
+/** A clock on which sweeps are frequent. */
+const hurried: Clock = {
+  now: () => systemClock.now(),
+  setTimer: (ms, fire) => systemClock.setTimer(ms === SWEEP_MS ? 100 : ms, fire),
+};
+
+/** A world with one image, built and uploaded by a builder that has ended. */
+async function built(): Promise<{ of: World; files: string[] }> {
+  const of = await startWorld({ diskimages: DEBIAN });
+  const builder = await of.builder();
+  await whenReady(of, 1, WAIT);
+  await builder.stop();
+  await builder.join();
+  const files = await of.files();
+  expect(files.map((name) => name.replace(/^[^.]*\./, '')).sort()).toEqual(expect.arrayContaining(ENDINGS));
+  return { of, files };
+}
+
+/** Starts a builder on a database without its records. */
+async function startElsewhere(of: World): Promise<{ builder: Builder; id: string }> {
+  const zk = await of.connect('/elsewhere');
+  const builder = await of.builder({ zk, clock: hurried });
+  return { builder, id: await ensureDatabaseId(zk) };
+}
+
+const conditionOf = (builder: Builder) =>
+  builderConditions(builder, 'nb01', Date.now()).find(({ type }) => type === 'FilesOfAnotherDatabase');
+
+it('with an empty database no file is deleted and nothing is built, and the condition says what to do', async () => {
+  const { of, files } = await built();
+  const id = await ensureDatabaseId(of.zk);
+  const builds = of.happened.filter((text) => text.startsWith('built')).length;
+
+  const { builder } = await startElsewhere(of);
+
+  await vi.waitFor(() => expect(conditionOf(builder)?.message).toContain(`they belong to ${id}`), WAIT);
+  expect(conditionOf(builder)?.nextStep).toContain('nodepool image-files adopt');
+  await new Promise((resolve) => setTimeout(resolve, 1_000)); // several sweeps
+  expect(await of.files()).toEqual(files);
+  expect(of.happened.filter((text) => text.startsWith('built'))).toHaveLength(builds);
+});
+
+it('a running builder whose database loses its data deletes no file', async () => {
+  const of = await startWorld({ diskimages: DEBIAN });
+  const builder = await of.builder({ clock: hurried });
+  await whenReady(of, 1, WAIT);
+  const files = await of.files();
+  const id = builder.databaseId;
+
+  await of.loseData();
+
+  await vi.waitFor(() => expect(conditionOf(builder)?.message).toContain(`they belong to ${id}`), WAIT);
+  await new Promise((resolve) => setTimeout(resolve, 1_000)); // several sweeps
+  expect(await of.files()).toEqual(files);
+});
+
+it('the order to adopt records the builds, which are uploaded without another build', async () => {
+  const { of } = await built();
+  const { builder, id } = await startElsewhere(of);
+  await vi.waitFor(() => expect(conditionOf(builder)).toBeDefined(), WAIT);
+  const builds = of.happened.filter((text) => text.startsWith('built')).length;
+  const uploads = of.happened.filter((text) => text.startsWith('uploaded')).length;
+
+  await writeDatabaseMark(of.imagesDir, { id, order: 'adopt' });
+
+  await vi.waitFor(
+    () => expect(of.happened.filter((text) => text.startsWith('uploaded'))).toHaveLength(uploads + 1),
+    WAIT,
+  );
+  expect(of.happened.filter((text) => text.startsWith('built'))).toHaveLength(builds);
+  expect(conditionOf(builder)).toBeUndefined();
+  expect(await readDatabaseMark(of.imagesDir)).toEqual({ id, order: undefined });
+  const [adopted] = [...(builder.tree.images.get('debian')?.builds.values() ?? [])];
+  expect(adopted).toMatchObject({ state: 'ready', formats: ['qcow2'], builderId: builder.id, username: 'zuul' });
+  expect((await of.cloudImages()).map(({ metadata }) => metadata['nodepool_database_id'])).toContain(id);
+});
+
+it('the order to forget deletes the builds, and the image is built again', async () => {
+  const { of, files } = await built();
+  const { builder, id } = await startElsewhere(of);
+  await vi.waitFor(() => expect(conditionOf(builder)).toBeDefined(), WAIT);
+
+  await writeDatabaseMark(of.imagesDir, { id, order: 'forget' });
+
+  await vi.waitFor(async () => expect((await of.files()).filter((name) => files.includes(name))).toEqual([]), WAIT);
+  await vi.waitFor(() => expect(of.happened.filter((text) => text.startsWith('uploaded'))).toHaveLength(2), WAIT);
+});
+
+it('files from before the first mark belong to a database that knows one of them', async () => {
+  const { of } = await built();
+  const id = await ensureDatabaseId(of.zk);
+  const left = `debian-${'e'.repeat(32)}.qcow2`;
+  await writeFile(join(of.imagesDir, left), 'left by a crash');
+  await rm(join(of.imagesDir, 'database_id.txt'));
+
+  await of.builder({ clock: hurried });
+
+  await vi.waitFor(async () => expect(await of.files()).not.toContain(left), WAIT);
+  expect(await readDatabaseMark(of.imagesDir)).toEqual({ id, order: undefined });
+});
