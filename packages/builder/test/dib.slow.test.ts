@@ -48,7 +48,7 @@ describe('with the real tool', () => {
     if (!build) throw new Error('no build');
     const endings = (await of.files()).map((name) => name.replace(/^[^.]*\./, '')).sort();
     expect(endings).toEqual(['qcow2', 'qcow2.md5', 'qcow2.sha256', 'raw', 'raw.md5', 'raw.sha256']);
-    const parts = { imagesDir: of.imagesDir, clock: systemClock, env: process.env, sandbox: [] };
+    const parts = { zk, imagesDir: of.imagesDir, clock: systemClock, env: process.env, sandbox: [] };
     const planned = { provider: 'sky', build, format: 'vmdk', convertFrom: 'qcow2' };
     await convertImage(parts, planned, AbortSignal.timeout(30_000));
     expect((await of.files()).filter((name) => name.endsWith('.vmdk'))).toHaveLength(1);

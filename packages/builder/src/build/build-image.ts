@@ -1,10 +1,11 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { makeDirectory, uuidHex, type BuildRecord } from '@nodepool/zk-protocol';
+import { makeDirectory, uuidHex, type BuildRecord, type JsonObject } from '@nodepool/zk-protocol';
 import type { Logger } from '@nodepool/core';
 import type { DiskimageConfig } from '@nodepool/core/config';
 import { buildLogFile } from '@nodepool/core/service';
 import type { Progress } from '../context/progress.js';
+import { FILES_KEY, measureFile } from '../context/recorded-files.js';
 import {
   applyMask,
   bytesOnDisk,
@@ -65,10 +66,13 @@ export async function buildImage(surroundings: Surroundings, order: BuildOrder):
   const problem =
     exitCode === 0 ? await findProblem(surroundings, building, formats) : reasonOf(result, image, failure);
   if (problem !== undefined) return fail(surroundings, records, building, problem);
+  const files: Record<string, JsonObject> = {};
   for (const format of formats) {
-    events.imageBuilt(image.name, format, await bytesOnDisk(imageFile(imagesDir, image.name, building.id, format)));
+    const file = imageFile(imagesDir, image.name, building.id, format);
+    events.imageBuilt(image.name, format, await bytesOnDisk(file));
+    files[format] = await measureFile(file, order.signal);
   }
-  const build = await records.complete(building, order);
+  const build = await records.complete({ ...building, raw: { ...building.raw, [FILES_KEY]: files } }, order);
   if (!build) return fail(surroundings, records, building, 'its record was removed while it was built');
   logger.info('Build is ready', { image: image.name, build: build.id, durationMs: clock.now() - startedMs });
   return { result: 'ready', build };

@@ -3,19 +3,25 @@ import { NodepoolError } from '@nodepool/zk-protocol';
 import { runTool } from '../tool/run-tool.js';
 import { toolVariables } from '../tool/secrets.js';
 import { computeChecksums } from '../files/checksums.js';
+import { checkFile, recordFile } from '../context/recorded-files.js';
 import { imageFile } from '../files/image-files.js';
 import type { Surroundings } from '../context/surroundings.js';
 import type { PlannedUpload } from '../plan/plan-uploads.js';
 
 const LIMIT_MS = 4 * 3_600_000;
 
-/** Makes the format of a planned upload from another one of the same build, with its checksums. Nothing half-done stays. */
+/**
+ * Makes the format of a planned upload from another one of the same build, with its checksums. Nothing half-done stays.
+ * @throws NODEPOOL_IMAGE_FILE if the file to convert differs from the build; NODEPOOL_CONVERT if it cannot be converted
+ */
 export async function convertImage(
-  { imagesDir, clock, env, sandbox }: Pick<Surroundings, 'imagesDir' | 'clock' | 'env' | 'sandbox'>,
+  surroundings: Pick<Surroundings, 'zk' | 'imagesDir' | 'clock' | 'env' | 'sandbox'>,
   { build, format, convertFrom = '' }: PlannedUpload,
   signal: AbortSignal,
 ): Promise<void> {
+  const { imagesDir, clock, env, sandbox } = surroundings;
   const from = imageFile(imagesDir, build.image, build.id, convertFrom);
+  await checkFile(build, convertFrom, from, signal);
   const to = imageFile(imagesDir, build.image, build.id, format);
   const draft = `${to}.converting`;
   const said: string[] = [];
@@ -36,6 +42,7 @@ export async function convertImage(
     await writeFile(`${to}.md5`, `${md5}  ${to}\n`);
     await writeFile(`${to}.sha256`, `${sha256}  ${to}\n`);
     await rename(draft, to);
+    await recordFile(surroundings, build, format, signal);
   } finally {
     await rm(draft, { force: true });
   }

@@ -1,4 +1,5 @@
-import { rm, writeFile } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import { debian, WAIT } from '../../test/support/builds.js';
@@ -16,13 +17,36 @@ describe('an upload', () => {
     const builder = await of.builder();
     await vi.waitFor(() => expect(of.states('debian').builds).toEqual(['ready']), WAIT);
     const [file = ''] = (await of.files()).filter((name) => name.endsWith('.qcow2'));
-    await writeFile(join(of.imagesDir, file), 'damaged');
+    const data = await readFile(join(of.imagesDir, file));
+    data[0] = (data[0] ?? 0) ^ 1;
+    await writeFile(join(of.imagesDir, file), data);
+    for (const kind of ['md5', 'sha256']) {
+      const sum = createHash(kind).update(data).digest('hex');
+      await writeFile(join(of.imagesDir, `${file}.${kind}`), `${sum}  ${file}\n`); // as who replaces the file would
+    }
 
     await builder.reconfigure(await of.reload({ diskimages: debian() }));
 
-    await said(of, /error Upload failed: .*debian-\w+\.qcow2" differs from the build: its md5 is \w+, expected/);
+    await said(of, /error Upload failed: .*debian-\w+\.qcow2" differs from the build: its sha256 is \w+, expected/);
     await vi.waitFor(async () => expect(await of.cloudImages()).toEqual([]), WAIT);
     expect(of.states('debian').builds).toEqual(['ready']);
+  });
+
+  it('of a truncated file without checksums fails before anything is sent', async () => {
+    const of = await start({ provider: 'pause: true' });
+    const builder = await of.builder();
+    await vi.waitFor(() => expect(of.states('debian').builds).toEqual(['ready']), WAIT);
+    const [file = ''] = (await of.files()).filter((name) => name.endsWith('.qcow2'));
+    await truncate(join(of.imagesDir, file), 3);
+    await Promise.all(['md5', 'sha256'].map((kind) => rm(join(of.imagesDir, `${file}.${kind}`))));
+
+    await builder.reconfigure(await of.reload({ diskimages: debian() }));
+
+    await said(
+      of,
+      /error Upload failed: .*\.qcow2" differs from the build: it has 3 bytes, expected \d+; nothing was sent/,
+    );
+    expect(await of.cloudImages()).toEqual([]);
   });
 
   it('reports a missing file and its remedy', async () => {

@@ -9,7 +9,7 @@ import {
 import { ConfigError, formatTemplate, isNodepoolError, NodepoolError, type Provider } from '@nodepool/core';
 import { databaseTag, propertyTexts, takeLeftImage, withFailedTest, type ProviderImages } from '@nodepool/core/service';
 import type { Progress } from '../context/progress.js';
-import { readChecksums } from '../files/checksums.js';
+import { checkFile, expectedChecksums } from '../context/recorded-files.js';
 import { imageFile } from '../files/image-files.js';
 import type { PlannedUpload } from '../plan/plan-uploads.js';
 import type { Surroundings } from '../context/surroundings.js';
@@ -46,8 +46,8 @@ export async function uploadImage(surroundings: Surroundings, order: UploadOrder
   const { planned, provider } = order;
   const { build, format } = planned;
   const startedMs = clock.now();
-  if (planned.convertFrom !== undefined) await convertImage(surroundings, planned, order.signal);
   const file = imageFile(imagesDir, build.image, build.id, format);
+  if (planned.convertFrom !== undefined) await convertImage(surroundings, planned, order.signal);
   const record = order.begun
     ? new StoredUpload(surroundings, order.begun)
     : await StoredUpload.create(surroundings, planned);
@@ -141,7 +141,10 @@ async function sendImage(
 ): Promise<string> {
   const { build, format } = planned;
   const { id: uploadId } = record.current;
-  const { md5, sha256 } = await readChecksums(file);
+  const place = at(record.current, startedMs);
+  progress({ ...place, phase: 'checking the file' });
+  await checkFile(build, format, file, signal);
+  const { md5, sha256 } = await expectedChecksums(build, format, file);
   const timestamp = String(Math.floor(startedMs / 1_000));
   const name =
     record.current.externalName ??
@@ -149,7 +152,6 @@ async function sendImage(
   if (!provider.uploadImage)
     throw new NodepoolError('NODEPOOL_NO_IMAGES', `provider "${planned.provider}" takes no images`);
   await record.update({ externalName: name, format });
-  const place = at(record.current, startedMs);
   progress({ ...place, phase: 'uploading' });
   const late = new AbortController();
   const cancel = surroundings.clock.setTimer(settings.uploadTimeoutMs, () =>

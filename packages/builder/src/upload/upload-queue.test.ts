@@ -150,17 +150,25 @@ describe('an upload', () => {
     const [build] = [...(of.tree.images.get('debian')?.builds.values() ?? [])];
 
     const { convertImage } = await import('./convert-image.js');
-    const parts = { imagesDir: of.imagesDir, clock: systemClock, env: process.env, sandbox: [] };
+    const parts = { zk: of.zk, imagesDir: of.imagesDir, clock: systemClock, env: process.env, sandbox: [] };
     if (!build) throw new Error('no build');
     const planned = { provider: 'sky', build, format: 'raw', convertFrom: 'qcow2' };
     await convertImage(parts, planned, AbortSignal.timeout(50_000));
 
     const names = (await of.files()).filter((name) => name.includes('.raw')).map((name) => name.replace(/^[^.]*/, ''));
     expect(names.sort()).toEqual(['.raw', '.raw.md5', '.raw.sha256']);
+    const files = () => of.lastBuild('debian')?.raw['files'];
+    await vi.waitFor(() => expect(files()).toMatchObject({ raw: { bytes: 1_048_576 }, qcow2: {} }), WAIT);
+    await writeFile(join(of.imagesDir, `debian-${build.id}.vmdk`), 'no image');
     await expect(
       convertImage(parts, { ...planned, convertFrom: 'vmdk', format: 'vhdx' }, AbortSignal.timeout(50_000)),
     ).rejects.toMatchObject({ code: 'NODEPOOL_CONVERT' });
     expect((await of.files()).filter((name) => name.includes('converting'))).toEqual([]);
+    await writeFile(join(of.imagesDir, `debian-${build.id}.qcow2`), 'damaged');
+    await expect(convertImage(parts, { ...planned, format: 'vdi' }, AbortSignal.timeout(50_000))).rejects.toMatchObject(
+      { code: 'NODEPOOL_IMAGE_FILE' },
+    );
+    expect((await of.files()).filter((name) => name.includes('.vdi'))).toEqual([]);
     expect(builder.failingDeletions).toEqual([]);
   });
 });

@@ -1,0 +1,100 @@
+import { stat } from 'node:fs/promises';
+import {
+  buildPath,
+  decodeBuild,
+  encodeBuild,
+  isZooKeeperError,
+  NodepoolError,
+  type BuildRecord,
+  type JsonObject,
+} from '@nodepool/zk-protocol';
+import { computeChecksums, readChecksums, type Checksums } from '../files/checksums.js';
+import { imageFile } from '../files/image-files.js';
+import type { Surroundings } from './surroundings.js';
+
+/** Additional key of a build record: size and checksums of its image files, by format. Other versions preserve it. */
+export const FILES_KEY = 'files';
+
+/** What a build's record says about an image file. */
+interface RecordedFile extends Checksums {
+  readonly bytes: number;
+}
+
+/** Measures an image file. Checksums that the build tool has not written are computed. */
+export async function measureFile(file: string, signal: AbortSignal): Promise<JsonObject> {
+  const written = await readChecksums(file);
+  const { md5, sha256 } =
+    written.md5 !== undefined && written.sha256 !== undefined ? written : await computeChecksums(file, signal);
+  return { bytes: (await stat(file)).size, md5: md5 ?? null, sha256: sha256 ?? null };
+}
+
+/** Checksums for an upload: those of the record; of the files beside the image if the record is of an earlier version. */
+export async function expectedChecksums(build: BuildRecord, format: string, file: string): Promise<Checksums> {
+  return recordedFile(build, format) ?? readChecksums(file);
+}
+
+/**
+ * Reads an image file and compares it with its build.
+ * @throws NODEPOOL_IMAGE_FILE if it differs or cannot be read
+ */
+export async function checkFile(build: BuildRecord, format: string, file: string, signal: AbortSignal): Promise<void> {
+  const recorded = recordedFile(build, format);
+  const expected = recorded ?? (await readChecksums(file));
+  const { size } = await stat(file).catch((error: Error) => {
+    throw new NodepoolError('NODEPOOL_IMAGE_FILE', `"${file}" cannot be read: ${error.message}`, { cause: error });
+  });
+  if (recorded && recorded.bytes !== size)
+    throw differs(build, file, `it has ${size} bytes, expected ${recorded.bytes}`);
+  if (expected.md5 === undefined && expected.sha256 === undefined) return;
+  const found = await computeChecksums(file, signal);
+  for (const kind of ['sha256', 'md5'] as const) {
+    if (expected[kind] === undefined || expected[kind] === found[kind]) continue;
+    throw differs(build, file, `its ${kind} is ${String(found[kind])}, expected ${expected[kind]}`);
+  }
+}
+
+/** Stores size and checksums of a file that was added to a build. Does nothing if the build is gone. */
+export async function recordFile(
+  { zk, clock, imagesDir }: Pick<Surroundings, 'zk' | 'clock' | 'imagesDir'>,
+  { image, id }: Pick<BuildRecord, 'image' | 'id'>,
+  format: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const path = buildPath(image, id);
+  const measured = await measureFile(imageFile(imagesDir, image, id, format), signal);
+  for (;;) {
+    try {
+      const { data, stat: version } = await zk.getData(path);
+      const stored = decodeBuild({ image, id }, data, version, clock.now());
+      if (!stored) return;
+      const files = { ...filesOf(stored), [format]: measured };
+      await zk.setData(path, encodeBuild({ ...stored, raw: { ...stored.raw, [FILES_KEY]: files } }), version.version);
+      return;
+    } catch (error) {
+      if (isZooKeeperError(error, 'ZK_NO_NODE')) return;
+      if (!isZooKeeperError(error, 'ZK_BAD_VERSION')) throw error;
+    }
+  }
+}
+
+function differs({ image }: BuildRecord, file: string, how: string): NodepoolError {
+  const remedy = `nothing was sent; find out what changed it, then run "nodepool image-build ${image}"`;
+  return new NodepoolError('NODEPOOL_IMAGE_FILE', `"${file}" differs from the build: ${how}; ${remedy}`);
+}
+
+function recordedFile(build: BuildRecord, format: string): RecordedFile | undefined {
+  const file = filesOf(build)[format];
+  if (!isObject(file)) return undefined;
+  const { bytes, md5, sha256 } = file;
+  return typeof bytes === 'number' ? { bytes, md5: textOf(md5), sha256: textOf(sha256) } : undefined;
+}
+
+function filesOf({ raw }: BuildRecord): JsonObject {
+  const files = raw[FILES_KEY];
+  return isObject(files) ? files : {};
+}
+
+const isObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
