@@ -1,4 +1,7 @@
-import { expect, it } from 'vitest';
+import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '@nodepool/zk-protocol';
 import type { Config } from '@nodepool/core';
 import type { ConfigProblem } from '@nodepool/core/config';
@@ -7,6 +10,7 @@ import { ServiceConditions, type ServiceConditionsOptions } from './service-cond
 const FILE = '/etc/nodepool/nodepool.yaml';
 
 interface Situation {
+  readonly file?: string;
   readonly warnings?: readonly ConfigProblem[];
   readonly state?: ServiceConditionsOptions['zk']['state'];
   readonly sessionId?: bigint;
@@ -14,8 +18,8 @@ interface Situation {
 }
 
 /** What a service finds in a situation; nothing else is wrong. */
-function findIn({ warnings = [], state = 'CONNECTED', sessionId = 1n, usesEmbedded = false }: Situation) {
-  const config = { file: FILE, warnings } as unknown as Config;
+function findIn({ file = FILE, warnings = [], state = 'CONNECTED', sessionId = 1n, usesEmbedded = false }: Situation) {
+  const config = { file, warnings } as unknown as Config;
   const status = { loadedMs: 0, error: undefined, publicError: undefined, restartNeeded: [] };
   const conditions = new ServiceConditions({
     source: { find: () => [], publish: () => undefined, ofOthers: [], onConcern: () => () => undefined },
@@ -45,6 +49,23 @@ it('tells of the warnings of the configuration in force, by number and first pla
     message: `the configuration in force has 2 warnings, the first: ${FILE}:27:9: providers[0].pools[0].max-server`,
     nextStep: `nodepool -c ${FILE} config-validate, on nl01`,
   });
+});
+
+it('tells that a container does not see the file that replaced the one it has by a bind mount', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'np-replaced-'));
+  onTestFinished(() => rmSync(directory, { recursive: true }));
+  const named = join(directory, 'nodepool.yaml');
+  writeFileSync(named, '{}');
+  const descriptor = openSync(named, 'r');
+  onTestFinished(() => closeSync(descriptor));
+  expect(findIn({ file: named })).toEqual([]);
+
+  rmSync(named); // the file of such a mount has no name, as this one
+  const file = `/proc/self/fd/${descriptor}`;
+
+  expect(findIn({ file })).toMatchObject([
+    { type: 'ConfigurationNotLoaded', reason: 'Replaced', name: file, nextStep: expect.stringContaining('mount the') as string },
+  ]);
 });
 
 it.each([

@@ -1,6 +1,6 @@
 import type { CancelTimer, Clock, ZooKeeper } from '@nodepool/zk-protocol';
 import type { FoundCondition } from '@nodepool/core';
-import type { ConfigProblem } from '@nodepool/core/config';
+import { replacedFile, type ConfigProblem } from '@nodepool/core/config';
 import { newCondition, type Condition } from '@nodepool/core/service';
 import {
   ConditionList,
@@ -123,6 +123,12 @@ export class ServiceConditions {
       const message = `${hostname} continues with its former configuration: ${publicError}`;
       const nextStep = `nodepool -c ${file} config-validate, on ${hostname}`;
       found.push(newCondition('ConfigurationNotLoaded', { name: file, reason: 'Invalid', message, nextStep }));
+    }
+    const replaced = replacedFile(file);
+    if (replaced !== undefined) {
+      const message = `${hostname} continues with its former configuration: ${replaced}`;
+      const nextStep = `mount the directory of ${file} instead of the file, or restart the container`;
+      found.push(newCondition('ConfigurationNotLoaded', { name: file, reason: 'Replaced', message, nextStep }));
     }
     if (restartNeeded.length > 0) {
       const message = `settings that take effect at the next start have changed: ${restartNeeded.join(', ')}`;

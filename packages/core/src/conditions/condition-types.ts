@@ -16,8 +16,12 @@ export interface ConditionType {
 export const CONDITION_TYPES = {
   ConfigurationNotLoaded: {
     ...{ kind: 'configuration', severity: 'error' },
-    meaning: 'a changed configuration is invalid; the previous one stays in force',
-    reasons: { Invalid: 'the file has errors; the message names their positions' },
+    meaning: 'a changed configuration is not loaded; the previous one stays in force',
+    reasons: {
+      Invalid: 'the file has errors; the message names their positions',
+      Replaced:
+        'a container has the file by a bind mount, and it was replaced on the host: it still sees the former file',
+    },
     nextStep: 'nodepool config-validate; correct the file',
   },
   RestartNeeded: {

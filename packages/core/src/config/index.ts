@@ -24,6 +24,7 @@ export { newlyUnserved } from './unserved-providers.js';
 export { readWebCertificate, type WebCertificate } from './web-settings.js';
 export { composeConfigSchema } from './config-schema.js';
 export { sameProviderConfig } from './compare.js';
+export { replacedFile } from './replaced-file.js';
 export type { ConfigWatcher } from './watch-config.js';
 export { watchConfig } from './watch-config.js';
 export { listInstalledDrivers } from './discovery/list-drivers.js';
