@@ -64,7 +64,12 @@ it('tells that a container does not see the file that replaced the one it has by
   const file = `/proc/self/fd/${descriptor}`;
 
   expect(findIn({ file })).toMatchObject([
-    { type: 'ConfigurationNotLoaded', reason: 'Replaced', name: file, nextStep: expect.stringContaining('mount the') as string },
+    {
+      type: 'ConfigurationNotLoaded',
+      reason: 'Replaced',
+      name: file,
+      nextStep: expect.stringContaining('mount the') as string,
+    },
   ]);
 });
 

@@ -16,12 +16,14 @@ interface Setting {
   readonly nodes?: readonly Partial<NodeRecord>[];
   readonly features?: { single?: boolean; push?: boolean };
   readonly listLagMs?: number;
+  /** A request takes each node before it can be withdrawn. */
+  readonly isTaken?: boolean;
   /** Entries of the list besides its instances. */
   readonly unreadable?: readonly unknown[];
 }
 
 /** Nodes `0`, `1`, ... with the instances `i-0`, `i-1`, ..., which all run. */
-function setUp({ nodes = [{}], features, listLagMs, unreadable = [] }: Setting = {}) {
+function setUp({ nodes = [{}], features, listLagMs, isTaken = false, unreadable = [] }: Setting = {}) {
   const clock = new VirtualClock();
   const cloud = new MemoryCloud(clock);
   const records = new Map<string, NodeRecord>();
@@ -42,7 +44,7 @@ function setUp({ nodes = [{}], features, listLagMs, unreadable = [] }: Setting =
     context: {
       ownNodes: () => records.values(),
       nodes: records,
-      withdrawNode: (id, why) => Promise.resolve(withdrawn.push(`${id}: ${why}`) > 0 && records.delete(id)),
+      withdrawNode: (id, why) => Promise.resolve(!isTaken && withdrawn.push(`${id}: ${why}`) > 0 && records.delete(id)),
       nodeUnusable: (id, why) => unusable.push(`${id}: ${why}`),
     },
     ...{ clock, logger: silentLogger, instances, entries, adapter: { ...adapter, listLagMs } },
@@ -220,6 +222,15 @@ it('leaves nodes in use and held nodes to their users, reports them for as long 
   ]);
   expect(unusable.some((text) => text.startsWith('0: '))).toBe(true);
   expect(watch.found).toEqual([]);
+});
+
+it('reports a node that a request takes between the look at its machine and the withdrawal', async () => {
+  const { clock, broken, unusable, watch } = setUp({ isTaken: true });
+  broken(0, { unusable: 'it was preempted' });
+  watch.start();
+  await clock.advance(6_000);
+
+  expect(unusable).toEqual(['0: its instance cannot be used: it was preempted']);
 });
 
 it('asks nothing without nodes, uses the lists of others, and makes no call for each node', async () => {

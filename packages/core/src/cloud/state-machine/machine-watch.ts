@@ -45,8 +45,8 @@ const GONE = 'its instance does not exist any more';
 
 /**
  * Compares existing nodes with the list of instances that all machines share, and withdraws nodes that stand by and whose machine cannot
- * be used any more. Nodes in use are only reported. Everything is looked at twice, and what lists do not show is asked for by its id, as
- * lists may be incomplete; while the cloud does not answer nothing is withdrawn.
+ * be used any more. Nodes that requests have are only reported. Everything is looked at twice, and what lists do not show is asked for by
+ * its id, as lists may be incomplete; while the cloud does not answer nothing is withdrawn.
  */
 export class MachineWatch {
   readonly #options: MachineWatchOptions;
@@ -176,18 +176,21 @@ export class MachineWatch {
     for (const { node, why } of faults) {
       const fields = { nodeId: node.id, externalId: node.externalId, state: node.state, why };
       if (!before.has(node.id)) logger.warn('The machine of a node cannot be used any more', fields);
-      if (isStandby(node)) await this.#withdraw(node.id, why);
-      else context.nodeUnusable?.(node.id, why);
+      // a request may have taken it since the list was read
+      if (!isStandby(node) || !(await this.#withdraw(node.id, why))) context.nodeUnusable?.(node.id, why);
     }
   }
 
-  async #withdraw(nodeId: NodeId, why: string): Promise<void> {
+  async #withdraw(nodeId: NodeId, why: string): Promise<boolean> {
     const { context, logger } = this.#options;
+    let isWithdrawn = false;
     try {
-      if (await context.withdrawNode?.(nodeId, why)) logger.warn('Withdrew a node', { nodeId, why });
+      isWithdrawn = (await context.withdrawNode?.(nodeId, why)) ?? false;
+      if (isWithdrawn) logger.warn('Withdrew a node', { nodeId, why });
     } catch (error) {
       logger.warn('Withdrawing a node failed; trying again at the next look', { nodeId, error });
     }
+    return isWithdrawn;
   }
 
   /** A cloud that pushes changes shows at once what the next look would find. */

@@ -214,7 +214,9 @@ export class PoolWork {
   /** The machine of a node cannot be used any more. */
   nodeUnusable(id: NodeId, why: string): void {
     const request = this.#context.mirror.nodes.get(id)?.allocatedTo;
-    if (request) this.#demand.atWork.get(request)?.nodeUnusable(id, why);
+    const work = request ? this.#demand.atWork.get(request) : undefined;
+    work?.parts.setUnusable(id, why);
+    work?.wake();
   }
 
   /** Accepted requests wait for more or less than before: updates the reservations for them. */

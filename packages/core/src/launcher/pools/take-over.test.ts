@@ -94,6 +94,23 @@ describe('a request whose launcher is gone', () => {
     expect(node(a)?.launcher).toBe(pool.launcherId);
   });
 
+  it('gets another node for a ready one whose machine is gone, and keeps the others', async () => {
+    const { give, die, end, orders, node, world } = await besideAnother(['a', 'b']);
+    const ready = await give({ state: 'ready', resources: { instances: 1 } });
+    const b = await give({ ...begun, labels: ['b'] });
+    await die();
+
+    world.context.events.emit('nodeUnusable', { id: ready, why: 'its instance does not exist any more' });
+    await world.pass(1_000);
+
+    expect(node(ready)).toBeUndefined();
+    expect(orders.map(({ node: { labels }, isResumed }) => [labels, isResumed])).toEqual([
+      [['b'], true],
+      [['a'], undefined],
+    ]);
+    expect(await end()).toMatchObject({ state: 'fulfilled', nodeIds: [orders[1]?.node.id, b] });
+  });
+
   it('continues with a record that was never locked', async () => {
     const { give, die, end, orders } = await besideAnother(['a']);
     const id = await give({ ...begun, state: 'init', launchState: {} });

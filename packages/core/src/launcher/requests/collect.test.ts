@@ -199,11 +199,16 @@ describe('a ready node that does not go with the others', () => {
   });
 });
 
+function loseMachine({ work }: ServedRequest, id: NodeId, why: string): void {
+  work.parts.setUnusable(id, why);
+  work.wake();
+}
+
 describe('a node whose machine is lost while its request waits for others', () => {
   it('is deleted with the reason, and the request gets another', async () => {
     const { served, id } = await pausedRequest();
 
-    served.work.nodeUnusable(id, 'its instance does not exist any more');
+    loseMachine(served, id, 'its instance does not exist any more');
     await served.world.pass(1_000);
 
     expect(served.node(id)).toMatchObject({
@@ -225,11 +230,26 @@ describe('a node whose machine is lost while its request waits for others', () =
     const b = await served.world.createNode({ labels: ['b'] });
 
     served.resume([['b', b]]);
-    served.work.nodeUnusable(id, 'stopped');
+    loseMachine(served, id, 'stopped');
     await served.world.pass(1_000);
 
     expect(served.work.paused).toMatchObject({ missing: ['a'] });
     expect(served.node(b)).toMatchObject({ allocatedTo: served.id });
+  });
+
+  it('is replaced as well when the driver still checks it', async () => {
+    const served = await ServedRequest.begin(['a']);
+    const id = await served.world.createNode({});
+    let isUsable = (_: boolean): void => undefined;
+    served.accept([['a', id]], { checkReusableNode: () => new Promise((resolve) => (isUsable = resolve)) });
+    await served.world.pass(1_000);
+
+    loseMachine(served, id, 'stopped');
+    isUsable(true);
+    await served.world.pass(1_000);
+
+    expect(served.node(id)).toMatchObject({ state: 'deleting', comment: 'stopped' });
+    expect(served.work.paused).toMatchObject({ missing: ['a'] });
   });
 
   it('stays with a request that is fulfilled: it is in use', async () => {
@@ -238,7 +258,7 @@ describe('a node whose machine is lost while its request waits for others', () =
     served.accept([['a', id]]);
     expect(await served.outcome()).toBe('fulfilled');
 
-    served.work.nodeUnusable(id, 'stopped');
+    loseMachine(served, id, 'stopped');
     await served.world.pass(1_000);
 
     expect(served.node(id)).toMatchObject({ state: 'ready', allocatedTo: served.id });

@@ -143,8 +143,9 @@ async function awaitCheck(work: RequestWork, part: Part, answer: boolean | Promi
 
 /** Deletes nodes whose machine is gone since they became ready: their labels are missing again. */
 async function replaceUnusable(work: RequestWork): Promise<void> {
+  if (work.isFulfilled) return;
   for (const part of work.parts.all) {
-    if (part.unusable !== undefined) await reject(work, part, part.unusable, 'deleting');
+    if (part.state === 'ready' && part.unusable !== undefined) await reject(work, part, part.unusable, 'deleting');
   }
 }
 

@@ -103,6 +103,12 @@ export class RequestParts {
     return { reused, toLaunch };
   }
 
+  /** The machine of a node cannot be used any more. */
+  setUnusable(id: NodeId, why: string): void {
+    const part = this.ofNode(id);
+    if (part) part.unusable = why;
+  }
+
   /** Gives up the part's node: its label is missing again. */
   lose(part: Part): void {
     part.readyChanges?.failed(new Error(`node ${part.node?.id} is not the request's any more`));

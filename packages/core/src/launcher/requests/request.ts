@@ -263,14 +263,6 @@ export class RequestWork implements RequestAtWork {
     else this.tell('gone');
   }
 
-  /** The machine of a node cannot be used any more: if the request still waits with it, it gets another. */
-  nodeUnusable(id: NodeId, why: string): void {
-    const part = this.parts.ofNode(id);
-    if (part?.state !== 'ready' || this.#isFulfilled) return;
-    part.unusable = why;
-    this.wake();
-  }
-
   /** Ends the work without any further write, e.g. because the session has ended or the process exits. */
   abandon(cause: unknown): void {
     this.#stop(asError(cause));
