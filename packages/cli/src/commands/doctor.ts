@@ -7,6 +7,8 @@ import {
   ConditionList,
   asUnknown,
   conditionText,
+  firstOf,
+  foldConditions,
   mergeConditions,
   nextStepText,
   publishedConditions,
@@ -62,12 +64,21 @@ async function examine(context: CliContext): Promise<number> {
 function printText(context: CliContext, conditions: readonly SharedCondition[]): void {
   const isColoured = usesColour(process.stdout.isTTY, context.env);
   const nowMs = context.clock.now();
-  for (const condition of conditions) {
+  for (const { condition, follows } of foldConditions(conditions)) {
     const { severity } = condition;
-    const text = `: ${conditionText(condition, nowMs)}\n  ${nextStepText(condition)}`;
+    const text = `: ${conditionText(condition, nowMs)}\n  ${nextStepText(condition)}${followsText(follows)}`;
     print(text, coloured(severity, severity === 'error' ? 'red' : 'yellow', isColoured));
   }
   if (conditions.length === 0) print('Nothing is wrong.');
+}
+
+/** Number of conditions that are named under their cause. */
+const MOST_FOLLOWING = 5;
+
+/** What ends with a condition, in one line; the other formats have it whole. */
+function followsText(follows: readonly Condition[]): string {
+  const names = follows.map(({ kind, name, type }) => `${kind} ${name} ${type}`);
+  return names.length === 0 ? '' : `\n  with it ends: ${firstOf(names, MOST_FOLLOWING)}`;
 }
 
 /** Reports a missing connection as a condition. */

@@ -18,7 +18,9 @@ export function unservedLabels(offers: ReadonlyMap<string, readonly LabelOffer[]
 function unservedLabel(label: string, pools: readonly LabelOffer[]): FoundCondition | undefined {
   const obstacles = pools.flatMap(({ obstacle }) => obstacle ?? []);
   if (obstacles.length < pools.length) return undefined;
-  const evidence = { pools: pools.length };
+  const providers = new Set(pools.map(({ provider }) => provider));
+  const [onlyProvider = null] = providers.size === 1 ? providers : [];
+  const evidence = { pools: pools.length, ...(onlyProvider !== null && { onlyProvider }) };
   if (pools.length === 0) {
     const nextStep = `add label "${label}" to a pool, or remove it from the configuration`;
     return newCondition('NotServed', {

@@ -1,0 +1,58 @@
+import { expect, it } from 'vitest';
+import type { Condition, ConditionKind } from '../contract/condition.js';
+import { foldConditions } from './fold-conditions.js';
+
+function wrong(kind: ConditionKind, name: string, type: string, reason: string, evidence = {}): Condition {
+  const texts = { message: 'it is wrong', nextStep: 'correct it' };
+  return { kind, name, type, reason, evidence, ...texts, status: 'true', severity: 'error', sinceMs: 0, lastSeenMs: 0 };
+}
+
+/** Types of the causes, each with the types of what follows. */
+const folded = (...conditions: Condition[]) =>
+  foldConditions(conditions).map(({ condition, follows }) => [condition.type, follows.map(({ type }) => type)]);
+
+const silent = wrong('provider', 'sky', 'CallsUnanswered', 'NoAnswer');
+const failing = wrong('provider', 'sky', 'LaunchesFail', 'Timeout');
+const slow = wrong('provider', 'sky', 'SlowLaunches', 'Slow');
+const unserved = wrong('label', 'a', 'NotServed', 'ProviderFails', { onlyProvider: 'sky' });
+const standby = wrong('label', 'a', 'StandbyMissing', 'TooFew');
+const deletion = wrong('node', '0000000007', 'DeletionFails', 'Unreachable', { provider: 'sky' });
+
+it('puts all that one API causes under the plainest condition of its provider', () => {
+  expect(folded(failing, unserved, silent, deletion, slow, standby)).toEqual([
+    ['CallsUnanswered', ['LaunchesFail', 'NotServed', 'DeletionFails', 'SlowLaunches', 'StandbyMissing']],
+  ]);
+});
+
+it('keeps what has another cause', () => {
+  const elsewhere = { ...deletion, evidence: { provider: 'rain' } };
+  const broken = { ...deletion, reason: 'Error' };
+  const several = { ...unserved, reason: 'Several', evidence: {} };
+
+  expect(folded(silent, elsewhere, broken, several)).toEqual([
+    ['CallsUnanswered', []],
+    ['DeletionFails', []],
+    ['DeletionFails', []],
+    ['NotServed', []],
+  ]);
+});
+
+it('puts a label that is not served under what is wrong with the label in its only provider', () => {
+  const alone = wrong('label', 'sky/a', 'LabelLaunchesFail', 'InstanceFailed', { provider: 'sky', label: 'a' });
+  const image = wrong('label', 'sky/main/a', 'LabelUnusable', 'ImageMissing', { provider: 'sky', label: 'a' });
+  const other = { ...alone, evidence: { provider: 'rain', label: 'a' } };
+
+  expect(folded(unserved, alone, standby)).toEqual([['LabelLaunchesFail', ['NotServed', 'StandbyMissing']]]);
+  expect(folded({ ...unserved, reason: 'ImageMissing' }, image)).toEqual([['LabelUnusable', ['NotServed']]]);
+  expect(folded(unserved, other)).toEqual([
+    ['NotServed', []],
+    ['LabelLaunchesFail', []],
+  ]);
+});
+
+it('does not take what may be over for a cause', () => {
+  expect(folded({ ...silent, status: 'unknown' }, unserved)).toEqual([
+    ['CallsUnanswered', []],
+    ['NotServed', []],
+  ]);
+});

@@ -1,0 +1,75 @@
+import type { Condition } from '../contract/condition.js';
+import { ERROR_REASONS, type ErrorReason } from './error-reason.js';
+
+/** A condition, and those that end with it. */
+export interface FoldedCondition<T extends Condition = Condition> {
+  readonly condition: T;
+  readonly follows: readonly T[];
+}
+
+/** What is wrong with the API of a cloud, the plainest first. */
+const OF_PROVIDERS = ['LoginRefused', 'NotStarted', 'CallsUnanswered', 'LaunchesFail'];
+/** Further conditions of a provider that its API causes. */
+const OF_CALLS = new Set(['SlowLaunches', 'ZoneSilent', 'CallsPaused', 'ResourcesLeaked']);
+/** Classes of errors of an API as a whole: one cause shows as several of them. */
+const OF_API: ReadonlySet<string> = new Set<ErrorReason>([
+  ...(['Unauthorized', 'Forbidden', 'RateLimited', 'Timeout', 'Unreachable', 'Unavailable'] as const),
+]);
+/** Why a label is not served, if that follows from its provider, or from the label in it. */
+const BY_PROVIDER: ReadonlySet<string> = new Set(['ProviderFails', 'ProviderNotStarted']);
+const BY_LABEL: ReadonlySet<string> = new Set(['LabelUnavailable', 'ImageMissing', 'ProviderFails']);
+
+/** Puts conditions that follow from one cause under it, in the order of the list. No condition is lost. */
+export function foldConditions<T extends Condition>(all: readonly T[]): FoldedCondition<T>[] {
+  const followers = new Map<T, T[]>(all.map((condition) => [condition, []]));
+  const roots = all.filter((condition) => {
+    const cause = firstCause(condition, all);
+    if (cause) followers.get(cause)?.push(condition);
+    return cause === undefined;
+  });
+  return roots.map((condition) => ({ condition, follows: followers.get(condition) ?? [] }));
+}
+
+/** The cause of the cause, and so on. A cause is of another kind or a plainer type than what follows from it, so there is an end. */
+function firstCause<T extends Condition>(condition: T, all: readonly T[]): T | undefined {
+  const cause = causeOf(condition, all);
+  return cause && (firstCause(cause, all) ?? cause);
+}
+
+function causeOf<T extends Condition>(condition: T, all: readonly T[]): T | undefined {
+  const { kind, name, type, reason, evidence } = condition;
+  const ofProvider = (provider: unknown) => all.find((other) => isPlainest(other, provider, all));
+  const ofLabel = (...types: string[]) =>
+    all.find(
+      (other) =>
+        types.includes(other.type) &&
+        other.evidence['label'] === name &&
+        (evidence['onlyProvider'] ?? other.evidence['provider']) === other.evidence['provider'],
+    );
+  if (kind === 'provider') {
+    const cause = OF_PROVIDERS.includes(type) || OF_CALLS.has(type) ? ofProvider(name) : undefined;
+    return cause === condition ? undefined : cause;
+  }
+  if (type === 'DeletionFails' || type === 'LabelLaunchesFail') {
+    return OF_API.has(reason) ? ofProvider(evidence['provider']) : undefined;
+  }
+  if (type === 'StandbyMissing') {
+    return all.find((other) => other.type === 'NotServed' && other.name === name) ?? ofLabel('LabelLaunchesFail');
+  }
+  if (type !== 'NotServed') return undefined;
+  const cause = BY_PROVIDER.has(reason) ? ofProvider(evidence['onlyProvider']) : undefined;
+  return cause ?? (BY_LABEL.has(reason) ? ofLabel('LabelUnusable', 'LabelLaunchesFail') : undefined);
+}
+
+/** Whether a condition tells best what is wrong with the API of a provider. */
+function isPlainest(condition: Condition, provider: unknown, all: readonly Condition[]): boolean {
+  const rank = ({ kind, name, type, reason, status }: Condition) => {
+    if (kind !== 'provider' || name !== provider || status !== 'true') return Infinity;
+    // launches that fail for the instance or the quota have another cause than calls that fail
+    if (type === 'LaunchesFail' && reason in ERROR_REASONS && !OF_API.has(reason)) return OF_PROVIDERS.length;
+    const at = OF_PROVIDERS.indexOf(type);
+    return at < 0 ? Infinity : at;
+  };
+  const own = rank(condition);
+  return own < Infinity && all.every((other) => rank(other) >= own);
+}
