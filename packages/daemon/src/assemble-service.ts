@@ -66,7 +66,7 @@ export async function assembleService<Args extends CommonArguments>(
   const service = new DaemonService({
     ...{ name: plan.commandLine.name, config, zk, embedded, clock, logger, version, hostname, profileDirs },
     runtime: plan.createRuntime({ ...surroundings, config, zk, registry }),
-    metrics: plan.metrics,
+    ...{ metrics: plan.metrics, logFailures: surroundings.logFailures },
     webapp: args.webapp ? plan.webapp : undefined,
     socketDir: stateDirOf({ stateDir, env }),
     loadConfig: load,

@@ -1,4 +1,5 @@
 import type { Logger } from '@nodepool/core';
+import type { LogFailure } from '@nodepool/core/service';
 import type { Clock } from '@nodepool/zk-protocol';
 import type { CommandLine, CommonArguments } from './arguments.js';
 import type { DaemonService } from './service.js';
@@ -9,6 +10,8 @@ export interface ServiceSurroundings<Args extends CommonArguments> {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Log files that cannot be written now. */
+  readonly logFailures?: (() => readonly LogFailure[]) | undefined;
   readonly version: string;
   /** Fully qualified. */
   readonly hostname: string;

@@ -118,6 +118,7 @@ export async function runProcess<Args extends CommonArguments>(
       env: process.env,
       clock: systemClock,
       logger,
+      logFailures: logging.failures,
       version,
       hostname,
       profileDirs: profileDirs(args, logFile, tmpdir()),

@@ -15,17 +15,19 @@ interface Situation {
   readonly state?: ServiceConditionsOptions['zk']['state'];
   readonly sessionId?: bigint;
   readonly usesEmbedded?: boolean;
+  readonly logFailures?: ServiceConditionsOptions['logFailures'];
 }
 
 /** What a service finds in a situation; nothing else is wrong. */
-function findIn({ file = FILE, warnings = [], state = 'CONNECTED', sessionId = 1n, usesEmbedded = false }: Situation) {
+function findIn(situation: Situation) {
+  const { file = FILE, warnings = [], state = 'CONNECTED', sessionId = 1n, usesEmbedded = false, ...more } = situation;
   const config = { file, warnings } as unknown as Config;
   const status = { loadedMs: 0, error: undefined, publicError: undefined, restartNeeded: [] };
   const conditions = new ServiceConditions({
     source: { find: () => [], publish: () => undefined, ofOthers: [], onConcern: () => () => undefined },
     reloader: { config, status },
     zk: { state, sessionId },
-    ...{ clock: systemClock, hostname: 'nl01', service: 'launcher nl01', usesEmbedded },
+    ...{ clock: systemClock, hostname: 'nl01', service: 'launcher nl01', usesEmbedded, ...more },
   });
   const { current } = conditions;
   conditions.stop();
@@ -38,6 +40,17 @@ function warning(line: number, path: string): ConfigProblem {
 
 it('has no condition while nothing is wrong', () => {
   expect(findIn({})).toEqual([]);
+});
+
+it.each([
+  ['ENOSPC', 'NoSpace', 'free space on the disk of /var/log/nodepool/launcher.log'],
+  ['EROFS', 'NotWritable', 'correct the permissions of /var/log/nodepool/launcher.log'],
+])('tells of a log that cannot be written: %s', (code, reason, nextStep) => {
+  const error = Object.assign(new Error(`${code}: write`), { code });
+  const [found, ...others] = findIn({ logFailures: () => [{ file: '/var/log/nodepool/launcher.log', error }] });
+
+  expect(others).toEqual([]);
+  expect(found).toMatchObject({ kind: 'launcher', name: 'nl01', type: 'LogNotWritten', reason, nextStep });
 });
 
 it('tells of the warnings of the configuration in force, by number and first place, without values', () => {

@@ -7,6 +7,7 @@ import {
   mergeConditions,
   type ConditionChange,
   type ConditionSource,
+  type LogFailure,
   type SharedCondition,
 } from '@nodepool/core/service';
 import type { Reloader } from './reloader.js';
@@ -29,6 +30,8 @@ export interface ServiceConditionsOptions {
   readonly hostname: string;
   /** The ZooKeeper server is the embedded one. */
   readonly usesEmbedded: boolean;
+  /** Log files that cannot be written now. Default: none. */
+  readonly logFailures?: (() => readonly LogFailure[]) | undefined;
   /** `launcher` or `builder`, and the host: as other services name this one. */
   readonly service: string;
 }
@@ -135,7 +138,19 @@ export class ServiceConditions {
       const nextStep = `restart the service on ${hostname}, or take the change back`;
       found.push(newCondition('RestartNeeded', { name: file, reason: 'SettingChanged', message, nextStep }));
     }
-    return [...found, ...warnedOf(reloader.config, hostname), ...this.#connection()];
+    return [...found, ...warnedOf(reloader.config, hostname), ...this.#connection(), ...this.#unwrittenLogs()];
+  }
+
+  #unwrittenLogs(): FoundCondition[] {
+    const { logFailures, hostname: name } = this.#options;
+    return (logFailures?.() ?? []).map(({ file, error }) => {
+      const isFull = 'code' in error && ['ENOSPC', 'EDQUOT'].includes(String(error.code));
+      return newCondition('LogNotWritten', {
+        ...{ name, reason: isFull ? 'NoSpace' : 'NotWritable' },
+        message: `lines cannot be written to ${file}, and the oldest are lost: ${error.message}`,
+        nextStep: isFull ? `free space on the disk of ${file}` : `correct the permissions of ${file}`,
+      });
+    });
   }
 
   #connection(): FoundCondition[] {

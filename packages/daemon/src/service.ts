@@ -1,6 +1,6 @@
 import type { Clock, ZooKeeper } from '@nodepool/zk-protocol';
 import { readWebCertificate } from '@nodepool/core/config';
-import { unfinishedAfter } from '@nodepool/core/service';
+import { unfinishedAfter, type LogFailure } from '@nodepool/core/service';
 import type { Config, Logger } from '@nodepool/core';
 import { CpuProfiler } from './cpu-profile.js';
 import type { EmbeddedZooKeeper } from './embedded-zookeeper.js';
@@ -31,6 +31,8 @@ export interface ServiceParts {
   readonly metrics: ServiceMetrics;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Log files that cannot be written now. */
+  readonly logFailures?: (() => readonly LogFailure[]) | undefined;
   readonly version: string;
   readonly hostname: string;
   /** Configuration key with the address of the web server; `undefined`: no web server. */
@@ -86,6 +88,7 @@ export class DaemonService {
     const usesEmbedded = parts.config.zookeeper.servers.length === 0;
     this.#conditions = new ServiceConditions({
       ...{ source: runtime.conditions, reloader: this.#reloader, zk, clock, hostname, usesEmbedded, service },
+      logFailures: parts.logFailures,
     });
     metrics.showConditions(this.#conditions.list);
   }

@@ -68,6 +68,26 @@ describe('nodepool doctor', () => {
     ]);
   });
 
+  it('names what follows from a cause in one line under it, and each by itself as JSON', async () => {
+    await get().registerRack(['small', 'big']);
+    const refused = { ...condition('LoginRefused', 'rack', '401'), reason: 'Unauthorized' };
+    const failing = { ...condition('LaunchesFail', 'rack', '4 launches in a row failed: 401'), reason: 'Unauthorized' };
+    const unserved = {
+      ...{ ...condition('NotServed', 'small', 'no pool can serve it now'), reason: 'ProviderFails' },
+      evidence: { onlyProvider: 'rack' },
+    };
+    await get().register('launcher', { conditions: [failing, refused, unserved] });
+
+    const { stdout } = await get().nodepool('rack.yaml', 'doctor');
+    const { findings } = await doctor('rack.yaml');
+
+    expect(stdout.match(/^(error|warning): (?!zookeeper)/gm)).toEqual(['error: ']);
+    expect(stdout).toContain(
+      'error: provider "rack": 401\n  repair it\n  with it ends: provider rack LaunchesFail, label small NotServed\n',
+    );
+    expect(findings.map(({ type }) => type)).toEqual(['LaunchesFail', 'LoginRefused', 'NotServed']);
+  });
+
   it('ends with status 0 when there are warnings only', async () => {
     await get().registerRack(['small', 'big']);
     await get().register('launcher', {

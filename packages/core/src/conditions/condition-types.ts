@@ -88,6 +88,12 @@ export const CONDITION_TYPES = {
     reasons: { Scarce: 'less than 100 MiB', Full: 'less than 1 MiB' },
     nextStep: 'free space on the disk',
   },
+  LogNotWritten: {
+    ...{ kind: 'launcher', severity: 'warning' },
+    meaning: 'the log of a service cannot be written; lines are kept up to 1 MiB, then the oldest are lost',
+    reasons: { NoSpace: 'the disk is full', NotWritable: 'the file cannot be written' },
+    nextStep: 'free space on the disk of the log, or correct its permissions; no restart is needed',
+  },
   ConditionsLeftOut: {
     ...{ kind: 'launcher', severity: 'warning' },
     meaning: 'a service has more conditions than its registry entry holds',
@@ -303,6 +309,13 @@ export const CONDITION_TYPES = {
       Container: 'the container does not start, or ends',
     },
     nextStep: 'correct what the message names',
+  },
+  RequestsForgotten: {
+    ...{ kind: 'zookeeper', severity: 'warning' },
+    meaning:
+      'requests have been `fulfilled` for more than ten minutes and their requestor has not taken the nodes, which no other client gets',
+    reasons: { NotTaken: 'the message names the requests and their requestors' },
+    nextStep: 'check whether the requestor runs; if no client waits for a request: nodepool cancel REQUEST',
   },
   StandbyMissing: {
     ...{ kind: 'label', severity: 'warning' },

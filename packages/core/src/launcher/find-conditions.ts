@@ -21,6 +21,7 @@ import {
   resourceConditions,
   startConditions,
 } from './conditions/provider-conditions.js';
+import { forgottenRequests } from './conditions/request-conditions.js';
 import type { SteeringSet } from './health/steering-set.js';
 import type { Reaper } from './nodes/reaper.js';
 import type { StandbyGoals } from './nodes/standby-goals.js';
@@ -108,6 +109,7 @@ export class LauncherConditions implements ConditionSource {
       ...(images.ready ? imageConditions(config.diskimages.values(), images.images, nowMs) : []),
       ...machineConditions(providers.unusableNodes(), nodes),
       ...deletionConditions(rows, reaper.failing(), nowMs),
+      ...forgottenRequests(context.mirror.requests.values(), nowMs),
       ...controls.inForce.flatMap(orderCondition),
     ];
   }

@@ -12,7 +12,7 @@ import { type LoggerRules, rulesFromDict } from './dict-config.js';
 import { dictFromIni } from './ini-config.js';
 import { jsonFormat } from './json-format.js';
 import type { LogLevel } from './levels.js';
-import type { LogFile } from './log-file.js';
+import type { LogFailure, LogFile } from './log-file.js';
 import { type LoggerRule, LoggerTree } from './logger-tree.js';
 import { DEFAULT_TEXT_FORMAT, textFormat } from './text-format.js';
 import { type LineTarget, lineTransport, openLogFile, type TransportResources } from './transports.js';
@@ -51,6 +51,8 @@ export interface Logging {
   readonly logger: Logger;
   /** Flushes buffered lines and closes files. Call it before the process exits. Synchronous and idempotent. */
   readonly close: () => void;
+  /** Log files that cannot be written now. */
+  readonly failures: () => readonly LogFailure[];
 }
 
 /**
@@ -77,7 +79,8 @@ export function createLogging(options: LoggingOptions): Logging {
       tree.close();
       closeFiles();
     };
-    return { logger: new NamedLogger(tree, 'nodepool'), close };
+    const failures = () => files.flatMap(({ failure }) => failure ?? []);
+    return { logger: new NamedLogger(tree, 'nodepool'), close, failures };
   } catch (error) {
     closeFiles();
     throw error;

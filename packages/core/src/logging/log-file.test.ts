@@ -91,13 +91,19 @@ describe('a log file on a full disk', () => {
     const file = join(dir, 'nodepool.log');
     symlinkSync('/dev/full', file); // each write ends with ENOSPC
     const errors: unknown[] = [];
-    const { logger, close } = createLogging({ destination: { file }, onError: (error) => errors.push(error) });
+    const { logger, close, failures } = createLogging({
+      destination: { file },
+      onError: (error) => errors.push(error),
+    });
 
+    expect(failures()).toEqual([]);
     logger.info('one');
     passMoment();
+    expect(failures()).toMatchObject([{ file, error: { code: 'ENOSPC' } }]);
     logger.info('two');
     passMoment();
     rmSync(file);
+    expect(failures(), 'it is tried again for the answer').toEqual([]);
     logger.info('three');
     passMoment();
 

@@ -1,6 +1,7 @@
 import { closeSync, fstatSync, openSync, statSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { type CancelTimer, checkSharedPlace, type Clock, makeDirectorySync, steadyNow } from '@nodepool/zk-protocol';
+import { asError } from '../async/as-error.js';
 import type { Rotation } from './rotation.js';
 
 /** Maximum buffered text while the file cannot be written, e.g. on a full disk. The oldest lines are dropped first. */
@@ -23,6 +24,12 @@ export interface LogFileOptions {
   onError?: ((error: unknown) => void) | undefined;
 }
 
+/** A log file that cannot be written. */
+export interface LogFailure {
+  readonly file: string;
+  readonly error: Error;
+}
+
 /**
  * Log file behind a winston transport. Unlike winston's file transports, it reopens the file after logrotate or an operator
  * moved it, continues after a full disk, and can be flushed before exit. Lines are buffered briefly and combined in one
@@ -38,7 +45,8 @@ export class LogFile {
   #unwritten = Buffer.alloc(0);
   #pendingLength = 0;
   #cancelTimer: CancelTimer | undefined;
-  #isFailing = false;
+  /** What writing fails with. */
+  #failure: Error | undefined;
   #lookedAtMs = -Infinity;
 
   /** @throws the system's error when the file cannot be opened */
@@ -63,14 +71,20 @@ export class LogFile {
     this.#gather();
     if (this.#unwritten.length === 0) return;
     try {
-      if (this.#isFailing || this.#isLookDue()) this.#reopenWhenMoved();
+      if (this.#failure || this.#isLookDue()) this.#reopenWhenMoved();
       if (this.#options.rotation?.isDue(this.#size, this.#options.clock.now())) this.#rotate(this.#options.rotation);
       this.#writeAll();
-      this.#isFailing = false;
+      this.#failure = undefined;
     } catch (error) {
-      if (!this.#isFailing) this.#options.onError?.(error);
-      this.#isFailing = true;
+      if (!this.#failure) this.#options.onError?.(error);
+      this.#failure = asError(error);
     }
+  }
+
+  /** Why lines cannot be written, as another try shows; `undefined`: they can. */
+  get failure(): LogFailure | undefined {
+    if (this.#failure) this.flush();
+    return this.#failure && { file: this.#file, error: this.#failure };
   }
 
   /** Flushes buffered lines and closes the file. Later lines are lost. */
@@ -133,7 +147,7 @@ export class LogFile {
     this.#pendingLength = 0;
     this.#unwritten = this.#unwritten.length === 0 ? fresh : Buffer.concat([this.#unwritten, fresh]);
     const excess = this.#unwritten.length - KEPT_BYTES;
-    if (this.#isFailing && excess > 0)
+    if (this.#failure !== undefined && excess > 0)
       this.#unwritten = this.#unwritten.subarray(this.#unwritten.indexOf(LINE_END, excess) + 1);
   }
 }

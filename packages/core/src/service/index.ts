@@ -26,6 +26,7 @@ export { CONDITION_TYPES, newCondition } from '../conditions/condition-types.js'
 export { unservedConditions, unservedImageConditions } from '../conditions/unserved-providers.js';
 export { conditionFromJson, conditionToJson } from '../conditions/condition-json.js';
 export type { SharedCondition } from '../conditions/merge-conditions.js';
+export type { LogFailure } from '../logging/log-file.js';
 export { foldConditions, type FoldedCondition } from '../conditions/fold-conditions.js';
 export { asUnknown, mergeConditions, publishedConditions } from '../conditions/merge-conditions.js';
 
