@@ -1,14 +1,15 @@
 #!/usr/bin/python3
 """A launcher that takes the steps of the original, on kazoo: its locks, its plain writes, its pass over all requests.
 
-One pool, whose machines exist as soon as they are asked for, or are those of a fake cloud. Prints "ready" once it is registered and continues until it is
-killed. Every step writes on its own, so a kill leaves what a kill of the original leaves: requests that are pending and not
+One pool, whose machines exist as soon as they are asked for, or are those of a fake cloud. Prints "ready" once it is registered and
+continues until it is killed, or ends its pass on SIGTERM. Every step writes on its own, so a kill leaves what a kill of the original leaves: requests that are pending and not
 locked, nodes that are allocated to them, records that were never locked. Which of those are to be repaired is repaired here as
 there, by a pass that runs every second instead of every minute.
 """
 import argparse
 import http.client
 import json
+import signal
 import socket
 import sys
 import time
@@ -336,9 +337,11 @@ def main():
     client.start()
     launcher = Launcher(client, args.name, args.provider, args.label, args.most, not args.idle, args.min_ready,
                         CloudMachines(args.cloud) if args.cloud else None)
+    stopping = []
+    signal.signal(signal.SIGTERM, lambda *_: stopping.append(True))
     print("ready", flush=True)
     last_pass = 0
-    while True:
+    while not stopping:
         try:
             launcher.keep_ready()
             launcher.assign()
@@ -352,6 +355,7 @@ def main():
         except KazooException as error:
             print("%s: %r; the pass ends" % (args.name, error), file=sys.stderr, flush=True)
         time.sleep(0.05)
+    client.stop()
 
 
 if __name__ == "__main__":

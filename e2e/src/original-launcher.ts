@@ -33,9 +33,14 @@ export async function startOriginal(options: OriginalOptions): Promise<ChildProc
 }
 
 /** Ends it at once. */
-export async function killOriginal(child: ChildProcess): Promise<void> {
+export const killOriginal = (child: ChildProcess): Promise<void> => end(child, 'SIGKILL');
+
+/** Ends it once its pass is over, so that no machine is left without its record. */
+export const stopOriginal = (child: ChildProcess): Promise<void> => end(child, 'SIGTERM');
+
+async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const exited = once(child, 'exit');
-  child.kill('SIGKILL');
+  child.kill(signal);
   await exited;
 }

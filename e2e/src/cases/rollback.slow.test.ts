@@ -10,7 +10,7 @@ import { children } from '../inventory.js';
 import type { LauncherProcess } from '../launcher-process.js';
 import { LEASE_TOKEN, Lessee } from '../lessee.js';
 import { NodepoolProcess } from '../nodepool-process.js';
-import { killOriginal, startOriginal } from '../original-launcher.js';
+import { killOriginal, startOriginal, stopOriginal } from '../original-launcher.js';
 import { SOON_MS } from '../soon.js';
 import { useElastic } from '../use-harness.js';
 
@@ -175,7 +175,7 @@ it(
     const lesseesAgain = runLessees(running, load);
     await Promise.race([delay(PHASE_MS), again.story]);
     originals.delete(original);
-    await killOriginal(original);
+    await stopOriginal(original);
     await Promise.race([delay(PHASE_MS), again.story]);
     again.end();
     const storyAgain = await again.story;
