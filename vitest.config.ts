@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 
 /**
@@ -53,7 +54,7 @@ export default defineConfig({
       project('e2e-kubernetes', 'packages/driver-kubernetes', {
         include: ['test/real/**/*.test.ts'],
         fileParallelism: false,
-        globalSetup: ['test/real/build.ts'],
+        globalSetup: [fileURLToPath(new URL('packages/driver-kubernetes/test/real/build.ts', import.meta.url))],
       }),
       project('driver-metastatic', 'packages/driver-metastatic', SHARED),
       project('simple-driver', 'examples/simple-driver', { include: ['test/**/*.test.js'] }),

@@ -1,4 +1,4 @@
-import type { FakeRule } from './rules.js';
+import { groupOf, type FakeRule } from './rules.js';
 
 /** A refusal, with the texts of kube-apiserver. */
 export interface Refused {
@@ -7,16 +7,7 @@ export interface Refused {
   readonly message: string;
 }
 
-const GROUPS: Readonly<Record<string, string>> = {
-  ...{ roles: 'rbac.authorization.k8s.io', rolebindings: 'rbac.authorization.k8s.io' },
-  selfsubjectrulesreviews: 'authorization.k8s.io',
-  ...{ projects: 'project.openshift.io', projectrequests: 'project.openshift.io' },
-};
-
-/** API group of a kind; empty: the core. */
-export const groupOf = (kind: string): string => GROUPS[kind] ?? '';
-
-const full = (kind: string) => (GROUPS[kind] === undefined ? kind : `${kind}.${GROUPS[kind]}`);
+const full = (kind: string) => (groupOf(kind) === '' ? kind : `${kind}.${groupOf(kind)}`);
 const named = (kind: string, name: string) => `${full(kind)} "${name}"`;
 
 /** Body of a refusal. */
@@ -54,7 +45,7 @@ export const exceeded = (name: string, quota: string, used: number, limited: num
 });
 
 export const missingVerb = (verb: string, kind: string, namespace: string | undefined): Refused => {
-  const group = GROUPS[kind] ?? '';
+  const group = groupOf(kind);
   const where = namespace === undefined ? 'at the cluster scope' : `in the namespace "${namespace}"`;
   const cannot = `User "nodepool" cannot ${verb} resource "${kind}" in API group "${group}" ${where}`;
   return { status: 403, reason: 'Forbidden', message: `${full(kind)} is forbidden: ${cannot}` };

@@ -1,4 +1,11 @@
-import { groupOf } from './refusals.js';
+const GROUPS: Readonly<Record<string, string>> = {
+  ...{ roles: 'rbac.authorization.k8s.io', rolebindings: 'rbac.authorization.k8s.io' },
+  selfsubjectrulesreviews: 'authorization.k8s.io',
+  ...{ projects: 'project.openshift.io', projectrequests: 'project.openshift.io' },
+};
+
+/** API group of a kind; empty: the core. */
+export const groupOf = (kind: string): string => GROUPS[kind] ?? '';
 
 /** A rule of a role, for objects of any name. */
 export interface FakeRule {
