@@ -52,10 +52,15 @@ async function setUp(aheadMs = 0) {
   };
 }
 
-it('counts the time of a node of a lease by the clock of the server', async () => {
+const OF_LEASE = { userData: { lease: 'l1' } };
+
+it.each([
+  ['of a lease', OF_LEASE],
+  ['of a request', {}],
+])('counts the time of a node %s by the clock of the server', async (_whose, owner) => {
   const { world, create, stateOf } = await setUp(30 * MINUTE_MS);
   const stateTimeMs = world.clock.now() - 30 * MINUTE_MS; // the server is behind
-  const held = { state: 'hold', userData: { lease: 'l1' }, holdExpirationMs: 10 * MINUTE_MS, stateTimeMs } as const;
+  const held = { state: 'hold', ...owner, holdExpirationMs: 10 * MINUTE_MS, stateTimeMs } as const;
   const id = await create(held);
 
   await world.pass(9 * MINUTE_MS);
@@ -65,24 +70,32 @@ it('counts the time of a node of a lease by the clock of the server', async () =
   expect(stateOf(id)).toBe('deleting');
 });
 
-it.each([60 * MINUTE_MS, -60 * MINUTE_MS])(
-  'keeps a node of a lease for its time when the clock is set by %i ms',
-  async (stepMs) => {
+const HELD = { state: 'hold', holdExpirationMs: 10 * MINUTE_MS } as const;
+const STEPS_MS = [60 * MINUTE_MS, -60 * MINUTE_MS, 2 * MINUTE_MS, -2 * MINUTE_MS];
+const AGED: [string, NodeFields][] = [
+  ['of a lease', { ...HELD, ...OF_LEASE }],
+  ['on hold', HELD],
+  ['that is ready', {}],
+];
+
+it.each(AGED.flatMap(([what, fields]) => STEPS_MS.map((stepMs) => [what, stepMs, fields] as const)))(
+  'keeps a node %s for its time when the clock is set by %i ms',
+  async (_what, stepMs, fields) => {
     const { world, providers } = await LauncherRooms.open(configOf(10 * MINUTE_MS));
     const { clock, mirror } = world.context;
     const own = { ...clock, now: () => clock.now() + step, steadyNow: () => clock.now() };
     let step = 0;
     const context = { ...world.context, clock: { ...own, setTimer: clock.setTimer.bind(clock) } };
-    ages = new AgeLimits(context, providers, clock);
-    const held = { state: 'hold', userData: { lease: 'l1' }, holdExpirationMs: 10 * MINUTE_MS } as const;
-    const id = await world.createNode(held);
+    const limits = (ages = new AgeLimits(context, providers, clock));
+    const id = await world.createNode(fields);
 
     step = stepMs;
+    limits.reload();
     await world.pass(9 * MINUTE_MS);
     const before = mirror.nodes.get(id)?.state;
     await world.pass(2 * MINUTE_MS);
 
-    expect([before, mirror.nodes.get(id)?.state]).toEqual(['hold', 'deleting']);
+    expect([before, mirror.nodes.get(id)?.state]).toEqual([fields.state ?? 'ready', 'deleting']);
   },
 );
 

@@ -1,11 +1,4 @@
-import {
-  isZooKeeperError,
-  leaseOf,
-  steadyNow,
-  type CancelTimer,
-  type NodeId,
-  type NodeRecord,
-} from '@nodepool/zk-protocol';
+import { isZooKeeperError, steadyNow, type CancelTimer, type NodeId, type NodeRecord } from '@nodepool/zk-protocol';
 import type { Context } from '../state/context.js';
 import { ageLimitOf } from '../plan/nodes.js';
 import { expireNode } from '../state/expire-node.js';
@@ -17,7 +10,7 @@ const RETRY_MS = 10_000;
 
 /**
  * Deletes ready nodes older than their label's `max-ready-age`, and held nodes older than `max-hold-age` or their own
- * `hold_expiration`, whichever is shorter. Nodes of leases count by the server's clock, as their leases do. One timer waits for
+ * `hold_expiration`, whichever is shorter. Counts by the server's clock, as that of this computer may be set. One timer waits for
  * the next node that is due.
  */
 export class AgeLimits {
@@ -60,8 +53,7 @@ export class AgeLimits {
   /** How long the node may stay. */
   #leftOf(node: NodeRecord): number | undefined {
     const limit = ageLimitOf(node, this.#context.config.now);
-    const clock = leaseOf(node.userData) === undefined ? this.#context.clock : this.#serverClock;
-    return limit && node.stateTimeMs + limit.ms - clock.now();
+    return limit && node.stateTimeMs + limit.ms - this.#serverClock.now();
   }
 
   /** @param dueMs - steady time */
