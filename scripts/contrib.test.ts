@@ -88,6 +88,14 @@ describe('systemd units', () => {
     expect(Number(/^TimeoutStopSec=(\d+)$/m.exec(unit)?.[1])).toBeGreaterThan(drainSeconds);
   });
 
+  it('do not share directories: each start would give them to the user of its unit', () => {
+    const directories = ['launcher', 'builder'].flatMap((service) => [
+      ...new Set(read(`systemd/nodepool-${service}.service`).match(/(?<=^(?:State|Logs)Directory=)\S+$/gm)),
+    ]);
+
+    expect(directories).toEqual(['nodepool', 'nodepool-builder']);
+  });
+
   it('let the launcher have no privileges', () => {
     const unit = read('systemd/nodepool-launcher.service');
 

@@ -1,4 +1,4 @@
-import { chmod, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { debian } from '../test/support/builds.js';
@@ -19,5 +19,27 @@ describe('a builder that cannot work', () => {
       /build-log-dir ".*\/file\/logs" cannot be made: .*; choose a directory that the builder may write to/,
     );
     await chmod(of.dir, 0o755);
+  });
+
+  it('as root rejects an images-dir that another user can replace, and touches nothing in it', async () => {
+    if (process.geteuid?.() !== 0) return; // Only root can give directories away.
+    const of = await startWorld({ diskimages: debian({}) });
+    const state = join(of.dir, 'state');
+    const imagesDir = join(state, 'images');
+    await mkdir(imagesDir, { recursive: true });
+    await symlink('/etc/nowhere', join(imagesDir, 'debian.qcow2.md5'));
+    await chown(state, 4711, 4711);
+
+    const failure = expect.stringMatching(
+      /state" belongs to another user \(uid 4711\).*"chown root:root .*\/state"; else set images-dir: .*trusted-directories/,
+    ) as string;
+    await expect(of.builder({ imagesDir })).rejects.toMatchObject({
+      code: 'NODEPOOL_UNSAFE_DIRECTORY',
+      message: failure,
+    });
+    expect(await readdir(imagesDir)).toEqual(['debian.qcow2.md5']);
+
+    await of.reload({ diskimages: debian({}), top: `trusted-directories: [${state}]` });
+    expect((await of.builder({ imagesDir })).notReady).toEqual([]);
   });
 });

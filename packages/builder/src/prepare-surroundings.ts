@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { ConfigError } from '@nodepool/core';
-import { checkOwnDirectory, makeDirectory, makePrivateDirectory } from '@nodepool/zk-protocol';
+import { ConfigError, type Config } from '@nodepool/core';
+import { checkPrivilegedDirectory, makeDirectory, makePrivateDirectory } from '@nodepool/zk-protocol';
 import { SpaceBook } from './context/space.js';
 import type { Surroundings } from './context/surroundings.js';
 import { readBuilderId } from './files/builder-id.js';
@@ -20,12 +20,12 @@ type LiveSurroundings = Pick<
  */
 export async function prepareSurroundings(options: BuilderOptions, live: LiveSurroundings): Promise<Surroundings> {
   const { zk, clock, logger, random, hostname, registry, contextOf, env, packageDir, events, tmpDir } = options;
-  const { file, imagesDir, buildLogDir } = live.config();
+  const { file, imagesDir, buildLogDir, trustedDirectories } = live.config();
   if (imagesDir === undefined) {
     throw new ConfigError(`${file}: images-dir is missing: a builder needs a directory for its images`);
   }
-  checkOwnDirectory(imagesDir, 'choose an images-dir that only the builder may write to');
-  await makeBuildLogDir(buildLogDir);
+  checkDirectory('images-dir', imagesDir, trustedDirectories);
+  await makeBuildLogDir(buildLogDir, trustedDirectories);
   const builderId = await readBuilderId(imagesDir);
   const tmpRoot = join(tmpDir, `nodepool-builder-${builderId}`);
   makePrivateDirectory(tmpRoot, 'remove it, or set TMPDIR to a directory that only the builder may write to');
@@ -44,8 +44,20 @@ export async function prepareSurroundings(options: BuilderOptions, live: LiveSur
   };
 }
 
-async function makeBuildLogDir(buildLogDir: string): Promise<void> {
-  checkOwnDirectory(buildLogDir, 'choose a build-log-dir that only the builder may write to');
+/** Lets its group write on some systems, for the program that writes the system's logs. */
+const SYSTEM_LOGS = '/var/log';
+const REMEDIES = {
+  'images-dir': 'move it to a directory that only the builder may write to, such as /var/lib/nodepool-builder/images',
+  'build-log-dir': 'choose a directory that only the builder may write to, such as /var/log/nodepool-builder',
+};
+
+function checkDirectory(key: keyof typeof REMEDIES, path: string, trusted: Config['trustedDirectories'] = []): void {
+  const remedy = `else set ${key}: ${REMEDIES[key]}; trusted-directories may name an exception`;
+  checkPrivilegedDirectory({ path, remedy, trusted: [...trusted, SYSTEM_LOGS] });
+}
+
+async function makeBuildLogDir(buildLogDir: string, trusted: Config['trustedDirectories']): Promise<void> {
+  checkDirectory('build-log-dir', buildLogDir, trusted);
   try {
     await makeDirectory(buildLogDir);
   } catch (error) {

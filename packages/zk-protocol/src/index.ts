@@ -4,9 +4,11 @@ export { backoffMs } from './base/backoff.js';
 export type { BackoffOptions } from './base/backoff.js';
 export { orAbort } from './base/or-abort.js';
 export { makeDirectory, makeDirectorySync } from './base/make-directory.js';
+export { replaceFile } from './base/replace-file.js';
 export {
   checkOwnDirectory,
   checkPlaceOfService,
+  checkPrivilegedDirectory,
   checkSharedPlace,
   makePrivateDirectory,
 } from './base/own-directory.js';

@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { silentLogger } from '@nodepool/core';
@@ -24,6 +24,13 @@ async function newLog() {
 }
 
 describe('the log of a build', () => {
+  it('is not written through a link in its place', async () => {
+    await symlink(join(dir, 'theirs'), join(dir, 'log'));
+
+    await expect(newLog()).rejects.toMatchObject({ code: 'EEXIST' });
+    await expect(readFile(join(dir, 'theirs'))).rejects.toMatchObject({ code: 'ENOENT' });
+  });
+
   it('is written in batches, a moment after the tool has printed the lines', async () => {
     const { log, clock, written } = await newLog();
 

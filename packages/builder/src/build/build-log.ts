@@ -40,9 +40,12 @@ export class BuildLog {
     this.#file = file;
   }
 
-  /** Readable by its owner and group only, as the output may be confidential. */
+  /**
+   * Readable by its owner and group only, as the output may be confidential.
+   * @throws the operating system's error, also if there is a file or a link already
+   */
   static async open(path: string, options: BuildLogOptions): Promise<BuildLog> {
-    return new BuildLog(path, await open(path, 'w', 0o640), options);
+    return new BuildLog(path, await open(path, 'wx', 0o640), options);
   }
 
   /** Remembers the phase and last output of the tool, to explain a failure. */

@@ -1,6 +1,6 @@
-import { readFile, rename, statfs, writeFile } from 'node:fs/promises';
+import { readFile, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { JsonObject } from '@nodepool/zk-protocol';
+import { replaceFile, type JsonObject } from '@nodepool/zk-protocol';
 
 /** Peak disk usage of a build on the file systems of its images and of its temporary files, bytes. */
 export interface SpaceNeed {
@@ -51,9 +51,7 @@ export class SpaceBook {
   /** Records the disk usage of a successful build. */
   async learn(image: string, need: SpaceNeed): Promise<void> {
     const all: JsonObject = { ...(await this.#read()), [image]: { ...need } };
-    const file = join(this.#imagesDir, FILE);
-    await writeFile(`${file}.new`, JSON.stringify(all), { mode: 0o644 });
-    await rename(`${file}.new`, file);
+    await replaceFile(join(this.#imagesDir, FILE), JSON.stringify(all));
   }
 
   async #read(): Promise<JsonObject> {

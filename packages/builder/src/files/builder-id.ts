@@ -32,8 +32,9 @@ export async function readBuilderId(imagesDir: string): Promise<string> {
 async function createBuilderId(file: string): Promise<string> {
   const id = randomUUID();
   const draft = `${file}.${process.pid}`;
-  await writeFile(draft, id, { mode: 0o644 });
   try {
+    await rm(draft, { force: true });
+    await writeFile(draft, id, { mode: 0o644, flag: 'wx' });
     await rm(file, { force: true });
     await link(draft, file);
     return id;

@@ -1,5 +1,5 @@
-import { rename, rm, writeFile } from 'node:fs/promises';
-import { NodepoolError } from '@nodepool/zk-protocol';
+import { rename, rm } from 'node:fs/promises';
+import { NodepoolError, replaceFile } from '@nodepool/zk-protocol';
 import { runTool } from '../tool/run-tool.js';
 import { toolVariables } from '../tool/secrets.js';
 import { computeChecksums } from '../files/checksums.js';
@@ -26,6 +26,7 @@ export async function convertImage(
   const draft = `${to}.converting`;
   const said: string[] = [];
   try {
+    await rm(draft, { force: true });
     const command = ['qemu-img', 'convert', '-f', convertFrom, '-O', format, from, draft];
     const result = await runTool({
       ...{ command, env: toolVariables(env), sandbox, clock, signal, timeoutMs: LIMIT_MS },
@@ -39,8 +40,8 @@ export async function convertImage(
       );
     }
     const { md5, sha256 } = await computeChecksums(draft, signal);
-    await writeFile(`${to}.md5`, `${md5}  ${to}\n`);
-    await writeFile(`${to}.sha256`, `${sha256}  ${to}\n`);
+    await replaceFile(`${to}.md5`, `${md5}  ${to}\n`);
+    await replaceFile(`${to}.sha256`, `${sha256}  ${to}\n`);
     await rename(draft, to);
     await recordFile(surroundings, build, format, signal);
   } finally {

@@ -1,4 +1,4 @@
-import { chmod, mkdir, readdir, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { systemClock, type Clock } from '@nodepool/zk-protocol';
 import { ensureDebianPackages } from '@nodepool/test-servers';
@@ -153,10 +153,13 @@ describe('an upload', () => {
     const parts = { zk: of.zk, imagesDir: of.imagesDir, clock: systemClock, env: process.env, sandbox: [] };
     if (!build) throw new Error('no build');
     const planned = { provider: 'sky', build, format: 'raw', convertFrom: 'qcow2' };
+    const theirs = join(of.dir, 'theirs');
+    await symlink(theirs, join(of.imagesDir, `debian-${build.id}.raw.md5`));
     await convertImage(parts, planned, AbortSignal.timeout(50_000));
 
     const names = (await of.files()).filter((name) => name.includes('.raw')).map((name) => name.replace(/^[^.]*/, ''));
     expect(names.sort()).toEqual(['.raw', '.raw.md5', '.raw.sha256']);
+    await expect(stat(theirs)).rejects.toMatchObject({ code: 'ENOENT' });
     const files = () => of.lastBuild('debian')?.raw['files'];
     await vi.waitFor(() => expect(files()).toMatchObject({ raw: { bytes: 1_048_576 }, qcow2: {} }), WAIT);
     await writeFile(join(of.imagesDir, `debian-${build.id}.vmdk`), 'no image');

@@ -237,6 +237,7 @@ function readScalars(top: JsonObject) {
     elementsDir: textOf(top['elements-dir']),
     imagesDir: textOf(top['images-dir']),
     buildLogDir: textOf(top['build-log-dir']) ?? '/var/log/nodepool/builds',
+    trustedDirectories: (top['trusted-directories'] ?? []) as string[],
     buildLogRetention: numberOf(top['build-log-retention']) ?? 7,
     maxHoldAgeMs: secondsToMs(top['max-hold-age']),
     leaseCaKey: textOf(top['lease-ca-key']),

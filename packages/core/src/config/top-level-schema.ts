@@ -5,7 +5,7 @@ import { DISKIMAGE, ENV_VARS } from './diskimage-schema.js';
 import { HISTORY } from './history-settings.js';
 import { WEB_SECRETS, WEBHOOKS } from './web-access.js';
 import { LEASE_KEYS, webappSchema } from './web-settings.js';
-import { flag, integer, list, name, section, text } from './schema-parts.js';
+import { flag, integer, list, name, section, text, texts } from './schema-parts.js';
 import { PRICE } from './label-price.js';
 import { STANDBY } from './standby-settings.js';
 
@@ -162,6 +162,11 @@ export const TOP_LEVEL_SCHEMA: JsonSchema = closeSchema({
     'elements-dir': text('Folder with elements for image builds', { otherwise: 'none' }),
     'images-dir': text('Folder that builds are kept in; builders need one', { otherwise: 'none' }),
     'build-log-dir': text('Folder that build logs are written to', { default: '/var/log/nodepool/builds' }),
+    'trusted-directories': texts(
+      'Folders that a builder of root uses, or uses folders in, although other users own them or their group may write there; ' +
+        'see docs/builder.md',
+      { otherwise: 'none', examples: [['/srv/images']], restart: true },
+    ),
     'build-log-retention': integer('Build logs kept of each image; a negative number keeps all', { default: 7 }),
   },
 });

@@ -245,6 +245,8 @@ export interface Config {
   readonly imagesDir: string | undefined;
   readonly buildLogDir: string;
   readonly buildLogRetention: number;
+  /** Directories that a builder of root accepts with any owner and group. Missing: none. */
+  readonly trustedDirectories?: readonly string[];
   readonly labels: ReadonlyMap<string, LabelConfig>;
   readonly diskimages: ReadonlyMap<string, DiskimageConfig>;
   /** In file order. */

@@ -2,7 +2,13 @@ import { chmodSync, chownSync, lstatSync, mkdirSync, mkdtempSync, rmSync, symlin
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { checkOwnDirectory, checkPlaceOfService, checkSharedPlace, makePrivateDirectory } from './own-directory.js';
+import {
+  checkOwnDirectory,
+  checkPlaceOfService,
+  checkPrivilegedDirectory,
+  checkSharedPlace,
+  makePrivateDirectory,
+} from './own-directory.js';
 
 const OWN = process.geteuid?.() ?? 0;
 /** For whom everything that this process makes belongs to another user. */
@@ -189,5 +195,57 @@ describe('checkOwnDirectory', () => {
     expect(check(join(shared, 'mine'))).toBeUndefined();
     expect(check(join(open, 'mine'))?.message).toContain(`other users may write to "${open}" (mode 777)`);
     expect(check(directory(0o775, 'grouped'))).toBeUndefined();
+  });
+});
+
+describe('checkPrivilegedDirectory of root', () => {
+  const check = (path: string, trusted: readonly string[] = [], uid = 0) =>
+    refusal(() => checkPrivilegedDirectory({ path, remedy: REMEDY, trusted }, uid))?.message;
+
+  it('rejects a directory of another user, and one above it, with the command that corrects it', () => {
+    if (OWN !== 0) return; // Only root can give directories away.
+    const state = directory(0o755, 'state');
+    const images = directory(0o755, 'state', 'images');
+    chownSync(images, OTHER_USER, OTHER_USER);
+
+    expect(check(images)).toContain(`"${images}" belongs to another user (uid ${OTHER_USER})`);
+    expect(check(images)).toContain(`"chown -R root:root ${images}"; ${REMEDY}`);
+    chownSync(images, 0, 0);
+    chownSync(state, OTHER_USER, OTHER_USER);
+    expect(check(images)).toContain(`"chown root:root ${state}"`);
+    expect(check(join(state, 'missing'))).toContain('belongs to another user');
+    chownSync(state, 0, 0);
+    expect(check(images)).toBeUndefined();
+  });
+
+  it('rejects a directory that the group of another user may write to, unless it is sticky', () => {
+    if (OWN !== 0) return; // Only root can give directories away.
+    const state = directory(0o775, 'state');
+    chownSync(state, 0, OTHER_USER);
+
+    expect(check(join(state, 'images'))).toContain(`(mode 775): if its group (gid ${OTHER_USER})`);
+    expect(check(join(state, 'images'))).toContain(`"chmod g-w ${state}"`);
+    chmodSync(state, 0o1775);
+    expect(check(join(state, 'images'))).toBeUndefined();
+    expect(check(state)).toContain('chmod g-w');
+    expect(check(join(shared, 'images'))).toBeUndefined();
+  });
+
+  it('accepts trusted directories by name, but not those that every user may write to', () => {
+    if (OWN !== 0) return; // Only root can give directories away.
+    const state = directory(0o775, 'state');
+    chownSync(state, OTHER_USER, OTHER_USER);
+
+    expect(check(join(state, 'images'), [`${state}/`])).toBeUndefined();
+    expect(check(join(state, 'images'), [base])).toContain('belongs to another user');
+    expect(check(join(open, 'images'), [open])).toContain('(mode 777)');
+  });
+
+  it('is no stricter than checkOwnDirectory for another user', () => {
+    if (OWN !== 0) return; // Only root can give directories away.
+    const group = directory(0o775, 'group');
+    chownSync(group, OTHER_USER, OTHER_USER);
+
+    expect(check(join(group, 'images'), [], OTHER_USER)).toBeUndefined();
   });
 });

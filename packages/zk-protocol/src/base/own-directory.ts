@@ -70,6 +70,28 @@ export function checkOwnDirectory(path: string, remedy: string, uid = process.ge
   checkSteps(path, remedy, uid, ownReason);
 }
 
+/** A directory for {@link checkPrivilegedDirectory}. */
+export interface PrivilegedDirectory {
+  readonly path: string;
+  /** Advice for the user, for the error. */
+  readonly remedy: string;
+  /** Paths of directories that may belong to another user and be writable for their group. */
+  readonly trusted: readonly string[];
+}
+
+/**
+ * Checks a directory as {@link checkOwnDirectory}. For root, also refuses it if it or a directory above it belongs to another user
+ * or is writable for the group of one, who could redirect what root writes. A sticky directory above it is accepted.
+ * @throws NODEPOOL_UNSAFE_DIRECTORY with the reason and the command that corrects it
+ */
+export function checkPrivilegedDirectory(directory: PrivilegedDirectory, uid = process.geteuid?.()): void {
+  const { path, remedy } = directory;
+  const trusted = new Set(directory.trusted.map((one) => resolve(one)));
+  const check: Check = (step, user) =>
+    ownReason(step, user) ?? (user === ROOT && !trusted.has(step.path) ? rootReason(step) : undefined);
+  checkSteps(path, remedy, uid, check);
+}
+
 type Check = (step: Step, uid: number) => string | undefined;
 
 function checkSteps(path: string, remedy: string, uid: number | undefined, check: Check): void {
@@ -104,6 +126,19 @@ function ownReason(step: Step, uid: number): string | undefined {
   const { stats, isLast } = step;
   const isOpen = isLast && stats.isDirectory() && (stats.mode & OTHERS_WRITE) !== 0;
   return placeReason(step, uid) ?? (isOpen ? openTo(step) : undefined);
+}
+
+/** Why root does not use a directory, with the command that corrects it; `undefined` if it does. */
+function rootReason(step: Step): string | undefined {
+  const { path, stats, isLast } = step;
+  if (!stats.isDirectory()) return undefined;
+  const all = isLast ? '-R ' : '';
+  if (!isTrusted(stats, ROOT)) {
+    return `${owned(step)}, who can replace what root writes there: if that user needs it no more, "chown ${all}root:root ${path}"`;
+  }
+  const isFenced = !isLast && (stats.mode & STICKY) !== 0;
+  if (stats.gid === ROOT || isFenced || (stats.mode & GROUP_WRITE) === 0) return undefined;
+  return `${openTo(step)}: if its group (gid ${stats.gid}) needs not, "chmod g-w ${path}"`;
 }
 
 function sharedReason(step: Step, uid: number): string | undefined {

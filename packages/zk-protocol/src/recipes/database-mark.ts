@@ -1,5 +1,6 @@
-import { readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { replaceFile } from '../base/replace-file.js';
 
 const FILE = 'database_id.txt';
 
@@ -27,12 +28,5 @@ export async function readDatabaseMark(directory: string): Promise<DatabaseMark 
 
 /** Replaces the mark of a directory, so that readers never see a part of it. @throws the operating system's error */
 export async function writeDatabaseMark(directory: string, { id, order }: DatabaseMark): Promise<void> {
-  const file = join(directory, FILE);
-  const draft = `${file}.${process.pid}`;
-  try {
-    await writeFile(draft, order === undefined ? `${id}\n` : `${id}\n${order}\n`, { mode: 0o644, flag: 'wx' });
-    await rename(draft, file);
-  } finally {
-    await rm(draft, { force: true });
-  }
+  await replaceFile(join(directory, FILE), order === undefined ? `${id}\n` : `${id}\n${order}\n`);
 }
