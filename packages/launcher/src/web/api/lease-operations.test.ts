@@ -14,6 +14,7 @@ import {
   connect,
   encodeComponent,
   encodeLeaseToken,
+  leasePath,
   leaseSlotsPath,
   leaseTokenPath,
   newLeaseToken,
@@ -320,6 +321,22 @@ describe('a lease', () => {
 
     expect((await lease()).body).toMatchObject({ ttl: 3_600 });
     expect((await lease({}, { token: `hugo.${SECRET}` })).body).toMatchObject({ ttl: 600 });
+  });
+
+  it('waits for a day unless its request says otherwise, as its answer and its record say', async () => {
+    const all = await lease({ labels: Array<string>(SLOTS).fill('small') });
+    const waits = async ({ body }: Answer) => {
+      const id = body['id'] as string;
+      const { data } = await zk.getData(leasePath(id));
+      const record = JSON.parse(data.toString()) as { created_time: number; due_time: number };
+      const { created_time: created, gives_up: givesUp } = (await call('GET', `/leases/${id}`)).body;
+      return [Number(givesUp) - Number(created), record.due_time - record.created_time].map(Math.round);
+    };
+
+    expect(all.body).toMatchObject({ state: 'active', gives_up: null });
+    expect(await waits(await lease({ wait: 0 }))).toEqual([86_400, 86_400]);
+    expect(await waits(await lease({ wait: 0, give_up: 300 }))).toEqual([300, 300]);
+    expect(await waits(await lease({ wait: 0, give_up: 200_000 }))).toEqual([200_000, 200_000]);
   });
 
   it('is renewed for its own time to live without a body', async () => {
