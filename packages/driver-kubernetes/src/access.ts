@@ -1,4 +1,6 @@
 import type { JsonObject } from '@nodepool/core';
+import type { ApiMeta } from './api.js';
+import { marksOf, tagsOf } from './ownership.js';
 
 /** Name of the service account of a node, as in the original. */
 export const ACCOUNT = 'zuul-worker';
@@ -47,13 +49,20 @@ export function accessBodies(
   };
 }
 
-/** The secret that gets a token of an account, with no end. Its name is that of the original. */
+/** The secret that gets a token of an account, with no end. Its name is that of the original, unless it has one. */
 export function tokenSecret(account: string, meta: JsonObject): JsonObject {
   const annotations = { ...(meta['annotations'] as JsonObject), 'kubernetes.io/service-account.name': account };
   return {
     ...{ apiVersion: 'v1', kind: 'Secret', type: 'kubernetes.io/service-account-token' },
-    metadata: { ...meta, name: account, annotations },
+    metadata: { name: account, ...meta, annotations },
   };
+}
+
+/** Metadata of a secret in a namespace of others: it carries the tags of its pod, and the cluster deletes it with that pod. */
+export function metaWithPod(pod: ApiMeta): JsonObject {
+  const { name, uid = '' } = pod;
+  const ownerReferences = [{ apiVersion: 'v1', kind: 'Pod', name, uid }];
+  return { ...marksOf(tagsOf(pod)), name: `${name}-${uid.slice(0, 8)}`, ownerReferences };
 }
 
 /** Of labels of type `pod`: to look at the pod and to use it. */

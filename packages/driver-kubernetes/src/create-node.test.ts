@@ -48,6 +48,7 @@ async function advance(state: CreateState, setting: Setting = {}) {
   const context: CreateContext = {
     ...{ client, plan: setting.plan ?? ownPlan, scheduleTimeoutMs: 1_000, note: () => undefined, mark: () => 0 },
     grant: () => Promise.resolve(GRANT),
+    grantShared: () => Promise.resolve(GRANT),
     look: () => Promise.resolve(setting.look),
     isOfNode: () => setting.isOfNode ?? false,
     createRole: call,

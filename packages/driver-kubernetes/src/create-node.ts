@@ -62,10 +62,12 @@ export interface CreateContext {
   readonly plan: Plan;
   readonly scheduleTimeoutMs: number;
   /**
-   * The token that the job gets.
+   * The token that the job gets in a namespace of its own.
    * @param mayLack - rights in a new project may arrive later
    */
   grant(signal: AbortSignal, mayLack?: boolean): Promise<Grant>;
+  /** That of a job in a namespace of others; `undefined`: the pod comes first. @param pod - that of the job */
+  grantShared(pod: ApiPod | undefined, signal: AbortSignal): Promise<Grant | undefined>;
   /** Creates the role of the job, or as much of it as the launcher may give. */
   createRole(role: JsonObject, signal: AbortSignal): Promise<void>;
   /** The object of this name, of any owner. */
@@ -156,11 +158,11 @@ async function identify(
   }
   if (!found) return goto<CreateState>(firstState(plan));
   if (found.attempt === plan.attempt) {
-    return goto<CreateState>(
-      found.namespace
-        ? { name: 'creating-objects', externalId, created: found.namespace }
-        : { name: 'waiting-for-pod', externalId, grant: grant ?? (await context.grant(run.signal)) },
-    );
+    if (found.namespace) return goto<CreateState>({ name: 'creating-objects', externalId, created: found.namespace });
+    const granted = grant ?? (await context.grantShared(found.pod, run.signal));
+    return granted
+      ? goto<CreateState>({ name: 'waiting-for-pod', externalId, grant: granted })
+      : failed(vanished(externalId));
   }
   if (!context.isOfNode(found)) return goto<CreateState>({ name: 'name-taken' });
   return failed(new LaunchError('status', `"${externalId}" is of an earlier attempt; it is deleted`));
@@ -232,7 +234,7 @@ async function createPod(
   run: Run,
 ): Promise<CreateStep> {
   const { client, plan } = context;
-  const grant = known ?? (await context.grant(run.signal));
+  const grant = known ?? (await context.grantShared(undefined, run.signal));
   try {
     await client.createPod(plan.namespace, plan.pod?.body ?? {}, run.signal);
   } catch (error) {
@@ -240,7 +242,9 @@ async function createPod(
     if (!(error instanceof AlreadyExistsError)) throw error;
     if (!plan.namespaceBody) return goto<CreateState>({ name: 'identifying', externalId, grant });
   }
-  return goto<CreateState>({ name: 'waiting-for-pod', externalId, grant });
+  return goto<CreateState>(
+    grant ? { name: 'waiting-for-pod', externalId, grant } : { name: 'identifying', externalId },
+  );
 }
 
 async function waitForPod(

@@ -1,6 +1,7 @@
 import { ConfigError, LaunchError, type Clock, type JsonObject, type Logger } from '@nodepool/core';
 import { delay, steadyNow } from '@nodepool/zk-protocol';
-import { ACCOUNT, tokenSecret } from './access.js';
+import { ACCOUNT, metaWithPod, tokenSecret } from './access.js';
+import type { ApiPod } from './api.js';
 import type { KubernetesClient } from './client.js';
 import { TOKEN_EXPIRY_S, type KubernetesPoolConfig, type KubernetesProviderConfig } from './config.js';
 import type { Plan } from './create-node.js';
@@ -25,10 +26,16 @@ export interface GrantsOptions {
 /** Whose token. */
 export interface GrantOrder {
   readonly plan: Pick<Plan, 'namespace' | 'access'>;
-  readonly pool: Pick<KubernetesPoolConfig, 'serviceAccount'>;
   readonly logger: Logger;
   /** Rights in a new project may arrive later. */
   readonly mayLack?: boolean | undefined;
+}
+
+/** Whose token in a namespace of others. */
+export interface SharedGrantOrder {
+  readonly plan: Pick<Plan, 'namespace'>;
+  readonly pool: Pick<KubernetesPoolConfig, 'serviceAccount'>;
+  readonly logger: Logger;
 }
 
 /** A role of a node. */
@@ -53,26 +60,35 @@ export class Grants {
     this.#options = options;
   }
 
-  /** The token of a node: with an end or, where the cluster refuses such tokens, that of a secret. */
-  async grant(order: GrantOrder, signal: AbortSignal): Promise<Grant> {
+  /** The token of a node with its own namespace: with an end or, where the cluster refuses such tokens, that of a secret. */
+  async grant({ plan, logger, mayLack }: GrantOrder, signal: AbortSignal): Promise<Grant> {
     const { config, rights } = this.#options;
-    const { namespace, access } = order.plan;
-    const account = access ? ACCOUNT : order.pool.serviceAccount;
-    if (account === undefined) return this.#ownToken();
+    const { namespace, access } = plan;
     const meta = (access?.account['metadata'] ?? {}) as JsonObject;
-    const fromSecret = async () => ({
-      token: await this.#secretToken(namespace, account, meta, signal),
-      user: account,
-    });
-    if (config.tokenExpiryS === 0 && access) return fromSecret();
+    const fromSecret = () => this.#secretToken(namespace, ACCOUNT, meta, signal);
+    if (config.tokenExpiryS === 0) return fromSecret();
     const wasMissing = rights.isMissing(TOKENS);
-    const ending = this.endingToken(namespace, account, order.logger, signal).then((token) => ({
-      token,
-      user: account,
-    }));
-    // a secret of a shared namespace would outlive its node
-    if (!access || (order.mayLack === true && !wasMissing)) return ending;
-    return rights.help(ending, TOKENS, fromSecret);
+    const ending = this.#endingGrant(namespace, ACCOUNT, logger, signal);
+    return mayLack === true && !wasMissing ? ending : rights.help(ending, TOKENS, fromSecret);
+  }
+
+  /**
+   * The token of a node in a namespace of others.
+   * @returns `undefined`: only that of a secret can be had, which ends with the pod, so the pod comes first
+   */
+  async grantShared(
+    { plan: { namespace }, pool, logger }: SharedGrantOrder,
+    pod: ApiPod | undefined,
+    signal: AbortSignal,
+  ): Promise<Grant | undefined> {
+    const { serviceAccount: account } = pool;
+    if (account === undefined) return this.#ownToken();
+    const ending: Promise<Grant | undefined> = this.#endingGrant(namespace, account, logger, signal);
+    return this.#options.rights.help(
+      ending,
+      TOKENS,
+      () => pod && this.#secretToken(namespace, account, metaWithPod(pod.metadata), signal),
+    );
   }
 
   /** Creates a role; without what the launcher has not itself, where it may not give that. */
@@ -115,22 +131,29 @@ export class Grants {
     );
   }
 
-  async #secretToken(namespace: string, account: string, meta: JsonObject, signal: AbortSignal): Promise<string> {
+  async #endingGrant(namespace: string, account: string, logger: Logger, signal: AbortSignal): Promise<Grant> {
+    return { token: await this.endingToken(namespace, account, logger, signal), user: account };
+  }
+
+  async #secretToken(namespace: string, account: string, meta: JsonObject, signal: AbortSignal): Promise<Grant> {
     const { client, clock } = this.#options;
-    await client.createSecret(namespace, tokenSecret(account, meta), signal).catch((error: unknown) => {
+    const secret = tokenSecret(account, meta);
+    const { name } = secret['metadata'] as { readonly name: string };
+    await client.createSecret(namespace, secret, signal).catch((error: unknown) => {
       if (!(error instanceof AlreadyExistsError)) throw error;
     });
     const endMs = steadyNow(clock) + SECRET_TIMEOUT_MS;
     for (;;) {
-      const { data } = await client.getSecret(namespace, account, signal);
-      if (data?.['token'] !== undefined) return Buffer.from(data['token'], 'base64').toString('utf8');
+      const { data } = await client.getSecret(namespace, name, signal);
+      if (data?.['token'] !== undefined)
+        return { token: Buffer.from(data['token'], 'base64').toString('utf8'), user: account };
       if (steadyNow(clock) >= endMs) break;
       await delay(clock, SECRET_PAUSE_MS, signal);
     }
     const seconds = SECRET_TIMEOUT_MS / 1_000;
     throw new LaunchError(
       'status',
-      `secret "${namespace}/${account}" got no token within ${seconds} s: look at kube-controller-manager`,
+      `secret "${namespace}/${name}" got no token within ${seconds} s: look at kube-controller-manager`,
     );
   }
 }

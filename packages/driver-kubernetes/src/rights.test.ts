@@ -113,6 +113,55 @@ describe("with exactly the original's rights", () => {
   });
 });
 
+describe('a pool with service-account where tokens are refused', () => {
+  /** With the token controller at work. */
+  async function startJobs() {
+    const fake = await startFake({ accountMs: 50 });
+    fake.cluster.create('namespaces', undefined, { metadata: { name: 'main' } });
+    fake.cluster.create('serviceaccounts', 'main', { metadata: { name: 'jobs' } });
+    await expect.poll(() => fake.cluster.store.list('serviceaccounts', 'main').length).toBe(2);
+    fake.rules = SF_OPERATOR;
+    const pool = { name: 'main', 'service-account': 'jobs', labels: THREE };
+    return { fake, world: await startWorld(fake, { pools: [pool] }, PODS) };
+  }
+
+  it('gives the token of a secret, which is deleted with its pod', async () => {
+    const { fake, world } = await startJobs();
+
+    const { node, state } = await world.launch('a');
+
+    expect([state, node.connectionPort]).toMatchObject(['ready', { token: 'secret-token-of-main-jobs', user: 'jobs' }]);
+    const [secret, ...others] = fake.cluster.store.list('secrets');
+    const [pod] = fake.cluster.store.list('pods');
+    expect(others).toEqual([]);
+    expect(secret?.metadata).toMatchObject({
+      ownerReferences: [{ apiVersion: 'v1', kind: 'Pod', name: pod?.metadata.name, uid: pod?.metadata.uid }],
+      labels: { nodepool_node_id: node.id },
+    });
+    await world.cleanUp(node);
+    expect([...namesIn(fake, 'pods'), ...namesIn(fake, 'secrets')]).toEqual([]);
+  });
+
+  it('names the missing verb once, and serves all labels', async () => {
+    const { fake, world } = await startJobs();
+
+    expect(await launchAll(world)).toEqual(['ready', 'ready', 'ready']);
+    expect(missing(world)[0]?.evidence['verbs']).toContain('create serviceaccounts/token');
+    expect(namesIn(fake, 'secrets')).toEqual([]);
+  });
+
+  it('leaves no pod where secrets are refused as well', async () => {
+    const { fake, world } = await startJobs();
+    fake.denied.add('create secrets');
+
+    const { state, error, node } = await world.launch('a');
+    await world.cleanUp(node);
+
+    expect([state, error?.message]).toEqual(['failed', expect.stringContaining('verb "create" on secrets')]);
+    expect([...namesIn(fake, 'pods'), ...namesIn(fake, 'secrets')]).toEqual([]);
+  });
+});
+
 describe('a review that is refused', () => {
   it('is no reason not to start, and what is missing shows when it is needed', async () => {
     const fake = await startShared();

@@ -159,7 +159,16 @@ export class FakeCluster {
       }
     }
     this.store.remove(kind, present);
+    this.#collectGarbage(present);
     if (namespace !== undefined) this.#countPods(namespace);
+  }
+
+  /** The controller of garbage deletes the secrets of an object that is gone. */
+  #collectGarbage({ metadata: { namespace, uid } }: Stored): void {
+    for (const secret of this.store.list('secrets', namespace)) {
+      const isOwned = secret.metadata.ownerReferences?.some((owner) => owner.uid === uid) ?? false;
+      if (isOwned) this.store.remove('secrets', secret);
+    }
   }
 
   #countPods(namespace: string): void {

@@ -12,6 +12,8 @@ export interface Meta {
   labels?: Record<string, string>;
   annotations?: Record<string, string>;
   finalizers?: string[];
+  /** What it is deleted with. */
+  ownerReferences?: { readonly uid: string }[];
 }
 
 /** A stored object. */
