@@ -4,6 +4,7 @@ import { Registration } from '@nodepool/core/launcher';
 import { lastBuildMs, unfinishedAfter } from '@nodepool/core/service';
 import { ActivityReport, describeActivity, type ActivityFacts } from './activity.js';
 import { Builds, type BuildStatus } from './build/build-queue.js';
+import { failedBuildToWork, type FailedBuild } from './build/failed-build.js';
 import { ImagesDatabase } from './context/images-database.js';
 import { removeLeftovers } from './tool/leftovers.js';
 import { BuilderIdLock, type IdProblem } from './context/unique-builder.js';
@@ -117,7 +118,7 @@ export class Builder {
 
   /** Work in progress in the form of listings. */
   get work(): ImageWork[] {
-    return workOf(this, this.#options.hostname);
+    return workOf(this, this.#options, this.#parts?.builds.failing ?? []);
   }
 
   /** Status of the build of an image. */
@@ -325,14 +326,20 @@ async function endWithin(
   logger.warn('Timed out waiting for work to end; it is cleaned up after the next start', { unfinished, zookeeper });
 }
 
-function workOf(builder: Builder, hostname: string): ImageWork[] {
+function workOf(
+  builder: Builder,
+  { hostname, clock }: BuilderOptions,
+  failedBuilds: readonly FailedBuild[],
+): ImageWork[] {
   const { builds, uploads } = builder.running;
   const expectedMs = (image: string) => lastBuildMs(builder.tree.images.get(image));
   const running = [...builds, ...uploads].map((progress) =>
     toImageWork(progress, hostname, expectedMs(progress.image)),
   );
   const failed = builder.failingUploads.map((upload) => failedUploadToWork(upload, hostname));
-  return [...running, ...failed, ...builder.waiting.map((waiting) => waitingToWork(waiting, hostname))];
+  const nowMs = clock.now();
+  const retried = failedBuilds.map((build) => failedBuildToWork(build, hostname, nowMs));
+  return [...running, ...retried, ...failed, ...builder.waiting.map((waiting) => waitingToWork(waiting, hostname))];
 }
 
 /** Describes the work of a builder as lines for the log. */

@@ -121,6 +121,8 @@ export { buildsPath, buildPath, buildLockPath, buildProvidersPath, buildProvider
 export { uploadsPath, uploadPath, uploadLockPath, uploadNumberLockPath } from './records/paths.js';
 export { componentsPath, componentPath, componentCreatePath, legacyLauncherPath } from './records/paths.js';
 export { classifyPath, lastPart } from './records/paths.js';
+export type { BuildRequest } from './recipes/build-request.js';
+export { removeBuildRequest, requestBuild } from './recipes/build-request.js';
 export type { LockEntry } from './recipes/lock-entries.js';
 export { uuidHex, newLockEntryPrefix, parseLockEntry, sortContenders } from './recipes/lock-entries.js';
 export { findPredecessor, findForceUnlockTarget } from './recipes/lock-entries.js';

@@ -1,8 +1,8 @@
-import { readdir } from 'node:fs/promises';
+import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { imageBuildRequestPath, type BuildRecord } from '@nodepool/zk-protocol';
+import { imageBuildRequestPath, requestBuild, type BuildRecord } from '@nodepool/zk-protocol';
 import { describe, expect, it, vi } from 'vitest';
-import { debian, logs, WAIT } from '../../test/support/builds.js';
+import { debian, logs, newGate, WAIT } from '../../test/support/builds.js';
 import { useWorld } from '../../test/support/use-world.js';
 import { MAKE_IMAGE, type World } from '../../test/support/world.js';
 import { processesOf } from '../tool/leftovers.js';
@@ -17,6 +17,22 @@ async function failure(of: World): Promise<BuildRecord> {
     return build;
   }, WAIT);
 }
+
+describe('a build that was requested', () => {
+  it('is followed by another one when it is requested again while it runs', async () => {
+    const gate = newGate();
+    const of = await start({ WAIT_FOR: gate });
+    await requestBuild(of.zk, 'debian');
+    await of.builder();
+    await vi.waitFor(() => expect(of.lastBuild('debian')?.state).toBe('building'), WAIT);
+
+    await requestBuild(of.zk, 'debian');
+    await writeFile(gate, '');
+
+    await vi.waitFor(async () => expect(await of.zk.exists(imageBuildRequestPath('debian'))).toBeUndefined(), WAIT);
+    expect(of.happened.filter((what) => what.startsWith('built'))).toEqual(Array(2).fill('built debian 0'));
+  });
+});
 
 describe('a build that fails', () => {
   it('stays to be looked at with the reason and the last words of the tool, and waits longer each time', async () => {
@@ -36,6 +52,16 @@ describe('a build that fails', () => {
     await of.zk.create(imageBuildRequestPath('debian'));
     await vi.waitFor(() => expect(of.happened).toEqual(['built debian 3', 'built debian 3']), WAIT);
     expect(await of.zk.exists(imageBuildRequestPath('debian'))).toBeDefined();
+    await vi.waitFor(
+      () =>
+        expect(builder.work).toMatchObject([
+          { image: 'debian', phase: 'waiting', error: expect.stringMatching(/such package .*next try in/) as string },
+        ]),
+      WAIT,
+    );
+
+    await requestBuild(of.zk, 'debian'); // while the request before waits
+    await vi.waitFor(() => expect(of.happened).toEqual(Array(3).fill('built debian 3')), WAIT);
   });
 
   it.each([

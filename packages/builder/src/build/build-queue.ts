@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import { imageBuildLockPath, imageBuildRequestPath, isZooKeeperError, type CancelTimer } from '@nodepool/zk-protocol';
+import { imageBuildLockPath, imageBuildRequestPath, removeBuildRequest, type CancelTimer } from '@nodepool/zk-protocol';
 import type { DiskimageConfig } from '@nodepool/core/config';
 import type { Progress } from '../context/progress.js';
 import { judgeBuild, type BuildVerdict } from '../plan/judge-build.js';
@@ -9,6 +9,7 @@ import { Backoffs } from '../context/backoffs.js';
 import { whenReleased } from '../context/when-released.js';
 import { ImageLock } from './image-lock.js';
 import { buildImage } from './build-image.js';
+import type { FailedBuild } from './failed-build.js';
 
 const RETRY = { firstMs: 30_000, longestMs: 3_600_000 };
 /** Limit of the timers of a clock; longer ones would be of no use. */
@@ -56,6 +57,16 @@ export class Builds {
   /** Builds that are due and cannot start, for example because of disk space. */
   get waiting(): readonly WaitingBuild[] {
     return [...this.#blocked.values()];
+  }
+
+  /** Builds that failed and will be retried. */
+  get failing(): readonly FailedBuild[] {
+    return [...this.#surroundings.config().diskimages.keys()].flatMap((image) => {
+      const { attempts = 0, isHold, reason: error = '', sinceMs = 0 } = this.#backoffs.get(image) ?? {};
+      const nextTryMs = this.#backoffs.until(image);
+      const isWaiting = nextTryMs !== undefined && isHold === false && !this.#running.has(image);
+      return isWaiting ? [{ image, attempts, error, failedMs: sinceMs, nextTryMs }] : [];
+    });
   }
 
   /** Builds in progress. */
@@ -197,7 +208,9 @@ export class Builds {
     const lock = await ImageLock.take({ zk, clock, logger }, image.name);
     if (!lock) return this.#leaveToOther(image.name);
     try {
-      if (!(await this.#isStillWanted(image, verdict))) return;
+      const isRequested = verdict.why === 'requested';
+      const request = isRequested ? await zk.exists(imageBuildRequestPath(image.name)) : undefined;
+      if (isRequested ? !request : !(await this.#isStillNewest(image, verdict))) return;
       const outcome = await buildImage(this.#surroundings, {
         image,
         formats: verdict.formats,
@@ -214,7 +227,7 @@ export class Builds {
       if (outcome.result === 'failed') this.#backoffs.failed(image.name, outcome.reason);
       else {
         this.#backoffs.clear(image.name);
-        if (verdict.why === 'requested') await this.#removeRequest(image.name);
+        if (request) await removeBuildRequest(zk, image.name, request);
       }
     } finally {
       await lock.release();
@@ -231,19 +244,10 @@ export class Builds {
   }
 
   /** Checks the decision again under the lock, as records may have changed while it was acquired. */
-  async #isStillWanted(image: DiskimageConfig, verdict: Extract<BuildVerdict, { build: true }>): Promise<boolean> {
-    const { zk, tree } = this.#surroundings;
-    if (verdict.why === 'requested') return (await zk.exists(imageBuildRequestPath(image.name))) !== undefined;
+  async #isStillNewest(image: DiskimageConfig, verdict: Extract<BuildVerdict, { build: true }>): Promise<boolean> {
+    const { tree } = this.#surroundings;
     await tree.settle();
     const [newest] = readyBuilds(tree.images.get(image.name));
     return newest?.id === verdict.basedOn;
-  }
-
-  async #removeRequest(image: string): Promise<void> {
-    try {
-      await this.#surroundings.zk.delete(imageBuildRequestPath(image));
-    } catch (error) {
-      if (!isZooKeeperError(error, 'ZK_NO_NODE')) throw error;
-    }
   }
 }

@@ -23,11 +23,26 @@ diskimages:
 
 const requested = (image: string) => get().zk.exists(imageBuildRequestPath(image));
 
-it('asks for a build, once', async () => {
+it('requests a build, and renews a request that waits', async () => {
   expect(await call('image-build', 'debian-12')).toEqual({ status: 0, stdout: '', stderr: '' });
-  expect(await call('image-build', 'debian-12')).toMatchObject({ status: 0 });
+  const first = await requested('debian-12');
 
-  expect(await requested('debian-12')).toBeDefined();
+  expect(await call('image-build', 'debian-12')).toEqual({
+    ...{ status: 0, stdout: '' },
+    stderr: expect.stringMatching(
+      /^nodepool: a request of debian-12 has waited for 00:00:00:\d\d; builders try again now\n$/,
+    ) as string,
+  });
+
+  expect([first?.version, (await requested('debian-12'))?.version]).toEqual([0, 1]);
+});
+
+it('says that another build follows the one in progress', async () => {
+  await get().createBuild({ state: 'building', builder: 'nb01' });
+
+  expect((await call('image-build', 'debian-12')).stderr).toMatch(
+    /^nodepool: build \w+ of debian-12 runs on nb01 for .*; another one follows it\n$/,
+  );
 });
 
 it.each([

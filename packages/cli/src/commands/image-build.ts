@@ -1,12 +1,10 @@
 import type { Config } from '@nodepool/core';
-import { imageBuildRequestPath } from '@nodepool/zk-protocol';
 import { defineCommand, flag, text } from '../command/command.js';
-import { tell } from '../command/context.js';
 import type { CliContext } from '../command/context.js';
 import { CliError } from '../command/errors.js';
 import { loadConnectionConfig } from '../connection/config.js';
-import { createFlag } from '../images/create-flag.js';
-import { followBuild, pausedHint } from '../images/follow-build.js';
+import { followBuild } from '../images/follow-build.js';
+import { orderBuild } from '../images/order-build.js';
 import { withImages } from '../images/with-images.js';
 import { IMAGE } from './shared-options.js';
 
@@ -28,10 +26,7 @@ async function requestBuild(
   const config = await loadConnectionConfig(context);
   checkImage(config, image);
   if (follow) return followBuild(context, { image, logDir: config.buildLogDir, token: config.apiTokens[0]?.token });
-  await withImages(context, async ({ zk, images }) => {
-    await createFlag(zk, imageBuildRequestPath(image));
-    if (images.get(image)?.paused === true) tell(pausedHint(image));
-  });
+  await withImages(context, (stored) => orderBuild(context, stored, image));
   return 0;
 }
 

@@ -1,11 +1,10 @@
-import { imagePausePath } from '@nodepool/zk-protocol';
+import { imagePath, imagePausePath, isZooKeeperError } from '@nodepool/zk-protocol';
 import type { ZooKeeper } from '@nodepool/zk-protocol';
 import { defineCommand, text } from '../command/command.js';
 import { tell } from '../command/context.js';
 import type { CliContext } from '../command/context.js';
 import { withZooKeeper } from '../connection/connection.js';
 import { knownNames, meantText } from '../connection/known-names.js';
-import { createFlag } from '../images/create-flag.js';
 import { IMAGE } from './shared-options.js';
 
 /** `nodepool image-pause`. */
@@ -27,6 +26,9 @@ async function pauseImage(context: CliContext, { image }: { image: string }): Pr
   const path = imagePausePath(image);
   await withZooKeeper(context, async (zk) => {
     await warnOfUnknown(context, zk, image);
-    await createFlag(zk, path);
+    await zk.ensurePath(imagePath(image));
+    await zk.create(path).catch((error: unknown) => {
+      if (!isZooKeeperError(error, 'ZK_NODE_EXISTS')) throw error;
+    });
   });
 }

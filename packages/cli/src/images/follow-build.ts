@@ -1,21 +1,15 @@
-import { delay, imageBuildRequestPath } from '@nodepool/zk-protocol';
+import { delay } from '@nodepool/zk-protocol';
 import type { BuildRecord, ImageEntry, ZooKeeper } from '@nodepool/zk-protocol';
-import { silentLogger } from '@nodepool/core';
-import { buildLogFile, formatAge, imageWorkToText, lastBuildMs } from '@nodepool/core/service';
+import { buildLogFile, formatAge, lastBuildMs } from '@nodepool/core/service';
 import { tell } from '../command/context.js';
 import type { CliContext } from '../command/context.js';
 import { CliError } from '../command/errors.js';
-import { fetchComponents, ifPresent } from '../connection/fetch-records.js';
+import { fetchComponents } from '../connection/fetch-records.js';
 import { Interrupts } from '../terminal/interrupts.js';
-import { createFlag } from './create-flag.js';
-import { fetchImageWork } from './ask-builders.js';
+import { findBlocks, orderBuild } from './order-build.js';
 import { BuildLogTail } from './remote-log-tail.js';
 import { withImages } from './with-images.js';
 import type { StoredImages } from './with-images.js';
-
-/** Hint that a request waits for image-unpause. */
-export const pausedHint = (image: string): string =>
-  `nodepool: ${image} is paused; the build starts after nodepool image-unpause ${image}`;
 
 /** Polling interval of the log. */
 const LOOK_MS = 300;
@@ -81,9 +75,7 @@ async function ask(
 ): Promise<(build: BuildRecord) => boolean> {
   const builds = [...(images.get(image)?.builds.values() ?? [])];
   const ended = new Set(builds.filter(({ state }) => state !== 'building').map(({ id }) => id));
-  await createFlag(zk, imageBuildRequestPath(image));
-  const requestedMs = (await ifPresent(zk.getData(imageBuildRequestPath(image))))?.stat.ctime ?? 0;
-  if (images.get(image)?.paused === true) tell(pausedHint(image));
+  const requestedMs = await orderBuild(context, { zk, images }, image);
   if ((await fetchComponents({ ...context, zk }, 'builder')).length === 0) {
     tell('nodepool: no builder is registered; the build starts when one does');
   }
@@ -111,11 +103,8 @@ async function waitForBuild(
     const found = find();
     if (found !== undefined) return found;
     if (clock.now() < mentionMs) continue;
-    // Do not warn of a builder that does not answer: another one may start the build.
-    const work = await fetchImageWork({ ...context, zk, logger: silentLogger });
-    for (const one of work.filter((one) => one.image === image && one.provider === null && one.phase === 'blocked')) {
-      const key = `${one.builder} ${one.error ?? ''}`;
-      if (!told.has(key)) tell(`${image}: ${imageWorkToText(one, clock.now())}`);
+    for (const [key, reason] of await findBlocks(context, { zk }, image)) {
+      if (!told.has(key)) tell(`${image}: ${reason}`);
       told.add(key);
     }
     mentionMs = clock.now() + MENTION_MS;

@@ -78,8 +78,10 @@ export function imageWorkToText(work: ImageWork, nowMs: number): string {
     const what = provider === null ? 'a build' : `the upload to ${provider}`;
     return `${what} cannot begin on ${builder}, for ${formatAge(Math.max(0, nowMs - startedMs))}: ${error ?? 'unknown'}`;
   }
-  if (error !== null)
-    return `upload to ${provider ?? 'a provider'} from ${builder} failed and is tried again: ${error}`;
+  if (error !== null) {
+    const what = provider === null ? `a build on ${builder}` : `upload to ${provider} from ${builder}`;
+    return `${what} failed and is tried again: ${error}`;
+  }
   const elapsed = `for ${formatAge(Math.max(0, nowMs - startedMs))}`;
   const percent = buildPercent(work, nowMs);
   if (provider === null) {

@@ -255,7 +255,7 @@ export class ImageTree {
         entry.pauseReason = decodePauseReason(body);
         return true;
       case 'build-request':
-        entry.buildRequestedMs = stat.ctime;
+        entry.buildRequestedMs = stat.mtime;
         return true;
       case 'build': {
         const build = decodeBuild({ image: shape.image, id: shape.buildId }, body, stat, nowMs);

@@ -1,11 +1,4 @@
-import {
-  imageBuildRequestPath,
-  isZooKeeperError,
-  type Clock,
-  type ImageEntry,
-  type JsonObject,
-  type ZooKeeper,
-} from '@nodepool/zk-protocol';
+import { requestBuild, type Clock, type ImageEntry, type JsonObject, type ZooKeeper } from '@nodepool/zk-protocol';
 import type { Config } from '@nodepool/core';
 import { buildNote } from '@nodepool/core/service';
 import { ApiError } from '../api-error.js';
@@ -60,7 +53,7 @@ export interface ImageApiSources {
   readonly images: () => ReadonlyMap<string, ImageEntry>;
 }
 
-async function requestBuild({ zk, config, images }: ImageApiSources, name: string): Promise<void> {
+async function orderBuild({ zk, config, images }: ImageApiSources, name: string): Promise<void> {
   const image = config().diskimages.get(name);
   if (!image || image.abstract) {
     throw new ApiError(404, 'unknown-image', `The configuration has no diskimage "${name}" to build`);
@@ -68,13 +61,7 @@ async function requestBuild({ zk, config, images }: ImageApiSources, name: strin
   if (image.pause || images().get(name)?.paused === true) {
     throw new ApiError(409, 'paused', `Image "${name}" is paused: end the pause first`);
   }
-  const path = imageBuildRequestPath(name);
-  await zk.ensurePath(path.slice(0, path.lastIndexOf('/')));
-  try {
-    await zk.create(path);
-  } catch (error) {
-    if (!isZooKeeperError(error, 'ZK_NODE_EXISTS')) throw error; // already requested
-  }
+  await requestBuild(zk, name);
 }
 
 /** Operations on images, common to all services. */
@@ -97,7 +84,7 @@ export function createImageApi(sources: ImageApiSources): ApiPart {
       answer: record({ image: TEXT, requested: FLAG }),
       errors: { 404: 'There is no such image', 409: 'The image is paused' },
       async handle({ path }) {
-        await requestBuild(sources, path['name'] ?? '');
+        await orderBuild(sources, path['name'] ?? '');
         return { image: path['name'] ?? '', requested: true };
       },
     },

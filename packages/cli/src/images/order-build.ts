@@ -1,0 +1,44 @@
+import { requestBuild } from '@nodepool/zk-protocol';
+import { silentLogger } from '@nodepool/core';
+import { formatAge, imageWorkToText } from '@nodepool/core/service';
+import type { CliContext } from '../command/context.js';
+import { tell } from '../command/context.js';
+import { fetchImageWork } from './ask-builders.js';
+import type { StoredImages } from './with-images.js';
+
+/**
+ * Requests a build, and tells the user what it waits for: the end of a pause or of a build in progress, or what blocks builders.
+ * @returns time of the request in ms since the epoch
+ */
+export async function orderBuild(context: CliContext, stored: StoredImages, image: string): Promise<number> {
+  const { zk, images } = stored;
+  const entry = images.get(image);
+  const nowMs = context.clock.now();
+  const building = [...(entry?.builds.values() ?? [])].find(({ state }) => state === 'building');
+  const { stat, earlierMs } = await requestBuild(zk, image);
+  if (entry?.paused === true) {
+    tell(`nodepool: ${image} is paused; the build starts after nodepool image-unpause ${image}`);
+  } else if (building) {
+    const { id, builder, stateTimeMs } = building;
+    const since = formatAge(Math.max(0, nowMs - stateTimeMs));
+    tell(`nodepool: build ${id} of ${image} runs on ${builder ?? 'a builder'} for ${since}; another one follows it`);
+  } else if (earlierMs !== undefined) {
+    const since = formatAge(Math.max(0, nowMs - earlierMs));
+    tell(`nodepool: a request of ${image} has waited for ${since}; builders try again now`);
+    for (const reason of (await findBlocks(context, stored, image)).values()) tell(`${image}: ${reason}`);
+  }
+  return stat.mtime;
+}
+
+/** Why builders cannot start a build of the image, by builder and cause. */
+export async function findBlocks(
+  context: CliContext,
+  { zk }: Pick<StoredImages, 'zk'>,
+  image: string,
+): Promise<Map<string, string>> {
+  const nowMs = context.clock.now();
+  // Do not warn of a builder that does not answer: another one may start the build.
+  const work = await fetchImageWork({ ...context, zk, logger: silentLogger });
+  const blocked = work.filter((one) => one.image === image && one.provider === null && one.phase === 'blocked');
+  return new Map(blocked.map((one) => [`${one.builder} ${one.error ?? ''}`, imageWorkToText(one, nowMs)]));
+}
