@@ -38,13 +38,14 @@ function otherDatabase(name: string, message: string): FoundCondition {
 }
 
 function blocked({ image, provider, cause, reason: message, sinceMs }: WaitingWork): FoundCondition | undefined {
-  if (provider !== undefined) {
+  if (provider !== undefined && (cause === 'FileGone' || cause === 'BuilderGone')) {
     return newCondition('UploadImpossible', {
-      ...{ name: `${image}/${provider}`, reason: 'FileGone', message, sinceMs, evidence: { image, provider } },
-      nextStep: `nodepool image-build ${image}`,
+      ...{ name: `${image}/${provider}`, reason: cause, message, sinceMs, evidence: { image, provider } },
+      nextStep: `${cause === 'BuilderGone' ? 'start the builder, or ' : ''}nodepool image-build ${image}`,
     });
   }
-  if (cause === 'WorkersBusy') return undefined;
+  // A pause is deliberate, and kept builds follow from a removed provider, which has a condition of its own.
+  if (provider !== undefined || cause === 'WorkersBusy') return undefined;
   const isFull = cause === 'NoSpace';
   return newCondition('BuildBlocked', {
     ...{ name: image, reason: isFull ? 'NoSpace' : 'Error', message, sinceMs, evidence: { image } },

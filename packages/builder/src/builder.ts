@@ -1,4 +1,11 @@
-import { ImageTree, newComponent, withComponent, type ImageChange } from '@nodepool/zk-protocol';
+import {
+  ImageTree,
+  newComponent,
+  withComponent,
+  type BuildRecord,
+  type ComponentRecord,
+  type ImageChange,
+} from '@nodepool/zk-protocol';
 import type { Config, Logger } from '@nodepool/core';
 import { Registration } from '@nodepool/core/launcher';
 import { lastBuildMs, unfinishedAfter } from '@nodepool/core/service';
@@ -9,6 +16,7 @@ import { ImagesDatabase } from './context/images-database.js';
 import { removeLeftovers } from './tool/leftovers.js';
 import { BuilderIdLock, type IdProblem } from './context/unique-builder.js';
 import type { ImageWork } from '@nodepool/core/service';
+import { readyBuilds } from './plan/newest-builds.js';
 import { waitingRecords, type WaitingWork } from './plan/waiting-records.js';
 import { toImageWork, waitingToWork, type Progress } from './context/progress.js';
 import { Janitor } from './janitor/janitor.js';
@@ -170,7 +178,7 @@ export class Builder {
     zk.onState((state) => {
       if (state === 'CONNECTED') registerAgain(this.registration, logger);
     });
-    this.registration.update(withComponent(this.registration.body, { state: 'running', webUrl: webUrl ?? null }));
+    this.registration.update(runningComponent(this.registration.body, surroundings, webUrl));
     logger.info('Builder started', { builder: surroundings.builderId, images: [...this.#config.diskimages.keys()] });
     void this.#sweep(true);
   }
@@ -269,10 +277,11 @@ export class Builder {
   async #sweep(isFirst = false): Promise<void> {
     const { clock, events } = this.#options;
     if (!this.#parts || this.#stopping) return;
-    const { builds, uploads, janitor } = this.#parts;
+    const { builds, uploads, janitor, surroundings } = this.#parts;
     this.#cancelSweep = clock.setTimer(SWEEP_MS, () => void this.#sweep());
     await this.#database?.recheck();
     await this.#id?.lookForOthers(this.#tree, (buildId) => isBuilding(builds, buildId));
+    await surroundings.absent.look(newestBuilds(this.#tree.images));
     if (!this.#mayBegin) return;
     const startedBefore = uploads.started;
     if (builds.considerAll() > 0 && !isFirst) events.sweepFound('build');
@@ -294,6 +303,15 @@ function reportActivity(
   const load = { builds: running.builds.length, uploads: running.uploads.length, buildWorkers, uploadWorkers };
   events.imagesChanged(describeActivity(config, tree, running, { nowMs: clock.now(), failuresOf }), load);
 }
+
+/** The entry in the registry, with the id by which other builders know whose builds these are. */
+function runningComponent(body: ComponentRecord, { builderId }: Surroundings, webUrl = null as string | null) {
+  const running = withComponent(body, { state: 'running', webUrl });
+  return { ...running, raw: { ...running.raw, builder_id: builderId } };
+}
+
+const newestBuilds = (images: ImageTree['images']): BuildRecord[] =>
+  [...images.values()].flatMap((entry) => readyBuilds(entry).slice(0, 1));
 
 const isBuilding = ({ running }: Builds, buildId: string): boolean =>
   running.some((progress) => progress.buildId === buildId);

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { ConfigError, type Config } from '@nodepool/core';
 import { checkPrivilegedDirectory, makeDirectory, makePrivateDirectory } from '@nodepool/zk-protocol';
+import { AbsentBuilders } from './context/absent-builders.js';
 import { SpaceBook } from './context/space.js';
 import type { Surroundings } from './context/surroundings.js';
 import { readBuilderId } from './files/builder-id.js';
@@ -40,6 +41,7 @@ export async function prepareSurroundings(options: BuilderOptions, live: LiveSur
     ...{ zk, clock, logger, random, hostname, builderId, imagesDir, tmpRoot, env, packageDir, events, sandbox },
     logDir: buildLogDir,
     space: new SpaceBook(imagesDir, tmpRoot),
+    absent: new AbsentBuilders({ zk, clock, logger, builderId }),
     providers: new ImageProviders(registry, contextOf, logger),
   };
 }

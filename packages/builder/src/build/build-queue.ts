@@ -155,9 +155,11 @@ export class Builds {
   }
 
   #judge(image: DiskimageConfig): BuildVerdict {
-    const { tree, clock, hostname } = this.#surroundings;
+    const { tree, clock, hostname, absent } = this.#surroundings;
     const entry = tree.images.get(image.name);
-    const verdict = judgeBuild(this.#surroundings.config(), image, { entry, nowMs: clock.now(), hostname });
+    const absentSinceMs = absent.sinceMs(readyBuilds(entry)[0]);
+    const situation = { entry, nowMs: clock.now(), hostname, absentSinceMs };
+    const verdict = judgeBuild(this.#surroundings.config(), image, situation);
     const pausedUntilMs = this.#backoffs.until(image.name);
     if (!verdict.build || pausedUntilMs === undefined) return verdict;
     if (verdict.why === 'requested' && (entry?.buildRequestedMs ?? 0) > this.#backoffs.sinceMs(image.name))

@@ -1,6 +1,7 @@
 import type { Config, Logger } from '@nodepool/core';
 import type { Clock, ImageTree, ZooKeeper } from '@nodepool/zk-protocol';
 import type { Sandbox } from '../tool/sandbox.js';
+import type { AbsentBuilders } from './absent-builders.js';
 import type { SpaceBook } from './space.js';
 import type { BuilderEvents } from '@nodepool/core/service';
 import type { ImageProviders } from '../providers/image-providers.js';
@@ -35,6 +36,7 @@ export interface Surroundings {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly sandbox: Sandbox;
   readonly space: SpaceBook;
+  readonly absent: AbsentBuilders;
   readonly providers: ImageProviders;
   readonly events: BuilderEvents;
   /** Called when a build or an upload started or made progress. */

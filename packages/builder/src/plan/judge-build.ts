@@ -2,6 +2,7 @@ import type { Config } from '@nodepool/core';
 import type { DiskimageConfig } from '@nodepool/core/config';
 import type { ImageEntry } from '@nodepool/zk-protocol';
 import { readyBuilds } from './newest-builds.js';
+import { wantedUploads } from './plan-uploads.js';
 import { isForUnserved } from './unserved-images.js';
 import { isMadeByUpload, wantedFormats } from './wanted-formats.js';
 
@@ -9,7 +10,7 @@ import { isMadeByUpload, wantedFormats } from './wanted-formats.js';
 export type BuildVerdict =
   | {
       readonly build: true;
-      readonly why: 'requested' | 'no ready build' | 'too old' | 'lacks a format';
+      readonly why: 'requested' | 'no ready build' | 'too old' | 'lacks a format' | 'its builder is gone';
       /** Sorted. */
       readonly formats: readonly string[];
       /** Newest ready build at the time of the decision. The decision is void once there is a newer one. */
@@ -31,11 +32,19 @@ export interface BuildSituation {
   readonly nowMs: number;
   /** Name of this builder, compared with `builders` of the image. */
   readonly hostname: string;
+  /** Since when the builder of the newest ready build is absent, in ms since the epoch; missing: it is here, or not known. */
+  readonly absentSinceMs?: number | undefined;
 }
+
+/** A build whose builder is absent for so long is replaced if a provider lacks it, in ms. */
+export const REPLACED_AFTER_MS = 3_600_000;
 
 const no = (why: string): BuildVerdict => ({ build: false, why });
 
-/** Decides whether to build an image now: on request, without a build, with an expired build, or without a wanted format. */
+/**
+ * Decides whether to build an image now: on request, without a build, with an expired build, without a wanted format, or if the
+ * builder that has the files of the newest build is gone while a provider lacks them.
+ */
 export function judgeBuild(config: Config, image: DiskimageConfig, situation: BuildSituation): BuildVerdict {
   const { entry, nowMs, hostname } = situation;
   const formats = wantedFormats(config, image.name);
@@ -55,9 +64,17 @@ export function judgeBuild(config: Config, image: DiskimageConfig, situation: Bu
   if (!newest) return yes('no ready build');
   const lacks = formats.filter((format) => !newest.formats.includes(format));
   if (lacks.some((format) => !isMadeByUpload(config, image, newest.formats, format))) return yes('lacks a format');
+  const lostMs = lostFromMs(config, image.name, situation);
+  if (nowMs >= lostMs) return yes('its builder is gone');
   const dueMs = newest.stateTimeMs + image.rebuildAgeMs;
   if (nowMs >= dueMs) return yes('too old');
-  return { build: false, why: 'the newest build is recent', againMs: dueMs };
+  return { build: false, why: 'the newest build is recent', againMs: Math.min(dueMs, lostMs) };
+}
+
+/** When the newest build is replaced because its files are out of reach; `Infinity`: not. */
+function lostFromMs(config: Config, image: string, { entry, absentSinceMs }: BuildSituation): number {
+  if (!entry || absentSinceMs === undefined) return Infinity;
+  return wantedUploads(config, new Map([[image, entry]])).length > 0 ? absentSinceMs + REPLACED_AFTER_MS : Infinity;
 }
 
 /** Whether `builders` lists this host, with or without its domain. */

@@ -4,7 +4,7 @@ import { withFailedTest } from '@nodepool/core/service';
 import { newBuild, newUpload, type ImageEntry } from '@nodepool/zk-protocol';
 import { describe, expect, it } from 'vitest';
 import { judgeBuild } from './judge-build.js';
-import { missingFiles, pausedUploads, planUploads } from './plan-uploads.js';
+import { missingFiles, pausedUploads, planUploads, type LocalBuilds } from './plan-uploads.js';
 
 const ID = 'a'.repeat(32);
 const BASE = `debian-${ID}`;
@@ -86,17 +86,49 @@ describe('a provider that was added later', () => {
   });
 
   it('gets the reason and the remedy if the image file of the build is missing', () => {
-    const missing = (settings: Config, builderId = 'here') => missingFiles(settings, IMAGES, new Map(), builderId);
+    const missing = (settings: Config, builderId = 'here') =>
+      missingFiles(settings, IMAGES, new Map(), { builderId, nowMs: 0, absentSinceMs: () => undefined });
     const help = 'run "nodepool image-build debian"';
 
     expect(missing(config('qcow2', { deleteAfterUpload: true }))).toEqual([
       {
-        ...{ provider: 'sea', image: 'debian', build: BUILT },
+        ...{ provider: 'sea', image: 'debian', build: BUILT, cause: 'FileGone' },
         reason: `the qcow2 file of build ${ID} is gone (delete-after-upload): ${help}`,
       },
     ]);
     expect(missing(config('qcow2'))[0]?.reason).toContain('is gone (not in images-dir)');
     expect(missing(config('qcow2'), 'another builder')).toEqual([]);
-    expect(missingFiles(config('qcow2'), IMAGES, new Map([[BASE, new Set(['raw'])]]), 'here')).toEqual([]);
+    const local = new Map([[BASE, new Set(['raw'])]]);
+    const situation = { builderId: 'here', nowMs: 0, absentSinceMs: () => undefined };
+    expect(missingFiles(config('qcow2'), IMAGES, local, situation)).toEqual([]);
+  });
+
+  it('gets the name of the builder with the files after that was absent for five minutes', () => {
+    const missing = (nowMs: number, local: LocalBuilds = new Map()) =>
+      missingFiles(config('qcow2'), IMAGES, local, { builderId: 'other', nowMs, absentSinceMs: () => 1_000 });
+
+    expect(missing(300_999)).toEqual([]);
+    expect(missing(301_000)).toMatchObject([
+      {
+        ...{ provider: 'sea', cause: 'BuilderGone', sinceMs: 1_000 },
+        reason: expect.stringMatching(/is on the disk of nb01, which is not registered: start that builder/) as string,
+      },
+    ]);
+    expect(missing(301_000, new Map([[BASE, new Set(['raw'])]]))).toEqual([]);
+  });
+
+  it('gets another build after the builder with the files was absent for an hour', () => {
+    const settings = config('qcow2');
+    const after = (nowMs: number, images: Config = settings) => {
+      const image = images.diskimages.get('debian');
+      if (!image) throw new Error('no image');
+      const situation = { entry: ENTRY, nowMs, hostname: 'nb02', absentSinceMs: 1_000 };
+      return judgeBuild(images, { ...image, rebuildAgeMs: 1e9 }, situation);
+    };
+
+    expect(after(3_600_999)).toMatchObject({ build: false, againMs: 3_601_000 });
+    expect(after(3_601_000)).toMatchObject({ build: true, why: 'its builder is gone', basedOn: ID });
+    const served = { ...settings, providers: new Map([...settings.providers].slice(0, 1)) };
+    expect(after(3_601_000, served)).toMatchObject({ build: false });
   });
 });

@@ -23,9 +23,24 @@ export interface MissingFile {
   readonly provider: string;
   readonly image: string;
   readonly build: BuildRecord;
-  /** The cause and the remedy. */
+  readonly cause: 'Paused' | 'FileGone' | 'BuilderGone';
+  /** The cause and the remedy, without times. */
   readonly reason: string;
+  /** Since when, in ms since the epoch, if that is known. */
+  readonly sinceMs?: number;
 }
+
+/** What decides which files are out of reach. */
+export interface FileSituation {
+  /** Id of this builder. */
+  readonly builderId: string;
+  readonly nowMs: number;
+  /** Since when the builder of a build is absent, in ms since the epoch. */
+  readonly absentSinceMs: (build: BuildRecord) => number | undefined;
+}
+
+/** A builder that restarts is absent for a moment. */
+const ABSENT_MS = 300_000;
 
 /** An upload that a provider should get. */
 export interface WantedUpload {
@@ -84,27 +99,41 @@ export function pausedUploads(config: Config, images: ReadonlyMap<string, ImageE
       const entry = images.get(image);
       const [build] = readyBuilds(entry);
       return pause && entry && build && !isUploaded(entry, build.id, provider)
-        ? [{ provider, image, build, reason }]
+        ? [{ provider, image, build, cause: 'Paused' as const, reason }]
         : [];
     }),
   );
 }
 
-/** Finds uploads that need a new build, because this builder has no usable file of its own build. */
+/** Finds uploads that wait, because this builder has no usable file of its own build, or another builder is gone with the files. */
 export function missingFiles(
   config: Config,
   images: ReadonlyMap<string, ImageEntry>,
   local: LocalBuilds,
-  builderId: string,
+  situation: FileSituation,
 ): MissingFile[] {
   return wantedUploads(config, images).flatMap(({ provider, image, build, format }): MissingFile[] => {
     const files = local.get(imageBase(image, build.id));
     const isHere = files?.has(format) === true || convertibleFrom(files ?? [], format) !== undefined;
-    if (isHere || build.builderId !== builderId) return [];
+    if (isHere) return [];
+    if (build.builderId !== situation.builderId) return goneBuilder({ provider, image, build }, situation);
     const why = config.diskimages.get(image)?.deleteAfterUpload === true ? 'delete-after-upload' : 'not in images-dir';
     const reason = `the ${format} file of build ${build.id} is gone (${why}): run "nodepool image-build ${image}"`;
-    return [{ provider, image, build, reason }];
+    return [{ provider, image, build, cause: 'FileGone', reason }];
   });
+}
+
+function goneBuilder(
+  upload: Pick<MissingFile, 'provider' | 'image' | 'build'>,
+  { nowMs, absentSinceMs }: FileSituation,
+): MissingFile[] {
+  const { image, build } = upload;
+  const sinceMs = absentSinceMs(build);
+  if (sinceMs === undefined || nowMs - sinceMs < ABSENT_MS) return [];
+  const reason =
+    `build ${build.id} is on the disk of ${build.builder ?? 'a builder'}, which is not registered: start that builder; ` +
+    `otherwise the image is built again an hour after it was missed, or at once with "nodepool image-build ${image}"`;
+  return [{ ...upload, cause: 'BuilderGone', reason, sinceMs }];
 }
 
 function isUploaded({ uploads }: ImageEntry, buildId: string, provider: string): boolean {

@@ -1,7 +1,7 @@
 import type { Config } from '@nodepool/core';
 import type { ImageEntry } from '@nodepool/zk-protocol';
 import { pinnedBuilds } from './plan-cleanup.js';
-import { pausedUploads } from './plan-uploads.js';
+import { pausedUploads, type MissingFile } from './plan-uploads.js';
 
 /** Work that is waiting and the reason. */
 export interface WaitingWork {
@@ -10,8 +10,8 @@ export interface WaitingWork {
   readonly provider?: string;
   readonly build?: { readonly id: string };
   readonly reason: string;
-  /** Cause for a waiting build. An upload waits because its file is missing. */
-  readonly cause?: 'WorkersBusy' | 'NoSpace' | 'Error';
+  /** Cause for a waiting build or upload; an old build that is kept has none. */
+  readonly cause?: 'WorkersBusy' | 'NoSpace' | 'Error' | MissingFile['cause'];
   readonly sinceMs: number;
   /** The build is due for deletion but must be kept. */
   readonly isKept?: true;

@@ -57,7 +57,7 @@ describe('an upload', () => {
 
     await builder.reconfigure(await of.reload({ diskimages: debian() }));
 
-    await said(of, /^warn Image cannot be uploaded: its file is gone/m);
+    await said(of, /^warn Image cannot be uploaded: its file is out of reach/m);
     const error = expect.stringMatching(
       /^the qcow2 file of build \w+ is gone .*run "nodepool image-build debian"/,
     ) as string;

@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import { uploadLockPath, uploadsPath, ZkLock } from '@nodepool/zk-protocol';
+import { uploadLockPath, uploadsPath, ZkLock, type BuildRecord } from '@nodepool/zk-protocol';
 import { Backoffs } from '../context/backoffs.js';
 import { whenReleased } from '../context/when-released.js';
 import type { Progress } from '../context/progress.js';
@@ -157,14 +157,15 @@ export class Uploads {
 
   /** A build that became ready after the files were listed is not missing: the files are listed once more. */
   async #findMissing(local: LocalBuilds): Promise<void> {
-    const { config, tree, builderId, clock, logger } = this.#surroundings;
-    const find = (files: LocalBuilds) => missingFiles(config(), tree.images, files, builderId);
+    const { config, tree, builderId, clock, logger, absent } = this.#surroundings;
+    const situation = { builderId, nowMs: clock.now(), absentSinceMs: (build: BuildRecord) => absent.sinceMs(build) };
+    const find = (files: LocalBuilds) => missingFiles(config(), tree.images, files, situation);
     const found = find(local).length === 0 ? [] : find(await this.#localBuilds());
     const before = this.#missing;
     this.#missing = found.map((one) => {
       const known = before.find(({ provider, reason }) => provider === one.provider && reason === one.reason);
-      if (!known) logger.warn('Image cannot be uploaded: its file is gone', { ...one, build: one.build.id });
-      return { ...one, sinceMs: known?.sinceMs ?? clock.now() };
+      if (!known) logger.warn('Image cannot be uploaded: its file is out of reach', { ...one, build: one.build.id });
+      return { ...one, sinceMs: one.sinceMs ?? known?.sinceMs ?? clock.now() };
     });
   }
 

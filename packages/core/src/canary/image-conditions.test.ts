@@ -5,7 +5,7 @@ import { imageConditions } from './image-conditions.js';
 
 const HOUR_MS = 3_600_000;
 const NOW_MS = 100 * HOUR_MS;
-const debian = { name: 'debian', abstract: false, rebuildAgeMs: 24 * HOUR_MS };
+const debian = { name: 'debian', abstract: false, pause: false, rebuildAgeMs: 24 * HOUR_MS };
 
 const build = (id: string, state: BuildRecord['state'], ageMs: number, error?: string): BuildRecord => ({
   ...newBuild({ image: 'debian', id }, { state }, NOW_MS - ageMs),
@@ -62,5 +62,12 @@ describe('imageConditions', () => {
 
   it('leaves out abstract images', () => {
     expect(imageConditions([{ ...debian, abstract: true }], new Map(), NOW_MS)).toEqual([]);
+  });
+
+  it('does not miss builds of an image that is paused in the configuration', () => {
+    const old = imagesOf([build('1', 'ready', 49 * HOUR_MS)]);
+
+    expect(imageConditions([{ ...debian, pause: true }], old, NOW_MS)).toEqual([]);
+    expect(imageConditions([{ ...debian, pause: true }], new Map(), NOW_MS)).toEqual([]);
   });
 });

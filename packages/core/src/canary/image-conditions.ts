@@ -7,7 +7,7 @@ import { failedTests } from './failed-tests.js';
 import { failureNote, withdrawnNote } from './notes.js';
 
 /** The parts of an image's configuration that its conditions depend on. */
-export type JudgedImage = Pick<DiskimageConfig, 'name' | 'abstract' | 'rebuildAgeMs'>;
+export type JudgedImage = Pick<DiskimageConfig, 'name' | 'abstract' | 'pause' | 'rebuildAgeMs'>;
 
 /** Conditions of images: no ready build, a build that is too old, a failed newest build, a withdrawn build. */
 export function imageConditions(
@@ -15,7 +15,7 @@ export function imageConditions(
   images: ReadonlyMap<string, ImageEntry>,
   nowMs: number,
 ): FoundCondition[] {
-  const judged = [...configured].filter(({ abstract }) => !abstract);
+  const judged = [...configured].filter(({ abstract, pause }) => !abstract && !pause);
   const built = judged.flatMap((image) => builtCondition(image, images.get(image.name), nowMs) ?? []);
   const tested = [...images.values()].flatMap((entry) => testConditions(entry));
   return [...built, ...tested, ...[...images.values()].flatMap((entry) => withdrawnCondition(entry, nowMs) ?? [])];

@@ -369,8 +369,12 @@ export const CONDITION_TYPES = {
   UploadImpossible: {
     ...{ kind: 'image', severity: 'error' },
     meaning: 'a provider lacks the newest build, whose files are gone; the name is `IMAGE/PROVIDER`',
-    reasons: { FileGone: '`delete-after-upload`, or manual deletion' },
-    nextStep: 'nodepool image-build IMAGE',
+    reasons: {
+      FileGone: '`delete-after-upload`, or manual deletion',
+      BuilderGone:
+        'the builder with the files has not been registered for five minutes; after an hour another one builds the image again',
+    },
+    nextStep: 'nodepool image-build IMAGE; with BuilderGone, or start that builder',
   },
   UploadsOfRemovedProvider: {
     ...{ kind: 'provider', severity: 'warning' },
