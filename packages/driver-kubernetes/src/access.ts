@@ -27,7 +27,7 @@ export function accessBodies(
   clusterRole: string | undefined,
   meta: JsonObject,
 ): AccessBodies {
-  const role = isPod ? 'zuul-restricted' : 'zuul';
+  const { name: role, rules } = roleRules(isPod);
   const roleRef = {
     apiGroup: RBAC,
     kind: clusterRole === undefined ? 'Role' : 'ClusterRole',
@@ -39,7 +39,7 @@ export function accessBodies(
       clusterRole === undefined
         ? {
             ...{ apiVersion: `${RBAC}/v1`, kind: 'Role', metadata: { ...meta, name: role } },
-            rules: isPod ? POD_RULES : NAMESPACE_RULES,
+            rules,
           }
         : undefined,
     binding: {
@@ -47,6 +47,11 @@ export function accessBodies(
       subjects: [{ kind: 'ServiceAccount', name: ACCOUNT, namespace }],
     },
   };
+}
+
+/** The role that is made for a node. */
+export function roleRules(isPod: boolean): { readonly name: string; readonly rules: JsonObject[] } {
+  return isPod ? { name: 'zuul-restricted', rules: POD_RULES } : { name: 'zuul', rules: NAMESPACE_RULES };
 }
 
 /** The secret that gets a token of an account, with no end. Its name is that of the original, unless it has one. */

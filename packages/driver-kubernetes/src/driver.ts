@@ -1,4 +1,10 @@
-import { defineStateMachineDriver, type AdapterContext, type Driver, type JsonSchema } from '@nodepool/core';
+import {
+  defineStateMachineDriver,
+  TaskManager,
+  type AdapterContext,
+  type Driver,
+  type JsonSchema,
+} from '@nodepool/core';
 import { KubernetesAdapter } from './adapter.js';
 import { createKubernetesClient } from './client.js';
 import { readProviderConfig, type DriverName, type KubernetesProviderConfig } from './config.js';
@@ -6,11 +12,16 @@ import { createCredentials } from './credentials.js';
 import { createHttp, type Http } from './http.js';
 import { kubernetesSchema, openshiftPodsSchema, openshiftSchema } from './schema.js';
 import { NAMESPACES, PROJECTS } from './spaces.js';
+import { nameOf } from './rules.js';
+import { GIVE, narrowText, reviewRights } from './wanted-rights.js';
+
+type RightsContext = ConnectContext & { readonly signal: AbortSignal };
+type ConnectContext = Pick<AdapterContext, 'clock' | 'logger'>;
 
 /** Parts of the driver that tests replace. */
 export interface KubernetesDriverOptions {
   /** Connects a provider to the API server. Default: over HTTP, as configured. */
-  readonly connect?: ((config: KubernetesProviderConfig, context: AdapterContext) => Http) | undefined;
+  readonly connect?: ((config: KubernetesProviderConfig, context: ConnectContext) => Http) | undefined;
 }
 
 const SCHEMAS: Readonly<Record<DriverName, JsonSchema>> = {
@@ -24,6 +35,7 @@ export function createKubernetesDriver(name: DriverName, { connect = overHttp }:
     schema: SCHEMAS[name],
     resumes: true,
     getProviderConfig: (entry, context) => readProviderConfig(name, entry, context),
+    missingRights: (config, context) => missingRights(config, connect(config, context), context),
     getAdapter: (config, context) =>
       new KubernetesAdapter(
         config,
@@ -38,7 +50,23 @@ export function createKubernetesDriver(name: DriverName, { connect = overHttp }:
   });
 }
 
-function overHttp({ kubeconfig, context, env }: KubernetesProviderConfig, { clock, logger }: AdapterContext): Http {
+/** Without repetitions: a user waits for the answer. */
+const ONCE = { maxRepeats: 0 };
+
+async function missingRights(config: KubernetesProviderConfig, http: Http, context: RightsContext) {
+  const tasks = new TaskManager(config.name, { ...context, ...ONCE });
+  const client = createKubernetesClient(http, tasks);
+  try {
+    const reviewed = await reviewRights(config, (namespace) => client.getOwnRules(namespace, context.signal));
+    const cost = narrowText(reviewed?.narrow ?? new Map());
+    const missing = reviewed && [...reviewed.missing, ...(cost === '' ? [] : [{ ...GIVE, cost }])];
+    return missing?.map((right) => ({ right: nameOf(right), cost: right.cost }));
+  } finally {
+    await http.close();
+  }
+}
+
+function overHttp({ kubeconfig, context, env }: KubernetesProviderConfig, { clock, logger }: ConnectContext): Http {
   return createHttp({ credentials: createCredentials({ file: kubeconfig, context, env }, clock, logger), clock });
 }
 

@@ -10,6 +10,7 @@ import type { Grant } from './instance.js';
 import { unlessOut, type Rights } from './rights.js';
 import { narrowed } from './rules.js';
 import type { Troubles } from './troubles.js';
+import { TOKENS } from './wanted-rights.js';
 
 /** Dependencies of {@link Grants}. */
 export interface GrantsOptions {
@@ -50,7 +51,6 @@ const CLOCK_TOLERANCE_MS = 60_000;
 /** The controller fills a secret within milliseconds. */
 const SECRET_TIMEOUT_MS = 30_000;
 const SECRET_PAUSE_MS = 200;
-const TOKENS = { verb: 'create', group: '', resource: 'serviceaccounts/token' };
 
 /** What jobs get: a token of the account of their node, and a role for it. Both no more than the launcher may give. */
 export class Grants {

@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import type { JsonObject } from '@nodepool/core';
+import { silentLogger, type JsonObject } from '@nodepool/core';
+import { systemClock } from '@nodepool/zk-protocol';
 import type { FakeKubernetes } from '@nodepool/kubernetes';
-import { namesIn, useFakeWorlds } from '../test/fake-world.js';
+import { createKubernetesDriver } from '../src/index.js';
+import type { DriverName } from './config.js';
+import { httpOf, namesIn, useFakeWorlds } from '../test/fake-world.js';
 import { ORIGINAL_KUBERNETES, ORIGINAL_PODS, SF_OPERATOR } from '../test/original-rights.js';
 import type { World } from '../test/world.js';
 
@@ -159,6 +162,97 @@ describe('a pool with service-account where tokens are refused', () => {
 
     expect([state, error?.message]).toEqual(['failed', expect.stringContaining('verb "create" on secrets')]);
     expect([...namesIn(fake, 'pods'), ...namesIn(fake, 'secrets')]).toEqual([]);
+  });
+});
+
+describe('a review at the start', () => {
+  it('names all that is missing at once, with what each costs, before anything is launched', async () => {
+    const fake = await startFake();
+    fake.rules = [
+      { apiGroups: [''], resources: ['namespaces'], verbs: ['create', 'get', 'list'] },
+      { apiGroups: [''], resources: ['pods'], verbs: ['get', 'list'] },
+      { apiGroups: ['rbac.authorization.k8s.io'], resources: ['roles'], verbs: ['create'] },
+    ];
+
+    const world = await startWorld(fake);
+
+    const [condition, ...others] = missing(world);
+    expect(others).toEqual([]);
+    expect(String(condition?.evidence['verbs']).split(', ')).toEqual([
+      ...['create pods', 'create rolebindings.rbac.authorization.k8s.io', 'create secrets', 'create serviceaccounts'],
+      ...['create serviceaccounts/token', 'delete namespaces', 'escalate roles.rbac.authorization.k8s.io'],
+      ...['get secrets', 'watch namespaces', 'watch pods'],
+    ]);
+    for (const cost of [
+      'delete namespaces (its nodes cannot be deleted)',
+      'create pods (its nodes cannot be launched)',
+      'create serviceaccounts/token (nodes get the token of a secret, which has no end)',
+      'watch pods (changes are seen some seconds later)',
+      'role "zuul-restricted" of nodes has no get, list on pods/log; create, get on pods/exec',
+    ])
+      expect(condition?.message).toContain(cost);
+  });
+
+  it('forgets the secrets when tokens are allowed', async () => {
+    const fake = await startShared();
+    const pods = { apiGroups: [''], resources: ['pods', 'resourcequotas', 'limitranges'], verbs: ['*'] };
+    fake.rules = [pods];
+    const pool = { name: 'main', 'service-account': 'jobs', labels: THREE };
+    const world = await startWorld(fake, { pools: [pool] }, PODS);
+    expect(missing(world)[0]?.evidence['verbs']).toBe('create secrets, create serviceaccounts/token, get secrets');
+
+    fake.rules = [
+      pods,
+      { apiGroups: [''], resources: ['serviceaccounts/token'], resourceNames: ['jobs'], verbs: ['create'] },
+    ];
+    await world.provider.cleanupLeakedResources(NEVER);
+
+    expect(missing(world)).toEqual([]);
+  });
+
+  it('asks for projects on OpenShift', async () => {
+    const fake = await startFake();
+    fake.rules = [{ apiGroups: ['', 'project.openshift.io'], resources: ['projects'], verbs: ['list'] }];
+
+    const world = await startWorld(fake, {}, { driver: 'openshift' });
+
+    expect(missing(world)[0]?.evidence['verbs']).toBe(
+      'create projectrequests.project.openshift.io, watch projects.project.openshift.io',
+    );
+  });
+});
+
+describe('a driver that is asked for missing rights', () => {
+  const ask = (world: World, driver: DriverName, fake: FakeKubernetes) =>
+    createKubernetesDriver(driver, { connect: () => httpOf(fake) }).missingRights?.(world.provider.config, {
+      ...{ clock: systemClock, logger: silentLogger, signal: NEVER },
+    });
+
+  it('names them and what they cost, in all namespaces that are used', async () => {
+    const fake = await startShared();
+    fake.rules = SF_OPERATOR;
+    const world = await startWorld(fake, { pools: [{ name: 'main', labels: THREE }] }, PODS);
+    const reviews = () => fake.calls.filter(({ kind }) => kind === 'selfsubjectrulesreviews').length;
+    const before = reviews();
+
+    const found = await ask(world, 'openshiftpods', fake);
+
+    expect(found).toEqual([
+      { right: 'list resourcequotas', cost: expect.stringContaining('quotas are not known') as string },
+      { right: 'list limitranges', cost: expect.stringContaining('defaults and ceilings') as string },
+    ]);
+    expect(reviews() - before).toBe(1);
+  });
+
+  it('names nothing for an account that may do all, and does not know where the cluster does not tell', async () => {
+    const fake = await startFake();
+    const world = await startWorld(fake);
+
+    expect(await ask(world, 'kubernetes', fake)).toEqual([]);
+    fake.denied.add('create secrets');
+    expect(await ask(world, 'kubernetes', fake)).toBeUndefined();
+    fake.denied.add('create selfsubjectrulesreviews');
+    await expect(ask(world, 'kubernetes', fake)).rejects.toThrow('cannot create resource "selfsubjectrulesreviews"');
   });
 });
 

@@ -1,30 +1,8 @@
 import { isNodepoolError, type Clock, type FoundCondition } from '@nodepool/core';
 import type { ApiRule } from './api.js';
-import type { KubernetesProviderConfig } from './config.js';
 import { ForbiddenError } from './errors.js';
-import { PROJECT_GROUP as PROJECT } from './spaces.js';
-import { allowsSome, nameOf, type Right } from './rules.js';
-
-/** A right that the launcher uses, and what its absence costs. */
-export interface WantedRight extends Right {
-  readonly cost: string;
-}
-
-const RBAC = 'rbac.authorization.k8s.io';
-const LATER = 'changes are seen some seconds later';
-const NO_LAUNCH = 'its nodes cannot be launched';
-
-/** All rights that are ever used, by their names. What costs no launch only helps. */
-const COSTS: Readonly<Record<string, string>> = {
-  'list resourcequotas': 'quotas are not known: a pod that exceeds one is refused, and its request waits',
-  'list limitranges': 'defaults and ceilings are not known: a pod that exceeds one is refused when it is made',
-  'watch namespaces': LATER,
-  'watch pods': LATER,
-  [`watch projects.${PROJECT}`]: LATER,
-  'get namespaces': 'each look at a node is a list',
-  'create serviceaccounts/token': 'nodes get the token of a secret, which has no end',
-  'create selfsubjectrulesreviews.authorization.k8s.io': 'what else is missing shows only when it is needed',
-};
+import { nameOf, type Right } from './rules.js';
+import { GIVE, HELPING, narrowText, reviewRights, type RightsConfig, type WantedRight } from './wanted-rights.js';
 
 /** What the launcher may do in a cluster, as far as calls and reviews have shown. */
 export class Rights {
@@ -35,7 +13,7 @@ export class Rights {
     { readonly cost: string; readonly sinceMs: number; readonly lastSeenMs: number }
   >();
   /** What roles of nodes lack, as the launcher may not give it, by their names. */
-  readonly #narrow = new Map<string, string>();
+  readonly #narrow = new Map<string, readonly string[]>();
 
   constructor(clock: Pick<Clock, 'now'>) {
     this.#clock = clock;
@@ -56,7 +34,7 @@ export class Rights {
   /** Notes a refusal. @returns whether the error is the refusal of what only helps */
   refused(error: unknown): boolean {
     if (!(error instanceof ForbiddenError)) return false;
-    const cost = COSTS[nameOf(error.right)];
+    const cost = HELPING[nameOf(error.right)];
     if (cost === undefined) return false;
     this.lacks({ ...error.right, cost });
     return true;
@@ -81,13 +59,12 @@ export class Rights {
 
   /** Notes what a role of nodes lacks; empty: nothing. @returns whether that is news */
   narrow(role: string, lost: readonly string[]): boolean {
-    const known = this.#narrow.get(role);
-    const text = lost.length > 0 ? `role "${role}" of nodes has no ${lost.join('; ')}` : undefined;
-    if (text === undefined) this.#narrow.delete(role);
-    else this.#narrow.set(role, text);
-    if (this.#narrow.size === 0) this.allowed(GIVE);
-    else this.lacks({ ...GIVE, cost: [...this.#narrow.values()].join('; ') });
-    return text !== known;
+    const known = this.#narrow.get(role) ?? [];
+    this.#narrow.set(role, lost);
+    const cost = narrowText(this.#narrow);
+    if (cost === '') this.allowed(GIVE);
+    else this.lacks({ ...GIVE, cost });
+    return lost.join() !== known.join();
   }
 
   /** One condition with everything that is missing. */
@@ -109,79 +86,12 @@ export class Rights {
     config: RightsConfig,
     ask: (namespace: string) => Promise<readonly ApiRule[] | undefined>,
   ): Promise<void> {
-    const wanted = wantedRights(config);
-    const missing = await missingRights(config, ask);
-    if (!missing) return;
-    for (const right of wanted) {
-      if (missing.includes(right)) this.lacks(right);
-      else this.allowed(right);
-    }
+    const reviewed = await reviewRights(config, ask);
+    if (!reviewed) return;
+    for (const right of reviewed.fine) this.allowed(right);
+    for (const right of reviewed.missing) this.lacks(right);
+    for (const [role, lost] of reviewed.narrow) this.narrow(role, lost);
   }
-}
-
-/** To give others what one has not. */
-const GIVE: Right = { verb: 'escalate', group: RBAC, resource: 'roles' };
-
-type RightsConfig = Pick<KubernetesProviderConfig, 'pools' | 'ownNamespaces' | 'projects' | 'tokenExpiryS'>;
-
-const known = new WeakMap<RightsConfig, readonly WantedRight[]>();
-
-/** The rights that a provider uses. */
-export function wantedRights(config: RightsConfig): readonly WantedRight[] {
-  const there =
-    known.get(config) ?? [...ofProvider(config)].map(([name, right]) => ({ ...right, cost: COSTS[name] ?? NO_LAUNCH }));
-  known.set(config, there);
-  return there;
-}
-
-function ofProvider({ pools, ownNamespaces, projects, tokenExpiryS }: RightsConfig): Map<string, Right> {
-  const labels = [...pools.values()].flatMap((pool) => [...pool.labels.values()]);
-  const hasPods = labels.some(({ type }) => type === 'pod');
-  const hasAccounts = ownNamespaces || [...pools.values()].some(({ serviceAccount }) => serviceAccount !== undefined);
-  const rights = [
-    // what a project allows is known when there is one
-    ...(projects ? some(PROJECT, 'projectrequests', 'create') : []),
-    ...(ownNamespaces && !projects
-      ? [
-          ...some('', 'namespaces', 'create', 'delete', 'get', 'list', 'watch'),
-          ...some('', 'serviceaccounts', 'create'),
-          ...some(RBAC, 'rolebindings', 'create'),
-          ...(labels.some(({ clusterRole }) => clusterRole === undefined) ? some(RBAC, 'roles', 'create') : []),
-          ...(hasPods ? some('', 'pods', 'create', 'get', 'list', 'watch') : []),
-        ]
-      : []),
-    ...(ownNamespaces
-      ? []
-      : [
-          ...some('', 'pods', 'create', 'delete', 'get', 'list', 'watch'),
-          ...some('', 'resourcequotas', 'list'),
-          ...some('', 'limitranges', 'list'),
-        ]),
-    ...(hasAccounts && !projects
-      ? some('', tokenExpiryS === 0 && ownNamespaces ? 'secrets' : 'serviceaccounts/token', 'create')
-      : []),
-  ];
-  return new Map(rights.map((right) => [nameOf(right), right]));
-}
-
-function some(group: string, resource: string, ...verbs: readonly string[]): Right[] {
-  return verbs.map((verb) => ({ verb, group, resource }));
-}
-
-/**
- * The rights of a provider that its account has not.
- * @param ask - the rules in a namespace; `undefined`: not all are known
- * @returns `undefined` if the cluster does not say
- */
-export async function missingRights(
-  config: RightsConfig,
-  ask: (namespace: string) => Promise<readonly ApiRule[] | undefined>,
-): Promise<readonly WantedRight[] | undefined> {
-  const namespaces = config.ownNamespaces ? ['default'] : [...config.pools.keys()];
-  const answers = await Promise.all(namespaces.map(ask));
-  const rules = answers.filter((one) => one !== undefined);
-  if (rules.length < answers.length) return undefined;
-  return wantedRights(config).filter((right) => !rules.every((one) => allowsSome(one, right)));
 }
 
 /** An answer that is no answer, as from a proxy, must not hinder. */

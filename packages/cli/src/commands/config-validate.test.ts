@@ -1,7 +1,9 @@
 import { spawn } from 'node:child_process';
 import { mkdir } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
+import { FAKE_TOKEN, FakeKubernetes } from '@nodepool/kubernetes';
+import { systemClock } from '@nodepool/zk-protocol';
 import { PROGRAM } from '../../test/program.js';
 import { useWorld } from '../../test/world.js';
 
@@ -44,6 +46,45 @@ it.each([
   expect(lenient.stderr).toMatch(/sky\.yaml:6:12: providers\[0\]\.cloud: warning: /);
   expect(lenient.stderr).toMatch(message);
   expect([lenient.status, strict.status]).toEqual([0, 1]);
+});
+
+it('asks a cluster with --check-access what the account may not do, and is not hindered by one that does not tell', async () => {
+  const fake = await FakeKubernetes.start({ clock: systemClock, startMs: 0, deleteMs: 0, accountMs: 0 });
+  onTestFinished(() => fake.stop());
+  const kubeconfig = {
+    'current-context': 'fake',
+    contexts: [{ name: 'fake', context: { cluster: 'fake', user: 'nodepool' } }],
+    clusters: [{ name: 'fake', cluster: { server: fake.url } }],
+    users: [{ name: 'nodepool', user: { token: FAKE_TOKEN } }],
+  };
+  await get().write('kube.json', JSON.stringify(kubeconfig));
+  const pools = '[{name: main, labels: [{name: pod, image: debian}]}]';
+  await get().write(
+    'pods.yaml',
+    `labels: [{name: pod}]\nproviders:\n- {name: pods, driver: openshiftpods, context: fake, kubeconfig: ${get().file('kube.json')}, pools: ${pools}}\n`,
+  );
+  const check = (...options: string[]) => get().nodepool('pods.yaml', 'config-validate', ...options);
+  fake.rules = [{ apiGroups: [''], resources: ['pods'], verbs: ['create', 'delete', 'get', 'list'] }];
+
+  const [unasked, asked, strict] = [
+    await check(),
+    await check('--check-access'),
+    await check('--check-access', '--strict'),
+  ];
+  fake.denied.add('create selfsubjectrulesreviews');
+  const refused = await check('--check-access', '--strict');
+
+  const lines = asked.stderr.split('\n').filter((line) => line.includes('may not'));
+  expect(lines.map((line) => line.replace(/^.*warning: the account of provider "pods" may not /, ''))).toEqual([
+    'watch pods: changes are seen some seconds later',
+    expect.stringMatching(/^list resourcequotas: quotas are not known/),
+    expect.stringMatching(/^list limitranges: defaults and ceilings are not known/),
+  ]);
+  expect(lines[0]).toMatch(/pods\.yaml:3:10: providers\[0\]\.name: warning: /);
+  expect(unasked.stderr).not.toContain('may not');
+  expect([asked.status, strict.status]).toEqual([0, 1]);
+  expect(refused.stderr).toContain('provider "pods": rights are not known: ');
+  expect(refused.stderr).not.toContain('may not');
 });
 
 it('reports a provider without a driver as an error, and with --unserved-ok as a warning', async () => {

@@ -1,4 +1,5 @@
 import { defineCommand, flag } from '../command/command.js';
+import { tell } from '../command/context.js';
 import type { CliContext } from '../command/context.js';
 import { checkFile, showProblems } from '../configuration/problems.js';
 
@@ -10,17 +11,32 @@ export const command = defineCommand({
       default: false,
       describe: 'warn of a provider whose driver is missing, as services do, if there are others',
     },
+    'check-access': {
+      type: 'boolean',
+      default: false,
+      describe: 'ask clusters what the accounts of providers may not do, and say what that costs',
+    },
   },
-  parse: (values) => ({ unservedOk: flag(values, 'unserved-ok') }),
+  parse: (values) => ({ unservedOk: flag(values, 'unserved-ok'), asksClouds: flag(values, 'check-access') }),
   run: configValidate,
 });
+
+interface Asked {
+  readonly unservedOk: boolean;
+  readonly asksClouds: boolean;
+}
 
 /**
  * `nodepool config-validate`: reads the configuration and names everything wrong with it.
  * @returns the exit status: 1 for errors, with `--strict` for warnings too, such as a cloud that `clouds.yaml` lacks
  */
-async function configValidate(context: CliContext, args: { unservedOk: boolean }): Promise<number> {
-  const { problems } = await checkFile(context, args.unservedOk);
+async function configValidate(context: CliContext, args: Asked): Promise<number> {
+  const { clock, logger } = context;
+  const notKnown = (provider: string, why: string) => tell(`provider "${provider}": rights are not known: ${why}`);
+  const { problems } = await checkFile(context, {
+    leavesUnserved: args.unservedOk,
+    access: args.asksClouds ? { clock, logger, notKnown } : undefined,
+  });
   const isValid = showProblems(context, problems);
   return isValid && !(context.options.strict && problems.length > 0) ? 0 : 1;
 }

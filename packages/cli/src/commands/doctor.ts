@@ -97,7 +97,7 @@ async function look(context: CliContext, zk: ZooKeeper, config: Config | undefin
   const source = { ...context, zk };
   const answerMs = await fastestAnswer(context, zk);
   const [{ problems, unserved }, services, components, secrets] = await Promise.all([
-    config ? checkFile(context, true) : NO_FILE,
+    config ? checkFile(context, { leavesUnserved: true }) : NO_FILE,
     fetchServices(source),
     fetchComponents(source, 'pool'),
     secretFiles(context),

@@ -20,7 +20,7 @@ async function contextOf(yaml: string) {
 it('a provider without a driver is an error, or a warning and a result', async () => {
   const context = await contextOf(MIXED);
 
-  const [strict, lenient] = [await checkFile(context, false), await checkFile(context, true)];
+  const [strict, lenient] = [await checkFile(context, {}), await checkFile(context, { leavesUnserved: true })];
 
   expect(strict.problems.map(({ severity }) => severity)).toEqual(['error']);
   expect(strict.unserved.size).toBe(0);
@@ -30,7 +30,7 @@ it('a provider without a driver is an error, or a warning and a result', async (
 it('a file that cannot be read is one problem', async () => {
   const context = get().context({ configFile: get().file('missing.yaml') });
 
-  expect((await checkFile(context, true)).problems).toMatchObject([
+  expect((await checkFile(context, { leavesUnserved: true })).problems).toMatchObject([
     { severity: 'error', message: expect.stringContaining('missing.yaml: cannot be read') as string },
   ]);
 });

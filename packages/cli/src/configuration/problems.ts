@@ -3,7 +3,7 @@ import { formatProblem, loadConfig } from '@nodepool/core/config';
 import type { ConfigProblem, DriverRegistry, UnservedProvider } from '@nodepool/core/config';
 import { isNodepoolError } from '@nodepool/zk-protocol';
 import type { Json } from '@nodepool/zk-protocol';
-import { loadStrictConfig } from '../connection/config.js';
+import { loadStrictConfig, type StrictChecks } from '../connection/config.js';
 import { print, tell } from '../command/context.js';
 import type { CliContext } from '../command/context.js';
 import { printValue } from '../terminal/output.js';
@@ -28,10 +28,10 @@ export interface CheckedFile {
   readonly unserved: ReadonlyMap<string, UnservedProvider>;
 }
 
-/** Checks the configuration. @param leavesUnserved - whether a missing driver is a warning, as long as there are others */
-export async function checkFile(context: CliContext, leavesUnserved: boolean): Promise<CheckedFile> {
+/** Checks the configuration. */
+export async function checkFile(context: CliContext, checks: StrictChecks): Promise<CheckedFile> {
   try {
-    const { warnings, unserved = new Map() } = await loadStrictConfig(context, leavesUnserved);
+    const { warnings, unserved = new Map() } = await loadStrictConfig(context, checks);
     return { problems: warnings, unserved };
   } catch (error) {
     if (!isNodepoolError(error)) throw error;

@@ -1,7 +1,7 @@
 import { dirname, join } from 'node:path';
 import { createDriverRegistry, loadConfig, DRIVER_API_VERSION } from '@nodepool/core/config';
 import type { Config, Driver, ProviderConfig } from '@nodepool/core';
-import type { DriverRegistry } from '@nodepool/core/config';
+import type { DriverRegistry, LoadConfigOptions } from '@nodepool/core/config';
 import type { JsonObject } from '@nodepool/zk-protocol';
 import type { CliContext } from '../command/context.js';
 import { CliError } from '../command/errors.js';
@@ -26,12 +26,14 @@ export function loadFullConfig({ options, env, clock }: CliContext, drivers: Dri
   return loadConfig({ file, secureFile, stateDir, env, drivers, mode: 'service', clock });
 }
 
+/** What else is looked at. `leavesUnserved`: whether a missing driver is a warning, as long as there are others. */
+export type StrictChecks = Pick<LoadConfigOptions, 'leavesUnserved' | 'access'>;
+
 /**
  * Loads and validates the whole configuration with its drivers.
- * @param leavesUnserved - whether a missing driver is a warning, as long as there are others
  * @throws ConfigError with all problems at once
  */
-export function loadStrictConfig({ options, env, clock }: CliContext, leavesUnserved: boolean): Promise<Config> {
+export function loadStrictConfig({ options, env, clock }: CliContext, checks: StrictChecks): Promise<Config> {
   const { configFile: file, secureFile, stateDir } = options;
   return loadConfig({
     file,
@@ -40,8 +42,8 @@ export function loadStrictConfig({ options, env, clock }: CliContext, leavesUnse
     env,
     drivers: createDriverRegistry(driverPlaces(file)),
     mode: 'validate',
-    leavesUnserved,
     clock,
+    ...checks,
   });
 }
 

@@ -63,7 +63,7 @@ async function writeDraft(draft: string, text: string): Promise<void> {
 }
 
 async function validate(context: CliContext, draft: string, file: string): Promise<void> {
-  const { problems } = await checkFile(context, false);
+  const { problems } = await checkFile(context, {});
   const lines = problems.map((problem) => formatProblem(problem).replaceAll(draft, file));
   if (problems.some(({ severity }) => severity === 'error'))
     throw new CliError(`Not written, as ${file} would not be valid:\n${lines.join('\n')}`);

@@ -14,6 +14,7 @@ import {
 import { createDriverRegistry } from './discovery/registry.js';
 import type { DriverRegistry } from './discovery/registry-types.js';
 import { NEVER_ABORTED } from '../async/never-aborted.js';
+import type { AccessCheck } from './check-access.js';
 import { checkPrices, readPrice } from './label-price.js';
 import { checkStandbyGoals, readKeep, readStandby } from './standby-settings.js';
 import { checkSense, type SenseCheck } from './check-sense.js';
@@ -55,6 +56,8 @@ export interface LoadConfigOptions {
   imagesOnly?: boolean | undefined;
   /** The web server of this process, which must be able to use its certificate. Default: none. */
   serves?: WebSection | undefined;
+  /** Asks the clouds what the accounts of providers may not do. Default: nothing is asked. */
+  access?: AccessCheck | undefined;
   /** State directory of the service, for drivers with state. Default: the default directory of this user. */
   stateDir?: string | undefined;
   /** Default: the system clock. */

@@ -3,6 +3,7 @@ import type { YamlPath } from '../contract/yaml-path.js';
 import type { DriverRegistry } from './discovery/registry-types.js';
 import type { Driver, ProblemReporter } from '../contract/driver.js';
 import type { ProviderConfig } from '../contract/provider-config.js';
+import { checkAccess, type AccessCheck } from './check-access.js';
 import { checkPoolLimits } from './check-sense.js';
 import { ANY_PROVIDER_SCHEMA } from './compose-schema.js';
 import { reportDuplicates } from './duplicates.js';
@@ -41,6 +42,8 @@ export interface ProviderReading {
   readonly signal: AbortSignal;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly stateDir?: string | undefined;
+  /** Asks the clouds, too. */
+  readonly access?: AccessCheck | undefined;
 }
 
 interface ReadProvider {
@@ -73,6 +76,7 @@ export async function readProviders(reading: ProviderReading, list: readonly Jso
   reportDuplicates([...list], names, reading.problems);
   checkAcrossProviders(reading, read);
   const whole = read.filter(({ repaired }) => !repaired);
+  if (reading.access) await checkAccess(reading, whole, reading.access);
   const drivenBy = new Map(whole.map(({ config, driver }) => [config.name, driver]));
   return {
     providers: new Map(whole.map(({ config }) => [config.name, config])),

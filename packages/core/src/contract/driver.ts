@@ -86,6 +86,14 @@ export interface Driver {
   /** Checks across all providers of this driver, e.g. identities that must be unique in the file. */
   checkAll?(configs: readonly ProviderConfig[], problem: ProblemReporter): void;
   /**
+   * Asks the cloud what the account of a provider may not do, and what that costs, for `nodepool config-validate --check-access`.
+   * `undefined`, and a rejection: it is not known. Missing: the driver does not ask.
+   */
+  missingRights?(
+    config: ProviderConfig,
+    context: Pick<ProviderContext, 'clock' | 'logger'> & { readonly signal: AbortSignal },
+  ): Promise<readonly { readonly right: string; readonly cost: string }[] | undefined>;
+  /**
    * Predicts which nodes a changed configuration would register or delete, for `nodepool plan`. Must not do I/O. Omit it if a
    * changed configuration leaves existing nodes unchanged.
    * @param config - from `getProviderConfig`; without pools if the provider leaves the configuration

@@ -15,6 +15,7 @@ export interface ConfigInput {
   /** Default `service`. */
   readonly mode?: LoadConfigOptions['mode'];
   readonly leavesUnserved?: LoadConfigOptions['leavesUnserved'];
+  readonly access?: LoadConfigOptions['access'];
   readonly serves?: LoadConfigOptions['serves'];
   readonly imagesOnly?: LoadConfigOptions['imagesOnly'];
   /** Default: only the driver `plain`. */
@@ -29,6 +30,7 @@ export function loadWritten(input: ConfigInput): Promise<Config> {
     env = {},
     mode = 'service',
     leavesUnserved,
+    access,
     serves,
     imagesOnly,
     drivers = registryOf(plainDriver('plain')),
@@ -41,6 +43,7 @@ export function loadWritten(input: ConfigInput): Promise<Config> {
     env,
     mode,
     leavesUnserved,
+    access,
     serves,
     imagesOnly,
     drivers,

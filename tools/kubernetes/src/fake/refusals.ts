@@ -67,6 +67,8 @@ export const notHeld = (name: string, more: readonly FakeRule[]): Refused => ({
       .join('\n')}`,
 });
 
+export const badRequest = (message: string): Refused => ({ status: 400, reason: 'BadRequest', message });
+
 export const unauthorized: Refused = { status: 401, reason: 'Unauthorized', message: 'Unauthorized' };
 
 export const expired = (version: number, oldest: number): Refused => ({

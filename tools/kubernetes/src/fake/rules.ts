@@ -7,11 +7,13 @@ const GROUPS: Readonly<Record<string, string>> = {
 /** API group of a kind; empty: the core. */
 export const groupOf = (kind: string): string => GROUPS[kind] ?? '';
 
-/** A rule of a role, for objects of any name. */
+/** A rule of a role. */
 export interface FakeRule {
   readonly apiGroups: readonly string[];
   readonly resources: readonly string[];
   readonly verbs: readonly string[];
+  /** Only objects of these names. Shown in reviews; the fake server allows all names. */
+  readonly resourceNames?: readonly string[];
 }
 
 /** What every user may do, as in a cluster with its usual roles. */
@@ -20,6 +22,23 @@ const EVERYBODY: FakeRule = {
   resources: ['selfsubjectaccessreviews', 'selfsubjectrulesreviews'],
   verbs: ['create'],
 };
+
+const EVERYTHING: FakeRule = { apiGroups: ['*'], resources: ['*'], verbs: ['*'] };
+/** What every user may read besides objects. */
+const DISCOVERY = { verbs: ['get'], nonResourceURLs: ['/api', '/api/*', '/apis', '/apis/*', '/healthz', '/version'] };
+
+/**
+ * The answer to a review of one's own rules, as of kube-apiserver 1.20 and later.
+ * @param isDenied - something is refused that no rule tells, as by an authorizer without rules
+ */
+export function reviewOf(rules: readonly FakeRule[] | undefined, isDenied: boolean): object {
+  const status = {
+    resourceRules: [...(rules ?? [EVERYTHING]), EVERYBODY],
+    nonResourceRules: [DISCOVERY],
+    incomplete: rules === undefined && isDenied,
+  };
+  return { kind: 'SelfSubjectRulesReview', apiVersion: 'authorization.k8s.io/v1', metadata: {}, spec: {}, status };
+}
 
 /** Whether rules allow a verb on a kind; all do if there are none. */
 export function isAllowed(rules: readonly FakeRule[] | undefined, verb: string, what: string): boolean {

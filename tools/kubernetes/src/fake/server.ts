@@ -5,6 +5,7 @@ import { ExchangeChecker } from '../openapi/exchange-checker.js';
 import { FakeCluster, type FakeClusterOptions } from './cluster.js';
 import { firstEvents, isVisible, namespaceOfRequest, projectOf } from './projects.js';
 import {
+  badRequest,
   alreadyExists,
   expired,
   missingVerb,
@@ -14,7 +15,7 @@ import {
   unauthorized,
   type Refused,
 } from './refusals.js';
-import { isAllowed, rulesBeyond, type FakeRule } from './rules.js';
+import { isAllowed, reviewOf, rulesBeyond, type FakeRule } from './rules.js';
 import { isSelected, type Stored } from './store.js';
 import { Watch, type WatchOptions } from './watch.js';
 
@@ -252,16 +253,10 @@ export class FakeKubernetes {
     return { kind: 'TokenRequest', apiVersion: 'authentication.k8s.io/v1', spec: body?.['spec'], status };
   }
 
-  #review(body: Stored | undefined): object {
-    const resourceRules = this.rules ?? [];
-    const status = { resourceRules, nonResourceRules: [], incomplete: this.rules === undefined };
-    return {
-      kind: 'SelfSubjectRulesReview',
-      apiVersion: 'authorization.k8s.io/v1',
-      metadata: {},
-      spec: body?.['spec'],
-      status,
-    };
+  #review(body: Stored | undefined): object | Refused {
+    const { namespace } = (body?.['spec'] ?? {}) as { namespace?: string };
+    if (!namespace) return badRequest('no namespace on request');
+    return reviewOf(this.rules, this.denied.size > 0);
   }
 
   #watch({ kind: asked, namespace }: FakeCall, url: URL, response: ServerResponse): void {

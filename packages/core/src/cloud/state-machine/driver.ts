@@ -20,6 +20,11 @@ export function defineStateMachineDriver<Config extends StateMachineProviderConf
     ...(options.setup && { setup: options.setup }),
     ...(options.reset && { reset: () => options.reset?.() }),
     ...(options.checkAll && { checkAll: options.checkAll.bind(options) }),
+    // The host hands back what getProviderConfig of this same driver made.
+    ...(options.missingRights && {
+      missingRights: (config, context) =>
+        options.missingRights?.(config as Config, context) ?? Promise.resolve(undefined),
+    }),
     getProviderConfig: (entry, context) => options.getProviderConfig(entry, context),
     getProvider: (config: ProviderConfig, context: ProviderContext): Provider => {
       if (config.driverName !== options.name) {

@@ -225,6 +225,11 @@ export interface StateMachineDriverOptions<Config extends StateMachineProviderCo
   readonly stops?: boolean | undefined;
   /** Typed form of an entry that has passed the schema. */
   getProviderConfig(entry: JsonObject, context: ProviderConfigContext): Config;
+  /** See {@link Driver.missingRights}. */
+  missingRights?(
+    config: Config,
+    context: Parameters<NonNullable<Driver['missingRights']>>[1],
+  ): ReturnType<NonNullable<Driver['missingRights']>>;
   /** Makes the adapter of a provider. Must not do I/O. */
   getAdapter(config: Config, context: AdapterContext): Adapter;
 }

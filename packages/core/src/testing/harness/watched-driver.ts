@@ -48,6 +48,7 @@ export function watchDriver(driver: Driver, watch: DriverWatch): Whole<Driver> {
     reset: driver.reset?.bind(driver),
     checkAll: driver.checkAll?.bind(driver),
     previewChange: driver.previewChange?.bind(driver),
+    missingRights: driver.missingRights?.bind(driver),
     getProviderConfig: (entry, context) => driver.getProviderConfig(entry, context),
     getProvider: (config: ProviderConfig, context: ProviderContext) => {
       const provider = driver.getProvider(config, watchedContext(context, watch));
