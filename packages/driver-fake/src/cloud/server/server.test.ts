@@ -28,6 +28,24 @@ describe('the server', () => {
     expect(await idsOf(client)).toEqual([]);
   });
 
+  it('says of each change when it was', async () => {
+    const clock = new VirtualClock();
+    const { dir } = await startServer(undefined, { clock });
+    const { client } = await startClient(dir);
+    const lines = new Promise<string>((resolve, reject) => {
+      const events = request({ socketPath: join(dir, 'socket'), path: '/events', method: 'POST' }, (response) => {
+        void client.call('create', order, signal).catch(reject);
+        response.setEncoding('utf8').once('data', (text: string) => {
+          resolve(text);
+          events.destroy();
+        });
+      });
+      events.once('error', reject).end('null');
+    });
+
+    expect(JSON.parse(await lines)).toMatchObject({ instance: { status: 'active' }, timeMs: clock.now() });
+  });
+
   it('turns an instance off, and continues', async () => {
     const { dir } = await startServer();
     const { client } = await startClient(dir);

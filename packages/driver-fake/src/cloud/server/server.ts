@@ -37,7 +37,7 @@ const STATUS: Readonly<Record<Exclude<FailureKind, 'reset'>, number>> = {
 
 /**
  * Serves a cloud to other processes over HTTP: `POST /<call>` with the arguments as JSON, and `POST /events`, which
- * streams a line of JSON for each change. The server outlives its clients. Its instances outlive the server: each change
+ * streams a line of JSON for each change, with its time. The server outlives its clients. Its instances outlive the server: each change
  * is in the journal before it is reported.
  */
 export class CloudServer {
@@ -132,7 +132,7 @@ export class CloudServer {
   }
 
   #emit(event: InstanceEvent): void {
-    const line = `${JSON.stringify(event)}\n`;
+    const line = `${JSON.stringify({ ...event, timeMs: this.#options.clock.now() })}\n`;
     for (const follower of this.#followers) {
       follower.write(line);
       if (follower.writableLength > MAX_UNSENT_BYTES) follower.destroy();
