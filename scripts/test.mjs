@@ -1,10 +1,11 @@
-// test.mjs [all|slow|unit|e2e|kubernetes|openstack|incus|image [ARGUMENTS OF VITEST]]
+// test.mjs [all|slow|unit|e2e|kubernetes|openstack|incus|kills|image [ARGUMENTS OF VITEST]]
 //   without an argument  checks, and all tests but the slow ones
 //   slow                 the slow tests, whose files end in .slow.test.ts
 //   all                  both
 //   unit, e2e            the unit and integration tests, or the end-to-end tests
 //   kubernetes           on a real Kubernetes control plane, built once (3 GB, ten minutes)
 //   incus                on a real LXD (100 MB of packages, some minutes)
+//   kills                launchers that are killed, stopped and replaced; NODEPOOL_KILLS_MINUTES, NODEPOOL_KILLS_SEED
 //   openstack, image     on a real OpenStack (700 MB, an hour), the real image of the builder's README (downloads Debian)
 // The last line is `N passed, N failed`; the exit status is 0 only when nothing failed. A failing stage ends the run.
 import { spawnSync } from 'node:child_process';
@@ -24,6 +25,7 @@ const STAGES = {
   kubernetes: ['--project', 'e2e-kubernetes'],
   openstack: ['--project', 'e2e-openstack'],
   incus: ['--project', 'e2e-incus'],
+  kills: ['--project', 'e2e', 'e2e/src/cases/kills.slow.test.ts'],
   image: ['--project', 'e2e-image'],
 };
 /** What an argument runs: stages, with or without checks, and which tests. */
@@ -36,6 +38,7 @@ const RUNS = {
   kubernetes: { isChecked: false, stages: ['kubernetes'], tests: 'all' },
   openstack: { isChecked: false, stages: ['openstack'], tests: 'all' },
   incus: { isChecked: false, stages: ['incus'], tests: 'all' },
+  kills: { isChecked: false, stages: ['kills'], tests: 'all' },
   image: { isChecked: false, stages: ['image'], tests: 'all' },
 };
 /** Files that are named at the end of a stage. */

@@ -20,6 +20,8 @@ export interface CloudInstance {
 export interface InstanceEvent {
   id: string;
   instance: CloudInstance | null;
+  /** When, by the clock of the cloud. */
+  timeMs: number;
 }
 
 /** The fake cloud's server as a process of its own, with a client that follows it and turns its knobs. */

@@ -9,7 +9,13 @@ export const LEASE_TOKEN = 'a-token-of-the-end-to-end-tests';
 export interface LeaseAnswer {
   readonly id: string;
   readonly state: 'waiting' | 'active' | 'ended' | 'failed';
-  readonly nodes: readonly { readonly id: string; readonly certificate?: string | null }[];
+  readonly state_time: number;
+  readonly expires: number | null;
+  readonly nodes: readonly {
+    readonly id: string;
+    readonly external_id: string | null;
+    readonly certificate?: string | null;
+  }[];
   readonly end_reason: string | null;
 }
 

@@ -217,7 +217,7 @@ it('a lessee gives a key on the status page, and logs in with the certificate th
   const certificate = await page.getByText(/^ssh-ed25519-cert-v01@openssh\.com /).textContent();
   const [, id = ''] = /#\/leases\/(\w+)/.exec(page.url()) ?? [];
   const active = await lessee.get(id);
-  const isIn = await logsIn({ ...active, nodes: [{ id: '', certificate }] });
+  const isIn = await logsIn({ ...active, nodes: [{ id: '', external_id: null, certificate }] });
   await browser.close();
   await lessee.end(id);
 
