@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { newBuild, type ImageEntry, type ImageTree } from '@nodepool/zk-protocol';
+import { newBuild, newUpload, type ImageEntry, type ImageTree } from '@nodepool/zk-protocol';
 import type { Config } from '@nodepool/core';
 import { ActivityReport, describeActivity } from './activity.js';
 import type { Progress } from './context/progress.js';
@@ -39,6 +39,11 @@ it('covers configured images that are built, with the providers that use them', 
   expect(describe([])).toEqual([
     {
       ...{ image: 'debian', isBuildRequested: false, build: 'idle', canaryPercent: 100, isWithdrawn: false },
+      newest: undefined,
+      servedMs: new Map([
+        ['sky', 0],
+        ['sea', 0],
+      ]),
       uploads: new Map([
         ['sky', 'idle'],
         ['sea', 'paused'],
@@ -48,6 +53,23 @@ it('covers configured images that are built, with the providers that use them', 
         ['sea', 0],
       ]),
     },
+  ]);
+});
+
+it('has age, duration and size of the newest build, and the age of what each provider has', () => {
+  const build = (id: string, builtMs: number) => {
+    const ready = newBuild({ image: 'debian', id }, { state: 'ready' }, builtMs);
+    return [id, { ...ready, raw: { duration: 60, files: { qcow2: { bytes: 5 } } } }] as const;
+  };
+  const key = { image: 'debian', buildId: 'b1', provider: 'sky', id: '1' };
+  const uploads = new Map([['path', newUpload(key, { state: 'ready' }, 9_000)]]);
+
+  const [image] = describe([entry({ builds: new Map([build('b1', 1_000), build('b2', 7_000)]), uploads })]);
+
+  expect(image?.newest).toEqual({ builtMs: 7_000, seconds: 60, sizes: { qcow2: 5 } });
+  expect([...(image?.servedMs ?? [])]).toEqual([
+    ['sky', 1_000],
+    ['sea', 0],
   ]);
 });
 

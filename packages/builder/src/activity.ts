@@ -1,7 +1,8 @@
 import type { Config } from '@nodepool/core';
-import { canaryPercent, withdrawnNote, type ImageActivity } from '@nodepool/core/service';
+import { canaryPercent, durationOf, sizesOf, withdrawnNote, type ImageActivity } from '@nodepool/core/service';
 import type { ImageEntry, ImageTree } from '@nodepool/zk-protocol';
 import type { Progress } from './context/progress.js';
+import { readyBuilds, readyUploads } from './plan/newest-builds.js';
 
 /** Additional input of {@link describeActivity}. */
 export interface ActivityFacts {
@@ -27,6 +28,8 @@ export function describeActivity(
       isBuildRequested: entry?.buildRequestedMs !== undefined,
       build: isBuilding ? 'building' : isPaused ? 'paused' : 'idle',
       ...standingOf(entry, nowMs),
+      newest: newestOf(entry),
+      servedMs: new Map(wantingProviders(config, name).map(({ provider }) => [provider, servedMs(entry, provider)])),
       uploads: new Map(
         wantingProviders(config, name).map(({ provider, pause }) => {
           const isUploading = running.uploads.some((upload) => upload.image === name && upload.provider === provider);
@@ -43,6 +46,16 @@ function standingOf(entry: ImageEntry | undefined, nowMs: number) {
     canaryPercent: entry ? canaryPercent(entry, nowMs) : 100,
     isWithdrawn: entry !== undefined && withdrawnNote(entry, nowMs) !== undefined,
   };
+}
+
+function newestOf(entry: ImageEntry | undefined): ImageActivity['newest'] {
+  const [build] = readyBuilds(entry);
+  return build && { builtMs: build.stateTimeMs, seconds: durationOf(build), sizes: sizesOf(build) ?? {} };
+}
+
+function servedMs(entry: ImageEntry | undefined, provider: string): number {
+  const [upload] = entry ? readyUploads(entry, provider) : [];
+  return (upload && entry?.builds.get(upload.buildId)?.stateTimeMs) ?? 0;
 }
 
 function wantingProviders({ providers }: Config, image: string) {

@@ -79,6 +79,10 @@ describe('the metrics of a builder', () => {
     await vi.waitFor(async () => {
       const text = await scrape(of);
       expect(text).toMatch(/^nodepool_builder_upload_workers 3$/m);
+      expect(text).toMatch(/^nodepool_image_build_timestamp_seconds\{image="debian"\} 1\d{9}\.?\d*$/m);
+      expect(text).toMatch(/^nodepool_image_served_build_timestamp_seconds\{image="debian",provider="sky"\} 1\d{9}/m);
+      expect(text).toMatch(/^nodepool_image_size_bytes\{image="debian",format="qcow2"\} \d+$/m);
+      expect(text).toMatch(/^nodepool_image_last_build_duration_seconds\{image="debian"\} [\d.]+$/m);
       expect(text).toMatch(/^nodepool_builder_build_state\{image="idle"\} 3$/m);
       expect(text).toMatch(/^nodepool_image_upload_duration_seconds_count\{image="debian",provider="sky"\} 1$/m);
     }, WAIT);

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { makeDirectory, uuidHex, type BuildRecord, type JsonObject } from '@nodepool/zk-protocol';
 import type { Logger } from '@nodepool/core';
 import type { DiskimageConfig } from '@nodepool/core/config';
-import { buildLogFile } from '@nodepool/core/service';
+import { buildLogFile, FILES_KEY, sizesOf } from '@nodepool/core/service';
 import type { Progress } from '../context/progress.js';
-import { FILES_KEY, measureFile } from '../context/recorded-files.js';
+import { measureFile } from '../context/recorded-files.js';
 import {
   applyMask,
   bytesOnDisk,
@@ -41,6 +41,8 @@ function phaseOf(line: string): string | undefined {
 export interface BuildOrder extends CompleteOptions {
   readonly image: DiskimageConfig;
   readonly formats: readonly string[];
+  /** The reason for the build. */
+  readonly why: string;
   readonly progress: (progress: Progress) => void;
 }
 
@@ -55,11 +57,11 @@ export type BuildOutcome =
  */
 export async function buildImage(surroundings: Surroundings, order: BuildOrder): Promise<BuildOutcome> {
   const { logger, clock, events, imagesDir } = surroundings;
-  const { image, formats } = order;
+  const { image, formats, why } = order;
   const records = new BuildRecords(surroundings, image, formats);
-  const building = await records.create(uuidHex());
+  const building = await records.create(uuidHex(), why);
   const startedMs = clock.now();
-  logger.info('Build started', { image: image.name, build: building.id, formats });
+  logger.info('Build started', { image: image.name, build: building.id, formats, why });
   const { result, failure } = await runBuild(surroundings, order, building.id, startedMs);
   const exitCode = result.ended === 'exit' ? result.code : 1;
   events.buildEnded(image.name, { exitCode, durationMs: clock.now() - startedMs });
@@ -74,7 +76,8 @@ export async function buildImage(surroundings: Surroundings, order: BuildOrder):
   }
   const build = await records.complete({ ...building, raw: { ...building.raw, [FILES_KEY]: files } }, order);
   if (!build) return fail(surroundings, records, building, 'its record was removed while it was built');
-  logger.info('Build is ready', { image: image.name, build: build.id, durationMs: clock.now() - startedMs });
+  const figures = { durationMs: clock.now() - startedMs, bytes: sizesOf(build), why };
+  logger.info('Build is ready', { image: image.name, build: build.id, ...figures });
   return { result: 'ready', build };
 }
 

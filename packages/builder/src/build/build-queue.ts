@@ -216,6 +216,7 @@ export class Builds {
       const outcome = await buildImage(this.#surroundings, {
         image,
         formats: verdict.formats,
+        why: verdict.why,
         progress: (progress) => {
           const running = this.#running.get(image.name);
           if (!running) return;

@@ -9,7 +9,7 @@ import {
   type BuildRecord,
 } from '@nodepool/zk-protocol';
 import type { DiskimageConfig } from '@nodepool/core/config';
-import { BUILD_DURATION_KEY, newCanary, withCanary } from '@nodepool/core/service';
+import { BUILD_REASON_KEY, DURATION_KEY, newCanary, withCanary } from '@nodepool/core/service';
 import { RETIRED_KEY } from '../plan/plan-cleanup.js';
 import { readyBuilds } from '../plan/newest-builds.js';
 import type { Surroundings } from '../context/surroundings.js';
@@ -41,14 +41,12 @@ export class BuildRecords {
     return this.#surroundings.clock.now();
   }
 
-  /** Stores a new record in state `building`. */
-  async create(buildId: string): Promise<BuildRecord> {
+  /** Stores a new record in state `building`. @param why - the reason for the build */
+  async create(buildId: string, why: string): Promise<BuildRecord> {
     const { zk, hostname, builderId } = this.#surroundings;
-    const build = newBuild(
-      { image: this.#image.name, id: buildId },
-      { state: 'building', builder: hostname, builderId, formats: [...this.#formats] },
-      this.now(),
-    );
+    const fields = { state: 'building', builder: hostname, builderId, formats: [...this.#formats] } as const;
+    const begun = newBuild({ image: this.#image.name, id: buildId }, fields, this.now());
+    const build = { ...begun, raw: { ...begun.raw, [BUILD_REASON_KEY]: why } };
     await zk.ensurePath(buildsPath(this.#image.name));
     await zk.create(buildPath(build.image, build.id), encodeBuild(build));
     return build;
@@ -68,7 +66,7 @@ export class BuildRecords {
       this.now(),
     );
     const seconds = (ended.stateTimeMs - building.stateTimeMs) / 1_000;
-    const ready = this.#tried({ ...ended, raw: { ...ended.raw, [BUILD_DURATION_KEY]: seconds } });
+    const ready = this.#tried({ ...ended, raw: { ...ended.raw, [DURATION_KEY]: seconds } });
     const path = buildPath(ready.image, ready.id);
     for (;;) {
       await zk.whenConnected(signal);

@@ -8,12 +8,10 @@ import {
   type BuildRecord,
   type JsonObject,
 } from '@nodepool/zk-protocol';
+import { FILES_KEY } from '@nodepool/core/service';
 import { computeChecksums, readChecksums, type Checksums } from '../files/checksums.js';
 import { imageFile } from '../files/image-files.js';
 import type { Surroundings } from './surroundings.js';
-
-/** Additional key of a build record: size and checksums of its image files, by format. Other versions preserve it. */
-export const FILES_KEY = 'files';
 
 /** What a build's record says about an image file. */
 interface RecordedFile extends Checksums {

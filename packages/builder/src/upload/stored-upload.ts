@@ -5,13 +5,11 @@ import {
   uploadPath,
   uploadsPath,
   withUpload,
+  type JsonObject,
   type UploadRecord,
 } from '@nodepool/zk-protocol';
 import type { Surroundings } from '../context/surroundings.js';
 import type { PlannedUpload } from '../plan/plan-uploads.js';
-
-/** Additional key of an upload record: why the upload failed. */
-const ERROR_KEY = 'error';
 
 /**
  * The record of the upload as it is stored now. Each write is conditional: a record that another process changed ends the
@@ -47,14 +45,14 @@ export class StoredUpload {
     return this.#current;
   }
 
-  /** @param error - why the upload failed, for people */
+  /** @param notes - additional keys, such as why the upload failed */
   async update(
     changes: Partial<Pick<UploadRecord, 'state' | 'externalId' | 'externalName' | 'format'>>,
-    error?: string,
-  ) {
+    notes: JsonObject = {},
+  ): Promise<void> {
     const { zk, clock } = this.surroundings;
     const changed = withUpload(this.#current, changes, clock.now());
-    const next = error === undefined ? changed : { ...changed, raw: { ...changed.raw, [ERROR_KEY]: error } };
+    const next = { ...changed, raw: { ...changed.raw, ...notes } };
     const { image, buildId, provider, id, stat } = next;
     const written = await zk.setData(uploadPath(image, buildId, provider, id), encodeUpload(next), stat?.version);
     this.#current = { ...next, stat: written };

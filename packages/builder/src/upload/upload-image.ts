@@ -7,7 +7,15 @@ import {
   type UploadRecord,
 } from '@nodepool/zk-protocol';
 import { ConfigError, formatTemplate, isNodepoolError, NodepoolError, type Provider } from '@nodepool/core';
-import { databaseTag, propertyTexts, takeLeftImage, withFailedTest, type ProviderImages } from '@nodepool/core/service';
+import {
+  databaseTag,
+  DURATION_KEY,
+  propertyTexts,
+  takeLeftImage,
+  TESTED_KEY,
+  withFailedTest,
+  type ProviderImages,
+} from '@nodepool/core/service';
 import type { Progress } from '../context/progress.js';
 import { checkFile, expectedChecksums } from '../context/recorded-files.js';
 import { imageFile } from '../files/image-files.js';
@@ -100,12 +108,13 @@ async function finish(
   const { record, externalId, file, startedMs } = sent;
   await runHook(surroundings, order, externalId, file);
   const place = at(record.current, startedMs);
-  await validateUpload(surroundings, { ...record.current, externalId }, order.signal, {
+  const tested = await validateUpload(surroundings, { ...record.current, externalId }, order.signal, {
     testing: () => order.progress({ ...place, phase: 'test' }),
     waiting: (reason) =>
       order.progress({ ...place, phase: `test again, as the last one failed: ${reason}`, isIdle: true }),
   });
-  await record.update({ state: 'ready', externalId });
+  const seconds = (surroundings.clock.now() - startedMs) / 1_000;
+  await record.update({ state: 'ready', externalId }, { [DURATION_KEY]: seconds, [TESTED_KEY]: tested });
 }
 
 /** So that it is not uploaded and tested again and again. A record that cannot be written now costs another test. */
@@ -225,18 +234,18 @@ async function undo(
   record: StoredUpload,
   error: unknown,
 ): Promise<void> {
-  const reason = error instanceof Error ? error.message : String(error);
+  const notes = { error: error instanceof Error ? error.message : String(error) };
   const { externalId } = record.current;
   try {
     if (externalId === null) {
-      await record.update({ state: 'failed', externalName: null, format: null }, reason);
+      await record.update({ state: 'failed', externalName: null, format: null }, notes);
       return;
     }
-    await record.update({ state: 'deleting' }, reason);
+    await record.update({ state: 'deleting' }, notes);
     if (!isOfAnotherUpload(tree, record.current)) {
       await provider.deleteImage?.(externalId, AbortSignal.timeout(60_000));
     }
-    await record.update({ state: 'failed', externalId: null, externalName: null, format: null }, reason);
+    await record.update({ state: 'failed', externalId: null, externalName: null, format: null }, notes);
   } catch (problem) {
     // the record stays as last stored, and the janitor continues from there
     if (!isZooKeeperError(problem) && externalId === null) throw problem;

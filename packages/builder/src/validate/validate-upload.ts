@@ -23,6 +23,7 @@ export interface TestProgress {
  * build boots in the same provider. The upload is refused when chance does not explain the difference; otherwise the test
  * is repeated later. Images without `validate`, and providers without a suitable label, need no test.
  * @param upload - complete, with its external id
+ * @returns whether it was tested
  * @throws NODEPOOL_IMAGE_TEST with the reason for the refusal
  */
 export async function validateUpload(
@@ -30,18 +31,21 @@ export async function validateUpload(
   upload: UploadRecord,
   signal: AbortSignal,
   progress: TestProgress,
-): Promise<void> {
+): Promise<boolean> {
   const { clock, logger, random } = surroundings;
   const { image, buildId: build, provider } = upload;
   let seen: Comparison = { now: NO_LAUNCHES, before: NO_LAUNCHES };
   for (let failures = 0; ; failures++) {
     const order = orderOf(surroundings, upload, signal);
-    if (!order) return;
+    if (!order) return false;
     const fields = { image, build, provider, pool: order.target.pool.name, label: order.target.label.name };
     logger.info('Image is tested with a node', fields);
     progress.testing();
     const failure = await failureOf(surroundings, order);
-    if (!failure) return logger.info('Image has passed its test', fields);
+    if (!failure) {
+      logger.info('Image has passed its test', fields);
+      return true;
+    }
     if (isNodepoolError(failure, 'NODEPOOL_IMAGE_TEST')) throw failure;
     const next = mayBeFaultOfImage(failure) ? await compare(surroundings, order, seen, failure) : seen;
     const isCompared = next !== seen;

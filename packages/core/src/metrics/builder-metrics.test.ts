@@ -7,6 +7,8 @@ import { METRICS, type PrometheusKey } from './table/table.js';
 
 const IMAGE: ImageActivity = {
   ...{ image: 'debian', isBuildRequested: true, build: 'building', canaryPercent: 10, isWithdrawn: false },
+  newest: { builtMs: 5_000, seconds: 60, sizes: { qcow2: 7 } },
+  servedMs: new Map([['sky', 4_000]]),
   uploads: new Map([['sky', 'uploading']]),
   failures: new Map([['sky', 3]]),
 };
@@ -39,6 +41,10 @@ it('shows the state of images and how busy the builder is', async () => {
     expect.arrayContaining([
       expect.stringMatching(/^\S*canary\S*\{image="debian"\} 10$/),
       expect.stringMatching(/\{image="debian",provider="sky"\} 3$/),
+      'image_build_timestamp_seconds{image="debian"} 5',
+      'image_last_build_duration_seconds{image="debian"} 60',
+      'image_size_bytes{image="debian",format="qcow2"} 7',
+      'image_served_build_timestamp_seconds{image="debian",provider="sky"} 4',
       expect.stringMatching(/upload_state\{image="debian",provider="sky"\} 2$/),
     ]),
   );

@@ -25,6 +25,16 @@ export interface BuilderLoad {
   readonly uploadWorkers: number;
 }
 
+/** Figures of a build. */
+export interface NewestBuild {
+  /** In ms since the epoch. */
+  readonly builtMs: number;
+  /** `null`: not recorded. */
+  readonly seconds: number | null;
+  /** Bytes by format. */
+  readonly sizes: Readonly<Record<string, number>>;
+}
+
 /** Activity of one builder for one image. */
 export interface ImageActivity {
   readonly image: string;
@@ -34,6 +44,10 @@ export interface ImageActivity {
   readonly canaryPercent: number;
   /** Whether the newest build was withdrawn. */
   readonly isWithdrawn: boolean;
+  /** Of the newest ready build; `undefined`: none. */
+  readonly newest: NewestBuild | undefined;
+  /** When the build of the newest ready upload ended, by provider, in ms since the epoch; 0: no upload is ready. */
+  readonly servedMs: ReadonlyMap<string, number>;
   /** By provider. */
   readonly uploads: ReadonlyMap<string, 'idle' | 'uploading' | 'paused'>;
   /** Number of failed uploads since the last successful one, by provider. */
@@ -67,6 +81,7 @@ export class BuilderMetrics implements BuilderEvents {
       buildState: () => this.#images.map(({ image, build }) => [{ image }, STATES[build]]),
       canary: () => this.#images.map(({ image, canaryPercent }) => [{ image }, canaryPercent]),
       withdrawn: () => this.#images.map(({ image, isWithdrawn }) => [{ image }, isWithdrawn ? 1 : 0]),
+      ...this.#figures(),
       failingUploads: () =>
         this.#images.flatMap(({ image, failures }) =>
           [...failures].map(([provider, count]): Sample => [{ image, provider }, count]),
@@ -74,6 +89,23 @@ export class BuilderMetrics implements BuilderEvents {
       uploadState: () =>
         this.#images.flatMap(({ image, uploads }) =>
           [...uploads].map(([provider, state]): Sample => [{ image, provider }, STATES[state]]),
+        ),
+    };
+  }
+
+  /** Readers of age, duration and size of the newest builds. */
+  #figures(): Partial<Record<PrometheusKey, () => Iterable<Sample>>> {
+    const each = (read: (newest: NewestBuild, image: string) => Sample[]) => () =>
+      this.#images.flatMap(({ image, newest }) => (newest ? read(newest, image) : []));
+    return {
+      imageBuilt: each(({ builtMs }, image) => [[{ image }, builtMs / 1_000]]),
+      imageBuildTime: each(({ seconds }, image) => (seconds === null ? [] : [[{ image }, seconds]])),
+      imageFileSize: each(({ sizes }, image) =>
+        Object.entries(sizes).map(([format, bytes]): Sample => [{ image, format }, bytes]),
+      ),
+      imageServed: () =>
+        this.#images.flatMap(({ image, servedMs }) =>
+          [...servedMs].map(([provider, ms]): Sample => [{ image, provider }, ms / 1_000]),
         ),
     };
   }

@@ -1,6 +1,7 @@
 import type { BuildRecord, ImageEntry, UploadRecord } from '@nodepool/zk-protocol';
 import { buildNote, imageNotes } from '../canary/notes.js';
 import { formatAge } from './age.js';
+import { buildReasonOf, durationOf, isTested, sizesOf } from './image-figures.js';
 import { timeColumn, type Column, type Listing } from './listing.js';
 
 /** A build, and whether an operator paused its image. */
@@ -62,7 +63,28 @@ export const extendedBuildListing: Listing<BuildRow> = [
   timeColumn('state_time', 'State Time', 'extra', ({ build }) => build.stateTimeMs),
   column('error', 'Error', ({ build }) => errorOf(build), 'extra'),
   column('canary', 'Canary', ({ build }, nowMs) => buildNote(build, nowMs) ?? null, 'extra'),
+  column('reason', 'Reason', ({ build }) => buildReasonOf(build), 'extra'),
+  { ...column('duration', 'Duration', ({ build }) => durationOf(build), 'extra'), cell: ({ build }) => took(build) },
+  { ...column('sizes', 'Sizes', ({ build }) => sizesOf(build), 'extra'), cell: ({ build }) => sizesText(build) },
 ];
+
+const MEBIBYTE = 1_048_576;
+
+function took(record: BuildRecord | UploadRecord): string {
+  const seconds = durationOf(record);
+  return seconds === null ? '' : formatAge(seconds * MS_PER_SECOND);
+}
+
+function sizesText(build: BuildRecord): string {
+  const sizes = Object.entries(sizesOf(build) ?? {});
+  return sizes.map(([format, bytes]) => `${format}: ${(bytes / MEBIBYTE).toFixed(1)} MiB`).join(', ');
+}
+
+/** For people: an image without `validate` is not tested. */
+function testedText(upload: UploadRecord): string {
+  const tested = isTested(upload);
+  return tested === null ? '' : tested ? 'tested' : 'untested';
+}
 
 /** Columns of `nodepool image-list` and `/image-list`. */
 export const uploadListing: Listing<UploadRecord> = [
@@ -82,6 +104,8 @@ export const extendedUploadListing: Listing<UploadRecord> = [
   column('format', 'Format', (upload) => upload.format, 'extra'),
   timeColumn('state_time', 'State Time', 'extra', (upload) => upload.stateTimeMs),
   column('error', 'Error', errorOf, 'extra'),
+  { ...column<UploadRecord>('duration', 'Duration', durationOf, 'extra'), cell: took },
+  { ...column<UploadRecord>('tested', 'Tested', isTested, 'extra'), cell: testedText },
 ];
 
 /** Columns of `nodepool image-status` and `/image-status`. */
@@ -114,15 +138,13 @@ export const alienImageListing: Listing<{ provider: string; name: string; extern
   column('image_id', 'Image ID', ({ externalId }) => externalId),
 ];
 
-/** Additional key in a build record: duration of the build in seconds. */
-export const BUILD_DURATION_KEY = 'duration';
-
 /** Duration in ms of the newest successful build that records it; `undefined` if none does. */
 export function lastBuildMs(entry: ImageEntry | undefined): number | undefined {
   let newest: { readonly stateTimeMs: number; readonly seconds: number } | undefined;
-  for (const { state, stateTimeMs, raw } of entry?.builds.values() ?? []) {
-    const seconds = raw[BUILD_DURATION_KEY];
-    if (state !== 'ready' || typeof seconds !== 'number' || seconds <= 0) continue;
+  for (const build of entry?.builds.values() ?? []) {
+    const { state, stateTimeMs } = build;
+    const seconds = durationOf(build);
+    if (state !== 'ready' || seconds === null) continue;
     if (!newest || stateTimeMs > newest.stateTimeMs) newest = { stateTimeMs, seconds };
   }
   return newest && newest.seconds * MS_PER_SECOND;

@@ -193,23 +193,32 @@ function Images({ images, now }: { images: readonly Image[]; now: number }) {
       building && 'building',
       image.build_requested_time !== null && 'build requested',
     ];
-    const uploads = newest?.uploads.map(({ provider, state: s }) => `${provider}: ${s}`) ?? [];
+    const uploads = newest?.uploads.map(
+      ({ provider, state: s, tested }) => `${provider}: ${s}${typeof tested === 'boolean' ? `, ${tested ? '' : 'un'}tested` : ''}`,
+    );
     return [
       image.name,
       state.filter(Boolean).join(', '),
       newest ? <Ago time={newest.state_time} now={now} /> : <State name="no build is ready" tone="bad" />,
-      newest?.formats.join(', ') ?? '',
-      uploads.join(', '),
+      newest?.reason ?? '',
+      newest?.duration ? duration(newest.duration) : '',
+      newest?.formats.map((format) => sizeText(format, newest.sizes?.[format])).join(', ') ?? '',
+      uploads?.join('; ') ?? '',
       ...(mayWrite ? [<BuildButton image={image.name} />] : []),
     ];
   });
   return (
     <Table
       caption="Images and their newest build"
-      columns={['Image', 'State', 'Built', 'Formats', 'Uploads', ...(mayWrite ? ['Build'] : [])]}
+      columns={['Image', 'State', 'Built', 'Because', 'Took', 'Formats', 'Uploads', ...(mayWrite ? ['Build'] : [])]}
       rows={rows}
     />
   );
+}
+
+/** A format, with the size of its file if the builder has noted it. */
+function sizeText(format: string, bytes: number | undefined): string {
+  return bytes === undefined ? format : `${format} (${(bytes / 1_048_576).toFixed(0)} MiB)`;
 }
 
 function BuildButton({ image }: { image: string }) {

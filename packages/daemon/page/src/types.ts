@@ -138,7 +138,18 @@ export interface Image {
     readonly state_time: number;
     readonly formats: readonly string[];
     readonly canary?: string | null;
-    readonly uploads: readonly { readonly id: string; readonly provider: string; readonly state: string }[];
+    /** Missing from services of before, like the two below and `tested`: why it began. */
+    readonly reason?: string | null;
+    /** Seconds. */
+    readonly duration?: number | null;
+    /** Bytes by format. */
+    readonly sizes?: Readonly<Record<string, number>> | null;
+    readonly uploads: readonly {
+      readonly id: string;
+      readonly provider: string;
+      readonly state: string;
+      readonly tested?: boolean | null;
+    }[];
   }[];
 }
 

@@ -236,6 +236,22 @@ const IMAGES = {
     help: 'Bytes on disk of an image file of the last successful build',
     ...sent('after a good build', ['gauge'], 'nodepool.dib_image_build.<image>.<format>.size'),
   },
+  imageBuilt: {
+    help: 'End of the newest successful build of an image, UNIX time in seconds',
+    ...exposed('gauge', 'nodepool_image_build_timestamp_seconds', ['image']),
+  },
+  imageBuildTime: {
+    help: 'Duration of the newest successful build of an image',
+    ...exposed('gauge', 'nodepool_image_last_build_duration_seconds', ['image']),
+  },
+  imageFileSize: {
+    help: 'Size of the image file of the newest successful build',
+    ...exposed('gauge', 'nodepool_image_size_bytes', ['image', 'format']),
+  },
+  imageServed: {
+    help: 'End of the build of the newest ready upload of an image in a provider, UNIX time in seconds; 0: it has none',
+    ...exposed('gauge', 'nodepool_image_served_build_timestamp_seconds', ['image', 'provider']),
+  },
   uploads: {
     help: 'Time from the start of an upload until it is ready, including its hook',
     ...sent('when an upload is ready', ['timer', 'counter'], 'nodepool.image_update.<image>.<provider>'),

@@ -1,19 +1,32 @@
 import { requestBuild, type Clock, type ImageEntry, type JsonObject, type ZooKeeper } from '@nodepool/zk-protocol';
 import type { Config } from '@nodepool/core';
-import { buildNote } from '@nodepool/core/service';
+import { buildNote, buildReasonOf, durationOf, isTested, sizesOf } from '@nodepool/core/service';
 import { ApiError } from '../api-error.js';
-import { FLAG, listOf, orNull, record, ref, TEXT, TIME, type ApiOperation, type ApiPart } from './operation.js';
+import {
+  FLAG,
+  listOf,
+  NUMBERS,
+  orNull,
+  record,
+  ref,
+  TEXT,
+  TIME,
+  type ApiOperation,
+  type ApiPart,
+} from './operation.js';
 
 const seconds = (ms: number) => ms / 1000;
+
+const SECONDS = { type: 'number', description: 'How long it took, in seconds' };
 
 const SCHEMAS = {
   Upload: record({
     ...{ id: TEXT, build_id: TEXT, provider: TEXT, state: TEXT, state_time: TIME },
-    ...{ external_name: orNull(TEXT), external_id: orNull(TEXT) },
+    ...{ external_name: orNull(TEXT), external_id: orNull(TEXT), duration: orNull(SECONDS), tested: orNull(FLAG) },
   }),
   Build: record({
     ...{ id: TEXT, image: TEXT, state: TEXT, state_time: TIME, builder: orNull(TEXT), formats: listOf(TEXT) },
-    canary: orNull(TEXT),
+    ...{ canary: orNull(TEXT), reason: orNull(TEXT), duration: orNull(SECONDS), sizes: orNull(NUMBERS) },
     uploads: listOf(ref('Upload')),
   }),
   Image: record({
@@ -27,12 +40,13 @@ function buildsToApi(image: ImageEntry, nowMs: number): JsonObject[] {
   return [...image.builds.values()].map((build) => ({
     ...{ id: build.id, image: image.name, state: build.state, state_time: seconds(build.stateTimeMs) },
     ...{ builder: build.builder, formats: [...build.formats], canary: buildNote(build, nowMs) ?? null },
+    ...{ reason: buildReasonOf(build), duration: durationOf(build), sizes: sizesOf(build) },
     uploads: uploads
       .filter(({ buildId }) => buildId === build.id)
       .map((upload) => ({
         ...{ id: upload.id, build_id: upload.buildId, provider: upload.provider, state: upload.state },
         ...{ state_time: seconds(upload.stateTimeMs), external_name: upload.externalName },
-        external_id: upload.externalId,
+        ...{ external_id: upload.externalId, duration: durationOf(upload), tested: isTested(upload) },
       })),
   }));
 }
