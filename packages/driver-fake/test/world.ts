@@ -7,6 +7,9 @@ import { connectInProcess, createFakeDriver, FakeCloud } from '../src/index.js';
 import { Random } from '@nodepool/core/testing';
 import { VirtualClock } from './virtual-clock.js';
 
+/** Body of a stored record: the creation time is final. */
+const STORED = {};
+
 const NEVER = new AbortController().signal;
 
 /** Id of the database that the provider works for. */
@@ -81,7 +84,12 @@ export class World {
     const id = String(this.#nextNode++).padStart(10, '0') as NodeId;
     const request = { ...newRequest({ labels: ['small'] }, this.clock.now()), id: '100-0000000001' as RequestId };
     const fields = { labels: ['small'], provider: 'provider', pool: 'main' };
-    let node: NodeRecord = { ...newNode({ state: 'init', ...fields }, this.clock.now()), id, state: 'building' };
+    let node: NodeRecord = {
+      ...newNode({ state: 'init', ...fields }, this.clock.now()),
+      id,
+      state: 'building',
+      raw: STORED,
+    };
     this.nodes.set(id, node);
     const store = async (changes: Partial<NodeRecord>) => {
       await Promise.resolve();

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { ConfigError, DATABASE_ID_TAG, sumResources } from '@nodepool/core';
+import { ConfigError, isOurs, sumResources } from '@nodepool/core';
 import type {
   Adapter,
   AdapterContext,
@@ -25,7 +25,7 @@ import { insertBody } from './insert-body.js';
 import { isSpot, isStopped, toInstance, type GceInstance } from './instance.js';
 import { Leftovers } from './leftovers.js';
 import { loginConditions } from './login-refused.js';
-import { carries, Ownership } from './ownership.js';
+import { Ownership } from './ownership.js';
 import { OwnResources } from './own-resources.js';
 import { largest, Quotas } from './quota.js';
 import type { StartingState } from './create-state.js';
@@ -106,7 +106,7 @@ export class GceAdapter implements Adapter<GceInstance, GceLabelConfig, GcePoolC
         return insertBody({ order, image, sourceImage, placement, requestId, region: this.#config.region });
       },
       look: (zone, name, signal) => this.#look(zone, name, signal),
-      isOfNode: ({ metadata }) => DATABASE_ID_TAG in order.metadata && carries(metadata, order.metadata),
+      isOfNode: ({ metadata }) => isOurs(metadata, this.#config.name, this.#context.databaseId, order.node),
       forget: () => this.#catalog.forget(),
       newRequestId: randomUUID,
       finish: (instance) => ({ ...instance, resources: { ...instance.resources, ...this.#diskOf(label) } }),

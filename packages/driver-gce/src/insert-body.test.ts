@@ -4,6 +4,9 @@ import { DATABASE_ID, useWorlds, watchInserts } from '../test/world.js';
 const start = useWorlds();
 const A = 'us-central1-a';
 
+/** Milliseconds. */
+const CREATED = expect.stringMatching(/^\d{13}$/) as string;
+
 describe('the body of an insert', () => {
   it('is the same as that of the Python implementation', async () => {
     const world = await start({
@@ -43,6 +46,7 @@ describe('the body of an insert', () => {
               diskSizeGb: '10',
               labels: {
                 nodepool_node_id: '0000000001',
+                nodepool_node_created: CREATED,
                 nodepool_pool_name: 'main',
                 nodepool_provider_name: 'google',
                 nodepool_database_id: DATABASE_ID,
@@ -56,6 +60,7 @@ describe('the body of an insert', () => {
         serviceAccounts: [],
         labels: {
           nodepool_node_id: '0000000001',
+          nodepool_node_created: CREATED,
           nodepool_pool_name: 'main',
           nodepool_provider_name: 'google',
           nodepool_database_id: DATABASE_ID,
@@ -66,6 +71,7 @@ describe('the body of an insert', () => {
             { key: 'ssh-keys', value: 'zuul:ssh-x AA' },
             { key: 'enable-oslogin', value: 'FALSE' },
             { key: 'nodepool_node_id', value: '0000000001' },
+            { key: 'nodepool_node_created', value: CREATED },
             { key: 'nodepool_pool_name', value: 'main' },
             { key: 'nodepool_provider_name', value: 'google' },
             { key: 'nodepool_database_id', value: DATABASE_ID },

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { DATABASE_ID_TAG, isNodepoolError, type Logger, type Resource } from '@nodepool/core';
+import { isNodepoolError, type Logger, type Resource } from '@nodepool/core';
 import { nameOf, type ApiDisk, type ApiInstance } from './api.js';
 import type { ComputeClient } from './client.js';
-import { asLabels, type Ownership } from './ownership.js';
+import { asLabels, carries, type Ownership } from './ownership.js';
 import type { OwnResources } from './own-resources.js';
 
 /** Dependencies of {@link Leftovers}. */
 export interface LeftoversOptions {
-  readonly client: Pick<ComputeClient, 'deleteInstance' | 'deleteDisk' | 'labelInstance' | 'labelDisk'>;
+  readonly client: Pick<ComputeClient, 'getInstance' | 'deleteInstance' | 'deleteDisk' | 'labelInstance' | 'labelDisk'>;
   readonly own: OwnResources;
   readonly ownership: Ownership;
   readonly logger: Logger;
@@ -16,8 +16,8 @@ export interface LeftoversOptions {
 /** Instances and disks of a provider in all zones, for the leak clean-up. */
 export class Leftovers {
   readonly #options: LeftoversOptions;
-  /** Zones of own instances in the last list. */
-  #listed = new Map<string, readonly { readonly zone: string; readonly databaseId: string | undefined }[]>();
+  /** Zones of own instances in the last list, with their labels, by name. */
+  #listed = new Map<string, readonly { readonly zone: string; readonly labels: ApiInstance['labels'] }[]>();
 
   constructor(options: LeftoversOptions) {
     this.#options = options;
@@ -40,13 +40,15 @@ export class Leftovers {
     ];
   }
 
-  /** Deletes an instance or a disk. */
+  /** Deletes an instance, if it is still the listed one, or a disk. */
   async delete(resource: Resource, signal: AbortSignal): Promise<void> {
     const { client } = this.#options;
     const { type, id } = resource;
     const [diskZone = '', diskName = ''] = id.split('/');
     if (type === 'disk') return client.deleteDisk(diskZone, diskName, randomUUID(), signal);
     for (const zone of this.#zonesOf(resource)) {
+      const found = await client.getInstance(zone, id, signal);
+      if (!found || !this.#isOf(resource, found)) continue;
       await client.deleteInstance(zone, id, randomUUID(), signal).catch(unlessNotFound);
     }
   }
@@ -64,8 +66,7 @@ export class Leftovers {
   #instances(instances: readonly ApiInstance[]): Resource[] {
     this.#listed = new Map();
     for (const { name, zone, labels } of instances) {
-      const place = { zone: nameOf(zone), databaseId: labels?.[DATABASE_ID_TAG] };
-      this.#listed.set(name, [...(this.#listed.get(name) ?? []), place]);
+      this.#listed.set(name, [...(this.#listed.get(name) ?? []), { zone: nameOf(zone), labels }]);
     }
     return instances.map(({ name, labels }) => this.#resource('instance', name, labels));
   }
@@ -79,10 +80,16 @@ export class Leftovers {
     return { type, id, metadata: this.#options.ownership.tagsOf(labels) };
   }
 
-  /** Zones by name and database: another installation may have an instance of the same name in another zone. */
-  #zonesOf({ id, metadata }: Resource): string[] {
-    const places = this.#listed.get(id) ?? [];
-    return places.filter(({ databaseId }) => databaseId === metadata[DATABASE_ID_TAG]).map(({ zone }) => zone);
+  /** Zones by name and tags: another installation may have an instance of the same name in another zone. */
+  #zonesOf(resource: Resource): string[] {
+    const places = this.#listed.get(resource.id) ?? [];
+    return places.filter((place) => this.#isOf(resource, place)).map(({ zone }) => zone);
+  }
+
+  /** Names repeat, after an older copy of the database was restored too. */
+  #isOf({ metadata }: Resource, { labels }: Pick<ApiInstance, 'labels'>): boolean {
+    const tags = this.#options.ownership.tagsOf(labels);
+    return carries(tags, metadata) && carries(metadata, tags);
   }
 }
 

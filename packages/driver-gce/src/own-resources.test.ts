@@ -47,6 +47,18 @@ describe('the resources of a provider', () => {
     expect(world.fake.instances.map(({ status }) => status)).toEqual(['RUNNING']);
   });
 
+  it('excludes the instance of a former node of the number, in a database that was restored', async () => {
+    const former = await start();
+    await former.launch();
+    const world = await start({ fake: former.fake });
+
+    const { state, node } = await world.launch();
+    await world.cleanUp({ ...node, externalId: 'np0000000001' }); // as stored by a launcher that died early
+
+    expect([state, node.externalId]).toEqual(['failed', null]);
+    expect(world.fake.instances.map(({ status }) => status)).toEqual(['RUNNING']);
+  });
+
   it('excludes an instance without a database id if the node has no record of it', async () => {
     const former = await start({ databaseId: undefined });
     await former.launch();

@@ -1,5 +1,6 @@
 import {
   DATABASE_ID_TAG,
+  isOurs,
   NODE_ID_TAG,
   PROVIDER_TAG,
   type Clock,
@@ -153,7 +154,7 @@ export class OwnResources {
     for (const zone of typeof az === 'string' && all.has(az) ? new Set([az, ...all]) : all) {
       const found = await client.getInstance(zone, name, signal);
       const tags = Object.fromEntries(found?.metadata?.items?.map(({ key, value = '' }) => [key, value]) ?? []);
-      if (carries(tags, marks) && this.#isOfDatabase({ ...tags, ...found?.labels }, node)) return zone;
+      if (carries(tags, marks) && this.#isOfDatabase({ ...tags, ...found?.labels, ...marks }, node)) return zone;
     }
     return isListed ? listed.az : undefined;
   }
@@ -179,8 +180,9 @@ export class OwnResources {
 
   /** Without a database id, the record is the proof: it has an address only if an instance was created for it. */
   #isOfDatabase(tags: Readonly<Record<string, string>>, node: NodeRecord | undefined): boolean {
-    const databaseId = tags[DATABASE_ID_TAG];
-    return databaseId === undefined ? typeof node?.interfaceIp === 'string' : databaseId === this.#options.databaseId;
+    const { ownership, databaseId } = this.#options;
+    if (!(DATABASE_ID_TAG in tags)) return typeof node?.interfaceIp === 'string';
+    return isOurs(tags, ownership.provider, databaseId, node);
   }
 
   /**

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { DATABASE_ID_TAG, NODE_ID_TAG, POOL_TAG, PROVIDER_TAG } from '@nodepool/core';
+import { NODE_ID_TAG, POOL_TAG, PROVIDER_TAG } from '@nodepool/core';
 
 /** https://cloud.google.com/compute/docs/labeling-resources#requirements, ASCII only. */
 const LABEL = /^[a-z0-9_-]{1,63}$/;
@@ -49,12 +49,12 @@ export class Ownership {
   /** The tags of an own resource. */
   tagsOf(labels: Labels = {}): Record<string, string> {
     const pool = labels[POOL_TAG] ?? '';
-    const databaseId = labels[DATABASE_ID_TAG];
+    const own = Object.entries(labels).filter(([key]) => key.startsWith('nodepool_') && key !== ATTEMPT_LABEL);
     return {
+      ...Object.fromEntries(own),
       [PROVIDER_TAG]: this.provider,
       [POOL_TAG]: this.#pools.get(pool) ?? pool,
       [NODE_ID_TAG]: labels[NODE_ID_TAG] ?? '',
-      ...(databaseId !== undefined && { [DATABASE_ID_TAG]: databaseId }),
     };
   }
 }

@@ -13,6 +13,9 @@ import { FakeCompute, TOKEN, type FakeComputeOptions } from '@nodepool/fake-comp
 import type { Adapter, LaunchResult, Logger, LogFields, Provider, ProviderContext } from '@nodepool/core';
 import { COMPUTE_V1, createGceDriver, createHttp } from '../src/index.js';
 
+/** Body of a stored record: the creation time is final. */
+const STORED = {};
+
 /** Id of the database that the provider works for. */
 export const DATABASE_ID = 'da7aba5e'.repeat(4);
 
@@ -103,7 +106,7 @@ export class World {
   launch(): Promise<LaunchResult> {
     const id = String(this.#nextNode++).padStart(10, '0') as NodeId;
     const fields = { labels: ['small'], provider: 'google', pool: 'main' };
-    return this.#launch({ ...newNode({ state: 'init', ...fields }, Date.now()), id, state: 'building' });
+    return this.#launch({ ...newNode({ state: 'init', ...fields }, Date.now()), id, state: 'building', raw: STORED });
   }
 
   /** Starts a stopped node. @param launchState - what {@link stop} returned */

@@ -1,9 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import {
   ConfigError,
-  DATABASE_ID_TAG,
   isOurs,
-  NODE_ID_TAG,
   type Adapter,
   type AdapterContext,
   type CreateOrder,
@@ -28,7 +26,7 @@ import { instanceBody } from './instance-body.js';
 import { toInstance, type IncusInstance } from './instance.js';
 import { Leftovers } from './leftovers.js';
 import { Operations } from './operations.js';
-import { carries, instanceName, tagsOf } from './ownership.js';
+import { instanceName, tagsOf } from './ownership.js';
 import { checkLabel } from './label-needs.js';
 import { limitsOf } from './quota.js';
 import { connectServer, type Server } from './server.js';
@@ -88,7 +86,7 @@ export class IncusAdapter implements Adapter<IncusInstance, IncusLabelConfig, In
       startsOnCreation,
       body: (attempt) => instanceBody({ order, name, attempt, image, start: startsOnCreation }),
       newAttempt: randomUUID,
-      isOfNode: (found) => DATABASE_ID_TAG in metadata && carries(found.metadata, metadata),
+      isOfNode: (found) => isOurs(found.metadata, this.#config.name, this.#context.databaseId, order.node),
       look: (signal) => this.getInstance(name, signal),
       usesUpload: order.imageExternalId !== undefined,
       login: label.cloneFrom === undefined ? {} : loginOfCopies(label),
@@ -105,7 +103,7 @@ export class IncusAdapter implements Adapter<IncusInstance, IncusLabelConfig, In
       operations: this.#operations,
       own: async (name, signal) => {
         const { found, isOwn } = await this.#look(name, node, signal);
-        if (!found && node) await this.#assertNotElsewhere(name, node.id, signal);
+        if (!found && node) await this.#assertNotElsewhere(name, node, signal);
         return isOwn ? found : undefined;
       },
     });
@@ -213,16 +211,15 @@ export class IncusAdapter implements Adapter<IncusInstance, IncusLabelConfig, In
   /** The instance of this name, and whether it is the node's. @param node - `undefined`: its record is deleted */
   async #look(name: string, node: NodeRecord | undefined, signal: AbortSignal) {
     const found = await this.getInstance(name, signal);
-    const isOurOwn = found !== undefined && isOurs(found.metadata, this.#config.name, this.#context.databaseId);
-    return { found, isOwn: isOurOwn && (!node || found.metadata[NODE_ID_TAG] === node.id) };
+    const isOwn = found !== undefined && isOurs(found.metadata, this.#config.name, this.#context.databaseId, node);
+    return { found, isOwn };
   }
 
   /** An instance that is missing may be in the project that was configured when it was created. @throws {ConfigError} it is */
-  async #assertNotElsewhere(name: string, nodeId: string, signal: AbortSignal): Promise<void> {
+  async #assertNotElsewhere(name: string, node: NodeRecord, signal: AbortSignal): Promise<void> {
     const { name: provider } = this.#config;
     for (const one of await this.#client.instancesElsewhere(name, signal)) {
-      const tags = tagsOf(one);
-      if (tags[NODE_ID_TAG] !== nodeId || !isOurs(tags, provider, this.#context.databaseId)) continue;
+      if (!isOurs(tagsOf(one), provider, this.#context.databaseId, node)) continue;
       const nextStep = `set "project" of the provider to "${one.project}" until its nodes are deleted`;
       throw new ConfigError(`instance "${name}" is in the project "${one.project}": ${nextStep}`, [], {
         reason: 'ProjectChanged',

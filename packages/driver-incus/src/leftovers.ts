@@ -3,7 +3,7 @@ import type { ApiInstance, ApiOperation } from './api.js';
 import type { IncusClient } from './client.js';
 import { errorOfOperation } from './errors.js';
 import type { Operations } from './operations.js';
-import { asKeys, tagsOf } from './ownership.js';
+import { asKeys, carries, tagsOf } from './ownership.js';
 
 /** Dependencies of {@link Leftovers}. */
 export interface LeftoversOptions {
@@ -33,10 +33,11 @@ export class Leftovers {
   }
 
   /** Stops by force and deletes an instance, if it is still ours. */
-  async delete({ id }: Resource, signal: AbortSignal): Promise<void> {
+  async delete({ id, metadata }: Resource, signal: AbortSignal): Promise<void> {
     const { client, provider, databaseId } = this.#options;
     const found = await client.instance(id, signal);
-    if (!found || !isOurs(tagsOf(found), provider, databaseId)) return;
+    const tags = found && tagsOf(found);
+    if (!tags || !isOurs(tags, provider, databaseId) || !carries(tags, metadata)) return;
     try {
       if (found.status !== 'Stopped') await this.#untilEnded(await client.stopInstance(id, signal), signal);
       const error = await this.#untilEnded(await client.deleteInstance(id, signal), signal);

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import {
-  DATABASE_ID_TAG,
+  isOurs,
   isNodepoolError,
   NODE_ID_TAG,
   POOL_TAG,
@@ -88,7 +88,7 @@ export class KubernetesAdapter implements Adapter<KubernetesInstance, Kubernetes
       grantShared: (pod, signal) => this.#grants.grantShared({ plan, pool, logger }, pod, signal),
       createRole: (role, signal) => this.#grants.createRole({ plan, role, logger }, signal),
       look: (signal) => this.#inventory.read(externalId, place, signal),
-      isOfNode: ({ metadata }) => DATABASE_ID_TAG in order.metadata && carries(metadata, order.metadata),
+      isOfNode: ({ metadata }) => isOurs(metadata, this.#config.name, this.#context.databaseId, order.node),
       isWatching: () => this.#isWatching,
       isPolling: () => this.#inventory.polls,
       mark: () => this.#inventory.mark(externalId),
@@ -115,10 +115,10 @@ export class KubernetesAdapter implements Adapter<KubernetesInstance, Kubernetes
     const { databaseId } = this.#context;
     return deleteMachine(externalId, {
       look: (signal) => this.#inventory.read(externalId, place, signal),
-      mayDelete: ({ namespace, pod, metadata }) => {
+      mayDelete: ({ namespace, pod }) => {
         const meta = (namespace ?? pod)?.metadata ?? {};
         if (this.#config.projects && node && isProjectOf(meta, node)) return true;
-        return mayDelete(meta, this.#config.name, node?.id ?? metadata[NODE_ID_TAG] ?? '', databaseId);
+        return mayDelete(meta, this.#config.name, node, databaseId);
       },
       delete: (uid, signal) => this.#delete(place, uid, signal),
       isWatching: () => this.#isWatching,

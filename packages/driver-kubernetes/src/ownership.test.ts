@@ -1,7 +1,9 @@
+import type { NodeId } from '@nodepool/zk-protocol';
 import { describe, expect, it } from 'vitest';
 import { carries, isOwn, labelValue, marksOf, mayDelete, objectName, selectorOf, tagsOf } from './ownership.js';
 
 const tags = { nodepool_provider_name: 'my cluster', nodepool_node_id: '0000000007', nodepool_database_id: 'da7a' };
+const NODE = { id: '0000000007' as NodeId, createdTimeMs: 1_764_331_500_000 };
 
 describe('marks of objects', () => {
   it('keeps valid label values and shortens others to unique ones', () => {
@@ -36,15 +38,24 @@ describe('marks of objects', () => {
     expect(isOwn({ labels: { nodepool_provider_name: 'k8s' } }, 'k8s')).toBe(false);
   });
 
+  it('deletes nothing with a node that was made for another of its number, in a database that was restored', () => {
+    const former = marksOf({ ...tags, nodepool_node_created: '1764331479123' });
+
+    expect(mayDelete(former, 'my cluster', { ...NODE, createdTimeMs: 1_764_331_479_123 }, 'da7a')).toBe(true);
+    expect(mayDelete(former, 'my cluster', NODE, 'da7a')).toBe(false);
+  });
+
   it('deletes with a node only what was made for it by this database, or by the original', () => {
     const meta = marksOf(tags);
 
-    expect(mayDelete(meta, 'my cluster', '0000000007', 'da7a')).toBe(true);
-    expect(mayDelete(meta, 'my cluster', '0000000007', 'other')).toBe(false);
-    expect(mayDelete(meta, 'my cluster', '0000000008', 'da7a')).toBe(false);
-    expect(mayDelete({}, 'my cluster', '0000000007', 'da7a')).toBe(false);
+    expect(mayDelete(meta, 'my cluster', NODE, 'da7a')).toBe(true);
+    expect(mayDelete(meta, 'my cluster', undefined, 'da7a')).toBe(true);
+    expect(mayDelete(meta, 'my cluster', NODE, 'other')).toBe(false);
+    expect(mayDelete(meta, 'my cluster', { ...NODE, id: '0000000008' as NodeId }, 'da7a')).toBe(false);
+    expect(mayDelete({}, 'my cluster', NODE, 'da7a')).toBe(false);
+    expect(mayDelete({}, 'my cluster', undefined, 'da7a')).toBe(false);
     const { nodepool_database_id: _id, ...original } = tags;
-    expect(mayDelete(marksOf(original), 'my cluster', '0000000007', 'da7a')).toBe(true);
+    expect(mayDelete(marksOf(original), 'my cluster', NODE, 'da7a')).toBe(true);
     expect(carries(tags, original)).toBe(true);
     expect(carries(original, tags)).toBe(false);
   });

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { DATABASE_ID_TAG, NODE_ID_TAG, PROVIDER_TAG, type NodeRecord } from '@nodepool/core';
+import { DATABASE_ID_TAG, isOurs, NODE_ID_TAG, PROVIDER_TAG, type NodeRecord } from '@nodepool/core';
 import type { ApiMeta } from './api.js';
 
 type Tags = Readonly<Record<string, string>>;
@@ -88,11 +88,18 @@ export function carries(tags: Tags, wanted: Tags): boolean {
 /**
  * Whether an object may be deleted with a node. An object without a database id was made by the original, which has none: then
  * provider and node must be the same, and the record must name it.
+ * @param node - `undefined`: its record is deleted
  */
-export function mayDelete(meta: Partial<ApiMeta>, provider: string, nodeId: string, databaseId: string | undefined) {
+export function mayDelete(
+  meta: Partial<ApiMeta>,
+  provider: string,
+  node: Pick<NodeRecord, 'id' | 'createdTimeMs'> | undefined,
+  databaseId: string | undefined,
+): boolean {
   const tags = tagsOf(meta);
-  if (tags[PROVIDER_TAG] !== provider || tags[NODE_ID_TAG] !== nodeId) return false;
-  return tags[DATABASE_ID_TAG] === undefined || tags[DATABASE_ID_TAG] === databaseId;
+  if (DATABASE_ID_TAG in tags) return isOurs(tags, provider, databaseId, node);
+  const { [NODE_ID_TAG]: nodeId } = tags;
+  return tags[PROVIDER_TAG] === provider && nodeId !== undefined && (!node || nodeId === node.id);
 }
 
 /**

@@ -12,6 +12,9 @@ import {
 import { createCredentials, createHttp, createKubernetesDriver, type Http } from '../src/index.js';
 import type { DriverName } from '../src/config.js';
 
+/** Body of a stored record: the creation time is final. */
+const STORED = {};
+
 /** Id of the database that the provider works for. */
 export const DATABASE_ID = 'da7aba5e'.repeat(4);
 
@@ -101,7 +104,12 @@ export class World {
     const request = { ...asked, id: '100-0000000001' as RequestId };
     const fields = { labels: [labelName], provider: this.provider.config.name, pool: poolName };
     const handler = this.provider.getRequestHandler(pool, request);
-    const fresh: NodeRecord = { ...newNode({ state: 'init', ...fields }, Date.now()), id, state: 'building' };
+    const fresh: NodeRecord = {
+      ...newNode({ state: 'init', ...fields }, Date.now()),
+      id,
+      state: 'building',
+      raw: STORED,
+    };
     let node = handler.setNodeMetadata?.(fresh) ?? fresh;
     this.nodes.set(id, node);
     const store = async (changes: Partial<NodeRecord>) => {

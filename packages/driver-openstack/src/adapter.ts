@@ -141,7 +141,7 @@ export class OpenStackAdapter implements Adapter<OpenStackInstance, OpenStackLab
       mayHaveFloatingIps: this.#mayHaveFloatingIps,
       provider: this.#config.name,
       databaseId: this.#context.databaseId,
-      nodeId: node?.id,
+      node,
     });
   }
 

@@ -119,6 +119,23 @@ describe('failures of a launch', () => {
     expect(world.counted).toEqual(['ready']);
   });
 
+  it('an order without an answer is not answered by the server of a former node, of a database that was restored', async () => {
+    await setUp({ entry: { 'launch-retries': 1 } });
+    await world.launchReady();
+    const [former] = servers();
+    if (!former) throw new Error('there is no server');
+    Object.assign(former, { name: 'np0000000002' });
+    Object.assign(former.metadata, { nodepool_node_id: '0000000002' });
+    world.cloud.faults.push({ method: 'POST', path: /compute\/servers$/, times: 1, reset: true });
+    await world.clock?.advance(1_000);
+
+    const { state, node } = await world.during(world.launch());
+    await world.during(world.cleanUp(node));
+
+    expect([state, node.externalId]).toEqual(['failed', null]);
+    expect(servers()).toEqual([former]);
+  });
+
   it('a server in ERROR of an order without an answer tells why the attempt failed, and is not made twice', async () => {
     await setUp({ entry: { 'launch-retries': 1 } });
     world.cloud.state.fates.push('No valid host was found.');

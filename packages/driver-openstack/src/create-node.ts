@@ -1,9 +1,11 @@
 import {
   CapacityError,
   createStateMachine,
+  DATABASE_ID_TAG,
   done,
   failed,
   goto,
+  isOurs,
   LaunchError,
   QuotaError,
   wait,
@@ -135,7 +137,11 @@ export const createHandlers = {
   'waiting-for-server': waitForServer,
   'attaching-floating-ip': async ({ externalId, server }, { floatingIps, order, provider }, run) => {
     const tags = { ...order.metadata };
-    const attached = await floatingIps.attach(server, { provider, tags, pool: order.pool.floatingIpPool }, run.signal);
+    const attached = await floatingIps.attach(
+      server,
+      { provider, node: order.node, tags, pool: order.pool.floatingIpPool },
+      run.signal,
+    );
     return goto({ name: 'waiting-for-floating-ip', externalId, server, floatingIpId: attached.id });
   },
   'waiting-for-floating-ip': waitForFloatingIp,
@@ -186,10 +192,14 @@ function isOutdated(error: unknown): boolean {
  * Adopts a server with the tags of the node, from an unanswered order or an earlier attempt. One in `ERROR` too: it shows why the
  * attempt fails, and is deleted as any other.
  */
-async function adopt({ client, order }: CreateContext, run: Run, lost?: ServerOrder): Promise<CreateStep | undefined> {
+async function adopt(
+  { client, order, provider }: CreateContext,
+  run: Run,
+  lost?: ServerOrder,
+): Promise<CreateStep | undefined> {
   const servers = await client.compute.servers(run.signal, { name: `^${order.hostname}$` });
   const ours = servers.filter(({ metadata }) =>
-    Object.entries(order.metadata).every(([tag, value]) => metadata[tag] === value),
+    isOurs(metadata, provider, order.metadata[DATABASE_ID_TAG], order.node),
   );
   const present = ours.filter((server) => !isGoing(server));
   const found = present.find(({ status }) => status !== 'ERROR') ?? present[0];

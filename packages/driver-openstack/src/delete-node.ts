@@ -7,6 +7,7 @@ import {
   wait,
   type Handlers,
   type MachineRun,
+  type NodeRecord,
   type StateMachine,
   type Step,
 } from '@nodepool/core';
@@ -32,7 +33,7 @@ export interface DeleteContext {
   readonly provider: string;
   readonly databaseId: string | undefined;
   /** `undefined`: the record is deleted. */
-  readonly nodeId: string | undefined;
+  readonly node: NodeRecord | undefined;
 }
 
 type DeleteStep = Step<DeleteState, void>;
@@ -60,12 +61,12 @@ export const deleteHandlers = {
         ? { name: 'releasing-floating-ips', externalId }
         : { name: 'submitting', externalId, refusals: 0 },
     ),
-  'releasing-floating-ips': async ({ externalId }, { floatingIps, provider, databaseId, nodeId }, run) => {
-    const owner = { provider, databaseId, nodeId, serverId: externalId };
+  'releasing-floating-ips': async ({ externalId }, { floatingIps, provider, databaseId, node }, run) => {
+    const owner = { provider, databaseId, node, serverId: externalId };
     const { ours, unmarked } = await floatingIps.toRelease(owner, run.signal);
     for (const ip of ours) await floatingIps.remove(ip, run.signal);
     const tags = unmarked.length === 0 ? undefined : (await run.instances.find(externalId))?.metadata;
-    const isOurs = tags?.[PROVIDER_TAG] === provider && (nodeId === undefined || tags[NODE_ID_TAG] === nodeId);
+    const isOurs = tags?.[PROVIDER_TAG] === provider && (!node || tags[NODE_ID_TAG] === node.id);
     if (isOurs) for (const ip of unmarked) await floatingIps.remove(ip, run.signal);
     return goto({ name: 'submitting', externalId, refusals: 0 });
   },

@@ -1,4 +1,4 @@
-import { DATABASE_ID_TAG, isOurs, LaunchError, NODE_ID_TAG, type TaskManager } from '@nodepool/core';
+import { DATABASE_ID_TAG, isOurs, LaunchError, type NodeRecord, type TaskManager } from '@nodepool/core';
 import { portForFloatingIp, type NetworkView } from './addresses.js';
 import type { OpenStackClient } from './client/client.js';
 import type { Server } from './client/compute.js';
@@ -9,6 +9,7 @@ import { markFor, tagsIn } from './mark.js';
 /** The node of a floating IP. */
 export interface FloatingIpOrder {
   readonly provider: string;
+  readonly node: NodeRecord;
   /** Tags of the node, with the id of the database. */
   readonly tags: Readonly<Record<string, string>>;
   /** Name or id of its network; `undefined`: the only one. */
@@ -19,7 +20,7 @@ export interface FloatingIpOrder {
 export interface FloatingIpOwner {
   readonly provider: string;
   readonly databaseId: string | undefined;
-  readonly nodeId: string | undefined;
+  readonly node: NodeRecord | undefined;
 }
 
 /**
@@ -60,7 +61,7 @@ export class FloatingIps {
     if (!target) throw noPort(server, ports, view);
     const known = await this.list(signal);
     const databaseId = order.tags[DATABASE_ID_TAG];
-    const own = known.find((ip) => isOf(ip, { ...order, databaseId, nodeId: order.tags[NODE_ID_TAG] }));
+    const own = known.find((ip) => isOf(ip, { ...order, databaseId }));
     if (own?.portId === target.port.id) return own;
     const mark = markFor(order.tags);
     const networkId = floatingNetworkId(view, order.pool);
@@ -88,7 +89,7 @@ export class FloatingIps {
     return { ...server, addresses: [...server.addresses, shown] };
   }
 
-  /** Floating IPs of a node, and untagged ones on its server. @param nodeId - `undefined`: the record is deleted */
+  /** Floating IPs of a node, and untagged ones on its server. @param node - `undefined`: the record is deleted */
   async toRelease(
     { serverId, ...owner }: FloatingIpOwner & { readonly serverId: string },
     signal: AbortSignal,
@@ -168,9 +169,8 @@ function isSame({ portId, description }: FloatingIp, wanted: FloatingIpRequest):
   return portId === wanted.portId && description === wanted.description;
 }
 
-function isOf({ description }: FloatingIp, { provider, databaseId, nodeId }: FloatingIpOwner): boolean {
-  const tags = tagsIn(description);
-  return isOurs(tags, provider, databaseId) && nodeId !== undefined && tags[NODE_ID_TAG] === nodeId;
+function isOf({ description }: FloatingIp, { provider, databaseId, node }: FloatingIpOwner): boolean {
+  return node !== undefined && isOurs(tagsIn(description), provider, databaseId, node);
 }
 
 function noPort({ id, name }: Server, ports: readonly Port[], view: NetworkView): LaunchError {

@@ -1,13 +1,19 @@
 import type { Json } from '@nodepool/zk-protocol';
 import { DATABASE_ID_TAG, NODE_ID_TAG, POOL_TAG, PROVIDER_TAG } from '@nodepool/core';
 
-/** The description that marks an own floating IP, within Neutron's limit of 255 characters. */
+const MAX_LENGTH = 255;
+
+/** The description that marks an own floating IP: all tags, or as many as Neutron's limit allows. */
 export function markFor(tags: Readonly<Record<string, string>>): string {
-  const short = { [PROVIDER_TAG]: tags[PROVIDER_TAG] ?? '', [NODE_ID_TAG]: tags[NODE_ID_TAG] ?? '' };
-  const databaseId = tags[DATABASE_ID_TAG];
-  const database = databaseId === undefined ? {} : { [DATABASE_ID_TAG]: databaseId };
-  const text = JSON.stringify({ ...short, ...database, [POOL_TAG]: tags[POOL_TAG] ?? '' });
-  return text.length <= 255 ? text : JSON.stringify({ ...short, ...database });
+  const { [PROVIDER_TAG]: provider = '', [NODE_ID_TAG]: nodeId = '', [POOL_TAG]: pool = '', ...others } = tags;
+  const short = { [PROVIDER_TAG]: provider, [NODE_ID_TAG]: nodeId };
+  const databaseId = others[DATABASE_ID_TAG];
+  const least = JSON.stringify(databaseId === undefined ? short : { ...short, [DATABASE_ID_TAG]: databaseId });
+  const texts = [
+    { ...short, ...others, [POOL_TAG]: pool },
+    { ...short, ...others },
+  ].map((mark) => JSON.stringify(mark));
+  return texts.find((text) => text.length <= MAX_LENGTH) ?? least;
 }
 
 /** The tags in a description; none if it was written by another program. */

@@ -89,6 +89,11 @@ export interface InstanceView<I extends Instance = Instance> {
 
 /** Tag with the id of the node. */
 export const NODE_ID_TAG = 'nodepool_node_id';
+/**
+ * Tag with the time at which the record of the node was created, in ms: numbers of nodes repeat after an older copy of the database was
+ * restored. Older versions and the original do not write it.
+ */
+export const NODE_CREATED_TAG = 'nodepool_node_created';
 /** Tag with the name of the pool. */
 export const POOL_TAG = 'nodepool_pool_name';
 /**

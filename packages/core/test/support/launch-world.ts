@@ -106,7 +106,7 @@ export class LaunchWorld {
       this.clock.now(),
     );
     const handler = this.#handler();
-    const node = { ...(handler.setNodeMetadata?.(draft) ?? draft), id, state: 'building', ...changes };
+    const node = { ...(handler.setNodeMetadata?.(draft) ?? draft), id, state: 'building', raw: {}, ...changes };
     this.nodes.set(id, node);
     return node;
   }

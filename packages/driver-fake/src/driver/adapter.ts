@@ -1,5 +1,5 @@
 import type { Resources } from '@nodepool/zk-protocol';
-import { ConfigError, PROVIDER_TAG } from '@nodepool/core';
+import { ConfigError, isOurs, PROVIDER_TAG } from '@nodepool/core';
 import type {
   Adapter,
   AdapterContext,
@@ -27,9 +27,11 @@ export class FakeAdapter implements Adapter<FakeInstance, FakeLabelConfig, FakeP
   readonly #client: CloudClient;
   readonly #call: CloudCall;
   readonly #paced: PacedCall;
+  readonly #databaseId: string | undefined;
 
-  constructor(config: FakeProviderConfig, client: CloudClient, context: Pick<AdapterContext, 'tasks'>) {
+  constructor(config: FakeProviderConfig, client: CloudClient, context: Pick<AdapterContext, 'tasks' | 'databaseId'>) {
     this.#config = config;
+    this.#databaseId = context.databaseId;
     this.#client = client;
     this.#call = callsOf(client);
     this.#paced = pacedCallsOf(this.#call, context.tasks);
@@ -50,6 +52,7 @@ export class FakeAdapter implements Adapter<FakeInstance, FakeLabelConfig, FakeP
       attempt: order.attempt,
       resumed: order.resumed,
       order: this.#instanceOrder(order),
+      isOfNode: ({ metadata }) => isOurs(metadata, this.#config.name, this.#databaseId, order.node),
       toInstance: (shown) => this.#toInstance(shown),
     });
   }

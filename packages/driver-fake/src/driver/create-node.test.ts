@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { isNodepoolError } from '@nodepool/zk-protocol';
-import { useWorld } from '../../test/world.js';
+import { DATABASE_ID, useWorld } from '../../test/world.js';
 
 const setUp = useWorld();
 
@@ -117,6 +117,23 @@ describe('a launch', () => {
     expect(state).toBe('ready');
     expect(world.counted).toEqual(['ready']);
     expect(cloud.usage.instances).toBe(1);
+  });
+
+  it('does not take the instance of a former node of its number, of a database that was restored', async () => {
+    const world = await setUp({ changes: { 'launch-retries': 1 } });
+    const { cloud } = world;
+    const tags = { nodepool_node_id: '0000000001', nodepool_provider_name: 'provider', nodepool_pool_name: 'main' };
+    const former = { ...tags, nodepool_database_id: DATABASE_ID, nodepool_node_created: '1764331479123' };
+    const { id } = cloud.leak({ metadata: former });
+    cloud.set('failures.api-down', 1);
+
+    const launched = world.launch();
+    await world.clock.advance(10);
+    cloud.set('failures.api-down', 0);
+    const { node } = await world.during(launched);
+
+    expect(node.externalId).not.toBe(id);
+    expect(Array.from(cloud.list(), (one) => one.id)).toContain(id);
   });
 
   it('fails with its broken instance when the answer was lost', async () => {

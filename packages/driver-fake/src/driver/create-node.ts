@@ -1,6 +1,5 @@
 import {
   createStateMachine,
-  DATABASE_ID_TAG,
   done,
   failed,
   goto,
@@ -38,6 +37,8 @@ export interface CreateContext {
   /** As in `CreateOrder`. */
   readonly resumed?: CreateOrder['resumed'];
   readonly call: PacedCall;
+  /** Whether an instance was made for this node. */
+  isOfNode(shown: CloudInstance): boolean;
   toInstance(shown: CloudInstance): FakeInstance;
 }
 
@@ -96,16 +97,12 @@ async function submitInstance(_state: CreateState, context: CreateContext, run: 
   }
 }
 
-/**
- * Adopts an instance with the tags of the node and of its database, also one that is broken: the attempt fails with it. Node ids
- * are unique only within a database.
- */
+/** Adopts an instance with the tags of the node, also one that is broken: the attempt fails with it. */
 async function adopt(context: CreateContext, run: Run): Promise<CreateStep | undefined> {
   const { order } = context;
   const tag = { name: NODE_ID_TAG, value: order.metadata[NODE_ID_TAG] ?? '' };
   const found = await context.call('compute.GET.servers', 'find', tag, run.signal);
-  const own = found.filter(({ metadata }) => metadata[DATABASE_ID_TAG] === order.metadata[DATABASE_ID_TAG]);
-  const present = own.filter(({ status }) => status !== 'deleting');
+  const present = found.filter((one) => context.isOfNode(one) && one.status !== 'deleting');
   const chosen = present.find(({ status }) => status !== 'error') ?? present[0];
   return chosen && accept(chosen, context);
 }

@@ -11,6 +11,9 @@ import { FakeOpenStack } from '../fake/fake-openstack.js';
 import { keepLines, type LogLine } from './client.js';
 import { InProcessTransport } from './in-process.js';
 
+/** Body of a stored record: the creation time is final. */
+const STORED = {};
+
 /** Id of the database that the provider works for. */
 export const DATABASE_ID = 'da7aba5e'.repeat(4);
 
@@ -104,7 +107,11 @@ export class World {
     const request = { ...blank, id: '100-0000000001' as RequestId, ...changes };
     const handler = this.provider.getRequestHandler(pool, request);
     const draft = newNode({ state: 'init', labels: ['small'], provider: 'sky', pool: 'main' }, this.#time.now());
-    return this.#run({ ...(handler.setNodeMetadata?.(draft) ?? draft), id, state: 'building' }, request, signal);
+    return this.#run(
+      { ...(handler.setNodeMetadata?.(draft) ?? draft), id, state: 'building', raw: STORED },
+      request,
+      signal,
+    );
   }
 
   /** Continues the launch of a node whose launcher died before it knew the server. @param beganMs - start of its first attempt */

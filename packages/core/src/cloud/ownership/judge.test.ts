@@ -1,6 +1,13 @@
 import { newNode, type NodeId, type NodeRecord } from '@nodepool/zk-protocol';
 import { expect, it } from 'vitest';
-import { BUILD_ID_TAG, DATABASE_ID_TAG, NODE_ID_TAG, PROVIDER_TAG, UPLOAD_ID_TAG } from '../../contract/instance.js';
+import {
+  BUILD_ID_TAG,
+  DATABASE_ID_TAG,
+  NODE_CREATED_TAG,
+  NODE_ID_TAG,
+  PROVIDER_TAG,
+  UPLOAD_ID_TAG,
+} from '../../contract/instance.js';
 import type { Resource } from '../../contract/instance.js';
 import { judgeAll, type Verdict } from './judge.js';
 
@@ -8,6 +15,9 @@ const DATABASE = 'a'.repeat(32);
 const OURS = { [DATABASE_ID_TAG]: DATABASE };
 const THEIRS = { [DATABASE_ID_TAG]: 'b'.repeat(32) };
 const NODE = '0000000007' as NodeId;
+/** Of the record, and of a node that had its number before an older copy of the database was restored. */
+const SAME = { ...OURS, [NODE_CREATED_TAG]: '0' };
+const FORMER = { ...OURS, [NODE_CREATED_TAG]: '1764331479123' };
 
 const instance = (id: string, tags: Record<string, string> = {}): Resource => ({
   ...{ type: 'instance', id },
@@ -50,6 +60,7 @@ const own = node({ externalId: 'i' });
 const stopped = node({ state: 'testing', externalId: 'i' });
 const building = node({ state: 'building', externalId: 'i' });
 const unknown = node({ state: 'building', externalId: null });
+const undated = node({ state: 'building', externalId: null, createdTimeMs: null });
 const elsewhere = node({ provider: 'other-cloud', externalId: 'i' });
 
 it.each<[Verdict, string, Resource, Records, Resource[]?]>([
@@ -79,6 +90,13 @@ it.each<[Verdict, string, Resource, Records, Resource[]?]>([
   ['twin', "ours, the node's stopped instance is shown", instance('j', OURS), { node: stopped }, [instance('i', OURS)]],
   ['kept', 'ours, beside a node that is being made', instance('j', OURS), { node: building }, [instance('i', OURS)]],
   ['alien', "unmarked, the node's instance is shown too", instance('j'), { node: own }, [instance('i')]],
+  ['kept', 'ours and of the node, which has no instance yet', instance('j', SAME), { node: unknown }],
+  ['leaked', 'ours, of a former node of the number', instance('j', FORMER), { node: unknown }],
+  ['leaked', 'ours, of a former node, beside that of the node', instance('j', FORMER), { node: own }],
+  ['kept', 'ours, of a former node, yet the instance of the record', instance('i', FORMER), { node: own }],
+  ['kept', 'ours, of a node whose record does not say when', instance('j', FORMER), { node: undated }],
+  ['alien', 'of a former node and another database', instance('j', { ...FORMER, ...THEIRS }), { node: own }],
+  ['leaked', 'a volume of a former node', volume('j', FORMER), { node: own }],
   ['recorded', 'an unmarked volume of the instance of its node', volume('i'), { node: own }],
   ['kept', 'a volume of ours of the instance of its node', volume('i', OURS), { node: own }],
   ['kept', 'a volume of ours of no instance', volume(undefined, OURS), { node: own }, [instance('i', OURS)]],

@@ -8,7 +8,7 @@ import {
   UPLOAD_ID_TAG,
   type Resource,
 } from '../../contract/instance.js';
-import { isOurs } from './ownership.js';
+import { isOfNode, isOurs } from './ownership.js';
 import type { UploadEvidence } from '../../contract/images.js';
 
 /** Evidence for the judgement of resources. */
@@ -55,7 +55,7 @@ function judge(resource: Resource, evidence: Evidence, shown: ReadonlySet<string
 function judgeByNode(resource: Resource, evidence: Evidence, shown: ReadonlySet<string>): Verdict {
   const { metadata } = resource;
   const { provider, databaseId } = evidence;
-  const node = evidence.nodes.get(nodeIdOf(resource));
+  const node = nodeOf(resource, evidence);
   const ours = isOurs(metadata, provider, databaseId);
   if (node?.provider !== provider) return ours ? 'leaked' : 'alien';
   const carriesNone = metadata[DATABASE_ID_TAG] === undefined;
@@ -79,6 +79,12 @@ function judgeImage(resource: Resource, evidence: Evidence, buildId: string, upl
 
 function isOwnInstance({ type, id, metadata }: Resource, { nodes }: Evidence): boolean {
   return type === 'instance' && nodes.get(metadata[NODE_ID_TAG] ?? '')?.externalId === id;
+}
+
+/** The record that names the resource, or that its tags name. A node that only has the same number is another one. */
+function nodeOf(resource: Resource, { nodes }: Evidence): NodeRecord | undefined {
+  const node = nodes.get(nodeIdOf(resource));
+  return node && (isPartOf(resource, node) || isOfNode(resource.metadata, node)) ? node : undefined;
 }
 
 /** Whether it is the instance of the node, or attached to it. */

@@ -1,7 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { newNode, type NodeId, type NodeRecord, type NodeState } from '@nodepool/zk-protocol';
+import { newNode, type NodeId, type NodeRecord, type NodeState, type Stat } from '@nodepool/zk-protocol';
 import { silentLogger } from '../../contract/logger.js';
-import { DATABASE_ID_TAG, NODE_ID_TAG, PROVIDER_TAG, type Resource } from '../../contract/instance.js';
+import {
+  DATABASE_ID_TAG,
+  NODE_CREATED_TAG,
+  NODE_ID_TAG,
+  PROVIDER_TAG,
+  type Resource,
+} from '../../contract/instance.js';
 import type { Adapter } from '../state-machine/types.js';
 import { LeakFinder, type LeakFinderOptions } from './leak-finder.js';
 
@@ -47,6 +53,7 @@ function lookAt(state: NodeState, resources: Resource[], adapter: Partial<Adapte
   const lines: string[] = [];
   const say = (line: string) => void lines.push(line);
   const stored = { data: Buffer.from(DATABASE) };
+  const inZooKeeper: { stat: Pick<Stat, 'czxid'> | undefined } = { stat: undefined };
   const records = new Map<string, NodeRecord>([[NODE, node]]);
   let [nowMs, steadyMs] = [0, 0];
   const options = {
@@ -54,7 +61,7 @@ function lookAt(state: NodeState, resources: Resource[], adapter: Partial<Adapte
     databaseId: DATABASE,
     adapter: { ...cloudOf(resources, deleted, tagged), ...adapter },
     nodes: { ready: true, get: (id: string) => records.get(id) },
-    zk: { exists: () => Promise.resolve(undefined), getData: () => Promise.resolve(stored) },
+    zk: { exists: () => Promise.resolve(inZooKeeper.stat), getData: () => Promise.resolve(stored) },
     clock: { now: () => ++nowMs, steadyNow: () => ++steadyMs },
     images: undefined,
     logger: { ...silentLogger, error: say, warn: say, info: say },
@@ -63,11 +70,33 @@ function lookAt(state: NodeState, resources: Resource[], adapter: Partial<Adapte
   };
   const finder = new LeakFinder(options as unknown as LeakFinderOptions);
   return {
-    ...{ deleted, tagged, lines, stored, records, resources, finder },
+    ...{ deleted, tagged, lines, stored, inZooKeeper, records, resources, finder },
     found: () => finder.found,
     run: () => finder.run(new AbortController().signal),
   };
 }
+
+describe('an instance of a node that had the number before an older copy of the database was restored', () => {
+  const FORMER = { ...OURS, [NODE_CREATED_TAG]: '1764331479123' };
+
+  it('is deleted when it is seen twice', async () => {
+    const cloud = look('building', ['former'], FORMER);
+    await cloud.run();
+    const afterOne = [...cloud.deleted];
+    await cloud.run();
+
+    expect([afterOne, cloud.deleted]).toEqual([[], ['former']]);
+  });
+
+  it('stays while the mirror shows another record than the database', async () => {
+    const cloud = look('building', ['former'], FORMER);
+    cloud.inZooKeeper.stat = { czxid: 9n };
+    await cloud.run();
+    await cloud.run();
+
+    expect(cloud.deleted).toEqual([]);
+  });
+});
 
 describe('a second instance of one node', () => {
   it('is deleted when it is seen twice beside that of the node', async () => {

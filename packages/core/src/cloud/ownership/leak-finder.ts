@@ -196,12 +196,13 @@ export class LeakFinder {
     const { nodes, zk } = this.#options;
     const nodeId = resource.metadata[NODE_ID_TAG];
     if (nodeId !== undefined && NODE_ID.test(nodeId)) {
-      const exists = (await zk.exists(nodePath(nodeId as NodeId))) !== undefined;
-      if (exists && nodes.get(nodeId) === undefined) return true;
+      const stat = await zk.exists(nodePath(nodeId as NodeId));
+      const shown = nodes.get(nodeId);
+      if (stat && (!shown || shown.stat?.czxid !== stat.czxid)) return true; // the mirror is behind
     }
     const own = nodes.get(nodeId ?? '')?.externalId;
-    const shown: Resource[] = typeof own === 'string' ? [{ ...resource, type: 'instance', id: own }] : [];
-    const verdict = judgeAll([resource, ...shown], this.#evidence).get(resource);
+    const beside: Resource[] = typeof own === 'string' ? [{ ...resource, type: 'instance', id: own }] : [];
+    const verdict = judgeAll([resource, ...beside], this.#evidence).get(resource);
     return verdict !== 'leaked' && verdict !== 'twin';
   }
 

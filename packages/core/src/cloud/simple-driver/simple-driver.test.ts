@@ -10,6 +10,7 @@ import {
 import { afterEach, describe, expect, it } from 'vitest';
 import type { LaunchResult, Provider, ProviderContext } from '../../contract/driver.js';
 import type { scanHostKeys } from '../key-scan/scan-host-keys.js';
+import { DATABASE_ID_TAG, NODE_CREATED_TAG, NODE_ID_TAG, PROVIDER_TAG } from '../../contract/instance.js';
 import { silentLogger } from '../../contract/logger.js';
 import { InstanceList } from '../operations/instance-list.js';
 import { runMachine } from '../operations/run-machine.js';
@@ -19,7 +20,7 @@ import { MemoryCloud } from '../../../test/support/memory-cloud.js';
 import { VirtualClock } from '../../testing/virtual-clock.js';
 import { SimpleTaskManagerAdapter, SimpleTaskManagerInstance } from './simple-adapter.js';
 import { SimpleTaskManagerDriver } from './simple-driver.js';
-import { simpleCreateMachine } from './simple-machines.js';
+import { simpleCreateMachine, type CreateOptions } from './simple-machines.js';
 
 let clock = new VirtualClock();
 
@@ -28,14 +29,16 @@ afterEach(() => {
   clock = new VirtualClock();
 });
 
+const FIRST = { metadata: {}, isRepeated: false };
+
 describe('the creation of a simple driver', () => {
   /** Creates instance `i-1`. @param lagMs - for how long lists may miss it */
-  function begin(cloud: MemoryCloud, lagMs?: number) {
+  function begin(cloud: MemoryCloud, lagMs?: number, left: Pick<CreateOptions, 'metadata' | 'isRepeated'> = FIRST) {
     const { signal } = new AbortController();
     const shared = { clock, logger: silentLogger, random: () => 0 };
     const instances = new InstanceList({ ...shared, source: cloud.adapter() });
     const create = () => Promise.resolve('i-1');
-    const machine = simpleCreateMachine({ calls: { create }, metadata: {}, isRepeated: false, lagMs });
+    const machine = simpleCreateMachine({ calls: { create }, ...left, lagMs });
     return runMachine(machine, { ...shared, instances, signal, timeoutMs: 3_600_000 });
   }
 
@@ -67,6 +70,20 @@ describe('the creation of a simple driver', () => {
     cloud.put({ externalId: 'i-1', ready: true });
 
     expect(await clock.run(creating)).toMatchObject({ externalId: 'i-1' });
+  });
+
+  it.each([
+    ['the instance of the node', '2', 'left'],
+    ['no instance of a former node of its number, of a database that was restored', '1', 'i-1'],
+  ])('takes %s when it is repeated', async (_what, createdMs, taken) => {
+    const tags = { [NODE_ID_TAG]: '0000000001', [PROVIDER_TAG]: 'cloud', [DATABASE_ID_TAG]: 'd' };
+    const cloud = new MemoryCloud(clock);
+    cloud.put({ externalId: 'left', ready: true, metadata: { ...tags, [NODE_CREATED_TAG]: createdMs } });
+    cloud.put({ externalId: 'i-1', ready: true });
+
+    const creating = begin(cloud, 0, { metadata: { ...tags, [NODE_CREATED_TAG]: '2' }, isRepeated: true });
+
+    expect(await clock.run(creating)).toMatchObject({ externalId: taken });
   });
 
   it('has patience with a cloud that lists a new instance late', async () => {

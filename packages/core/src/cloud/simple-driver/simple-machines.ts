@@ -1,6 +1,12 @@
 import { isNodepoolError } from '@nodepool/zk-protocol';
 import { LaunchError } from '../../contract/errors.js';
-import { DATABASE_ID_TAG, NODE_ID_TAG, PROVIDER_TAG, type Instance } from '../../contract/instance.js';
+import {
+  DATABASE_ID_TAG,
+  NODE_CREATED_TAG,
+  NODE_ID_TAG,
+  PROVIDER_TAG,
+  type Instance,
+} from '../../contract/instance.js';
 import { createStateMachine, done, failed, goto, wait } from '../operations/state-machine.js';
 import type { Handlers, MachineRun, StateMachine, Step } from '../../contract/state-machine.js';
 
@@ -28,6 +34,8 @@ interface CreateContext extends CreateOptions {
   readonly presence: Presence;
 }
 
+/** Tags that name one node; this process has made what is looked for. */
+const IDENTITY = [NODE_ID_TAG, NODE_CREATED_TAG, PROVIDER_TAG, DATABASE_ID_TAG];
 /** Some clouds list a new instance late; an instance that is not listed after this time never will be. */
 const LATE_LISTING_MS = 30_000;
 
@@ -118,5 +126,5 @@ export function simpleDeleteMachine(externalId: string, calls: Pick<SimpleCalls,
 }
 
 function isSame({ metadata, deleted }: Instance, wanted: Readonly<Record<string, string>>): boolean {
-  return !deleted && [NODE_ID_TAG, PROVIDER_TAG, DATABASE_ID_TAG].every((tag) => metadata[tag] === wanted[tag]);
+  return !deleted && IDENTITY.every((tag) => metadata[tag] === wanted[tag]);
 }

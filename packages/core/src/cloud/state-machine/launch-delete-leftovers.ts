@@ -1,7 +1,6 @@
 import { backoffMs, delay, isNodepoolError, orAbort, steadyNow } from '@nodepool/zk-protocol';
 import { startDeadline } from '../../async/deadline.js';
 import { CapacityError } from '../../contract/errors.js';
-import { NODE_ID_TAG } from '../../contract/instance.js';
 import { isOurs } from '../ownership/ownership.js';
 import { runMachine } from '../operations/run-machine.js';
 import type { LaunchWork } from './launch-work.js';
@@ -66,7 +65,7 @@ async function untilListed({ services, logger }: LaunchWork, sinceMs: number, si
 async function findUnknown(work: LaunchWork, signal: AbortSignal): Promise<void> {
   const { instances, config, databaseId } = work.services;
   for (const { externalId, metadata, deleted } of await instances.list(instances.mark(), signal)) {
-    if (deleted || metadata[NODE_ID_TAG] !== work.node.id || !isOurs(metadata, config.name, databaseId)) continue;
+    if (deleted || !isOurs(metadata, config.name, databaseId, work.node)) continue;
     work.leftovers.add(externalId);
     if (work.node.externalId !== externalId) await work.store({ externalId });
   }

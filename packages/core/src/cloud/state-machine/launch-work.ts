@@ -2,14 +2,14 @@ import { steadyNow, type Clock, type NodeRecord, type UploadRecord } from '@node
 import { asError } from '../../async/as-error.js';
 import type { LaunchOrder } from '../../contract/driver.js';
 import type { ImageSource, UploadChoice } from '../../contract/images.js';
-import { NODE_ID_TAG, POOL_TAG, PROVIDER_TAG, type Instance } from '../../contract/instance.js';
+import { POOL_TAG, PROVIDER_TAG, type Instance } from '../../contract/instance.js';
 import type { Logger } from '../../contract/logger.js';
 import type { OperationMetrics } from '../../contract/operation-metrics.js';
 import type { scanHostKeys } from '../key-scan/scan-host-keys.js';
 import type { ScanQueue } from '../../async/scan-queue.js';
 import type { InstanceList } from '../operations/instance-list.js';
 import type { RunMachineOptions } from '../operations/run-machine.js';
-import { databaseTag } from '../ownership/ownership.js';
+import { databaseTag, isOfNode, nodeTags } from '../ownership/ownership.js';
 import { encodeProgress, readProgress, type LaunchProgress } from './launch-progress.js';
 import { imageOfNode, type NodeImage } from './node-fields.js';
 import type { AddressClaims } from './shared-address.js';
@@ -210,17 +210,19 @@ export class LaunchWork {
 
   /** Whether an instance carries the node's tags. */
   isOwn({ metadata }: Pick<Instance, 'metadata'>): boolean {
-    return Object.entries(this.tags()).every(([tag, value]) => metadata[tag] === value);
+    const shared = Object.entries(this.#sharedTags);
+    return isOfNode(metadata, this.#node) && shared.every(([tag, value]) => metadata[tag] === value);
   }
 
   /** By which an instance is known as the node's. */
   tags(): Record<string, string> {
-    return {
-      [NODE_ID_TAG]: this.#node.id,
-      [POOL_TAG]: this.pool.name,
-      [PROVIDER_TAG]: this.services.config.name,
-      ...databaseTag(this.services.databaseId),
-    };
+    return { ...nodeTags(this.#node), ...this.#sharedTags };
+  }
+
+  /** Tags of all nodes of the pool. */
+  get #sharedTags(): Record<string, string> {
+    const { config, databaseId } = this.services;
+    return { [POOL_TAG]: this.pool.name, [PROVIDER_TAG]: config.name, ...databaseTag(databaseId) };
   }
 }
 

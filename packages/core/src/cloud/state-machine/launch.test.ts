@@ -8,11 +8,17 @@ import {
   ProviderUnavailableError,
   QuotaError,
 } from '../../contract/errors.js';
-import { NODE_ID_TAG, PROVIDER_TAG, type Instance } from '../../contract/instance.js';
+import {
+  DATABASE_ID_TAG,
+  NODE_CREATED_TAG,
+  NODE_ID_TAG,
+  PROVIDER_TAG,
+  type Instance,
+} from '../../contract/instance.js';
 import { createStateMachine, failed, goto } from '../operations/state-machine.js';
 import type { ImageSource } from '../../contract/images.js';
 import { RateLimitedError } from '../../contract/errors.js';
-import { LaunchWorld, providerConfig } from '../../../test/support/launch-world.js';
+import { DATABASE_ID, LaunchWorld, providerConfig } from '../../../test/support/launch-world.js';
 import { MemoryCloud, type CloudBehaviour } from '../../../test/support/memory-cloud.js';
 import { VirtualClock } from '../../testing/virtual-clock.js';
 import type { Adapter, StateMachineLabelConfig, StateMachineProviderConfig } from './types.js';
@@ -351,12 +357,16 @@ describe('a launch', () => {
 
   it('does not touch instances of other nodes or providers with the same id', async () => {
     const { bench, clock, cloud } = setUp();
+    const former = { [NODE_CREATED_TAG]: '1', [DATABASE_ID_TAG]: DATABASE_ID };
+    cloud.put({
+      ...{ externalId: 'former', metadata: { [NODE_ID_TAG]: '0000000001', [PROVIDER_TAG]: 'cloud', ...former } },
+    });
     cloud.put({ externalId: 'other', metadata: { [NODE_ID_TAG]: '0000000001', [PROVIDER_TAG]: 'elsewhere' } });
     cloud.failNext('create', new ProviderUnavailableError('connection reset'));
 
     await clock.run(bench.launch());
 
-    expect([...cloud.instances.keys()].sort()).toEqual(['i-1', 'other']);
+    expect([...cloud.instances.keys()].sort()).toEqual(['former', 'i-1', 'other']);
   });
 
   it.each([

@@ -13,6 +13,7 @@ import type { Logger } from '../../contract/logger.js';
 import type { InstanceList } from '../operations/instance-list.js';
 import { DATABASE_ID_TAG, NODE_ID_TAG, PROVIDER_TAG, type Instance } from '../../contract/instance.js';
 import { startDeadline } from '../../async/deadline.js';
+import { isOfNode } from '../ownership/ownership.js';
 import type { LabelNeeds } from './label-needs.js';
 import { QuotaEstimate } from './quota-estimate.js';
 import { Refreshed } from './refreshed.js';
@@ -196,8 +197,8 @@ export class ProviderQuota implements QuotaSupport {
     const { adapter, instances, nodes, ownNodes } = this.#options;
     this.#fetchedGeneration = this.#generation;
     // A node deleted while the list is on its way was ours all the same.
-    const before = new Set<string>();
-    for (const node of ownNodes()) before.add(node.id);
+    const before = new Map<string, NodeRecord>();
+    for (const node of ownNodes()) before.set(node.id, node);
     const [limits, listed] = await Promise.all([
       adapter.getQuotaLimits?.(signal),
       instances.list(instances.mark(), signal),
@@ -206,18 +207,18 @@ export class ProviderQuota implements QuotaSupport {
     for (const instance of listed) {
       const { externalId, resources } = instance;
       if (isGone(instances.lastSeen(externalId))) continue; // it may have gone while the limits were on their way
-      if (this.#isOurs(instance, (id) => before.has(id) || nodes.get(id) !== undefined)) continue;
+      if (this.#isOurs(instance, (id) => before.get(id) ?? nodes.get(id))) continue;
       unmanaged.set(externalId, resources ?? { instances: 1 });
     }
     this.#latest = new QuotaEstimate(withoutUnlimited(limits ?? UNLIMITED), unmanaged);
     return this.#latest;
   }
 
-  #isOurs({ metadata }: Instance, isKnown: (nodeId: string) => boolean): boolean {
-    const nodeId = metadata[NODE_ID_TAG];
+  #isOurs({ metadata }: Instance, recordOf: (nodeId: string) => NodeRecord | undefined): boolean {
+    const node = recordOf(metadata[NODE_ID_TAG] ?? '');
     const { provider, databaseId } = this.#options;
     if ((metadata[DATABASE_ID_TAG] ?? databaseId) !== databaseId) return false; // another database has nodes of this number
-    return metadata[PROVIDER_TAG] === provider && nodeId !== undefined && isKnown(nodeId);
+    return metadata[PROVIDER_TAG] === provider && node !== undefined && isOfNode(metadata, node);
   }
 }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { RequestId } from '@nodepool/zk-protocol';
-import { DATABASE_ID_TAG, NODE_ID_TAG } from '../../contract/instance.js';
+import { DATABASE_ID_TAG, NODE_CREATED_TAG, NODE_ID_TAG } from '../../contract/instance.js';
 import type { Harness } from '../harness/harness.js';
 import { launches, type ContractPart, type PartTest } from '../harness/part.js';
 
@@ -139,7 +139,7 @@ const tests: readonly PartTest[] = [
     },
   },
   {
-    name: 'marks all that it makes with the id of the database',
+    name: 'marks all that it makes with the id of the database and the creation of the record',
     run: async ({ harness }) => {
       const { provider, launcher } = await harness.startLauncher();
       const [label] = await harness.configuration.labels();
@@ -153,6 +153,8 @@ const tests: readonly PartTest[] = [
       assert.ok(made.length > 0, 'listResources shows what was made for the node, with its tags');
       for (const { type, id, metadata } of made) {
         assert.equal(metadata[DATABASE_ID_TAG], launcher.databaseId, `${type} ${id} carries ${DATABASE_ID_TAG}`);
+        const created = String(nodes[0]?.createdTimeMs);
+        assert.equal(metadata[NODE_CREATED_TAG], created, `${type} ${id} carries ${NODE_CREATED_TAG}`);
       }
     },
   },
