@@ -14,6 +14,8 @@ export interface ZooKeeperServerInfo {
   readonly port: number;
   /** Port of four-letter words, always without TLS. */
   readonly plainPort: number;
+  /** Directory with its `data`. */
+  readonly dir: string;
   /** 0 if it is not running. */
   readonly pid: number;
   /** Log since its last start. */
