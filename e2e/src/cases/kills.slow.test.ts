@@ -19,6 +19,7 @@ const SEED = Number(process.env['NODEPOOL_KILLS_SEED'] ?? Date.now() % 1_000_000
 const SESSION_S = 6;
 const LAUNCHERS = ['one', 'two', 'three'];
 const MIN_READY = { small: 2, kept: 3 };
+const MOST_TRIES = 5;
 const LESSEES = 8;
 const JOBS = 4;
 /** Nodes of launchers that were killed are found by sweeps, each minute. */
@@ -54,8 +55,19 @@ class Victims {
     private readonly random: Random,
   ) {}
 
-  async start(name: string, options: Partial<LaunchOptions> = {}): Promise<void> {
-    this.launchers.set(name, await get().launch(setupOf('stopped'), { ...options, name, secure: SECURE }));
+  /** Starts a launcher; again if it ends, e.g. as a busy ZooKeeper did not answer it in time, as a service manager does. */
+  async start(name: string, { takesOver, ...options }: Partial<LaunchOptions> = {}): Promise<void> {
+    const common = { ...(takesOver && { webPort: takesOver.webPort }), ...options, name, secure: SECURE };
+    for (let tries = 1; ; tries++) {
+      try {
+        const takeOver = takesOver?.isRunning && tries === 1 ? { takesOver } : {};
+        this.launchers.set(name, await get().launch(setupOf('stopped'), { ...common, ...takeOver }));
+        return;
+      } catch (error) {
+        if (tries === MOST_TRIES) throw error;
+        await takesOver?.kill();
+      }
+    }
   }
 
   end(): void {
