@@ -27,6 +27,7 @@ describe('what users were promised', () => {
       'it is held until the end of an order',
       [promise(10_100, Infinity), release(20_000, 30_000), cloud(28_000, 'gone')],
     ],
+    ['its nodes went before it did', [promise(10_100, 20_000), promise(20_100, 20_000, { machines: [] })]],
     ['it was a stopped spare', [cloud(3_000, 'stopped'), cloud(4_000, 'active'), promise(10_100, 20_000)]],
   ])('hold when %s', (_, facts) => {
     expect(textsOf(...facts)).toEqual([]);

@@ -68,7 +68,7 @@ export function findViolations(facts: readonly Fact[]): Violation[] {
     }
     const before = first.get(user) ?? promise;
     first.set(user, before);
-    add(user, undefined, notKept(promise, before));
+    add(user, undefined, notKept(promise, before, promise.ms < endMs));
     // the end of a lease is stamped by the clock of the server, as a launcher follows it
     const isEarly = (overMs: number) => overMs < Math.min(endMs, returnedMs - TOLERANCE_MS);
     const early = overs.find((over) => over.user === user && isEarly(over.endMs));
@@ -91,10 +91,14 @@ function whatBefell(
   return texts;
 }
 
-/** The user has other machines than at first, or a renewal was answered that renews nothing. */
-function notKept({ user, machines, untilMs, leastMs = untilMs }: Promised, first: Promised): string[] {
+/** The user has other machines than at first, before its end, or a renewal was answered that renews nothing. */
+function notKept(
+  { user, machines, untilMs, leastMs = untilMs }: Promised,
+  first: Promised,
+  isDuring: boolean,
+): string[] {
   const [now, then] = [machines.join(), first.machines.join()];
-  const texts = now === then ? [] : [`${user} had ${then} and then ${now || 'none'}`];
+  const texts = now === then || !isDuring ? [] : [`${user} had ${then} and then ${now || 'none'}`];
   if (untilMs + TOLERANCE_MS < leastMs) texts.push(`the renewal of ${user} lacks ${(leastMs - untilMs) / 1000} s`);
   return texts;
 }

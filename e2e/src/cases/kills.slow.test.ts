@@ -49,6 +49,7 @@ class Victims {
   readonly launchers = new Map<string, LauncherProcess>();
   readonly counts = { SIGKILL: 0, SIGSTOP: 0, SIGQUIT: 0, SIGTERM: 0 };
   readonly #end = new AbortController();
+  #keep: 'stopped' | 'running' = 'stopped';
 
   constructor(
     private readonly facts: Fact[],
@@ -61,13 +62,20 @@ class Victims {
     for (let tries = 1; ; tries++) {
       try {
         const takeOver = takesOver?.isRunning && tries === 1 ? { takesOver } : {};
-        this.launchers.set(name, await get().launch(setupOf('stopped'), { ...common, ...takeOver }));
+        this.launchers.set(name, await get().launch(setupOf(this.#keep), { ...common, ...takeOver }));
         return;
       } catch (error) {
         if (tries === MOST_TRIES) throw error;
         await takesOver?.kill();
       }
     }
+  }
+
+  /** All without stopped spares. A stop whose answer was lost keeps its node away for ten minutes, or until its launcher has ended. */
+  async startAnew(): Promise<void> {
+    this.#keep = 'running';
+    const anew = (each: LauncherProcess) => each.kill().then(() => this.start(each.name, { webPort: each.webPort }));
+    await Promise.all([...this.launchers.values()].map(anew));
   }
 
   end(): void {
@@ -129,7 +137,7 @@ async function runAll(facts: Fact[]): Promise<Record<string, number>> {
   victims.end();
   load.end();
   await work;
-  await Promise.all([...victims.launchers.values()].map((each) => get().reconfigure(each, setupOf('running'))));
+  await victims.startAnew();
   return { ...victims.counts, ...load.counts };
 }
 
