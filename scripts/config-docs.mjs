@@ -120,10 +120,21 @@ function isComplete(schema, isRequired) {
   );
 }
 
-/** The keys of a schema as a list: key, default, meaning. */
-function list(rows) {
-  return rows.map(({ key, value, meaning }) => listItem(`\`${key}\`${inBrackets(value)}: ${meaning}`)).join('\n');
+/** The keys of a schema as a list: key, default, meaning. @param ours - keys that the original does not have, see `x-ours` */
+function list(rows, ours = [], prefix = '') {
+  const marked = ours.map((entry) => `${prefix}${entry}`.split(': '));
+  return rows
+    .map(({ key, value, meaning }) => {
+      const isOurs = marked.some(([place, kind]) => kind === undefined && isBelow(key, place));
+      const kinds = marked.flatMap(([place, kind]) => (kind !== undefined && key === place ? [kind] : []));
+      const also = kinds.map((kind) => `. ${KINDS[kind] ?? `\`${kind}\``}: \\*`).join('');
+      return listItem(`\`${key}\`${isOurs ? ' \\*' : ''}${inBrackets(value)}: ${meaning}${also}`);
+    })
+    .join('\n');
 }
+
+const KINDS = { list: 'A list', required: 'That it may be absent' };
+const isBelow = (key, place) => key === place || key.startsWith(`${place}.`) || key.startsWith(`${place}[`);
 
 function inBrackets(value) {
   if (value === '') return '';
@@ -132,7 +143,7 @@ function inBrackets(value) {
 
 /** The lists by the name they have in the page. @param schemas - top level, common keys and drivers */
 export function listsOf(schemas) {
-  const { topLevel, provider, pool, drivers } = schemas;
+  const { topLevel, provider, pool, drivers, providerOurs = [] } = schemas;
   const top = { ...topLevel.properties };
   const { diskimages } = top;
   for (const elsewhere of ['providers', 'diskimages']) Reflect.deleteProperty(top, elsewhere);
@@ -140,9 +151,13 @@ export function listsOf(schemas) {
   const pools = { properties: pool, required: ['name'] };
   return {
     'required keys': requiredList(schemas),
-    'top level': list(rowsOf({ properties: top })),
-    providers: list([...rowsOf(common, 'providers[]'), ...rowsOf(pools, 'providers[].pools[]')]),
-    diskimages: list(rowsOf(diskimages.items, 'diskimages[]')),
+    'top level': list(rowsOf({ properties: top }), topLevel['x-ours']),
+    providers: list(
+      [...rowsOf(common, 'providers[]'), ...rowsOf(pools, 'providers[].pools[]')],
+      providerOurs,
+      'providers[].',
+    ),
+    diskimages: list(rowsOf(diskimages.items, 'diskimages[]'), topLevel['x-ours']),
     drivers: drivers.map(driverSection).join('\n\n'),
   };
 }
@@ -150,7 +165,11 @@ export function listsOf(schemas) {
 function driverSection({ name, schema }) {
   const about = schema.description === undefined ? '' : `${schema.description}. `;
   const readme = `[@nodepool/driver-${name}](../packages/driver-${name}/README.md)`;
-  return `### ${name}\n\n${about}See ${readme}.\n\n${list(rowsOf(schema))}`;
+  const { 'x-ours': ours = [] } = schema;
+  const isOurs = ours.includes(`driver: ${name}`);
+  const note = isOurs ? ' The original has no such driver: all its keys are ours \\*.' : '';
+  const rows = rowsOf(schema);
+  return `### ${name}\n\n${about}See ${readme}.${note}\n\n${list(rows, isOurs ? rows.map(({ key }) => key) : ours)}`;
 }
 
 /** The page with its lists replaced. @throws {Error} a list has no place in it */
@@ -175,7 +194,7 @@ export const driverPackages = () =>
 async function main() {
   await ensureBuilt();
   const { TOP_LEVEL_SCHEMA } = await import(`${root}packages/core/dist/config/top-level-schema.js`);
-  const { COMMON_PROVIDER_PROPERTIES, COMMON_POOL_PROPERTIES } = await import(
+  const { COMMON_PROVIDER_PROPERTIES, COMMON_PROVIDER_OURS, COMMON_POOL_PROPERTIES } = await import(
     `${root}packages/core/dist/config/compose-schema.js`
   );
   const modules = await Promise.all(driverPackages().map((name) => import(`${root}packages/${name}/dist/index.js`)));
@@ -183,6 +202,7 @@ async function main() {
     topLevel: TOP_LEVEL_SCHEMA,
     provider: COMMON_PROVIDER_PROPERTIES,
     pool: COMMON_POOL_PROPERTIES,
+    providerOurs: COMMON_PROVIDER_OURS,
     drivers: modules.flatMap(({ driver }) => (driver === undefined ? [] : [driver])),
   });
   writeFileSync(PAGE, await renderPage(readFileSync(PAGE, 'utf8'), lists));

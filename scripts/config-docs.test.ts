@@ -26,6 +26,7 @@ describe('docs/configuration-reference.md', () => {
     schemas = {
       topLevel: TOP_LEVEL_SCHEMA as object,
       provider: common['COMMON_PROVIDER_PROPERTIES'] as object,
+      providerOurs: common['COMMON_PROVIDER_OURS'] as string[],
       pool: common['COMMON_POOL_PROPERTIES'] as object,
       drivers: modules.flatMap(({ driver }) => (driver === undefined ? [] : [driver as Driver])),
     };

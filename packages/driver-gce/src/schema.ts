@@ -104,6 +104,25 @@ const { 'availability-zones': _zones, 'max-volumes': _volumes, 'max-volume-gb': 
 /** The driver's own keys of a provider entry. */
 export const schema: JsonSchema = {
   type: 'object',
+  'x-ours': [
+    ...[
+      'credentials',
+      'endpoint',
+      'zone: list',
+      'zone: required',
+      'pools: required',
+      'pools[].labels: required',
+      'pools[].max-cores',
+      'pools[].max-ram',
+      'pools[].ignore-provider-quota',
+    ],
+    ...Object.keys(ofPoolOrLabel).flatMap((key) => [`pools[].${key}`, `pools[].labels[].${key}`]),
+    ...['host-key-checking', 'console-log', 'instance-type: list', 'spot', 'max-run-duration', 'user-data'].map(
+      (key) => `pools[].labels[].${key}`,
+    ),
+    'pools[].labels[].instance-overrides',
+  ],
+  'x-services-only': ['rate', 'pools[].host-key-checking'],
   required: ['project', 'region'],
   definitions: OVERRIDES_DEFINITIONS,
   properties: {

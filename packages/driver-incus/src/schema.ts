@@ -90,6 +90,7 @@ const label: JsonObject = {
 export const schema: JsonSchema = {
   title: 'Provider of Incus and LXD',
   type: 'object',
+  'x-ours': ['driver: incus'],
   properties: {
     ...STATE_MACHINE_SCHEMAS.provider,
     ...places('that of the profile'),

@@ -230,6 +230,10 @@ export const openshiftPodsSchema: JsonSchema = schemaOf(
 function schemaOf(entry: JsonObject, poolKeys: JsonObject, labels: JsonObject, required: string[] = []): JsonSchema {
   return {
     type: 'object',
+    'x-ours': [
+      ...['kubeconfig', 'launch-timeout', 'rate', 'schedule-timeout', 'token-expiry', 'pools[].service-account'],
+      'pools[].labels[].cluster-role',
+    ],
     required,
     properties: {
       ...entry,

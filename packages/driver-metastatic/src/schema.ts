@@ -67,6 +67,8 @@ export const schema: JsonSchema = {
   title: 'Provider of slots',
   description: 'Divides nodes of other providers into slots',
   type: 'object',
+  'x-ours': ['pools: required', 'pools[].labels: required'],
+  'x-services-only': ['rate'],
   properties: {
     'boot-timeout': { ...provider['boot-timeout'], default: 120 },
     'launch-timeout': {

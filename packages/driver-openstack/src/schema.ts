@@ -116,6 +116,10 @@ const pool = object(
 export const schema: JsonSchema = {
   title: 'Provider of OpenStack',
   type: 'object',
+  'x-ours': [
+    ...['pools[].use-internal-ip', 'pools[].floating-ip-pool', 'pools[].labels[].volume-type'],
+    ...['pools[].labels[].server-group', 'pools[].labels[].host-keys-from-console'],
+  ],
   required: ['cloud'],
   properties: {
     ...STATE_MACHINE_SCHEMAS.provider,

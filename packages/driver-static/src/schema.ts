@@ -81,6 +81,8 @@ export const schema: JsonSchema = {
   title: 'Provider of static nodes',
   description: 'Lends existing machines',
   type: 'object',
+  'x-ours': ['pools[].nodes[].host-key-checking: pinned'],
+  'x-services-only': ['pools[].nodes[].ssh-port'],
   properties: {
     pools: {
       type: 'array',

@@ -107,6 +107,21 @@ it('reports a provider without a driver as an error, and with --unserved-ok as a
   expect(alone.stderr).toMatch(/providers\[0\]\.driver: driver "vessel" is not installed/);
 });
 
+it('reports with --as-original what the original refuses', async () => {
+  const rack =
+    '{name: rack, driver: static, steering: false, pools: [{name: main, nodes: [{name: host1, labels: small}]}]}';
+  await get().write('ours.yaml', `labels:\n- {name: small, price: 2}\nproviders:\n- ${rack}\n`);
+  const check = (...options: string[]) => get().nodepool('ours.yaml', 'config-validate', ...options);
+
+  const [usual, asOriginal] = [await check(), await check('--as-original')];
+
+  expect([usual.status, asOriginal.status]).toEqual([0, 1]);
+  expect(asOriginal.stderr).toMatch(/ours\.yaml:2:17: labels\[0\]\.price: "price" is not known to the original\n/);
+  expect(asOriginal.stderr).toMatch(
+    /ours\.yaml:4:32: providers\[0\]\.steering: "steering" is not known to the original\n/,
+  );
+});
+
 it('names the place of each problem, without ZooKeeper', async () => {
   await get().write('bad.yaml', 'labels:\n  - nam: small\n');
 

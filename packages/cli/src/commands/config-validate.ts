@@ -11,18 +11,28 @@ export const command = defineCommand({
       default: false,
       describe: 'warn of a provider whose driver is missing, as services do, if there are others',
     },
+    'as-original': {
+      type: 'boolean',
+      default: false,
+      describe: 'report what config-validate of the original refuses, too',
+    },
     'check-access': {
       type: 'boolean',
       default: false,
       describe: 'ask clusters what the accounts of providers may not do, and say what that costs',
     },
   },
-  parse: (values) => ({ unservedOk: flag(values, 'unserved-ok'), asksClouds: flag(values, 'check-access') }),
+  parse: (values) => ({
+    unservedOk: flag(values, 'unserved-ok'),
+    asOriginal: flag(values, 'as-original'),
+    asksClouds: flag(values, 'check-access'),
+  }),
   run: configValidate,
 });
 
 interface Asked {
   readonly unservedOk: boolean;
+  readonly asOriginal: boolean;
   readonly asksClouds: boolean;
 }
 
@@ -34,7 +44,7 @@ async function configValidate(context: CliContext, args: Asked): Promise<number>
   const { clock, logger } = context;
   const notKnown = (provider: string, why: string) => tell(`provider "${provider}": rights are not known: ${why}`);
   const { problems } = await checkFile(context, {
-    leavesUnserved: args.unservedOk,
+    ...{ leavesUnserved: args.unservedOk, asOriginal: args.asOriginal },
     access: args.asksClouds ? { clock, logger, notKnown } : undefined,
   });
   const isValid = showProblems(context, problems);

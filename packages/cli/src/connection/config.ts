@@ -27,7 +27,7 @@ export function loadFullConfig({ options, env, clock }: CliContext, drivers: Dri
 }
 
 /** What else is looked at. `leavesUnserved`: whether a missing driver is a warning, as long as there are others. */
-export type StrictChecks = Pick<LoadConfigOptions, 'leavesUnserved' | 'access'>;
+export type StrictChecks = Pick<LoadConfigOptions, 'leavesUnserved' | 'access' | 'asOriginal'>;
 
 /**
  * Loads and validates the whole configuration with its drivers.

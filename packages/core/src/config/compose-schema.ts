@@ -1,4 +1,4 @@
-import { CERTIFICATE_MODES, mapOf, type Json, type JsonObject } from '@nodepool/zk-protocol';
+import { CERTIFICATE_MODES, listOf, mapOf, type Json, type JsonObject } from '@nodepool/zk-protocol';
 import type { JsonSchema } from '../contract/driver.js';
 import { flag, freeMap, integer, name } from './schema-parts.js';
 
@@ -29,6 +29,9 @@ export const COMMON_PROVIDER_PROPERTIES = {
   }),
 } satisfies JsonObject;
 
+/** Keys of every provider entry that the original does not have. */
+export const COMMON_PROVIDER_OURS = ['lease-certificates', 'lease-ssh-key', 'steering'];
+
 /** Keys of every `pools[]` entry. */
 export const COMMON_POOL_PROPERTIES = {
   name: name('Name of the pool, unique in the provider'),
@@ -50,7 +53,8 @@ export function composeProviderSchema(own: JsonSchema): JsonSchema {
   const properties: JsonObject = { ...COMMON_PROVIDER_PROPERTIES, ...mapOf(own['properties']) };
   if ('pools' in properties) properties['pools'] = withCommonPoolKeys(mapOf(properties['pools']));
   const required = new Set(['name', ...(Array.isArray(own['required']) ? own['required'] : [])]);
-  return closeSchema({ ...own, type: 'object', properties, required: [...required] });
+  const ours = [...COMMON_PROVIDER_OURS, ...listOf(own['x-ours'])];
+  return closeSchema({ ...own, type: 'object', properties, required: [...required], 'x-ours': ours });
 }
 
 /** Schema of an entry that is not served, which only its driver can check. */
@@ -64,6 +68,7 @@ export const UNSERVED_PROVIDER_SCHEMA: JsonSchema = {
 export const ANY_PROVIDER_SCHEMA: JsonSchema = {
   type: 'object',
   required: ['name'],
+  'x-ours': COMMON_PROVIDER_OURS,
   properties: {
     ...COMMON_PROVIDER_PROPERTIES,
     pools: {

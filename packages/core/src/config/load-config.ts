@@ -27,7 +27,7 @@ import { readHistory } from './history-settings.js';
 import { namedEntries } from './raw-values.js';
 import { readSources } from './read-sources.js';
 import { checkReplaced } from './replaced-file.js';
-import { checkSchema } from './schema-validator.js';
+import { checkSchema, type SchemaCheck } from './schema-validator.js';
 import { checkSecretFile, checkSecrets } from './secret-checks.js';
 import type { SourceDocument } from './source-document.js';
 import { tokenKeyFile } from './state-dir/token-key.js';
@@ -56,6 +56,8 @@ export interface LoadConfigOptions {
   imagesOnly?: boolean | undefined;
   /** The web server of this process, which must be able to use its certificate. Default: none. */
   serves?: WebSection | undefined;
+  /** Whether keys and kinds of values that the original refuses are errors. Default false. */
+  asOriginal?: boolean | undefined;
   /** Asks the clouds what the accounts of providers may not do. Default: nothing is asked. */
   access?: AccessCheck | undefined;
   /** State directory of the service, for drivers with state. Default: the default directory of this user. */
@@ -79,7 +81,7 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
     orAbort(drivers.reset(), signal),
   ]);
 
-  const top = checkedTopLevel(main, TOP_LEVEL_SCHEMA, { mode, problems, reveal: true });
+  const top = checkedTopLevel(main, TOP_LEVEL_SCHEMA, { ...options, problems, reveal: true });
   const secureTop = secure && checkedTopLevel(secure, SECURE_SCHEMA, { mode, problems, reveal: false });
   const secureSource = secure && secureTop && { document: secure, top: secureTop };
   const zookeeper = readZooKeeper({ document: main, top }, secureSource, problems);
@@ -135,14 +137,16 @@ function readZooKeeper(main: TopLevel, secure: TopLevel | undefined, problems: P
   );
 }
 
+type TopLevelCheck = Pick<SchemaCheck, 'mode' | 'asOriginal' | 'problems' | 'reveal'>;
+
 /** Validates the top level of a file. An empty secure file is an empty map. Checking continues after errors. */
 function checkedTopLevel(
   document: SourceDocument,
   schema: JsonObject,
-  check: { mode: ConfigMode; problems: ProblemCollector; reveal: boolean },
+  { mode, asOriginal, ...check }: TopLevelCheck,
 ): JsonObject {
   const value = document.value ?? {};
-  checkSchema({ schema, value, document, path: [], ...check });
+  checkSchema({ schema, value, document, path: [], mode, asOriginal, problems: check.problems, reveal: check.reveal });
   return mapOf(value);
 }
 

@@ -42,6 +42,8 @@ export interface ProviderReading {
   readonly signal: AbortSignal;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly stateDir?: string | undefined;
+  /** Whether what the original does not take is an error. Default false. */
+  readonly asOriginal?: boolean | undefined;
   /** Asks the clouds, too. */
   readonly access?: AccessCheck | undefined;
 }
@@ -92,9 +94,18 @@ function readProvider(
   entry: JsonObject,
   index: number,
 ): ReadProvider | undefined {
-  const { document, problems, mode } = reading;
+  const { document, problems, mode, asOriginal } = reading;
   const schema = driver === undefined ? ANY_PROVIDER_SCHEMA : providerSchema(driver);
-  const check = { schema, value: entry, document, path: ['providers', index], mode, problems, reveal: true };
+  const check = {
+    schema,
+    value: entry,
+    document,
+    path: ['providers', index],
+    mode,
+    problems,
+    reveal: true,
+    asOriginal,
+  };
   const isValid = checkSchema(check);
   checkPools(entry, index, reading);
   checkProviderDiskimages(entry, index, reading);

@@ -3,6 +3,7 @@ import { mapOf, type Json, type JsonObject } from '@nodepool/zk-protocol';
 import { DriverError } from '../contract/errors.js';
 import type { JsonSchema } from '../contract/driver.js';
 import type { ProblemCollector } from './problems.js';
+import { checkAsOriginal } from './as-original.js';
 import { describeValue } from './describe-value.js';
 import { checkExactKinds } from './exact-kinds.js';
 import { isRequiredBy, readingOf, type Reading } from './lenient-values.js';
@@ -24,6 +25,8 @@ export interface SchemaCheck {
   readonly problems: ProblemCollector;
   /** Whether values may be quoted in messages. */
   readonly reveal: boolean;
+  /** Whether what the original does not take is an error. Default false. */
+  readonly asOriginal?: boolean | undefined;
 }
 
 let ajv: Ajv | undefined;
@@ -43,6 +46,7 @@ export interface SchemaFault {
  */
 export function checkSchema(check: SchemaCheck): boolean {
   let hasErrors = false;
+  if (check.asOriginal === true) checkAsOriginal(check);
   for (const fault of readAsTheOriginal(check)) hasErrors = report(check, fault) === 'error' || hasErrors;
   if (check.mode === 'validate') checkExactKinds(check.schema, check.value, check.path, check);
   return !hasErrors;
@@ -144,6 +148,8 @@ function createAjv(options: Pick<Options, 'meta' | 'validateSchema'>): Ajv {
     logger: false,
   });
   created.addKeyword({ keyword: 'x-secret', schemaType: 'boolean' });
+  created.addKeyword({ keyword: 'x-ours', schemaType: 'array' });
+  created.addKeyword({ keyword: 'x-services-only', schemaType: 'array' });
   created.addKeyword({ keyword: 'x-message', schemaType: 'string' });
   created.addKeyword({ keyword: 'x-default', schemaType: 'string' });
   created.addKeyword({ keyword: 'x-restart', schemaType: 'boolean' });

@@ -103,6 +103,21 @@ const TENANT_LIMITS = {
 export const TOP_LEVEL_SCHEMA: JsonSchema = closeSchema({
   title: 'Nodepool configuration',
   type: 'object',
+  'x-ours': [
+    ...[
+      'tls',
+      'names',
+      'trusted-proxies',
+      'cross-origin-reads',
+      'insecure-tokens',
+      'socket-mode',
+      'anonymous-leases',
+    ].map((key) => `webapp.${key}`),
+    ...['builder-webapp', 'webhooks', 'history', 'zookeeper-tls.verify-hostname', 'zookeeper-digest'],
+    ...['embedded-zookeeper-access', 'embedded-zookeeper-port', 'labels[].standby', 'labels[].price', 'lease-ca-key'],
+    ...['steering', 'diskimages[].builders', 'diskimages[].validate', 'diskimages[].canary', 'trusted-directories'],
+  ],
+  'x-services-only': ['diskimages[].shell-type', 'zookeeper-timeout: integer'],
   properties: {
     webapp: webappSchema(
       'launcher',

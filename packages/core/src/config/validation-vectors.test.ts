@@ -11,6 +11,8 @@ interface Vector {
   note: string;
   yaml: string;
   wantedExit: 0 | 1;
+  /** That of the original's own config-validate. */
+  originalExit: 0 | 1;
 }
 
 const here = dirname(fileURLToPath(import.meta.url));
@@ -32,10 +34,10 @@ function isJudgedFully(vector: Vector): boolean {
   return driver === undefined || installed.includes(driver);
 }
 
-async function validate(yaml: string): Promise<{ exit: 0 | 1; message: string }> {
+async function validate(yaml: string, asOriginal = false): Promise<{ exit: 0 | 1; message: string }> {
   const file = join(tempDir({ 'nodepool.yaml': yaml }), 'nodepool.yaml');
   try {
-    await loadConfig({ file, env: {}, drivers: createDriverRegistry(places), mode: 'validate' });
+    await loadConfig({ file, env: {}, drivers: createDriverRegistry(places), mode: 'validate', asOriginal });
     return { exit: 0, message: '' };
   } catch (error) {
     return { exit: 1, message: error instanceof Error ? error.message : String(error) };
@@ -51,6 +53,21 @@ describe('exit code of config-validate for the collected examples', () => {
 
   it('finds the drivers of the workspace', () => {
     expect(installed).toEqual(expect.arrayContaining(['fake', 'gce', 'metastatic', 'static']));
+  });
+});
+
+describe('exit code of config-validate --as-original', () => {
+  const accepted = vectors.filter((vector) => isJudgedFully(vector) && vector.wantedExit === 0);
+  const served = vectors.filter((vector) => isJudgedFully(vector) && vector.originalExit === 0);
+
+  it.each(accepted)('$note: exit $originalExit', async ({ yaml, originalExit }) => {
+    const { exit, message } = await validate(yaml, true);
+
+    expect(exit, message).toBe(originalExit);
+  });
+
+  it.each(served)('$note: reports no key of the original', async ({ yaml }) => {
+    expect((await validate(yaml, true)).message).not.toContain('original');
   });
 });
 

@@ -15,6 +15,7 @@ export interface ConfigInput {
   /** Default `service`. */
   readonly mode?: LoadConfigOptions['mode'];
   readonly leavesUnserved?: LoadConfigOptions['leavesUnserved'];
+  readonly asOriginal?: LoadConfigOptions['asOriginal'];
   readonly access?: LoadConfigOptions['access'];
   readonly serves?: LoadConfigOptions['serves'];
   readonly imagesOnly?: LoadConfigOptions['imagesOnly'];
@@ -30,6 +31,7 @@ export function loadWritten(input: ConfigInput): Promise<Config> {
     env = {},
     mode = 'service',
     leavesUnserved,
+    asOriginal,
     access,
     serves,
     imagesOnly,
@@ -43,6 +45,7 @@ export function loadWritten(input: ConfigInput): Promise<Config> {
     env,
     mode,
     leavesUnserved,
+    asOriginal,
     access,
     serves,
     imagesOnly,

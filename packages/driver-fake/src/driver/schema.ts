@@ -244,6 +244,7 @@ export const schema: JsonSchema = {
   title: 'Provider of a fake cloud',
   description: 'A simulated cloud with configurable latency, failures and quota',
   type: 'object',
+  'x-ours': ['cloud-settings'],
   properties: {
     ...STATE_MACHINE_SCHEMAS.provider,
     'boot-timeout': { ...STATE_MACHINE_SCHEMAS.provider['boot-timeout'], ...timeout },
