@@ -3,7 +3,6 @@ import { ConfigError, isOurs, sumResources } from '@nodepool/core';
 import type {
   Adapter,
   AdapterContext,
-  CallPause,
   CreateOrder,
   DeleteOrder,
   FoundCondition,
@@ -185,8 +184,8 @@ export class GceAdapter implements Adapter<GceInstance, GceLabelConfig, GcePoolC
     return [...loginConditions(this.#config, this.#client.refusal), ...this.#own.conditions];
   }
 
-  pauses(): readonly CallPause[] {
-    return this.#reads.pauses;
+  taskManagers(): readonly TaskManager[] {
+    return [this.#reads];
   }
 
   async getConsoleLog(_label: GceLabelConfig, externalId: string, signal: AbortSignal): Promise<string | undefined> {

@@ -8,7 +8,6 @@ import {
   TaskManager,
   type Adapter,
   type AdapterContext,
-  type CallPause,
   type CreateOrder,
   type DeleteOrder,
   type FoundCondition,
@@ -109,6 +108,10 @@ export class OpenStackAdapter implements Adapter<OpenStackInstance, OpenStackLab
 
   async start(signal: AbortSignal): Promise<void> {
     await this.#client.connect(signal);
+  }
+
+  refresh(): void {
+    this.#facts.flush();
   }
 
   async stop(): Promise<void> {
@@ -228,8 +231,8 @@ export class OpenStackAdapter implements Adapter<OpenStackInstance, OpenStackLab
     return refusal ? [loginRefused(this.#config, refusal)] : [];
   }
 
-  pauses(): readonly CallPause[] {
-    return [...this.#client.pauses, ...this.#shared.pauses];
+  taskManagers(): readonly TaskManager[] {
+    return this.#client.taskManagers;
   }
 
   uploadImage(upload: ImageUpload, signal: AbortSignal): Promise<string> {

@@ -138,6 +138,17 @@ describe('what is wrong with a label', () => {
     await world.launchReady();
   });
 
+  it('that is replaced by a newer one of the same name is used after a reload', async () => {
+    await setUp();
+    await world.launchReady();
+    const newer = world.cloud.state.addImage('debian', { created_at: '2099-01-01T00:00:00Z' });
+
+    world.provider.refresh?.();
+    await world.launchReady();
+
+    expect([...world.cloud.state.servers.values()].map(({ imageId }) => imageId)).toContain(newer['id']);
+  });
+
   it('without its image is not ready, until there is one', async () => {
     await setUp({ entry: { 'cloud-images': [{ name: 'debian', 'image-name': 'plan9' }] } });
     world.provider.labelReady('main', 'small');

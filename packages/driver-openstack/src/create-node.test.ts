@@ -40,6 +40,34 @@ describe('failures of a launch', () => {
     expect({ state, message: error?.message }).toEqual({ state: 'failed', message: why });
   });
 
+  it('a cloud that does not answer is a condition after 20 s, and the cause of the failed launch', async () => {
+    await setUp({ entry: { 'launch-retries': 1, 'launch-timeout': 50 } });
+    await world.launchReady();
+    world.cloud.faults.push({ path: /compute/, silent: true });
+
+    const launched = world.launch();
+    await world.pass(25_000);
+    const found = world.provider.conditions?.();
+    const { error } = await world.during(launched);
+
+    expect(found).toMatchObject([{ type: 'CallsUnanswered', reason: 'Timeout' }]);
+    expect(found?.[0]?.message).toMatch(/^the cloud has not answered .* for 2\d s \(compute\.(GET|POST)\.servers\)$/);
+    expect(error?.message).toMatch(/^the instance was not ready within 50 s: the cloud has not answered .* for \d+ s/);
+  });
+
+  it('says while it looks for a server whose order ended with 500 what it waits for, and the error in the end', async () => {
+    await setUp({ entry: { 'launch-retries': 1 } });
+    world.cloud.faults.push({ method: 'POST', path: /compute\/servers$/, times: 1, status: 500 });
+
+    const launched = world.launch();
+    await world.pass(2_000);
+    const [note] = [...world.nodes.values()].map(({ launchError }) => launchError);
+    const { error } = await world.during(launched);
+
+    expect(note).toMatch(/^looking for the server for 30 s, as its order may have taken effect: .*500/);
+    expect(error?.message).toMatch(/500.*, and no server appeared$/);
+  });
+
   it.each([400, 403, 413, 500])('an order refused with %i for quota waits, and no attempt counts', async (status) => {
     await setUp({ entry: { 'launch-retries': 1 } });
     const body = JSON.stringify({ badRequest: { code: status, message: 'Quota exceeded for instances: Requested 1' } });

@@ -34,7 +34,7 @@ export type CreateState =
   | { readonly name: 'looking-for-earlier-attempt' }
   | { readonly name: 'preparing'; readonly isSecondTry: boolean }
   | { readonly name: 'submitting'; readonly order: ServerOrder; readonly isSecondTry: boolean }
-  | { readonly name: 'looking-for-lost-answer'; readonly order: ServerOrder }
+  | { readonly name: 'looking-for-lost-answer'; readonly order: ServerOrder; readonly error?: string }
   /** The server was stopped: see `stop-node.ts`. */
   | { readonly name: 'starting'; readonly externalId: string }
   | {
@@ -124,14 +124,13 @@ export const createHandlers = {
   preparing: async ({ isSecondTry }, context) =>
     goto({ name: 'submitting', order: await context.makeOrder(), isSecondTry }),
   submitting: submitOrder,
-  'looking-for-lost-answer': async ({ order }, context, run) => {
+  'looking-for-lost-answer': async ({ order, error }, context, run) => {
     const found = await adopt(context, run, order);
     if (found) return found;
     // Nova may still be processing it: a second order would create a second server.
     if (run.nowMs - run.enteredMs < LOST_ANSWER_MS) return wait(1_000 * (run.visits + 1));
-    return failed(
-      new LaunchError('network', `server "${order.name}": its order was not answered, and no server appeared`),
-    );
+    const why = error ?? 'its order was not answered';
+    return failed(new LaunchError('network', `server "${order.name}": ${why}, and no server appeared`));
   },
   starting: startServer,
   'waiting-for-server': waitForServer,
@@ -168,8 +167,10 @@ async function submitOrder(
   } catch (error) {
     if (!isOpenStackError(error) || error.kind === 'rate') throw error;
     if (error.kind === 'unavailable') {
-      run.logger.warn('Server order was not answered; looking for the server', { server: order.name, error });
-      return goto({ name: 'looking-for-lost-answer', order });
+      await run.note(
+        `looking for the server for ${LOST_ANSWER_MS / 1_000} s, as its order may have taken effect: ${error.message}`,
+      );
+      return goto({ name: 'looking-for-lost-answer', order, error: error.message });
     }
     if (error.kind === 'capacity') capacity.noteFull(zone, order.flavorId);
     if (isOutdated(error) && !isSecondTry) {

@@ -140,7 +140,7 @@ export const CONDITION_TYPES = {
   LabelLaunchesFail: {
     ...{ kind: 'label', severity: 'warning' },
     meaning:
-      'consecutive launches of one label in one provider failed for lack of capacity; the name is `PROVIDER/LABEL`',
+      'consecutive launches of one label in one provider failed, while others work there or for lack of capacity; the name is `PROVIDER/LABEL`',
     ...{ reasons: 'errors', nextStep: 'by reason' },
   },
   LoginRefused: {
@@ -168,6 +168,12 @@ export const CONDITION_TYPES = {
       'the cloud refuses calls of a provider as too many; calls of this kind are paused as it asks, for five minutes at a time at most; others are made',
     reasons: { TooManyCalls: 'the message names the calls, the refusal, and when the next call is made' },
     nextStep: 'wait; if it comes back, lower the `rate` of the provider, or have the limit of the account raised',
+  },
+  CallsUnanswered: {
+    ...{ kind: 'provider', severity: 'error' },
+    meaning: 'calls to the cloud of a provider have had no answer for 20 s',
+    reasons: { Timeout: 'the message names the calls' },
+    nextStep: 'look at the API of the cloud; a longer `launch-timeout` does not help',
   },
   ZoneSilent: {
     ...{ kind: 'provider', severity: 'warning' },

@@ -208,6 +208,11 @@ export interface Provider extends ProviderNotifications {
    * at the next use after a rejection. Omit it if no preparation is needed.
    */
   startImages?(signal: AbortSignal): Promise<void>;
+  /**
+   * An operator has reloaded the configuration, and this provider stays: what was read from the cloud, such as limits and images, is
+   * read again. Must not block.
+   */
+  refresh?(): void;
   /** Stops periodic actions that could disturb a successor. */
   idle(): void;
   /** Accepts no new tasks; running tasks may finish. Must not block. */
@@ -464,6 +469,11 @@ export interface QuotaSupport {
    * unknown; requests wait.
    */
   estimatedNodepoolQuota(): Resources | undefined;
+  /**
+   * The usage by foreign instances that {@link estimatedNodepoolQuota} has subtracted. A request that only this prevents waits
+   * for its end. Optional: without it such a request is declined.
+   */
+  unmanagedQuotaUsed?(): Resources;
   /** Discards cached limits and fetches them again in the background. */
   invalidateQuotaCache(): void;
 }

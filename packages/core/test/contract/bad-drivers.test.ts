@@ -169,7 +169,7 @@ describe('a driver whose provider', () => {
     expect(harness.history.requests.get(id)?.state).toBe('pending');
     expect(
       launcher.launcher.explain({ requestId: id })?.pools.find(({ provider }) => provider === 'bad')?.text,
-    ).toMatch(/limits of provider "bad" are not known yet/);
+    ).toMatch(/limits of provider "bad" are being read/);
   });
 
   it('throws on a deletion is retried until the deletion succeeds', async () => {

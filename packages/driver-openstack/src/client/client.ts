@@ -1,4 +1,4 @@
-import { SILENT_READER, type CallPause, type EntryReader } from '@nodepool/core';
+import { SILENT_READER, type EntryReader, type TaskManager } from '@nodepool/core';
 import { Compute } from './compute.js';
 import { ImageApi } from './image.js';
 import { NetworkApi } from './network.js';
@@ -49,9 +49,9 @@ export class OpenStackClient {
     return this.#session.refusal;
   }
 
-  /** Calls that the cloud asked to wait with. */
-  get pauses(): readonly CallPause[] {
-    return this.#session.pauses;
+  /** The queues of its calls. */
+  get taskManagers(): readonly TaskManager[] {
+    return this.#session.taskManagers;
   }
 
   /** The project of the client, if known. */

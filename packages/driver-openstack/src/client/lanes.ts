@@ -1,5 +1,5 @@
 import { steadyNow, type CancelTimer, type Clock } from '@nodepool/zk-protocol';
-import { TaskManager, type CallPause, type Logger } from '@nodepool/core';
+import { TaskManager, type Logger } from '@nodepool/core';
 import type { ServiceName } from './clouds/types.js';
 
 /** Independent queues of calls: none waits for another. */
@@ -47,16 +47,12 @@ export class Lanes {
     signal: AbortSignal,
   ): Promise<T> {
     const spacer = this.#spacer(service);
-    const spaced = async (own: AbortSignal): Promise<T> => {
-      await spacer.acquire(LANES[lane].priority, own);
-      return fn(own);
-    };
-    return this.#queue(service, lane).call(call, spaced, { signal });
+    const turn = (own: AbortSignal) => spacer.acquire(LANES[lane].priority, own);
+    return this.#queue(service, lane).call(call, fn, { signal, turn, isTransfer: lane === 'upload' });
   }
 
-  /** Calls that the cloud asked to wait with. */
-  get pauses(): CallPause[] {
-    return [...this.#queues.values()].flatMap(({ pauses }) => pauses);
+  get taskManagers(): readonly TaskManager[] {
+    return [...this.#queues.values()];
   }
 
   /** Accepts no more calls; resolves when all have ended. */

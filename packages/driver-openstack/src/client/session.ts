@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import type { Readable } from 'node:stream';
 import { orAbort, type Clock, type Json, type JsonObject } from '@nodepool/zk-protocol';
-import type { CallPause, Logger, OperationMetrics } from '@nodepool/core';
+import type { Logger, OperationMetrics, TaskManager } from '@nodepool/core';
 import { callName } from './call-name.js';
 import { errorOfAnswer, errorWithoutAnswer, requestIdOf, type CalledWith } from './classify.js';
 import type { Credentials } from './clouds/credentials.js';
@@ -104,9 +104,9 @@ export class Session {
     return this.#tokens.refusal;
   }
 
-  /** Calls that the cloud asked to wait with. */
-  get pauses(): readonly CallPause[] {
-    return this.#lanes.pauses;
+  /** The queues of its calls. */
+  get taskManagers(): readonly TaskManager[] {
+    return this.#lanes.taskManagers;
   }
 
   /**

@@ -26,6 +26,8 @@ export interface RunMachineOptions<I extends Instance = Instance> {
   saveExternalId?(externalId: string, state: MachineState): Promise<void>;
   /** Runs each step of a state without an external id, until the id that it brings is stored. Default: at once. */
   readonly ordering?: (<T>(step: () => Promise<T>, signal: AbortSignal) => Promise<T>) | undefined;
+  /** See {@link MachineRun.note}. Default: only logged. */
+  note?(text: string): Promise<void>;
   onTransition?(transition: Transition): void;
   /** Called when the cloud stops answering, and when it answers again. */
   onOutage?(isAway: boolean): void;
@@ -90,6 +92,11 @@ class Runner<Result, I extends Instance> implements MachineRun<I> {
 
   get nowMs(): number {
     return steadyNow(this.#options.clock);
+  }
+
+  async note(text: string): Promise<void> {
+    await this.#options.note?.(text);
+    this.logger.warn('An operation goes on after an error', { state: this.#machine.state.name, error: text });
   }
 
   async run(): Promise<Result> {

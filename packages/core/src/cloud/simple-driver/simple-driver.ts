@@ -96,7 +96,7 @@ function simpleAdapter(adapter: SimpleTaskManagerAdapter, manager: TaskManager):
     },
     getDeleteStateMachine: ({ externalId }) => simpleDeleteMachine(externalId, { delete: deleteInstance }),
     ...(adapter.listLagMs !== undefined && { listLagMs: adapter.listLagMs }),
-    pauses: () => manager.pauses,
+    taskManagers: () => [manager],
     listInstances,
     listResources: async (signal) =>
       (await listInstances(signal))

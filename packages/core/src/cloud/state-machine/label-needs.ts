@@ -73,6 +73,16 @@ export class LabelNeeds {
     return this.#unusable.all;
   }
 
+  /** Asks for all labels again. */
+  refresh(): void {
+    for (const need of this.#all()) need.refresh();
+  }
+
+  /** What one node of each label needs, as far as it is known. */
+  get each(): Resources[] {
+    return [...this.#all()].map(({ value }) => value ?? ONE_INSTANCE);
+  }
+
   /** A launch failed for something that the cloud does not have: asks again. */
   recheck(label: string, pool: string): void {
     this.#needs.get(pool)?.get(label)?.refresh();
@@ -85,7 +95,11 @@ export class LabelNeeds {
   }
 
   stop(): void {
-    for (const ofPool of this.#needs.values()) for (const need of ofPool.values()) need.stop();
+    for (const need of this.#all()) need.stop();
+  }
+
+  *#all(): Generator<Refreshed<Resources>> {
+    for (const ofPool of this.#needs.values()) yield* ofPool.values();
   }
 
   #makeNeed(pool: StateMachinePoolConfig, label: StateMachineLabelConfig): Refreshed<Resources> {

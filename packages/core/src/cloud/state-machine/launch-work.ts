@@ -38,6 +38,8 @@ export interface LaunchServices {
   readonly keyScanTimeoutMs: number;
   readonly clock: Clock;
   readonly metrics: OperationMetrics | undefined;
+  /** Calls that the cloud has not answered for long, in words. */
+  readonly unanswered: () => string | undefined;
   /** Number in [0, 1). */
   readonly random: () => number;
 }
@@ -203,6 +205,7 @@ export class LaunchWork {
       random,
       logger: this.logger,
       ordering: this.order.ordering,
+      note: (launchError) => this.store({ launchError }),
       onTransition: (transition) => metrics?.transition?.(config.name, transition),
       onOutage: (isAway) => this.order.stageBegan?.(isAway ? 'cloud-away' : 'waiting'),
     };

@@ -99,6 +99,9 @@ export class Launch {
     const { clock, config } = this.#work.services;
     const timeoutMs = config.launchTimeoutMs;
     const deadline = startDeadline(clock, this.#work.remainingMs, this.#work.end);
+    let unanswered: string | undefined; // before the calls are ended
+    const note = () => (unanswered = this.#work.services.unanswered());
+    deadline.signal.addEventListener('abort', note, { once: true });
     try {
       await this.#attempt(attempt, deadline);
       return undefined;
@@ -106,7 +109,8 @@ export class Launch {
       if (this.#work.storeError) return this.#work.storeError;
       if (!deadline.expired) return asError(error);
       const shown = this.#lastStatus === undefined ? '' : `, the cloud shows it as ${this.#lastStatus}`;
-      const message = `the instance was not ready within ${timeoutMs / 1000} s${shown}: allow more with launch-timeout`;
+      const why = unanswered ?? 'allow more with launch-timeout';
+      const message = `the instance was not ready within ${timeoutMs / 1000} s${shown}: ${why}`;
       return new TimeoutError(message, { timeoutMs, operation: 'create', cause: error });
     } finally {
       deadline.end();

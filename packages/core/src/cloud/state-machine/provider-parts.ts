@@ -74,6 +74,7 @@ export function makeServices(
   context: ProviderContext,
   adapter: Adapter,
   instances: InstanceList,
+  unanswered: LaunchServices['unanswered'],
   parts: StateMachineProviderParts,
 ): LaunchServices {
   const { clock, metrics, images, databaseId } = context;
@@ -89,6 +90,7 @@ export function makeServices(
     keyScanTimeoutMs: parts.keyScanTimeoutMs ?? config.bootTimeoutMs,
     clock,
     metrics,
+    unanswered,
     random: () => context.random(),
   };
 }

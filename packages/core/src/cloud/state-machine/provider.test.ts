@@ -5,6 +5,7 @@ import { DATABASE_ID_TAG, NODE_ID_TAG, PROVIDER_TAG } from '../../contract/insta
 import { DATABASE_ID, LaunchWorld, providerConfig } from '../../../test/support/launch-world.js';
 import { MemoryCloud, type CloudBehaviour } from '../../../test/support/memory-cloud.js';
 import { VirtualClock } from '../../testing/virtual-clock.js';
+import type { StateMachineProvider } from './provider.js';
 import type { Adapter, StateMachineProviderConfig } from './types.js';
 
 interface Setting {
@@ -60,6 +61,27 @@ describe('the quota of a state-machine provider', () => {
 
     expect(before).toEqual({ instances: 10, cores: 40 });
     expect(provider.quota.estimatedNodepoolQuota()).toEqual({ instances: 10, cores: 28 });
+  });
+
+  it.each<[string, number, (provider: StateMachineProvider) => void]>([
+    ['30 s after they were raised', 30_000, () => undefined],
+    ['as soon as the configuration is reloaded', 0, (provider) => provider.refresh()],
+  ])('that is too low for a label has its limits read again: %s', async (_name, afterMs, act) => {
+    let cores = 2;
+    const { clock, provider } = await setUp({
+      adapter: {
+        getQuotaLimits: () => Promise.resolve({ instances: 9, cores }),
+        getQuotaForLabel: () => Promise.resolve({ instances: 1, cores: 4 }),
+      },
+    });
+    const before = provider.quota.estimatedNodepoolQuota();
+    await clock.advance(10_000);
+    cores = 8;
+
+    act(provider);
+    await clock.advance(afterMs);
+
+    expect([before, provider.quota.estimatedNodepoolQuota()]).toMatchObject([{ cores: 2 }, { cores: 8 }]);
   });
 
   it.each([

@@ -1,4 +1,10 @@
-import { isNodepoolError, type JsonObject, type NodeRecord, type RequestRecord } from '@nodepool/zk-protocol';
+import {
+  isNodepoolError,
+  steadyNow,
+  type JsonObject,
+  type NodeRecord,
+  type RequestRecord,
+} from '@nodepool/zk-protocol';
 import type {
   AlienResource,
   LeakedResource,
@@ -18,6 +24,7 @@ import { LOGGER_NAMES } from '../../contract/logger-names.js';
 import type { PoolConfig } from '../../contract/provider-config.js';
 import type { InstanceList } from '../operations/instance-list.js';
 import type { UnreadableEntries } from '../operations/unreadable-entries.js';
+import { unansweredConditions, unansweredText } from '../task-manager/open-calls.js';
 import { pauseConditions } from '../task-manager/pause-condition.js';
 import { TaskManager } from '../task-manager/task-manager.js';
 import { deleteInstance } from './delete-instance.js';
@@ -87,7 +94,7 @@ export class StateMachineProvider implements Provider {
     this.quota = made.quota;
     this.#leaks = made.leaks;
     this.#machines = made.machines;
-    this.#services = makeServices(config, context, adapter, instances, parts);
+    this.#services = makeServices(config, context, adapter, instances, () => this.#unanswered, parts);
     if (adapter.uploadImage) this.uploadImage = (upload, signal) => this.#upload(upload, signal);
     if (adapter.listImages) this.listImages = (signal, options) => this.#listImages(signal, options);
     if (adapter.tagResource) this.tagResource = (resource, tags, signal) => this.#tag(resource, tags, signal);
@@ -107,6 +114,13 @@ export class StateMachineProvider implements Provider {
     this.#quota.start();
     this.#machines.start();
     this.context.capacityChanged();
+  }
+
+  refresh(): void {
+    this.adapter.refresh?.();
+    this.#needs.refresh();
+    this.#readiness.refresh();
+    this.#quota.refresh();
   }
 
   idle(): void {
@@ -174,9 +188,20 @@ export class StateMachineProvider implements Provider {
 
   conditions(): readonly FoundCondition[] {
     const ofLabels = new Map([...this.#readiness.conditions, ...this.#needs.conditions].map((one) => [one.name, one]));
-    const pauses = [...this.tasks.pauses, ...(this.adapter.pauses?.() ?? [])];
-    const ofCalls = [...pauseConditions(this.config.name, pauses), ...this.#entries.conditions];
+    const { name } = this.config;
+    const pauses = this.#managers.flatMap((each) => each.pauses);
+    const unanswered = unansweredConditions(name, this.#unanswered);
+    const ofCalls = [...pauseConditions(name, pauses), ...unanswered, ...this.#entries.conditions];
     return [...(this.adapter.conditions?.() ?? []), ...ofCalls, ...ofLabels.values()];
+  }
+
+  get #managers(): readonly TaskManager[] {
+    return [this.tasks, ...(this.adapter.taskManagers?.() ?? [])];
+  }
+
+  get #unanswered(): string | undefined {
+    const late = this.#managers.flatMap(({ lateCalls }) => lateCalls);
+    return unansweredText(late, steadyNow(this.context.clock));
   }
 
   listResources(signal: AbortSignal): Promise<readonly Resource[]> {

@@ -1,11 +1,12 @@
 import type { Resources } from '@nodepool/zk-protocol';
-import { accumulate, subtractFromLimit } from '../../contract/resources.js';
+import { findShortage, subtractFromLimit, sumResources } from '../../contract/resources.js';
 
 /** What a cloud allowed when it was last asked, and which instances that are not ours take their part of it. */
 export class QuotaEstimate {
   readonly #limits: Resources;
   readonly #unmanaged: Map<string, Resources>;
   #left: Resources | undefined;
+  #used: Resources | undefined;
 
   /** @param unmanaged - what each instance that is not ours uses, by external id */
   constructor(limits: Resources, unmanaged: Map<string, Resources>) {
@@ -15,7 +16,12 @@ export class QuotaEstimate {
 
   /** Remaining quota for our nodes. */
   get left(): Resources {
-    return (this.#left ??= subtractFromLimit(this.#limits, this.#used()));
+    return (this.#left ??= subtractFromLimit(this.#limits, this.unmanagedUsed));
+  }
+
+  /** Whether the limits allow so much when nothing is used. */
+  allows(need: Resources): boolean {
+    return !findShortage(need, this.#limits);
   }
 
   /** External ids of the instances that are not ours. */
@@ -26,13 +32,12 @@ export class QuotaEstimate {
   /** An instance is gone. @returns whether that leaves more for our nodes */
   release(externalId: string): boolean {
     if (!this.#unmanaged.delete(externalId)) return false;
-    this.#left = undefined;
+    this.#left = this.#used = undefined;
     return true;
   }
 
-  #used(): Resources {
-    const used: Resources = {};
-    for (const resources of this.#unmanaged.values()) accumulate(used, resources);
-    return used;
+  /** What the instances that are not ours use. */
+  get unmanagedUsed(): Resources {
+    return (this.#used ??= sumResources(this.#unmanaged.values()));
   }
 }

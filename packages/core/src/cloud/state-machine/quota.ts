@@ -38,6 +38,8 @@ export interface ProviderQuotaOptions {
 }
 
 const LIFE_MS = 300_000;
+/** Limits below what one node of a label needs are read again so soon: raising them is what the launcher advises. */
+const SHORT_LIFE_MS = 30_000;
 const RETRY = { firstMs: 1_000, longestMs: 60_000 };
 /** After a launch ran into the quota: how long nothing is tried; grows while that repeats. */
 const PAUSE = { firstMs: 250, longestMs: 30_000 };
@@ -79,6 +81,7 @@ export class ProviderQuota implements QuotaSupport {
       fetch: (signal) => this.#fetch(signal),
       onFetched: (error) => {
         if (error !== undefined) logger.error('Quota could not be read', { error });
+        else if (this.#isTooLow) this.#estimate.refresh(SHORT_LIFE_MS);
         if (this.#fetchedGeneration === this.#generation) this.#invalid = false;
         options.changed();
       },
@@ -88,7 +91,17 @@ export class ProviderQuota implements QuotaSupport {
 
   /** Begins to read the limits. */
   start(): void {
+    this.refresh();
+  }
+
+  /** Reads the limits again; the present ones are used meanwhile. */
+  refresh(): void {
     if (this.#options.adapter.getQuotaLimits) this.#estimate.refresh();
+  }
+
+  /** The limits allow no node of one of the labels. */
+  get #isTooLow(): boolean {
+    return this.#options.needs.each.some((need) => this.#latest?.allows(need) === false);
   }
 
   stop(): void {
@@ -106,6 +119,10 @@ export class ProviderQuota implements QuotaSupport {
     const { adapter, needs, settled } = this.#options;
     if (!needs.settled || !settled() || this.#invalid || this.#isBlind) return undefined;
     return adapter.getQuotaLimits ? this.#estimate.value?.left : UNLIMITED;
+  }
+
+  unmanagedQuotaUsed(): Resources {
+    return this.#latest?.unmanagedUsed ?? {};
   }
 
   /**

@@ -53,6 +53,11 @@ export class Readiness {
     return adapter.labelReady ? this.#ask(pool, label) : true;
   }
 
+  /** Asks for all labels again. */
+  refresh(): void {
+    for (const answer of this.#answers.values()) answer.refresh();
+  }
+
   /** A launch failed for something that the cloud does not have: asks again. */
   recheck(label: string, pool: string): void {
     this.#answers.get(keyOf(pool, label))?.refresh();

@@ -12,7 +12,6 @@ import type { Logger } from '../../contract/logger.js';
 import type { Instance, InstanceChange, InstanceView, Resource } from '../../contract/instance.js';
 import type { MachineState, StateMachine } from '../../contract/state-machine.js';
 import type { PollingLimits } from '../operations/read-pace.js';
-import type { CallPause } from '../task-manager/call-pauses.js';
 import type { TaskManager } from '../task-manager/task-manager.js';
 import type { EntryReader } from '../operations/unreadable-entries.js';
 
@@ -126,6 +125,8 @@ export interface Adapter<
 > {
   /** Prepares the adapter before anything else is called. A rejection is tried again with back-off. */
   start?(signal: AbortSignal): Promise<void>;
+  /** Drops what it remembers of the cloud, such as images and flavors, which core asks for again. */
+  refresh?(): void;
   /** Releases what the adapter holds. Called once, after everything has ended. */
   stop?(): void | Promise<void>;
   /**
@@ -195,8 +196,8 @@ export interface Adapter<
   nodeDeletedNotification?(node: NodeRecord): void;
   /** As the provider's method of this name; core adds the labels that cannot be used, and long pauses of calls. */
   conditions?(): readonly FoundCondition[];
-  /** `TaskManager.pauses` of task managers besides that of its context. */
-  pauses?(): readonly CallPause[];
+  /** Task managers besides that of its context: their pauses, and calls without an answer, become conditions. */
+  taskManagers?(): readonly TaskManager[];
 }
 
 /** What an adapter works with: everything a provider has, and what core shares among its machines. */

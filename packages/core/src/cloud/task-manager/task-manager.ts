@@ -6,6 +6,7 @@ import type { OperationMetrics } from '../../contract/operation-metrics.js';
 import { NEVER_ABORTED } from '../../async/never-aborted.js';
 import { isRateLimited, RateLimitedError } from '../../contract/errors.js';
 import { CallPauses, type CallPause } from './call-pauses.js';
+import { OpenCalls, type OpenCall } from './open-calls.js';
 import { RateLimiter } from './rate-limiter.js';
 import { SharedCalls } from './shared-calls.js';
 import { DEFAULT_TASK_TIMEOUT_MS, TaskQueue, type QueuedTask } from './task-queue.js';
@@ -34,6 +35,10 @@ export interface TaskManagerOptions {
 export interface CallOptions {
   /** Takes the call out of the queue, or is handed to it. */
   readonly signal?: AbortSignal | undefined;
+  /** Awaited before the call is made, and not counted in its time. */
+  readonly turn?: ((signal: AbortSignal) => Promise<void>) | undefined;
+  /** It moves so much data that it may take minutes. Default: false. */
+  readonly isTransfer?: boolean | undefined;
 }
 
 /** Longest pause that a call from within a task waits for; tasks behind it have to wait as well. */
@@ -60,6 +65,7 @@ export class TaskManager {
   readonly #shared = new SharedCalls();
   readonly #maxRepeats: number;
   readonly #running = new Set<Promise<unknown>>();
+  readonly #open: OpenCalls;
   readonly #tasks: TaskQueue<TaskManager>;
   #stopped = false;
 
@@ -68,6 +74,7 @@ export class TaskManager {
     this.#clock = options.clock ?? systemClock;
     this.#logger = options.logger ?? silentLogger;
     this.#metrics = options.metrics;
+    this.#open = new OpenCalls(this.#clock);
     this.#limiter = new RateLimiter({ ...options, clock: this.#clock });
     this.#pauses = new CallPauses({ clock: this.#clock, random: options.random ?? Math.random });
     this.#parallel = new ScanQueue(options.maxParallel ?? 10);
@@ -82,6 +89,11 @@ export class TaskManager {
     return this.#pauses.all;
   }
 
+  /** Calls that have not been answered for long, without transfers. */
+  get lateCalls(): readonly OpenCall[] {
+    return this.#open.late;
+  }
+
   /** Running and waiting calls. */
   get pending(): number {
     return this.#running.size;
@@ -93,7 +105,7 @@ export class TaskManager {
    * @throws what the call throws; `ProviderUnavailableError` after `stop`
    */
   call<T>(call: string, fn: (signal: AbortSignal) => Promise<T>, options: CallOptions = {}): Promise<T> {
-    return this.#track(() => this.#repeat(call, fn, options.signal));
+    return this.#track(() => this.#repeat(call, fn, options));
   }
 
   /**
@@ -111,7 +123,7 @@ export class TaskManager {
               begin();
               return fn(own);
             },
-            signal,
+            { ...options, signal },
           ),
         options.signal,
       ),
@@ -141,7 +153,7 @@ export class TaskManager {
     }
     await this.#pauses.over(name, signal);
     try {
-      const result = await this.#limiter.run(call, signal);
+      const result = await this.#limiter.run(() => this.#open.run(name, call), signal);
       this.#limiter.succeeded();
       return result;
     } catch (error) {
@@ -172,15 +184,12 @@ export class TaskManager {
   }
 
   /** The wait for the end of a pause takes no place of a call that may be made. */
-  async #repeat<T>(
-    call: string,
-    fn: (signal: AbortSignal) => Promise<T>,
-    signal: AbortSignal = NEVER_ABORTED,
-  ): Promise<T> {
+  async #repeat<T>(call: string, fn: (signal: AbortSignal) => Promise<T>, options: CallOptions): Promise<T> {
+    const { signal = NEVER_ABORTED } = options;
     for (let attempt = 0; ;) {
       await this.#pauses.over(call, signal);
       try {
-        const result = await this.#parallel.run(() => this.#once(call, fn, signal), signal);
+        const result = await this.#parallel.run(() => this.#once(call, fn, signal, options), signal);
         if (result !== NOT_MADE) return result;
       } catch (error) {
         if (!isRateLimited(error) || attempt++ >= this.#maxRepeats || signal.aborted) throw error;
@@ -193,13 +202,15 @@ export class TaskManager {
     call: string,
     fn: (signal: AbortSignal) => Promise<T>,
     signal: AbortSignal,
+    { turn, isTransfer }: CallOptions,
   ): Promise<T | typeof NOT_MADE> {
     const isPaused = () => this.#pauses.leftMs(call) > 0;
     if (isPaused() || !(await this.#limiter.acquire(signal, isPaused))) return NOT_MADE;
     signal.throwIfAborted();
+    await turn?.(signal);
     const startedMs = steadyNow(this.#clock);
     try {
-      const result = await fn(signal);
+      const result = await (isTransfer ? fn(signal) : this.#open.run(call, () => fn(signal)));
       this.#limiter.succeeded();
       this.report(call, steadyNow(this.#clock) - startedMs);
       return result;

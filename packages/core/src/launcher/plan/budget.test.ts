@@ -206,7 +206,7 @@ describe('the limit that a request meets', () => {
 
   it('is not known before the cloud has answered, and then no quota is exceeded', () => {
     expect(short(cloud([], { quota: quota({ providerTotal: undefined }) }))).toEqual({
-      text: 'limits of provider "p" are not known yet',
+      text: 'limits of provider "p" are being read',
       ...{ isProviderShort: false, isOverQuota: false },
     });
   });

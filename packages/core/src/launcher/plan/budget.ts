@@ -10,7 +10,7 @@ import {
 import { ceilingsOf, describeCeiling } from './controls.js';
 import { reason } from './candidates.js';
 import { LaunchLimits } from './launch-limits.js';
-import { countOf } from './rules.js';
+import { countOf, useText } from './rules.js';
 import { amountText } from './texts.js';
 import type {
   Assignment,
@@ -251,7 +251,7 @@ export class Budget {
     const { pool, provider } = this.#view;
     if (this.#quota.providerTotal === undefined && !pool.ignoreProviderQuota) {
       scratch.isKnown = false;
-      return reason('pool-full', `limits of provider "${provider}" are not known yet`, 'the cloud answers', { label });
+      return reason('pool-full', `limits of provider "${provider}" are being read`, 'the cloud answers', { label });
     }
     const need = this.#needOf([label]);
     const total = { ...scratch.used };
@@ -266,7 +266,8 @@ export class Budget {
     const { text, details } = describe(over, overProvider ? this.#free.provider : this.#free.pool, asking);
     const order =
       over.resource === 'instances' ? describeCeiling(this.#view, overProvider ? 'provider' : 'pool') : undefined;
-    const why = order === undefined ? text : `${text}, ${order}`;
+    const use = overProvider ? useText(over.resource, this.#quota) : '';
+    const why = order === undefined ? `${text}${use}` : `${text}, ${order}`;
     return reason('pool-full', `${whose}: ${why}`, 'nodes in use are returned, or limits are raised', {
       label,
       ...details,

@@ -80,6 +80,23 @@ describe('a resource that is overrun', () => {
   });
 });
 
+describe('a request that only the use of others prevents', () => {
+  const quota = { need: () => ({ instances: 1, cores: 1 }), poolUsed: {}, providerUsed: {} };
+  const view = cloud({ quota: { ...quota, providerTotal: { cores: 2 }, usedByOthers: { cores: 8 } } });
+
+  it('waits and reserves nothing, so that smaller ones are served', () => {
+    const large = request({ labels: Array<string>(3).fill('small') });
+
+    const { accept, paused, waiting, release } = plan(view, large, request(), request());
+
+    expect(accept.map(({ assignment }) => assignment.complete)).toEqual([true, true]);
+    expect([paused, release]).toEqual([[], undefined]);
+    expect(waiting[0]?.reason.text).toBe(
+      'provider "p": the request needs at least 3 cores, 2 free (own nodes use 0, others 8)',
+    );
+  });
+});
+
 describe('a request for a standby node', () => {
   it('is declined when quota that is known is used up', () => {
     expect(plan(cloud({}, { cores: 3 }, { cores: 3 }), standby()).decline).toHaveLength(1);

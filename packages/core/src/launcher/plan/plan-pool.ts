@@ -2,7 +2,7 @@ import { compareRequests, type NodeRecord, type RequestRecord } from '@nodepool/
 import { Budget, type Demand } from './budget.js';
 import type { RequestGroup } from './queue.js';
 import { MIN_READY_REQUESTOR, reason } from './candidates.js';
-import { countOf, mayHaveCapacityElsewhere } from './rules.js';
+import { countOf, mayHaveCapacityElsewhere, waitsForOthers } from './rules.js';
 import type { Assignment, PoolView, Reason, Reservation } from './types.js';
 
 /** An accepted request that waits for capacity, with its missing labels. */
@@ -156,10 +156,11 @@ class PlanningPass {
   }
 
   /**
-   * Whether returned nodes could serve the request. A request that waits for an absent host reserves nothing: the host might
-   * never come back.
+   * Whether returned nodes could serve the request. A request that waits for an absent host, or for others to leave capacity of the
+   * cloud, reserves nothing: that might never happen.
    */
   #isWithinReach(request: RequestRecord): boolean {
+    if (waitsForOthers(request, this.#view)) return false;
     if (this.#view.launches || !this.#view.presentNodes) return true;
     for (const label of new Set(request.labels)) {
       if (this.#view.presentNodes(label) < countOf(request.labels, label)) return false;

@@ -150,6 +150,17 @@ describe('a request that the pool can never serve', () => {
     expect(judge(request(['a', 'a']), view([], { quota }))).toBe('queue');
   });
 
+  it('differs from one that only the use of others prevents', () => {
+    const ofCloud = (cores: number) => ({ ...needs, providerTotal: { cores }, usedByOthers: { cores: 4 } });
+    const text = (cores: number) =>
+      judgeStanding(request(['a', 'a']), view([], { quota: { ...ofCloud(cores), providerUsed: { cores: 1 } } }))?.reason
+        .text;
+
+    expect(judge(request(['a', 'a']), view([], { quota: ofCloud(4) }))).toBe('queue');
+    expect(judge(request(['a', 'a']), view([], { quota: ofCloud(3) }))).toBe('decline: exceeds-quota');
+    expect(text(3)).toMatch(/needs 8 cores, provider "cloud" allows 7 in all \(own nodes use 1, others 4\)$/);
+  });
+
   it('may be larger than a quota that does not count', () => {
     const pool = poolConfig('main', ['a'], { ignoreProviderQuota: true });
 

@@ -1,3 +1,4 @@
+import type { Resources } from '@nodepool/zk-protocol';
 import { findOverrun, findShortage, sumResources, type Shortage } from '../../contract/resources.js';
 import { findCandidates, reason } from './candidates.js';
 import { judgeControls } from './controls.js';
@@ -209,14 +210,14 @@ function findOverLimits(request: PlannedRequest, view: PoolView): Reason | undef
   const poolLimits = { instances: view.pool.maxServers, ...view.pool.maxResources };
   const { quota } = view;
   const need = sumResources(request.labels.map((label) => quota.need(label)));
-  const total = view.pool.ignoreProviderQuota ? undefined : quota.providerTotal;
-  const overProvider = total && (findShortage(need, total) ?? findOverrun(total));
+  const overProvider = findOverTotal(need, view);
   const over: Shortage | undefined = overProvider ?? findShortage(need, poolLimits);
   if (!over) return undefined;
   const whose = overProvider ? `provider "${view.provider}"` : `pool "${view.pool.name}"`;
+  const use = overProvider ? useText(over.resource, quota) : '';
   return reason(
     'exceeds-quota',
-    `it would exceed quota: needs ${amountText(over.needed, over.resource)}, ${whose} allows ${over.available} in all`,
+    `it would exceed quota: needs ${amountText(over.needed, over.resource)}, ${whose} allows ${over.available} in all${use}`,
     overProvider ? 'raise the quota of the cloud project' : 'raise the limits of the pool',
     {
       resource: over.resource,
@@ -225,6 +226,29 @@ function findOverLimits(request: PlannedRequest, view: PoolView): Reason | undef
       level: overProvider ? 'provider' : 'pool',
     },
   );
+}
+
+/** The limits of the provider forbid it even without the use of others, which may end. */
+function findOverTotal(need: Resources, { pool, quota }: PoolView): Shortage | undefined {
+  const total = pool.ignoreProviderQuota ? undefined : quota.providerTotal;
+  if (!total) return undefined;
+  const limits = { ...total };
+  for (const name in total) limits[name] = (total[name] ?? 0) + (quota.usedByOthers?.[name] ?? 0);
+  return findShortage(need, limits) ?? findOverrun(limits);
+}
+
+/** Whether a request only waits for others to leave capacity of the cloud, which may never happen. */
+export function waitsForOthers({ labels }: PlannedRequest, { launches, pool, quota }: PoolView): boolean {
+  const total = pool.ignoreProviderQuota ? undefined : quota.providerTotal;
+  if (!launches || !total || !quota.usedByOthers) return false;
+  const need = sumResources(labels.map((label) => quota.need(label)));
+  return (findShortage(need, total) ?? findOverrun(total)) !== undefined;
+}
+
+/** Who uses a resource of the provider, in words: ` (own nodes use 2, others 1)`; empty where nobody else does. */
+export function useText(resource: string, { providerUsed, usedByOthers }: PoolView['quota']): string {
+  const others = usedByOthers?.[resource] ?? 0;
+  return others > 0 ? ` (own nodes use ${providerUsed[resource] ?? 0}, others ${others})` : '';
 }
 
 function missingLabels(request: PlannedRequest, view: PoolView): string[] {

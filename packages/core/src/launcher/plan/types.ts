@@ -90,6 +90,8 @@ export interface QuotaView {
   need(label: string): Resources;
   /** The provider's limits, net of foreign use; `undefined` while unknown. */
   readonly providerTotal: Resources | undefined;
+  /** The foreign use that `providerTotal` is net of, as far as it is known. */
+  readonly usedByOthers?: Resources | undefined;
   readonly providerUsed: Resources;
   readonly poolUsed: Resources;
 }

@@ -42,6 +42,7 @@ function provider(providerConfig: ProviderConfig, calls: string[]): Provider {
       calls.push('start');
       return failures-- > 0 ? Promise.reject(new Error('the cloud is away')) : Promise.resolve();
     },
+    refresh: () => void calls.push('refresh'),
     idle: () => void calls.push('idle'),
     stop: () => void calls.push('stop'),
     cleanupLeakedResources: () => Promise.resolve(void calls.push('look')),
@@ -81,14 +82,14 @@ beforeEach(async () => {
 const calls = () => made.map((each) => each.calls);
 
 describe('a reload', () => {
-  it('starts what is new and keeps what is the same', async () => {
+  it('starts what is new and keeps what is the same, which reads its cloud again', async () => {
     await apply('one');
     const runner = set.get('one');
 
     await apply('one', 'two');
 
     expect(set.get('one')).toBe(runner);
-    expect(calls()).toEqual([['start'], ['start']]);
+    expect(calls()).toEqual([['start', 'refresh'], ['start']]);
     expect(told).toEqual(['started one', 'started two']);
   });
 
@@ -277,7 +278,7 @@ describe('the end of the launcher', () => {
     await world.clock.run(set.stop());
 
     expect(calls()).toEqual([
-      ['start', 'stop'],
+      ['start', 'refresh', 'stop'],
       ['start', 'idle', 'stop'],
     ]);
   });

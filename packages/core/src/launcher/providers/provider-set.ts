@@ -160,7 +160,10 @@ export class ProviderSet {
     const added: ProviderRunner[] = [];
     for (const providerConfig of config.providers.values()) {
       const current = this.#runners.get(providerConfig.name);
-      if (current && sameProviderConfig(current.config, providerConfig)) continue;
+      if (current && sameProviderConfig(current.config, providerConfig)) {
+        if (current.running) current.provider.refresh?.();
+        continue;
+      }
       const next = await this.#create(providerConfig);
       if (current) {
         current.idle();

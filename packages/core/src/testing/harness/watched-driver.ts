@@ -106,6 +106,7 @@ function watchProvider(provider: Provider, watch: DriverWatch): Whole<Provider> 
       await watch.beforeStart();
       await provider.start(signal);
     },
+    refresh: () => provider.refresh?.(),
     idle: () => provider.idle(),
     stop: () => provider.stop(),
     join: () => provider.join(),

@@ -88,6 +88,10 @@ export class GuardedProvider implements WholeProvider {
     await this.#scope.run(() => provider.start(signal));
   }
 
+  refresh(): void {
+    if (!this.#isIdle) this.#scope.ask('refresh', undefined, () => this.#provider?.refresh?.());
+  }
+
   idle(): void {
     this.#isIdle = true;
     this.#scope.ask('idle', undefined, () => this.#provider?.idle());

@@ -3,6 +3,7 @@ import type { QuotaSupport } from '../../../contract/driver.js';
 import type { DriverScope } from './driver-scope.js';
 
 const ONE_INSTANCE: Resources = Object.freeze({ instances: 1 });
+const NOTHING: Resources = Object.freeze({});
 
 /**
  * A driver's quota that never throws. Invalid limits count as unknown, so that requests wait. Limits may be negative, since
@@ -19,6 +20,10 @@ export function guardQuota(quota: QuotaSupport, scope: DriverScope): QuotaSuppor
       scope.ask('quotaNeededByLabel', ONE_INSTANCE, () => quota.quotaNeededByLabel(label, pool), isNeeds),
     estimatedNodepoolQuota: () =>
       scope.ask('estimatedNodepoolQuota', undefined, () => quota.estimatedNodepoolQuota(), isLimits),
+    ...(quota.unmanagedQuotaUsed && {
+      unmanagedQuotaUsed: () =>
+        scope.ask('unmanagedQuotaUsed', NOTHING, () => quota.unmanagedQuotaUsed?.() ?? NOTHING, isNeeds),
+    }),
     invalidateQuotaCache: () => scope.ask('invalidateQuotaCache', undefined, () => quota.invalidateQuotaCache()),
   };
 }

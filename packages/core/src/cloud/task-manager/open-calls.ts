@@ -1,0 +1,76 @@
+import { steadyNow, type Clock } from '@nodepool/zk-protocol';
+import type { FoundCondition } from '../../contract/condition.js';
+
+/** A call that has not been answered. */
+export interface OpenCall {
+  /** Its name in metrics. */
+  readonly call: string;
+  /** When it was made, by the steady clock. */
+  readonly sinceMs: number;
+}
+
+/** No call of a cloud that is well takes so long. */
+const LATE_MS = 20_000;
+
+/** Calls to a cloud that have not been answered; one that ended so is shown until another is answered. */
+export class OpenCalls {
+  readonly #clock: Clock;
+  readonly #open = new Set<OpenCall>();
+  #givenUp: OpenCall | undefined;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Those that are late. */
+  get late(): readonly OpenCall[] {
+    const open = [...this.#open].filter((call) => this.#isLate(call));
+    return this.#givenUp ? [this.#givenUp, ...open] : open;
+  }
+
+  /** Makes a call. */
+  async run<T>(call: string, fn: () => Promise<T>): Promise<T> {
+    const open = { call, sinceMs: steadyNow(this.#clock) };
+    this.#open.add(open);
+    try {
+      const result = await fn();
+      this.#givenUp = undefined;
+      return result;
+    } catch (error) {
+      if (!this.#isLate(open)) this.#givenUp = undefined;
+      else this.#givenUp ??= open;
+      throw error;
+    } finally {
+      this.#open.delete(open);
+    }
+  }
+
+  #isLate({ sinceMs }: OpenCall): boolean {
+    return steadyNow(this.#clock) - sinceMs >= LATE_MS;
+  }
+}
+
+/** The condition of a provider whose cloud does not answer. @param text - see {@link unansweredText} */
+export function unansweredConditions(provider: string, text: string | undefined): FoundCondition[] {
+  if (text === undefined) return [];
+  return [
+    {
+      ...{ kind: 'provider', name: provider, type: 'CallsUnanswered', severity: 'error', reason: 'Timeout' },
+      message: text,
+      nextStep: `look at the API of the cloud of provider "${provider}"; a longer launch-timeout does not help`,
+      evidence: {},
+    },
+  ];
+}
+
+/**
+ * Calls without an answer, in words; `undefined`: there are none.
+ * @param late - of all task managers of a provider
+ * @param steadyMs - the present steady time
+ */
+export function unansweredText(late: readonly OpenCall[], steadyMs: number): string | undefined {
+  if (late.length === 0) return undefined;
+  const seconds = Math.floor((steadyMs - Math.min(...late.map(({ sinceMs }) => sinceMs))) / 1_000);
+  const names = [...new Set(late.map(({ call }) => call))].sort().join(', ');
+  return `the cloud has not answered ${late.length === 1 ? 'a call' : `${late.length} calls`} for ${seconds} s (${names})`;
+}
