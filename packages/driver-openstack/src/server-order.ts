@@ -3,6 +3,7 @@ import type { ServerOrder } from './client/compute.js';
 import type { CloudFacts } from './cloud-facts.js';
 import type { OpenStackLabel, OpenStackPool, OpenStackProvider } from './config.js';
 import { fillTemplate } from './fill-template.js';
+import { missing } from './named-things.js';
 import { checkUserData } from './user-data.js';
 
 type Order = CreateOrder<OpenStackLabel, OpenStackPool>;
@@ -52,7 +53,8 @@ async function imageOf(
   const found = await facts.image(image.imageName);
   if (found) return { id: found.id, configDrive: image.configDrive };
   const message = `label "${label.name}": the cloud has no active image with the name or id "${image.imageName}"`;
-  throw new CapacityError(message, { statsdKey: 'error.nodepool' });
+  // another provider may have it; why this one does not is for the operator
+  throw new CapacityError(message, { statsdKey: 'error.nodepool', cause: missing('Image', message) });
 }
 
 /** Own tags override properties of the label. */

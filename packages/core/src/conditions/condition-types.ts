@@ -453,7 +453,7 @@ export const CONDITION_TYPES = {
   DeletionFails: {
     ...{ kind: 'node', severity: 'error' },
     meaning: 'the deletion of a node failed; retried with back-off until it succeeds',
-    ...{ reasons: 'errors', nextStep: 'nodepool delete NODE --now, after correcting the cause' },
+    ...{ reasons: 'errors', nextStep: 'nodepool delete NODE, after correcting the cause, tries again at once' },
   },
   MachineUnusable: {
     ...{ kind: 'node', severity: 'warning' },

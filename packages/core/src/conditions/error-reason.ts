@@ -8,6 +8,7 @@ export type ErrorReason =
   | 'NotFound'
   | 'Quota'
   | 'NoCapacity'
+  | 'NoAddress'
   | 'RateLimited'
   | 'Timeout'
   | 'Unreachable'
@@ -37,6 +38,10 @@ export const ERROR_REASONS = {
     nextStep: 'raise the quota of the project, or free some of it',
   },
   NoCapacity: { meaning: 'the cloud has no capacity for the type at the moment', nextStep: '' },
+  NoAddress: {
+    meaning: 'a network of the cloud has no free address',
+    nextStep: 'free addresses of the network of provider PROVIDER (ports that nothing uses), or enlarge it',
+  },
   RateLimited: {
     meaning: 'the cloud refuses calls because there are too many',
     nextStep: 'lower the rate of provider PROVIDER',
@@ -72,12 +77,13 @@ export const ERROR_REASONS = {
 const CLASSES: readonly (readonly [(error: Error) => boolean, ErrorReason])[] = [
   [isRateLimited, 'RateLimited'],
   [hasCode('NODEPOOL_QUOTA'), 'Quota'],
-  [hasCode('NODEPOOL_CAPACITY'), 'NoCapacity'],
   [hasStatus(401), 'Unauthorized'],
   [hasStatus(403), 'Forbidden'],
   [hasStatus(404), 'NotFound'],
   [hasCode('NODEPOOL_NOT_FOUND'), 'NotFound'],
+  [lacksAddress, 'NoAddress'],
   [hasCode('NODEPOOL_CONFIG'), 'Configuration'],
+  [hasCode('NODEPOOL_CAPACITY'), 'NoCapacity'],
   [hasCode('NODEPOOL_DRIVER'), 'Driver'],
   [hasCode('NODEPOOL_TIMEOUT', 'NODEPOOL_CREATE_TIMEOUT', 'NODEPOOL_DELETE_TIMEOUT'), 'Timeout'],
   [hasCode('NODEPOOL_LAUNCH_STATUS', 'NODEPOOL_ADDRESS'), 'InstanceFailed'],
@@ -125,6 +131,13 @@ function hasCode(...codes: readonly string[]): (error: Error) => boolean {
 
 function hasStatus(status: number): (error: Error) => boolean {
   return (error) => 'status' in error && error.status === status;
+}
+
+/** In the words of Neutron and Nova. */
+const NO_ADDRESS = /ip ?address|free ips/i;
+
+function lacksAddress(error: Error): boolean {
+  return isNodepoolError(error, 'NODEPOOL_CAPACITY') && NO_ADDRESS.test(error.message);
 }
 
 const NO_CONNECTION =

@@ -278,7 +278,7 @@ it('a node of an instance that failed is looked at in the cloud, not at its imag
 
   expect(found).toMatchObject({ type: 'DeletionFails', reason: 'InstanceFailed' });
   expect(found?.nextStep).toBe(
-    `look at the instance with the tools of the cloud; nodepool delete ${found?.name} --now tries again at once`,
+    `look at the instance with the tools of the cloud; nodepool delete ${found?.name} tries again at once`,
   );
 });
 

@@ -44,8 +44,13 @@ export interface LeakFinderOptions {
   readonly deleted?: (resource: Resource) => void;
 }
 
-/** A leak with the steady time at which it was found first. */
-type Suspect = LeakedResource & { readonly seenMs: number };
+/** A resource that may be leaked. */
+interface Suspect extends LeakedResource {
+  /** The steady time at which it was found first. */
+  readonly seenMs: number;
+  /** It was found twice, and has not been deleted. The first time it may be of a node that has just ended. */
+  readonly isLeaked: boolean;
+}
 
 /** How long a state in which a resource cannot be deleted may last. */
 const BLOCKED_MS = 600_000;
@@ -73,9 +78,9 @@ export class LeakFinder {
     this.#aliens = new Aliens(options);
   }
 
-  /** Leaks found by the last search. */
+  /** Leaks that at least two searches have found, and that are not deleted. */
   get found(): readonly LeakedResource[] {
-    return [...this.#suspects.values()].map(({ seenMs: _, ...leak }) => leak);
+    return [...this.#suspects.values()].flatMap(({ seenMs: _, isLeaked, ...leak }) => (isLeaked ? [leak] : []));
   }
 
   /** Resources with the provider's name and without proof that they belong to this database. */
@@ -99,7 +104,8 @@ export class LeakFinder {
       const known = this.#suspects.get(keyOf(resource)) ?? this.#sighting(resource);
       const isNew = !this.#suspects.has(keyOf(resource));
       const isBlocked = resource.blocked !== undefined;
-      suspects.set(keyOf(resource), isBlocked ? this.#blocked(resource, known) : known);
+      const suspect = { ...known, isLeaked: !isNew };
+      suspects.set(keyOf(resource), isBlocked ? this.#blocked(resource, suspect) : suspect);
       if (!isNew && !isBlocked && this.#hasLasted(known)) leaked.push(resource);
     }
     this.#suspects = suspects;
@@ -110,7 +116,7 @@ export class LeakFinder {
       signal.throwIfAborted();
       const failure = await this.#delete(resource, signal);
       const known = suspects.get(keyOf(resource));
-      if (known && failure) suspects.set(keyOf(resource), { ...known, ...failure });
+      if (known) suspects.set(keyOf(resource), { ...known, ...failure, isLeaked: failure !== undefined });
     }
   }
 
@@ -133,7 +139,7 @@ export class LeakFinder {
   #sighting({ type, id, metadata }: Resource): Suspect {
     const { clock } = this.#options;
     const times = { sinceMs: clock.now(), seenMs: steadyNow(clock) };
-    return { type, id, nodeId: metadata[NODE_ID_TAG], error: undefined, ...times };
+    return { type, id, nodeId: metadata[NODE_ID_TAG], error: undefined, isLeaked: false, ...times };
   }
 
   /** Logs resources of our records with the id of another database, once: its launchers may delete them. */

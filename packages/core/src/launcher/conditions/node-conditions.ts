@@ -70,7 +70,7 @@ function failed(node: NodeRecord, status: DeletionStatus): FoundCondition {
   return newCondition('DeletionFails', {
     ...{ name: node.id, reason, lastSeenMs, evidence: { ...evidenceOf(node), attempts } },
     message: `its deletion has failed ${attempts} times: ${error}`,
-    nextStep: `${advice === '' ? '' : `${advice}; `}nodepool delete ${node.id} --now tries again at once`,
+    nextStep: `${advice === '' ? '' : `${advice}; `}nodepool delete ${node.id} tries again at once`,
   });
 }
 

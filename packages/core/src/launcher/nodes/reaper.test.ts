@@ -1,4 +1,5 @@
 import {
+  encodeNode,
   encodeRequest,
   newRequest,
   nodeLockPath,
@@ -6,6 +7,7 @@ import {
   requestLockPath,
   requestPath,
   type RequestId,
+  withNode,
 } from '@nodepool/zk-protocol';
 import { describe, expect, it } from 'vitest';
 import type { Provider } from '../../contract/driver.js';
@@ -232,5 +234,21 @@ describe('a deletion that fails', () => {
     await world.pass(60_000);
 
     expect(reaper.failing()).toEqual([]);
+  });
+
+  it('keeps the time at which it began, and is tried again at once when an operator orders it again', async () => {
+    const { world, id, reaper } = await failing();
+    const began = world.context.mirror.nodes.get(id)?.stateTimeMs;
+    await world.pass(600_000);
+    const node = world.context.mirror.nodes.get(id);
+    const before = reaper.failing()[0]?.attempts ?? 0;
+    await world.pass(1_000);
+    expect([node?.stateTimeMs, reaper.failing()[0]?.attempts]).toEqual([began, before]);
+
+    const ordered = node && withNode(node, { state: 'deleting' }, world.clock.now(), 'operator');
+    if (ordered) await world.clock.run(world.other.setData(nodePath(id), encodeNode(ordered)));
+    await world.pass(1_000);
+
+    expect(reaper.failing()[0]?.attempts).toBe(before + 1);
   });
 });

@@ -70,7 +70,7 @@ export class Reaper {
     setMaxListeners(0, this.#stop.signal); // one for each deletion in progress
     const { events, mirror } = context;
     this.#unsubscribe = [
-      events.on('nodeChanged', ({ id, after }) => this.#nodeChanged(id as NodeId, after)),
+      events.on('nodeChanged', ({ id, before, after }) => this.#nodeChanged(id as NodeId, before, after)),
       events.on('nodeLockChanged', ({ id, contenders }) => contenders === 0 && this.consider(id)),
       events.on('requestChanged', ({ id, after }) => {
         if (holdsNodes(after)) return;
@@ -168,9 +168,12 @@ export class Reaper {
     return nowMs - sinceMs;
   }
 
-  #nodeChanged(id: NodeId, node: NodeRecord | undefined): void {
+  #nodeChanged(id: NodeId, before: NodeRecord | undefined, node: NodeRecord | undefined): void {
     if (node?.state !== 'init') this.#unwantedSinceMs.delete(id);
     if (node) {
+      // an operator has ordered the deletion again: launchers keep the time
+      const isOrdered = before?.state === 'deleting' && node.state === 'deleting';
+      if (isOrdered && before.stateTimeMs !== node.stateTimeMs) this.#retries.endPause(id);
       this.consider(id);
     } else {
       this.#endDeferral(id);

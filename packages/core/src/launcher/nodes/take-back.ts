@@ -88,7 +88,10 @@ async function deleteWithResource(
   const epoch = zk.sessionEpoch;
   const lock = new Transaction<'lock' | 'record'>();
   const index = lock.lock('lock', nodeLockPath(node.id), mirror.nodes.hasLockDirectory(node.id));
-  lock.add('record', setNode(withNode(node, { state: 'deleting' }, clock.now(), 'launcher')));
+  // its age is that of the deletion, not of the attempt
+  const isAgain = node.state === 'deleting';
+  const deleting = { state: 'deleting' as const, ...(isAgain && { stateTimeMs: node.stateTimeMs }) };
+  lock.add('record', setNode(withNode(node, deleting, clock.now(), 'launcher')));
   const entry = createdPath(await lock.commit(committer), index);
   let locked = mirror.nodes.get(node.id) ?? node;
   try {

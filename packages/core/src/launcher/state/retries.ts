@@ -35,6 +35,13 @@ export class Retries<Key> {
     return pauseMs;
   }
 
+  /** Ends the key's present pause; `retry` is not called. */
+  endPause(key: Key): void {
+    const entry = this.#keys.get(key);
+    entry?.cancel?.();
+    if (entry) entry.cancel = undefined;
+  }
+
   /** Cancels the key's retry; its next pause is a first one again. */
   forget(key: Key): void {
     this.#keys.get(key)?.cancel?.();
