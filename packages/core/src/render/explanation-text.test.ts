@@ -16,16 +16,19 @@ function ofPools(...pools: PoolExplanation[]): RequestExplanation {
   };
 }
 
-function headings(...pools: PoolExplanation[]): string[] {
-  return explanationToText(ofPools(...pools), [], 0)
-    .split('\n')
-    .filter((line) => line.startsWith('pool '));
-}
+it('names a pool once, with the launchers that have it apart', () => {
+  const other = { ...pool('nl03.example.com'), action: 'foreign', rule: undefined, text: 'seen from outside' } as const;
 
-it('names the launcher only for pools that several launchers have', () => {
-  expect(headings(pool('nl01.example.com'), pool('nl02.example.com'), pool('nl01.example.com', 'spare'))).toEqual([
+  const lines = explanationToText(
+    ofPools(pool('nl01.example.com'), pool('nl02.example.com'), other, pool('nl01.example.com', 'spare')),
+    [],
+    0,
+  );
+
+  expect(lines.split('\n').filter((line) => /^pool |same for|nl03/.test(line))).toEqual([
     'pool "rack/main" of launcher nl01.example.com keeps it waiting (label-quota)',
-    'pool "rack/main" of launcher nl02.example.com keeps it waiting (label-quota)',
+    '  same for   nl02.example.com',
+    '  nl03.example.com may take it: seen from outside',
     'pool "rack/spare" keeps it waiting (label-quota)',
   ]);
 });

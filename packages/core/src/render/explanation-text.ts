@@ -48,16 +48,15 @@ export function explanationToText(
   nowMs: number,
 ): string {
   const facts = requestFacts(explanation);
-  const twins = twinPools(explanation.pools);
   const related = relatedConditions(explanation, conditions);
   const lines = [
     summarizeExplanation(explanation, related),
     '',
     ...facts,
     ...explanation.launches.map((launch) => `  ${'launch'.padEnd(11)}${launchText(launch)}`),
-    ...sortPools(explanation.pools)
-      .map((pool) => ({ ...pool, ...verdictOf(pool, explanation.labels, related) }))
-      .flatMap((pool) => ['', ...poolLines(pool, twins.has(poolName(pool)))]),
+    ...byName(
+      sortPools(explanation.pools).map((pool) => ({ ...pool, ...verdictOf(pool, explanation.labels, related) })),
+    ).flatMap(([first, ...others]) => ['', ...poolLines(first, others)]),
     ...(explanation.standby ?? []).flatMap(standbyLines),
     ...conditionLines(related, nowMs),
   ];
@@ -117,10 +116,17 @@ function launchText({ nodeId, provider, pool, state, ageMs, error, trial }: Laun
 
 const poolName = ({ provider, pool }: PoolExplanation): string => `${provider}/${pool}`;
 
-/** Names of pools that exist in several launchers. */
-function twinPools(pools: readonly PoolExplanation[]): Set<string> {
-  const names = pools.map(poolName);
-  return new Set(names.filter((name, index) => names.indexOf(name) !== index));
+type JudgedPool = PoolExplanation & { readonly verdict: string };
+
+/** Pools of one name, which several launchers may have, in the place of the first. */
+function byName(pools: readonly JudgedPool[]): [JudgedPool, ...JudgedPool[]][] {
+  const groups = new Map<string, [JudgedPool, ...JudgedPool[]]>();
+  for (const pool of pools) {
+    const group = groups.get(poolName(pool));
+    if (group) group.push(pool);
+    else groups.set(poolName(pool), [pool]);
+  }
+  return [...groups.values()];
 }
 
 /** Host name in a launcher id: `<host>-PoolWorker.<provider>-<pool>-<random>`. */
@@ -128,12 +134,15 @@ function launcherHost(launcherId: string): string {
   return launcherId.split('-PoolWorker.', 1)[0] ?? launcherId;
 }
 
-/** @param isTwin - another launcher has a pool of the same name */
-function poolLines(pool: PoolExplanation & { readonly verdict: string }, isTwin: boolean): string[] {
-  const rule = pool.rule === undefined ? '' : ` (${pool.rule})`;
+const ruleText = ({ rule }: PoolExplanation) => (rule === undefined ? '' : ` (${rule})`);
+
+/** @param others - pools of the same name, of other launchers */
+function poolLines(pool: JudgedPool, others: readonly JudgedPool[]): string[] {
   const numbers = Object.entries(pool.details)
     .filter(([name]) => name !== 'position')
     .map(([name, value]) => `${name}=${String(value)}`);
+  const isSame = (other: JudgedPool) => other.verdict === pool.verdict && other.text === pool.text;
+  const same = others.filter(isSame);
   const facts: [string, string | undefined][] = [
     ['why', pool.text],
     ['numbers', numbers.length > 0 ? numbers.join(' ') : undefined],
@@ -141,10 +150,17 @@ function poolLines(pool: PoolExplanation & { readonly verdict: string }, isTwin:
     ['position', pool.position === undefined ? undefined : positionText(pool.position)],
     ['to change', pool.remedy],
     ['launcher', pool.own ? undefined : `${pool.launcherId} (another launcher's pool: seen from outside)`],
+    ['same for', same.length === 0 ? undefined : same.map(({ launcherId }) => launcherHost(launcherId)).join(', ')],
+    ...others
+      .filter((other) => !isSame(other))
+      .map((other): [string, string] => [
+        launcherHost(other.launcherId),
+        `${other.verdict}${ruleText(other)}: ${other.text}`,
+      ]),
   ];
   return [
-    `pool "${poolName(pool)}"${isTwin ? ` of launcher ${launcherHost(pool.launcherId)}` : ''} ${pool.verdict}${rule}`,
-    ...facts.flatMap(([name, value]) => (value === undefined ? [] : [`  ${name.padEnd(11)}${value}`])),
+    `pool "${poolName(pool)}"${others.length > 0 ? ` of launcher ${launcherHost(pool.launcherId)}` : ''} ${pool.verdict}${ruleText(pool)}`,
+    ...facts.flatMap(([name, value]) => (value === undefined ? [] : [`  ${name.padEnd(10)} ${value}`])),
   ];
 }
 

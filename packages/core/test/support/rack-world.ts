@@ -1,6 +1,13 @@
 import { encodeNode, newNode, NODES_ROOT, type NodeRecord, type ZooKeeper } from '@nodepool/zk-protocol';
 import { connectInMemory, MemoryServer, perfectConditions } from '@nodepool/zk-protocol/memory';
-import { silentLogger, type Config, type Driver, type Provider, type ProviderConfig } from '../../src/index.js';
+import {
+  silentLogger,
+  type Config,
+  type Driver,
+  type Logger,
+  type Provider,
+  type ProviderConfig,
+} from '../../src/index.js';
 import { Launcher } from '../../src/launcher/index.js';
 import { VirtualClock } from '../../src/testing/virtual-clock.js';
 import { idleProvider } from './idle-provider.js';
@@ -57,7 +64,10 @@ export const pooledConfig: Config = {
 /** A ZooKeeper on a virtual clock, for launchers with a provider whose nodes have no instances. */
 export class RackWorld {
   /** @param provider - changed members of the provider */
-  constructor(private readonly provider: Partial<Provider> = {}) {}
+  constructor(
+    private readonly provider: Partial<Provider> = {},
+    private readonly logger: Logger = silentLogger,
+  ) {}
 
   readonly clock = new VirtualClock();
   readonly #server = new MemoryServer(this.clock);
@@ -85,7 +95,7 @@ export class RackWorld {
   launcher(config: Config = rackConfig, zk: ZooKeeper = this.session().zk): Launcher {
     const driver = idleDriver(this.provider);
     const registry = { get: () => Promise.resolve(driver), reset: () => Promise.resolve(), loaded: () => [] };
-    const parts = { zk, clock: this.clock, config, registry, logger: silentLogger };
+    const parts = { zk, clock: this.clock, config, registry, logger: this.logger };
     return new Launcher({ ...parts, hostname: 'nl01', version: '1' });
   }
 

@@ -85,6 +85,11 @@ export class Reaper {
     return this.#running.size > 0;
   }
 
+  /** Nodes that are being taken back. */
+  get busy(): NodeId[] {
+    return [...this.#busy];
+  }
+
   /** Deletions that have failed at least once. They are retried indefinitely. */
   failing(): DeletionStatus[] {
     return [...this.#deletions.values()].filter(({ error }) => error !== undefined);

@@ -104,4 +104,26 @@ describe('looking for leaked resources', () => {
     await world.pass(15_000);
     expect(looks).toHaveLength(3);
   });
+
+  it('ends with the stop, also while the cloud does not answer', async () => {
+    const world = await ServiceWorld.open();
+    const cleanupLeakedResources = (signal: AbortSignal) =>
+      new Promise<void>((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('aborted'))));
+    const runner = new ProviderRunner(
+      world.context,
+      plainDriver('plain'),
+      idleProvider({ ...rackProvider, name: 'one' }, { cleanupLeakedResources }),
+    );
+    const leaks = new LeakSearches(world.context, new Map([['one', runner]]));
+    await world.clock.run(runner.start());
+    let isOver = false;
+    const search = leaks.searchAll().then(() => (isOver = true));
+    await world.pass(1_000);
+    expect(isOver).toBe(false);
+
+    leaks.stop();
+
+    await search;
+    expect(isOver).toBe(true);
+  });
 });

@@ -21,6 +21,7 @@ export class LeakSearches {
   readonly #runners: ReadonlyMap<string, ProviderRunner>;
   /** The time of each provider's last search. */
   readonly #searchedMs = new Map<string, number>();
+  readonly #stop = new AbortController();
   readonly #timers = new Map<string, CancelTimer[]>();
 
   /** @param runners - the providers in force, by name */
@@ -42,7 +43,9 @@ export class LeakSearches {
     this.#timers.set(provider, timers);
   }
 
+  /** Ends searches too, which would hold up the stop while a cloud does not answer. */
   stop(): void {
+    this.#stop.abort(new Error('the launcher stops'));
     for (const cancels of this.#timers.values()) for (const cancel of cancels) cancel();
     this.#timers.clear();
   }
@@ -54,8 +57,9 @@ export class LeakSearches {
     if (!runner?.running || nowMs - (this.#searchedMs.get(name) ?? -Infinity) < LEAST_GAP_MS) return;
     this.#searchedMs.set(name, nowMs);
     try {
-      await runner.provider.cleanupLeakedResources(life.signal);
+      await runner.provider.cleanupLeakedResources(AbortSignal.any([life.signal, this.#stop.signal]));
     } catch (error) {
+      if (this.#stop.signal.aborted) return;
       logger.warn('Looking for leaked resources failed', { provider: name, error });
     }
   }
