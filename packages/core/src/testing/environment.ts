@@ -11,6 +11,9 @@ const real = { setImmediate, clearImmediate, random: Math.random.bind(Math), ran
  */
 export class Environment {
   readonly #pending = new Set<NodeJS.Immediate>();
+  /** Callbacks that wait until none holds them. */
+  readonly #held = new Map<NodeJS.Immediate, () => void>();
+  #holders = 0;
   readonly #stackTraceLimit = Error.stackTraceLimit;
 
   /**
@@ -25,17 +28,36 @@ export class Environment {
     syncBuiltinESMExports();
     globalThis.setImmediate = ((fn: (...args: unknown[]) => void, ...args: unknown[]) => {
       const immediate = real.setImmediate(() => {
-        this.#pending.delete(immediate);
-        fn(...args);
+        if (!this.#pending.delete(immediate)) return;
+        if (this.#holders > 0) this.#held.set(immediate, () => fn(...args));
+        else fn(...args);
       });
       this.#pending.add(immediate);
       return immediate;
     }) as typeof setImmediate;
     globalThis.clearImmediate = (immediate) => {
-      if (immediate) this.#pending.delete(immediate);
+      if (immediate) {
+        this.#pending.delete(immediate);
+        this.#held.delete(immediate);
+      }
       real.clearImmediate(immediate);
     };
   }
+
+  /** Holds callbacks of `setImmediate` back. @returns lets them run */
+  readonly holdImmediates = (): (() => void) => {
+    this.#holders++;
+    let isHeld = true;
+    return () => {
+      if (!isHeld) return;
+      isHeld = false;
+      if (--this.#holders > 0) return;
+      for (const [immediate, fn] of this.#held)
+        globalThis.setImmediate(() => {
+          if (this.#held.delete(immediate)) fn();
+        });
+    };
+  };
 
   /** Resolves when all work that does not wait for a timer has run. */
   async settle(): Promise<void> {

@@ -1,5 +1,6 @@
 export { CallTracker } from './call-tracker.js';
 export { ProcessClock } from './harness/process-clock.js';
+export type { WakeOrder } from './harness/process-clock.js';
 export { Environment } from './environment.js';
 export { Random } from './random.js';
 export { VirtualClock } from './virtual-clock.js';

@@ -27,7 +27,7 @@ describe('a lane', () => {
   it('delays packets in flight and packets sent later', () => {
     const { clock, lane, arrived, send } = open();
     send('before', 5);
-    lane.holdUntil(clock.now() + 100);
+    lane.hold(100);
     send('meanwhile', 5);
 
     clock.advance(99);

@@ -1,6 +1,7 @@
-import type { CancelTimer, Clock } from '../../base/clock.js';
+import { steadyNow, type CancelTimer, type Clock } from '../../base/clock.js';
 
 interface Packet {
+  /** Steady time. */
   readonly atMs: number;
   /** `undefined` marks the end of the stream. */
   readonly bytes: Buffer | undefined;
@@ -31,7 +32,7 @@ export class Lane {
   send(bytes: Buffer | undefined, delayMs: number): void {
     if (this.#isEnded) return;
     this.#isEnded = bytes === undefined;
-    this.#lastMs = Math.max(this.#lastMs, this.#clock.now() + delayMs);
+    this.#lastMs = Math.max(this.#lastMs, steadyNow(this.#clock) + delayMs);
     this.#packets.push({ atMs: this.#lastMs, bytes });
     this.#arm();
   }
@@ -55,21 +56,21 @@ export class Lane {
     this.#cancel?.();
   }
 
-  /** Delays all deliveries until that time. */
-  holdUntil(atMs: number): void {
-    this.#heldUntilMs = Math.max(this.#heldUntilMs, atMs);
+  /** Delays all deliveries that are due within this time. */
+  hold(ms: number): void {
+    this.#heldUntilMs = Math.max(this.#heldUntilMs, steadyNow(this.#clock) + ms);
   }
 
   #arm(): void {
     const [first] = this.#packets;
     if (this.#cancel !== undefined || first === undefined) return;
     const atMs = Math.max(first.atMs, this.#heldUntilMs);
-    this.#cancel = this.#clock.setTimer(Math.max(0, atMs - this.#clock.now()), () => this.#deliver(atMs));
+    this.#cancel = this.#clock.setTimer(Math.max(0, atMs - steadyNow(this.#clock)), () => this.#deliver(atMs));
   }
 
   #deliver(atMs: number): void {
     this.#cancel = undefined;
-    const nowMs = Math.max(atMs, this.#clock.now());
+    const nowMs = Math.max(atMs, steadyNow(this.#clock));
     for (let first = this.#packets[0]; first !== undefined; first = this.#packets[0]) {
       if (Math.max(first.atMs, this.#heldUntilMs) > nowMs) break;
       this.#packets.shift();

@@ -1,5 +1,5 @@
 import { Duplex } from 'node:stream';
-import { type Clock, systemClock } from '../../base/clock.js';
+import { steadyNow, type Clock, systemClock } from '../../base/clock.js';
 import type { ZooKeeperLogger } from '../../base/logger.js';
 import { createZooKeeper } from '../../client/connect.js';
 import type { ZooKeeperConnection } from '../../client/contract/types.js';
@@ -33,6 +33,8 @@ export const perfectConditions: LinkConditions = {
 export interface MemoryOptions {
   /** Clock of the client. @default the system clock */
   clock?: Clock;
+  /** Clock by which the client reads what arrives. @default its clock */
+  socketClock?: Clock;
   /** Clock of the network and the server. @default the client's clock */
   serverClock?: Clock;
   /** @default 10000 */
@@ -59,8 +61,8 @@ export function connectInMemory(
   options: MemoryOptions = {},
 ): { zk: ZooKeeperConnection; link: MemoryLink } {
   const { clock = systemClock, serverClock = clock, conditions = perfectConditions } = options;
-  const { sessionTimeoutMs, random, logger = throwingLogger } = options;
-  const link = new MemoryLink(server, clock, serverClock, conditions);
+  const { sessionTimeoutMs, random, logger = throwingLogger, socketClock = clock } = options;
+  const link = new MemoryLink(server, socketClock, serverClock, conditions);
   const zk = createZooKeeper({ servers: 'memory', open: link.open, clock, sessionTimeoutMs, random, logger });
   return { zk, link };
 }
@@ -96,7 +98,7 @@ export class MemoryLink {
 
   /** Delays all data in both directions. Neither side is notified. */
   hold(ms: number): void {
-    this.#pair?.holdUntil(this.#serverClock.now() + ms);
+    this.#pair?.hold(ms);
   }
 
   /** Simulates the death of the client's process: it receives nothing more, and its session expires. */
@@ -137,16 +139,16 @@ class StreamPair {
       this.#up.send(bytes, bytes === undefined ? 0 : conditions.requestDelayMs());
     });
     this.server = new End((bytes) => {
-      this.#down.send(bytes, bytes === undefined ? 0 : this.#replyDelayMs(serverClock.now()));
+      this.#down.send(bytes, bytes === undefined ? 0 : this.#replyDelayMs(steadyNow(serverClock)));
     });
     this.#up = laneTo(this.server, serverClock);
     this.#down = laneTo(this.client, clientClock);
   }
 
   /** Delays all data in both directions. */
-  holdUntil(atMs: number): void {
-    this.#up.holdUntil(atMs);
-    this.#down.holdUntil(atMs);
+  hold(ms: number): void {
+    this.#up.hold(ms);
+    this.#down.hold(ms);
   }
 
   /** Breaks the connection: some data in flight to the server may still arrive, none reaches the client. */
