@@ -4,12 +4,13 @@ import { parseCommandLine, USAGE, UsageError } from './command-line.js';
 describe('the command line of the simulator', () => {
   it('has the defaults stated in its usage text', () => {
     expect(parseCommandLine([])).toEqual({
-      ...{ kind: 'seeds', from: 1, seeds: 100, trace: false, keepGoing: false, faults: 'all' },
+      ...{ kind: 'seeds', from: 1, seeds: 100, trace: false, keepGoing: false, faults: 'all', only: [] },
     });
     expect(parseCommandLine(['--year'])).toEqual({
       ...{ kind: 'year', seed: 1, only: undefined, most: undefined },
       ...{ oneLauncher: false, minReady: 0 },
     });
+    expect(USAGE).toMatch(/clock-steps +25 % +clocks of launchers are set/);
     expect(USAGE).toMatch(/--seeds N +how many runs \(default: 100\)\n +--from S .* \(default: 1\)/);
   });
 
@@ -20,6 +21,7 @@ describe('the command line of the simulator', () => {
     [['--standby', '--from', '3'], { kind: 'standby', seed: 3, year: false }],
     [['--standby', '--year'], { kind: 'standby', seed: 1, year: true }],
     [['--launcher-faults'], { kind: 'seeds', faults: 'launchers' }],
+    [['--fault', 'clock-steps', '--fault=cut-off'], { kind: 'seeds', only: ['clock-steps', 'cut-off'] }],
     [['--seeds', 'x', '-h'], { kind: 'help' }],
   ])('reads %j', (args, command) => {
     expect(parseCommandLine(args)).toMatchObject(command);
@@ -38,6 +40,8 @@ describe('the command line of the simulator', () => {
     [['--year', '--min-ready', 'few'], /--min-ready needs a whole number, 0 or more, got "few"/],
     [['--standby', '--year', '--most', '2'], /--most does not go with --standby/],
     [['--year', '--trace'], /--trace does not go with --year/],
+    [['--fault', 'flood'], /there is no fault "flood"; there are processes, .*, wake-order/],
+    [['--year', '--fault', 'clouds'], /--fault does not go with --year/],
     [['--year', '--only', 'flood'], /there is no incident "flood"; there are dead region, .*, herd/],
   ])('refuses %j', (args, text) => {
     expect(() => parseCommandLine(args)).toThrow(UsageError);

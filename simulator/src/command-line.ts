@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { FAULTS, type FaultName } from './actors/faults.js';
 import type { Faults } from './world/world.js';
 import { INCIDENTS } from './year/incidents.js';
 
@@ -13,6 +14,8 @@ export interface SeedsCommand {
   readonly trace: boolean;
   readonly keepGoing: boolean;
   readonly faults: Faults;
+  /** These faults instead of what each seed draws. */
+  readonly only: readonly FaultName[];
 }
 
 /** Options of a year of incidents. */
@@ -33,7 +36,7 @@ export interface StandbyCommand {
   readonly year: boolean;
 }
 
-const SEEDS_ONLY = ['seeds', 'trace', 'keep-going', 'launcher-faults'] as const;
+const SEEDS_ONLY = ['seeds', 'trace', 'keep-going', 'launcher-faults', 'fault'] as const;
 const YEAR_ONLY = ['only', 'most', 'one-launcher', 'min-ready'] as const;
 
 /** Values of `--only`. */
@@ -49,6 +52,7 @@ status 1 when something happened that never may.
   --from S       first seed, or the one of the year (default: 1)
   --keep-going   collect all broken seeds (default: stop at the first)
   --launcher-faults  only launchers fail (default: clouds, clients and operators too)
+  --fault NAME   this fault alone (default: what the seed draws); may be repeated
   --trace        print each transaction, log line, fault and change of a cloud (default: off)
   --year         a year of incidents instead, with steering and without (default: off)
   --only NAME    with --year: one kind of incident (default: all), of
@@ -58,7 +62,10 @@ status 1 when something happened that never may.
   --min-ready N  with --year: standby nodes (default: 0)
   --standby      ten days of demand instead: idle standby nodes and waits, with the forecast and with the best constant (default: off);
                  with --year: each month of a year
-  -h, --help     this text`;
+  -h, --help     this text
+
+Faults, and the share of the seeds that have them:
+${FAULTS.map(({ name, share, text }) => `  ${name.padEnd(15)} ${`${share * 100} %`.padEnd(5)} ${text}`).join('\n')}`;
 
 /**
  * Reads the command line.
@@ -89,6 +96,7 @@ export function parseCommandLine(
       trace: values.trace ?? false,
       keepGoing: values['keep-going'] ?? false,
       faults,
+      only: (values.fault ?? []).map(faultName),
     };
   }
   if (only !== undefined && !KINDS.includes(only))
@@ -108,6 +116,7 @@ function parse(args: readonly string[]) {
         trace: { type: 'boolean' },
         'keep-going': { type: 'boolean' },
         'launcher-faults': { type: 'boolean' },
+        fault: { type: 'string', multiple: true },
         year: { type: 'boolean' },
         only: { type: 'string' },
         most: { type: 'string' },
@@ -121,6 +130,12 @@ function parse(args: readonly string[]) {
   } catch (error) {
     throw new UsageError((error as Error).message);
   }
+}
+
+function faultName(text: string): FaultName {
+  const fault = FAULTS.find(({ name }) => name === text);
+  if (fault) return fault.name;
+  throw new UsageError(`--fault: there is no fault "${text}"; there are ${FAULTS.map(({ name }) => name).join(', ')}`);
 }
 
 function wholeNumber(name: string, text: string | undefined, least: number): number | undefined {

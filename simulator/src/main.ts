@@ -1,3 +1,4 @@
+import type { FaultName } from './actors/faults.js';
 import { parseCommandLine, USAGE, UsageError, type SeedsCommand, type YearCommand } from './command-line.js';
 import { simulate, type RunResult } from './simulate.js';
 import { standbyReport } from './standby/report.js';
@@ -16,20 +17,20 @@ async function runYear({ seed, only, most, oneLauncher, minReady }: YearCommand)
   if (violations.length > 0) process.exitCode = 1;
 }
 
-async function runSeeds({ from, seeds, trace, keepGoing, faults }: SeedsCommand): Promise<void> {
+async function runSeeds({ from, seeds, trace, keepGoing, faults, only }: SeedsCommand): Promise<void> {
   const instances = { made: 0, used: 0, withdrawn: 0, late: 0 };
   const total = { steps: 0, transactions: 0, fulfilled: 0, failed: 0, leases: 0, elapsedMs: 0 };
   const broken: number[] = [];
   const beganMs = performance.now();
   for (let seed = from; seed < from + seeds; seed++) {
-    const result = await simulate(seed, trace, faults);
+    const result = await simulate(seed, trace, faults, only);
     for (const key of Object.keys(total) as (keyof typeof total)[]) total[key] += result[key];
     for (const key of Object.keys(instances) as (keyof typeof instances)[])
       instances[key] += result.launches?.[key] ?? 0;
     if (trace) for (const line of result.trace) say(line);
     if (result.violations.length === 0) continue;
     broken.push(seed);
-    report(result, faults);
+    report(result, faults, only);
     if (!keepGoing) break;
   }
   const seconds = (performance.now() - beganMs) / 1000;
@@ -51,12 +52,11 @@ function instancesText({ made, used, withdrawn, late }: LaunchCounts): string {
   return `${made} instances made, of them ${reasons}; ${used} nodes ready: ${perNode} for each`;
 }
 
-function report({ seed, violations }: RunResult, faults: Faults): void {
+function report({ seed, violations }: RunResult, faults: Faults, only: readonly FaultName[]): void {
   say(`seed ${seed}:`);
   for (const violation of violations.slice(0, MOST_TOLD)) say(`  ${violation}`);
-  say(
-    `  replay: npm run simulate -- --from ${seed} --seeds 1 --trace${faults === 'launchers' ? ' --launcher-faults' : ''}`,
-  );
+  const options = [...(faults === 'launchers' ? ['--launcher-faults'] : []), ...only.map((name) => `--fault ${name}`)];
+  say(`  replay: ${['npm run simulate -- --from', seed, '--seeds 1 --trace', ...options].join(' ')}`);
 }
 
 try {

@@ -4,6 +4,7 @@ import { Chaos } from './actors/chaos.js';
 import { SimulatedCloud } from './cloud/cloud.js';
 import { cloudDriver, CloudFleet } from './fleets/cloud-fleet.js';
 import type { ConfigSpec } from './fleets/config.js';
+import { FAULT_ACTS, type Scene } from './actors/fault-acts.js';
 import { Forecasts } from './actors/forecasts.js';
 import type { Fleet } from './fleets/fleet.js';
 import { ImageWriter } from './actors/image-writer.js';
@@ -13,18 +14,22 @@ import { LauncherFaults } from './actors/launcher-faults.js';
 import { Lessee } from './actors/lessee.js';
 import { checkTenantLimit } from './world/limit-checks.js';
 import { MetastaticFleet } from './fleets/metastatic-fleet.js';
+import { NewerRelease } from './actors/newer-release.js';
 import { Operator } from './actors/operator.js';
 import { Orders } from './actors/orders.js';
 import type { Random } from '@nodepool/core/testing';
 import { StaticFleet } from './fleets/static-fleet.js';
 import type { World } from './world/world.js';
-import { ZuulClient, type JobPlan } from './actors/zuul.js';
+import { jobPlan, leasePlan } from './actors/plans.js';
+import { ZuulClient } from './actors/zuul.js';
 
 const SIZES = ['small', 'medium', 'large'];
 const SLOT = 'slot';
 const TENANTS = ['one', 'two'];
 /** How wrong the clock of a launcher may be. */
 const MOST_AHEAD_MS = 60_000;
+/** Faults that mean little without lessees. */
+const OF_LEASES = ['clock-steps', 'due-at-once', 'cut-off'] as const;
 
 /** Participants of one run and their actions, all derived from the seed. */
 export class Scenario {
@@ -38,6 +43,7 @@ export class Scenario {
   readonly chaos: Chaos;
   readonly faults: LauncherFaults | undefined;
   readonly images: ImageWriter;
+  readonly newer: NewerRelease | undefined;
   /** `0`: held nodes stay until they are deleted by hand. */
   readonly maxHoldAgeMs: number;
   readonly #world: World;
@@ -60,14 +66,16 @@ export class Scenario {
     this.forecasts = new Forecasts(world, this.launchers, SIZES);
     for (const name of SIZES) this.#setLabel(name);
     for (let i = random.int(1, 3); i > 0; i--) {
-      const aheadMs = random.chance(0.5) ? random.int(-MOST_AHEAD_MS, MOST_AHEAD_MS) : 0;
+      const isWrong = world.drawn.has('wrong-clocks') && random.chance(0.7);
+      const aheadMs = isWrong ? random.int(-MOST_AHEAD_MS, MOST_AHEAD_MS) : 0;
       this.launchers.push(new SimulatedLauncher(world, `launcher${i}`, this.spec(), aheadMs));
     }
     world.launcherCount = this.launchers.length;
     for (let i = random.int(1, 2); i > 0; i--) this.clients.push(new ZuulClient(world, `zuul${i}`));
     world.leases.maxHoldAgeMs = this.maxHoldAgeMs;
-    if (this.launchers.some(({ aheadMs }) => aheadMs !== 0)) world.leases.earlyMs = 2_500;
-    for (let i = random.pick([0, 1, 1, 2]); i > 0; i--) {
+    if (world.drawn.has('wrong-clocks') || world.drawn.has('clock-steps')) world.leases.earlyMs = 2_500;
+    const least = OF_LEASES.some((name) => world.drawn.has(name)) ? 1 : 0;
+    for (let i = Math.max(least, random.pick([0, 1, 1, 2])); i > 0; i--) {
       this.lessees.push(new Lessee(world, `lessee${i}`, this.launchers, random.pick([1, 3, 10])));
     }
     new GivenUp(world, this.launchers);
@@ -77,6 +85,7 @@ export class Scenario {
     this.chaos = new Chaos(world, this.launchers, struck, this.fleets);
     this.faults = world.faults === 'all' ? undefined : new LauncherFaults(world, this.launchers);
     this.images = new ImageWriter(world);
+    this.newer = world.drawn.has('unreadable') ? new NewerRelease(world) : undefined;
   }
 
   /** Limits the nodes of a tenant over all providers. */
@@ -98,19 +107,18 @@ export class Scenario {
   begin(): void {
     const random = this.#random;
     for (const actor of [...this.launchers, ...this.clients, ...this.lessees]) actor.start();
-    if (this.lessees.length > 0) {
-      this.#world.repeat(random.pick([300, 1_000]), () => this.#whileOn(() => this.#lease()));
-      this.#world.repeat(20_000, () => this.#whileOn(() => random.pick(this.lessees).die()));
-    }
-    this.#world.repeat(random.pick([300, 1_000, 3_000]), () => this.#whileOn(() => this.#submit()));
-    this.#world.repeat(4_000, () => this.#whileOn(() => this.forecasts.change()));
+    const { drawn } = this.#world;
+    if (this.lessees.length > 0) this.#repeat(random.pick([300, 1_000]), () => this.#lease());
+    if (this.lessees.length > 0 && drawn.has('lessees')) this.#repeat(20_000, () => random.pick(this.lessees).die());
+    this.#repeat(random.pick([300, 1_000, 3_000]), () => this.#submit());
+    this.#repeat(4_000, () => this.forecasts.change());
     this.faults?.begin();
-    if (this.faults) return this.chaos.begin(random.pick([2_000, 10_000]));
-    if (random.chance(0.5)) this.#world.repeat(20_000, () => this.#whileOn(() => this.#changeConfig()));
-    if (random.chance(0.5)) this.#world.repeat(15_000, () => this.#whileOn(() => this.#meddle()));
-    if (random.chance(0.5)) this.#world.repeat(12_000, () => this.#whileOn(() => this.orders.giveAny()));
-    if (random.chance(0.5)) this.#world.repeat(2_000, () => this.#whileOn(() => this.images.writeAny()));
-    if (random.chance(0.85)) this.chaos.begin(random.pick([300, 2_000, 10_000]));
+    if (drawn.has('configurations')) this.#repeat(20_000, () => this.#changeConfig());
+    if (drawn.has('operator')) this.#repeat(15_000, () => this.#meddle());
+    if (drawn.has('orders')) this.#repeat(12_000, () => this.orders.giveAny());
+    if (drawn.has('images')) this.#repeat(2_000, () => this.images.writeAny());
+    this.chaos.begin(random.pick(this.faults ? [2_000, 10_000] : [300, 2_000, 10_000]));
+    for (const name of drawn) FAULT_ACTS[name]?.(this.#scene);
   }
 
   /** Stops new work and faults, and gives all launchers the same configuration. */
@@ -119,6 +127,7 @@ export class Scenario {
     this.chaos.end();
     this.faults?.end();
     this.orders.end();
+    this.newer?.end();
     for (const lessee of this.lessees) lessee.end();
     for (const fleet of this.fleets) fleet.calm?.();
     this.#absent.clear();
@@ -171,57 +180,50 @@ export class Scenario {
 
   #setLabel(name: string): string {
     const random = this.#random;
-    const minReady = random.chance(0.2) ? random.int(1, 3) : 0;
+    const isStopped = this.#world.drawn.has('stopped-spares') && random.chance(0.7);
+    const minReady = random.chance(isStopped ? 0.7 : 0.2) ? random.int(1, 3) : 0;
     // Idle machines of one account free no capacity for another account of the same cloud.
     const mayIdle = this.fleets.length < 2 || this.#clouds.size === 0;
     const maxReadyAgeMs = !mayIdle || random.chance(0.2) ? random.int(20_000, 60_000) : 0;
-    this.#labels.set(name, { name, minReady, maxReadyAgeMs, ...this.forecasts.settingsOf(name) });
+    const keep = isStopped ? ({ keep: 'stopped' } as const) : {};
+    this.#labels.set(name, { name, minReady, maxReadyAgeMs, ...keep, ...this.forecasts.settingsOf(name) });
     return `label ${name} has min-ready ${minReady}, max-ready-age ${maxReadyAgeMs / 1000}`;
   }
 
-  #whileOn(act: () => void): boolean {
-    if (!this.#isOver) act();
-    return !this.#isOver;
+  /** Calls `act` at random times until the scenario ends. */
+  #repeat(meanMs: number, act: () => void): void {
+    this.#world.repeat(meanMs, () => {
+      if (!this.#isOver) act();
+      return !this.#isOver;
+    });
+  }
+
+  get #scene(): Scene {
+    const { launchers, lessees, fleets, newer } = this;
+    return {
+      ...{ world: this.#world, random: this.#random, launchers, lessees, fleets, newer, labels: SIZES },
+      repeat: this.#repeat.bind(this),
+      reload: this.#reload.bind(this),
+    };
   }
 
   #submit(): void {
-    const random = this.#random;
-    const maybe = (share: number, meanMs: number) => (random.chance(share) ? random.exponential(meanMs) : undefined);
-    const names = [...this.#labels.keys()];
-    const plan: JobPlan = {
-      labels: Array.from({ length: random.pick([1, 1, 1, 2, 3]) }, () => random.pick(names)),
-      priority: random.pick([100, 200, 200, 300]),
-      relativePriority: random.int(0, 3),
-      provider: random.chance(0.1) ? random.pick(this.fleets).name : null,
-      tenantName: random.pick([null, ...TENANTS]),
-      useMs: random.exponential(random.pick([10, 1_000, 5_000])),
-      cancelAfterMs: maybe(0.15, 1_000),
-      reviseAfterMs: maybe(0.2, 500),
-      holdMs: maybe(0.05, 10_000),
-    };
-    random.pick(this.clients).submit(plan);
+    const { clients, fleets } = this;
+    this.#random.pick(clients).submit(jobPlan(this.#random, [...this.#labels.keys()], TENANTS, fleets));
   }
 
   #lease(): void {
-    const random = this.#random;
-    const names = [...this.#labels.keys()];
     const longestMs = this.maxHoldAgeMs === 0 ? 120_000 : 1.2 * this.maxHoldAgeMs; // too long at times
-    const maybe = (share: number, meanMs: number) => (random.chance(share) ? random.exponential(meanMs) : undefined);
-    const returnAfterMs = maybe(0.7, 8_000);
-    random.pick(this.lessees).submit({
-      labels: Array.from({ length: random.pick([1, 1, 1, 2, 3]) }, () => random.pick(names)),
-      priority: random.pick([100, 200, 200, 300]),
-      tenantName: random.pick([null, null, ...TENANTS]),
-      ttlMs: random.int(1_000, longestMs),
-      giveUpMs: returnAfterMs !== undefined && random.chance(0.3) ? null : random.int(1_000, 90_000),
-      isRepeated: random.chance(0.2),
-      returnAfterMs,
-      renewAfterMs: maybe(0.3, 5_000),
-    });
+    this.#random.pick(this.lessees).submit(leasePlan(this.#random, [...this.#labels.keys()], TENANTS, longestMs));
   }
 
   #changeConfig(): void {
     this.#world.trace.add('operator', `changes the configuration: ${this.#change()}`);
+    this.#reload();
+  }
+
+  /** Gives all launchers the intended configuration, each at another time. */
+  #reload(): void {
     const spec = this.spec();
     for (const launcher of this.launchers) {
       this.#world.clock.setTimer(this.#random.exponential(3_000), () => {

@@ -1,4 +1,5 @@
 import { isBacking, type InvariantChecker } from '@nodepool/core/testing';
+import { drawFaults, type FaultName } from './actors/faults.js';
 import { Scenario } from './scenario.js';
 import { cacheProblems } from './world/cache-check.js';
 import { Violation } from './world/violation.js';
@@ -37,9 +38,17 @@ const DRAIN_LIMIT_MS = 120_000;
 /**
  * Runs one seed. The same seed gives the same run, with or without a trace.
  * @param faults - what fails: everything, or launchers only
+ * @param only - these faults, whatever the seed draws; default: what it draws
  */
-export async function simulate(seed: number, trace = false, faults: Faults = 'all'): Promise<RunResult> {
+export async function simulate(
+  seed: number,
+  trace = false,
+  faults: Faults = 'all',
+  only: readonly FaultName[] = [],
+): Promise<RunResult> {
   const world = new World(seed, trace, undefined, faults);
+  world.drawn = drawFaults(seed, faults === 'launchers', only);
+  world.trace.add('scenario', () => `faults: ${[...world.drawn].join(', ')}`);
   try {
     const scenario = new Scenario(world);
     scenario.begin();

@@ -26,6 +26,8 @@ export class Chaos {
 
   /** @param meanMs - between two faults */
   begin(meanMs: number): void {
+    const { drawn } = this.#world;
+    if (!drawn.has('processes') && !drawn.has('clouds')) return;
     this.#world.repeat(meanMs, () => {
       if (this.#isOver) return false;
       this.#strike();
@@ -42,9 +44,10 @@ export class Chaos {
   }
 
   #strike(): void {
-    const { random } = this.#world;
+    const { random, drawn } = this.#world;
     const fleet = random.pick(this.#fleets);
-    if (this.#world.faults === 'all' && fleet.strike && random.chance(0.4)) return fleet.strike();
+    if (drawn.has('clouds') && fleet.strike && random.chance(0.4)) return fleet.strike();
+    if (!drawn.has('processes')) return;
     const process = random.pick([...this.#launchers, ...this.#clients]).process;
     const roll = random.int(0, 99);
     if (roll < 12) this.#crashLauncher();

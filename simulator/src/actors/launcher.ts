@@ -8,6 +8,10 @@ import { withCheckedLaunches } from '../world/limit-checks.js';
 import { SimulatedProcess } from '../world/process.js';
 import type { World } from '../world/world.js';
 
+const WEEK_MS = 7 * 86_400_000;
+/** After this time the clock of a computer that has started is right. */
+const MOST_STRAY_MS = 20_000;
+
 /** A launcher that can crash and restart. */
 export class SimulatedLauncher {
   #process: SimulatedProcess | undefined;
@@ -55,7 +59,9 @@ export class SimulatedLauncher {
     this.isStopping = false;
     this.startedMs = world.elapsedMs;
     this.reloadedMs = undefined;
-    const process = new SimulatedProcess(world, name, world.server, this.aheadMs);
+    const strayMs = this.#strayMs();
+    const process = new SimulatedProcess(world, name, world.server, this.aheadMs + strayMs);
+    if (strayMs !== 0) world.clock.setTimer(world.random.between(1_000, MOST_STRAY_MS), () => process.step(-strayMs));
     const { zk, clock, logger } = process;
     const history = new HistoryCheck(process);
     const launcher = new Launcher({
@@ -77,6 +83,13 @@ export class SimulatedLauncher {
       this.crash();
       world.clock.setTimer(5_000, () => this.start());
     });
+  }
+
+  /** How far the clock of a computer that starts is wrong until it has asked others for the time. */
+  #strayMs(): number {
+    const { random, drawn } = this.world;
+    if (!drawn.has('clock-steps') || !random.chance(0.3)) return 0;
+    return random.pick([-1, 1]) * random.int(1, 4) * WEEK_MS;
   }
 
   #hear(controls: readonly ControlRecord[]): void {

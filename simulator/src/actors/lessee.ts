@@ -15,9 +15,8 @@ import { SimulatedProcess } from '../world/process.js';
 import { Violation } from '../world/violation.js';
 import type { World } from '../world/world.js';
 import type { SimulatedLauncher } from './launcher.js';
+import { ANSWER_LIMIT_MS, callLauncher, Unanswered } from './lessee-call.js';
 
-/** Time after which a client stops waiting for an answer. */
-const ANSWER_LIMIT_MS = 10_000;
 const PAUSE_MS = 500;
 /** Share of requests, and of answers, that are lost while there are faults. */
 const LOST_SHARE = 0.05;
@@ -26,9 +25,6 @@ const LOST_SHARE = 0.05;
 const MOST_OUTDATED_MS = 15_000;
 /** Errors of calls that are refused for good. */
 const REFUSALS = ['NODEPOOL_LEASE_LIMIT', 'NODEPOOL_LEASE_AGE', 'NODEPOOL_LEASE_NODES_LOST'];
-
-/** No answer: the client does not know whether its call took effect. */
-class Unanswered extends Error {}
 
 /** The lease that a job requests, and what it does with it. */
 export interface LeasePlan {
@@ -44,6 +40,8 @@ export interface LeasePlan {
   readonly returnAfterMs: number | undefined;
   /** When it renews the lease. */
   readonly renewAfterMs: number | undefined;
+  /** Once active, it is renewed to be due at this moment, and perhaps again at about that moment. */
+  readonly due?: { readonly atMs: number; readonly renewedAtMs: number | undefined };
 }
 
 /**
@@ -125,6 +123,31 @@ export class Lessee {
     void run();
   }
 
+  /** Requests a lease under the id of one whose record cannot be read. */
+  repeatUnreadable(id: string): void {
+    const { trace } = this.#world;
+    const plan = { labels: ['small'], priority: 100, tenantName: null, ttlMs: 1_000, giveUpMs: 1_000 };
+    const spec = {
+      ...this.#specOf({ ...plan, isRepeated: false, returnAfterMs: undefined, renewAfterMs: undefined }),
+      id,
+    };
+    this.#call(this.#random.pick(this.#launchers), (leases) => this.#request(leases, spec)).catch((error: unknown) =>
+      trace.add(this.#name, () => `cannot have lease ${id}: ${String(error)}`),
+    );
+  }
+
+  /** Asks one launcher about one of its leases, and checks the answer. */
+  ask(launcher: SimulatedLauncher): void {
+    const own = [...this.#world.leases.leases.values()].filter(({ token }) => token === this.#name);
+    if (own.length === 0) return;
+    const { id } = this.#random.pick(own);
+    const life = this.#life;
+    this.#call(launcher, (leases) => this.#look(leases, id)).then(
+      (view) => view && life === this.#life && this.#check(view),
+      (error: unknown) => this.#world.trace.add(this.#name, () => `learns nothing of ${id}: ${String(error)}`),
+    );
+  }
+
   async #job(plan: LeasePlan, life: number): Promise<void> {
     const { clock, trace } = this.#world;
     const beganMs = clock.now();
@@ -135,7 +158,7 @@ export class Lessee {
       ...(plan.isRepeated ? [this.#repeat(life, (leases) => this.#request(leases, spec))] : []),
     ]);
     if (!lease) return trace.add(this.#name, `may not have lease ${spec.id}`);
-    let isRenewed = plan.renewAfterMs === undefined;
+    const renewals = renewalsOf(plan, beganMs);
     for (;;) {
       const view = await this.#repeat(life, (leases) => this.#look(leases, spec.id));
       if (life !== this.#life) return;
@@ -145,10 +168,15 @@ export class Lessee {
       const passedMs = clock.now() - beganMs;
       if (passedMs >= (plan.returnAfterMs ?? Infinity) || (this.#isCalm && plan.giveUpMs === null)) {
         await this.#repeat(life, (leases) => leases.end(spec.id, 'returned'));
-      } else if (!isRenewed && passedMs >= (plan.renewAfterMs ?? 0)) {
-        isRenewed = true;
-        await this.#repeat(life, (leases) => leases.renew(spec.id, plan.ttlMs));
-      } else await delay(clock, this.#random.exponential(2 * PAUSE_MS));
+      } else if (renewals[0] && clock.now() >= renewals[0].atMs && (!plan.due || view.lease.state === 'active')) {
+        const { untilMs } = renewals.shift() ?? {};
+        const ttlMs = untilMs === undefined ? plan.ttlMs : Math.max(1, untilMs - clock.now());
+        await this.#repeat(life, (leases) => leases.renew(spec.id, ttlMs));
+      } else {
+        const untilNextMs =
+          plan.due && view.lease.state === 'active' ? (renewals[0]?.atMs ?? Infinity) - clock.now() : Infinity;
+        await delay(clock, Math.min(this.#random.exponential(2 * PAUSE_MS), untilNextMs));
+      }
     }
   }
 
@@ -209,30 +237,15 @@ export class Lessee {
     return undefined;
   }
 
-  /** One call over the network. */
   #call<T>(launcher: SimulatedLauncher, act: (leases: Leases) => Promise<T>): Promise<T> {
-    const { clock } = this.#world;
-    const { process, running } = launcher;
-    const isLost = () => !this.#isCalm && this.#random.chance(LOST_SHARE);
-    const latencyMs = () => this.#random.exponential(3);
-    return new Promise<T>((resolve, reject) => {
-      const expire = clock.setTimer(ANSWER_LIMIT_MS, () => reject(new Unanswered('no answer')));
-      const answer = (reply: () => void) => {
-        if (process?.isDead || isLost()) return;
-        clock.setTimer(latencyMs(), () => {
-          expire();
-          reply();
-        });
-      };
-      if (!process || !running) return answer(() => reject(new Unanswered('connection refused')));
-      if (isLost()) return;
-      process.clock.setTimer(latencyMs(), () => {
-        const handle = async () => act(running.leases);
-        handle().then(
-          (value) => answer(() => resolve(value)),
-          (error: unknown) => answer(() => reject(error instanceof Error ? error : new Error(String(error)))),
-        );
-      });
-    });
+    const lostShare = !this.#isCalm && this.#world.drawn.has('lessees') ? LOST_SHARE : 0;
+    return callLauncher(this.#world.clock, this.#random, launcher, lostShare, act);
   }
+}
+
+/** When a lease is renewed, and until when. */
+function renewalsOf({ renewAfterMs, due }: LeasePlan, beganMs: number): { atMs: number; untilMs?: number }[] {
+  if (!due) return renewAfterMs === undefined ? [] : [{ atMs: beganMs + renewAfterMs }];
+  const { atMs, renewedAtMs } = due;
+  return [{ atMs: 0, untilMs: atMs }, ...(renewedAtMs === undefined ? [] : [{ atMs: renewedAtMs }])];
 }

@@ -4,6 +4,7 @@ import {
   encodeRequest,
   isZooKeeperError,
   newRequest,
+  RecordError,
   requestCreatePath,
   requestLockPath,
   requestPath,
@@ -228,7 +229,7 @@ export class ZuulClient {
             await this.#deleteRequest(process, id);
         }
       } catch (error) {
-        if (!isZooKeeperError(error)) throw error;
+        if (!isZooKeeperError(error) && !(error instanceof RecordError)) throw error;
       }
       await delay(process.clock, LEAK_CHECK_MS);
     }

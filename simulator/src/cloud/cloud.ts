@@ -9,8 +9,8 @@ import {
 } from '@nodepool/driver-fake';
 import type { NodeEntry, Random } from '@nodepool/core/testing';
 import type { Clock, Json, JsonObject } from '@nodepool/zk-protocol';
-import { Violation } from '../world/violation.js';
 import type { World } from '../world/world.js';
+import { CloudChecks } from './cloud-checks.js';
 import { CloudLink } from './link.js';
 import { CloudWeather } from './weather.js';
 
@@ -38,8 +38,7 @@ export class SimulatedCloud {
   readonly #world: World;
   readonly #random: Random;
   readonly #foreign: string[] = [];
-  /** Nodes whose order arrived after the caller's timeout; a listing in between shows no instance. */
-  readonly #excused = new Set<string>();
+  readonly #checks: CloudChecks;
   #isCalm = false;
 
   constructor(
@@ -53,12 +52,13 @@ export class SimulatedCloud {
     this.weather = new CloudWeather(random.fork());
     this.settings = this.#chooseSettings();
     this.fake = new FakeCloud({ clock: world.clock, random: random.fork().next, settings: this.settings });
+    this.#checks = new CloudChecks(world, this, this.#foreign);
     if (random.chance(0.3)) this.#foreign.push(this.fake.leak({ name: 'foreign' }).id);
     this.fake.onChange(({ id, instance }) => {
       world.trace.add(this.name, () => `${id} ${describe(instance)}`);
       if (instance) world.launches?.shown(instance);
       else world.launches?.gone(id);
-      if (instance?.status === 'building' || instance?.status === 'active') this.#checkOnlyOne(instance);
+      if (instance?.status === 'building' || instance?.status === 'active') this.#checks.onlyOne(instance);
     });
   }
 
@@ -84,9 +84,10 @@ export class SimulatedCloud {
       worldClock: this.#world.clock,
       clock,
       onCall: (name, args, isAwaited) => {
-        if (name === 'remove' && typeof args === 'string') this.#checkRemoval(args);
+        if (name === 'remove' && typeof args === 'string') this.#checks.removal(args);
+        if (name === 'powerOff' && typeof args === 'string') this.#checks.stop(args);
         const orderedFor = name === 'create' ? nodeOfOrder(args) : undefined;
-        if (orderedFor !== undefined && !isAwaited) this.#excused.add(orderedFor);
+        if (orderedFor !== undefined && !isAwaited) this.#checks.excuse(orderedFor);
         this.#world.onCloudCall?.(clock, orderedFor);
       },
     });
@@ -121,6 +122,17 @@ export class SimulatedCloud {
       default:
         return this.#changeQuota();
     }
+  }
+
+  /** Calls take effect after their callers gave up. */
+  beLate(): void {
+    this.#during('carries calls out late', () => (this.weather.lateCalls = this.#random.pick([0.1, 0.5, 1])));
+  }
+
+  /** One of the labels cannot be launched for a while. */
+  breakLabel(): void {
+    const { name } = this.#random.pick(FLAVORS);
+    this.#during(`makes no ${name} instances`, () => (this.weather.brokenFlavor = name));
   }
 
   /** Ends all faults, including those that would never end. */
@@ -194,41 +206,6 @@ export class SimulatedCloud {
     const instances = this.#random.int(1, 10);
     this.#world.trace.add('chaos', `${this.name} has a quota of ${instances} instances`);
     this.fake.set('quota.instances', instances);
-  }
-
-  /** Checks that a node has one instance despite lost responses, unless listings are faulty. */
-  #checkOnlyOne({ id, metadata }: CloudInstance): void {
-    const nodeId = metadata[NODE_ID_TAG];
-    if (nodeId === undefined || !this.isHonest || this.#excused.has(nodeId)) return;
-    for (const other of this.fake.list()) {
-      if (this.#foreign.includes(other.id)) continue;
-      const isOther = other.id !== id && other.metadata[NODE_ID_TAG] === nodeId && other.status !== 'deleting';
-      if (isOther && other.status !== 'error') {
-        this.#world.violate(new Violation(`${this.name}: instances ${other.id} and ${id} are both for node ${nodeId}`));
-      }
-    }
-  }
-
-  /** Checks that no machine is deleted while in use or allocated. */
-  #checkRemoval(id: string): void {
-    const metadata = this.fake.get(id)?.metadata;
-    if (this.#foreign.includes(id)) {
-      this.#world.violate(new Violation(`${this.name}: foreign instance ${id} is deleted`));
-    }
-    const node = this.#world.checker.nodes.get(metadata?.[NODE_ID_TAG] ?? '');
-    const isProven = node?.body['external_id'] === id || metadata?.[DATABASE_ID_TAG] === this.#world.checker.databaseId;
-    if (metadata && !isProven) {
-      this.#world.violate(
-        new Violation(`${this.name}: ${id} is deleted, and neither a record nor its tags prove it ours`),
-      );
-    }
-    if (node === undefined || node.body['external_id'] !== id || node.touched) return;
-    const isPromised = node.state === 'ready' && node.allocatedTo !== null;
-    if (isPromised || node.state === 'in-use' || node.state === 'hold') {
-      this.#world.violate(
-        new Violation(`${this.name}: ${id} is deleted, the ${node.state} machine of node ${node.id}`),
-      );
-    }
   }
 }
 

@@ -10,6 +10,9 @@ import {
 import type { Clock } from '@nodepool/zk-protocol';
 import type { CloudWeather } from './weather.js';
 
+/** Calls that take effect late at times. */
+const MAY_BE_LATE: ReadonlySet<CallName> = new Set<CallName>(['create', 'remove', 'powerOff', 'powerOn']);
+
 /** What a link connects. */
 export interface LinkOptions {
   readonly cloud: FakeCloud;
@@ -84,10 +87,21 @@ export class CloudLink implements CloudClient {
     const { cloud, weather, worldClock, onCall } = this.#options;
     const isLost = weather.losesCall();
     const isAnswerLost = weather.losesAnswer();
+    const lateMs = MAY_BE_LATE.has(name) ? weather.latenessMs() : undefined;
     const giveUp = () => this.#later(weather.silenceMs(), () => reject(new CloudFailure('reset', 'no answer came')));
+    if (lateMs !== undefined) {
+      giveUp();
+      worldClock.setTimer(weather.patienceMs + lateMs, () => {
+        onCall(name, args, false);
+        answerOf(() => callCloud(cloud, worldClock, name, args)).catch(() => undefined); // its caller hears nothing
+      });
+      return;
+    }
     worldClock.setTimer(weather.delayMs(), () => {
       if (isLost) return giveUp();
       answerOf(() => {
+        if (name === 'create' && flavorOf(args) === weather.brokenFlavor && weather.brokenFlavor !== undefined)
+          throw new CloudFailure('failed', `instances of flavor ${weather.brokenFlavor} cannot be made`);
         onCall(name, args, isAwaited());
         return callCloud(cloud, worldClock, name, args);
       }).then(
@@ -108,6 +122,10 @@ export class CloudLink implements CloudClient {
     const { clock, worldClock } = this.#options;
     worldClock.setTimer(ms, () => void clock.setTimer(0, act));
   }
+}
+
+function flavorOf(order: CloudCalls[CallName][0]): string | undefined {
+  return typeof order === 'object' && order !== null && 'flavor' in order ? order.flavor : undefined;
 }
 
 async function answerOf<T>(call: () => T | Promise<T>): Promise<T> {

@@ -1,5 +1,8 @@
 import type { Random } from '@nodepool/core/testing';
 
+/** The longest that a call takes effect after its caller gave up. */
+const MOST_LATE_MS = 60_000;
+
 /** Quality of a connection to a cloud; changes over time. */
 export class CloudWeather {
   /** Mean latency of one direction, in ms. */
@@ -8,6 +11,10 @@ export class CloudWeather {
   lostCalls = 0;
   /** Share of lost responses. */
   lostAnswers = 0;
+  /** Share of calls whose answers are lost and that take effect late. */
+  lateCalls = 0;
+  /** Flavor of which no instance can be made. */
+  brokenFlavor: string | undefined;
   /** Mean time until a loss is detected, in ms. */
   patienceMs = 10_000;
   readonly #random: Random;
@@ -36,10 +43,19 @@ export class CloudWeather {
     return this.#random.chance(this.lostAnswers);
   }
 
+  /** How late a call takes effect whose caller gets no answer; `undefined`: it is not late. */
+  latenessMs(): number | undefined {
+    return this.lateCalls > 0 && this.#random.chance(this.lateCalls)
+      ? this.#random.between(0, MOST_LATE_MS)
+      : undefined;
+  }
+
   /** Restores normal conditions. */
   calm(): void {
     this.latencyMs = this.#usualMs;
     this.lostCalls = 0;
     this.lostAnswers = 0;
+    this.lateCalls = 0;
+    this.brokenFlavor = undefined;
   }
 }

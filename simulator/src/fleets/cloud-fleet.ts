@@ -33,6 +33,7 @@ export function cloudDriver(clouds: ReadonlyMap<string, Pick<SimulatedCloud, 'co
 /** A provider of instances of a cloud. */
 export class CloudFleet implements Fleet {
   readonly cloud: SimulatedCloud;
+  readonly #world: World;
   readonly #random: Random;
   readonly #labels: readonly string[];
   readonly #pools: Pool[] = [];
@@ -47,6 +48,7 @@ export class CloudFleet implements Fleet {
     cloud: SimulatedCloud,
     labels: readonly string[],
   ) {
+    this.#world = world;
     this.cloud = cloud;
     cloud.users++;
     cloud.plantAliens(name);
@@ -113,7 +115,8 @@ export class CloudFleet implements Fleet {
     const problems = this.cloud.unsettled(this.name, checker.nodes);
     for (const node of checker.nodes.values()) {
       if (node.body['provider'] !== this.name || isBacking(node)) continue;
-      if (node.state !== 'ready') problems.push(`node ${node.id} of ${this.name} is ${node.state}`);
+      const isStopped = node.state === 'testing' && this.#world.drawn.has('stopped-spares');
+      if (node.state !== 'ready' && !isStopped) problems.push(`node ${node.id} of ${this.name} is ${node.state}`);
     }
     return problems;
   }
@@ -138,6 +141,23 @@ export class CloudFleet implements Fleet {
 
   strike(): void {
     this.cloud.strike();
+  }
+
+  beLate(): void {
+    this.cloud.beLate();
+  }
+
+  breakLabel(): void {
+    this.cloud.breakLabel();
+  }
+
+  close(): () => void {
+    const limit = this.#maxConcurrency;
+    const before = limit.value;
+    limit.value = 0;
+    return () => {
+      if (limit.value === 0) limit.value = before;
+    };
   }
 
   #newPool(): Pool {

@@ -19,4 +19,10 @@ export interface Fleet {
   calm?(): void;
   /** Causes a fault outside of ZooKeeper. */
   strike?(): void;
+  /** Calls of its cloud take effect late for a while. */
+  beLate?(): void;
+  /** Its cloud makes no instances of one label for a while. */
+  breakLabel?(): void;
+  /** Sets `max-concurrency` to 0. @returns sets it back */
+  close?(): () => void;
 }

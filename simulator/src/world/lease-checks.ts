@@ -105,6 +105,8 @@ export class LeaseChecks {
     if (before && !isOpen(before) && after.state !== before.state) violate(`makes a lease that is over ${after.state}`);
     if (!before) this.#checkLimit(after, who);
     if (before?.state === 'waiting' && after.state === 'active') this.#checkActive(after, who);
+    if (before?.state === 'active' && after.state === 'active' && after.dueMs > before.dueMs)
+      this.#checkRenewal(after, who);
     if (before?.state === 'active' && after.state === 'waiting') violate('takes a lease back');
     if (before?.state === 'waiting' && after.reason.includes('cancelled')) violate('takes a request for cancelled');
     if (before?.state === 'active' && after.state === 'ended') this.#checkEnd(before, after, who);
@@ -130,6 +132,12 @@ export class LeaseChecks {
       if (holder !== undefined && holder !== id) violate(`with node ${node.id} of lease ${holder}`);
       this.#holders.set(node.id, id);
     });
+  }
+
+  #checkRenewal({ id, nodes }: LeaseEntry, who: string): void {
+    const isLost = (node: string) => !this.#checker.nodes.get(node)?.touched && !this.#isHeld(node, id);
+    const lost = nodes.find(isLost);
+    if (lost !== undefined) this.#violate(`${who} renews lease ${id}, which has lost node ${lost}`);
   }
 
   #checkEnd(before: LeaseEntry, { reason }: LeaseEntry, who: string): void {

@@ -31,6 +31,43 @@ describe('the stalled time of a process', () => {
   });
 });
 
+describe('a process whose clock is set', () => {
+  it('keeps its timers and its steady time, which is not the time of day', async () => {
+    const times: number[][] = [];
+    const beganMs = world.clock.now();
+    process.clock.setTimer(100, () => times.push([process.clock.now() - beganMs, process.clock.steadyNow()]));
+
+    process.step(-60_000);
+    await world.run(1_000);
+
+    expect(times).toEqual([[-59_900, 100]]);
+    expect(process.isStepped).toBe(true);
+  });
+});
+
+describe('a process that wakes', () => {
+  it.each([
+    ['as-due', ['socket', 'timer', 'immediate', 'socket']],
+    ['timers-first', ['timer', 'socket', 'socket', 'immediate']],
+    ['sockets-first', ['socket', 'socket', 'timer', 'immediate']],
+  ] as const)('does what is late %s', async (order, expected) => {
+    const { clock } = process;
+    const done: string[] = [];
+    const begun = Promise.resolve();
+    clock.sockets.setTimer(10, () => done.push('socket'));
+    clock.setTimer(
+      20,
+      () => void begun.then(() => done.push('timer')).then(() => setImmediate(() => done.push('immediate'))),
+    );
+    clock.sockets.setTimer(30, () => done.push('socket'));
+
+    clock.stall(1_000, { order, holdImmediates: world.holdImmediates });
+    await world.run(2_000);
+
+    expect(done).toEqual(expected);
+  });
+});
+
 describe('a process that crashes', () => {
   it('runs no more timers', async () => {
     let calls = 0;

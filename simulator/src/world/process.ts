@@ -13,6 +13,8 @@ export class SimulatedProcess {
   readonly link: MemoryLink;
   readonly logger: Logger;
   isDead = false;
+  /** Whether its clock was set while it ran. */
+  isStepped = false;
   readonly #stalls: { readonly beginMs: number; endMs: number }[] = [];
 
   constructor(
@@ -29,6 +31,7 @@ export class SimulatedProcess {
     });
     const { zk, link } = connectInMemory(server, {
       clock: this.clock,
+      socketClock: this.clock.sockets,
       serverClock: world.clock,
       conditions: this.weather,
       random: world.random.fork().next,
@@ -45,7 +48,15 @@ export class SimulatedProcess {
   /** Stalls the process. */
   stall(ms: number): void {
     this.#noteStall(ms);
-    this.clock.stall(ms);
+    this.clock.stall(ms, { order: this.world.wakeOrder(), holdImmediates: this.world.holdImmediates });
+  }
+
+  /** Sets its clock. */
+  step(ms: number): void {
+    if (this.isDead) return;
+    this.world.trace.add(this.name, () => `its clock is set by ${Math.round(ms / 1000)} s`);
+    this.isStepped = true;
+    this.clock.step(ms);
   }
 
   /** Blocks packets from ZooKeeper. */
@@ -56,7 +67,7 @@ export class SimulatedProcess {
 
   /**
    * Part of a period in which the process was stalled or got no packets from ZooKeeper.
-   * @param fromMs - by the clock of the process, as is `untilMs`
+   * @param fromMs - by the clock of the process, which was never set, as is `untilMs`
    */
   stalledMs(fromMs: number, untilMs: number): number {
     const within = this.#stalls.map(({ beginMs, endMs }) => Math.min(endMs, untilMs) - Math.max(beginMs, fromMs));

@@ -1,0 +1,89 @@
+import type { Random } from '@nodepool/core/testing';
+import type { Fleet } from '../fleets/fleet.js';
+import type { World } from '../world/world.js';
+import type { FaultName } from './faults.js';
+import type { SimulatedLauncher } from './launcher.js';
+import type { NewerRelease } from './newer-release.js';
+import type { Lessee } from './lessee.js';
+
+/** Who takes part in the faults that happen at random times. */
+export interface Scene {
+  readonly world: World;
+  readonly random: Random;
+  readonly launchers: readonly SimulatedLauncher[];
+  readonly lessees: readonly Lessee[];
+  readonly fleets: readonly Fleet[];
+  readonly labels: readonly string[];
+  readonly newer: NewerRelease | undefined;
+  /** Gives all launchers the present configuration, each at another time. */
+  readonly reload: () => void;
+  /** Calls `act` at random times while there are faults. */
+  readonly repeat: (meanMs: number, act: () => void) => void;
+}
+
+/** What faults do from time to time, by name. */
+export const FAULT_ACTS: Partial<Record<FaultName, (scene: Scene) => void>> = {
+  'late-calls': ({ repeat, random, fleets }) => repeat(8_000, () => random.pick(fleets).beLate?.()),
+  'broken-labels': ({ repeat, random, fleets }) => repeat(12_000, () => random.pick(fleets).breakLabel?.()),
+  'no-concurrency': (scene) => scene.repeat(12_000, () => closeFleet(scene)),
+  'due-at-once': (scene) => scene.repeat(6_000, () => leaseTogether(scene)),
+  unreadable: ({ repeat, newer, lessees }) => repeat(4_000, () => newer?.write(lessees)),
+  'clock-steps': (scene) => scene.repeat(10_000, () => setClock(scene)),
+  'cut-off': (scene) => {
+    scene.repeat(15_000, () => cutOff(scene));
+    scene.repeat(1_000, () => askAnyway(scene));
+  },
+};
+
+const MOST_SET_MS = 120_000;
+
+/** An administrator or NTP sets the clock of one launcher. */
+function setClock({ random, launchers }: Scene): void {
+  const ms = random.pick([-MOST_SET_MS, MOST_SET_MS, random.int(-MOST_SET_MS, MOST_SET_MS)]);
+  random.pick(launchers).process?.step(ms);
+}
+
+/** A launcher loses ZooKeeper, silently or not, or stands still, for about as long as its session lives or longer. */
+function cutOff({ world, random, launchers }: Scene): void {
+  const { process } = random.pick(launchers);
+  if (!process) return;
+  const ms = random.between(5_000, 50_000);
+  const kind = random.pick(['refused', 'silent', 'still'] as const);
+  world.trace.add('chaos', `${process.name} is cut off for ${Math.round(ms)} ms: ${kind}`);
+  if (kind === 'silent') return process.silence(ms);
+  if (kind === 'still') return process.stall(Math.min(ms, 25_000));
+  process.weather.refusal = 1;
+  process.link.break();
+  world.clock.setTimer(ms, () => (process.weather.refusal = 0));
+}
+
+/** One provider has `max-concurrency: 0` for a while. */
+function closeFleet({ world, random, fleets, reload }: Scene): void {
+  const fleet = random.pick(fleets);
+  const open = fleet.close?.();
+  if (!open) return;
+  world.trace.add('operator', `${fleet.name}: at most 0 launches at once`);
+  reload();
+  world.clock.setTimer(random.between(5_000, 40_000), () => {
+    world.trace.add('operator', `${fleet.name}: as many launches as before`);
+    open();
+    reload();
+  });
+}
+
+/** Several leases, of one label or of many, that are due at one moment. */
+function leaseTogether({ world, random, lessees, labels }: Scene): void {
+  const dueMs = world.clock.now() + random.between(5_000, 20_000);
+  for (let i = random.int(2, 6); i > 0 && lessees.length > 0; i--) {
+    random.pick(lessees).submit({
+      ...{ labels: [random.pick(labels)], priority: 100, tenantName: null, ttlMs: 20_000, giveUpMs: 15_000 },
+      ...{ isRepeated: false, returnAfterMs: undefined, renewAfterMs: undefined },
+      due: { atMs: dueMs, renewedAtMs: random.chance(0.5) ? dueMs + random.between(-60, 30) : undefined },
+    });
+  }
+}
+
+/** Lessees ask a launcher whether it knows the truth or not. */
+function askAnyway({ random, launchers, lessees }: Scene): void {
+  if (lessees.length > 0) random.pick(lessees).ask(random.pick(launchers));
+}
