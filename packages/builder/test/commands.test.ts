@@ -22,8 +22,11 @@ afterEach(async () => {
   world = undefined;
 });
 
+const TOKEN = 'a-token-that-is-hard-to-guess';
+const TOKENS = `api-tokens: [{name: alice, token: ${TOKEN}}]\n`;
+
 /** Starts a builder in a separate process. Its builds wait for the file `gate`. */
-async function start(cloud = '', secure?: string, others = ''): Promise<World> {
+async function start(cloud = '', secure = TOKENS, others = ''): Promise<World> {
   const gate = '/proc/self/cwd/gate';
   const of = (world = await World.start({
     diskimages: `- name: debian\n  dib-cmd: ${MAKE_IMAGE}\n  elements: [vm]\n  release: 12\n  env-vars: {WAIT_FOR: ${gate}, MANIFEST: '1'}\n${others}`,
@@ -31,8 +34,8 @@ async function start(cloud = '', secure?: string, others = ''): Promise<World> {
     cloud,
   }));
   const secureFile = join(of.dir, 'secure.yaml');
-  if (secure !== undefined) await writeFile(secureFile, secure);
-  await processes.webBuilder(of, ...(secure === undefined ? [] : ['-s', secureFile]));
+  await writeFile(secureFile, secure);
+  await processes.webBuilder(of, '-s', secureFile);
   return of;
 }
 
@@ -45,12 +48,16 @@ interface Said {
 /** Runs `nodepool` until it exits. */
 const nodepool = (of: World, ...args: string[]): Promise<Said> => runNodepool(join(of.dir, 'process.yaml'), ...args);
 
-/** Runs `nodepool` on a machine without the builder's files. */
-async function nodepoolElsewhere(of: World, ...args: string[]): Promise<Said> {
+/** Runs `nodepool` with a token on a machine without the builder's files. */
+const nodepoolElsewhere = (of: World, ...args: string[]): Promise<Said> =>
+  nodepoolWith(join(of.dir, 'secure.yaml'), of, ...args);
+
+/** The same with another secure file, or none. */
+async function nodepoolWith(secure: string | undefined, of: World, ...args: string[]): Promise<Said> {
   const file = join(of.dir, 'elsewhere.yaml');
   const text = await readFile(join(of.dir, 'process.yaml'), 'utf8');
   await writeFile(file, text.replace(/^build-log-dir: .*$/m, `build-log-dir: ${of.dir}/none`));
-  return runNodepool(file, ...args);
+  return runNodepool(file, ...(secure === undefined ? [] : ['-s', secure]), ...args);
 }
 
 async function runNodepool(file: string, ...args: string[]): Promise<Said> {
@@ -184,17 +191,30 @@ describe('the commands', () => {
     expect(none).toMatchObject({ code: 1, stderr: expect.stringContaining('no builder has a build of it') as string });
   });
 
-  it('show the log of a build on another machine only with a token, if tokens are configured', LIMITS, async () => {
-    const of = await start('', 'api-tokens: [{name: alice, token: a-token-that-is-hard-to-guess}]\n');
+  it('show no log of a build on another machine if the builder has no tokens', LIMITS, async () => {
+    const of = await start('', '{}\n');
+    await webUrl(of);
+    await writeFile(join(of.dir, 'gate'), '');
+    await ready(of);
+
+    const { code, stderr } = await nodepoolWith(undefined, of, 'image-log', 'debian');
+
+    expect(code).toBe(1);
+    expect(stderr).toContain('refuses: it shows this only with a token; put api-tokens into its secure file');
+    expect((await nodepool(of, 'image-log', 'debian')).code).toBe(0);
+  });
+
+  it('show the log of a build on another machine only with a token', LIMITS, async () => {
+    const of = await start();
     await webUrl(of);
     await writeFile(join(of.dir, 'gate'), '');
     await ready(of);
     const wrong = join(of.dir, 'wrong.yaml');
     await writeFile(wrong, 'api-tokens: [{name: bob, token: some-other-token-of-bob}]\n');
 
-    const refused = await nodepoolElsewhere(of, 'image-log', 'debian');
-    const bob = await nodepoolElsewhere(of, '-s', wrong, 'image-log', 'debian');
-    const alice = await nodepoolElsewhere(of, '-s', join(of.dir, 'secure.yaml'), 'image-log', 'debian');
+    const refused = await nodepoolWith(undefined, of, 'image-log', 'debian');
+    const bob = await nodepoolWith(wrong, of, 'image-log', 'debian');
+    const alice = await nodepoolElsewhere(of, 'image-log', 'debian');
 
     expect(refused).toMatchObject({ code: 1, stdout: '' });
     expect(refused.stderr).toContain('demands a token: name a secure file with api-tokens (-s)');
@@ -205,7 +225,7 @@ describe('the commands', () => {
 
   it('image-status and image-build --follow explain why a build does not start', LIMITS, async () => {
     const ubuntu = `- name: ubuntu\n  dib-cmd: ${MAKE_IMAGE}\n  elements: [vm]\n  formats: [raw]\n`;
-    const of = await start('', undefined, ubuntu);
+    const of = await start('', TOKENS, ubuntu);
     await webUrl(of);
     await building(of);
 
@@ -252,7 +272,8 @@ describe('the commands', () => {
       [`/image-log?build=debian-${'0'.repeat(32)}`, 404],
       [`/image-contents?build=other-${first}`, 404],
     ] as const) {
-      expect((await fetch(new URL(path, url))).status).toBe(status);
+      const headers = { authorization: `Bearer ${TOKEN}` };
+      expect((await fetch(new URL(path, url), { headers })).status).toBe(status);
     }
   });
 

@@ -14,7 +14,7 @@ interface AskedBuild {
 /**
  * What a builder has on its disk of a build, for `nodepool` on other machines:
  * - `/image-log?build=<image>-<build id>&offset=<bytes>`: its log from there on, in parts; an empty part is the end so far;
- *   with a token, where tokens are configured
+ *   with a token
  * - `/image-contents?build=<image>-<build id>`: sizes of its files, packages and repositories in it
  */
 export function createBuildRoutes(config: () => Config): RouteTable {

@@ -10,6 +10,7 @@ import { registeredUrls } from '../connection/web-urls.js';
 /** Time limit for a builder that is busy or gone. */
 const ANSWER_MS = 3_000;
 
+const NO_TOKENS = 'it shows this only with a token; put api-tokens into its secure file and that of this command (-s)';
 const NO_TOKEN = 'name a secure file with api-tokens (-s)';
 const WRONG_TOKEN = 'the first one of api-tokens in the secure file is not among those of the builder';
 
@@ -70,6 +71,7 @@ export async function askBuilder<T>(
     if (response.ok) return await read(response);
     await response.body?.cancel();
     if (response.status === 401) logger.warn(`Builder at ${url} demands a token: ${refused(token, nonce)}`);
+    else if (response.status === 403) logger.warn(`Builder at ${url} refuses: ${NO_TOKENS}`);
     else if (response.status !== 404) logger.warn(`Builder at ${url} answers with status ${response.status}`);
   } catch (error) {
     logger.warn(`Builder at ${url} gives no answer that can be read: ${describeError(error)}`);

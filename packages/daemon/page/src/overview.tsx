@@ -194,7 +194,8 @@ function Images({ images, now }: { images: readonly Image[]; now: number }) {
       image.build_requested_time !== null && 'build requested',
     ];
     const uploads = newest?.uploads.map(
-      ({ provider, state: s, tested }) => `${provider}: ${s}${typeof tested === 'boolean' ? `, ${tested ? '' : 'un'}tested` : ''}`,
+      ({ provider, state: s, tested }) =>
+        `${provider}: ${s}${typeof tested === 'boolean' ? `, ${tested ? '' : 'un'}tested` : ''}`,
     );
     return [
       image.name,

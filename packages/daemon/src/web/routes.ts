@@ -53,7 +53,7 @@ export interface FileAnswer extends Omit<LiveAnswer, 'body'> {
 /** Reads a file for each call, regardless of `Accept`. */
 export interface FileRoute {
   readonly kind: 'file';
-  /** Whether a token is required if `api-tokens` are configured. Default: no. */
+  /** Whether one of `api-tokens` is required. Default: no. */
   readonly needsToken?: boolean;
   answer(parameters: URLSearchParams): Promise<FileAnswer>;
 }

@@ -89,11 +89,13 @@ describe('an answer that callers share', () => {
 });
 
 describe('a protected file', () => {
-  it('is readable by everybody without configured tokens', async () => {
-    expect(await get('/file')).toMatchObject({ status: 200, text: 'content' });
+  it('is not readable without configured tokens, as every local user reaches the port', async () => {
+    const { status, text } = await get('/file');
+
+    expect([status, text]).toEqual([403, expect.stringContaining('no api-tokens in its secure file')]);
   });
 
-  it('needs a token otherwise, and is never cached', async () => {
+  it('needs a token, and is never cached', async () => {
     tokens = [{ name: 'alice', token: 'a-token-that-is-hard-to-guess' }];
     const refused = await get('/file');
     const allowed = await get('/file', { authorization: 'Bearer a-token-that-is-hard-to-guess' });

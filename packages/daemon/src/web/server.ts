@@ -30,7 +30,7 @@ export interface WebServerOptions {
   readonly routes: RouteTable;
   /** Default: HTTP. */
   readonly certificate?: WebCertificate | undefined;
-  /** Tokens for routes with {@link FileRoute.needsToken}; without any, those routes are public. */
+  /** Tokens for routes with {@link FileRoute.needsToken}; without any, those routes are closed. */
   readonly tokens?: (() => readonly ApiToken[]) | undefined;
   /** Checks how tokens arrive, and which connections are accepted. Default: any token, no trusted proxies. */
   readonly gate?: WebGate | undefined;
@@ -156,6 +156,10 @@ function answerQuery(request: IncomingMessage, target: Target, route: QueryRoute
   return { status, headers: { 'Cache-Control': 'no-store', Vary: 'Accept', 'Content-Type': contentType }, body };
 }
 
+/** Every user of this computer reaches the port, whatever the permissions of the file are. */
+const NO_TOKENS =
+  'Shown only to holders of a token, and this service has no api-tokens in its secure file; users who may read the file read it there';
+
 /** @returns the refusal if this request may not read the route */
 function refusal(
   request: IncomingMessage,
@@ -163,7 +167,8 @@ function refusal(
   { tokens: now, clock, gate }: WebServerOptions,
 ): Answer | undefined {
   const tokens = now?.() ?? [];
-  if (route.needsToken !== true || tokens.length === 0) return undefined;
+  if (route.needsToken !== true) return undefined;
+  if (tokens.length === 0) return plain(403, NO_TOKENS);
   const nowMs = clock.now();
   if (hasProof(request.headers.authorization, { target: request.url ?? '/', tokens, nowMs })) return undefined;
   try {
