@@ -110,6 +110,12 @@ describe('an upload', () => {
     ]);
   });
 
+  it('calls the format vpc of qemu-img vhd, as Glance does', async () => {
+    await images.upload({ ...upload, format: 'vpc' }, NEVER);
+
+    expect(ours()).toEqual([expect.objectContaining({ disk_format: 'vhd' })]);
+  });
+
   it.each(['[ci', 'ci', '7'])("fails with Glance's reason when its tags are %s", async (tags) => {
     const metadata = { ...upload.metadata, tags };
 

@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, symlink } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { silentLogger } from '@nodepool/core';
@@ -6,7 +6,7 @@ import { VirtualClock } from '@nodepool/core/testing';
 
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { SecretMask } from '../tool/secrets.js';
-import { BuildLog } from './build-log.js';
+import { BuildLog, removeOldLogs } from './build-log.js';
 
 let dir: string;
 
@@ -54,4 +54,22 @@ describe('the log of a build', () => {
 
     expect((await written()).slice(-17)).toBe('lastExit code: 0\n');
   });
+});
+
+it.each([
+  [3, [3, 4]],
+  [1, []],
+  [0, []],
+  [-1, [1, 2, 3, 4]],
+])('with build-log-retention %i keeps as many logs, with the one of the next build', async (retention, kept) => {
+  const nameOf = (number: number, image = 'debian') => `${image}-${String(number).repeat(32)}.log`;
+  for (const number of [1, 2, 3, 4]) {
+    await writeFile(join(dir, nameOf(number)), '');
+    await utimes(join(dir, nameOf(number)), number, number);
+  }
+  await writeFile(join(dir, nameOf(1, 'debian-12')), '');
+
+  await removeOldLogs(dir, 'debian', retention);
+
+  expect((await readdir(dir)).sort()).toEqual([nameOf(1, 'debian-12'), ...kept.map((number) => nameOf(number))].sort());
 });

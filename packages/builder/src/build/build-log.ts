@@ -111,8 +111,8 @@ export class BuildLog {
 }
 
 /**
- * Deletes the oldest logs of an image, by its exact name.
- * @param retention - how many of those that are there stay, at least one; negative: all
+ * Deletes the oldest logs of an image, by its exact name, before the next one is written.
+ * @param retention - how many stay with the next one, which counts; negative: all
  */
 export async function removeOldLogs(logDir: string, image: string, retention: number): Promise<void> {
   if (retention < 0) return;
@@ -121,5 +121,5 @@ export async function removeOldLogs(logDir: string, image: string, retention: nu
     names.map(async (name) => ({ name, mtimeMs: (await stat(join(logDir, name))).mtimeMs })),
   );
   logs.sort((a, b) => b.mtimeMs - a.mtimeMs);
-  for (const { name } of logs.slice(Math.max(retention, 1))) await rm(join(logDir, name), { force: true });
+  for (const { name } of logs.slice(Math.max(retention - 1, 0))) await rm(join(logDir, name), { force: true });
 }

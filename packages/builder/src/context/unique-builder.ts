@@ -39,6 +39,7 @@ export interface IdProblem {
 export class BuilderIdLock {
   readonly #surroundings: BuilderIdSurroundings;
   readonly #lock: ZkLock;
+  readonly #identifier: string;
   readonly #regained: () => void;
   readonly #stop = new AbortController();
   #foreignBuilds: readonly BuildRecord[] = [];
@@ -48,7 +49,8 @@ export class BuilderIdLock {
     const { zk, clock, hostname } = surroundings;
     this.#surroundings = surroundings;
     this.#regained = regained;
-    this.#lock = new ZkLock(zk, rootOf(surroundings), { clock, identifier: `${hostname} (process ${process.pid})` });
+    this.#identifier = `${hostname} (process ${process.pid})`;
+    this.#lock = new ZkLock(zk, rootOf(surroundings), { clock, identifier: this.#identifier });
   }
 
   /** False while another builder may have the same id. */
@@ -68,7 +70,9 @@ export class BuilderIdLock {
     const { zk, logger, builderId: builder } = this.#surroundings;
     if (!(await this.#lock.acquire({ blocking: false, signal: this.#stop.signal }))) {
       const holder = (await ZkLock.lockHolder(zk, rootOf(this.#surroundings)))?.identifier ?? 'unknown';
-      logger.warn('Another builder has this id; waiting for its end', { builder, holder });
+      const isOwn = holder === this.#identifier; // the session before may live on for a while
+      const who = isOwn ? 'The session of this builder before this one' : 'Another builder';
+      logger.warn(`${who} has its id; waiting for its end`, { builder, holder });
       await this.#waitFor(holder);
     }
     const { lost } = this.#lock;

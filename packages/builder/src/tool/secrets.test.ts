@@ -128,3 +128,12 @@ describe('the environment of the build tool', () => {
     expect(toolVariables({ ...passed, ...withheld })).toEqual(passed);
   });
 });
+
+it('keeps private keys and passwords in URLs from the build tool, whatever the name, but passes on proxies', () => {
+  const own = {
+    ...{ DEPLOY: KEY, DATABASE: 'postgres://nodepool:hunter22@db/x', SITE: 'https://example.org/a:b@c' },
+    ...{ http_proxy: 'http://user:hunter22@proxy:3128', DIB_APT_SOURCE: 'https://me:hunter22@apt' },
+  };
+
+  expect(Object.keys(toolVariables(own))).toEqual(['SITE', 'http_proxy', 'DIB_APT_SOURCE']);
+});

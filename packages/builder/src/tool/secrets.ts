@@ -6,7 +6,7 @@ const FOREIGN = /^(?:OS|AWS|AZURE|ARM|GOOGLE|IBMCLOUD)_|^(?:NOTIFY_SOCKET|WATCHD
 const TOOL = /^(?:DIB_\w+|ELEMENTS_PATH|SSH_AUTH_SOCK)$/;
 /** Public values that occur throughout a log. */
 const OPEN = /^(?:PATH|ELEMENTS_PATH|DIB_RELEASE|SSH_AUTH_SOCK)$/;
-const PRIVATE_KEY = /-----BEGIN [A-Z ]*PRIVATE KEY-----/;
+const PRIVATE_KEY = /-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----/;
 /** Password in a URL, such as a proxy's. */
 const LOGIN = /:\/\/[^/@\s:]*:([^/@\s]+)@/g;
 const LEAST_SECRET = 4;
@@ -19,12 +19,17 @@ const MOST_BACKSLASHES = 4;
 /** Environment variables of a process or an image. */
 export type Variables = Readonly<Record<string, string | undefined>>;
 
-/** Whether a variable of the builder is hidden from the build tool. */
-export const isWithheld = (name: string): boolean => !TOOL.test(name) && (FOREIGN.test(name) || SECRET_NAME.test(name));
+/** Whether a variable of the builder is hidden from the build tool: by its name, or because its value is a secret. */
+const isWithheld = (name: string, value: string): boolean =>
+  !TOOL.test(name) &&
+  (FOREIGN.test(name) || SECRET_NAME.test(name) || PRIVATE_KEY.test(value) || hasLogin(name, value));
+
+/** A proxy is needed to build. */
+const hasLogin = (name: string, value: string): boolean => !/_proxy$/i.test(name) && value.search(LOGIN) >= 0;
 
 /** The builder's environment without secrets and variables of cloud clients. */
 export function toolVariables(own: Variables): Variables {
-  return Object.fromEntries(Object.entries(own).filter(([name]) => !isWithheld(name)));
+  return Object.fromEntries(Object.entries(own).filter(([name, value = '']) => !isWithheld(name, value)));
 }
 
 /** Masks secrets in program output, in any shell quoting. */

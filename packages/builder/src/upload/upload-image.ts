@@ -109,13 +109,14 @@ async function finish(
   await runHook(surroundings, order, externalId, file);
   const place = at(record.current, startedMs);
   const tested = await validateUpload(surroundings, { ...record.current, externalId }, order.signal, {
-    testing: () => order.progress({ ...place, phase: 'test' }),
-    waiting: (reason) =>
-      order.progress({ ...place, phase: `test again, as the last one failed: ${reason}`, isIdle: true }),
+    testing: (last) => order.progress({ ...place, phase: last === undefined ? 'test' : againAfter(last) }),
+    waiting: (reason) => order.progress({ ...place, phase: againAfter(reason), isIdle: true }),
   });
   const seconds = (surroundings.clock.now() - startedMs) / 1_000;
   await record.update({ state: 'ready', externalId }, { [DURATION_KEY]: seconds, [TESTED_KEY]: tested });
 }
+
+const againAfter = (reason: string): string => `test again, as the last one failed: ${reason}`;
 
 /** So that it is not uploaded and tested again and again. A record that cannot be written now costs another test. */
 async function noteFailedTest(

@@ -11,8 +11,8 @@ const RETRY = { firstMs: 10_000, longestMs: 600_000 };
 
 /** Receives the progress of a test. */
 export interface TestProgress {
-  /** A node is being launched. */
-  testing(): void;
+  /** A node is being launched. @param last - why the launch before was inconclusive, if there was one */
+  testing(last?: string): void;
   /** The last launch was inconclusive. @param reason - cause of the failure */
   waiting(reason: string): void;
 }
@@ -35,18 +35,20 @@ export async function validateUpload(
   const { clock, logger, random } = surroundings;
   const { image, buildId: build, provider } = upload;
   let seen: Comparison = { now: NO_LAUNCHES, before: NO_LAUNCHES };
+  let last: string | undefined;
   for (let failures = 0; ; failures++) {
     const order = orderOf(surroundings, upload, signal);
     if (!order) return false;
     const fields = { image, build, provider, pool: order.target.pool.name, label: order.target.label.name };
     logger.info('Image is tested with a node', fields);
-    progress.testing();
+    progress.testing(last);
     const failure = await failureOf(surroundings, order);
     if (!failure) {
       logger.info('Image has passed its test', fields);
       return true;
     }
     if (isNodepoolError(failure, 'NODEPOOL_IMAGE_TEST')) throw failure;
+    last = failure.message;
     const next = mayBeFaultOfImage(failure) ? await compare(surroundings, order, seen, failure) : seen;
     const isCompared = next !== seen;
     seen = next;

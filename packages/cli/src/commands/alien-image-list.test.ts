@@ -4,14 +4,16 @@ import { useWorld } from '../../test/world.js';
 const get = useWorld();
 
 /** Clouds with images of builds, by provider; `storm` cannot be asked. */
-const DRIVER = `const images = {
+const DRIVER = `const HAIL = { name: 'of hail', externalId: 'x5', metadata: { nodepool_build_id: 'b', nodepool_provider_name: 'hail' } };
+const images = {
   sky: [
     { name: 'ready', externalId: 'x1', metadata: { nodepool_build_id: 'b' } },
     { name: 'orphan', externalId: 'x2', metadata: { nodepool_build_id: 'b' } },
     { name: 'by hand', externalId: 'x3', metadata: {} },
     { name: 'of rain', externalId: 'x4', metadata: { nodepool_build_id: 'b', nodepool_provider_name: 'rain' } },
+    HAIL,
   ],
-  rain: [],
+  rain: [HAIL],
 };
 export const driver = { name: 'weather', apiVersion: 1, schema: { properties: { pools: {} } },
   capabilities: { launches: true, pausesAtQuota: true, managesImages: true },
@@ -38,12 +40,12 @@ it('lists images of builds without a ready upload, each with the provider that i
 
   const { status, stdout, stderr } = await list();
 
-  expect([status, stdout]).toEqual([0, 'sky  orphan  x2\n']);
+  expect([status, stdout]).toEqual([0, 'sky  orphan   x2\nsky  of hail  x5\n']);
   expect(stderr).toContain('Images of provider storm cannot be listed: no answer');
 });
 
 it('asks the named provider only', async () => {
-  expect(await list('rain')).toEqual({ status: 0, stdout: '', stderr: '' });
+  expect(await list('rain')).toEqual({ status: 0, stdout: 'rain  of hail  x5\n', stderr: '' });
 });
 
 it('warns of a provider that is not configured, with status 0, or 1 when strict', async () => {

@@ -39,10 +39,12 @@ async function listAlienImages(context: CliContext, args: { provider: string | u
           images: await imagesIn(context, await make(provider), provider, interrupts.signal),
         })),
       );
+      const seen = new Set<string>();
       return found.flatMap(({ provider, images: list }) =>
         list
           .filter(({ metadata }) => !isOfSibling(metadata, provider, config))
           .filter(({ externalId }) => !ready.has(`${provider} ${externalId}`))
+          .filter((image) => !isSeen(seen, image))
           .map(({ name, externalId }) => ({ provider, name, externalId })),
       );
     });
@@ -50,6 +52,13 @@ async function listAlienImages(context: CliContext, args: { provider: string | u
   } finally {
     interrupts.dispose();
   }
+}
+
+/** Providers that share a project list the same images, which have the tags of one upload. */
+function isSeen(seen: Set<string>, { externalId, metadata }: ProviderImage): boolean {
+  const key = JSON.stringify([externalId, Object.entries(metadata).sort()]);
+  if (metadata[PROVIDER_TAG] === undefined) return false;
+  return seen.size === seen.add(key).size;
 }
 
 /** Providers may share a project of a cloud: an image is listed with the configured provider that its tag names. */

@@ -53,7 +53,7 @@ describe('nodepool erase', () => {
 
     const { status, stdout } = await typing(answer, 'erase', 'rack');
 
-    expect(status).toBe(0);
+    expect(status).toBe(1);
     expect(stdout).toMatch(/Aborting\. No data erased\.\n$/);
     expect(await get().zk.getChildren(NODES_ROOT)).toHaveLength(2);
   });

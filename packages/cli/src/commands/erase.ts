@@ -26,9 +26,10 @@ export const command = defineCommand({
 /**
  * `nodepool erase`: removes all builds' uploads and all nodes of a provider from ZooKeeper, also those that are locked. Instances and images stay in the cloud, and nothing deletes them any more: without `force`, nodes with an
  * instance are refused, as is a provider that a launcher serves.
+ * @returns the exit status: 1 if the user did not confirm
  * @throws {CliError} the provider has such nodes, or is served
  */
-async function eraseProvider(context: CliContext, args: { provider: string; force: boolean }): Promise<void> {
+async function eraseProvider(context: CliContext, args: { provider: string; force: boolean }): Promise<number> {
   const { provider, force } = args;
   if (!force) {
     await withZooKeeper(context, async (zk) => {
@@ -42,7 +43,7 @@ async function eraseProvider(context: CliContext, args: { provider: string; forc
     print('\nWARNING! This action is not reversible!');
     if (!(await isConfirmed(`Erase ZooKeeper data for provider ${provider}?`))) {
       print('Aborting. No data erased.');
-      return;
+      return 1;
     }
   }
   await withZooKeeper(context, async (zk) => {
@@ -52,6 +53,7 @@ async function eraseProvider(context: CliContext, args: { provider: string; forc
     const nodes = (await fetchNodeRows({ ...context, zk })).filter(({ node }) => node.provider === provider);
     await mapPipelined(nodes, ({ node }) => ifPresent(zk.deleteRecursive(nodePath(node.id))));
   });
+  return 0;
 }
 
 /** Nodes named in one message. */

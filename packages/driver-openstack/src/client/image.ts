@@ -3,6 +3,9 @@ import { numberIn, textIn, textsOf } from './read-values.js';
 import type { Service } from './service.js';
 import type { StreamBody } from './session.js';
 
+/** Glance's names of formats that diskimage-builder and qemu-img call otherwise. */
+const DISK_FORMATS: Readonly<Record<string, string>> = { vpc: 'vhd' };
+
 /** An image. */
 export interface Image {
   readonly id: string;
@@ -51,7 +54,7 @@ export class ImageApi {
       visibility: 'private',
       ...Object.fromEntries(Object.entries(order.properties).map(([name, value]) => [name, typed(name, value)])),
       name: order.name,
-      disk_format: order.format,
+      disk_format: DISK_FORMATS[order.format] ?? order.format,
     };
     const answer = await this.#service.call({ lane: 'create', method: 'POST', path: '/images', body, signal });
     return isMap(answer.body) ? readImage(answer.body) : undefined;
