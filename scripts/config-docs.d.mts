@@ -16,6 +16,7 @@ export function listsOf(schemas: {
   topLevel: object;
   provider: object;
   pool: object;
+  providerOurs?: readonly string[];
   drivers: readonly { name: string; schema: object }[];
 }): Record<string, string>;
 export function renderPage(page: string, lists: Record<string, string>): Promise<string>;
