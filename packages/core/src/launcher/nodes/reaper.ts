@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import { isZooKeeperError, type CancelTimer, type NodeId, type NodeRecord } from '@nodepool/zk-protocol';
+import { isZooKeeperError, type CancelTimer, type NodeId, type NodeRecord, steadyNow } from '@nodepool/zk-protocol';
 import { asError } from '../../async/as-error.js';
 import { reasonOfError, type ErrorReason } from '../../conditions/error-reason.js';
 import { FIRST_POOL_PAUSE_MS } from '../health/first-pool.js';
@@ -53,7 +53,7 @@ export class Reaper {
   readonly #deletions = new Map<NodeId, DeletionStatus>();
   /** Nodes that are left for a moment to the launcher that handles them first; the timer is removed once that has passed. */
   readonly #deferred = new Map<NodeId, CancelTimer | undefined>();
-  /** Pools that left the registry, and when. */
+  /** Pools that left the registry, and when, in steady time. */
   readonly #gone = new Map<string, number>();
   /** Records in state `init` that no request wants, and since when that is known. */
   readonly #unwantedSinceMs = new Map<NodeId, number>();
@@ -100,7 +100,7 @@ export class Reaper {
    * @returns for how many nodes it started work
    */
   sweep(): number {
-    const certainMs = this.#context.clock.now() - NEVER_LOCKED_MS;
+    const certainMs = steadyNow(this.#context.clock) - NEVER_LOCKED_MS;
     if (this.#context.life.isActive) removeStaleHoldOrders(this.#context);
     for (const [launcherId, leftMs] of this.#gone) if (leftMs < certainMs) this.#gone.delete(launcherId);
     let found = 0;
@@ -110,7 +110,7 @@ export class Reaper {
 
   /** A pool left the registry: no launcher will lock the records that it created and had not locked. */
   poolLeft(launcherId: string): void {
-    this.#gone.set(launcherId, this.#context.clock.now());
+    this.#gone.set(launcherId, steadyNow(this.#context.clock));
     for (const node of this.#context.mirror.nodes.values()) {
       if (node.launcher === launcherId && node.state === 'init') this.consider(node.id);
     }
@@ -167,7 +167,7 @@ export class Reaper {
   }
 
   #unwantedForMs(id: NodeId): number {
-    const nowMs = this.#context.clock.now();
+    const nowMs = steadyNow(this.#context.clock);
     const sinceMs = this.#unwantedSinceMs.get(id) ?? nowMs;
     this.#unwantedSinceMs.set(id, sinceMs);
     return nowMs - sinceMs;

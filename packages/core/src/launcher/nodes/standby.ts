@@ -5,6 +5,7 @@ import {
   type CancelTimer,
   type NodeRecord,
   type RequestRecord,
+  steadyNow,
 } from '@nodepool/zk-protocol';
 import type { Context } from '../state/context.js';
 import type { StandbyExplanation } from '../plan/explanation.js';
@@ -24,9 +25,9 @@ interface LabelState {
   /** Number of requests that are being created, and that the mirror does not show yet. */
   creating: number;
   failures: number;
-  /** Since when nodes are missing that no launcher has requested. */
+  /** Since when nodes are missing that no launcher has requested. Steady time. */
   missingSinceMs: number | undefined;
-  /** The earliest time of the next request. */
+  /** The earliest time of the next request. Steady time. */
   notBeforeMs: number;
   cancel: CancelTimer | undefined;
 }
@@ -127,7 +128,7 @@ export class Standby {
       state.missingSinceMs = undefined;
       return 0;
     }
-    const now = this.#context.clock.now();
+    const now = steadyNow(this.#context.clock);
     state.missingSinceMs ??= now;
     // other launchers than the first one wait, so that no two request the same nodes
     const isFirst = this.#views.isFirstFor(label) && !this.#views.sharers(label).original;
@@ -212,7 +213,7 @@ export class Standby {
   #failed(label: string): void {
     const state = this.#stateOf(label);
     const { clock, random } = this.#context;
-    const now = clock.now();
+    const now = steadyNow(clock);
     if (state.notBeforeMs > now) return;
     state.notBeforeMs = now + backoffMs(state.failures++, RETRY, random);
   }
@@ -221,7 +222,7 @@ export class Standby {
   #retrySoon(label: string): void {
     const state = this.#stateOf(label);
     if (state.failures === 0 || !state.cancel) return;
-    const latestMs = this.#context.clock.now() + RETRY.firstMs;
+    const latestMs = steadyNow(this.#context.clock) + RETRY.firstMs;
     if (state.notBeforeMs <= latestMs) return;
     state.notBeforeMs = latestMs;
     state.cancel();

@@ -1,4 +1,5 @@
 import { steadyNow, type Clock, type NodeRecord } from '@nodepool/zk-protocol';
+import { countedClock } from '../../async/counted-clock.js';
 import type { Launch, LauncherEvents } from '../state/events.js';
 
 /** Durations of the last launches from which the usual one is taken. */
@@ -26,14 +27,8 @@ export class StartGain {
   readonly #placedMs = new WeakMap<Launch, number>();
   readonly #unsubscribe: readonly (() => void)[];
 
-  constructor({
-    clock,
-    events,
-  }: {
-    readonly clock: Pick<Clock, 'now' | 'steadyNow'>;
-    readonly events: LauncherEvents;
-  }) {
-    this.#clock = clock;
+  constructor({ clock, events }: { readonly clock: Clock; readonly events: LauncherEvents }) {
+    this.#clock = countedClock(clock);
     this.#unsubscribe = [
       events.on('launchPlaced', ({ launch }) => this.#placedMs.set(launch, steadyNow(clock))),
       events.on('launchEnded', ({ launch, state }) => state === 'ready' && this.#ready(launch)),

@@ -1,4 +1,4 @@
-import type { NodeRecord, RequestId, RequestRecord } from '@nodepool/zk-protocol';
+import { steadyNow, type NodeRecord, type RequestId, type RequestRecord } from '@nodepool/zk-protocol';
 import { TaskSet } from '../../async/task-set.js';
 import { FIRST_POOL_PAUSE_MS, SLOW_POOL_PAUSE_MS } from '../health/first-pool.js';
 import { MIN_READY_REQUESTOR } from '../plan/candidates.js';
@@ -80,7 +80,7 @@ export class PoolQueue {
     work.requestGone();
     // a standby request ends with its launcher: the node still counts for others
     if (work.request.requestor === MIN_READY_REQUESTOR) return;
-    this.#demand.withdrawn.set(work, clock.now());
+    this.#demand.withdrawn.set(work, steadyNow(clock));
     clock.setTimer(UNWANTED_AFTER_MS, () => this.#demand.withdrawn.has(work) && this.planSoon());
   }
 

@@ -1,4 +1,4 @@
-import type { NodeId, NodeRecord, RequestId, RequestRecord } from '@nodepool/zk-protocol';
+import { steadyNow, type NodeId, type NodeRecord, type RequestId, type RequestRecord } from '@nodepool/zk-protocol';
 import { TaskSet } from '../../async/task-set.js';
 import type { RequestOutcome } from '../../contract/request-outcome.js';
 import { sumResources } from '../../contract/resources.js';
@@ -61,7 +61,7 @@ export class PoolWork {
     const { view } = this.#tools;
     const { events } = this.#context;
     if (view.stopping) return;
-    endUnwanted(this.#demand, this.#context.clock.now());
+    endUnwanted(this.#demand, steadyNow(this.#context.clock));
     if (this.#canPlan) {
       const plan = this.#plan();
       this.keepFor(plan.head);
@@ -87,7 +87,7 @@ export class PoolWork {
     const isNever = (declined && !isPassing(declined)) || judgeControls(request, view) || view.maxConcurrency === 0;
     const isNotNow = declined ?? (work?.isTakenOver && exceedsTenant(request, view));
     if (!isNever && !isNotNow) return true;
-    const mayWait = work?.isTakenOver && this.#context.clock.now() - work.sinceMs < TAKEN_OVER_STAYS_MS;
+    const mayWait = work?.isTakenOver && steadyNow(this.#context.clock) - work.sinceMs < TAKEN_OVER_STAYS_MS;
     if (isNever || !mayWait) work?.tell('hopeless');
     return false;
   }

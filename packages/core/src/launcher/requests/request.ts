@@ -1,4 +1,11 @@
-import { isStopped, type CancelTimer, type NodeId, type NodeRecord, type RequestRecord } from '@nodepool/zk-protocol';
+import {
+  isStopped,
+  type CancelTimer,
+  type NodeId,
+  type NodeRecord,
+  type RequestRecord,
+  steadyNow,
+} from '@nodepool/zk-protocol';
 import { asError } from '../../async/as-error.js';
 import { LazyAbort } from '../../async/lazy-abort.js';
 import type { NodeRequestHandler, Provider } from '../../contract/driver.js';
@@ -93,7 +100,7 @@ export class RequestWork implements RequestAtWork {
   readonly creating = new Set<Promise<unknown>>();
   /** Whether another launcher had accepted the request before. */
   readonly isTakenOver: boolean;
-  /** When the work began. */
+  /** When the work began. Steady time. */
   readonly sinceMs: number;
   /** The zone that all new nodes of the request share, once chosen. */
   az: string | null = null;
@@ -116,7 +123,7 @@ export class RequestWork implements RequestAtWork {
     this.epoch = context.zk.sessionEpoch;
     this.#request = request;
     this.isTakenOver = request.state === 'pending';
-    this.sinceMs = context.clock.now();
+    this.sinceMs = steadyNow(context.clock);
     this.#driver = { provider: tools.view.runner.provider, driver: tools.view.takeHandler(request) };
     this.parts = new RequestParts(request.labels);
     const { id: requestId, eventId } = request;

@@ -1,4 +1,4 @@
-import type { NodeRecord, RequestId, RequestRecord } from '@nodepool/zk-protocol';
+import { steadyNow, type NodeRecord, type RequestId, type RequestRecord } from '@nodepool/zk-protocol';
 import type { Ledger } from '../ledger/ledger.js';
 import { isResumable } from '../plan/nodes.js';
 import type { PoolRegistry } from '../registry/pool-registry.js';
@@ -17,6 +17,7 @@ export type KnownPools = Pick<PoolRegistry, 'candidates' | 'isOwn'> & {
 
 /** A request that pools may take over. */
 interface Offer {
+  /** Steady time. */
   readonly sinceMs: number;
   /** A pool of this launcher will take it as soon as it can. */
   isWanted: boolean;
@@ -65,7 +66,7 @@ export class TakeOvers {
     const { events, clock, life } = this.#context;
     if (!nodes.some(isResumable)) return false;
     if (life.isDraining) return true; // that is for those that stay
-    const nowMs = clock.now();
+    const nowMs = steadyNow(clock);
     const offer = this.#offers.get(id) ?? { sinceMs: nowMs, isWanted: false };
     if (!this.#offers.has(id)) {
       this.#offers.set(id, offer);

@@ -17,7 +17,7 @@ export interface RequestAtWork {
 export class PoolDemand<Work extends RequestAtWork = RequestAtWork> {
   readonly waiting = new RequestQueue();
   readonly atWork = new Map<RequestId, Work>();
-  /** Work on requests that have been withdrawn, and when they were. */
+  /** Work on requests that have been withdrawn, and when they were, in steady time. */
   readonly withdrawn = new Map<Work, number>();
   /** Which of the waiting requests are left to another pool for a moment. */
   readonly first: FirstPoolPauses;
