@@ -89,6 +89,34 @@ it('queues again when its entry is deleted just before it begins to wait', async
   expect(await entered).toBe(true);
 });
 
+it('leaves no entry when its new one has the name of the old one, in a directory that was made again', async () => {
+  const created: string[] = [];
+  const server = new MemoryServer(systemClock, ({ changes }) => {
+    for (const change of changes) if (change.change === 'create') created.push(change.path);
+  });
+  const [first, second] = [queueOn(server), queueOn(server)];
+  await first.queue.enter(true, never);
+  const end = new AbortController();
+  const entered = second.queue.enter(true, end.signal);
+  await until(() => second.queue.entryPath !== undefined);
+  const { entryPath = '' } = second.queue;
+  for (let i = 0; i < 5; i++) await second.zk.exists(ROOT); // it waits behind the first
+
+  await first.zk.multi([
+    { op: 'delete', path: first.queue.entryPath ?? '' },
+    { op: 'delete', path: entryPath },
+    { op: 'delete', path: ROOT },
+    { op: 'create', path: ROOT },
+    { op: 'create', path: `${ROOT}/other__lock__`, sequential: true },
+  ]);
+  await until(() => created.filter((path) => path === entryPath).length === 2);
+  for (let i = 0; i < 5; i++) await second.zk.exists(ROOT); // it waits again
+  end.abort(new Error('given up'));
+  await expect(entered).rejects.toThrow('given up');
+
+  expect(await first.zk.getChildren(ROOT)).toEqual(['other__lock__0000000000']);
+});
+
 it('removes its entry when the wait is aborted', async () => {
   const server = new MemoryServer(systemClock);
   const [first, second] = [queueOn(server), queueOn(server)];

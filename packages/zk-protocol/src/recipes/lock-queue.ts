@@ -39,6 +39,11 @@ export class LockQueue {
     return this.#entryPath;
   }
 
+  /** Whether the own entry was deleted, by any process. */
+  get isEntryGone(): boolean {
+    return this.#entryPath !== undefined && this.#entryPath === this.#deletedPath;
+  }
+
   /**
    * Joins the queue and waits for the first place. Removes the own entry unless it returns true.
    * @returns false if not blocking and another process is ahead
@@ -71,7 +76,7 @@ export class LockQueue {
         this.#children(),
         this.zk.exists(this.#entryPath, this.#onEntryEvent),
       ]);
-      if (stat === undefined || !children.includes(own) || this.#deletedPath === this.#entryPath) {
+      if (stat === undefined || !children.includes(own) || this.isEntryGone) {
         this.#entryPath = undefined;
         continue;
       }
@@ -101,6 +106,8 @@ export class LockQueue {
     if (found !== undefined) return found;
     this.#epoch = this.zk.sessionEpoch;
     this.#mayExist = true;
+    // in a directory that was removed and made again, the new entry may have the same name
+    this.#deletedPath = undefined;
     try {
       const path = await this.#create();
       this.#mayExist = false;

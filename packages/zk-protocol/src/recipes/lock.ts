@@ -57,8 +57,6 @@ export class ZkLock {
   #watch: LockWatch | undefined;
   #lost: AbortSignal;
   #held = false;
-  /** Own entry that was seen deleted; it may be the one just acquired. */
-  #goneEntry: string | undefined;
   /** In-process queue: resolves when the previous acquire or hold has ended. */
   #turn: Promise<void> | undefined;
   #endTurn: () => void = () => {};
@@ -182,12 +180,11 @@ export class ZkLock {
     this.#watch = watch;
     this.#lost = watch.signal;
     this.#held = true;
-    if (this.#goneEntry === this.entryPath) watch.entryDeleted();
+    if (this.#queue.isEntryGone) watch.entryDeleted();
     return true;
   }
 
   #onEntryGone(entryPath: string): void {
-    this.#goneEntry = entryPath;
     if (entryPath === this.entryPath) this.#watch?.entryDeleted();
   }
 
