@@ -350,12 +350,12 @@ function workOf(
   failedBuilds: readonly FailedBuild[],
 ): ImageWork[] {
   const { builds, uploads } = builder.running;
+  const nowMs = clock.now();
   const expectedMs = (image: string) => lastBuildMs(builder.tree.images.get(image));
   const running = [...builds, ...uploads].map((progress) =>
-    toImageWork(progress, hostname, expectedMs(progress.image)),
+    toImageWork(progress, hostname, nowMs, expectedMs(progress.image)),
   );
   const failed = builder.failingUploads.map((upload) => failedUploadToWork(upload, hostname));
-  const nowMs = clock.now();
   const retried = failedBuilds.map((build) => failedBuildToWork(build, hostname, nowMs));
   return [...running, ...retried, ...failed, ...builder.waiting.map((waiting) => waitingToWork(waiting, hostname))];
 }

@@ -1,4 +1,4 @@
-import type { ImageWork } from '@nodepool/core/service';
+import { formatAge, type ImageWork } from '@nodepool/core/service';
 import type { WaitingWork } from '../plan/waiting-records.js';
 
 /** Progress of a build or upload. */
@@ -15,7 +15,9 @@ export interface Progress {
   readonly uploadId?: string;
   sentBytes?: number;
   totalBytes?: number;
-  /** Of an upload, over its whole time. */
+  /** When the cloud took the last bytes. */
+  sentAtMs?: number;
+  /** Of an upload, over its whole time until then. */
   bytesPerSecond?: number;
   /** Of an upload, at that rate. */
   secondsLeft?: number;
@@ -31,18 +33,32 @@ export function waitingToWork(waiting: WaitingWork, builder: string): ImageWork 
   };
 }
 
+/** A cloud that takes no data for so long hangs. */
+const QUIET_MS = 20_000;
+
+/** What was sent. The rate sinks while the cloud takes nothing. */
+function sentOf(progress: Progress, quietMs: number): ImageWork['sent'] {
+  const { sentBytes, totalBytes, bytesPerSecond, secondsLeft = null } = progress;
+  if (sentBytes === undefined || totalBytes === undefined || bytesPerSecond === undefined) return null;
+  const sent = { bytes: sentBytes, totalBytes, bytesPerSecond, secondsLeft };
+  if (quietMs === 0 || bytesPerSecond === 0) return sent;
+  const rate = Math.round(sentBytes / (sentBytes / bytesPerSecond + quietMs / 1_000));
+  const left = rate === 0 ? null : Math.ceil((totalBytes - sentBytes) / rate);
+  return { ...sent, bytesPerSecond: rate, secondsLeft: left };
+}
+
 /**
  * The same in the form of the web.
  * @param builder - full name of this host
  * @param expectedMs - how long the last good build took; `undefined`: not known
  */
-export function toImageWork(progress: Progress, builder: string, expectedMs?: number): ImageWork {
-  const { image, buildId, startedMs, phase, provider = null, sentBytes, totalBytes, bytesPerSecond } = progress;
-  const isSending = sentBytes !== undefined && totalBytes !== undefined && bytesPerSecond !== undefined;
-  const { secondsLeft = null } = progress;
-  const sent = isSending ? { bytes: sentBytes, totalBytes, bytesPerSecond, secondsLeft } : null;
+export function toImageWork(progress: Progress, builder: string, nowMs: number, expectedMs?: number): ImageWork {
+  const { image, buildId, startedMs, phase, provider = null, sentAtMs = nowMs } = progress;
+  const quietMs = nowMs - sentAtMs;
+  const isQuiet = quietMs >= QUIET_MS;
   return {
-    ...{ image, buildId, builder, provider, phase, startedMs, sent },
+    ...{ image, buildId, builder, provider, startedMs, sent: sentOf(progress, isQuiet ? quietMs : 0) },
+    phase: isQuiet ? `${phase}, no data taken for ${formatAge(quietMs)}` : phase,
     expectedMs: provider === null ? (expectedMs ?? null) : null,
     error: null,
   };

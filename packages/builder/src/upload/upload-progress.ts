@@ -25,7 +25,7 @@ export class UploadProgress {
     const bytesPerSecond = Math.round((sentBytes / elapsedMs) * 1_000);
     const secondsLeft = bytesPerSecond === 0 ? undefined : Math.ceil((totalBytes - sentBytes) / bytesPerSecond);
     const figures = { sentBytes, totalBytes, bytesPerSecond, ...(secondsLeft === undefined ? {} : { secondsLeft }) };
-    this.report({ ...this.at, phase: 'uploading', ...figures });
+    this.report({ ...this.at, phase: 'uploading', sentAtMs: nowMs, ...figures });
     if (nowMs - this.#loggedMs < LOG_INTERVAL_MS) return;
     this.#loggedMs = nowMs;
     const { image, provider, uploadId } = this.at;

@@ -90,9 +90,10 @@ export function imageWorkToText(work: ImageWork, nowMs: number): string {
   }
   const upload = `uploading to ${provider} from ${builder} ${elapsed}`;
   if (!sent) return `${upload}, phase ${phase}`;
+  const stalled = phase === 'uploading' ? '' : `; ${phase}`;
   const rate = `${mebibytes(sent.bytesPerSecond)} MiB/s`;
   const left = sent.secondsLeft === null ? '' : `, ${sent.secondsLeft} s left`;
-  return `${upload}, ${percentOf(sent)} % of ${mebibytes(sent.totalBytes)} MiB at ${rate}${left}`;
+  return `${upload}, ${percentOf(sent)} % of ${mebibytes(sent.totalBytes)} MiB at ${rate}${left}${stalled}`;
 }
 
 const mebibytes = (bytes: number): string => (bytes / MEBIBYTE).toFixed(1);
