@@ -17,7 +17,7 @@ const load = (file: string): Promise<Record<string, unknown>> =>
   import(join(root, file)) as Promise<Record<string, unknown>>;
 
 describe('docs/configuration-reference.md', () => {
-  let schemas: { topLevel: object; provider: object; pool: object; drivers: Driver[] };
+  let schemas: { topLevel: object; provider: object; providerOurs: string[]; pool: object; drivers: Driver[] };
 
   beforeAll(async () => {
     const { TOP_LEVEL_SCHEMA } = await load('packages/core/src/config/top-level-schema.ts');
