@@ -137,6 +137,7 @@ export class SimulatedCloud {
 
   /** Ends all faults, including those that would never end. */
   calm(): void {
+    if (!this.#isCalm) this.#freeForeignShare();
     this.#isCalm = true;
     this.weather.calm();
     this.fake.set('failures', null);
@@ -200,6 +201,13 @@ export class SimulatedCloud {
     if (roll === 0) this.fake.kill(id);
     else if (roll === 1) this.fake.breakDown(id);
     else if (!this.isHonest) this.fake.leak({ name: 'leaked', metadata });
+  }
+
+  /** Foreign instances take no more of the quota: requests wait for what others use, and theirs never end. */
+  #freeForeignShare(): void {
+    const { instances, cores } = this.fake.settings.quota;
+    if (Number.isFinite(instances)) this.fake.set('quota.instances', instances + this.#foreign.length);
+    if (Number.isFinite(cores)) this.fake.set('quota.cores', cores + 4 * this.#foreign.length);
   }
 
   #changeQuota(): void {
