@@ -131,7 +131,10 @@ export class Scenario {
     for (const lessee of this.lessees) lessee.end();
     for (const fleet of this.fleets) fleet.calm?.();
     this.#absent.clear();
-    for (const launcher of this.launchers) launcher.reconfigure(this.spec());
+    for (const launcher of this.launchers) {
+      launcher.process?.stepBack();
+      launcher.reconfigure(this.spec());
+    }
   }
 
   /** Submits one request for each served label. @returns the number of requests */
@@ -180,11 +183,15 @@ export class Scenario {
 
   #setLabel(name: string): string {
     const random = this.#random;
-    const isStopped = this.#world.drawn.has('stopped-spares') && random.chance(0.7);
+    const { drawn } = this.#world;
+    const isStopped = drawn.has('stopped-spares') && random.chance(0.7);
     const minReady = random.chance(isStopped ? 0.7 : 0.2) ? random.int(1, 3) : 0;
     // Idle machines of one account free no capacity for another account of the same cloud.
     const mayIdle = this.fleets.length < 2 || this.#clouds.size === 0;
-    const maxReadyAgeMs = !mayIdle || random.chance(0.2) ? random.int(20_000, 60_000) : 0;
+    // by clocks that are further apart, each would delete what the other has just made
+    const isApart = drawn.has('wrong-clocks') || drawn.has('clock-steps');
+    const leastMs = isApart && minReady > 0 ? 2.5 * MOST_AHEAD_MS : 20_000;
+    const maxReadyAgeMs = !mayIdle || random.chance(0.2) ? leastMs + random.int(0, 40_000) : 0;
     const keep = isStopped ? ({ keep: 'stopped' } as const) : {};
     this.#labels.set(name, { name, minReady, maxReadyAgeMs, ...keep, ...this.forecasts.settingsOf(name) });
     return `label ${name} has min-ready ${minReady}, max-ready-age ${maxReadyAgeMs / 1000}`;

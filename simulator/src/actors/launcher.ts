@@ -60,8 +60,11 @@ export class SimulatedLauncher {
     this.startedMs = world.elapsedMs;
     this.reloadedMs = undefined;
     const strayMs = this.#strayMs();
-    const process = new SimulatedProcess(world, name, world.server, this.aheadMs + strayMs);
-    if (strayMs !== 0) world.clock.setTimer(world.random.between(1_000, MOST_STRAY_MS), () => process.step(-strayMs));
+    const process = new SimulatedProcess(world, name, world.server, this.aheadMs);
+    if (strayMs !== 0) {
+      process.step(strayMs);
+      world.clock.setTimer(world.random.between(1_000, MOST_STRAY_MS), () => process.stepBack());
+    }
     const { zk, clock, logger } = process;
     const history = new HistoryCheck(process);
     const launcher = new Launcher({

@@ -15,6 +15,7 @@ export class SimulatedProcess {
   isDead = false;
   /** Whether its clock was set while it ran. */
   isStepped = false;
+  #steppedMs = 0;
   readonly #stalls: { readonly beginMs: number; endMs: number }[] = [];
 
   constructor(
@@ -56,7 +57,13 @@ export class SimulatedProcess {
     if (this.isDead) return;
     this.world.trace.add(this.name, () => `its clock is set by ${Math.round(ms / 1000)} s`);
     this.isStepped = true;
+    this.#steppedMs += ms;
     this.clock.step(ms);
+  }
+
+  /** Sets its clock to what it would show if it had not been set. */
+  stepBack(): void {
+    if (this.#steppedMs !== 0) this.step(-this.#steppedMs);
   }
 
   /** Blocks packets from ZooKeeper. */
