@@ -190,7 +190,9 @@ class Launcher:
                 self.store(path, node, "building")
                 self.store(path, node, "building", external_id=self.machines.create(path.rsplit("/", 1)[1], self.provider))
                 time.sleep(0.02)
-                self.store(path, node, "ready", interface_ip="127.0.0.1", connection_port=22, ssh_port=22)
+                # each machine has an address of its own
+                address = f"np{path.rsplit('/', 1)[-1]}.fake"
+                self.store(path, node, "ready", interface_ip=address, connection_port=22, ssh_port=22)
                 body.setdefault("nodes", []).append(path.rsplit("/", 1)[1])
             self.store_request(REQUESTS + "/" + request_id, body, "fulfilled")
         finally:

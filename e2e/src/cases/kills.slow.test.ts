@@ -72,10 +72,10 @@ class Victims {
   }
 
   /** All without stopped spares. A stop whose answer was lost keeps its node away for ten minutes, or until its launcher has ended. */
-  async startAnew(): Promise<void> {
+  async restartAll(): Promise<void> {
     this.#keep = 'running';
-    const anew = (each: LauncherProcess) => each.kill().then(() => this.start(each.name, { webPort: each.webPort }));
-    await Promise.all([...this.launchers.values()].map(anew));
+    const restart = (each: LauncherProcess) => each.kill().then(() => this.start(each.name, { webPort: each.webPort }));
+    await Promise.all([...this.launchers.values()].map(restart));
   }
 
   end(): void {
@@ -137,7 +137,7 @@ async function runAll(facts: Fact[]): Promise<Record<string, number>> {
   victims.end();
   load.end();
   await work;
-  await victims.startAnew();
+  await victims.restartAll();
   return { ...victims.counts, ...load.counts };
 }
 

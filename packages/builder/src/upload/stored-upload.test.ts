@@ -34,7 +34,7 @@ it('is written no more by a builder from which another one has taken it', async 
 
   await next.update({});
 
-  await expect(first.update({ state: 'deleting' }, 'its session ended')).rejects.toMatchObject({
+  await expect(first.update({ state: 'deleting' }, { comment: 'its session ended' })).rejects.toMatchObject({
     code: 'ZK_BAD_VERSION',
   });
   await next.update({ state: 'ready' });

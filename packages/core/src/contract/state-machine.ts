@@ -44,7 +44,7 @@ export interface MachineRun<I extends Instance = Instance> {
   readonly enteredMs: number;
   /** Number of earlier calls of the handler in the present state. */
   readonly visits: number;
-  /** Stores in the node's record what went wrong while the operation goes on, for `explain` and lists. One line. Await it. */
+  /** Stores in the node's record an error after which the operation continues, for `explain` and lists. One line. Await it. */
   note(text: string): Promise<void>;
 }
 

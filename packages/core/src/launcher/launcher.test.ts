@@ -10,7 +10,6 @@ import {
   type RequestRecord,
 } from '@nodepool/zk-protocol';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { silentLogger, type LogFields, type Logger } from '../contract/logger.js';
 import { pooledConfig, rackConfig, RackWorld } from '../../test/support/rack-world.js';
 
 let world: RackWorld;
@@ -151,23 +150,6 @@ describe('a launcher that drains', () => {
 
     expect([await registered('launcher'), await registered('pool')]).toEqual([[], []]);
     expect(await stored(await ask())).toMatchObject({ state: 'requested' });
-  });
-
-  it('says what it waits for, and says it again', async () => {
-    const lines: string[] = [];
-    const join = () => new Promise<void>(() => {});
-    const info = (message: string, fields?: LogFields) => lines.push(`${message} ${String(fields?.['for'] ?? '')}`);
-    const logger: Logger = { ...silentLogger, info, child: () => logger };
-    world = new RackWorld({ join }, logger);
-    const launcher = await world.startLauncher(pooledConfig);
-
-    await world.clock.run(launcher.drain(70_000));
-
-    expect(lines.filter((line) => /^Finishing|^Still/.test(line))).toEqual([
-      'Finishing what is in progress; SIGQUIT leaves it to the other launchers ',
-      'Still waiting before the stop deletions and providers',
-      'Still waiting before the stop deletions and providers',
-    ]);
   });
 
   it('does not wait for ZooKeeper when nothing is in progress', async () => {

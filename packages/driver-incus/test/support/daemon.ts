@@ -34,6 +34,7 @@ export function connectTo(daemon: FakeIncus, clock: Clock) {
   };
   const run = (visits = 0): MachineRun<IncusInstance> => ({
     ...{ signal: SIGNAL, logger: silentLogger, nowMs: clock.now(), startedMs: 0, enteredMs: 0, visits },
+    note: () => Promise.resolve(),
     instances: { find: look, list: async () => (await client.instances(SIGNAL)).map((one) => toInstance(one, 'LXD')) },
   });
   return { daemon, client, operations, look, run };

@@ -96,7 +96,7 @@ class Runner<Result, I extends Instance> implements MachineRun<I> {
 
   async note(text: string): Promise<void> {
     await this.#options.note?.(text);
-    this.logger.warn('An operation goes on after an error', { state: this.#machine.state.name, error: text });
+    this.logger.warn('An operation continues after an error', { state: this.#machine.state.name, error: text });
   }
 
   async run(): Promise<Result> {

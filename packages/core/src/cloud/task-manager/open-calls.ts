@@ -12,7 +12,7 @@ export interface OpenCall {
 /** No call of a cloud that is well takes so long. */
 const LATE_MS = 20_000;
 
-/** Calls to a cloud that have not been answered; one that ended so is shown until another is answered. */
+/** Calls to a cloud that have not been answered; a call that was given up is shown until another is answered. */
 export class OpenCalls {
   readonly #clock: Clock;
   readonly #open = new Set<OpenCall>();

@@ -245,7 +245,7 @@ export function waitsForOthers({ labels }: PlannedRequest, { launches, pool, quo
   return (findShortage(need, total) ?? findOverrun(total)) !== undefined;
 }
 
-/** Who uses a resource of the provider, in words: ` (own nodes use 2, others 1)`; empty where nobody else does. */
+/** Who uses a resource of the provider, in words: ` (own nodes use 2, others 1)`; empty if others use none. */
 export function useText(resource: string, { providerUsed, usedByOthers }: PoolView['quota']): string {
   const others = usedByOthers?.[resource] ?? 0;
   return others > 0 ? ` (own nodes use ${providerUsed[resource] ?? 0}, others ${others})` : '';
