@@ -75,7 +75,6 @@ const STEPS_MS = [60 * MINUTE_MS, -60 * MINUTE_MS, 2 * MINUTE_MS, -2 * MINUTE_MS
 const AGED: [string, NodeFields][] = [
   ['of a lease', { ...HELD, ...OF_LEASE }],
   ['on hold', HELD],
-  ['that is ready', {}],
 ];
 
 it.each(AGED.flatMap(([what, fields]) => STEPS_MS.map((stepMs) => [what, stepMs, fields] as const)))(
@@ -100,6 +99,17 @@ it.each(AGED.flatMap(([what, fields]) => STEPS_MS.map((stepMs) => [what, stepMs,
 );
 
 describe('a node that is ready', () => {
+  it('has its time although the clock of its launcher is behind that of the server', async () => {
+    const { world, create, stateOf } = await setUp(-30 * MINUTE_MS);
+    const id = await create();
+
+    await world.pass(9 * MINUTE_MS);
+    const before = stateOf(id);
+    await world.pass(2 * MINUTE_MS);
+
+    expect([before, stateOf(id)]).toEqual(['ready', 'deleting']);
+  });
+
   it('is deleted when it has been for its time, each by its own', async () => {
     const { world, create, stateOf } = await setUp();
     const first = await create();

@@ -10,8 +10,9 @@ const RETRY_MS = 10_000;
 
 /**
  * Deletes ready nodes older than their label's `max-ready-age`, and held nodes older than `max-hold-age` or their own
- * `hold_expiration`, whichever is shorter. Counts by the server's clock, as that of this computer may be set. One timer waits for
- * the next node that is due.
+ * `hold_expiration`, whichever is shorter. Holds count by the server's clock, as that of this computer may be set. Ready nodes count
+ * by the clock that stamps them: with another one, those of a launcher whose clock is behind would be too old at once, and be replaced
+ * without end. One timer waits for the next node that is due.
  */
 export class AgeLimits {
   readonly #context: Context;
@@ -53,7 +54,8 @@ export class AgeLimits {
   /** How long the node may stay. */
   #leftOf(node: NodeRecord): number | undefined {
     const limit = ageLimitOf(node, this.#context.config.now);
-    return limit && node.stateTimeMs + limit.ms - this.#serverClock.now();
+    const clock = node.state === 'hold' ? this.#serverClock : this.#context.clock;
+    return limit && node.stateTimeMs + limit.ms - clock.now();
   }
 
   /** @param dueMs - steady time */

@@ -163,6 +163,16 @@ describe('a launch that does not succeed', () => {
   });
 });
 
+it('a launch for a standby node that lacks quota declines the request, as waiting ones have unused nodes deleted', async () => {
+  const served = await ServedRequest.begin(['a'], { requestor: 'NodePool:min-ready' });
+  const { launcherId } = served;
+
+  served.accept([['a', LAUNCH]], { launch: ({ node }) => Promise.resolve({ state: 'aborted', node }) });
+
+  expect(await served.outcome()).toBe('declined');
+  expect(await served.stored()).toMatchObject({ declinedBy: [launcherId], launchError: null });
+});
+
 describe('a ready node that the driver finds dead', () => {
   it('goes back, and the request waits for another', async () => {
     const rejected: NodeId[] = [];

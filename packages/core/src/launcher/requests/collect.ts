@@ -1,5 +1,5 @@
 import type { NodeId } from '@nodepool/zk-protocol';
-import { reason } from '../plan/candidates.js';
+import { MIN_READY_REQUESTOR, reason } from '../plan/candidates.js';
 import { findSuccessor } from '../plan/health-rules.js';
 import type { Reason } from '../plan/types.js';
 import { failureKindOf } from '../health/failure.js';
@@ -47,8 +47,16 @@ function chooseEnd(work: RequestWork): GivenUp | 'fulfil' | undefined {
   if (!view.pausesAtQuota || heard.has('draining')) {
     return { kind: 'put-back', why: 'a node it was to get is not available' };
   }
+  if (work.request.requestor === MIN_READY_REQUESTOR) return declineStandby(work);
   if (heard.has('hopeless')) return { kind: 'put-back', why: 'the pool can no longer serve it' };
   return work.isToGiveWay ? { kind: 'give-way' } : undefined;
+}
+
+/** A standby node is not worth another one: waiting requests have unused nodes deleted, whose labels would request them again. */
+function declineStandby({ view }: RequestWork): GivenUp {
+  const text = `provider "${view.provider}" had no capacity for it when it was launched`;
+  const why = reason('pool-full', text, 'another pool has capacity, or it is requested again', {});
+  return { kind: 'decline', reason: why, launchError: null };
 }
 
 function declineAfterFailure(work: RequestWork, { label, error }: Part): GivenUp {
