@@ -9,6 +9,7 @@ import {
 } from '@nodepool/driver-fake';
 import type { NodeEntry, Random } from '@nodepool/core/testing';
 import type { Clock, Json, JsonObject } from '@nodepool/zk-protocol';
+import { Violation } from '../world/violation.js';
 import type { World } from '../world/world.js';
 import { CloudChecks } from './cloud-checks.js';
 import { CloudLink } from './link.js';
@@ -137,8 +138,8 @@ export class SimulatedCloud {
 
   /** Ends all faults, including those that would never end. */
   calm(): void {
-    if (!this.#isCalm) this.#freeForeignShare();
     this.#isCalm = true;
+    this.#endForeign();
     this.weather.calm();
     this.fake.set('failures', null);
     for (const instance of [...this.fake.list()]) if (instance.status === 'deleting') this.fake.kill(instance.id);
@@ -154,9 +155,6 @@ export class SimulatedCloud {
       const node = nodes.get(nodeId);
       if (node?.body['external_id'] !== id)
         problems.push(`instance ${id} (${status}) of node ${nodeId} is left over in ${this.name}`);
-    }
-    for (const id of this.#foreign) {
-      if (!shown.has(id)) problems.push(`foreign instance ${id} in ${this.name} was deleted`);
     }
     return problems;
   }
@@ -203,11 +201,12 @@ export class SimulatedCloud {
     else if (!this.isHonest) this.fake.leak({ name: 'leaked', metadata });
   }
 
-  /** Foreign instances take no more of the quota: requests wait for what others use, and theirs never end. */
-  #freeForeignShare(): void {
-    const { instances, cores } = this.fake.settings.quota;
-    if (Number.isFinite(instances)) this.fake.set('quota.instances', instances + this.#foreign.length);
-    if (Number.isFinite(cores)) this.fake.set('quota.cores', cores + 4 * this.#foreign.length);
+  /** Foreign instances end, as requests wait for what they use. Until now each must have been there. */
+  #endForeign(): void {
+    for (const id of this.#foreign.splice(0)) {
+      if (this.fake.kill(id)) continue;
+      this.#world.violate(new Violation(`foreign instance ${id} in ${this.name} was deleted`));
+    }
   }
 
   #changeQuota(): void {

@@ -113,6 +113,31 @@ describe('a pool at work', () => {
   });
 });
 
+it('a request that others take the capacity from goes back to the queue, with what it has', async () => {
+  const limit = { instances: 2 };
+  const others = { instances: 0 };
+  const quota: QuotaSupport = {
+    quotaNeededByLabel: () => ({ instances: 1 }),
+    estimatedNodepoolQuota: () => limit,
+    unmanagedQuotaUsed: () => others,
+    invalidateQuotaCache: () => undefined,
+  };
+  const { rooms, pool, world } = await open({}, {}, { quota });
+  const first = await rooms.ask(['a']);
+  await world.pass(1_000);
+  const id = await rooms.ask(['a', 'a']);
+  pool.work.sweep();
+  await world.pass(1_000);
+  const before = [await rooms.stateOf(first), await rooms.stateOf(id)];
+
+  Object.assign(limit, { instances: 1 });
+  Object.assign(others, { instances: 1 });
+  pool.work.sweep();
+  await world.pass(1_000);
+
+  expect([...before, await rooms.stateOf(id)]).toEqual(['fulfilled', 'pending', 'requested']);
+});
+
 describe('a launch of a request that was withdrawn', () => {
   /** One machine at most, which boots until the launcher does not need it any more, or the test says so. */
   async function launching(fields: Partial<RequestFields> = {}) {

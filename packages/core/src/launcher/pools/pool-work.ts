@@ -6,7 +6,7 @@ import type { Ledger } from '../ledger/ledger.js';
 import { judgeControls } from '../plan/controls.js';
 import { judgeHealth } from '../plan/health-rules.js';
 import { planPool, type PausedRequest, type PoolPlan } from '../plan/plan-pool.js';
-import { imagesUnavailable, isPassing, judgeDecline } from '../plan/rules.js';
+import { imagesUnavailable, isPassing, judgeDecline, waitsForOthers } from '../plan/rules.js';
 import type { Assignment, Reason, Reservation } from '../plan/types.js';
 import { assignPresent, exceedsTenant, isPresent } from '../requests/present-nodes.js';
 import { RequestWork } from '../requests/request.js';
@@ -85,7 +85,8 @@ export class PoolWork {
     const work = this.#demand.atWork.get(request.id);
     const declined = judgeDecline(request, view)?.reason;
     const isNever = (declined && !isPassing(declined)) || judgeControls(request, view) || view.maxConcurrency === 0;
-    const isNotNow = declined ?? (work?.isTakenOver && exceedsTenant(request, view));
+    // what only others prevent waits in the queue, where it keeps no node from smaller requests
+    const isNotNow = declined ?? (waitsForOthers(request, view) || (work?.isTakenOver && exceedsTenant(request, view)));
     if (!isNever && !isNotNow) return true;
     const mayWait = work?.isTakenOver && steadyNow(this.#context.clock) - work.sinceMs < TAKEN_OVER_STAYS_MS;
     if (isNever || !mayWait) work?.tell('hopeless');
