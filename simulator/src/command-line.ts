@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { FAULTS, type FaultName } from './actors/faults.js';
+import { FAULTS, type FaultName } from './world/faults.js';
 import type { Faults } from './world/world.js';
 import { INCIDENTS } from './year/incidents.js';
 

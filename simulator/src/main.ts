@@ -1,4 +1,4 @@
-import type { FaultName } from './actors/faults.js';
+import type { FaultName } from './world/faults.js';
 import { parseCommandLine, USAGE, UsageError, type SeedsCommand, type YearCommand } from './command-line.js';
 import { simulate, type RunResult } from './simulate.js';
 import { standbyReport } from './standby/report.js';

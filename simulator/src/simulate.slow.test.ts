@@ -16,12 +16,9 @@ describe('simulation', () => {
     expect(one.trace).not.toEqual(two.trace);
   });
 
-  it.each([1, 26, 51, 76, 101, 126, 151, 176])(
-    'keeps its promises whatever goes wrong: 25 seeds from %i',
-    async (from) => {
-      expect(await runSeeds(from, 25)).toBeGreaterThan(100);
-    },
-  );
+  it.each([1, 21, 41, 61, 81, 101])('keeps its promises whatever goes wrong: 20 seeds from %i', async (from) => {
+    expect(await runSeeds(from, 20)).toBeGreaterThan(100);
+  });
 
   it('throws no instance away where only launchers fail', async () => {
     expect(await runSeeds(1, 20, 'launchers')).toBeGreaterThan(100);

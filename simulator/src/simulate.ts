@@ -1,5 +1,5 @@
 import { isBacking, type InvariantChecker } from '@nodepool/core/testing';
-import { drawFaults, type FaultName } from './actors/faults.js';
+import { drawFaults, type FaultName } from './world/faults.js';
 import { Scenario } from './scenario.js';
 import { cacheProblems } from './world/cache-check.js';
 import { Violation } from './world/violation.js';

@@ -1,7 +1,7 @@
 import type { Random } from '@nodepool/core/testing';
 import type { Fleet } from '../fleets/fleet.js';
 import type { World } from '../world/world.js';
-import type { FaultName } from './faults.js';
+import type { FaultName } from '../world/faults.js';
 import type { SimulatedLauncher } from './launcher.js';
 import type { NewerRelease } from './newer-release.js';
 import type { Lessee } from './lessee.js';

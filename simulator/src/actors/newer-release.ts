@@ -41,6 +41,7 @@ export class NewerRelease {
 
   #remove(path: string): void {
     void this.#try(async (zk) => {
+      if (!this.#written.has(path)) return; // a lessee may have made a lease of this name since
       await zk.delete(path);
       this.#written.delete(path);
     });

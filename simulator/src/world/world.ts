@@ -2,7 +2,7 @@ import type { Driver, LogFields } from '@nodepool/core';
 import type { PastLine } from '@nodepool/history';
 import type { Clock } from '@nodepool/zk-protocol';
 import { Environment, InvariantChecker, Random, VirtualClock, type WakeOrder } from '@nodepool/core/testing';
-import type { FaultName } from '../actors/faults.js';
+import type { FaultName } from './faults.js';
 import { MemoryServer, type TransactionListener } from '@nodepool/zk-protocol/memory';
 import { Violation } from './violation.js';
 import { describeChange } from './describe-change.js';

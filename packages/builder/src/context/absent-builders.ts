@@ -6,10 +6,11 @@ import {
   isZooKeeperError,
   textOf,
   type BuildRecord,
+  type Clock,
   type ComponentRecord,
   type ZooKeeper,
 } from '@nodepool/zk-protocol';
-import type { Surroundings } from './surroundings.js';
+import type { Logger } from '@nodepool/core';
 
 const shortName = (hostname: string): string => hostname.split('.', 1)[0] ?? hostname;
 
@@ -20,7 +21,14 @@ const shortName = (hostname: string): string => hostname.split('.', 1)[0] ?? hos
 export class AbsentBuilders {
   #sinceMs = new Map<string, number>();
 
-  constructor(private readonly surroundings: Pick<Surroundings, 'zk' | 'clock' | 'logger' | 'builderId'>) {}
+  constructor(
+    private readonly surroundings: {
+      readonly zk: ZooKeeper;
+      readonly clock: Pick<Clock, 'now'>;
+      readonly logger: Logger;
+      readonly builderId: string;
+    },
+  ) {}
 
   /** Since when the builder of a build is absent, in ms since the epoch; `undefined` if it is here, or not known to be absent. */
   sinceMs(build: BuildRecord | undefined): number | undefined {

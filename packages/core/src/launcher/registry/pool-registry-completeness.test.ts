@@ -97,6 +97,16 @@ describe('the registry', () => {
     expect([...first, isComplete(), settled()]).toEqual([false, 0, true, 1]);
   });
 
+  it('says so when it is whole again after a lost connection, as requests may have been judged before', async () => {
+    const { world, settled } = await setUpSettled('own', 'other');
+    const before = settled();
+
+    world.link.break();
+    await world.pass(20_000);
+
+    expect([before, settled()]).toEqual([1, 2]);
+  });
+
   it('is not complete for a while while nodes are there of providers that only others have', async () => {
     const { registry, isComplete, world } = await setUp('own');
     await world.createNode({ provider: 'unknown' });

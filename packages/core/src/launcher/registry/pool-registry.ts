@@ -62,6 +62,8 @@ export class PoolRegistry {
     this.#unsubscribe = [
       components.onChange(({ id, after }) => this.#componentChanged(id, after)),
       context.events.on('poolChanged', (change) => this.#poolChanged(change)),
+      // after a lost connection this cache may be the last one to be whole again
+      components.onReady((ready) => ready && this.#hasBegun && context.events.emit('registrySettled', {})),
     ];
   }
 
