@@ -50,8 +50,11 @@ describe('command line of nodepool', () => {
     [['delete', '0000000042'], { name: 'delete', id: '0000000042', now: false }],
     [['delete', '--now', '0000000042'], { name: 'delete', id: '0000000042', now: true }],
     [['hold', '0000000042'], { name: 'hold', id: '0000000042', cancel: false }],
-    [['config-validate'], { name: 'config-validate', unservedOk: false }],
-    [['config-validate', '--unserved-ok'], { name: 'config-validate', unservedOk: true }],
+    [['config-validate'], { name: 'config-validate', unservedOk: false, asOriginal: false, asksClouds: false }],
+    [
+      ['config-validate', '--unserved-ok'],
+      { name: 'config-validate', unservedOk: true, asOriginal: false, asksClouds: false },
+    ],
     [['config-schema'], { name: 'config-schema' }],
     [['drivers'], { name: 'drivers' }],
     [['cancel', '200-0000000001'], { name: 'cancel', id: '200-0000000001' }],

@@ -32,7 +32,7 @@ export interface BrokenDriver {
 export const CREATION = 'restart: loses nothing of a creation, at whatever moment the launcher dies';
 export const DELETION = 'restart: continues a deletion, at whatever moment the launcher dies';
 export const IN_USE = 'restart: keeps what is in use when a new launcher takes over';
-export const MARKS = 'nothing left: marks all that it makes with the id of the database';
+export const MARKS = 'nothing left: marks all that it makes with the id of the database and the creation of the record';
 export const OTHER_DATABASE =
   'nothing left: keeps what a launcher with another database made under the same name of the provider';
 export const MANY = 'lists: makes more nodes at once than are looked up one by one';

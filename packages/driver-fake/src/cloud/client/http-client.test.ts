@@ -25,7 +25,7 @@ describe('HttpClient', () => {
     expect(isGone).toBe(true);
     expect(await client.call('get', made.id, signal)).toBeNull();
     await vi.waitFor(() =>
-      expect(events).toEqual([
+      expect(events).toMatchObject([
         { id: made.id, instance: made },
         { id: made.id, instance: null },
       ]),
