@@ -80,7 +80,8 @@ export class LabelNeeds {
 
   /** What one node of each label needs, as far as it is known. */
   get each(): Resources[] {
-    return [...this.#all()].map(({ value }) => value ?? ONE_INSTANCE);
+    const known = [...this.#all()].map(({ value }) => value ?? ONE_INSTANCE);
+    return known.length > 0 ? known : [ONE_INSTANCE];
   }
 
   /** A launch failed for something that the cloud does not have: asks again. */

@@ -84,6 +84,21 @@ describe('the quota of a state-machine provider', () => {
     expect([before, provider.quota.estimatedNodepoolQuota()]).toMatchObject([{ cores: 2 }, { cores: 8 }]);
   });
 
+  it('that others use up is read again every 30 s, as they may leave', async () => {
+    const { clock, cloud, provider } = await setUp({
+      adapter: { getQuotaLimits: () => Promise.resolve({ instances: 1 }) },
+    });
+    cloud.put({ externalId: 'foreign', metadata: {} });
+    provider.refresh();
+    await clock.advance(5_000);
+    const before = provider.quota.estimatedNodepoolQuota();
+    cloud.remove('foreign');
+
+    await clock.advance(30_000);
+
+    expect([before, provider.quota.estimatedNodepoolQuota()]).toEqual([{ instances: 0 }, { instances: 1 }]);
+  });
+
   it.each([
     ['which are listed', {}],
     ['which are read one by one', { single: true }],

@@ -19,9 +19,9 @@ export class QuotaEstimate {
     return (this.#left ??= subtractFromLimit(this.#limits, this.unmanagedUsed));
   }
 
-  /** Whether the limits allow so much when nothing is used. */
+  /** Whether so much is left when our nodes use nothing. */
   allows(need: Resources): boolean {
-    return !findShortage(need, this.#limits);
+    return !findShortage(need, this.left);
   }
 
   /** External ids of the instances that are not ours. */

@@ -38,7 +38,7 @@ export interface ProviderQuotaOptions {
 }
 
 const LIFE_MS = 300_000;
-/** Limits below what one node of a label needs are read again so soon: raising them is what the launcher advises. */
+/** Limits are read again so soon while one node of a label does not fit: they may be raised, or others may leave. */
 const SHORT_LIFE_MS = 30_000;
 const RETRY = { firstMs: 1_000, longestMs: 60_000 };
 /** After a launch ran into the quota: how long nothing is tried; grows while that repeats. */
@@ -99,7 +99,7 @@ export class ProviderQuota implements QuotaSupport {
     if (this.#options.adapter.getQuotaLimits) this.#estimate.refresh();
   }
 
-  /** The limits allow no node of one of the labels. */
+  /** The limits, without what others use, allow no node of one of the labels. */
   get #isTooLow(): boolean {
     return this.#options.needs.each.some((need) => this.#latest?.allows(need) === false);
   }
