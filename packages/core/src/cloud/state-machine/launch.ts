@@ -99,9 +99,9 @@ export class Launch {
     const { clock, config } = this.#work.services;
     const timeoutMs = config.launchTimeoutMs;
     const deadline = startDeadline(clock, this.#work.remainingMs, this.#work.end);
-    let unanswered: string | undefined; // before the calls are ended
-    const note = () => (unanswered = this.#work.services.unanswered());
-    deadline.signal.addEventListener('abort', note, { once: true });
+    let unanswered: string | undefined;
+    const note = () => deadline.expired && (unanswered = this.#work.services.unanswered());
+    deadline.signal.addEventListener('abort', note, { once: true }); // before the calls are ended
     try {
       await this.#attempt(attempt, deadline);
       return undefined;

@@ -4,7 +4,7 @@ import { findCandidates, reason } from './candidates.js';
 import { judgeControls } from './controls.js';
 import { isProbe, judgeFirst, judgeHealth, judgeProbe } from './health-rules.js';
 import { amountText, labelsToText, unknownLabelsText } from './texts.js';
-import type { PlannedRequest, PoolView, Reason, Verdict } from './types.js';
+import type { PlannedRequest, PoolView, QuotaView, Reason, Verdict } from './types.js';
 
 /**
  * The rules that do not depend on free capacity: whether the pool queues the request at all.
@@ -210,7 +210,7 @@ function findOverLimits(request: PlannedRequest, view: PoolView): Reason | undef
   const poolLimits = { instances: view.pool.maxServers, ...view.pool.maxResources };
   const { quota } = view;
   const need = sumResources(request.labels.map((label) => quota.need(label)));
-  const overProvider = findOverTotal(need, view);
+  const overProvider = view.pool.ignoreProviderQuota ? undefined : findOverTotal(need, quota);
   const over: Shortage | undefined = overProvider ?? findShortage(need, poolLimits);
   if (!over) return undefined;
   const whose = overProvider ? `provider "${view.provider}"` : `pool "${view.pool.name}"`;
@@ -228,25 +228,31 @@ function findOverLimits(request: PlannedRequest, view: PoolView): Reason | undef
   );
 }
 
-/** The limits of the provider forbid it even without the use of others, which may end. */
-function findOverTotal(need: Resources, { pool, quota }: PoolView): Shortage | undefined {
-  const total = pool.ignoreProviderQuota ? undefined : quota.providerTotal;
-  if (!total) return undefined;
+/** What the cloud lacks for the need beside the use of others, if our nodes used nothing. */
+function findOverRest(need: Resources, { providerTotal: total }: QuotaView): Shortage | undefined {
+  return total && (findShortage(need, total) ?? findOverrun(total));
+}
+
+/** The limits of the cloud forbid it even without the use of others, which may end. */
+function findOverTotal(need: Resources, quota: QuotaView): Shortage | undefined {
+  const over = findOverRest(need, quota);
+  const { providerTotal: total } = quota;
+  const others = over && quota.usedByOthers; // a call of the driver
+  if (!total || !others) return over;
   const limits = { ...total };
-  for (const name in total) limits[name] = (total[name] ?? 0) + (quota.usedByOthers?.[name] ?? 0);
+  for (const name in total) limits[name] = (total[name] ?? 0) + (others[name] ?? 0);
   return findShortage(need, limits) ?? findOverrun(limits);
 }
 
-/** Whether a request only waits for others to leave capacity of the cloud, which may never happen. */
-export function waitsForOthers({ labels }: PlannedRequest, { launches, pool, quota }: PoolView): boolean {
-  const total = pool.ignoreProviderQuota ? undefined : quota.providerTotal;
-  if (!launches || !total || !quota.usedByOthers) return false;
-  const need = sumResources(labels.map((label) => quota.need(label)));
-  return (findShortage(need, total) ?? findOverrun(total)) !== undefined;
+/** Whether a request that is not declined only waits for others to leave capacity of the cloud, which may never happen. */
+export function waitsForOthers({ labels }: PlannedRequest, view: PoolView): boolean {
+  if (!view.launches || view.pool.ignoreProviderQuota) return false;
+  const { quota } = view; // computed at each access
+  return findOverRest(sumResources(labels.map((label) => quota.need(label))), quota) !== undefined;
 }
 
 /** Who uses a resource of the provider, in words: ` (own nodes use 2, others 1)`; empty if others use none. */
-export function useText(resource: string, { providerUsed, usedByOthers }: PoolView['quota']): string {
+export function useText(resource: string, { providerUsed, usedByOthers }: QuotaView): string {
   const others = usedByOthers?.[resource] ?? 0;
   return others > 0 ? ` (own nodes use ${providerUsed[resource] ?? 0}, others ${others})` : '';
 }

@@ -257,7 +257,9 @@ export class LivePoolView<Work extends RequestAtWork = RequestAtWork> implements
     return {
       need: (label) => this.needOf(label),
       providerTotal: quota ? quota.estimatedNodepoolQuota() : UNLIMITED,
-      usedByOthers: quota?.unmanagedQuotaUsed?.(),
+      get usedByOthers() {
+        return quota?.unmanagedQuotaUsed?.();
+      },
       providerUsed: ledger.usedByProvider(this.#runner),
       poolUsed: ledger.usedByPool(this.#runner, this.#pool.name),
     };
