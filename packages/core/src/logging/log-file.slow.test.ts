@@ -1,5 +1,5 @@
 // The three ways to rotate a log that docs/operating.md describes, with the real logrotate.
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -31,8 +31,12 @@ function numbers(logs: string): number[] {
     .sort((a, b) => a - b);
 }
 
-/** Writes lines while they are rotated. @returns how many lines */
-async function writeWhile({ logger, close }: Logging, rotateOnce: () => Promise<void>): Promise<number> {
+/**
+ * Writes lines while they are rotated, and after each rotation until the log exists anew: a file that is not there is not
+ * rotated (`missingok`).
+ * @returns how many lines
+ */
+async function writeWhile({ logger, close }: Logging, file: string, rotateOnce: () => Promise<void>): Promise<number> {
   let count = 0;
   logger.error(`line ${count++}`); // written at once: the rules do not rotate an empty file
   for (let round = 0; round < ROTATIONS; round += 1) {
@@ -42,6 +46,10 @@ async function writeWhile({ logger, close }: Logging, rotateOnce: () => Promise<
       if (line % 10 === 0) await pause(2);
     }
     await rotating;
+    while (!existsSync(file)) {
+      logger.info(`line ${count++}`);
+      await pause(10);
+    }
   }
   close();
   return count;
@@ -62,7 +70,7 @@ describe('a log file that is rotated', () => {
     const who = `su ${user.stdout.trim()} ${group.stdout.split(':')[0] ?? ''}`;
     const text = readFileSync(RULES, 'utf8').replace('/var/log/nodepool', logs).replace('su nodepool nodepool', who);
 
-    const count = await writeWhile(createLogging({ destination: { file } }), () => rotate(dir, text));
+    const count = await writeWhile(createLogging({ destination: { file } }), file, () => rotate(dir, text));
 
     expect(numbers(logs)).toEqual(Array.from({ length: count }, (_, i) => i));
     expect(readdirSync(logs).sort()).toEqual([
@@ -75,7 +83,7 @@ describe('a log file that is rotated', () => {
     const { dir, logs, file } = prepare();
     const text = `${file} {\n  rotate 9\n  copytruncate\n}\n`;
 
-    const count = await writeWhile(createLogging({ destination: { file } }), () => rotate(dir, text));
+    const count = await writeWhile(createLogging({ destination: { file } }), file, () => rotate(dir, text));
 
     expect(readdirSync(logs)).toHaveLength(ROTATIONS + 1);
     expect(readFileSync(file).includes(0)).toBe(false);
@@ -91,7 +99,7 @@ describe('a log file that is rotated', () => {
       JSON.stringify({ version: 1, handlers: { file: handler }, root: { level: 'INFO', handlers: ['file'] } }),
     );
 
-    const count = await writeWhile(createLogging({ configFile }), () => Promise.resolve());
+    const count = await writeWhile(createLogging({ configFile }), file, () => Promise.resolve());
 
     expect(readdirSync(logs).length).toBeGreaterThan(2);
     expect(numbers(logs)).toEqual(Array.from({ length: count }, (_, i) => i));
