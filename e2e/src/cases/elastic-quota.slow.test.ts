@@ -57,6 +57,20 @@ describe('a request beyond the quota', () => {
 
     expect(get().cloud.most).toBe(3);
   });
+
+  it('fails while other users occupy the quota with `steering: off`, as in the original', async () => {
+    const zuul = await get().newClient();
+    const leak = () => get().cloud.call('leak', { metadata: { owner: 'another-user' } }) as Promise<{ id: string }>;
+    const foreign = await Promise.all([leak(), leak()]);
+    const limits = { cloudSettings: { quota: { instances: 2 } } };
+    await get().launch(oneProvider({}, { ...limits, more: { steering: false } }));
+
+    const id = await zuul.submit(['small']);
+
+    await zuul.waitForRequest(id, ({ state }) => state === 'failed');
+    await zuul.cancel(id);
+    for (const instance of foreign) await get().cloud.call('kill', instance.id);
+  });
 });
 
 describe('two launchers', () => {

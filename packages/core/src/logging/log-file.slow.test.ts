@@ -32,7 +32,7 @@ function numbers(logs: string): number[] {
 }
 
 /**
- * Writes lines while they are rotated, and after each rotation until the log exists anew: a file that is not there is not
+ * Writes lines while they are rotated, and after each rotation until the log exists again: a file that is not there is not
  * rotated (`missingok`).
  * @returns how many lines
  */

@@ -9,6 +9,7 @@ import {
 import { describe, expect, it } from 'vitest';
 import { poolConfig } from '../../../test/support/pool-config.js';
 import { poolView } from '../../../test/support/pool-view.js';
+import { steeringAt } from '../../../test/support/steering-at.js';
 import { judgeStanding, mayHaveCapacityElsewhere } from './rules.js';
 import type { PoolView } from './types.js';
 
@@ -151,13 +152,17 @@ describe('a request that the pool can never serve', () => {
   });
 
   it('differs from one that only the use of others prevents', () => {
+    const steering = steeringAt(() => 0);
     const ofCloud = (cores: number) => ({ ...needs, providerTotal: { cores }, usedByOthers: { cores: 4 } });
     const text = (cores: number) =>
-      judgeStanding(request(['a', 'a']), view([], { quota: { ...ofCloud(cores), providerUsed: { cores: 1 } } }))?.reason
-        .text;
+      judgeStanding(
+        request(['a', 'a']),
+        view([], { steering, quota: { ...ofCloud(cores), providerUsed: { cores: 1 } } }),
+      )?.reason.text;
 
-    expect(judge(request(['a', 'a']), view([], { quota: ofCloud(4) }))).toBe('queue');
-    expect(judge(request(['a', 'a']), view([], { quota: ofCloud(3) }))).toBe('decline: exceeds-quota');
+    expect(judge(request(['a', 'a']), view([], { steering, quota: ofCloud(4) }))).toBe('queue');
+    expect(judge(request(['a', 'a']), view([], { steering, quota: ofCloud(3) }))).toBe('decline: exceeds-quota');
+    expect(judge(request(['a', 'a']), view([], { quota: ofCloud(4) })), 'steering: off').toBe('decline: exceeds-quota');
     expect(text(3)).toMatch(/needs 8 cores, provider "cloud" allows 7 in all \(own nodes use 1, others 4\)$/);
   });
 

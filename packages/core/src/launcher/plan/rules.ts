@@ -210,7 +210,7 @@ function findOverLimits(request: PlannedRequest, view: PoolView): Reason | undef
   const poolLimits = { instances: view.pool.maxServers, ...view.pool.maxResources };
   const { quota } = view;
   const need = sumResources(request.labels.map((label) => quota.need(label)));
-  const overProvider = view.pool.ignoreProviderQuota ? undefined : findOverTotal(need, quota);
+  const overProvider = view.pool.ignoreProviderQuota ? undefined : findOverTotal(need, view);
   const over: Shortage | undefined = overProvider ?? findShortage(need, poolLimits);
   if (!over) return undefined;
   const whose = overProvider ? `provider "${view.provider}"` : `pool "${view.pool.name}"`;
@@ -233,11 +233,11 @@ function findOverRest(need: Resources, { providerTotal: total }: QuotaView): Sho
   return total && (findShortage(need, total) ?? findOverrun(total));
 }
 
-/** The limits of the cloud forbid it even without the use of others, which may end. */
-function findOverTotal(need: Resources, quota: QuotaView): Shortage | undefined {
+/** The limits of the cloud forbid it even without the use of others, which may end. Without steering that use counts, as in Nodepool. */
+function findOverTotal(need: Resources, { quota, steering }: PoolView): Shortage | undefined {
   const over = findOverRest(need, quota);
   const { providerTotal: total } = quota;
-  const others = over && quota.usedByOthers; // a call of the driver
+  const others = over && steering && quota.usedByOthers; // a call of the driver
   if (!total || !others) return over;
   const limits = { ...total };
   for (const name in total) limits[name] = (total[name] ?? 0) + (others[name] ?? 0);
