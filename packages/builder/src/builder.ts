@@ -22,7 +22,7 @@ import { toImageWork, waitingToWork, type Progress } from './context/progress.js
 import { Janitor } from './janitor/janitor.js';
 import type { Surroundings } from './context/surroundings.js';
 import type { BuilderOptions } from './options.js';
-import { prepareSurroundings } from './prepare-surroundings.js';
+import { prepareSurroundings, warnOfPrograms } from './prepare-surroundings.js';
 import { failedUploadToWork } from './upload/failed-upload.js';
 import { Uploads } from './upload/upload-queue.js';
 
@@ -191,9 +191,9 @@ export class Builder {
     this.#config = config;
     if (!this.#parts) return;
     const { builds, uploads, surroundings } = this.#parts;
+    warnOfPrograms(config, this.#options.logger);
     await surroundings.providers.reconfigure(config);
-    builds.forgetFailures();
-    uploads.forgetFailures();
+    for (const failing of [builds, uploads]) failing.forgetFailures();
     this.#lookAtAll();
   }
 

@@ -42,4 +42,27 @@ describe('a builder that cannot work', () => {
     await of.reload({ diskimages: debian({}), top: `trusted-directories: [${state}]` });
     expect((await of.builder({ imagesDir })).notReady).toEqual([]);
   });
+
+  it('as root warns of elements and programs that another user can replace, at the start and after a reload', async () => {
+    if (process.geteuid?.() !== 0) return; // Only root can give directories away.
+    const of = await startWorld({ diskimages: debian({}) });
+    const [elements, tools] = [join(of.dir, 'elements'), join(of.dir, 'tools')];
+    await Promise.all([mkdir(elements), mkdir(tools)]);
+    await chown(elements, 4711, 4711);
+    await of.reload({ diskimages: debian({}), top: `elements-dir: ${elements}` });
+    const builder = await of.builder();
+    const warnings = () => of.said.filter((line) => line.includes('Other users can change') && line.includes(of.dir));
+
+    expect(warnings()).toEqual([
+      expect.stringMatching(/as root: .*elements" belongs to another user .*; or name it in trusted-directories/),
+    ]);
+
+    await chown(tools, 4711, 4711);
+    await of.reload({
+      diskimages: debian({}).replace(/dib-cmd: .*/, `dib-cmd: '"${tools}/build image" -x'`),
+      top: `elements-dir: ${elements}\ntrusted-directories: [${elements}]`,
+    });
+    await builder.reconfigure(of.config);
+    expect(warnings()).toEqual([expect.anything(), expect.stringMatching(/tools" belongs to another user/)]);
+  });
 });

@@ -1,6 +1,7 @@
-import { join } from 'node:path';
-import { ConfigError, type Config } from '@nodepool/core';
+import { dirname, isAbsolute, join } from 'node:path';
+import { ConfigError, type Config, type Logger } from '@nodepool/core';
 import { checkPrivilegedDirectory, makeDirectory, makePrivateDirectory } from '@nodepool/zk-protocol';
+import { splitWords } from './build/tool-command.js';
 import { AbsentBuilders } from './context/absent-builders.js';
 import { SpaceBook } from './context/space.js';
 import type { Surroundings } from './context/surroundings.js';
@@ -27,6 +28,7 @@ export async function prepareSurroundings(options: BuilderOptions, live: LiveSur
   }
   checkDirectory('images-dir', imagesDir, trustedDirectories);
   await makeBuildLogDir(buildLogDir, trustedDirectories);
+  warnOfPrograms(live.config(), logger);
   const builderId = await readBuilderId(imagesDir);
   const tmpRoot = join(tmpDir, `nodepool-builder-${builderId}`);
   makePrivateDirectory(tmpRoot, 'remove it, or set TMPDIR to a directory that only the builder may write to');
@@ -46,8 +48,6 @@ export async function prepareSurroundings(options: BuilderOptions, live: LiveSur
   };
 }
 
-/** Lets its group write on some systems, for the program that writes the system's logs. */
-const SYSTEM_LOGS = '/var/log';
 const REMEDIES = {
   'images-dir': 'move it to a directory that only the builder may write to, such as /var/lib/nodepool-builder/images',
   'build-log-dir': 'choose a directory that only the builder may write to, such as /var/log/nodepool-builder',
@@ -55,7 +55,7 @@ const REMEDIES = {
 
 function checkDirectory(key: keyof typeof REMEDIES, path: string, trusted: Config['trustedDirectories'] = []): void {
   const remedy = `else set ${key}: ${REMEDIES[key]}; trusted-directories may name an exception`;
-  checkPrivilegedDirectory({ path, remedy, trusted: [...trusted, SYSTEM_LOGS] });
+  checkPrivilegedDirectory({ path, remedy, trusted });
 }
 
 async function makeBuildLogDir(buildLogDir: string, trusted: Config['trustedDirectories']): Promise<void> {
@@ -67,4 +67,30 @@ async function makeBuildLogDir(buildLogDir: string, trusted: Config['trustedDire
     const message = `build-log-dir "${buildLogDir}" cannot be made: ${reason}; choose a directory that the builder may write to`;
     throw new ConfigError(message, [], { cause: error });
   }
+}
+
+/** Warns of elements and programs that another user could replace: a builder of root runs them as root. */
+export function warnOfPrograms(config: Config, logger: Logger, uid = process.geteuid?.()): void {
+  const remedy = 'or name it in trusted-directories';
+  for (const [path, key] of directoriesOfPrograms(config)) {
+    try {
+      checkPrivilegedDirectory({ path, remedy, trusted: config.trustedDirectories ?? [] }, uid);
+    } catch (error) {
+      if (uid === 0) logger.warn('Other users can change what the builder runs as root', { key, path, error });
+    }
+  }
+}
+
+/** Directories of what builders run, with the key of the configuration. Programs that are found on the PATH are missing. */
+function directoriesOfPrograms({ elementsDir = '', diskimages, providers }: Config): Map<string, string> {
+  const images = [...diskimages.values()];
+  const programs = [
+    ...images.map(({ dibCmd }) => ['dib-cmd', splitWords(dibCmd)?.[0]] as const),
+    ...images.map(({ validate }) => ['validate.command', validate?.command] as const),
+    ...[...providers.values()].map(({ images: own }) => ['post-upload-hook', own?.postUploadHook] as const),
+  ];
+  return new Map([
+    ...elementsDir.split(':').flatMap((path) => (path === '' ? [] : [[path, 'elements-dir'] as const])),
+    ...programs.flatMap(([key, file = '']) => (isAbsolute(file) ? [[dirname(file), key] as const] : [])),
+  ]);
 }

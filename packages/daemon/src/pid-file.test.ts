@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
@@ -45,6 +45,21 @@ describe('pid file', () => {
 
     expect(error).toMatchObject({ code: 'NODEPOOL_UNSAFE_DIRECTORY' });
     expect(await readdir(victim)).toEqual([]);
+  });
+
+  it('is not made as root in a directory of another user, who could replace it', async () => {
+    if (process.geteuid?.() !== 0) return; // Only root can give directories away.
+    const run = join(dir, 'run');
+    await mkdir(run);
+    await chown(run, 4711, 4711);
+
+    const error: unknown = await takePidFile(file).catch((reason: unknown) => reason);
+
+    expect(error).toMatchObject({
+      code: 'NODEPOOL_UNSAFE_DIRECTORY',
+      message: expect.stringMatching(/"chown -R root:root .*run"; choose another file with -p, such as/) as string,
+    });
+    expect(await readdir(run)).toEqual([]);
   });
 
   it('is refused while its process runs', async () => {

@@ -1,6 +1,6 @@
 import { link, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { checkSharedPlace, delay, makeDirectory, NodepoolError } from '@nodepool/zk-protocol';
+import { checkServiceFile, delay, makeDirectory, NodepoolError } from '@nodepool/zk-protocol';
 import type { Clock } from '@nodepool/zk-protocol';
 import { isProcessRunning } from '@nodepool/core/config';
 
@@ -131,7 +131,7 @@ export async function waitForPidFile(
 }
 
 async function take(file: string): Promise<void> {
-  checkSharedPlace(dirname(file), 'choose another file with -p');
+  checkServiceFile(dirname(file), 'choose another file with -p, such as /run/nodepool.pid');
   await makeDirectory(dirname(file));
   for (;;) {
     if (await tryTake(file, process.pid)) break;

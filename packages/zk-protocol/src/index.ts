@@ -9,6 +9,7 @@ export {
   checkOwnDirectory,
   checkPlaceOfService,
   checkPrivilegedDirectory,
+  checkServiceFile,
   checkSharedPlace,
   makePrivateDirectory,
 } from './base/own-directory.js';

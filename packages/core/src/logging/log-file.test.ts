@@ -1,6 +1,7 @@
 import {
   appendFileSync,
   chmodSync,
+  chownSync,
   existsSync,
   readFileSync,
   renameSync,
@@ -40,6 +41,24 @@ describe('a log file', () => {
     );
 
     expect(readFileSync(victim, 'utf8')).toBe('');
+  });
+
+  it('is not written as root in a directory of another user, also when a configuration of logging names it', () => {
+    if (process.geteuid?.() !== 0) return; // Only root can give directories away.
+    const dir = tempDir({ 'theirs/other.log': '' });
+    const [theirs, victim, configFile] = [join(dir, 'theirs'), join(dir, 'victim'), join(dir, 'logging.yaml')];
+    const file = join(theirs, 'nodepool.log');
+    symlinkSync(victim, file);
+    chownSync(theirs, 4711, 4711);
+    writeFileSync(
+      configFile,
+      `version: 1\nhandlers: {file: {class: logging.FileHandler, filename: "${file}"}}\nroot: {handlers: [file]}\n`,
+    );
+
+    const refusal = /belongs to another user \(uid 4711\).*"chown root:root/;
+    expect(() => createLogging({ destination: { file } })).toThrow(refusal);
+    expect(() => createLogging({ configFile })).toThrow(refusal);
+    expect(existsSync(victim)).toBe(false);
   });
 
   it('is reopened after another program moves it', () => {

@@ -1,6 +1,6 @@
 import { closeSync, fstatSync, openSync, statSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { type CancelTimer, checkSharedPlace, type Clock, makeDirectorySync, steadyNow } from '@nodepool/zk-protocol';
+import { type CancelTimer, checkServiceFile, type Clock, makeDirectorySync, steadyNow } from '@nodepool/zk-protocol';
 import { asError } from '../async/as-error.js';
 import type { Rotation } from './rotation.js';
 
@@ -96,7 +96,7 @@ export class LogFile {
   }
 
   #open(): number {
-    checkSharedPlace(this.#file, 'choose a log file that other users cannot exchange');
+    checkServiceFile(this.#file, 'choose a log file that other users cannot exchange');
     makeDirectorySync(dirname(this.#file));
     const descriptor = openSync(this.#file, 'a', 0o640);
     const { dev, ino, size } = fstatSync(descriptor);

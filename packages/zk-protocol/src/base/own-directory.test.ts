@@ -6,6 +6,7 @@ import {
   checkOwnDirectory,
   checkPlaceOfService,
   checkPrivilegedDirectory,
+  checkServiceFile,
   checkSharedPlace,
   makePrivateDirectory,
 } from './own-directory.js';
@@ -247,5 +248,37 @@ describe('checkPrivilegedDirectory of root', () => {
     chownSync(group, OTHER_USER, OTHER_USER);
 
     expect(check(join(group, 'images'), [], OTHER_USER)).toBeUndefined();
+  });
+});
+
+describe('checkServiceFile', () => {
+  const check = (path: string, uid = 0) => refusal(() => checkServiceFile(path, REMEDY, uid))?.message;
+
+  it('rejects for root a file in a directory that another user or group may change, with the command that corrects it', () => {
+    if (OWN !== 0) return; // Only root can give directories away.
+    const logs = directory(0o755, 'logs');
+    const file = join(logs, 'nodepool.log');
+    const link = join(base, 'linked.log');
+    symlinkSync(file, link);
+
+    chownSync(logs, OTHER_USER, OTHER_USER);
+    expect(check(file)).toContain(`"chown root:root ${logs}"; ${REMEDY}`);
+    expect(check(link)).toContain(`"chown root:root ${logs}"`);
+    expect(check(file, OTHER_USER)).toBeUndefined();
+    chownSync(logs, 0, OTHER_USER);
+    expect(check(file)).toBeUndefined();
+    chmodSync(logs, 0o775);
+    expect(check(file)).toContain(`"chmod g-w ${logs}"`);
+    chmodSync(logs, 0o1775);
+    expect(check(file)).toBeUndefined();
+  });
+
+  it('accepts for root a file of another user in a directory of root', () => {
+    if (OWN !== 0) return; // Only root can give files away.
+    const file = join(directory(0o755, 'logs'), 'nodepool.log');
+    writeFileSync(file, '');
+    chownSync(file, OTHER_USER, OTHER_USER);
+
+    expect(check(file)).toBeUndefined();
   });
 });

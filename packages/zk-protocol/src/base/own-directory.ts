@@ -11,6 +11,8 @@ const STICKY = 0o1000;
 const PERMISSIONS = 0o777;
 const PRIVATE = 0o700;
 const ROOT = 0;
+/** Its group may write there on some systems, for the program that writes the system's logs. */
+const SYSTEM_LOGS = '/var/log';
 const MOST_LINKS = 40;
 
 interface Entry {
@@ -80,16 +82,24 @@ export interface PrivilegedDirectory {
 }
 
 /**
+ * Checks a log or pid file of a service as {@link checkSharedPlace}. For root, also refuses it if a directory above it belongs to
+ * another user or is writable for the group of one, who could redirect what root writes. Sticky directories are accepted, as is
+ * the group of `/var/log`.
+ * @throws NODEPOOL_UNSAFE_DIRECTORY with the reason and the command that corrects it
+ */
+export function checkServiceFile(path: string, remedy: string, uid = process.geteuid?.()): void {
+  checkSteps(path, remedy, uid, (step, user) => placeReason(step, user) ?? rootReason(step, user, []));
+}
+
+/**
  * Checks a directory as {@link checkOwnDirectory}. For root, also refuses it if it or a directory above it belongs to another user
- * or is writable for the group of one, who could redirect what root writes. A sticky directory above it is accepted.
+ * or is writable for the group of one, who could redirect what root writes. A sticky directory above it is accepted, as is the group of `/var/log`.
  * @throws NODEPOOL_UNSAFE_DIRECTORY with the reason and the command that corrects it
  */
 export function checkPrivilegedDirectory(directory: PrivilegedDirectory, uid = process.geteuid?.()): void {
   const { path, remedy } = directory;
-  const trusted = new Set(directory.trusted.map((one) => resolve(one)));
-  const check: Check = (step, user) =>
-    ownReason(step, user) ?? (user === ROOT && !trusted.has(step.path) ? rootReason(step) : undefined);
-  checkSteps(path, remedy, uid, check);
+  const trusted = directory.trusted.map((one) => resolve(one));
+  checkSteps(path, remedy, uid, (step, user) => ownReason(step, user) ?? rootReason(step, user, trusted));
 }
 
 type Check = (step: Step, uid: number) => string | undefined;
@@ -128,10 +138,10 @@ function ownReason(step: Step, uid: number): string | undefined {
   return placeReason(step, uid) ?? (isOpen ? openTo(step) : undefined);
 }
 
-/** Why root does not use a directory, with the command that corrects it; `undefined` if it does. */
-function rootReason(step: Step): string | undefined {
+/** Why root does not use a directory, with the command that corrects it; `undefined` if it does, and for other users. */
+function rootReason(step: Step, uid: number, trusted: readonly string[]): string | undefined {
   const { path, stats, isLast } = step;
-  if (!stats.isDirectory()) return undefined;
+  if (uid !== ROOT || !stats.isDirectory() || path === SYSTEM_LOGS || trusted.includes(path)) return undefined;
   const all = isLast ? '-R ' : '';
   if (!isTrusted(stats, ROOT)) {
     return `${owned(step)}, who can replace what root writes there: if that user needs it no more, "chown ${all}root:root ${path}"`;
