@@ -1,4 +1,4 @@
-// test.mjs [all|slow|unit|e2e|kubernetes|openstack|incus|kills|image [ARGUMENTS OF VITEST]]
+// test.mjs [all|slow|unit|e2e|real|kubernetes|openstack|incus|kills|image [ARGUMENTS OF VITEST]]
 //   without an argument  checks, and all tests but the slow ones
 //   slow                 the slow tests, whose files end in .slow.test.ts
 //   all                  both
@@ -7,13 +7,15 @@
 //   incus                on a real LXD (100 MB of packages, some minutes)
 //   kills                launchers that are killed, stopped and replaced; NODEPOOL_KILLS_MINUTES, NODEPOOL_KILLS_SEED
 //   openstack, image     on a real OpenStack (700 MB, an hour), the real image of the builder's README (downloads Debian)
-// The last line is `N passed, N failed`; the exit status is 0 only when nothing failed. A failing stage ends the run.
+//   real                 openstack, kubernetes, incus and image one after the other, with empty caches; ends with a table
+// The last line is `N passed, N failed`; the exit status is 0 only when nothing failed. A failing stage ends the run, except of `real`.
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { runChecks } from './checks.mjs';
 import { bin, ensureBuilt, root } from './ensure.mjs';
+import { countTests, resultTable } from './results.mjs';
 
 const cores = availableParallelism();
 /**
@@ -40,15 +42,21 @@ const RUNS = {
   incus: { isChecked: false, stages: ['incus'], tests: 'all' },
   kills: { isChecked: false, stages: ['kills'], tests: 'all' },
   image: { isChecked: false, stages: ['image'], tests: 'all' },
+  // the one with what most changes cover first
+  real: { isChecked: false, stages: ['openstack', 'kubernetes', 'incus', 'image'], tests: 'all', isAll: true },
 };
 /** Files that are named at the end of a stage. */
 const SLOWEST = 5;
 
-const total = { passed: 0, failed: 0 };
+/** Results of the stages that ran. */
+const results = [];
+let failedChecks = 0;
 
 function finish() {
-  console.log(`${total.passed} passed, ${total.failed} failed`);
-  process.exit(total.failed === 0 ? 0 : 1);
+  const sum = (key) => results.reduce((all, stage) => all + stage[key], 0);
+  const failed = failedChecks + sum('failed');
+  console.log(`${sum('passed')} passed, ${failed} failed`);
+  process.exit(failed === 0 ? 0 : 1);
 }
 
 function readReport(reportFile) {
@@ -58,14 +66,6 @@ function readReport(reportFile) {
     console.error(`vitest left no report: ${error.message}`);
     return { numPassedTests: 0, numFailedTests: 0, testResults: [] };
   }
-}
-
-/** Adds up what vitest wrote; a run that broke without a failed test counts as one failure. */
-function count(report, status) {
-  const brokenFiles = report.testResults.filter((f) => f.status === 'failed' && f.assertionResults.length === 0).length;
-  const failed = report.numFailedTests + brokenFiles;
-  total.passed += report.numPassedTests;
-  total.failed += failed === 0 && status !== 0 ? 1 : failed;
 }
 
 const seconds = (ms) => `${(ms / 1000).toFixed(0)} s`;
@@ -79,22 +79,42 @@ function slowest({ testResults }) {
     .join(', ');
 }
 
-function runStage(name, tests, args) {
+function runStage(name, args, env) {
   const started = Date.now();
   const dir = mkdtempSync(join(tmpdir(), 'nodepool-test-'));
   const reportFile = join(dir, 'report.json');
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${reportFile}`];
   try {
     const argv = [bin('vitest/vitest.mjs'), 'run', ...args, ...reporters];
-    const env = { ...process.env, NODEPOOL_TESTS: tests };
     const { status } = spawnSync(process.execPath, argv, { cwd: root, stdio: 'inherit', env });
     const report = readReport(reportFile);
-    count(report, status);
-    console.log(`${name}: ${seconds(Date.now() - started)}; slowest: ${slowest(report)}`);
+    const ms = Date.now() - started;
+    results.push({ name, ...countTests(report, status), ms });
+    console.log(`${name}: ${seconds(ms)}; slowest: ${slowest(report)}`);
   } finally {
     rmSync(dir, { recursive: true, force: true });
   }
-  if (total.failed > 0) finish();
+}
+
+/** The environment of a run with nothing downloaded or built: what the tests on real services keep goes into an empty folder. */
+const emptyCaches = (dir) => ({
+  ...process.env,
+  NODEPOOL_OPENSTACK_DIR: undefined,
+  NODEPOOL_KUBERNETES_DIR: join(dir, 'kubernetes'),
+  DIB_IMAGE_CACHE: join(dir, 'image-create'),
+  DIB_LOCKFILES: join(dir, 'dib-lockfiles'),
+});
+
+/** Runs all stages, also after one that failed. */
+function runAll(stages, args, tests) {
+  const dir = mkdtempSync(join(tmpdir(), 'nodepool-caches-'));
+  try {
+    const env = { ...emptyCaches(dir), NODEPOOL_TESTS: tests };
+    for (const name of stages) runStage(name, [...STAGES[name], ...args], env);
+  } finally {
+    rmSync(dir, { recursive: true, force: true });
+  }
+  console.log(resultTable(results).join('\n'));
 }
 
 const [argument = 'quick', ...more] = process.argv.slice(2);
@@ -105,15 +125,21 @@ if (run === undefined) {
 }
 await ensureBuilt();
 if (run.isChecked) {
-  total.failed += (await runChecks()).length;
-  if (total.failed > 0) finish();
+  failedChecks = (await runChecks()).length;
+  if (failedChecks > 0) finish();
 }
-for (const name of run.stages) runStage(name, run.tests, [...STAGES[name], ...more]);
+if (run.isAll) {
+  runAll(run.stages, more, run.tests);
+  finish();
+}
+for (const name of run.stages) {
+  runStage(name, [...STAGES[name], ...more], { ...process.env, NODEPOOL_TESTS: run.tests });
+  if (results.some(({ failed }) => failed > 0)) finish();
+}
 if (argument === 'quick') console.log('Not run: npm run test:slow, some 20 minutes.');
 if (argument === 'all' || argument === 'slow') {
   console.log(
-    'Not run, as root: npm run test:openstack (700 MB, an hour), npm run test:incus (some minutes), ' +
-      'npm run test:image (downloads Debian).',
+    'Not run, as root: npm run test:real, which are test:openstack, test:kubernetes, test:incus and test:image (90 minutes).',
   );
 }
 finish();
