@@ -35,6 +35,17 @@ describe('listings of images', () => {
     expect(status.stdout).toBe('debian-12  False  pending\n');
   });
 
+  it('say which of two ready uploads new launches use', async () => {
+    await get().createUpload({ externalId: 'x1' }, 'a'.repeat(32));
+    await get().createUpload({ externalId: 'x2' }, 'b'.repeat(32));
+
+    const { stdout } = await call('image-list', '--fields', 'external_id,serves', '--no-headers');
+    const json = JSON.parse((await call('image-list', '--json')).stdout) as unknown;
+
+    expect(stdout).toBe('x1  -\nx2  serves\n');
+    expect(json).toMatchObject([{ serves: false }, { serves: true }]);
+  });
+
   it('show the builds of a paused image as paused', async () => {
     await get().createBuild();
     await get().zk.create(imagePausePath('debian-12'));

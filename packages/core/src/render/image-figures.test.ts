@@ -1,4 +1,4 @@
-import { decodeBuild, decodeUpload, type BuildRecord, type UploadRecord } from '@nodepool/zk-protocol';
+import { decodeBuild, decodeUpload, type BuildRecord, type ImageEntry, type UploadRecord } from '@nodepool/zk-protocol';
 import { expect, it } from 'vitest';
 import { buildReasonOf, durationOf, isTested, sizesOf } from './image-figures.js';
 import { extendedBuildListing, extendedUploadListing } from './images.js';
@@ -32,9 +32,12 @@ it('is shown in lists on request, in units for people', () => {
   const fields = new Set(['reason', 'duration', 'sizes', 'tested']);
   const builds = listingToTable(extendedBuildListing, [{ build: FULL, paused: false }], 0, { fields });
   const uploads = [upload({ tested: true, duration: 60 }), upload({ tested: false }), upload({})];
+  const image = { paused: false, buildRequestedMs: undefined, builds: new Map(), uploads: new Map() };
+  const entry: ImageEntry = { name: 'a', ...image };
+  const rows = uploads.map((one) => ({ ...one, entry }));
 
   expect(builds).toContain('| too old | 00:00:12:34 | qcow2: 768.0 MiB, raw: 2048.0 MiB |');
-  expect(listingToTable(extendedUploadListing, uploads, 0, { fields })).toMatch(
+  expect(listingToTable(extendedUploadListing, rows, 0, { fields })).toMatch(
     /\| 00:00:01:00 \| tested +\|\n\| +\| untested \|\n\| +\| +\|/,
   );
 });

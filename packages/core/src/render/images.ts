@@ -1,5 +1,6 @@
 import type { BuildRecord, ImageEntry, UploadRecord } from '@nodepool/zk-protocol';
 import { buildNote, imageNotes } from '../canary/notes.js';
+import { isServing } from '../canary/pick-uploads.js';
 import { formatAge } from './age.js';
 import { buildReasonOf, durationOf, isTested, sizesOf } from './image-figures.js';
 import { timeColumn, type Column, type Listing } from './listing.js';
@@ -9,6 +10,9 @@ export interface BuildRow {
   readonly build: BuildRecord;
   readonly paused: boolean;
 }
+
+/** An upload with its image, whose other uploads decide whether it serves. */
+export type UploadRow = UploadRecord & { readonly entry: ImageEntry };
 
 const MS_PER_SECOND = 1000;
 
@@ -99,13 +103,18 @@ export const uploadListing: Listing<UploadRecord> = [
 ];
 
 /** {@link uploadListing} with the additional members of this implementation, shown on request. */
-export const extendedUploadListing: Listing<UploadRecord> = [
+export const extendedUploadListing: Listing<UploadRow> = [
   ...uploadListing,
   column('format', 'Format', (upload) => upload.format, 'extra'),
   timeColumn('state_time', 'State Time', 'extra', (upload) => upload.stateTimeMs),
   column('error', 'Error', errorOf, 'extra'),
   { ...column<UploadRecord>('duration', 'Duration', durationOf, 'extra'), cell: took },
   { ...column<UploadRecord>('tested', 'Tested', isTested, 'extra'), cell: testedText },
+  {
+    ...column<UploadRow>('serves', 'Serves', (upload, nowMs) => isServing(upload.entry, upload, nowMs), 'extra'),
+    isChanging: true,
+    cell: (upload, nowMs) => (isServing(upload.entry, upload, nowMs) ? 'serves' : ''),
+  },
 ];
 
 /** Columns of `nodepool image-status` and `/image-status`. */
@@ -168,8 +177,8 @@ export function buildsOf(images: Images): BuildRow[] {
 }
 
 /** All uploads, by image, build id, provider and upload id. */
-export function uploadsOf(images: Images): UploadRecord[] {
-  return imagesOf(images).flatMap(({ uploads }) =>
-    [...uploads].sort(([a], [b]) => compareText(a, b)).map(([, upload]) => upload),
+export function uploadsOf(images: Images): UploadRow[] {
+  return imagesOf(images).flatMap((entry) =>
+    [...entry.uploads].sort(([a], [b]) => compareText(a, b)).map(([, upload]) => ({ ...upload, entry })),
   );
 }

@@ -194,9 +194,14 @@ function Images({ images, now }: { images: readonly Image[]; now: number }) {
       image.build_requested_time !== null && 'build requested',
     ];
     const uploads = newest?.uploads.map(
-      ({ provider, state: s, tested }) =>
-        `${provider}: ${s}${typeof tested === 'boolean' ? `, ${tested ? '' : 'un'}tested` : ''}`,
+      ({ provider, state: s, tested, serves }) =>
+        `${provider}: ${s}${typeof tested === 'boolean' ? `, ${tested ? '' : 'un'}tested` : ''}${serves ? ', serves' : ''}`,
     );
+    for (const build of image.builds) {
+      for (const { provider, serves } of build === newest ? [] : build.uploads) {
+        if (serves) uploads?.push(`${provider}: build ${build.id} serves`);
+      }
+    }
     return [
       image.name,
       state.filter(Boolean).join(', '),

@@ -149,6 +149,8 @@ export interface Image {
       readonly provider: string;
       readonly state: string;
       readonly tested?: boolean | null;
+      /** Missing from services of before: whether new launches use it. */
+      readonly serves?: boolean;
     }[];
   }[];
 }

@@ -29,7 +29,15 @@ function image(state: BuildRecord['state'] = 'ready', changes: Partial<ImageEntr
 it('shows an image with its builds and their uploads', () => {
   expect(imageToApi(image('ready', { buildRequestedMs: 5_000 }), NOW_MS)).toMatchObject({
     ...{ name: 'debian', paused: false, pause_reason: null, build_requested_time: 5 },
-    builds: [{ id: 'b1', state: 'ready', formats: ['raw'], canary: null, uploads: [{ id: '1', external_id: 'x1' }] }],
+    builds: [
+      {
+        id: 'b1',
+        state: 'ready',
+        formats: ['raw'],
+        canary: null,
+        uploads: [{ id: '1', external_id: 'x1', serves: true }],
+      },
+    ],
   });
 });
 

@@ -1,6 +1,6 @@
 import { requestBuild, type Clock, type ImageEntry, type JsonObject, type ZooKeeper } from '@nodepool/zk-protocol';
 import type { Config } from '@nodepool/core';
-import { buildNote, buildReasonOf, durationOf, isTested, sizesOf } from '@nodepool/core/service';
+import { buildNote, buildReasonOf, durationOf, isServing, isTested, sizesOf } from '@nodepool/core/service';
 import { ApiError } from '../api-error.js';
 import {
   FLAG,
@@ -19,10 +19,13 @@ const seconds = (ms: number) => ms / 1000;
 
 const SECONDS = { type: 'number', description: 'How long it took, in seconds' };
 
+const SERVES = { ...FLAG, description: 'Whether new launches in the provider use it' };
+
 const SCHEMAS = {
   Upload: record({
     ...{ id: TEXT, build_id: TEXT, provider: TEXT, state: TEXT, state_time: TIME },
     ...{ external_name: orNull(TEXT), external_id: orNull(TEXT), duration: orNull(SECONDS), tested: orNull(FLAG) },
+    serves: SERVES,
   }),
   Build: record({
     ...{ id: TEXT, image: TEXT, state: TEXT, state_time: TIME, builder: orNull(TEXT), formats: listOf(TEXT) },
@@ -47,6 +50,7 @@ function buildsToApi(image: ImageEntry, nowMs: number): JsonObject[] {
         ...{ id: upload.id, build_id: upload.buildId, provider: upload.provider, state: upload.state },
         ...{ state_time: seconds(upload.stateTimeMs), external_name: upload.externalName },
         ...{ external_id: upload.externalId, duration: durationOf(upload), tested: isTested(upload) },
+        serves: isServing(image, upload, nowMs),
       })),
   }));
 }
