@@ -45,8 +45,8 @@ async function setUp() {
   const cache = createLeaseCache(context);
   const leases = new Leases(context, cache, createLeaseTokenCache(context), 'me');
   const leaseKeeper = new LeaseKeeper(context, leases);
-  const parts = { context, pools, providers, reaper, ages, standby, spares, leaseKeeper, metrics: undefined };
-  const changes = new ConfigChanges(parts);
+  const parts = [providers, reaper, pools, leaseKeeper, ages, spares, standby];
+  const changes = new ConfigChanges({ context, pools, providers, parts });
   const fault = () => scopes.at(-1)?.fault('unhandled rejection', new Error('forgotten'));
   const apply = (next: Config) => world.clock.run(changes.apply(next));
   return { rooms, world, context, providers, pools, changes, cache, scopes, gate, fault, apply };

@@ -2,17 +2,13 @@ import { steadyNow } from '@nodepool/zk-protocol';
 import { asError } from '../async/as-error.js';
 import type { Config } from '../contract/config.js';
 import { DriverError } from '../contract/errors.js';
-import type { MetricsAttachment } from '../metrics/types.js';
 import type { LauncherEventMap } from './state/events.js';
-import type { LeaseKeeper } from './leases/lease-keeper.js';
-import type { AgeLimits } from './nodes/age-limits.js';
-import type { Reaper } from './nodes/reaper.js';
-import type { Standby } from './nodes/standby.js';
-import type { StoppedSpares } from './nodes/stopped-spares.js';
 import type { PoolSet } from './pools/pool-set.js';
 import type { ProviderSet } from './providers/provider-set.js';
 import type { Context } from './state/context.js';
+import type { Part } from './state/part.js';
 import { Retries } from './state/retries.js';
+import { reconsiderAll } from './sweeps.js';
 
 /** Pauses before the restart of a faulty provider. */
 const RESTART = { firstMs: 1_000, longestMs: 60_000 };
@@ -24,19 +20,14 @@ export interface ConfiguredParts {
   readonly context: Context;
   readonly pools: PoolSet;
   readonly providers: ProviderSet;
-  readonly reaper: Reaper;
-  readonly ages: AgeLimits;
-  readonly standby: Standby;
-  readonly spares: StoppedSpares;
-  readonly leaseKeeper: LeaseKeeper;
-  readonly metrics: MetricsAttachment | undefined;
+  readonly parts: readonly Part[];
 }
 
 /**
  * Applies configurations and restarts faulty providers, one change at a time. After an error outside of any call, a driver's
  * state cannot be trusted: its provider, and no other, is restarted.
  */
-export class ConfigChanges {
+export class ConfigChanges implements Part {
   readonly #parts: ConfiguredParts;
   readonly #restarts: Retries<string>;
   /** The time of each provider's last fault. */
@@ -67,7 +58,7 @@ export class ConfigChanges {
   }
 
   async #apply(config: Config): Promise<void> {
-    const { context, pools, providers, reaper, ages, standby, spares, leaseKeeper, metrics } = this.#parts;
+    const { context, pools, providers, parts } = this.#parts;
     context.config.now = config;
     pools.prepare(config);
     try {
@@ -76,12 +67,7 @@ export class ConfigChanges {
     } finally {
       pools.settleCandidates();
     }
-    reaper.sweep();
-    ages.reload();
-    standby.checkAll();
-    spares.sweep();
-    leaseKeeper.sweep();
-    metrics?.configChanged();
+    void reconsiderAll(context, parts, 'reload');
   }
 
   async #applyPools(name: string): Promise<void> {

@@ -15,7 +15,7 @@ it('a launcher that drains says what it waits for, and says it again', async () 
 
   expect(lines.filter((line) => /^Finishing|^Still/.test(line))).toEqual([
     'Finishing what is in progress; SIGQUIT leaves it to the other launchers ""',
-    'Still waiting before the stop "deletions and providers"',
-    'Still waiting before the stop "deletions and providers"',
+    'Still waiting before the stop "providers"',
+    'Still waiting before the stop "providers"',
   ]);
 });

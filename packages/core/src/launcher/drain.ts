@@ -1,20 +1,16 @@
 import { unfinishedAfter } from '../async/time-limit.js';
-import { steadyNow, type Clock, type ComponentRecord } from '@nodepool/zk-protocol';
+import { steadyNow, type Clock } from '@nodepool/zk-protocol';
 import type { Reaper } from './nodes/reaper.js';
 import type { PoolSet } from './pools/pool-set.js';
-import type { ProviderSet } from './providers/provider-set.js';
-import type { Registration } from './registry/registration.js';
-import type { LateUnlocks } from './requests/late-unlocks.js';
 import type { Context } from './state/context.js';
+import type { Part } from './state/part.js';
 
-/** The parts of a launcher that finish their work when it drains. */
+/** What a launcher that drains looks at. */
 export interface DrainedParts {
   readonly context: Context;
   readonly pools: PoolSet;
-  readonly providers: ProviderSet;
   readonly reaper: Reaper;
-  readonly unlocks: LateUnlocks;
-  readonly registration: Registration<ComponentRecord>;
+  readonly parts: readonly Part[];
 }
 
 const SAY_AGAIN_MS = 30_000;
@@ -32,8 +28,7 @@ function repeat(clock: Clock, ms: number, fn: () => void): () => void {
  * Accepts no more requests, finishes the work on accepted ones, and leaves the registry. Logs what could not be finished
  * within the deadline; other launchers take it over.
  */
-export async function drain(parts: DrainedParts, deadlineMs: number): Promise<void> {
-  const { context, pools, providers, reaper, unlocks, registration } = parts;
+export async function drain({ context, pools, reaper, parts }: DrainedParts, deadlineMs: number): Promise<void> {
   const { life } = context;
   if (life.isDraining) return;
   life.isDraining = true;
@@ -45,19 +40,14 @@ export async function drain(parts: DrainedParts, deadlineMs: number): Promise<vo
   });
   const limitMs = zk.state !== 'CONNECTED' && isIdle ? 0 : deadlineMs;
   const endMs = steadyNow(clock) + limitMs;
-  const requests = pools.drain();
-  providers.close();
-  const steps: [string, () => Promise<unknown>][] = [
-    ['requests in progress and the registration of pools', () => requests],
-    ['deletions and providers', () => Promise.all([reaper.stop(), providers.stop()])],
-    ['the locks of fulfilled requests', () => unlocks.flush()],
-    ['the registration of the launcher', () => registration.remove()],
-  ];
+  for (const part of parts) part.close?.();
   const unfinished: string[] = [];
-  for (const [what, begin] of steps) {
+  for (const { drain: work } of [...parts].reverse()) {
+    if (!work) continue;
+    const { what } = work;
     const leftMs = Math.max(0, endMs - steadyNow(clock));
     const end = repeat(clock, SAY_AGAIN_MS, () => logger.info('Still waiting before the stop', { for: what }));
-    unfinished.push(...(await unfinishedAfter(leftMs, clock, new Map([[what, begin()]])).finally(end)));
+    unfinished.push(...(await unfinishedAfter(leftMs, clock, new Map([[what, work.finish()]])).finally(end)));
   }
   if (unfinished.length === 0) return;
   logger.warn('Not everything could be finished in time; other launchers will take over', {

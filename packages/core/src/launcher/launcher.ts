@@ -17,11 +17,10 @@ import type { AlienResource, HostStatus, LeakedResource } from '../contract/driv
 import type { PoolLoad } from '../contract/pool-load.js';
 import { nodeNote } from '../canary/notes.js';
 import { drain } from './drain.js';
-import type { LauncherEvents, PoolChange } from './state/events.js';
+import type { LauncherEvents } from './state/events.js';
 import type { SteeringReport } from './health/provider-steering.js';
 import { checkModelApi } from './model-api.js';
 import type { Leases } from './leases/leases.js';
-import { deleteDrainedNodes, followDrainOrders } from './nodes/drained-nodes.js';
 import type { DeletionStatus } from './nodes/reaper.js';
 import type { LauncherOptions } from './options.js';
 import type { StandbyLevel } from './plan/nodes.js';
@@ -31,7 +30,7 @@ import { describePool, type PoolStatus } from './pools/pool-status.js';
 import type { DrainingStatus } from './providers/draining-providers.js';
 import { ensureRoots } from './state/ensure-roots.js';
 import { nodesAllocatedTo } from './state/mirror.js';
-import { sweepPeriodically } from './sweeps.js';
+import { reconsiderAll, sweepPeriodically } from './sweeps.js';
 
 /**
  * A launcher without its process: providers, pools, taking nodes back, and cleaning up after launchers that died. Knows
@@ -67,12 +66,12 @@ export class Launcher {
    * @param webUrl - address of this launcher's web server, published in the registry; default: none
    */
   async start(webUrl?: string): Promise<void> {
-    const { context, components, caches, registry, registration, metrics, providers, serverClock } = this.#parts;
+    const { context, components, parts, registry, registration, serverClock } = this.#parts;
     const { zk, logger, life } = context;
     life.databaseId = await ensureRoots(zk, life.signal);
     this.#epoch = zk.sessionEpoch;
     await serverClock.measure(life.signal);
-    await Promise.all(caches.map((cache) => cache.start()));
+    await Promise.all(parts.flatMap((part) => part.start?.() ?? []));
     this.#follow();
     checkModelApi(components.values(), logger);
     await registration.register();
@@ -80,10 +79,8 @@ export class Launcher {
     registration.update(withComponent(registration.body, { state: 'running', webUrl: webUrl ?? null }));
     life.isStarted = true;
     registry.begin([...this.requests.values()].map(({ id }) => id));
-    metrics?.start();
-    this.#checkEverything();
-    void providers.cleanupLeakedResources(); // tags resources that are older than the database id
-    void sweepPeriodically(this.#parts);
+    this.#reconsiderAll('start');
+    void sweepPeriodically(context, parts, serverClock);
   }
 
   /**
@@ -113,32 +110,28 @@ export class Launcher {
 
   /** Stops everything at once, see {@link Launcher.drain}. Locks and registrations expire with the session. */
   async stop(): Promise<void> {
-    const { context, pools, metrics, providers, stopped, closed, caches } = this.#parts;
+    const { context, parts } = this.#parts;
     const { life } = context;
     if (life.signal.aborted) return;
     life.stop();
-    providers.close();
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
-    pools.abandon(life.signal.reason as Error);
-    metrics?.stop();
-    for (const part of stopped) void part.stop(); // a driver may take its time
-    for (const part of closed) part.close();
-    for (const cache of caches) cache.stop();
+    for (const part of parts) part.close?.();
+    for (const part of [...parts].reverse()) void part.stop?.(); // a driver may take its time
     await Promise.resolve();
   }
 
   #follow(): void {
-    const { context, registry, images, providers } = this.#parts;
-    const { zk, events } = context;
+    const { context, registry, images } = this.#parts;
+    const { zk } = context;
     this.#unsubscribe.push(
       this.nodes.onChange((change) => {
         const launcher = change.after?.launcher ?? null;
         if (launcher !== null && registry.isOwn(launcher)) images.nodeChanged(change);
       }),
       zk.onState((state) => this.#connectionChanged(state)),
-      ...[this.nodes, this.requests].map((cache) => cache.onReady((ready) => ready && this.#checkEverything())),
-      events.on('poolChanged', (change) => this.#registryChanged(change)),
-      followDrainOrders(context, providers),
+      ...[this.nodes, this.requests].map((cache) =>
+        cache.onReady((ready) => ready && this.#reconsiderAll('reconnect')),
+      ),
     );
   }
 
@@ -147,40 +140,25 @@ export class Launcher {
     if (state === 'SUSPENDED') logger.warn('Connection to ZooKeeper suspended; no new work');
     if (state !== 'LOST') return;
     logger.warn('ZooKeeper session lost; its locks are gone, starting over in a new one');
-    this.#parts.pools.sessionLost(new Error('the ZooKeeper session was lost'));
+    const cause = new Error('the ZooKeeper session was lost');
+    for (const part of this.#parts.parts) part.sessionLost?.(cause);
   }
 
-  #registryChanged({ before, after }: PoolChange): void {
-    const { registry, reaper, standby, lost, providers } = this.#parts;
-    if (!before || !after) standby.checkAll();
-    if (after) reaper.poolRegistered(after.launcherId);
-    if (before && !registry.registered.has(before.launcherId)) reaper.poolLeft(before.launcherId);
-    if (!before || after) return;
-    void lost.checkAll();
-    providers.poolLeft(before.providerName);
-  }
-
-  /** Starts all work that is due, once the caches are complete: at the start and after a reconnect. */
-  #checkEverything(): void {
-    const { context, leaseKeeper, reaper, pools, providers, standby, lost } = this.#parts;
+  /** Starts all work that is due, once the caches are complete. */
+  #reconsiderAll(occasion: 'start' | 'reconnect'): void {
+    const { context, parts } = this.#parts;
     const { life, zk } = context;
     if (!life.isActive || !life.isStarted) return;
     const isNewSession = this.#epoch !== zk.sessionEpoch;
     this.#epoch = zk.sessionEpoch;
     if (isNewSession && !life.isDraining) void this.#registerAgain();
-    reaper.sweep();
-    pools.reconsiderAll();
-    deleteDrainedNodes(context, providers);
-    standby.checkAll();
-    leaseKeeper.sweep();
-    void lost.checkAll();
+    void reconsiderAll(context, parts, occasion);
   }
 
   async #registerAgain(): Promise<void> {
-    const { context, registration, pools } = this.#parts;
+    const { context, parts } = this.#parts;
     try {
-      await registration.register();
-      await pools.sessionRenewed();
+      for (const part of parts) await part.sessionRenewed?.();
     } catch (error) {
       if (!isZooKeeperError(error)) throw error;
       context.logger.warn('Could not register again; the next session retries', { error });

@@ -12,8 +12,7 @@ import {
   type RequestCache,
 } from '@nodepool/zk-protocol';
 import { LOGGER_NAMES } from '../contract/logger-names.js';
-import { ConfigChanges, type ConfiguredParts } from './config-changes.js';
-import type { DrainedParts } from './drain.js';
+import { ConfigChanges } from './config-changes.js';
 import { LeaseKeeper } from './leases/lease-keeper.js';
 import { Leases } from './leases/leases.js';
 import { LauncherEvents } from './state/events.js';
@@ -22,6 +21,8 @@ import { SteeringSet } from './health/steering-set.js';
 import { SteeringStore } from './health/steering-store.js';
 import { Ledger } from './ledger/ledger.js';
 import { AgeLimits } from './nodes/age-limits.js';
+import { DrainedNodes } from './nodes/drained-nodes.js';
+import { Leftovers } from './nodes/leftovers.js';
 import { Reaper } from './nodes/reaper.js';
 import { RequestedByOthers } from './nodes/requested-by-others.js';
 import { StandbyGoals } from './nodes/standby-goals.js';
@@ -43,23 +44,20 @@ import { ControlMirror } from './state/controls.js';
 import { ImageMirror } from './state/image-mirror.js';
 import { LifeCycle } from './state/life-cycle.js';
 import { Mirror } from './state/mirror.js';
+import type { Part } from './state/part.js';
 import { ServerClock } from './state/server-clock.js';
-import type { SweptParts } from './sweeps.js';
 import { PoolViews } from './view/pool-views.js';
 
-/** All parts of a launcher. */
-export interface LauncherParts extends ObservedParts, DrainedParts, ConfiguredParts, SweptParts {
+/** All parts of a launcher in one list, and by name those that answer questions. */
+export interface LauncherParts extends ObservedParts {
+  readonly parts: readonly Part[];
   readonly nodes: NodeCache;
   readonly requests: RequestCache;
   readonly leases: Leases;
-  readonly ledger: Ledger;
-  readonly lost: LostRequests;
+  readonly standby: Standby;
+  readonly serverClock: ServerClock;
   readonly conditions: LauncherConditions;
   readonly changes: ConfigChanges;
-  readonly stopped: readonly { stop(): unknown }[];
-  readonly closed: readonly { close(): void }[];
-  /** What is read before the launcher registers. */
-  readonly caches: readonly { start(): Promise<void>; stop(): void }[];
 }
 
 /** In one piece: constructs the parts of a launcher in order, each from those above it. Starts nothing. */
@@ -118,6 +116,8 @@ export function makeParts(options: LauncherOptions): LauncherParts {
   const standby = new Standby(context, views, goals, spares);
   const surplus = new SurplusNodes(cleanup, providers, goals);
   const probes = new StandbyProbes(context, views, standby);
+  const drained = new DrainedNodes(context, providers);
+  const leftovers = new Leftovers(cleanup);
 
   // registration, conditions, metrics
   const kind = { kind: 'launcher', hostname: shortName(hostname), version } as const;
@@ -146,28 +146,28 @@ export function makeParts(options: LauncherOptions): LauncherParts {
     failingProviders: () => steering.failingProviders(),
   });
   if (options.metrics) events.on('requestEnded', options.metrics.requestEnded.bind(options.metrics));
-  const changes = new ConfigChanges({ context, pools, providers, reaper, ages, standby, spares, leaseKeeper, metrics });
+  const parts: Part[] = [
+    ...[nodes, requests, components, controlCache, leaseCache, leaseTokens],
+    ...[mirror, context.controls, images, steeringStore, steering],
+    {
+      sessionRenewed: () => registration.register(),
+      drain: { what: 'the registration of the launcher', finish: () => registration.remove() },
+    },
+    ...[registry, providers, ledger, unlocks, reaper, lost, turns, pools],
+    ...[leases, leaseKeeper, ages, drained, others, spares, standby, surplus, probes, leftovers],
+    {
+      reconsider: (occasion) => {
+        if (occasion === 'reload') metrics?.configChanged();
+        else metrics?.start(); // idempotent
+      },
+      stop: () => metrics?.stop(),
+    },
+  ];
+  const changes = new ConfigChanges({ context, pools, providers, parts });
+  parts.push(changes);
 
   return {
     ...observed,
-    ...{
-      nodes,
-      requests,
-      serverClock,
-      leases,
-      leaseKeeper,
-      conditions,
-      unlocks,
-      ledger,
-      lost,
-      ages,
-      surplus,
-      standby,
-      changes,
-      metrics,
-    },
-    stopped: [changes, leaseKeeper, reaper, spares, providers, standby, others, probes, ages, lost, unlocks],
-    closed: [turns, steering, leases, context.controls, registry, ledger, context.mirror],
-    caches: [nodes, requests, components, controlCache, leaseCache, leaseTokens, images, steeringStore],
+    ...{ parts, nodes, requests, serverClock, leases, conditions, standby, changes },
   };
 }

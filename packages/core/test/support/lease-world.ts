@@ -62,7 +62,7 @@ export async function leaseWorld() {
       life.stop();
       leaseKeeper.stop();
     };
-    return { leases, cache, sweep: () => leaseKeeper.sweep(), stop };
+    return { leases, cache, sweep: () => leaseKeeper.reconsider(), stop };
   };
   const { leases, cache, sweep, stop } = await launcher('me');
   const request = (): RequestRecord => {

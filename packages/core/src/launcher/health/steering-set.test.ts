@@ -106,7 +106,7 @@ describe('the health of providers', () => {
     const { told, clock, set, fail } = setUp();
     fail(down);
 
-    set.close();
+    set.stop();
     fail(down);
 
     expect([told.filter((line) => line.startsWith('changed')), clock.pendingTimers]).toEqual([['changed rack'], 0]);

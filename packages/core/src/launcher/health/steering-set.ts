@@ -68,7 +68,7 @@ export class SteeringSet {
       .map(({ provider }) => provider);
   }
 
-  close(): void {
+  stop(): void {
     for (const end of this.#ends) end();
     for (const steering of this.#providers.values()) steering.close();
   }

@@ -8,6 +8,7 @@ import {
   type RequestRecord,
 } from '@nodepool/zk-protocol';
 import type { Context } from '../state/context.js';
+import type { Part } from '../state/part.js';
 import { Retries } from '../state/retries.js';
 import { isRefusal } from '../state/transaction.js';
 import { poolNameOf, reasonsByPool } from '../../text/decline-reasons.js';
@@ -39,7 +40,7 @@ interface Step {
  * Looks at one lease as a whole whenever something about it changes, so it does not matter which event was missed or which
  * launcher died in between. Each step is one transaction on the version that was looked at: of several launchers, one succeeds.
  */
-export class LeaseKeeper {
+export class LeaseKeeper implements Part {
   readonly #context: Context;
   readonly #leases: Leases;
   readonly #timers = new Map<string, CancelTimer>();
@@ -59,7 +60,7 @@ export class LeaseKeeper {
     const { events } = context;
     this.#unsubscribe = [
       leases.onChange(({ id, before, after }) => this.#leaseChanged(id, before, after)),
-      leases.onReady(() => this.sweep()),
+      leases.onReady(() => this.reconsider()),
       events.on('requestChanged', ({ before, after }) => this.#requestChanged(before, after)),
       events.on('nodeChanged', ({ before, after }) => before && this.#nodeChanged(before, after)),
       events.on('requestLockChanged', ({ id, contenders }) => contenders === 0 && this.#considerEnded(id)),
@@ -72,8 +73,8 @@ export class LeaseKeeper {
     this.#retries.stop();
   }
 
-  /** Looks at every lease: at the start, after a reconnect, and periodically, in case an event was missed. */
-  sweep(): void {
+  /** Looks at every lease. */
+  reconsider(): void {
     for (const { id } of this.#leases.values()) this.consider(id);
     for (const id of this.#surplus()) this.#removeEarly(id);
   }

@@ -58,7 +58,7 @@ export class Leases {
     ];
   }
 
-  close(): void {
+  stop(): void {
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
   }
 

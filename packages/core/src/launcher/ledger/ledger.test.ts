@@ -160,7 +160,7 @@ it('capacity for a label is free when a node of it is gone, and not when only it
 it('nothing is counted any more after the end', async () => {
   const { world, ledger, launch } = await openLedger();
 
-  ledger.close();
+  ledger.stop();
   launch();
   await world.createNode({ tenantName: 't' });
 

@@ -51,7 +51,7 @@ export class Ledger {
     ];
   }
 
-  close(): void {
+  stop(): void {
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
   }
 

@@ -89,7 +89,7 @@ it.each(AGED.flatMap(([what, fields]) => STEPS_MS.map((stepMs) => [what, stepMs,
     const id = await world.createNode(fields);
 
     step = stepMs;
-    limits.reload();
+    limits.reconsider();
     await world.pass(9 * MINUTE_MS);
     const before = mirror.nodes.get(id)?.state;
     await world.pass(2 * MINUTE_MS);
@@ -184,7 +184,7 @@ describe('a node that is ready', () => {
     await world.pass(2 * MINUTE_MS);
 
     world.context.config.now = configOf(3 * MINUTE_MS);
-    limits.reload();
+    limits.reconsider();
     const before = stateOf(id);
     await world.pass(MINUTE_MS);
 

@@ -1,5 +1,6 @@
 import { isZooKeeperError, steadyNow, type CancelTimer, type NodeId, type NodeRecord } from '@nodepool/zk-protocol';
 import type { Context } from '../state/context.js';
+import type { Part } from '../state/part.js';
 import { ageLimitOf } from '../plan/nodes.js';
 import { expireNode } from '../state/expire-node.js';
 import type { ServerClock } from '../state/server-clock.js';
@@ -14,7 +15,7 @@ const RETRY_MS = 10_000;
  * by the clock that stamps them: with another one, those of a launcher whose clock is behind would be too old at once, and be replaced
  * without end. One timer waits for the next node that is due.
  */
-export class AgeLimits {
+export class AgeLimits implements Part {
   readonly #context: Context;
   readonly #providers: ProviderSet;
   readonly #serverClock: Pick<ServerClock, 'now'>;
@@ -39,8 +40,8 @@ export class AgeLimits {
     this.#timer = undefined;
   }
 
-  /** Checks every node again, after limits, providers or the clock of the server have changed. */
-  reload(): void {
+  /** Checks every node again: limits, providers or the clock of the server may have changed. */
+  reconsider(): void {
     this.#due.clear();
     for (const node of this.#context.mirror.nodes.values()) this.#track(node);
   }

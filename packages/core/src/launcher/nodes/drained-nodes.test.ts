@@ -2,7 +2,7 @@ import { createControlCache, newControl, storeControl, type NodeFields } from '@
 import { expect, it } from 'vitest';
 import { LauncherRooms } from '../../../test/support/launcher-rooms.js';
 import { ControlMirror } from '../state/controls.js';
-import { followDrainOrders } from './drained-nodes.js';
+import { DrainedNodes } from './drained-nodes.js';
 
 /** A launcher of provider `p`, and an operator. */
 async function setUp() {
@@ -11,9 +11,9 @@ async function setUp() {
   const { zk, logger } = context;
   const cache = createControlCache({ zk, clock, logger });
   await clock.run(cache.start());
-  const stop = followDrainOrders({ ...context, controls: new ControlMirror(cache, context) }, providers);
+  const drained = new DrainedNodes({ ...context, controls: new ControlMirror(cache, context) }, providers);
   return {
-    stop,
+    stop: () => drained.stop(),
     drain: async (name: string) => {
       const fields = { kind: 'label', name, mode: 'drain', owner: 'alice', reason: '', endTimeMs: null } as const;
       await clock.run(storeControl(other, newControl(fields, clock.now())));

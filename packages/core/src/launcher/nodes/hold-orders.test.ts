@@ -76,7 +76,7 @@ it('returns a node that is used longer than its order lasts, and removes the ord
 
   expect(await read()).toBeUndefined();
   await world.pass(60_000);
-  reaper.sweep();
+  reaper.reconsider('minute');
   await world.pass(100);
   expect(await hasOrder()).toBeUndefined();
 });
@@ -86,11 +86,11 @@ it('removes an order for a node that does not exist any more', async () => {
   await world.clock.run(world.other.deleteRecursive(nodePath(id)));
 
   await world.pass(30_000);
-  reaper.sweep();
+  reaper.reconsider('minute');
   await world.pass(100);
   expect(await hasOrder()).toBeDefined();
   await world.pass(60_000);
-  reaper.sweep();
+  reaper.reconsider('minute');
   await world.pass(100);
 
   expect(await hasOrder()).toBeUndefined();

@@ -13,15 +13,15 @@ import {
 } from '@nodepool/zk-protocol';
 import { describe, expect, it } from 'vitest';
 import { ServiceWorld } from '../../../test/support/service-world.js';
-import { sweepLeftovers } from './leftovers.js';
+import { Leftovers } from './leftovers.js';
 
 async function setUp() {
   const world = await ServiceWorld.open();
   const { clock, other } = world;
-  const suspects = new Set<string>();
+  const leftovers = new Leftovers(world.context);
   return {
     world,
-    sweep: () => clock.run(sweepLeftovers(world.context, suspects)),
+    sweep: () => clock.run(leftovers.reconsider('minute')),
     /** Another process has the lock. */
     lock: (directory: string) =>
       clock.run(other.create(`${directory}/${newLockEntryPrefix()}`, '', { sequential: true })),

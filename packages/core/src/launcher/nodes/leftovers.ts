@@ -10,16 +10,27 @@ import {
   type RequestId,
 } from '@nodepool/zk-protocol';
 import type { Context } from '../state/context.js';
+import type { Occasion, Part } from '../state/part.js';
 
 const REMOVALS_PER_TRANSACTION = 100;
 
 /**
  * Removes lock directories of requests that are gone, and node records without a body, unless a process holds or waits for
  * the lock. A process may be about to create its entry in a lock directory, so a directory outlives its request by one sweep.
- * @param suspects - lock directories without a request at the last sweep; updated for the next one
  */
-export async function sweepLeftovers(context: Context, suspects: Set<string>): Promise<void> {
-  await Promise.all([sweepRequestLocks(context, suspects), sweepEmptyNodes(context)]);
+export class Leftovers implements Part {
+  readonly #context: Context;
+  /** Lock directories without a request at the last sweep. */
+  readonly #suspects = new Set<string>();
+
+  constructor(context: Context) {
+    this.#context = context;
+  }
+
+  async reconsider(occasion: Occasion): Promise<void> {
+    if (occasion !== 'minute') return;
+    await Promise.all([sweepRequestLocks(this.#context, this.#suspects), sweepEmptyNodes(this.#context)]);
+  }
 }
 
 async function sweepRequestLocks(context: Context, suspects: Set<string>): Promise<void> {

@@ -149,12 +149,12 @@ describe('a record that its launcher is about to lock', () => {
       const { world, reaper, exists } = await newRecord(ms);
 
       await world.pass(50_000);
-      reaper.sweep();
+      reaper.reconsider('minute');
       await world.pass(1_000);
       expect(await exists()).toBeDefined();
 
       await world.pass(30_000);
-      reaper.sweep();
+      reaper.reconsider('minute');
       await world.pass(1_000);
       expect(await exists()).toBeUndefined();
     },

@@ -16,6 +16,8 @@ import type { ProviderSet } from '../providers/provider-set.js';
 import type { RegisteredPools } from '../registry/registered-pools.js';
 import { removeAbandonedLocks } from '../requests/abandoned.js';
 import type { Context } from '../state/context.js';
+import type { PoolChange } from '../state/events.js';
+import type { Occasion, Part } from '../state/part.js';
 import { Retries } from '../state/retries.js';
 import { isRefusal } from '../state/transaction.js';
 import { findHoldOrder, holdNode, nodesToHold, removeStaleHoldOrders } from './hold-orders.js';
@@ -42,7 +44,7 @@ const FIRST_ATTEMPT = { attempts: 0, error: undefined, reason: undefined, failed
  * Takes nodes back: deletes unlocked nodes whose use is over, with the resources behind them, and deallocates ready nodes of
  * withdrawn requests. Acts on changes of records and releases of locks, not on a timer.
  */
-export class Reaper {
+export class Reaper implements Part {
   readonly #context: Context;
   readonly #providers: ProviderSet;
   readonly #pools: RegisteredPools;
@@ -76,6 +78,7 @@ export class Reaper {
         if (holdsNodes(after)) return;
         for (const node of mirror.allocatedTo(id)) this.consider(node);
       }),
+      events.on('poolChanged', (change) => this.#poolChanged(change)),
       events.on('ordersChanged', () => nodesToHold(context).forEach((id) => this.consider(id))),
     ];
   }
@@ -95,30 +98,27 @@ export class Reaper {
     return [...this.#deletions.values()].filter(({ error }) => error !== undefined);
   }
 
-  /**
-   * Considers every node: at the start, after a reconnect, and periodically, in case a watch event was missed.
-   * @returns for how many nodes it started work
-   */
-  sweep(): number {
+  /** Considers every node. */
+  reconsider(occasion: Occasion): void {
     const certainMs = steadyNow(this.#context.clock) - NEVER_LOCKED_MS;
     if (this.#context.life.isActive) removeStaleHoldOrders(this.#context);
     for (const [launcherId, leftMs] of this.#gone) if (leftMs < certainMs) this.#gone.delete(launcherId);
     let found = 0;
     for (const node of this.#context.mirror.nodes.values()) if (this.consider(node.id)) found++;
-    return found;
+    if (occasion === 'minute') this.#context.metrics?.sweepFound('deletion', found);
   }
 
-  /** A pool left the registry: no launcher will lock the records that it created and had not locked. */
-  poolLeft(launcherId: string): void {
+  /** Once a pool has left the registry, no launcher locks the records that it created and had not locked. */
+  #poolChanged({ before, after }: PoolChange): void {
+    if (after) this.#gone.delete(after.launcherId);
+    if (before && !this.#pools.has(before.launcherId)) this.#poolLeft(before.launcherId);
+  }
+
+  #poolLeft(launcherId: string): void {
     this.#gone.set(launcherId, steadyNow(this.#context.clock));
     for (const node of this.#context.mirror.nodes.values()) {
       if (node.launcher === launcherId && node.state === 'init') this.consider(node.id);
     }
-  }
-
-  /** A pool was registered, perhaps again in a new session. */
-  poolRegistered(launcherId: string): void {
-    this.#gone.delete(launcherId);
   }
 
   /** Considers one node; cheap if there is nothing to do. @returns whether it started work on the node */
@@ -202,6 +202,8 @@ export class Reaper {
     this.#deferred.get(id)?.();
     this.#deferred.delete(id);
   }
+
+  readonly drain = { what: 'deletions', finish: () => this.stop() };
 
   /** Starts no new work, and resolves when the work in progress has ended. */
   async stop(): Promise<void> {

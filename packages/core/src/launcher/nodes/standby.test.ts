@@ -63,7 +63,7 @@ async function setUp({ isFirst = true, first = OURS }: SetUp = {}) {
 describe('a standby node of another launcher', () => {
   /** A standby request of another launcher, the only one there is. */
   async function othersRequest({ world, standby, only }: Awaited<ReturnType<typeof setUp>>): Promise<RequestId> {
-    standby.checkAll();
+    standby.reconsider();
     await world.pass(100);
     await world.clock.run(world.other.delete(requestPath(only().id)));
     const fields = { labels: ['a'], requestor: 'NodePool:min-ready' };
@@ -152,7 +152,7 @@ describe('a launcher that is not the first of a label', () => {
     const { mirror } = world.context;
     const { requests } = mirror;
     for (let i = 0; i < 2; i++) {
-      standby.checkAll();
+      standby.reconsider();
       await world.pass(4_900);
       expect([i, requests.size]).toEqual([i, 0]);
       await world.pass(200);
@@ -175,7 +175,7 @@ describe('a standby request', () => {
   it('hands its node over although the answer to its creation was lost', async () => {
     const { world, standby, only, answer, isGone, ownerOf, sameSession } = await setUp();
     world.loseAnswer((write) => write.startsWith(`create ${REQUESTS_ROOT}/`));
-    standby.checkAll();
+    standby.reconsider();
     await world.pass(1_000);
     const request = only();
     const id = await world.createNode({ allocatedTo: request.id });
@@ -192,7 +192,7 @@ describe('a standby request', () => {
     'is removed in the end when it has %s and its deletion is lost',
     async (state) => {
       const { world, standby, only, answer, isGone, sameSession } = await setUp();
-      standby.checkAll();
+      standby.reconsider();
       await world.pass(1_000);
       const request = only();
       world.loseRequest((write) => write === `delete ${requestPath(request.id)}`);
@@ -210,7 +210,7 @@ describe('a standby request', () => {
 it('is requested five seconds later beside the original, which requests all that it misses without counting', async () => {
   const { world, standby } = await setUp({ isFirst: false, first: {} });
 
-  standby.checkAll();
+  standby.reconsider();
   await world.pass(4_000);
   const early = world.context.mirror.requests.size;
   await world.pass(2_000);

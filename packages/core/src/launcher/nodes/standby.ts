@@ -8,6 +8,7 @@ import {
   steadyNow,
 } from '@nodepool/zk-protocol';
 import type { Context } from '../state/context.js';
+import type { Occasion, Part } from '../state/part.js';
 import type { StandbyExplanation } from '../plan/explanation.js';
 import { planStandby, type StandbyLevel } from '../plan/nodes.js';
 import { MIN_READY_REQUESTOR } from '../plan/candidates.js';
@@ -36,7 +37,7 @@ interface LabelState {
  * Keeps the free nodes that {@link StandbyGoals} wants: requests missing nodes at once, counting requests of all launchers, and
  * deallocates the nodes when they are ready.
  */
-export class Standby {
+export class Standby implements Part {
   readonly #context: Context;
   readonly #views: PoolViews;
   readonly #goals: StandbyGoals;
@@ -58,8 +59,11 @@ export class Standby {
     this.#unsubscribe = [
       events.on('nodeChanged', ({ before, after }) => this.#nodeChanged(before, after)),
       events.on('requestChanged', ({ before, after }) => this.#requestChanged(before, after)),
-      events.on('providerStarted', () => this.checkAll()),
-      events.on('uploadsChanged', () => this.checkAll()),
+      events.on('providerStarted', () => this.reconsider()),
+      events.on('uploadsChanged', () => this.reconsider()),
+      events.on('poolChanged', ({ before, after }) => {
+        if (!before || !after) this.reconsider();
+      }),
     ];
   }
 
@@ -69,22 +73,18 @@ export class Standby {
     for (const { cancel } of this.#labels.values()) cancel?.();
   }
 
-  /** Checks all labels, e.g. at the start, after a reload, or when a pool was added to the registry or left it. */
-  checkAll(): void {
-    for (const label of this.#context.config.now.labels.keys()) this.check(label);
-  }
-
-  /** Checks all labels now, in case an event was missed. @returns the number of missing nodes that no launcher had requested */
-  sweep(): number {
-    let found = 0;
-    for (const label of this.#context.config.now.labels.keys())
-      if (this.#goals.wanted(label) > 0) found += this.#fill(label);
-    return found;
+  /** Checks all labels; each minute at once, to count the missing nodes that no launcher had requested. */
+  reconsider(occasion?: Occasion): void {
+    const labels = [...this.#context.config.now.labels.keys()];
+    if (occasion !== 'minute') return labels.forEach((label) => this.check(label));
+    const wanted = labels.filter((label) => this.#goals.wanted(label) > 0);
+    const found = wanted.reduce((sum, label) => sum + this.#fill(label), 0);
+    this.#context.metrics?.sweepFound('standby-node', found);
   }
 
   /** Keeps these numbers of nodes of labels with `standby`, from now on. */
   keep(levels: ReadonlyMap<string, StandbyLevel>): void {
-    if (this.#goals.replace(levels)) this.checkAll();
+    if (this.#goals.replace(levels)) this.reconsider();
   }
 
   /** Why so many nodes of a label with `standby` are kept, and which are stopped; `undefined` for other labels. */

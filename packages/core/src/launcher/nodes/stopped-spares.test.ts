@@ -61,7 +61,7 @@ async function setUp(
     isFree: (id: NodeId) => mirror.free('p', 'main').has(id),
     keep: (keep: 'stopped' | undefined) => (config.now = configOf(keep)),
     sweep: async () => {
-      rooms.spares.sweep();
+      rooms.spares.reconsider();
       await world.pass(1_000);
     },
   };

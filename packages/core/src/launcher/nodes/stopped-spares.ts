@@ -22,6 +22,7 @@ import type { PoolViews } from '../view/pool-views.js';
 import { removeAbandonedLocks } from '../requests/abandoned.js';
 import type { Context } from '../state/context.js';
 import { releaseNode } from '../state/expire-node.js';
+import type { Part } from '../state/part.js';
 import { createdPath, isRefusal, setNode, Transaction } from '../state/transaction.js';
 import type { StandbyGoals } from './standby-goals.js';
 import { StartGain } from './start-gain.js';
@@ -50,7 +51,7 @@ const nameOf = ({ providerName, name, hostname }: PoolComponentRecord) =>
  * Stops the free nodes of labels with `keep: stopped`, up to the number on standby. A request for which nothing is ready has one started, which is a launch that
  * continues. The record leaves `ready` before the instance is stopped, so that no launcher lends it in between.
  */
-export class StoppedSpares {
+export class StoppedSpares implements Part {
   readonly #context: Context;
   readonly #providers: ProviderSet;
   readonly #views: PoolViews;
@@ -71,7 +72,7 @@ export class StoppedSpares {
     this.#unsubscribe = [
       events.on('nodeFree', ({ node }) => this.#considerLater(node)),
       events.on('poolChanged', ({ before, after }) => {
-        if (before?.stoppedSpares?.join() !== after?.stoppedSpares?.join()) this.sweep();
+        if (before?.stoppedSpares?.join() !== after?.stoppedSpares?.join()) this.reconsider();
       }),
     ];
   }
@@ -83,8 +84,8 @@ export class StoppedSpares {
     this.#end.abort(new Error('the launcher stops'));
   }
 
-  /** Considers all nodes: periodically, and after the configuration has changed. */
-  sweep(): void {
+  /** Considers all nodes. */
+  reconsider(): void {
     for (const node of this.#context.mirror.nodes.values()) this.#consider(node.id);
   }
 

@@ -64,7 +64,7 @@ async function setUp({ isFirst = true, hasForecast = true } = {}) {
       standby.keep(new Map(['a', 'b'].map((label) => [label, level])));
     },
     sweep: async () => {
-      await world.clock.run(surplus.sweep());
+      await world.clock.run(surplus.reconsider('minute'));
       await world.pass(200);
     },
     statesOf: (ids: readonly NodeId[]) => ids.map((id) => mirror.nodes.get(id)?.state),
@@ -102,7 +102,7 @@ describe('standby nodes that follow demand', () => {
   it('are min-ready while there is no forecast', async () => {
     const { world, requests } = await setUp();
 
-    standby.checkAll();
+    standby.reconsider();
     await world.pass(1_000);
 
     expect([...requests.values()].map(({ labels }) => labels)).toEqual([['a']]);

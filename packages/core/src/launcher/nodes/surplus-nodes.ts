@@ -2,6 +2,7 @@ import { isStandby, isStoppedSpare, type NodeRecord } from '@nodepool/zk-protoco
 import type { ProviderSet } from '../providers/provider-set.js';
 import type { Context } from '../state/context.js';
 import { releaseNode } from '../state/expire-node.js';
+import type { Occasion, Part } from '../state/part.js';
 import type { StandbyGoals, Surplus } from './standby-goals.js';
 
 /** A node that has been free for less time stays: a request may be about to take it. */
@@ -11,7 +12,7 @@ const GRACE_MS = 60_000;
  * Deletes free nodes above the number to keep, stopped ones first and then the oldest: nodes of launching providers of this launcher,
  * and only if each of their labels has too many.
  */
-export class SurplusNodes {
+export class SurplusNodes implements Part {
   readonly #context: Context;
   readonly #providers: ProviderSet;
   readonly #goals: Pick<StandbyGoals, 'surplus'>;
@@ -22,8 +23,9 @@ export class SurplusNodes {
     this.#goals = goals;
   }
 
-  /** Marks surplus nodes for deletion. Resolves when all are marked, or found in use. */
-  async sweep(): Promise<void> {
+  /** Marks surplus nodes for deletion, each minute. Resolves when all are marked, or found in use. */
+  async reconsider(occasion: Occasion): Promise<void> {
+    if (occasion !== 'minute') return;
     const { config, mirror } = this.#context;
     const left = new Map<string, Surplus>();
     for (const name of config.now.labels.keys()) {

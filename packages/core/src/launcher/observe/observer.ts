@@ -120,12 +120,12 @@ export class Observer {
 
   /** Ends all watches. */
   stop(): void {
-    for (const mirror of this.#mirrors) mirror.close();
+    for (const mirror of this.#mirrors) mirror.stop();
     this.#registered.close();
     this.nodes.stop();
     this.requests.stop();
     this.#components.stop();
-    this.#controls.close();
+    this.#controls.stop();
     this.#controlCache.stop();
   }
 

@@ -95,7 +95,8 @@ describe('what happens around pools', () => {
   it('concerns no pool any more once all have been abandoned', async () => {
     const { pools, planned, rooms } = await openWaiting();
 
-    pools.abandon(new Error('the launcher stops'));
+    rooms.world.context.life.stop();
+    pools.stop();
     await rooms.ask(['b']);
     pools.reconsiderAll();
 
@@ -162,7 +163,7 @@ describe('the pools of a launcher', () => {
     await rooms.ask(['a']);
     const waiting = await rooms.ask(['a']);
 
-    await world.clock.run(pools.drain());
+    await world.clock.run(pools.drain.finish());
     await world.pass(100);
 
     expect(await rooms.registered()).toEqual([]);

@@ -6,6 +6,7 @@ import type { ProviderRunner } from '../providers/provider-runner.js';
 import type { ProviderSet } from '../providers/provider-set.js';
 import type { RequestWork } from '../requests/request.js';
 import type { Context } from '../state/context.js';
+import type { Occasion, Part } from '../state/part.js';
 import { poolKey } from '../state/pool-key.js';
 import { LivePoolView } from '../view/pool-view.js';
 import type { PoolViews } from '../view/pool-views.js';
@@ -24,7 +25,7 @@ export interface PoolSetTools extends Omit<PoolTools, 'view'> {
  * The pools of a launcher. A reload keeps pools that are still configured; a removed pool finishes its work. Passes events on
  * to the pools that they concern.
  */
-export class PoolSet {
+export class PoolSet implements Part {
   readonly #context: Context;
   readonly #tools: PoolSetTools;
   readonly #announceLegacy: boolean;
@@ -206,9 +207,12 @@ export class PoolSet {
     for (const pool of this.#leaving) act(pool);
   }
 
-  /** Plans in all pools, in case a watch event was missed. @returns how many requests they serve */
-  sweep(): number {
-    return [...this.#pools.values()].reduce((sum, pool) => sum + pool.work.sweep(), 0);
+  /** Plans in all pools; after a connection was made, all requests are judged again. A reload does what it needs itself. */
+  reconsider(occasion: Occasion): void {
+    if (occasion === 'start' || occasion === 'reconnect') this.reconsiderAll();
+    if (occasion !== 'minute') return;
+    const served = [...this.#pools.values()].reduce((sum, pool) => sum + pool.work.sweep(), 0);
+    this.#context.metrics?.sweepFound('waiting-request', served);
   }
 
   /** The session has ended: abandons all work, as its locks are gone. */
@@ -223,15 +227,21 @@ export class PoolSet {
 
   // --- end --------------------------------------------------------------------------------------------------------
 
-  /** Accepts no more requests. Resolves when the work on accepted ones has ended. */
-  async drain(): Promise<void> {
+  /** Accepts no more requests, and finishes the work on accepted ones. */
+  readonly drain = {
+    what: 'requests in progress and the registration of pools',
+    finish: () => this.#drain(),
+  };
+
+  async #drain(): Promise<void> {
     this.#tools.registry.keepOnly(new Set());
     await Promise.all([...this.#pools.values(), ...this.#leaving].map((pool) => pool.drain()));
   }
 
   /** Ends everything at once. */
-  abandon(reason: Error): void {
+  stop(): void {
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
-    this.#each((pool) => pool.abandon(reason));
+    const { signal } = this.#context.life;
+    this.#each((pool) => pool.abandon(signal.reason as Error));
   }
 }

@@ -179,7 +179,7 @@ describe('a provider that leaves the configuration', () => {
     };
     await world.clock.run(set.apply({ ...configOf(), unserved: new Map([['one', one]]) }));
     await world.pass(120_000);
-    set.sweep();
+    set.reconsider('minute');
     await world.pass(500);
 
     expect(set.draining).toEqual([]);
@@ -204,12 +204,12 @@ describe('a provider that leaves the configuration', () => {
     const id = await node('one');
     await apply();
     await world.pass(59_000);
-    set.sweep();
+    set.reconsider('minute');
     await world.pass(500);
     expect(world.context.mirror.nodes.get(id)?.state).toBe('ready');
 
     await world.pass(1_000);
-    set.sweep();
+    set.reconsider('minute');
     await world.pass(500);
 
     expect(world.context.mirror.nodes.get(id)?.state).toBe('deleting');
@@ -222,7 +222,7 @@ describe('a provider that leaves the configuration', () => {
     await apply();
 
     await world.pass(60_000);
-    set.sweep();
+    set.reconsider('minute');
     await world.pass(500);
 
     expect(world.context.mirror.nodes.get(id)?.state).toBe('ready');

@@ -17,6 +17,7 @@ import type { SteeringSet } from '../health/steering-set.js';
 import type { PoolRegistry } from '../registry/pool-registry.js';
 import type { Context } from '../state/context.js';
 import { withdrawNode } from '../state/expire-node.js';
+import type { Occasion, Part } from '../state/part.js';
 import { renewLogin } from '../state/renew-login.js';
 import type { ImageMirror } from '../state/image-mirror.js';
 import { outOfDriverScope } from './guard/driver-scope.js';
@@ -32,7 +33,7 @@ type OfProvider<T> = T & { readonly provider: string };
  * The running providers. A reload keeps unchanged ones; a removed provider stays until its nodes are gone. A provider without a driver
  * is left to other launchers.
  */
-export class ProviderSet {
+export class ProviderSet implements Part {
   readonly #context: Context;
   readonly #drivers: DriverRegistry;
   readonly #images: ImageMirror;
@@ -65,6 +66,10 @@ export class ProviderSet {
     const ends = [
       context.events.on('nodeChanged', ({ before, after }) => {
         if (before?.provider && before.provider !== after?.provider) this.#endIfDrained(before.provider);
+      }),
+      // the launcher of a pool that left may have left resources behind
+      context.events.on('poolChanged', ({ before, after }) => {
+        if (before && !after) this.#leaks.poolLeft(before.providerName);
       }),
     ];
     this.#unsubscribe = () => ends.forEach((end) => end());
@@ -138,9 +143,13 @@ export class ProviderSet {
     this.#endIfDrained(provider);
   }
 
-  /** Deletes free nodes of removed providers, and stops those that have drained or that another launcher has. */
-  sweep(): void {
-    for (const runner of this.#draining.sweep()) this.#letGo(runner);
+  /**
+   * Searches for leaks; the first search tags resources that are older than the database id. Deletes free nodes of removed
+   * providers, and stops those that have drained or that another launcher has.
+   */
+  reconsider(occasion: Occasion): void {
+    if (occasion !== 'reload') void this.cleanupLeakedResources(); // a cloud that hangs delays nothing else
+    if (occasion === 'minute') for (const runner of this.#draining.sweep()) this.#letGo(runner);
   }
 
   #endIfDrained(provider: string): void {
@@ -205,6 +214,8 @@ export class ProviderSet {
     return next;
   }
 
+  readonly drain = { what: 'providers', finish: () => this.stop() };
+
   /** Stops all providers; resolves when they have stopped. Safe to repeat. */
   readonly stop = (): Promise<void> => (this.#stopped ??= this.#stopAll());
 
@@ -213,11 +224,6 @@ export class ProviderSet {
     await Promise.all([...this.#runners.values(), ...this.#draining.takeAll()].map((runner) => runner.stop()));
     await Promise.all(this.#leaving);
     this.#unsubscribe();
-  }
-
-  /** A pool of the provider has left the registry: searches soon for resources that its launcher may have left behind. */
-  poolLeft(provider: string): void {
-    this.#leaks.poolLeft(provider);
   }
 
   /** Searches for resources without a record. */

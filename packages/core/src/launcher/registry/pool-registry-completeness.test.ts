@@ -180,7 +180,7 @@ describe('the registry', () => {
     const { registry, leave, settled, world } = await setUpSettled('own', 'other');
     await leave('other');
 
-    registry.close();
+    registry.stop();
     await world.pass(RETURN_MS);
 
     expect(settled()).toBe(1);

@@ -126,7 +126,7 @@ it('emits changes of registered pools until it is closed', async () => {
   world.context.events.on('poolChanged', ({ before, after }) => told.push([before?.launcherId, after?.launcherId]));
   await register(THEIRS);
 
-  registry.close();
+  registry.stop();
   await register('another' as LauncherId);
 
   expect(told).toEqual([[undefined, THEIRS]]);

@@ -82,7 +82,7 @@ export class PoolRegistry {
     });
   }
 
-  close(): void {
+  stop(): void {
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
     this.registered.close();
     this.#settling?.();

@@ -1,5 +1,6 @@
 import { isZooKeeperError, MultiError, type CancelTimer, type Operation } from '@nodepool/zk-protocol';
 import type { Context } from '../state/context.js';
+import type { Part } from '../state/part.js';
 
 /** The interval between releases: each lock is kept for at least this long, and at most twice as long. */
 const PERIOD_MS = 500;
@@ -10,7 +11,7 @@ const UNLOCKS_PER_TRANSACTION = 100;
  * considers unfinished, and would write one that has just been fulfilled with an outdated version. While the lock is held it
  * skips the request. Locks are released in batches, so the cost is negligible.
  */
-export class LateUnlocks {
+export class LateUnlocks implements Part {
   readonly #context: Context;
   /** Lock entries added since the last release; those in `#due` are older. */
   #young: string[] = [];
@@ -39,6 +40,8 @@ export class LateUnlocks {
     this.#forget();
     await this.#unlock(entries, this.#epoch);
   }
+
+  readonly drain = { what: 'the locks of fulfilled requests', finish: () => this.flush() };
 
   /** Forgets all locks: they expire with the session. */
   stop(): void {

@@ -37,7 +37,7 @@ export class LaunchTurns {
     ];
   }
 
-  close(): void {
+  stop(): void {
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
   }
 

@@ -59,7 +59,8 @@ describe('a request that another launcher has accepted', () => {
     const { id } = await accept('pending');
     await world.pass(5_000);
 
-    expect(await world.clock.run(lost.checkAll())).toBe(0);
+    await world.clock.run(lost.reconsider());
+
     expect(stateOf(id)).toBe('pending');
   });
 
@@ -93,7 +94,7 @@ describe('a request that another launcher has accepted', () => {
     const { id, entry } = await accept('pending');
     await world.pass(100);
 
-    const look = lost.checkAll();
+    const look = lost.reconsider();
     await world.clock.advance(ms);
     await world.clock.run(Promise.all([look, world.other.delete(entry)]));
     await world.pass(200);
@@ -174,7 +175,7 @@ describe('a lost request with hundreds of nodes', () => {
   it('is reset in transactions that ZooKeeper takes', async () => {
     const { context, sizes } = watchCommits([]);
 
-    await world.clock.run(new LostRequests(context, newLedger(world), NO_POOLS).checkAll());
+    await world.clock.run(new LostRequests(context, newLedger(world), NO_POOLS).reconsider());
 
     expect([state(), left()]).toEqual(['requested', 0]);
     expect(Math.max(...sizes)).toBeLessThan(COUNT);
@@ -183,7 +184,7 @@ describe('a lost request with hundreds of nodes', () => {
   it('stays lost when only some of its nodes could be let go, and is reset with the rest of them', async () => {
     const { context } = watchCommits([2]);
 
-    await world.clock.run(new LostRequests(context, newLedger(world), NO_POOLS).checkAll());
+    await world.clock.run(new LostRequests(context, newLedger(world), NO_POOLS).reconsider());
     const between = [state(), left()];
     await world.pass(1_000);
 

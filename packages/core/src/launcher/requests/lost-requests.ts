@@ -17,6 +17,7 @@ import { UNALLOCATED } from './release.js';
 import { TakeOvers, type KnownPools } from './take-overs.js';
 import type { Ledger } from '../ledger/ledger.js';
 import type { Context } from '../state/context.js';
+import type { Occasion, Part } from '../state/part.js';
 import { isRefusal, removeLockDirectory, setNode, Transaction } from '../state/transaction.js';
 
 const RETRY = { firstMs: 100, longestMs: 30_000 };
@@ -31,7 +32,7 @@ const AT_WORK_PAUSE_MS = 1_000;
  * nodes. State and lock are checked when either changes, so it does not matter which change is seen last. Requests
  * that work of this process has abandoned are unlocked first.
  */
-export class LostRequests {
+export class LostRequests implements Part {
   readonly #context: Context;
   readonly #ledger: Ledger;
   readonly #takeOvers: TakeOvers;
@@ -52,6 +53,9 @@ export class LostRequests {
     this.#unsubscribe = [
       events.on('requestChanged', ({ id, after }) => after?.state === 'pending' && this.#suspect(id as RequestId)),
       events.on('requestLockChanged', ({ id, contenders }) => contenders === 0 && this.#suspect(id)),
+      events.on('poolChanged', ({ before, after }) => {
+        if (before && !after) void this.reconsider();
+      }),
       events.on('takeOverDue', ({ request }) => this.#suspect(request)),
     ];
   }
@@ -94,12 +98,13 @@ export class LostRequests {
 
   // --- lost requests ----------------------------------------------------------------------------------------------
 
-  /** Checks every pending request that this process does not work on. @returns how many of them it reset */
-  async checkAll(): Promise<number> {
-    const { mirror } = this.#context;
+  /** Checks every pending request that this process does not work on. */
+  async reconsider(occasion?: Occasion): Promise<void> {
+    if (occasion === 'reload') return;
+    const { mirror, metrics } = this.#context;
     const pending = [...mirror.pendingRequests()].flatMap((id) => mirror.requests.get(id) ?? []);
     const resets = await Promise.all(pending.sort(compareRequests).map(({ id }) => this.check(id)));
-    return resets.filter(Boolean).length;
+    if (occasion === 'minute') metrics?.sweepFound('lost-request', resets.filter(Boolean).length);
   }
 
   /**

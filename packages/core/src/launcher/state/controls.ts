@@ -35,7 +35,7 @@ export class ControlMirror {
     return this.#inForce.some(({ kind, mode }) => mode === 'limit' && (kind === 'label' || kind === 'image'));
   }
 
-  close(): void {
+  stop(): void {
     this.#unsubscribe();
     this.#cancelEnd?.();
   }

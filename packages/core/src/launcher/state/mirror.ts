@@ -55,7 +55,7 @@ export class Mirror {
     ];
   }
 
-  close(): void {
+  stop(): void {
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
   }
 

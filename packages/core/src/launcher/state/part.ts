@@ -1,0 +1,23 @@
+/** When parts look at everything again: the records and the registry may be other ones, or an event may have been missed. */
+export type Occasion = 'start' | 'reconnect' | 'reload' | 'minute';
+
+/**
+ * A part of a launcher. Whatever concerns all parts walks the one list of them in `parts.ts`; a member that a part lacks does not
+ * concern it. Parts depend on those before them in the list, so that is the order in which they start, and they end in reverse.
+ */
+export interface Part {
+  /** Resolves when what must be known before the launcher registers has been read. */
+  start?(): Promise<void>;
+  /** Looks at everything again. While the launcher is not connected, only a reload calls it. */
+  reconsider?(occasion: Occasion): unknown;
+  /** The session has ended, and with it all locks and registrations. */
+  sessionLost?(cause: Error): void;
+  /** A new session has begun. */
+  sessionRenewed?(): Promise<void>;
+  /** Begins no long work any more: the launcher drains or stops. */
+  close?(): void;
+  /** Finishes the work in progress, and begins none. */
+  readonly drain?: { readonly what: string; readonly finish: () => Promise<unknown> } | undefined;
+  /** Ends at once, without a wait for work in progress. */
+  stop?(): unknown;
+}
