@@ -1,4 +1,5 @@
 import { ConfigError, isNodepoolError, NotFoundError, type Clock } from '@nodepool/core';
+import { steadyNow } from '@nodepool/zk-protocol';
 import type { ComputeClient } from './client.js';
 import type { GceImageConfig } from './config.js';
 
@@ -88,11 +89,11 @@ export class Remembered<T> {
   /** The cached answer, else a new one. Errors are not cached. */
   get(key: string, ask: () => Promise<T>): Promise<T> {
     const known = this.#answers.get(key);
-    if (known && known.untilMs > this.#clock.now()) return known.answer;
+    if (known && known.untilMs > steadyNow(this.#clock)) return known.answer;
     const asked = { answer: ask(), untilMs: Infinity };
     this.#answers.set(key, asked);
     asked.answer.then(
-      (value) => (asked.untilMs = this.#clock.now() + this.#lifeMs(value)),
+      (value) => (asked.untilMs = steadyNow(this.#clock) + this.#lifeMs(value)),
       () => this.#forget(key, asked),
     );
     return asked.answer;

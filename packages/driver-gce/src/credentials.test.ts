@@ -122,3 +122,18 @@ it('reports the refusal of the token server without the key', async () => {
   expect(String(refused)).toMatch(/wrong signature/);
   expect(String(refused)).not.toContain('PRIVATE KEY');
 });
+
+it.each([-3_600_000, 3_600_000])('uses a token for its time when the clock is set by %i ms', async (byMs) => {
+  const clock = new VirtualClock();
+  const credentials = createCredentials(await file(tokens.serviceAccount), clock);
+  const first = tokenOf(await credentials.headers());
+
+  clock.set(clock.now() + byMs);
+  await clock.advance(3_200_000);
+  const still = tokenOf(await credentials.headers());
+  await clock.advance(200_000);
+  const renewed = tokenOf(await credentials.headers());
+
+  expect(still).toBe(first);
+  expect(renewed).not.toBe(first);
+});

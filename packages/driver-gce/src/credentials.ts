@@ -1,5 +1,6 @@
 import { createSign } from 'node:crypto';
 import { ProviderUnavailableError, type Clock } from '@nodepool/core';
+import { steadyNow } from '@nodepool/zk-protocol';
 import { GoogleAuth, type AuthClient } from 'google-auth-library';
 import { EnvHttpProxyAgent, request } from 'undici';
 
@@ -74,43 +75,44 @@ function isServiceAccountKey(value: unknown): value is ServiceAccountKey {
 
 /** Exchanges a signed assertion for tokens at `token_uri` of the key. https://datatracker.ietf.org/doc/html/rfc7523 */
 function tokensOf(key: ServiceAccountKey, clock: Clock): () => Promise<Record<string, string>> {
-  let token: { readonly value: string; readonly untilMs: number } | undefined;
+  let token: { readonly value: string; readonly untilMs: number } | undefined; // steady time
   let asked: Promise<{ value: string; untilMs: number }> | undefined;
   return async () => {
-    if (!token || token.untilMs - MARGIN_MS < clock.now()) {
-      asked ??= askToken(key, clock.now()).finally(() => (asked = undefined));
+    if (!token || token.untilMs - MARGIN_MS < steadyNow(clock)) {
+      asked ??= askToken(key, clock).finally(() => (asked = undefined));
       token = await asked;
     }
     return { authorization: `Bearer ${token.value}` };
   };
 }
 
-async function askToken(key: ServiceAccountKey, nowMs: number): Promise<{ value: string; untilMs: number }> {
+async function askToken(key: ServiceAccountKey, clock: Clock): Promise<{ value: string; untilMs: number }> {
   const dispatcher = new EnvHttpProxyAgent();
+  const askedMs = steadyNow(clock);
   try {
     const { statusCode, body } = await request(key.token_uri, {
       dispatcher,
       method: 'POST',
       headers: { 'content-type': 'application/x-www-form-urlencoded' },
-      body: new URLSearchParams({ grant_type: GRANT, assertion: signStatement(key, nowMs) }).toString(),
+      body: new URLSearchParams({ grant_type: GRANT, assertion: signStatement(key, clock.now()) }).toString(),
       headersTimeout: TOKEN_TIMEOUT_MS,
       bodyTimeout: TOKEN_TIMEOUT_MS,
     });
     const text = await body.text();
     if (statusCode !== 200) throw new Error(`${key.token_uri} answers ${statusCode}: ${text.slice(0, 200)}`);
-    return tokenIn(text, key.token_uri, nowMs);
+    return tokenIn(text, key.token_uri, askedMs);
   } finally {
     await dispatcher.destroy();
   }
 }
 
-function tokenIn(text: string, uri: string, nowMs: number): { value: string; untilMs: number } {
+function tokenIn(text: string, uri: string, askedMs: number): { value: string; untilMs: number } {
   const { access_token: value, expires_in: seconds } = JSON.parse(text) as {
     access_token?: string;
     expires_in?: number;
   };
   if (value === undefined) throw new Error(`${uri} returned no access_token`);
-  return { value, untilMs: nowMs + (seconds ?? LIFE_S) * 1_000 };
+  return { value, untilMs: askedMs + (seconds ?? LIFE_S) * 1_000 };
 }
 
 function signStatement(key: ServiceAccountKey, nowMs: number): string {

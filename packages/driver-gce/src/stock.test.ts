@@ -69,3 +69,16 @@ it('is full again after one success, and counts zones, machine types and Spot VM
   stock.served(place);
   expect(stock.take(place)).toBe(true);
 });
+
+it.each([-3_600_000, -120_000, 120_000, 3_600_000])('keeps its pause when the clock is set by %i ms', async (byMs) => {
+  const clock = new VirtualClock();
+  const stock = new Stock(clock);
+  stock.exhausted(place);
+
+  clock.set(clock.now() + byMs);
+  await clock.advance(29_000);
+  const during = [stock.take(place), stock.secondsUntilProbe([place])];
+  await clock.advance(1_000);
+
+  expect([during, stock.take(place)]).toEqual([[false, 1], true]);
+});

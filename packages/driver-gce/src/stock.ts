@@ -1,4 +1,5 @@
 import type { Clock } from '@nodepool/core';
+import { steadyNow } from '@nodepool/zk-protocol';
 
 /** Zone and machine type of an instance. */
 export interface Placement {
@@ -10,7 +11,7 @@ export interface Placement {
 
 interface Shortage {
   readonly pauseMs: number;
-  /** When to probe again. */
+  /** When to probe again. Steady time. */
   readonly probeAtMs: number;
   /** A probe is running. */
   readonly probing: boolean;
@@ -36,7 +37,7 @@ export class Stock {
     const key = keyOf(placement);
     const shortage = this.#shortages.get(key);
     if (!shortage) return true;
-    const nowMs = this.#clock.now();
+    const nowMs = steadyNow(this.#clock);
     if (nowMs < shortage.probeAtMs) return false;
     this.#shortages.set(key, { ...shortage, probeAtMs: nowMs + shortage.pauseMs, probing: true });
     return true;
@@ -48,7 +49,7 @@ export class Stock {
     const known = this.#shortages.get(key);
     if (known && !known.probing) return;
     const pauseMs = known ? Math.min(LONGEST_PAUSE_MS, known.pauseMs * 2) : FIRST_PAUSE_MS;
-    this.#shortages.set(key, { pauseMs, probeAtMs: this.#clock.now() + pauseMs, probing: false });
+    this.#shortages.set(key, { pauseMs, probeAtMs: steadyNow(this.#clock) + pauseMs, probing: false });
   }
 
   /** Records a success. */
@@ -58,8 +59,8 @@ export class Stock {
 
   /** Seconds until the next probe of one of these. */
   secondsUntilProbe(placements: readonly Placement[]): number {
-    const times = placements.map((placement) => this.#shortages.get(keyOf(placement))?.probeAtMs ?? 0);
-    return Math.max(0, Math.ceil((Math.min(...times) - this.#clock.now()) / 1_000));
+    const times = placements.map((placement) => this.#shortages.get(keyOf(placement))?.probeAtMs ?? -Infinity);
+    return Math.max(0, Math.ceil((Math.min(...times) - steadyNow(this.#clock)) / 1_000));
   }
 }
 

@@ -37,12 +37,15 @@ interface Secret {
   readonly token?: string | undefined;
   readonly certificate?: string | undefined;
   readonly key?: string | undefined;
-  /** Until when it is used. */
-  readonly untilMs: number;
+  /** Whether it is read again. */
+  readonly isOver: () => boolean;
 }
 
 /** What a program prints. */
-type Printed = Omit<Secret, 'untilMs'> & { readonly endsMs: number | undefined };
+type Printed = Omit<Secret, 'isOver'> & { readonly endsMs: number | undefined };
+
+const always = () => true;
+const never = () => false;
 
 /** Credentials of a kubeconfig file, or of the service account of the pod. */
 export function createCredentials(
@@ -53,7 +56,7 @@ export function createCredentials(
   const ends = new LoginEnds(clock, logger);
   let cluster: Promise<Cluster> | undefined;
   let secret: Promise<Secret> | undefined;
-  let untilMs = -Infinity;
+  let isOver = always;
   let runMs = -Infinity;
   return {
     get ending() {
@@ -65,23 +68,23 @@ export function createCredentials(
         const known = await cluster;
         const steadyMs = steadyNow(clock);
         const isPausing = known.user.exec !== undefined && steadyMs < runMs + EXEC_PAUSE_MS;
-        if (clock.now() >= untilMs && !isPausing) {
-          untilMs = Infinity; // others wait for the same answer
+        if (isOver() && !isPausing) {
+          isOver = never; // others wait for the same answer
           runMs = steadyMs;
           secret = secretOf(known, source.env, { clock, ends });
         }
         const answer = await secret;
-        untilMs = Math.min(untilMs, answer?.untilMs ?? -Infinity);
+        if (isOver !== always) isOver = answer?.isOver ?? always;
         return loginOf(known, answer);
       } catch (error) {
         cluster = undefined;
-        untilMs = -Infinity;
+        isOver = always;
         throw error;
       }
     },
     forget() {
       cluster = undefined;
-      untilMs = -Infinity;
+      isOver = always;
     },
   };
 }
@@ -101,7 +104,7 @@ function loginOf(cluster: Cluster, secret: Secret | undefined): Login {
 }
 
 interface Watch {
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: Pick<Clock, 'now' | 'steadyNow'>;
   readonly ends: LoginEnds;
 }
 
@@ -110,7 +113,7 @@ async function secretOf(cluster: Cluster, env: Env, { clock, ends }: Watch): Pro
   if (exec) {
     const { endsMs, ...secret } = await runExec(exec, cluster, env);
     ends.note(exec.command, endsMs);
-    return { ...secret, untilMs: (endsMs ?? Infinity) - MARGIN_MS };
+    return { ...secret, isOver: () => clock.now() >= (endsMs ?? Infinity) - MARGIN_MS };
   }
   ends.note('', undefined);
   // As in Kubernetes' own client, the file wins over the token.
@@ -118,9 +121,10 @@ async function secretOf(cluster: Cluster, env: Env, { clock, ends }: Watch): Pro
     const text = await readFile(tokenFile, 'utf8').catch((error: unknown) => {
       throw new ConfigError(`the token file of context "${cluster.context}" cannot be read: ${messageOf(error)}`);
     });
-    return { token: text.trim(), certificate, key, untilMs: clock.now() + TOKEN_FILE_LIFE_MS };
+    const untilMs = steadyNow(clock) + TOKEN_FILE_LIFE_MS;
+    return { token: text.trim(), certificate, key, isOver: () => steadyNow(clock) >= untilMs };
   }
-  return { token, certificate, key, untilMs: Infinity };
+  return { token, certificate, key, isOver: never };
 }
 
 /** https://kubernetes.io/docs/reference/access-authn-authz/authentication/#client-go-credential-plugins */

@@ -35,6 +35,19 @@ describe('what is wrong in a cluster', () => {
     expect(troubles.conditions({}, [])).toEqual([]);
   });
 
+  it.each([-3_600_000, 3_600_000])('forgets it at its time when the clock is set by %i ms', async (byMs) => {
+    const own = new VirtualClock();
+    const troubles = new Troubles('cluster', own);
+    troubles.pod('main', 'small', problem);
+
+    own.set(own.now() + byMs);
+    await own.advance(599_000);
+    const before = troubles.conditions({}, []);
+    await own.advance(2_000);
+
+    expect([before.length, troubles.conditions({}, [])]).toEqual([1, []]);
+  });
+
   it('names the finalizers that hold a namespace', () => {
     const troubles = new Troubles('cluster', clock);
     const conditions = [

@@ -1,4 +1,5 @@
 import type { Clock, FoundCondition } from '@nodepool/core';
+import { steadyNow } from '@nodepool/zk-protocol';
 import type { RefusedLogin } from './http.js';
 import type { KubernetesInstance } from './instance.js';
 import type { EndingLogin } from './login-ends.js';
@@ -15,6 +16,8 @@ interface Seen<T> {
   readonly what: T;
   readonly sinceMs: number;
   readonly lastSeenMs: number;
+  /** When it was last seen, in steady time. */
+  readonly steadyMs: number;
 }
 
 /** A problem that nothing shows any more is forgotten after this time. */
@@ -27,12 +30,12 @@ const STUCK_API = 'kubectl get apiservices';
 /** What is wrong in a cluster now, as conditions of the provider and its labels. */
 export class Troubles {
   readonly #provider: string;
-  readonly #clock: Pick<Clock, 'now'>;
+  readonly #clock: Pick<Clock, 'now' | 'steadyNow'>;
   readonly #pods = new Map<string, Seen<PodProblem>>();
   readonly #deletions = new Map<string, Seen<string>>();
   #token: Seen<string> | undefined;
 
-  constructor(provider: string, clock: Pick<Clock, 'now'>) {
+  constructor(provider: string, clock: Pick<Clock, 'now' | 'steadyNow'>) {
     this.#provider = provider;
     this.#clock = clock;
   }
@@ -49,8 +52,7 @@ export class Troubles {
 
   /** Notes that the cluster gives tokens for a shorter time than asked for. */
   token(message: string | undefined): void {
-    const nowMs = this.#clock.now();
-    this.#token = message === undefined ? undefined : { what: message, sinceMs: nowMs, lastSeenMs: nowMs };
+    this.#token = message === undefined ? undefined : this.#seen(message, undefined);
   }
 
   /** All conditions. */
@@ -109,14 +111,18 @@ export class Troubles {
   }
 
   #note<T>(into: Map<string, Seen<T>>, key: string, what: T | undefined): void {
-    const nowMs = this.#clock.now();
     if (what === undefined) into.delete(key);
-    else into.set(key, { what, sinceMs: into.get(key)?.sinceMs ?? nowMs, lastSeenMs: nowMs });
+    else into.set(key, this.#seen(what, into.get(key)));
+  }
+
+  #seen<T>(what: T, before: Seen<T> | undefined): Seen<T> {
+    const nowMs = this.#clock.now();
+    return { what, sinceMs: before?.sinceMs ?? nowMs, lastSeenMs: nowMs, steadyMs: steadyNow(this.#clock) };
   }
 
   #current<T>(from: Map<string, Seen<T>>): [string, Seen<T>][] {
-    const oldestMs = this.#clock.now() - FORGOTTEN_MS;
-    for (const [key, { lastSeenMs }] of from) if (lastSeenMs < oldestMs) from.delete(key);
+    const oldestMs = steadyNow(this.#clock) - FORGOTTEN_MS;
+    for (const [key, { steadyMs }] of from) if (steadyMs < oldestMs) from.delete(key);
     return [...from];
   }
 }

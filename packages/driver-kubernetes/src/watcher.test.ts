@@ -1,4 +1,6 @@
-import { systemClock } from '@nodepool/zk-protocol';
+import { Readable } from 'node:stream';
+import { VirtualClock } from '@nodepool/core/testing';
+import { systemClock, type Clock } from '@nodepool/zk-protocol';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { silentLogger } from '@nodepool/core';
 import type { FakeKubernetes } from '@nodepool/kubernetes';
@@ -22,10 +24,14 @@ let watcher: Watcher<'namespaces'>;
 /** Whether lists may take the place of watches that are refused. */
 let isPolled: boolean;
 
-function watch(client: Pick<KubernetesClient, 'list' | 'watch'>, isResumable = true): Watcher<'namespaces'> {
+function watch(
+  client: Pick<KubernetesClient, 'list' | 'watch'>,
+  isResumable = true,
+  clock: Clock = systemClock,
+): Watcher<'namespaces'> {
   return new Watcher(
     {
-      ...{ client, clock: systemClock, logger: silentLogger, random: () => 0, isResumable },
+      ...{ client, clock, logger: silentLogger, random: () => 0, isResumable },
       selection: { kind: 'namespaces', selector: 'nodepool_provider_name=cluster' },
       answered: (error) => errors.push(error),
       refused: (error) => isPolled && error instanceof ForbiddenError,
@@ -94,6 +100,31 @@ describe('a watch', () => {
     await until(() => seen.includes('-a'));
     expect(fake.calls.filter(({ verb }) => verb === 'list').length).toBe(2);
   });
+
+  it.each([-3_600_000, 3_600_000])(
+    'that ends at once waits a second, the clock is set by %i ms each time',
+    async (byMs) => {
+      const clock = new VirtualClock();
+      let watches = 0;
+      watcher = watch(
+        {
+          list: () => Promise.resolve({ version: '1', items: [] }),
+          watch: () => {
+            watches++;
+            clock.set(clock.now() + byMs);
+            return Readable.from([]);
+          },
+        },
+        true,
+        clock,
+      );
+      await watcher.start(NEVER);
+
+      await clock.advance(10_500);
+
+      expect(watches).toBe(11);
+    },
+  );
 
   it('lists again after its version expired, and reports what it missed', async () => {
     make('gone');

@@ -1,5 +1,5 @@
 import { isNodepoolError, ProviderUnavailableError, SILENT_READER, type Clock, type Logger } from '@nodepool/core';
-import { backoffMs, delay } from '@nodepool/zk-protocol';
+import { backoffMs, delay, steadyNow } from '@nodepool/zk-protocol';
 import type { ApiObject, ApiStatus } from './api.js';
 import { READERS, type KubernetesClient, type Selection, type Watched } from './client.js';
 import { errorOfAnswer, ExpiredError } from './errors.js';
@@ -113,12 +113,12 @@ export class Watcher<Kind extends keyof Watched> {
     while (!signal.aborted) {
       try {
         if (this.#version === undefined) await this.list(signal);
-        const beganMs = clock.now();
+        const beganMs = steadyNow(clock);
         await this.#watch(this.#version ?? '', signal);
         this.#failure = undefined;
         this.#opened();
         if (!isResumable) this.#version = undefined;
-        if (clock.now() - beganMs < SHORTEST_MS) await delay(clock, SHORTEST_MS, signal).catch(() => undefined);
+        if (steadyNow(clock) - beganMs < SHORTEST_MS) await delay(clock, SHORTEST_MS, signal).catch(() => undefined);
       } catch (error) {
         if (signal.aborted) return;
         if (this.#options.refused(error)) {

@@ -1,3 +1,4 @@
+import { systemClock } from '@nodepool/zk-protocol';
 import { describe, expect, it } from 'vitest';
 import { useSlot, userDataOf, useWorld, yamlOf } from '../test/world.js';
 
@@ -18,6 +19,20 @@ describe('backing nodes', () => {
       'every machine is free',
       () => client.all().length === 4 && client.all().every((node) => node.state === 'ready'),
     );
+  });
+
+  it('are returned after grace-time although the clock is set back meanwhile', async () => {
+    let aheadMs = 0;
+    const clock = { ...systemClock, now: () => systemClock.now() + aheadMs };
+    await world.launcher(yamlOf({ label: 'grace-time: 1' }), { clock });
+    const client = await world.client();
+    const slot = await useSlot(client);
+
+    await client.giveBack(slot.id);
+    await client.until('the slot is gone', () => client.nodes.get(slot.id) === undefined);
+    aheadMs = -3_600_000;
+
+    await client.until('the backing node is given back', () => client.backing().length === 0);
   });
 
   it('stay for min-retention-time', async () => {

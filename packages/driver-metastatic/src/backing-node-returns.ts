@@ -1,5 +1,5 @@
 import type { ProviderContext } from '@nodepool/core';
-import { isFree, isZooKeeperError, nodeLockPath, withNode, ZkLock } from '@nodepool/zk-protocol';
+import { isFree, isZooKeeperError, nodeLockPath, steadyNow, withNode, ZkLock } from '@nodepool/zk-protocol';
 import type { CancelTimer, NodeId, NodeRecord, Operation } from '@nodepool/zk-protocol';
 import type { BackingNode } from './backing-node.js';
 import { setNode } from './claim-writer.js';
@@ -38,7 +38,7 @@ export class BackingNodeReturns {
   readonly #options: ReturnOptions;
   readonly #busy = new Set<NodeId>();
   readonly #running = new Set<Promise<void>>();
-  #timer: { atMs: number; cancel: CancelTimer } | undefined;
+  #timer: { readonly atMs: number; readonly cancel: CancelTimer } | undefined;
   #stopped = false;
 
   constructor(options: ReturnOptions) {
@@ -59,9 +59,10 @@ export class BackingNodeReturns {
   /** Checks one backing node: closes it, returns it, or sets the timer. */
   check(backing: BackingNode): void {
     if (this.#stopped || backing.ownership !== 'ours') return;
-    const now = this.#options.context.clock.now();
-    const limits = this.#options.settingsOf(backing.data.label) ?? { ...NO_LIMITS, maxAgeMs: 0 };
-    const agedMs = limits.maxAgeMs === undefined ? Infinity : backing.data.launchedMs + limits.maxAgeMs;
+    const { clock } = this.#options.context;
+    const now = steadyNow(clock);
+    const limits = this.#options.settingsOf(backing.data.label) ?? { ...NO_LIMITS, maxAgeMs: -Infinity };
+    const agedMs = limits.maxAgeMs === undefined ? Infinity : backing.launchedMs + limits.maxAgeMs;
     if (now >= agedMs && !backing.isDrained) {
       backing.isDrained = true;
       this.#options.slots().update(backing);
@@ -121,11 +122,9 @@ export class BackingNodeReturns {
     return [...this.#options.slots().all()].every((backing) => backing.ownership === 'foreign' || !backing.isEmpty);
   }
 
+  /** Steady time. */
   #dueMs(backing: BackingNode, limits: { graceTimeMs: number; minRetentionTimeMs: number }): number {
-    const dueMs = Math.max(
-      backing.lastUsedMs + limits.graceTimeMs,
-      backing.data.launchedMs + limits.minRetentionTimeMs,
-    );
+    const dueMs = Math.max(backing.lastUsedMs + limits.graceTimeMs, backing.launchedMs + limits.minRetentionTimeMs);
     return this.#options.isOurs(backing.id) ? dueMs : Math.max(dueMs, backing.lastUsedMs) + OTHER_LAUNCHER_DELAY_MS;
   }
 
@@ -135,11 +134,12 @@ export class BackingNodeReturns {
     return !backing.isClosed && waiting.size > reserved;
   }
 
+  /** @param atMs - steady time */
   #wakeAt(atMs: number): void {
     if (atMs === Infinity || (this.#timer && this.#timer.atMs <= atMs)) return;
     this.#timer?.cancel();
     const { clock } = this.#options.context;
-    const cancel = clock.setTimer(Math.max(0, atMs - clock.now()), () => {
+    const cancel = clock.setTimer(Math.max(0, atMs - steadyNow(clock)), () => {
       this.#timer = undefined;
       this.checkAll();
     });
@@ -162,7 +162,7 @@ export class BackingNodeReturns {
         this.#running.delete(run);
         const backing = this.#options.slots().get(id);
         if (this.#stopped || !backing) return;
-        if (outcome === 'later') this.#wakeAt(clock.now() + RETRY_MS);
+        if (outcome === 'later') this.#wakeAt(steadyNow(clock) + RETRY_MS);
         else this.check(backing);
       });
     this.#running.add(run);

@@ -7,7 +7,7 @@ function backingNode() {
   const id = '0000000001' as NodeId;
   const stat = { version: 3 } as never;
   const data = { owner: 'o', label: 'small', slots: 4, failed: false, launchedMs: 0, claims: new Map() };
-  const backing = new BackingNode({ ...newNode({ state: 'in-use' }, 0), id, stat }, data, 0);
+  const backing = new BackingNode({ ...newNode({ state: 'in-use' }, 0), id, stat }, data, { now: () => 0 });
   backing.ownership = 'ours';
   return backing;
 }

@@ -1,4 +1,4 @@
-import type { NodeId, NodeRecord } from '@nodepool/zk-protocol';
+import { steadyNow, type Clock, type NodeId, type NodeRecord } from '@nodepool/zk-protocol';
 import type { SlotClaim } from './slot-claim.js';
 import type { BackingData } from './user-data.js';
 
@@ -31,14 +31,17 @@ export class BackingNode {
   failure: string | undefined;
   /** Older than `max-age`, or its label is no longer configured. */
   isDrained = false;
-  /** When a slot was last returned, as far as known. */
+  /** When a slot was last returned, as far as known. Steady time. */
   lastUsedMs: number;
+  /** When it was launched. Steady time, as the system time may be set. */
+  readonly launchedMs: number;
 
-  constructor(record: NodeRecord, data: BackingData, nowMs: number) {
+  constructor(record: NodeRecord, data: BackingData, clock: Pick<Clock, 'now' | 'steadyNow'>) {
     this.id = record.id;
     this.record = record;
     this.data = data;
-    this.lastUsedMs = nowMs;
+    this.lastUsedMs = steadyNow(clock);
+    this.launchedMs = this.lastUsedMs - Math.max(0, clock.now() - data.launchedMs);
   }
 
   /** Whether it gets no more jobs. */

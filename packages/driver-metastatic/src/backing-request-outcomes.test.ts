@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Driver, Provider } from '@nodepool/core';
 import { registryOf } from '@nodepool/core/testing';
 import { driver as staticDriver } from '@nodepool/driver-static';
+import { systemClock } from '@nodepool/zk-protocol';
 import { useSlot, useWorld, yamlOf } from '../test/world.js';
 import { driver } from './index.js';
 
@@ -16,10 +17,16 @@ describe('a backing label', () => {
       return provider;
     };
     const registry = registryOf(staticDriver, { ...driver, getProvider });
+    let aheadMs = 0;
+    const clock = { ...systemClock, now: () => systemClock.now() + aheadMs };
     const yaml = yamlOf({ label: 'grace-time: 600' }).replace('[{name: big},', '[{name: big}, {name: none},');
-    const { reconfigure } = await world.launcher(yaml.replaceAll('labels: [big]', 'labels: [none]'), { registry });
+    const { reconfigure } = await world.launcher(yaml.replaceAll('labels: [big]', 'labels: [none]'), {
+      registry,
+      clock,
+    });
     const client = await world.client();
     await client.ended(await client.ask(['small']));
+    aheadMs = 3_600_000; // what lasts does not end when the clock is set
     const refused = made[0]?.conditions?.();
     await reconfigure(yaml);
     await useSlot(client);

@@ -1,4 +1,4 @@
-import { delay, requestPath } from '@nodepool/zk-protocol';
+import { delay, requestPath, steadyNow } from '@nodepool/zk-protocol';
 import type { NodeId, RequestId, RequestRecord } from '@nodepool/zk-protocol';
 import { CapacityError, LaunchError } from '@nodepool/core';
 import type { FoundCondition } from '@nodepool/core';
@@ -26,7 +26,7 @@ export class BackingRequestOutcomes {
   /** Last refusal of each backing label. */
   readonly #refused = new Map<
     string,
-    { readonly why: string; readonly sinceMs: number; readonly lastSeenMs: number }
+    { readonly why: string; readonly sinceMs: number; readonly lastSeenMs: number; readonly steadyMs: number }
   >();
 
   constructor(parts: OutcomeParts) {
@@ -36,17 +36,17 @@ export class BackingRequestOutcomes {
   /** Labels whose last backing request was refused by all providers. */
   conditions(): FoundCondition[] {
     const { config, context } = this.#parts;
-    const nowMs = context.clock.now();
+    const now = steadyNow(context.clock);
     const all = [...config.pools.values()].flatMap((pool) =>
       [...pool.labels.values()].map((label) => ({ pool, label })),
     );
     return all.flatMap(({ pool, label: { name: label, backingLabel } }): FoundCondition[] => {
       const refusal = this.#refused.get(backingLabel);
-      if (!refusal || nowMs - refusal.lastSeenMs > REFUSAL_LIFE_MS) return [];
-      const { why, ...times } = refusal;
+      if (!refusal || now - refusal.steadyMs > REFUSAL_LIFE_MS) return [];
+      const { why, sinceMs, lastSeenMs } = refusal;
       return [
         {
-          ...{ kind: 'label', name: `${config.name}/${pool.name}/${label}`, severity: 'error', ...times },
+          ...{ kind: 'label', name: `${config.name}/${pool.name}/${label}`, severity: 'error', sinceMs, lastSeenMs },
           ...{ type: 'LabelUnusable', reason: 'BackingLabelRefused', message: why },
           nextStep: `nodepool explain --label ${backingLabel}`,
           evidence: { provider: config.name, pool: pool.name, label, backingLabel },
@@ -108,9 +108,10 @@ export class BackingRequestOutcomes {
   }
 
   #noteRefusal(backingLabel: string, why: string): void {
-    const nowMs = this.#parts.context.clock.now();
+    const { clock } = this.#parts.context;
+    const nowMs = clock.now();
     const sinceMs = this.#refused.get(backingLabel)?.sinceMs ?? nowMs;
-    this.#refused.set(backingLabel, { why, sinceMs, lastSeenMs: nowMs });
+    this.#refused.set(backingLabel, { why, sinceMs, lastSeenMs: nowMs, steadyMs: steadyNow(clock) });
   }
 
   async #tryTakeOver(first: RequestRecord, label: string): Promise<void> {

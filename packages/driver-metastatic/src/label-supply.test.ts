@@ -6,7 +6,7 @@ import { LabelSupply } from './label-supply.js';
 
 function backing(id: string, slots: number, taken: number): BackingNode {
   const data = { owner: 'o', label: 'l', slots, failed: false, launchedMs: 0, claims: new Map<number, NodeId>() };
-  const node = new BackingNode({ ...newNode({ state: 'in-use' }, 0), id: id as NodeId }, data, 0);
+  const node = new BackingNode({ ...newNode({ state: 'in-use' }, 0), id: id as NodeId }, data, { now: () => 0 });
   node.ownership = 'ours';
   node.staleVersion = -2;
   node.occupied = new Map(Array.from({ length: taken }, (_, slot) => [slot, `n${slot}` as NodeId]));

@@ -71,3 +71,19 @@ it('gives up its place when no request needs the node any more', async () => {
   expect(await launched).toMatchObject({ state: 'failed', error: { message: 'the request was withdrawn' } });
   expect(claims.size).toBe(0);
 });
+
+it.each([-3_600_000, 3_600_000])('reports the time of an attempt when the clock is set by %i ms', async (byMs) => {
+  const clock = new VirtualClock();
+  const reports: number[] = [];
+  const allocator: LaunchServices['allocator'] = {
+    add: (claim) => clock.setTimer(4_000, () => claim.done(node)),
+    remove: () => {},
+  };
+
+  const launched = launch(clock, allocator, (_result, ms) => reports.push(ms));
+  clock.set(clock.now() + byMs);
+  await clock.advance(4_000);
+  await launched;
+
+  expect(reports).toEqual([4_000]);
+});

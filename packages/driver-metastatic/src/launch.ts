@@ -1,6 +1,6 @@
 import { statsdKeyOf, TimeoutError } from '@nodepool/core';
 import type { LaunchOrder, LaunchResult, Logger, OperationMetrics } from '@nodepool/core';
-import { isNodepoolError } from '@nodepool/zk-protocol';
+import { isNodepoolError, steadyNow } from '@nodepool/zk-protocol';
 import type { Clock, NodeRecord, ZooKeeper } from '@nodepool/zk-protocol';
 import type { Allocator } from './allocator.js';
 import { chainOf } from './chain.js';
@@ -27,17 +27,24 @@ export async function launchSlot(
   const { config, clock, logger, metrics } = services;
   const { node, unwanted } = order;
   const signal = unwanted ? AbortSignal.any([stop, unwanted]) : stop;
-  const startedMs = clock.now();
+  const startedMs = steadyNow(clock);
   for (let attempt = 1; ; attempt++) {
     const outcome = await attemptSlot(services, order, label, signal);
     if (signal.aborted && outcome instanceof Error) return { state: 'failed', node, error: outcome };
     const error = outcome instanceof Error ? outcome : undefined;
     const { az } = outcome instanceof Error ? node : outcome;
     const subject = { provider: config.name, az, requestor: node.requestor, image: null };
-    metrics?.launchEnded?.(error ? statsdKeyOf(error) : 'ready', clock.now() - startedMs, subject);
+    metrics?.launchEnded?.(error ? statsdKeyOf(error) : 'ready', steadyNow(clock) - startedMs, subject);
     if (!(outcome instanceof Error)) {
       const { externalId, slot, pool } = outcome;
-      logger.info('Node is ready', { nodeId: node.id, pool, attempt, externalId, slot, ms: clock.now() - startedMs });
+      logger.info('Node is ready', {
+        nodeId: node.id,
+        pool,
+        attempt,
+        externalId,
+        slot,
+        ms: steadyNow(clock) - startedMs,
+      });
       return { state: 'ready', node: outcome };
     }
     if (isNodepoolError(outcome, 'NODEPOOL_LOCK_LOST')) return { state: 'failed', node, error: outcome };

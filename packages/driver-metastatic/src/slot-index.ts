@@ -1,4 +1,4 @@
-import type { NodeId, NodeRecord, RecordChange } from '@nodepool/zk-protocol';
+import { steadyNow, type NodeId, type NodeRecord, type RecordChange } from '@nodepool/zk-protocol';
 import type { ProviderContext } from '@nodepool/core';
 import { BackingNode } from './backing-node.js';
 import { isCircular } from './chain.js';
@@ -176,7 +176,7 @@ export class SlotIndex {
       return;
     }
     if (!known) {
-      const backing = new BackingNode(after, data, this.#context.clock.now());
+      const backing = new BackingNode(after, data, this.#context.clock);
       this.#backing.set(id, backing);
       this.#indexClaims(backing, undefined);
       void this.#findOwner(backing);
@@ -215,7 +215,7 @@ export class SlotIndex {
     for (const [node, slot] of this.#slotNodes.get(backing.id) ?? []) occupied.set(slot, node);
     const wasFreed = occupied.size < backing.occupied.size;
     backing.occupied = occupied;
-    if (wasFreed) backing.lastUsedMs = this.#context.clock.now();
+    if (wasFreed) backing.lastUsedMs = steadyNow(this.#context.clock);
     this.update(backing);
   }
 

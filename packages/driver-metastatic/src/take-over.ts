@@ -7,6 +7,7 @@ import {
   isZooKeeperError,
   lockFailure,
   lockOps,
+  steadyNow,
 } from '@nodepool/zk-protocol';
 import { nodeLockPath, nodePath, requestPath, withNode } from '@nodepool/zk-protocol';
 import type { NodeId, NodeRecord, Operation, RequestRecord } from '@nodepool/zk-protocol';
@@ -35,14 +36,14 @@ export async function takeOver(context: ProviderContext, order: TakeOver, signal
   const { clock, random } = context;
   const [id] = order.request.nodeIds;
   const path = requestPath(order.request.id);
-  const endsMs = clock.now() + PATIENCE_MS;
+  const endsMs = steadyNow(clock) + PATIENCE_MS;
   let directoryExists: boolean | undefined;
   for (let attempt = 0; ; attempt++) {
     signal.throwIfAborted();
     if (context.requests.get(order.request.id) === undefined) return false;
     const node = id === undefined ? undefined : await readNode(context, id);
     const isOurs = node?.state === 'ready' && node.allocatedTo === order.request.id;
-    if (!isOurs || clock.now() >= endsMs) {
+    if (!isOurs || steadyNow(clock) >= endsMs) {
       await deleteRequest(context, path);
       return false;
     }

@@ -70,6 +70,7 @@ export interface TestLauncherOptions {
   readonly logger?: Logger;
   readonly registry?: DriverRegistry;
   readonly random?: () => number;
+  readonly clock?: Clock;
 }
 
 /** A new world for each test of a file, stopped after the test. Its properties are those of the current one. */
@@ -131,7 +132,7 @@ export class World {
       config: await this.#config(yaml),
       registry: options.registry ?? drivers,
       logger: options.logger ?? silentLogger,
-      clock: this.clock,
+      clock: options.clock ?? this.clock,
       hostname: 'launcher.example.com',
       version: '1',
     });

@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import type { Clock } from '@nodepool/zk-protocol';
+import { steadyNow, type Clock } from '@nodepool/zk-protocol';
 
 const NEVER_ENDING = new AbortController().signal;
 setMaxListeners(0, NEVER_ENDING);
@@ -23,9 +23,9 @@ export class Cached<T> {
   /** The value. The call has its own deadline, so it needs no signal. */
   get(): Promise<T> {
     const known = this.#value;
-    if (known && this.#clock.now() - known.sinceMs < this.#lifeMs) return known.value;
+    if (known && steadyNow(this.#clock) - known.sinceMs < this.#lifeMs) return known.value;
     const value = this.#fetch(NEVER_ENDING);
-    const entry = { value, sinceMs: this.#clock.now() };
+    const entry = { value, sinceMs: steadyNow(this.#clock) };
     this.#value = entry;
     value.catch(() => {
       if (this.#value === entry) this.#value = undefined;
@@ -39,7 +39,7 @@ export class Cached<T> {
    * @returns whether it was dropped
    */
   flush(olderThanMs = 0): boolean {
-    if (!this.#value || this.#clock.now() - this.#value.sinceMs < olderThanMs) return false;
+    if (!this.#value || steadyNow(this.#clock) - this.#value.sinceMs < olderThanMs) return false;
     this.#value = undefined;
     return true;
   }

@@ -1,4 +1,4 @@
-import type { Clock } from '@nodepool/zk-protocol';
+import { steadyNow, type Clock } from '@nodepool/zk-protocol';
 
 /** How long a zone without capacity is skipped. */
 const MEMORY_MS = 60_000;
@@ -14,7 +14,7 @@ export class CapacityMemory {
 
   /** Records a capacity error. @param zone - `null`: the cloud chose the zone */
   noteFull(zone: string | null, flavorId: string): void {
-    const now = this.#clock.now();
+    const now = steadyNow(this.#clock);
     for (const [key, untilMs] of this.#untilMs) if (untilMs <= now) this.#untilMs.delete(key);
     this.#untilMs.set(keyOf(zone, flavorId), now + MEMORY_MS);
   }
@@ -26,7 +26,7 @@ export class CapacityMemory {
 
   /** Whether there was a recent capacity error. */
   isFull(zone: string | null, flavorId: string): boolean {
-    return (this.#untilMs.get(keyOf(zone, flavorId)) ?? -Infinity) > this.#clock.now();
+    return (this.#untilMs.get(keyOf(zone, flavorId)) ?? -Infinity) > steadyNow(this.#clock);
   }
 }
 

@@ -1,5 +1,5 @@
 import { isOurs, NODE_ID_TAG, type Instance } from '@nodepool/core';
-import type { Clock } from '@nodepool/zk-protocol';
+import { steadyNow, type Clock } from '@nodepool/zk-protocol';
 import type { Port } from './client/network.js';
 
 /** Options of {@link PortCleanup}. */
@@ -23,6 +23,7 @@ export class PortCleanup {
   /** Own servers, in the order of their last listing. */
   readonly #ours = new Set<string>();
   #present = new Set<string>();
+  /** When each was first listed as one. Steady time. */
   #suspects = new Map<string, number>();
   #lastMs = -Infinity;
 
@@ -52,12 +53,12 @@ export class PortCleanup {
   /** Whether ports should be listed now. */
   get isDue(): boolean {
     const { clock, intervalMs } = this.#options;
-    return intervalMs > 0 && this.#ours.size > 0 && clock.now() - this.#lastMs >= Math.min(intervalMs, 60_000);
+    return intervalMs > 0 && this.#ours.size > 0 && steadyNow(clock) - this.#lastMs >= Math.min(intervalMs, 60_000);
   }
 
   /** The orphaned ports in a list. */
   orphansOf(ports: readonly Port[]): Port[] {
-    const now = this.#options.clock.now();
+    const now = steadyNow(this.#options.clock);
     this.#lastMs = now;
     const suspects = new Map<string, number>();
     const orphans: Port[] = [];

@@ -8,7 +8,7 @@ import {
   type HostLookup,
   type ResolvedAddress,
 } from '@nodepool/core/ssh';
-import type { Clock } from '@nodepool/zk-protocol';
+import { steadyNow, type Clock } from '@nodepool/zk-protocol';
 import type { HostConfig } from './config.js';
 
 /** Result of a host check. */
@@ -16,7 +16,7 @@ export interface HostFacts {
   readonly publicIpv4: string | null;
   readonly publicIpv6: string | null;
   readonly hostKeys: readonly string[];
-  /** When the check ended. */
+  /** When the check ended. Steady time. */
   readonly checkedAtMs: number;
 }
 
@@ -58,7 +58,7 @@ export async function checkHost(
     publicIpv4: resolved?.family === 4 ? resolved.address : null,
     publicIpv6: resolved?.family === 6 ? resolved.address : null,
     hostKeys,
-    checkedAtMs: clock.now(),
+    checkedAtMs: steadyNow(clock),
   };
 
   async function findHostKeys(): Promise<readonly string[]> {

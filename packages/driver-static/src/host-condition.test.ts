@@ -1,9 +1,11 @@
+import { VirtualClock } from '@nodepool/core/testing';
 import { describe, expect, it } from 'vitest';
 import { readProviderConfig } from './config.js';
 import { downText, hostConditions, hostStatus, reasonOf } from './host-condition.js';
 import { MonitoredHost } from './host-monitor.js';
 
 const DAY_MS = 24 * 3_600_000;
+const clock = new VirtualClock();
 
 function monitored(name = 'h1') {
   const entry = { name: 'rack', driver: 'static', pools: [{ name: 'main', nodes: [{ name, labels: ['small'] }] }] };
@@ -19,7 +21,7 @@ const failure = (kind: string, message = 'h1 port 22: it failed') =>
 
 describe('hostConditions', () => {
   it('are empty for a host that has not failed a check', () => {
-    expect(hostConditions(monitored(), 0)).toEqual([]);
+    expect(hostConditions(monitored(), clock)).toEqual([]);
   });
 
   it.each([
@@ -34,7 +36,7 @@ describe('hostConditions', () => {
     const host = monitored();
     host.failedWith = failure(kind);
 
-    const [condition] = hostConditions(host, 0);
+    const [condition] = hostConditions(host, clock);
 
     expect(condition).toMatchObject({ type: 'HostUnusable', severity: 'error', reason });
     expect(condition?.nextStep).toContain(nextStep);
@@ -45,15 +47,19 @@ describe('hostConditions', () => {
     const host = monitored('2001:db8::7');
     host.failedWith = new Error('refused');
 
-    expect(hostConditions(host, 0)).toMatchObject([{ name: 'rack/zuul@[2001:db8::7]:22' }]);
+    expect(hostConditions(host, clock)).toMatchObject([{ name: 'rack/zuul@[2001:db8::7]:22' }]);
   });
 
-  it('report an accepted key change for a day', () => {
+  it.each([0, -DAY_MS, DAY_MS])('report an accepted key change for a day, the clock is set by %i ms', async (byMs) => {
+    const own = new VirtualClock();
     const host = monitored();
-    host.keyChange = { atMs: 0, keys: ['ssh-rsa OLD'] };
+    host.keyChange = { atMs: own.now(), steadyMs: own.steadyNow(), keys: ['ssh-rsa OLD'] };
 
-    expect(hostConditions(host, DAY_MS - 1)).toMatchObject([{ type: 'HostKeyChanged', severity: 'warning' }]);
-    expect(hostConditions(host, DAY_MS)).toEqual([]);
+    own.set(own.now() + byMs);
+    await own.advance(DAY_MS - 1);
+    expect(hostConditions(host, own)).toMatchObject([{ type: 'HostKeyChanged', severity: 'warning' }]);
+    await own.advance(1);
+    expect(hostConditions(host, own)).toEqual([]);
   });
 });
 

@@ -1,14 +1,14 @@
 import { isIP } from 'node:net';
 import type { FoundCondition, HostStatus } from '@nodepool/core';
-import type { NodeRecord } from '@nodepool/zk-protocol';
+import { steadyNow, type Clock, type NodeRecord } from '@nodepool/zk-protocol';
 import type { MonitoredHost } from './host-monitor.js';
 
 /** An accepted key change is reported for a day, so that a daily check finds it. */
 const KEY_CHANGE_TOLD_MS = 24 * 3_600_000;
 
 /** Current problems of a host. Empty if its last check passed, or if it has not been checked. */
-export function hostConditions(host: MonitoredHost, nowMs: number): FoundCondition[] {
-  return [unusable(host) ?? [], keyChanged(host, nowMs) ?? []].flat();
+export function hostConditions(host: MonitoredHost, clock: Clock): FoundCondition[] {
+  return [unusable(host) ?? [], keyChanged(host, clock) ?? []].flat();
 }
 
 function unusable(host: MonitoredHost): FoundCondition | undefined {
@@ -29,9 +29,9 @@ function unusable(host: MonitoredHost): FoundCondition | undefined {
   };
 }
 
-function keyChanged(host: MonitoredHost, nowMs: number): FoundCondition | undefined {
+function keyChanged(host: MonitoredHost, clock: Clock): FoundCondition | undefined {
   const { keyChange } = host;
-  if (keyChange === undefined || nowMs - keyChange.atMs >= KEY_CHANGE_TOLD_MS) return undefined;
+  if (keyChange === undefined || steadyNow(clock) - keyChange.steadyMs >= KEY_CHANGE_TOLD_MS) return undefined;
   const { name } = host.offer.host;
   return {
     ...subjectOf(host),

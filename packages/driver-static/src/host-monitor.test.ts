@@ -2,11 +2,13 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { startSshd } from '@nodepool/test-servers';
 import type { SshdHandle, SshHost } from '@nodepool/test-servers';
 import { silentLogger } from '@nodepool/core';
+import { VirtualClock } from '@nodepool/core/testing';
 import { systemLookup } from '@nodepool/core/ssh';
 import type { LogFields, Logger } from '@nodepool/core';
 import { systemClock } from '@nodepool/zk-protocol';
 import type { Clock, JsonObject, NodeId, RequestId } from '@nodepool/zk-protocol';
 import { entry, ready, useWorlds } from '../test/world.js';
+import { MonitoredHost } from './host-monitor.js';
 import type { WorldOptions } from '../test/world.js';
 
 let sshd: SshdHandle;
@@ -272,4 +274,17 @@ describe('the conditions of hosts', () => {
 
     expect(provider.conditions().map(({ reason }) => reason)).toEqual(['HostKeyMismatch']);
   });
+});
+
+it.each([-3_600_000, 3_600_000])('a check is fresh for a second, the clock is set by %i ms', async (byMs) => {
+  const clock = new VirtualClock();
+  const monitored = new MonitoredHost({ host: { name: 'h1', connectionType: 'ssh', hostKeyChecking: true } } as never);
+  monitored.facts = { publicIpv4: null, publicIpv6: null, hostKeys: [], checkedAtMs: clock.steadyNow() };
+
+  clock.set(clock.now() + byMs);
+  await clock.advance(1_000);
+  const before = monitored.isFresh(clock);
+  await clock.advance(1);
+
+  expect([before, monitored.isFresh(clock)]).toEqual([true, false]);
 });

@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { KeyScanError, ScanQueue } from '@nodepool/core/ssh';
-import { backoffMs, delay, type CancelTimer } from '@nodepool/zk-protocol';
+import { backoffMs, delay, steadyNow, type CancelTimer, type Clock } from '@nodepool/zk-protocol';
 import { hostIdentity } from './config.js';
 import { answers, changedKeys, checkHost, keysChanged, needsContact } from './host-check.js';
 import type { CheckServices, HostFacts } from './host-check.js';
@@ -29,7 +29,7 @@ export class MonitoredHost {
   /** Keys found by the last successful check. */
   knownKeys: readonly string[] | undefined;
   /** When changed keys were last accepted, and the keys they replaced. */
-  keyChange: { readonly atMs: number; readonly keys: readonly string[] } | undefined;
+  keyChange: { readonly atMs: number; readonly steadyMs: number; readonly keys: readonly string[] } | undefined;
   /** Failed checks since the last successful one. */
   failures = 0;
   /** When the last check ended; `undefined` before the first. */
@@ -55,8 +55,8 @@ export class MonitoredHost {
   }
 
   /** Whether a slot may be registered without another check. */
-  isFresh(nowMs: number): boolean {
-    return this.facts !== undefined && (!this.contacted || nowMs - this.facts.checkedAtMs <= FRESH_MS);
+  isFresh(clock: Clock): boolean {
+    return this.facts !== undefined && (!this.contacted || steadyNow(clock) - this.facts.checkedAtMs <= FRESH_MS);
   }
 }
 
@@ -157,7 +157,8 @@ export class HostMonitor {
       const remedy =
         'check that the host was reinstalled; "host-key-checking: pinned" refuses a host with changed keys';
       this.#services.logger.warn('Host key changed', { ...logFields(host), changed, remedy });
-      host.keyChange = { atMs: this.#services.clock.now(), keys: changed };
+      const { clock } = this.#services;
+      host.keyChange = { atMs: clock.now(), steadyMs: steadyNow(clock), keys: changed };
     }
     host.knownKeys = keys;
   }

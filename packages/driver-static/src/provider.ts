@@ -143,8 +143,7 @@ export class StaticProvider implements Provider {
   }
 
   conditions(): FoundCondition[] {
-    const nowMs = this.#context.clock.now();
-    return [...this.#hosts.values()].flatMap((host) => hostConditions(host, nowMs));
+    return [...this.#hosts.values()].flatMap((host) => hostConditions(host, this.#context.clock));
   }
 
   cleanupLeakedResources(): Promise<void> {
@@ -193,7 +192,7 @@ export class StaticProvider implements Provider {
       if (this.#needsAttention(host, before, after)) this.#reconciler.reconcile(host);
     } else if (before?.state !== after.state && isReturned(after)) {
       // The record is about to be deleted: start the check that its successor needs.
-      if (host.failures === 0 && !host.isFresh(this.#context.clock.now())) void this.#monitor.check(host);
+      if (host.failures === 0 && !host.isFresh(this.#context.clock)) void this.#monitor.check(host);
     }
   }
 

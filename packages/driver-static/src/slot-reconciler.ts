@@ -95,10 +95,9 @@ export class SlotReconciler {
   successorOf(node: NodeRecord, host: MonitoredHost): NodeRecord | undefined {
     const { context, writer } = this.#parts;
     if (!this.#parts.isRunning() || host.facts === undefined || node.slot === null) return undefined;
-    const nowMs = context.clock.now();
-    if (!host.isFresh(nowMs) || writer.isRegistering(host, node.slot)) return undefined;
+    if (!host.isFresh(context.clock) || writer.isRegistering(host, node.slot)) return undefined;
     if (this.#planOf(host).slots[node.slot]?.id !== node.id) return undefined;
-    return slotRecord(host.offer, host.facts, node.slot, nowMs);
+    return slotRecord(host.offer, host.facts, node.slot, context.clock.now());
   }
 
   #planOf(host: MonitoredHost): SlotPlan {
@@ -107,7 +106,7 @@ export class SlotReconciler {
 
   #register(host: MonitoredHost, slot: number): void {
     const { context, monitor, writer } = this.#parts;
-    if (!host.isFresh(context.clock.now())) {
+    if (!host.isFresh(context.clock)) {
       void monitor.check(host);
       return;
     }

@@ -112,10 +112,10 @@ export function makeParts(options: LauncherOptions): LauncherParts {
   const ages = new AgeLimits(cleanup, providers, serverClock);
   const others = new RequestedByOthers(context, views);
   const goals = new StandbyGoals(context, views, others);
-  const spares = new StoppedSpares(cleanup, providers, views, goals);
+  const spares = new StoppedSpares(cleanup, providers, views, goals, serverClock);
   const standby = new Standby(context, views, goals, spares);
-  const surplus = new SurplusNodes(cleanup, providers, goals);
-  const probes = new StandbyProbes(context, views, standby);
+  const surplus = new SurplusNodes(cleanup, providers, goals, serverClock);
+  const probes = new StandbyProbes(context, views, standby, serverClock);
   const drained = new DrainedNodes(context, providers);
   const leftovers = new Leftovers(cleanup);
 

@@ -91,7 +91,7 @@ export class LauncherRooms {
     this.unlocks = new LateUnlocks(context);
     this.others = new RequestedByOthers(context, this.views);
     this.goals = new StandbyGoals(context, this.views, this.others);
-    this.spares = new StoppedSpares(context, this.providers, this.views, this.goals);
+    this.spares = new StoppedSpares(context, this.providers, this.views, this.goals, context.clock);
     this.turns = new LaunchTurns(context);
     this.started = components.start();
   }

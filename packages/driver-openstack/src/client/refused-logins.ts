@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { backoffMs, type Clock } from '@nodepool/zk-protocol';
+import { backoffMs, steadyNow, type Clock } from '@nodepool/zk-protocol';
 import type { Credentials } from './clouds/credentials.js';
 import { OpenStackError } from './errors.js';
 
@@ -17,9 +17,9 @@ export class RefusedLogins {
   readonly #refused = new Map<string, { failures: number; untilMs: number; stamp: string; error: OpenStackError }>();
 
   /** @throws {OpenStackError} `unauthorized`: these credentials were refused recently */
-  check(credentials: Credentials, clock: Pick<Clock, 'now'>): void {
+  check(credentials: Credentials, clock: Pick<Clock, 'now' | 'steadyNow'>): void {
     const known = this.#refused.get(keyOf(credentials));
-    const leftMs = (known?.untilMs ?? 0) - clock.now();
+    const leftMs = (known?.untilMs ?? -Infinity) - steadyNow(clock);
     if (!known || leftMs <= 0 || known.stamp !== credentials.stamp) return;
     const { error } = known;
     const hint = `no attempt for another ${Math.ceil(leftMs / 1_000)} s, so that the user is not locked out: correct clouds.yaml, which is then tried at once`;
@@ -27,10 +27,10 @@ export class RefusedLogins {
   }
 
   /** Records a refusal. */
-  refused(credentials: Credentials, error: OpenStackError, clock: Pick<Clock, 'now'>): void {
+  refused(credentials: Credentials, error: OpenStackError, clock: Pick<Clock, 'now' | 'steadyNow'>): void {
     const key = keyOf(credentials);
     const failures = (this.#refused.get(key)?.failures ?? 0) + 1;
-    const untilMs = clock.now() + backoffMs(failures - 1, PAUSE);
+    const untilMs = steadyNow(clock) + backoffMs(failures - 1, PAUSE);
     this.#refused.set(key, { failures, error, untilMs, stamp: credentials.stamp });
   }
 

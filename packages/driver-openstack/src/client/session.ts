@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import type { Readable } from 'node:stream';
-import { orAbort, type Clock, type Json, type JsonObject } from '@nodepool/zk-protocol';
+import { orAbort, steadyNow, type Clock, type Json, type JsonObject } from '@nodepool/zk-protocol';
 import type { Logger, OperationMetrics, TaskManager } from '@nodepool/core';
 import { callName } from './call-name.js';
 import { errorOfAnswer, errorWithoutAnswer, requestIdOf, type CalledWith } from './classify.js';
@@ -175,17 +175,17 @@ export class Session {
     const { clock, transport } = this.#options;
     const called: CalledWith = { service: call.service, method: call.method, path: new URL(call.url).pathname };
     const name = callName(call.service, call.method, call.path);
-    const startedMs = clock.now();
+    const startedMs = steadyNow(clock);
     const deadline = startCallDeadline(clock, timeoutMs, parent);
     try {
       const response = await sendTwiceAtMost(transport, { ...wire, signal: deadline.signal });
-      this.#report(name, called, clock.now() - startedMs, String(response.status), requestIdOf(response.headers));
+      this.#report(name, called, steadyNow(clock) - startedMs, String(response.status), requestIdOf(response.headers));
       // lists of versions have status 300
       if (response.status <= 300) return response;
       throw errorOfAnswer(called, response, response.text, clock.now());
     } catch (error) {
       if (isOpenStackError(error)) throw error;
-      this.#report(name, called, clock.now() - startedMs, 'error.network', undefined, error);
+      this.#report(name, called, steadyNow(clock) - startedMs, 'error.network', undefined, error);
       if (parent.aborted) throw parent.reason;
       if (deadline.expired) throw errorWithoutAnswer(called, `was not answered within ${timeoutMs / 1_000} s`, error);
       throw errorWithoutAnswer(called, `could not be made: ${causeOf(error)}`, error);

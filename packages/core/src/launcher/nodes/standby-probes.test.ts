@@ -38,7 +38,7 @@ async function setUp(...labels: string[]) {
   };
   await fail(...labels);
   standby = new Standby(world.context, rooms.views, rooms.goals, rooms.spares);
-  probes = new StandbyProbes(world.context, rooms.views, standby);
+  probes = new StandbyProbes(world.context, rooms.views, standby, world.clock);
   const waiting = (): RequestRecord[] => [...world.context.mirror.requests.values()];
   const check = async () => {
     probes?.check(PROVIDER);
@@ -148,10 +148,14 @@ describe('a probe of a provider', () => {
     expect(waiting()).toMatchObject([{ id: request.id, state: 'pending' }]);
   });
 
-  it('is the only one of its label, and is replaced when it hangs', async () => {
+  it.each([
+    ['', 0],
+    [', whose launcher has a clock that is behind,', -600_000],
+    [', whose launcher has a clock that is ahead,', 600_000],
+  ])('is the only one of its label, and%s is replaced when it hangs', async (_whose, aheadMs) => {
     const { world, check, answer, waiting } = await setUp('a');
     const [first] = await check();
-    await answer(first, { state: 'pending' });
+    await answer(first, { state: 'pending', stateTimeMs: world.clock.now() + aheadMs });
 
     await world.pass(60_000);
     const meanwhile = await check();

@@ -1,11 +1,13 @@
 import {
   isZooKeeperError,
   type CancelTimer,
+  type Clock,
   type RequestId,
   type RequestRecord,
   steadyNow,
 } from '@nodepool/zk-protocol';
 import type { Context } from '../state/context.js';
+import { sinceWrittenMs } from '../state/server-clock.js';
 import { isProbe } from '../plan/health-rules.js';
 import type { PoolViews } from '../view/pool-views.js';
 import type { Standby } from './standby.js';
@@ -26,6 +28,7 @@ export class StandbyProbes {
   readonly #context: Context;
   readonly #views: PoolViews;
   readonly #standby: Standby;
+  readonly #serverClock: Pick<Clock, 'now'>;
   /** Probes of all launchers, by provider. */
   readonly #open = new Map<string, Map<RequestId, Probe>>();
   /** By provider, a probe that the mirror does not show yet, and how long to wait for it. */
@@ -36,10 +39,11 @@ export class StandbyProbes {
   readonly #unsubscribe: readonly (() => void)[];
 
   /** @param standby - may need a node that a probe made */
-  constructor(context: Context, views: PoolViews, standby: Standby) {
+  constructor(context: Context, views: PoolViews, standby: Standby, serverClock: Pick<Clock, 'now'>) {
     this.#context = context;
     this.#views = views;
     this.#standby = standby;
+    this.#serverClock = serverClock;
     const { events } = context;
     this.#unsubscribe = [
       events.on('requestChanged', ({ before, after }) => this.#requestChanged(before, after)),
@@ -121,7 +125,7 @@ export class StandbyProbes {
   /** The next probe is due, as this one takes longer than a usual launch. */
   #endHanging(probe: Probe): void {
     if (probe.state !== 'pending') return;
-    const restMs = probe.stateTimeMs + HANGS_MS - this.#context.clock.now();
+    const restMs = HANGS_MS - sinceWrittenMs(probe, this.#serverClock);
     if (restMs > 0) this.#checkLater(probe.provider, restMs);
     else this.#end(probe);
   }

@@ -82,6 +82,17 @@ describe('a free node of a label that keeps stopped nodes', () => {
     expect([isLocked(id), isFree(id), world.context.mirror.standbyCount('a')]).toEqual([false, true, 1]);
   });
 
+  it.each([-10, 10])('is stopped then too where the clock of its launcher is %i minutes ahead', async (minutes) => {
+    const { world, create, node, sweep } = await setUp();
+    const id = await create({ stateTimeMs: world.clock.now() + minutes * 60_000 });
+
+    await sweep();
+    const before = node(id)?.state;
+    await world.pass(5_000);
+
+    expect([before, node(id)?.state]).toEqual(['ready', 'testing']);
+  });
+
   it('counts on standby, and for no request, while it is being stopped', async () => {
     const { world, create, isFree, isLocked } = await setUp(() => new Promise(() => undefined));
     const id = await create();

@@ -8,6 +8,7 @@ import {
   nodeLockPath,
   withNode,
   type CancelTimer,
+  type Clock,
   type JsonObject,
   type NodeFields,
   type NodeId,
@@ -23,6 +24,7 @@ import { removeAbandonedLocks } from '../requests/abandoned.js';
 import type { Context } from '../state/context.js';
 import { releaseNode } from '../state/expire-node.js';
 import type { Part } from '../state/part.js';
+import { sinceWrittenMs } from '../state/server-clock.js';
 import { createdPath, isRefusal, setNode, Transaction } from '../state/transaction.js';
 import type { StandbyGoals } from './standby-goals.js';
 import { StartGain } from './start-gain.js';
@@ -56,17 +58,25 @@ export class StoppedSpares implements Part {
   readonly #providers: ProviderSet;
   readonly #views: PoolViews;
   readonly #goals: Pick<StandbyGoals, 'mostStopped'>;
+  readonly #serverClock: Pick<Clock, 'now'>;
   readonly #gain: StartGain;
   readonly #busy = new Set<NodeId>();
   readonly #timers = new Map<NodeId, CancelTimer>();
   readonly #end = new AbortController();
   readonly #unsubscribe: readonly (() => void)[];
 
-  constructor(context: Context, providers: ProviderSet, views: PoolViews, goals: Pick<StandbyGoals, 'mostStopped'>) {
+  constructor(
+    context: Context,
+    providers: ProviderSet,
+    views: PoolViews,
+    goals: Pick<StandbyGoals, 'mostStopped'>,
+    serverClock: Pick<Clock, 'now'>,
+  ) {
     this.#context = context;
     this.#providers = providers;
     this.#views = views;
     this.#goals = goals;
+    this.#serverClock = serverClock;
     this.#gain = new StartGain(context);
     const { events } = context;
     this.#unsubscribe = [
@@ -123,7 +133,7 @@ export class StoppedSpares implements Part {
   }
 
   #consider(id: NodeId): void {
-    const { mirror, life, clock } = this.#context;
+    const { mirror, life } = this.#context;
     if (!life.isActive || this.#end.signal.aborted || this.#busy.has(id)) return;
     const node = mirror.nodes.get(id);
     if (!node || mirror.nodes.contenders(id) > 0) return;
@@ -134,7 +144,7 @@ export class StoppedSpares implements Part {
       if (why !== undefined) void releaseNode(this.#context, node, why);
       return;
     }
-    if (!isFree(node) || !this.#mayStop(node) || clock.now() - node.stateTimeMs < GRACE_MS) return;
+    if (!isFree(node) || !this.#mayStop(node) || sinceWrittenMs(node, this.#serverClock) < GRACE_MS) return;
     const isWorthIt = node.labels.every((label) => this.#gain.whyNot(runner.name, label) === undefined);
     if (isWorthIt) void this.#run(node, runner.provider);
   }

@@ -33,7 +33,7 @@ async function setUp({ isFirst = true, hasForecast = true } = {}) {
   if (!isFirst) await rooms.register(OURS);
   await rooms.registerOwn();
   standby = new Standby(world.context, rooms.views, rooms.goals, rooms.spares);
-  const surplus = new SurplusNodes(world.context, rooms.providers, rooms.goals);
+  const surplus = new SurplusNodes(world.context, rooms.providers, rooms.goals, world.clock);
   return {
     ...{ world, rooms },
     /** Another launcher requests nodes for its `min-ready`, gets them, and removes its requests. */
@@ -123,6 +123,22 @@ describe('surplus nodes', () => {
     expect(early).toEqual(['ready', 'ready', 'ready']);
     expect(statesOf(ids)).toEqual(['deleting', 'deleting', 'ready']);
   });
+
+  it.each([-10, 10])(
+    'go by the clock of the server, where that of their launcher is %i minutes ahead',
+    async (minutes) => {
+      const { world, create, keep, sweep, statesOf } = await setUp();
+      const ids = await create({ stateTimeMs: world.clock.now() + minutes * MINUTE_MS });
+      keep(0);
+
+      await sweep();
+      const early = statesOf(ids);
+      await world.pass(MINUTE_MS);
+      await sweep();
+
+      expect([early, statesOf(ids)]).toEqual([['ready'], ['deleting']]);
+    },
+  );
 
   it('stay once the demand has risen, or one was taken, while others were being deleted', async () => {
     const { world, create, keep, sweep, statesOf } = await setUp();

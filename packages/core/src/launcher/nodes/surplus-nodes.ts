@@ -1,8 +1,9 @@
-import { isStandby, isStoppedSpare, type NodeRecord } from '@nodepool/zk-protocol';
+import { isStandby, isStoppedSpare, type Clock, type NodeRecord } from '@nodepool/zk-protocol';
 import type { ProviderSet } from '../providers/provider-set.js';
 import type { Context } from '../state/context.js';
 import { releaseNode } from '../state/expire-node.js';
 import type { Occasion, Part } from '../state/part.js';
+import { sinceWrittenMs } from '../state/server-clock.js';
 import type { StandbyGoals, Surplus } from './standby-goals.js';
 
 /** A node that has been free for less time stays: a request may be about to take it. */
@@ -16,11 +17,18 @@ export class SurplusNodes implements Part {
   readonly #context: Context;
   readonly #providers: ProviderSet;
   readonly #goals: Pick<StandbyGoals, 'surplus'>;
+  readonly #serverClock: Pick<Clock, 'now'>;
 
-  constructor(context: Context, providers: ProviderSet, goals: Pick<StandbyGoals, 'surplus'>) {
+  constructor(
+    context: Context,
+    providers: ProviderSet,
+    goals: Pick<StandbyGoals, 'surplus'>,
+    serverClock: Pick<Clock, 'now'>,
+  ) {
     this.#context = context;
     this.#providers = providers;
     this.#goals = goals;
+    this.#serverClock = serverClock;
   }
 
   /** Marks surplus nodes for deletion, each minute. Resolves when all are marked, or found in use. */
@@ -48,9 +56,9 @@ export class SurplusNodes implements Part {
   }
 
   #mayGo(node: NodeRecord): boolean {
-    const { clock, mirror } = this.#context;
+    const { mirror } = this.#context;
     if (!isStandby(node) || mirror.nodes.contenders(node.id) > 0) return false;
-    if (clock.now() - node.stateTimeMs < GRACE_MS) return false;
+    if (sinceWrittenMs(node, this.#serverClock) < GRACE_MS) return false;
     return this.#providers.runnerOf(node)?.launches === true;
   }
 }

@@ -4,6 +4,8 @@ import {
   steadyNow,
   type CancelTimer,
   type Clock,
+  type NodeRecord,
+  type RequestRecord,
   type ZooKeeper,
 } from '@nodepool/zk-protocol';
 
@@ -91,6 +93,11 @@ export class ServerClock implements Clock {
       }
     }
   }
+}
+
+/** How long a record has been as it is, whatever the clock of its writer says. */
+export function sinceWrittenMs(record: NodeRecord | RequestRecord, serverClock: Pick<Clock, 'now'>): number {
+  return serverClock.now() - (record.stat?.mtime ?? record.stateTimeMs);
 }
 
 function within(ms: number, { leastMs, mostMs }: Pick<Comparison, 'leastMs' | 'mostMs'>): number {
