@@ -30,10 +30,14 @@ export class ApiAccess {
   }
 
   /** One call; any status is an answer. @param path - with its query */
-  async call(method: Dispatcher.HttpMethod, path: string, body?: unknown): Promise<Answer> {
-    const { statusCode, body: answer } = await this.#request(method, path, body);
-    const text = await answer.text();
-    return { status: statusCode, body: text.startsWith('{') ? (JSON.parse(text) as Body) : { message: text } };
+  call(method: Dispatcher.HttpMethod, path: string, body?: unknown): Promise<Answer> {
+    return this.#call(method, path, body, method === 'PATCH' ? 'application/merge-patch+json' : 'application/json');
+  }
+
+  /** Server-side apply as a dry run: the server checks every field, and stores nothing. @param path - of the object */
+  dryApply(path: string, body: Body): Promise<Answer> {
+    const query = 'dryRun=All&fieldManager=test&force=true';
+    return this.#call('PATCH', `${path}?${query}`, body, 'application/apply-patch+yaml');
   }
 
   /** One call that must succeed. */
@@ -68,13 +72,14 @@ export class ApiAccess {
     return this.#agent.destroy();
   }
 
-  #request(method: Dispatcher.HttpMethod, path: string, body: unknown): Promise<Dispatcher.ResponseData> {
-    const type = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json';
-    return this.#agent.request({
+  async #call(method: Dispatcher.HttpMethod, path: string, body: unknown, type: string): Promise<Answer> {
+    const { statusCode, body: answer } = await this.#agent.request({
       ...this.#to(method, path),
       headers: { ...this.#headers, ...(body !== undefined && { 'content-type': type }) },
       body: body === undefined ? null : JSON.stringify(body),
     });
+    const text = await answer.text();
+    return { status: statusCode, body: text.startsWith('{') ? (JSON.parse(text) as Body) : { message: text } };
   }
 
   #to(method: Dispatcher.HttpMethod, path: string) {
