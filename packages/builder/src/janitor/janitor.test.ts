@@ -33,9 +33,10 @@ const settled = (of: World, states: { builds: string[]; uploads: string[] }) =>
   vi.waitFor(() => expect(of.states('debian')).toEqual(states), WAIT);
 const READY = { builds: ['ready'], uploads: ['sky ready'] };
 
-/** A clock on which waits of one length are short. */
+/** A clock on which waits of one length are short, and steady time runs as much faster. */
 const hurried = (longMs: number, ms: number): Clock => ({
   now: () => systemClock.now(),
+  steadyNow: () => (performance.now() * longMs) / ms,
   setTimer: (wanted, fire) => systemClock.setTimer(wanted === longMs ? ms : wanted, fire),
 });
 
@@ -91,6 +92,33 @@ describe('what is no longer needed', () => {
     expect(await of.cloudImages()).toHaveLength(1);
     expect(await of.files()).toContain('notes.txt');
     expect(of.happened.filter((text) => text.startsWith('sweep'))).toEqual([]);
+  });
+
+  it('is not taken for leaked while the list of the cloud may lag behind its deletion', async () => {
+    const fake = createFakeDriver();
+    let lists = 0;
+    const listsAtDeletion: number[] = [];
+    const counting: Driver = {
+      ...fake,
+      getProvider(config, context) {
+        const provider = fake.getProvider(config, context);
+        const list = provider.listImages?.bind(provider);
+        const remove = provider.deleteImage?.bind(provider);
+        const listImages: typeof list = (signal) => (lists++, list?.(signal) ?? Promise.resolve([]));
+        const deleteImage: typeof remove = async (id, signal) => (listsAtDeletion.push(lists), remove?.(id, signal));
+        return Object.defineProperties<Provider>(provider, {
+          listImages: { value: listImages },
+          deleteImage: { value: deleteImage },
+        });
+      },
+    };
+    const of = await start({ drivers: [counting] });
+    await of.leakImage();
+
+    await of.builder({ clock: { ...hurried(60_000, 300), steadyNow: () => lists * 60_000 } });
+    await vi.waitFor(() => expect(listsAtDeletion).toHaveLength(1), WAIT);
+
+    expect(listsAtDeletion[0]).toBeGreaterThan(5); // five minutes after the first one
   });
 
   it('stays if it is needed again while another image is being deleted', async () => {

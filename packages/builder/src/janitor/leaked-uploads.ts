@@ -4,8 +4,14 @@ import { imageResource, LeakFinder, uploadEvidence } from '@nodepool/core/servic
 import type { Surroundings } from '../context/surroundings.js';
 
 /**
+ * How long a list may show a deleted image: an API answers before all of its parts have deleted it, and another builder may have
+ * deleted it.
+ */
+const LIST_LAG_MS = 300_000;
+
+/**
  * Finds images in the clouds that have a provider's tags but no record, because their builder was killed. Removes those with the
- * id of this database, and reports the others.
+ * id of this database that stay for longer than lists lag, and reports the others.
  */
 export class LeakedUploads {
   readonly #finders = new Map<string, LeakFinder>();
@@ -25,7 +31,7 @@ export class LeakedUploads {
     );
   }
 
-  /** Searches all providers and removes images seen in two searches. Skips a provider whose search is still running. Never rejects. */
+  /** Searches all providers once. Skips a provider whose search is still running. Never rejects. */
   async look(): Promise<void> {
     const names = [...this.surroundings.config().providers.values()].flatMap(({ name, images }) =>
       images ? [name] : [],
@@ -68,6 +74,7 @@ export class LeakedUploads {
       },
       images: uploadEvidence(tree),
       adapter: {
+        listLagMs: LIST_LAG_MS,
         listResources: async (signal) => {
           const provider = await this.#use(name, signal);
           return ((await provider.listImages?.(signal)) ?? []).map(imageResource);

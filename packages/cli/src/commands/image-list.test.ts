@@ -30,7 +30,9 @@ describe('listings of images', () => {
     const uploads = await call('image-list', '--fields', 'upload_id,provider,external_id,state', '--no-headers');
     const status = await call('image-status', '--fields', 'image,paused,build_request', '--no-headers');
 
-    expect(builds).toMatchObject([{ id: `debian-12-${BUILD}`, builder: 'nb01', formats: ['qcow2'], error: null }]);
+    expect(builds).toMatchObject([
+      { id: `debian-12-${BUILD}`, build_id: BUILD, builder: 'nb01', formats: ['qcow2'], error: null },
+    ]);
     expect(uploads.stdout).toBe('0000000000  sky  x1  ready\n');
     expect(status.stdout).toBe('debian-12  False  pending\n');
   });
@@ -43,7 +45,11 @@ describe('listings of images', () => {
     const json = JSON.parse((await call('image-list', '--json')).stdout) as unknown;
 
     expect(stdout).toBe('x1  -\nx2  serves\n');
-    expect(json).toMatchObject([{ serves: false }, { serves: true }]);
+    const [first, second] = [{ build_id: 'a'.repeat(32) }, { build_id: 'b'.repeat(32) }];
+    expect(json).toMatchObject([
+      { ...first, serves: false },
+      { ...second, serves: true },
+    ]);
   });
 
   it('show the builds of a paused image as paused', async () => {

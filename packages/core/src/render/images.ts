@@ -63,6 +63,7 @@ export const buildListing: Listing<BuildRow> = [
 /** {@link buildListing} with the additional members of this implementation, shown on request. */
 export const extendedBuildListing: Listing<BuildRow> = [
   ...buildListing,
+  column('build_id', 'Build ID', ({ build }) => build.id, 'extra'),
   column('build_state', 'Build State', ({ build }) => build.state, 'extra'),
   timeColumn('state_time', 'State Time', 'extra', ({ build }) => build.stateTimeMs),
   column('error', 'Error', ({ build }) => errorOf(build), 'extra'),
@@ -105,6 +106,7 @@ export const uploadListing: Listing<UploadRecord> = [
 /** {@link uploadListing} with the additional members of this implementation, shown on request. */
 export const extendedUploadListing: Listing<UploadRow> = [
   ...uploadListing,
+  column('build_id', 'Build ID', (upload) => upload.buildId, 'extra'),
   column('format', 'Format', (upload) => upload.format, 'extra'),
   timeColumn('state_time', 'State Time', 'extra', (upload) => upload.stateTimeMs),
   column('error', 'Error', errorOf, 'extra'),
