@@ -53,6 +53,13 @@ export const CONDITION_TYPES = {
     reasons: { NotRegistered: 'no launcher runs, or all use another ZooKeeper or chroot' },
     nextStep: 'start nodepool-launcher',
   },
+  LauncherGone: {
+    ...{ kind: 'launcher', severity: 'warning' },
+    meaning:
+      'a launcher left the registry without a stop, as another launcher saw; ends when it returns (same host and web address), or after an hour',
+    reasons: { NotStopped: 'it was killed, its machine is gone, or it does not reach ZooKeeper' },
+    nextStep: 'start it again, and look at the end of its log',
+  },
   NoAnswer: {
     ...{ kind: 'launcher', severity: 'error' },
     meaning: 'a service is registered, but its web server does not answer; its other conditions are `unknown`',

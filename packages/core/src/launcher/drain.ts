@@ -1,7 +1,9 @@
 import { unfinishedAfter } from '../async/time-limit.js';
-import { steadyNow, type Clock } from '@nodepool/zk-protocol';
+import { steadyNow, type Clock, type ComponentRecord } from '@nodepool/zk-protocol';
 import type { Reaper } from './nodes/reaper.js';
 import type { PoolSet } from './pools/pool-set.js';
+import { announceStop } from './registry/gone-launchers.js';
+import type { Registration } from './registry/registration.js';
 import type { Context } from './state/context.js';
 import type { Part } from './state/part.js';
 
@@ -11,6 +13,7 @@ export interface DrainedParts {
   readonly pools: PoolSet;
   readonly reaper: Reaper;
   readonly parts: readonly Part[];
+  readonly registration: Registration<ComponentRecord>;
 }
 
 const SAY_AGAIN_MS = 30_000;
@@ -28,10 +31,12 @@ function repeat(clock: Clock, ms: number, fn: () => void): () => void {
  * Accepts no more requests, finishes the work on accepted ones, and leaves the registry. Logs what could not be finished
  * within the deadline; other launchers take it over.
  */
-export async function drain({ context, pools, reaper, parts }: DrainedParts, deadlineMs: number): Promise<void> {
+export async function drain(drained: DrainedParts, deadlineMs: number): Promise<void> {
+  const { context, pools, reaper, parts, registration } = drained;
   const { life } = context;
   if (life.isDraining) return;
   life.isDraining = true;
+  announceStop(registration);
   const { clock, logger, zk } = context;
   const isIdle = !reaper.isBusy && pools.configured.every(({ load }) => load.handling === 0);
   logger.info('Finishing what is in progress; SIGQUIT leaves it to the other launchers', {
@@ -56,4 +61,10 @@ export async function drain({ context, pools, reaper, parts }: DrainedParts, dea
     zookeeper:
       zk.state === 'CONNECTED' ? 'connected' : 'disconnected; our locks and registrations expire with the session',
   });
+}
+
+/** Announces the stop and begins no more orders in clouds. Resolves when those that were begun have ended, and what they made is stored. */
+export function endOrders({ context, registration }: Pick<DrainedParts, 'context' | 'registration'>): Promise<void> {
+  announceStop(registration);
+  return context.life.orders.end();
 }

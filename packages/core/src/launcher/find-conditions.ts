@@ -28,6 +28,7 @@ import type { StandbyGoals } from './nodes/standby-goals.js';
 import type { StoppedSpares } from './nodes/stopped-spares.js';
 import type { PoolSet } from './pools/pool-set.js';
 import type { ProviderSet } from './providers/provider-set.js';
+import type { GoneLaunchers } from './registry/gone-launchers.js';
 import type { PoolRegistry } from './registry/pool-registry.js';
 import type { Registration } from './registry/registration.js';
 import type { Context } from './state/context.js';
@@ -36,6 +37,7 @@ import type { ImageMirror } from './state/image-mirror.js';
 /** The parts of a launcher that conditions are derived from. */
 export interface ObservedParts {
   readonly context: Context;
+  readonly gone: GoneLaunchers;
   readonly images: ImageMirror;
   readonly components: ComponentCache;
   readonly registry: PoolRegistry;
@@ -93,6 +95,7 @@ export class LauncherConditions implements ConditionSource {
     const rows = seen.map((node) => ({ node, locked: nodes.contenders(node.id) > 0 }));
     const { draining } = providers;
     return [
+      ...this.#parts.gone.conditions(),
       ...ofDrivers,
       ...unservedConditions(config, registry.pools),
       ...startConditions(providers.configured, { offers, ofDrivers }),

@@ -16,7 +16,7 @@ import type { Config } from '../contract/config.js';
 import type { AlienResource, HostStatus, LeakedResource } from '../contract/driver.js';
 import type { PoolLoad } from '../contract/pool-load.js';
 import { nodeNote } from '../canary/notes.js';
-import { drain } from './drain.js';
+import { drain, endOrders } from './drain.js';
 import type { LauncherEvents } from './state/events.js';
 import type { SteeringReport } from './health/provider-steering.js';
 import { checkModelApi } from './model-api.js';
@@ -106,7 +106,7 @@ export class Launcher {
   }
 
   /** Begins no more orders in clouds. Resolves when those that were begun have ended, and what they made is stored. */
-  readonly endOrders = (): Promise<void> => this.#parts.context.life.orders.end();
+  readonly endOrders = (): Promise<void> => endOrders(this.#parts);
 
   /** Stops everything at once, see {@link Launcher.drain}. Locks and registrations expire with the session. */
   async stop(): Promise<void> {

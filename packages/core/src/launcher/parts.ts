@@ -33,6 +33,7 @@ import { SurplusNodes } from './nodes/surplus-nodes.js';
 import type { LauncherOptions } from './options.js';
 import { PoolSet } from './pools/pool-set.js';
 import { ProviderSet } from './providers/provider-set.js';
+import { GoneLaunchers } from './registry/gone-launchers.js';
 import { PoolRegistry } from './registry/pool-registry.js';
 import { Registration, shortName } from './registry/registration.js';
 import { LateUnlocks } from './requests/late-unlocks.js';
@@ -122,8 +123,10 @@ export function makeParts(options: LauncherOptions): LauncherParts {
   // registration, conditions, metrics
   const kind = { kind: 'launcher', hostname: shortName(hostname), version } as const;
   const registration = new Registration(zk, newComponent({ ...kind, state: 'stopped' }), logger);
+  const gone = new GoneLaunchers(context, components);
   const observed = {
     context,
+    gone,
     images,
     components,
     registry,
@@ -153,7 +156,7 @@ export function makeParts(options: LauncherOptions): LauncherParts {
       sessionRenewed: () => registration.register(),
       drain: { what: 'the registration of the launcher', finish: () => registration.remove() },
     },
-    ...[registry, providers, ledger, unlocks, reaper, lost, turns, pools],
+    ...[gone, registry, providers, ledger, unlocks, reaper, lost, turns, pools],
     ...[leases, leaseKeeper, ages, drained, others, spares, standby, surplus, probes, leftovers],
     {
       reconsider: (occasion) => {
