@@ -29,7 +29,9 @@ const TENANTS = ['one', 'two'];
 /** How wrong the clock of a launcher may be. */
 const MOST_AHEAD_MS = 60_000;
 /** Faults that mean little without lessees. */
-const OF_LEASES = ['clock-steps', 'due-at-once', 'cut-off'] as const;
+const OF_LEASES = ['clock-steps', 'due-at-once', 'cut-off', 'leader-clocks'] as const;
+/** Faults with which launchers know the time no better than to some seconds. */
+const OF_TIME = ['wrong-clocks', 'clock-steps', 'leader-clocks'] as const;
 
 /** Participants of one run and their actions, all derived from the seed. */
 export class Scenario {
@@ -73,7 +75,7 @@ export class Scenario {
     world.launcherCount = this.launchers.length;
     for (let i = random.int(1, 2); i > 0; i--) this.clients.push(new ZuulClient(world, `zuul${i}`));
     world.leases.maxHoldAgeMs = this.maxHoldAgeMs;
-    if (world.drawn.has('wrong-clocks') || world.drawn.has('clock-steps')) world.leases.earlyMs = 2_500;
+    if (OF_TIME.some((name) => world.drawn.has(name))) world.leases.earlyMs = 2_500;
     const least = OF_LEASES.some((name) => world.drawn.has(name)) ? 1 : 0;
     for (let i = Math.max(least, random.pick([0, 1, 1, 2])); i > 0; i--) {
       this.lessees.push(new Lessee(world, `lessee${i}`, this.launchers, random.pick([1, 3, 10])));

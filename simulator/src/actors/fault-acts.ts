@@ -29,6 +29,7 @@ export const FAULT_ACTS: Partial<Record<FaultName, (scene: Scene) => void>> = {
   'due-at-once': (scene) => scene.repeat(6_000, () => leaseTogether(scene)),
   unreadable: ({ repeat, newer, lessees }) => repeat(4_000, () => newer?.write(lessees)),
   'clock-steps': (scene) => scene.repeat(10_000, () => setClock(scene)),
+  'leader-clocks': (scene) => scene.repeat(20_000, () => changeLeader(scene)),
   'cut-off': (scene) => {
     scene.repeat(15_000, () => cutOff(scene));
     scene.repeat(1_000, () => askAnyway(scene));
@@ -36,11 +37,23 @@ export const FAULT_ACTS: Partial<Record<FaultName, (scene: Scene) => void>> = {
 };
 
 const MOST_SET_MS = 120_000;
+/** How wrong the clock of a leader may be. */
+const MOST_LEADING_MS = 300_000;
 
 /** An administrator or NTP sets the clock of one launcher. */
 function setClock({ random, launchers }: Scene): void {
   const ms = random.pick([-MOST_SET_MS, MOST_SET_MS, random.int(-MOST_SET_MS, MOST_SET_MS)]);
   random.pick(launchers).process?.step(ms);
+}
+
+/** Another member of the ensemble becomes the leader: all connections break, and its clock stamps what is written. */
+function changeLeader({ world, random, launchers }: Scene): void {
+  const aheadMs = random.pick([0, -MOST_LEADING_MS, MOST_LEADING_MS, random.int(-MOST_LEADING_MS, MOST_LEADING_MS)]);
+  world.trace.add('chaos', `another member leads, its clock is ${Math.round(aheadMs / 1000)} s ahead`);
+  const ready = launchers.filter(({ running }) => running?.notReady.length === 0).map(({ process }) => process);
+  const isKeeper = (who: string) => ready.includes(launchers.find(({ name }) => name === who)?.process);
+  world.leaderClock.change(aheadMs, isKeeper);
+  world.server.changeLeader();
 }
 
 /** A launcher loses ZooKeeper, silently or not, or stands still, for about as long as its session lives or longer. */

@@ -76,10 +76,16 @@ export class Lessee {
     const rights = { owner: this.#name, labels: ['*'], maxTtlMs: 3_600_000, tenantName: null, highestPriority: 1 };
     const limits = { maxNodes: this.#maxNodes, admin: false, endTimeMs: null };
     const token = newLeaseToken({ name: this.#name, hash: '', ...rights, ...limits }, clock.now());
-    const create = async () => {
-      await zk.ensurePath(leaseSlotsPath(this.#name));
-      await zk.ensurePath(LEASE_TOKENS_ROOT);
-      await zk.create(leaseTokenPath(this.#name), encodeLeaseToken(token));
+    const create = async (): Promise<void> => {
+      try {
+        await zk.whenConnected();
+        await zk.ensurePath(leaseSlotsPath(this.#name));
+        await zk.ensurePath(LEASE_TOKENS_ROOT);
+        await zk.create(leaseTokenPath(this.#name), encodeLeaseToken(token));
+      } catch (error) {
+        if (isZooKeeperError(error, 'ZK_CONNECTION_LOSS')) return create();
+        if (!isZooKeeperError(error, 'ZK_NODE_EXISTS')) throw error;
+      }
       await zk.close();
     };
     create().catch((error: unknown) =>

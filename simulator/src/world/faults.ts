@@ -84,6 +84,12 @@ export const FAULTS = [
     isOfLaunchers: true,
     text: 'a process that stood still runs its timers before it reads its sockets, or after',
   },
+  {
+    name: 'leader-clocks',
+    share: 0.25,
+    isOfLaunchers: true,
+    text: 'members of the ensemble become leader whose clocks are wrong by up to 300 s',
+  },
 ] as const satisfies readonly Fault[];
 
 export type FaultName = (typeof FAULTS)[number]['name'];

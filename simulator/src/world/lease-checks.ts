@@ -32,6 +32,8 @@ export class LeaseChecks {
   readonly mostNodes = new Map<string, number>();
   /** How early it may end: a launcher whose clock is wrong knows the time no better than its writes take. */
   earlyMs = 1;
+  /** How long after its end it may be kept. */
+  #lateMs = SLACK_MS;
   /** `0`: a lease may last for any time. */
   maxHoldAgeMs = 0;
   readonly #clock: VirtualClock;
@@ -63,11 +65,17 @@ export class LeaseChecks {
     this.#nodeChanges = [];
   };
 
+  /** From now on launchers count by a wrong time, and cannot know it. */
+  timeIsLost(): void {
+    this.earlyMs = Infinity;
+    this.#lateMs = Infinity;
+  }
+
   /** Leases that have not ended although it is long past their time. Meaningful while a launcher runs undisturbed. */
   overdue(): string[] {
     const nowMs = this.#clock.now();
     return [...this.leases.values()]
-      .filter((lease) => isOpen(lease) && this.#endMs(lease) + SLACK_MS < nowMs)
+      .filter((lease) => isOpen(lease) && this.#endMs(lease) + this.#lateMs < nowMs)
       .map(({ id, state, dueMs }) => `lease ${id} is still ${state}, ${Math.round(nowMs - dueMs)} ms after its end`);
   }
 

@@ -7,6 +7,7 @@ import { MemoryServer, type TransactionListener } from '@nodepool/zk-protocol/me
 import { Violation } from './violation.js';
 import { describeChange } from './describe-change.js';
 import { StoredRecords } from './stored-records.js';
+import { LeaderClock } from './leader-clock.js';
 import type { Limit } from './limit.js';
 import { LaunchTally } from './launch-tally.js';
 import { LeaseChecks } from './lease-checks.js';
@@ -46,6 +47,7 @@ export class World {
   readonly leases: LeaseChecks;
   /** Instances of each node; `undefined` where clouds fail too. */
   readonly launches: LaunchTally | undefined;
+  readonly leaderClock = new LeaderClock(this.clock);
   readonly server: MemoryServer;
   readonly drivers = new Map<string, Driver>();
   /** By provider; `max-concurrency` of its entry. */
@@ -64,6 +66,7 @@ export class World {
     if (isForeign) return;
     this.checker.onTransaction(transaction, sessionId);
     this.leases.onTransaction(transaction, sessionId);
+    this.leaderClock.told(who, transaction);
     if (changes.length > 0) this.onWrite?.(who);
   };
   readonly #onRejection = (error: unknown): void => {
@@ -101,9 +104,11 @@ export class World {
     const report = (violation: string) => this.violate(new Violation(violation));
     this.checker = new InvariantChecker(report);
     this.leases = new LeaseChecks(this.clock, this.checker, report);
+    this.leaderClock.onViolation = report;
+    this.leaderClock.onLost = () => this.leases.timeIsLost();
     if (faults === 'launchers') this.launches = new LaunchTally(this.checker, report);
     const order = this.random.fork();
-    this.server = new MemoryServer(this.clock, this.#onTransaction, { arrange: (names) => order.shuffle(names) });
+    this.server = new MemoryServer(this.leaderClock, this.#onTransaction, { arrange: (names) => order.shuffle(names) });
     this.latencyMs = this.random.pick([0.3, 1, 5, 30]);
     process.on('unhandledRejection', this.#onRejection);
     process.on('uncaughtException', this.#onException);

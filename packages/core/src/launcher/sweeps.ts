@@ -26,15 +26,22 @@ export async function sweepPeriodically(
   parts: readonly Part[],
   serverClock: ServerClock,
 ): Promise<void> {
-  const { clock, life, logger } = context;
+  const { clock, life, zk } = context;
+  const unsubscribe = zk.onState((state) => state === 'CONNECTED' && void compareClocks(context, serverClock));
   while (!life.isDraining) {
-    try {
-      await delay(clock, INTERVAL_MS, life.signal);
-      await serverClock.measure(life.signal);
-    } catch (error) {
-      if (life.signal.aborted) return;
-      logger.warn('Could not compare the clock with that of ZooKeeper', { error });
-    }
+    await delay(clock, INTERVAL_MS, life.signal).catch(() => undefined);
+    if (life.signal.aborted) break;
+    await compareClocks(context, serverClock);
     if (life.isActive) await reconsiderAll(context, parts, 'minute');
+  }
+  unsubscribe();
+}
+
+/** Learns the time of ZooKeeper: each minute, and after a reconnect, as another server may lead. */
+async function compareClocks({ life, logger }: Context, serverClock: ServerClock): Promise<void> {
+  try {
+    await serverClock.measure(life.signal);
+  } catch (error) {
+    if (!life.signal.aborted) logger.warn('Could not compare the clock with that of ZooKeeper', { error });
   }
 }

@@ -48,7 +48,11 @@ export async function leaseWorld() {
   const launcher = async (keeper: string, aheadMs = 0) => {
     const cache = createLeaseCache({ zk, clock, logger: world.context.logger });
     const committer = createCommitter(zk, [nodes as NodeCache, requests as RequestCache, cache]);
-    const own: Clock = { now: () => clock.now() + aheadMs, setTimer: (ms, fn) => clock.setTimer(ms, fn) };
+    const own: Clock = {
+      now: () => clock.now() + aheadMs,
+      steadyNow: () => clock.steadyNow(),
+      setTimer: (ms, fn) => clock.setTimer(ms, fn),
+    };
     const serverClock = new ServerClock(zk, own);
     await clock.run(serverClock.measure(world.context.life.signal));
     const life = new LifeCycle(zk, [nodes, requests], clock);

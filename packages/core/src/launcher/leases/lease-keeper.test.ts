@@ -176,6 +176,21 @@ describe('a lease', () => {
     expect(other.get('l1')).toMatchObject({ state: 'active', keeper: 'other' });
   });
 
+  it('of another launcher is taken care of as soon when the server that stamped its request has a clock that is ahead', async () => {
+    const { world, stop, lease, serve, launcher } = await leaseWorld();
+    const { clock } = world;
+    await lease();
+    stop();
+    const { leases: other } = await launcher('other');
+    clock.set(clock.now() + 300_000);
+    await serve();
+    clock.set(clock.now() - 300_000);
+
+    await world.pass(5_000);
+
+    expect(other.get('l1')).toMatchObject({ state: 'active', keeper: 'other' });
+  });
+
   it.each(['active', 'waiting'])('that is %s ends and frees its number when its launcher is gone', async (state) => {
     const { world, stop, lease, serve, launcher, request } = await leaseWorld();
     await lease({ maxNodes: 1 });

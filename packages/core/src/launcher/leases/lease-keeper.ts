@@ -47,6 +47,8 @@ export class LeaseKeeper implements Part {
   readonly #retries: Retries<string>;
   readonly #busy = new Set<string>();
   readonly #again = new Set<string>();
+  /** When the record that calls for a step was first seen, by lease. */
+  readonly #seen = new Map<string, { readonly zxid: bigint | undefined; readonly atMs: number }>();
   /** Leases that are over and still occupy numbers, by request. */
   readonly #endedByRequest = new Map<string, string>();
   /** Leases that are over, in the order in which they ended. */
@@ -108,7 +110,7 @@ export class LeaseKeeper implements Part {
     const request = leases.requestOf(lease.id);
     const end = leases.endOf(lease);
     const atEnd = end && { sinceMs: end.timeMs, run: () => leases.finish(lease, 'ended', end.why) };
-    const sinceMs = this.#writtenMs(request ?? lease);
+    const sinceMs = this.#seenMs(lease.id, request ?? lease);
     if (lease.state === 'waiting') {
       if (!request) return { sinceMs, run: () => this.#checkRequest(lease) };
       if (request.state === 'fulfilled') return { sinceMs, run: () => this.#activate(lease, request) };
@@ -125,9 +127,13 @@ export class LeaseKeeper implements Part {
     return { sinceMs: lease.stateTimeMs + KEPT_MS, isSwept: true, run: () => removeLease(this.#context, lease) };
   }
 
-  /** When a record was written, in the time of the server that the clock follows. It may be behind by a moment. */
-  #writtenMs({ stat }: LeaseRecord | RequestRecord): number {
-    return Math.min(stat?.mtime ?? 0, this.#context.clock.now());
+  /** When a record was first seen as it is. The server that stamped it may have another clock than the one that leads now. */
+  #seenMs(id: string, { stat }: LeaseRecord | RequestRecord): number {
+    const known = this.#seen.get(id);
+    if (known && known.zxid === stat?.mzxid) return known.atMs;
+    const atMs = this.#context.clock.now();
+    this.#seen.set(id, { zxid: stat?.mzxid, atMs });
+    return atMs;
   }
 
   /** Whether a step is due for this launcher. If not, comes back then. */
@@ -256,6 +262,7 @@ export class LeaseKeeper implements Part {
     this.#timers.delete(id);
     this.#retries.forget(id);
     this.#over.delete(id);
+    this.#seen.delete(id);
   }
 }
 

@@ -26,15 +26,21 @@ async function steadyClock() {
     setTimer: clock.setTimer.bind(clock),
   };
   const server = {
-    stepMs: 0,
+    ...{ stepMs: 0, term: 0n },
+    getData: zk.getData.bind(zk),
     setData: async (...args: Parameters<typeof zk.setData>) => {
       const stat = await zk.setData(...args);
-      return { ...stat, mtime: stat.mtime + server.stepMs };
+      return { ...stat, mtime: stat.mtime + server.stepMs, mzxid: stat.mzxid + (server.term << 32n) };
     },
     whenConnected: zk.whenConnected.bind(zk),
   };
   const serverClock = new ServerClock(server, own);
-  return { world, own, server, serverClock, measure: () => clock.run(serverClock.measure(signal)) };
+  const measure = () => clock.run(serverClock.measure(signal));
+  /** Another server leads, with another clock. */
+  const lead = (stepMs: number) => Object.assign(server, { stepMs, term: server.term + 1n });
+  /** How far a clock is ahead of the first leader's. */
+  const aheadMs = (of = serverClock) => of.now() - clock.now();
+  return { world, own, server, serverClock, measure, lead, aheadMs };
 }
 
 describe('the clock of the server', () => {
@@ -70,25 +76,83 @@ describe('the clock of the server', () => {
     expect(Math.abs(serverClock.now() - world.clock.now())).toBeLessThan(100);
   });
 
-  it.each([120_000, -120_000])(
-    'is followed slowly when a leader with another clock takes over: %i ms',
-    async (stepMs) => {
-      const { world, server, serverClock, measure } = await steadyClock();
-      await measure();
+  it.each([120_000, -120_000])('is followed slowly when it is set by %i ms', async (stepMs) => {
+    const { world, server, measure, aheadMs } = await steadyClock();
+    await measure();
 
-      server.stepMs = stepMs;
+    server.stepMs = stepMs;
+    await world.pass(60_000);
+    await measure();
+    const soon = aheadMs();
+    for (let minute = 0; minute < 130; minute++) {
       await world.pass(60_000);
       await measure();
-      const soon = serverClock.now() - world.clock.now();
-      for (let minute = 0; minute < 130; minute++) {
-        await world.pass(60_000);
-        await measure();
-      }
+    }
 
-      expect(Math.abs(soon)).toBeLessThan(1_100);
-      expect(Math.abs(serverClock.now() - world.clock.now() - stepMs)).toBeLessThan(100);
-    },
-  );
+    expect(Math.abs(soon)).toBeLessThan(1_100);
+    expect(Math.abs(aheadMs() - stepMs)).toBeLessThan(100);
+  });
+
+  it.each([300_000, -300_000])('continues when a leader takes over whose clock is %i ms ahead', async (stepMs) => {
+    const { world, measure, lead, aheadMs } = await steadyClock();
+    await measure();
+
+    lead(stepMs);
+    for (let minute = 0; minute < 60; minute++) {
+      await world.pass(60_000);
+      await measure();
+    }
+
+    expect(Math.abs(aheadMs())).toBeLessThan(2_600);
+  });
+
+  it('is that of the new leader in the end', async () => {
+    const { world, measure, lead, aheadMs } = await steadyClock();
+    await measure();
+    lead(4_000);
+    await measure();
+
+    for (let minute = 0; minute < 100; minute++) {
+      await world.pass(60_000);
+      await measure();
+    }
+
+    expect(Math.abs(aheadMs() - 4_000)).toBeLessThan(100);
+  });
+
+  it('is the same for a launcher that starts under another leader, and waits for those that run', async () => {
+    const { world, server, measure, lead, aheadMs } = await steadyClock();
+    await measure();
+    lead(300_000);
+    const another = new ServerClock(server, world.clock);
+
+    const started = another.measure(signal);
+    await world.pass(1_000);
+    await measure();
+    await world.clock.run(started);
+
+    expect(Math.abs(aheadMs(another))).toBeLessThan(100);
+  });
+
+  it('is that of the leader for a launcher that starts when no other runs', async () => {
+    const { world, server, measure, lead, aheadMs } = await steadyClock();
+    await measure();
+    lead(300_000);
+    const another = new ServerClock(server, world.clock);
+
+    await world.clock.run(another.measure(signal));
+
+    expect(Math.abs(aheadMs(another) - 300_000)).toBeLessThan(100);
+  });
+
+  it('does not mind what it cannot read', async () => {
+    const { world, measure, aheadMs } = await steadyClock();
+    await world.clock.run(world.other.setData(LEASES_ROOT, '{"ahead": "much"}'));
+
+    await measure();
+
+    expect(Math.abs(aheadMs())).toBeLessThan(100);
+  });
 
   it('is followed at once when a computer has slept: steady time stood still', async () => {
     const { world, own, serverClock, measure } = await steadyClock();

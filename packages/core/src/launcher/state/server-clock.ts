@@ -1,4 +1,5 @@
 import {
+  delay,
   isZooKeeperError,
   LEASES_ROOT,
   steadyNow,
@@ -8,36 +9,48 @@ import {
   type RequestRecord,
   type ZooKeeper,
 } from '@nodepool/zk-protocol';
+import { aheadAt, decodeAgreedTime, encodeAgreedTime, termOf, type AgreedTime } from './agreed-time.js';
 
 /** A comparison is good enough when its write took no longer. */
 const EXACT_MS = 100;
 const MORE_ATTEMPTS = 4;
-/** Share of the time since the last comparison by which this clock follows a clock of the server that was set. */
+/** Share of the time since the last comparison by which this clock follows the agreed time. */
 const FOLLOWED = 1 / 60;
 /** Clocks that have moved by the same are no further apart than this. */
 const SAME_MS = 2_000;
+/** How long a launcher that starts waits for another to say how the time continues under a new leader. */
+const PATIENCE_MS = 5_000;
+const LOOK_AGAIN_MS = 250;
 
-/** What a comparison has shown: how far steady time was ahead, at least and at most, and when that was. */
+/** What a comparison has shown: how far steady time was ahead of the server's, at least and at most, and when that was. */
 interface Comparison {
   readonly leastMs: number;
   readonly mostMs: number;
   readonly steadyMs: number;
   /** How far steady time is ahead of this process's clock. */
   readonly wallMs: number;
+  /** Time of the write by the clock of the server. */
+  readonly serverMs: number;
+  readonly term: number;
+  /** What was stored there, and is still. */
+  readonly agreed: AgreedTime | undefined;
+  /** Of the record. */
+  readonly version: number;
 }
 
 /**
  * The time of the ZooKeeper server. Clocks of launchers differ, so a time that all of them must agree about is counted by this
- * one: the time of a write, plus steady time since, so that it does not jump when the clock of this process is set. Nor when the clock
- * of the server is, or another server with another clock becomes the leader: it follows slowly then.
+ * one: the time of a write, plus steady time since, so that it does not jump when the clock of this process is set. Nor when another
+ * server with another clock becomes the leader: the first launcher that notices it stores how far its time is ahead of that clock, and
+ * all count by that.
  */
 export class ServerClock implements Clock {
-  readonly #zk: Pick<ZooKeeper, 'setData' | 'whenConnected'>;
+  readonly #zk: Pick<ZooKeeper, 'getData' | 'setData' | 'whenConnected'>;
   readonly #clock: Clock;
-  /** How far steady time is ahead of the server's, and what showed it; `undefined` before the first comparison. */
-  #known: { readonly aheadMs: number; readonly by: Comparison } | undefined;
+  /** How far steady time is ahead of this one, and what showed it; `undefined` before the first comparison. */
+  #known: { readonly aheadMs: number; readonly serverAheadMs: number; readonly by: Comparison } | undefined;
 
-  constructor(zk: Pick<ZooKeeper, 'setData' | 'whenConnected'>, clock: Clock) {
+  constructor(zk: Pick<ZooKeeper, 'getData' | 'setData' | 'whenConnected'>, clock: Clock) {
     this.#zk = zk;
     this.#clock = clock;
   }
@@ -59,37 +72,91 @@ export class ServerClock implements Clock {
    * @throws the reason of the signal
    */
   async measure(signal: AbortSignal): Promise<void> {
-    let best = await this.#compare(signal);
-    for (let more = MORE_ATTEMPTS; more > 0 && best.mostMs - best.leastMs > EXACT_MS; more--) {
-      const next = await this.#compare(signal);
-      if (next.mostMs - next.leastMs < best.mostMs - best.leastMs) best = next;
+    const patientUntilMs = this.steadyNow() + PATIENCE_MS;
+    for (;;) {
+      const best = await this.#best(signal);
+      const { agreed, term, serverMs } = best;
+      if (agreed?.term === term) return this.#follow(best, aheadAt(agreed, serverMs));
+      if (!this.#known && agreed && this.steadyNow() < patientUntilMs) {
+        await delay(this.#clock, LOOK_AGAIN_MS, signal);
+        continue;
+      }
+      const aheadMs = this.#continued(best);
+      if (await this.#store({ aheadMs, sinceMs: serverMs, term }, best, signal)) return this.#follow(best, aheadMs);
     }
-    this.#known = { aheadMs: this.#judge(best), by: best };
   }
 
-  #judge(next: Comparison): number {
+  #follow(by: Comparison, serverAheadMs: number): void {
+    this.#known = { aheadMs: this.#judge(by, serverAheadMs), serverAheadMs, by };
+  }
+
+  /** How far this time is ahead of the clock of a new leader, so that it continues without a jump. */
+  #continued(next: Comparison): number {
     const known = this.#known;
-    if (!known) return within(next.wallMs, next); // that of this process, if that is possible
-    const shiftMs = within(known.aheadMs, next) - known.aheadMs;
-    const wallShiftMs = next.wallMs - known.by.wallMs;
-    // both clocks have moved against steady time, which stands still while a computer sleeps
-    if (Math.abs(shiftMs - wallShiftMs) <= SAME_MS) return known.aheadMs + shiftMs;
+    if (!known) return 0;
+    const shiftMs = shiftOf(known.aheadMs, next, known.serverAheadMs);
+    return known.serverAheadMs + (this.#isShared(shiftMs, next) || Math.abs(shiftMs) <= SAME_MS ? 0 : shiftMs);
+  }
+
+  /** @param serverAheadMs - how far the agreed time is ahead of the server's */
+  #judge(next: Comparison, serverAheadMs: number): number {
+    const known = this.#known;
+    if (!known) return within(next.wallMs, next, serverAheadMs); // that of this process, if that is possible
+    const shiftMs = shiftOf(known.aheadMs, next, serverAheadMs);
+    if (this.#isShared(shiftMs, next)) return known.aheadMs + shiftMs;
     const mostMs = (next.steadyMs - known.by.steadyMs) * FOLLOWED;
     return known.aheadMs + Math.min(Math.max(-mostMs, shiftMs), mostMs);
   }
 
-  /** How far steady time is ahead: the write took place between its begin and its end. Repeated after a lost connection. */
-  async #compare(signal: AbortSignal): Promise<Comparison> {
+  /** Whether the clock of this process has moved as well against steady time, which stands still while a computer sleeps. */
+  #isShared(shiftMs: number, { wallMs }: Comparison): boolean {
+    return Math.abs(shiftMs - (wallMs - (this.#known?.by.wallMs ?? wallMs))) <= SAME_MS;
+  }
+
+  async #best(signal: AbortSignal): Promise<Comparison> {
+    let best = await this.#compare(signal);
+    for (let more = MORE_ATTEMPTS; more > 0 && best.mostMs - best.leastMs > EXACT_MS; more--) {
+      const next = await this.#compare(signal);
+      const isBetter = next.term !== best.term || next.mostMs - next.leastMs < best.mostMs - best.leastMs;
+      best = isBetter ? next : { ...best, agreed: next.agreed, version: next.version };
+    }
+    return best;
+  }
+
+  /** How far steady time is ahead: the write took place between its begin and its end. */
+  #compare(signal: AbortSignal): Promise<Comparison> {
+    return this.#repeat(signal, async () => {
+      const { data, stat } = await this.#zk.getData(LEASES_ROOT);
+      const beganMs = this.steadyNow();
+      const { mtime, mzxid, version } = await this.#zk.setData(LEASES_ROOT, data, stat.version);
+      const steadyMs = this.steadyNow();
+      return {
+        ...{ leastMs: beganMs - mtime, mostMs: steadyMs - mtime, steadyMs, wallMs: steadyMs - this.#clock.now() },
+        ...{ serverMs: mtime, term: termOf(mzxid), agreed: decodeAgreedTime(data), version },
+      };
+    });
+  }
+
+  /** @returns false if another launcher has written meanwhile */
+  async #store(agreed: AgreedTime, { version }: Comparison, signal: AbortSignal): Promise<boolean> {
+    await this.#zk.whenConnected(signal);
+    try {
+      await this.#zk.setData(LEASES_ROOT, encodeAgreedTime(agreed), version);
+      return true;
+    } catch (error) {
+      if (!isPassing(error)) throw error;
+      return false;
+    }
+  }
+
+  /** Repeats a comparison after a lost connection, and when another launcher compares at the same time. */
+  async #repeat<T>(signal: AbortSignal, act: () => Promise<T>): Promise<T> {
     for (;;) {
       await this.#zk.whenConnected(signal);
-      const beganMs = this.steadyNow();
       try {
-        const { mtime } = await this.#zk.setData(LEASES_ROOT, '');
-        const steadyMs = this.steadyNow();
-        const wallMs = steadyMs - this.#clock.now();
-        return { leastMs: beganMs - mtime, mostMs: steadyMs - mtime, steadyMs, wallMs };
+        return await act();
       } catch (error) {
-        if (!isZooKeeperError(error, 'ZK_CONNECTION_LOSS', 'ZK_SESSION_EXPIRED')) throw error;
+        if (!isPassing(error)) throw error;
       }
     }
   }
@@ -100,6 +167,14 @@ export function sinceWrittenMs(record: NodeRecord | RequestRecord, serverClock: 
   return serverClock.now() - (record.stat?.mtime ?? record.stateTimeMs);
 }
 
-function within(ms: number, { leastMs, mostMs }: Pick<Comparison, 'leastMs' | 'mostMs'>): number {
-  return Math.min(Math.max(ms, leastMs), mostMs);
+const isPassing = (error: unknown): boolean =>
+  isZooKeeperError(error, 'ZK_CONNECTION_LOSS', 'ZK_SESSION_EXPIRED', 'ZK_BAD_VERSION');
+
+/** How far a comparison differs from what was known. */
+function shiftOf(knownMs: number, next: Comparison, serverAheadMs: number): number {
+  return within(knownMs, next, serverAheadMs) - knownMs;
+}
+
+function within(ms: number, { leastMs, mostMs }: Comparison, serverAheadMs: number): number {
+  return Math.min(Math.max(ms, leastMs - serverAheadMs), mostMs - serverAheadMs);
 }

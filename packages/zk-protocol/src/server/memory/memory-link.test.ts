@@ -34,7 +34,7 @@ async function open() {
   };
   const during = async <T>(promise: Promise<T>): Promise<T> => (await Promise.all([promise, pass(50)]))[0];
   await pass(50);
-  return { clock, changes, network, zk, link, other, pass, during };
+  return { clock, changes, network, server, zk, link, other, pass, during };
 }
 
 describe('a client in memory', () => {
@@ -69,6 +69,21 @@ describe('a client in memory', () => {
     expect(zk.sessionId).toBe(sessionId);
     expect(changes).toEqual([`${sessionId} create /a`]);
     expect(await during(other.exists('/a'))).toBeDefined();
+  });
+
+  it('keeps its session when another server leads, whose term begins', async () => {
+    const { zk, server, during, pass } = await open();
+    const { sessionId } = zk;
+    const states = recordStates(zk);
+    await during(zk.create('/mine', '', { ephemeral: true }));
+
+    server.changeLeader();
+    await pass(1_000);
+    const stat = await during(zk.setData('/mine', 'x'));
+
+    expect(states).toEqual(['SUSPENDED', 'CONNECTED']);
+    expect(zk.sessionId).toBe(sessionId);
+    expect([stat.czxid >> 32n, stat.mzxid >> 32n]).toEqual([0n, 1n]);
   });
 
   it('loses requests that were in flight when the connection broke', async () => {

@@ -11,6 +11,9 @@ import type { ServedStore } from '../served-store.js';
 /** Called for each transaction, before any client sees it. `sessionId` is the session that caused it. */
 export type TransactionListener = (transaction: Transaction, sessionId: bigint) => void;
 
+/** Transactions of one term of a leader. */
+const TERM = 2 ** 32;
+
 /** An error logged in here is a defect: fail the test. */
 const throwingLogger: ZooKeeperLogger = {
   ...{ debug() {}, info() {}, warn() {} },
@@ -41,11 +44,21 @@ class MemoryStore implements ServedStore {
 /** The embedded server without network and disk, running on the given clock. */
 export class MemoryServer {
   readonly #dispatcher: Dispatcher;
+  readonly #store: MemoryStore;
 
   constructor(clock: Clock, onTransaction: TransactionListener = () => {}, options: ModelOptions = {}) {
     const gate = new ConnectionGate({ total: Infinity, perAddress: Infinity }, clock, throwingLogger);
     this.#dispatcher = new Dispatcher(clock, throwingLogger, {}, gate);
-    this.#dispatcher.serve(new MemoryStore(new ServerModel(options), onTransaction));
+    this.#store = new MemoryStore(new ServerModel(options), onTransaction);
+    this.#dispatcher.serve(this.#store);
+  }
+
+  /** Closes all connections, as when another member of an ensemble becomes the leader: its term begins. Sessions live on. */
+  changeLeader(): void {
+    const { model } = this.#store;
+    this.#dispatcher.suspend('another server leads');
+    model.restoreCounters((Math.floor(model.lastZxid / TERM) + 1) * TERM, model.lastSessionId);
+    this.#dispatcher.serve(this.#store);
   }
 
   /** Serves a client's connection. */
