@@ -105,14 +105,17 @@ describe('nodepool ssh', () => {
   });
 
   it('ends the command on the node when Ctrl-C ends ssh', async () => {
-    const run = await ssh('small', '--', 'sh', '-c', 'echo $$; exec sleep 4321');
-    await outputOf(run, /\d+\n/);
+    // its folder has the id of the shell that runs it
+    const run = await ssh('small', '--', 'sh', '-c', 'grep -lx $PPID nodepool-ssh-*/pid; echo $$; exec sleep 4321');
+    await outputOf(run, /\n\d+\n/);
+    const [folder = '', pid] = run.process.stdout.split(/\/pid\n|\n/);
 
     process.kill(-run.process.pid, 'SIGINT');
 
     expect(await run.process.end()).toBe(130);
-    expect(() => process.kill(Number(run.process.stdout), 0)).toThrow('ESRCH');
-    expect(await foldersLeft()).toEqual([]);
+    expect(() => process.kill(Number(pid), 0)).toThrow('ESRCH');
+    expect(folder).toMatch(/^nodepool-ssh-\w+$/);
+    expect(await foldersLeft()).not.toContain(folder);
   });
 
   it('gives the command a terminal if it has one, and passes Ctrl-C on', async () => {

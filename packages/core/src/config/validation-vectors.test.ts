@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { VirtualClock } from '../testing/virtual-clock.js';
 import { inspectDrivers } from './inspect-drivers.js';
 import { createDriverRegistry } from './discovery/registry.js';
 import { tempDir } from '../../test/support/temp-dir.js';
@@ -20,8 +21,11 @@ const { vectors } = JSON.parse(readFileSync(join(here, '../../test/fixtures/conf
   vectors: Vector[];
 };
 
-/** The drivers of this workspace, found as in an installation. */
-const places = { searchFrom: [here], conditions: ['@nodepool/source'] };
+/**
+ * The drivers of this workspace, found as in an installation. They are compiled as they are loaded, which takes long on a busy machine:
+ * the time limit for that stands still.
+ */
+const places = { searchFrom: [here], conditions: ['@nodepool/source'], clock: new VirtualClock() };
 const installed = (await inspectDrivers(places)).filter(({ problem }) => problem === undefined).map(({ name }) => name);
 
 /** The driver of a vector, if any. */
