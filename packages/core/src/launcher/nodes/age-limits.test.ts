@@ -75,6 +75,7 @@ const STEPS_MS = [60 * MINUTE_MS, -60 * MINUTE_MS, 2 * MINUTE_MS, -2 * MINUTE_MS
 const AGED: [string, NodeFields][] = [
   ['of a lease', { ...HELD, ...OF_LEASE }],
   ['on hold', HELD],
+  ['that is ready', {}],
 ];
 
 it.each(AGED.flatMap(([what, fields]) => STEPS_MS.map((stepMs) => [what, stepMs, fields] as const)))(
@@ -109,6 +110,23 @@ describe('a node that is ready', () => {
 
     expect([before, stateOf(id)]).toEqual(['ready', 'deleting']);
   });
+
+  it.each([-30, 30])(
+    'has it where it was so before this launcher, written by a clock %i minutes ahead',
+    async (minutes) => {
+      const { world, providers } = await LauncherRooms.open(configOf(10 * MINUTE_MS));
+      const { clock, mirror } = world.context;
+      const id = await world.createNode({ stateTimeMs: clock.now() + minutes * MINUTE_MS });
+      const limits = (ages = new AgeLimits(world.context, providers, clock));
+      limits.reconsider();
+
+      await world.pass(9 * MINUTE_MS);
+      const before = mirror.nodes.get(id)?.state;
+      await world.pass(2 * MINUTE_MS);
+
+      expect([before, mirror.nodes.get(id)?.state]).toEqual(['ready', 'deleting']);
+    },
+  );
 
   it('is deleted when it has been for its time, each by its own', async () => {
     const { world, create, stateOf } = await setUp();

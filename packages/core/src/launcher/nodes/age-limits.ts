@@ -11,9 +11,9 @@ const RETRY_MS = 10_000;
 
 /**
  * Deletes ready nodes older than their label's `max-ready-age`, and held nodes older than `max-hold-age` or their own
- * `hold_expiration`, whichever is shorter. Holds count by the server's clock, as that of this computer may be set. Ready nodes count
- * by the clock that stamps them: with another one, those of a launcher whose clock is behind would be too old at once, and be replaced
- * without end. One timer waits for the next node that is due.
+ * `hold_expiration`, whichever is shorter. Holds count by the server's clock, as that of this computer may be set. A ready node counts
+ * by steady time from when this launcher saw it become ready: were it too old by a wrong clock, so would be the one that replaces it.
+ * One timer waits for the next node that is due.
  */
 export class AgeLimits implements Part {
   readonly #context: Context;
@@ -21,6 +21,8 @@ export class AgeLimits implements Part {
   readonly #serverClock: Pick<ServerClock, 'now'>;
   /** Steady time. */
   readonly #due = new Map<NodeId, number>();
+  /** When this launcher saw the node become ready. Steady time. */
+  readonly #readySince = new Map<NodeId, number>();
   readonly #unsubscribe: () => void;
   #timer: { atMs: number; cancel: CancelTimer } | undefined;
 
@@ -29,6 +31,7 @@ export class AgeLimits implements Part {
     this.#providers = providers;
     this.#serverClock = serverClock;
     this.#unsubscribe = context.events.on('nodeChanged', ({ before, after }) => {
+      this.#see(before, after);
       if (after) this.#track(after);
       else if (before) this.#due.delete(before.id);
     });
@@ -46,6 +49,16 @@ export class AgeLimits implements Part {
     for (const node of this.#context.mirror.nodes.values()) this.#track(node);
   }
 
+  #see(before: NodeRecord | undefined, after: NodeRecord | undefined): void {
+    const isSame = before?.state === after?.state && before?.stateTimeMs === after?.stateTimeMs;
+    const id = (after ?? before)?.id;
+    if (isSame || id === undefined) return;
+    const { mirror, clock } = this.#context;
+    // what comes while records are read from the beginning may have been ready for long
+    if (after?.state === 'ready' && mirror.nodes.ready) this.#readySince.set(id, steadyNow(clock));
+    else this.#readySince.delete(id);
+  }
+
   #track(node: NodeRecord): void {
     const leftMs = this.#leftOf(node);
     if (leftMs === undefined) this.#due.delete(node.id);
@@ -55,8 +68,16 @@ export class AgeLimits implements Part {
   /** How long the node may stay. */
   #leftOf(node: NodeRecord): number | undefined {
     const limit = ageLimitOf(node, this.#context.config.now);
-    const clock = node.state === 'hold' ? this.#serverClock : this.#context.clock;
-    return limit && node.stateTimeMs + limit.ms - clock.now();
+    return limit && limit.ms - this.#ageOf(node);
+  }
+
+  #ageOf(node: NodeRecord): number {
+    const sinceMs = this.#readySince.get(node.id);
+    if (sinceMs !== undefined) return steadyNow(this.#context.clock) - sinceMs;
+    const { state, stateTimeMs, stat } = node;
+    // a state is neither older than its record nor younger than its last change, whatever the clock of its writer says
+    const { ctime, mtime } = (state === 'ready' && stat) || { ctime: -Infinity, mtime: Infinity };
+    return this.#serverClock.now() - Math.min(Math.max(stateTimeMs, ctime), mtime);
   }
 
   /** @param dueMs - steady time */
