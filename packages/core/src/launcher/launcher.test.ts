@@ -50,6 +50,8 @@ describe('a launcher that starts', () => {
     await world.clock.run(launcher.start());
 
     expect(launcher.notReady).toEqual([]);
+    // although its own entry does not say yet that it runs
+    expect(launcher.isUnknownLabel('nosuch')).toBe(true);
   });
 
   it('makes the directories it needs, and registers itself and its pools', async () => {

@@ -78,7 +78,10 @@ export class Launcher {
     await this.reconfigure(this.#newestConfig);
     registration.update(withComponent(registration.body, { state: 'running', webUrl: webUrl ?? null }));
     life.isStarted = true;
-    registry.begin([...this.requests.values()].map(({ id }) => id));
+    registry.begin(
+      [...this.requests.values()].map(({ id }) => id),
+      `${registration.body.kind}/${registration.id}`,
+    );
     this.#reconsiderAll('start');
     void sweepPeriodically(context, parts, serverClock);
   }

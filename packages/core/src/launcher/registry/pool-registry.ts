@@ -70,10 +70,12 @@ export class PoolRegistry {
   /**
    * This launcher begins to serve; others that were started at the same time get a moment to register.
    * @param waiting - requests that exist already
+   * @param self - id of this launcher's entry, which may not say yet that it is running
    */
-  begin(waiting: Iterable<RequestId>): void {
+  begin(waiting: Iterable<RequestId>, self?: string): void {
     const { clock, events } = this.#context;
     this.#hasBegun = true;
+    if (self !== undefined) this.#endWaitFor(self);
     this.#olderRequests = new Set(waiting);
     this.#settling = clock.setTimer(SETTLING_MS, () => {
       this.#settling = undefined;
