@@ -169,6 +169,26 @@ describe('a launcher that is not the first of a label', () => {
     }
     standby.stop();
   });
+
+  it('leaves it the same time when both wake at once, after requests that failed', async () => {
+    const { world, standby, only, answer } = await setUp({ isFirst: false });
+    const { requests } = world.context.mirror;
+    const node = await world.createNode({ state: 'in-use' });
+    standby.reconsider();
+    for (let failures = 0; failures < 5; failures++) {
+      for (let s = 0; s < 60 && requests.size === 0; s++) await world.pass(1_000);
+      await answer(only(), { state: 'failed' });
+      await world.pass(500);
+    }
+
+    await world.clock.run(world.other.delete(nodePath(node))); // there may be capacity: all look again a second later
+    await world.pass(5_000);
+    const early = requests.size;
+    await world.pass(2_000);
+
+    expect([early, requests.size]).toEqual([0, 1]);
+    standby.stop();
+  });
 });
 
 describe('a standby request', () => {

@@ -19,8 +19,8 @@ import type { StandbyGoals } from './standby-goals.js';
 import { isOwnRequest, releaseStandby, removeStandby, requestStandby } from './standby-requests.js';
 
 const RETRY = { firstMs: 1_000, longestMs: 300_000 };
-/** How long other launchers leave missing nodes to the first one, and all to those that do not count requests of others. */
-const FIRST_LAUNCHER_MS = 5_000;
+/** How long each launcher leaves missing nodes to the one before it, and all to those that do not count requests of others. */
+const TURN_MS = 5_000;
 
 interface LabelState {
   /** Number of requests that are being created, and that the mirror does not show yet. */
@@ -121,19 +121,18 @@ export class Standby implements Part {
 
   /** @returns the number of nodes it requests */
   #fill(label: string): number {
-    if (this.#stopped || !this.#context.life.isServing || !this.#views.canLaunch(label)) return 0;
     const state = this.#stateOf(label);
-    const missing = this.#missing(label);
+    const mayAsk = !this.#stopped && this.#context.life.isServing && this.#views.canLaunch(label);
+    const missing = mayAsk ? this.#missing(label) : 0;
     if (missing === 0) {
       state.missingSinceMs = undefined;
       return 0;
     }
     const now = steadyNow(this.#context.clock);
     state.missingSinceMs ??= now;
-    // other launchers than the first one wait, so that no two request the same nodes
-    const isFirst = this.#views.isFirstFor(label) && !this.#views.sharers(label).original;
-    const firstMs = isFirst ? 0 : state.missingSinceMs + FIRST_LAUNCHER_MS - now;
-    const pauseMs = Math.max(state.notBeforeMs - now, firstMs);
+    // launchers wake at the same moment, e.g. when a node is deleted: each gives those before it a turn, so that no two ask for one node
+    const turns = this.#views.rankFor(label) + (this.#views.sharers(label).original ? 1 : 0);
+    const pauseMs = Math.max(state.notBeforeMs, state.missingSinceMs) + turns * TURN_MS - now;
     if (pauseMs > 0) {
       this.#checkLater(label, pauseMs);
       return 0;

@@ -29,6 +29,22 @@ export function findSharers(pools: readonly PoolComponentRecord[], label: string
   };
 }
 
+/**
+ * The number of launchers that registered a pool with the label before this one, at least 1 while it has registered none itself. Those of
+ * the original do not count.
+ */
+export function findRank(
+  pools: readonly PoolComponentRecord[],
+  label: string,
+  isOwn: (pool: PoolComponentRecord) => boolean,
+): number {
+  const sharing = pools.filter((pool) => !isOriginal(pool) && pool.supportedLabels.includes(label));
+  const own = sharing.filter(isOwn).map(createdIn);
+  const isBefore = (pool: PoolComponentRecord) => own.every((mine) => createdIn(pool) < mine);
+  const sessions = new Set(sharing.filter(isBefore).map(({ stat }) => stat?.ephemeralOwner));
+  return own.length === 0 ? Math.max(1, sessions.size) : sessions.size;
+}
+
 /** The transaction that registered a pool. */
 function createdIn(pool: PoolComponentRecord | undefined): bigint | number {
   return pool?.stat?.czxid ?? Infinity;

@@ -2,7 +2,7 @@ import type { PoolComponentRecord } from '@nodepool/zk-protocol';
 import type { SteeringSet } from '../health/steering-set.js';
 import { chooseProbes } from '../plan/health-rules.js';
 import { keepsStandby } from '../plan/nodes.js';
-import { findSharers, type LabelSharers } from './label-sharers.js';
+import { findRank, findSharers, type LabelSharers } from './label-sharers.js';
 import type { LivePoolView } from './pool-view.js';
 import type { PoolRegistry } from '../registry/pool-registry.js';
 import type { Context } from '../state/context.js';
@@ -46,6 +46,11 @@ export class PoolViews {
   isFirstFor(label: string): boolean {
     const { first } = this.sharers(label);
     return first !== undefined && this.#registry.isOwn(first.launcherId);
+  }
+
+  /** The number of launchers that come before this one where one of them asks for standby nodes of the label; 0: it is the first. */
+  rankFor(label: string): number {
+    return findRank(this.#registry.pools, label, ({ launcherId }) => this.#registry.isOwn(launcherId));
   }
 
   /** The registered pools with the label, of all launchers. */
