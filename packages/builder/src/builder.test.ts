@@ -1,5 +1,6 @@
 import { imageBuildRequestPath, imagePath } from '@nodepool/zk-protocol';
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { builderConditions } from './builder-conditions.js';
 import { MAKE_IMAGE, World } from '../test/support/world.js';
 
 let world: World | undefined;
@@ -44,5 +45,19 @@ describe('a builder', () => {
       WAIT,
     );
     expect(world.happened.filter((text) => text.startsWith('built'))).toEqual(Array(4).fill('built debian 0'));
+  });
+
+  it('lists images that the configuration keeps from being built, which are no conditions', async () => {
+    const [paused, unused] = ['paused', 'unused'].map((name) => debian().replace('debian', name));
+    world = await World.start({ diskimages: `${paused}  pause: true\n${unused}`, images: ['paused'] });
+    const builder = await world.builder();
+
+    const seen = builder.work.map(({ image, phase, error }) => [image, phase, error]);
+
+    expect(seen).toEqual([
+      ['paused', 'blocked', 'the configuration pauses it (pause: true)'],
+      ['unused', 'blocked', 'no provider lists it in its diskimages, and it has no formats of its own'],
+    ]);
+    expect(builderConditions(builder, 'nb01', Date.now())).toEqual([]);
   });
 });

@@ -17,7 +17,7 @@ import { removeLeftovers } from './tool/leftovers.js';
 import { BuilderIdLock, type IdProblem } from './context/unique-builder.js';
 import type { ImageWork } from '@nodepool/core/service';
 import { readyBuilds } from './plan/newest-builds.js';
-import { waitingRecords, type WaitingWork } from './plan/waiting-records.js';
+import { unbuiltImages, waitingRecords, type WaitingWork } from './plan/waiting-records.js';
 import { toImageWork, waitingToWork, type Progress } from './context/progress.js';
 import { Janitor } from './janitor/janitor.js';
 import type { Surroundings } from './context/surroundings.js';
@@ -357,7 +357,9 @@ function workOf(
   );
   const failed = builder.failingUploads.map((upload) => failedUploadToWork(upload, hostname));
   const retried = failedBuilds.map((build) => failedBuildToWork(build, hostname, nowMs));
-  return [...running, ...retried, ...failed, ...builder.waiting.map((waiting) => waitingToWork(waiting, hostname))];
+  const unbuilt = unbuiltImages(builder.config, builder.databaseProblem ?? builder.idProblem?.message, nowMs);
+  const waiting = [...unbuilt, ...builder.waiting].map((one) => waitingToWork(one, hostname));
+  return [...running, ...retried, ...failed, ...waiting];
 }
 
 /** Describes the work of a builder as lines for the log. */

@@ -52,6 +52,7 @@ it('with an empty database no file is deleted and nothing is built, and the cond
 
   await vi.waitFor(() => expect(conditionOf(builder)?.message).toContain(`they belong to ${id}`), WAIT);
   expect(conditionOf(builder)?.nextStep).toContain('nodepool image-files adopt');
+  expect(builder.work).toMatchObject([{ image: 'debian', phase: 'blocked', error: conditionOf(builder)?.message }]);
   await new Promise((resolve) => setTimeout(resolve, 1_000)); // several sweeps
   expect(await of.files()).toEqual(files);
   expect(of.happened.filter((text) => text.startsWith('built'))).toHaveLength(builds);

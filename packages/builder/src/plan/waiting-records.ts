@@ -2,6 +2,8 @@ import type { Config } from '@nodepool/core';
 import type { ImageEntry } from '@nodepool/zk-protocol';
 import { pinnedBuilds } from './plan-cleanup.js';
 import { pausedUploads, type MissingFile } from './plan-uploads.js';
+import { isForUnserved } from './unserved-images.js';
+import { wantedFormats } from './wanted-formats.js';
 
 /** Work that is waiting and the reason. */
 export interface WaitingWork {
@@ -26,4 +28,19 @@ export function waitingRecords(config: Config, images: ReadonlyMap<string, Image
     ),
   );
   return [...paused, ...pinned];
+}
+
+/**
+ * Images that this builder does not build for lists: because of its configuration, or the
+ * builder starts no work, which is a condition of its own.
+ * @param problem - why it starts no work; `undefined`: it does
+ */
+export function unbuiltImages(config: Config, problem: string | undefined, nowMs: number): WaitingWork[] {
+  return [...config.diskimages.values()].flatMap(({ name: image, abstract, pause }) => {
+    if (abstract || isForUnserved(config, image)) return [];
+    const isUnused = wantedFormats(config, image).length === 0;
+    const unused = isUnused ? 'no provider lists it in its diskimages, and it has no formats of its own' : undefined;
+    const reason = problem ?? (pause ? 'the configuration pauses it (pause: true)' : unused);
+    return reason === undefined ? [] : [{ image, reason, sinceMs: nowMs }];
+  });
 }

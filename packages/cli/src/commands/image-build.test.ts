@@ -23,7 +23,16 @@ diskimages:
 
 const requested = (image: string) => get().zk.exists(imageBuildRequestPath(image));
 
+it('says that no builder is registered', async () => {
+  expect(await call('image-build', 'debian-12')).toEqual({
+    ...{ status: 0, stdout: '' },
+    stderr: 'nodepool: no builder is registered; the build starts when one does\n',
+  });
+  await get().zk.delete(imageBuildRequestPath('debian-12'));
+});
+
 it('requests a build, and renews a request that waits', async () => {
+  await get().register('builder');
   expect(await call('image-build', 'debian-12')).toEqual({ status: 0, stdout: '', stderr: '' });
   const first = await requested('debian-12');
 
@@ -38,6 +47,7 @@ it('requests a build, and renews a request that waits', async () => {
 });
 
 it('says that another build follows the one in progress', async () => {
+  await get().register('builder');
   await get().createBuild({ state: 'building', builder: 'nb01' });
 
   expect((await call('image-build', 'debian-12')).stderr).toMatch(

@@ -4,7 +4,6 @@ import { buildLogFile, formatAge, lastBuildMs } from '@nodepool/core/service';
 import { tell } from '../command/context.js';
 import type { CliContext } from '../command/context.js';
 import { CliError } from '../command/errors.js';
-import { fetchComponents } from '../connection/fetch-records.js';
 import { Interrupts } from '../terminal/interrupts.js';
 import { findBlocks, orderBuild } from './order-build.js';
 import { BuildLogTail } from './remote-log-tail.js';
@@ -76,9 +75,6 @@ async function ask(
   const builds = [...(images.get(image)?.builds.values() ?? [])];
   const ended = new Set(builds.filter(({ state }) => state !== 'building').map(({ id }) => id));
   const requestedMs = await orderBuild(context, { zk, images }, image);
-  if ((await fetchComponents({ ...context, zk }, 'builder')).length === 0) {
-    tell('nodepool: no builder is registered; the build starts when one does');
-  }
   return ({ id, stat, stateTimeMs }) => !ended.has(id) && (stat?.ctime ?? stateTimeMs) >= requestedMs;
 }
 

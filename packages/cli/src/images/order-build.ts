@@ -3,6 +3,7 @@ import { silentLogger } from '@nodepool/core';
 import { formatAge, imageWorkToText } from '@nodepool/core/service';
 import type { CliContext } from '../command/context.js';
 import { tell } from '../command/context.js';
+import { fetchComponents } from '../connection/fetch-records.js';
 import { fetchImageWork } from './ask-builders.js';
 import type { StoredImages } from './with-images.js';
 
@@ -22,10 +23,14 @@ export async function orderBuild(context: CliContext, stored: StoredImages, imag
     const { id, builder, stateTimeMs } = building;
     const since = formatAge(Math.max(0, nowMs - stateTimeMs));
     tell(`nodepool: build ${id} of ${image} runs on ${builder ?? 'a builder'} for ${since}; another one follows it`);
-  } else if (earlierMs !== undefined) {
-    const since = formatAge(Math.max(0, nowMs - earlierMs));
-    tell(`nodepool: a request of ${image} has waited for ${since}; builders try again now`);
+  } else {
+    const since = formatAge(Math.max(0, nowMs - (earlierMs ?? nowMs)));
+    if (earlierMs !== undefined)
+      tell(`nodepool: a request of ${image} has waited for ${since}; builders try again now`);
     for (const reason of (await findBlocks(context, stored, image)).values()) tell(`${image}: ${reason}`);
+  }
+  if ((await fetchComponents({ ...context, zk }, 'builder')).length === 0) {
+    tell('nodepool: no builder is registered; the build starts when one does');
   }
   return stat.mtime;
 }

@@ -76,7 +76,8 @@ export function imageWorkToText(work: ImageWork, nowMs: number): string {
   if (phase === 'kept') return `old build ${buildId} is kept on ${builder}: ${error ?? 'unknown'}`;
   if (phase === 'blocked') {
     const what = provider === null ? 'a build' : `the upload to ${provider}`;
-    return `${what} cannot begin on ${builder}, for ${formatAge(Math.max(0, nowMs - startedMs))}: ${error ?? 'unknown'}`;
+    const since = nowMs - startedMs < MS_PER_SECOND ? '' : `, for ${formatAge(nowMs - startedMs)}`;
+    return `${what} cannot begin on ${builder}${since}: ${error ?? 'unknown'}`;
   }
   if (error !== null) {
     const what = provider === null ? `a build on ${builder}` : `upload to ${provider} from ${builder}`;

@@ -17,11 +17,11 @@ describe('a table with a maximum width', () => {
     expect(text.split('\n')[3]).toBe(`| 0000000042 | ${'x'.repeat(19)}… | ${'y'.repeat(19)}… |`);
   });
 
-  it('keeps headers complete, even if it exceeds the width', () => {
+  it('keeps headers, ids of ten digits and ages complete, even if it exceeds the width', () => {
     const text = renderTable(headers, rows, 10);
 
-    expect(text.split('\n')[1]).toBe('| ID       | Long Title | Text     |');
-    expect(text.split('\n')[3]).toBe('| 0000000… | xxxxxxxxx… | yyyyyyy… |');
+    expect(text.split('\n')[1]).toBe('| ID         | Long Title  | Text        |');
+    expect(text.split('\n')[3]).toBe('| 0000000042 | xxxxxxxxxx… | yyyyyyyyyy… |');
   });
 });
 

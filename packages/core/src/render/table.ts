@@ -31,8 +31,8 @@ export function renderLines(rows: readonly (readonly string[])[]): string {
 
 /** Maximum padding of a cell, so that one long comment does not lengthen every row. */
 const MOST_PADDING = 128;
-/** Minimum width of a truncated column, unless its header is wider. */
-const NARROWEST = 8;
+/** Minimum width of a truncated column, unless its header is wider: ids of ten digits and ages stay whole. */
+const NARROWEST = 11;
 /** Width of the box around a cell: a line and two spaces. */
 const FRAME = 3;
 
