@@ -38,7 +38,7 @@ export async function drain(drained: DrainedParts, deadlineMs: number): Promise<
   life.isDraining = true;
   announceStop(registration);
   const { clock, logger, zk } = context;
-  const isIdle = !reaper.isBusy && pools.configured.every(({ load }) => load.handling === 0);
+  const isIdle = reaper.busy.length === 0 && pools.configured.every(({ load }) => load.handling === 0);
   logger.info('Finishing what is in progress; SIGQUIT leaves it to the other launchers', {
     requests: pools.configured.reduce((sum, { load }) => sum + load.handling, 0),
     deletions: reaper.busy,

@@ -6,7 +6,8 @@ import { reconsiderAll } from './sweeps.js';
 
 it('all parts look at everything again, whichever of them fail, and the failures are logged', async () => {
   const { context } = await ServiceWorld.open();
-  const [asked, errors]: string[][] = [[], []];
+  const asked: string[] = [];
+  const errors: string[] = [];
   const logger = {
     ...silentLogger,
     warn: (_message: string, fields?: { error?: unknown }) => errors.push(String(fields?.error)),

@@ -2,15 +2,14 @@ import {
   isZooKeeperError,
   LEASE_REQUESTOR,
   leaseOf,
-  type CancelTimer,
   type LeaseRecord,
   type NodeRecord,
   type RequestRecord,
 } from '@nodepool/zk-protocol';
 import type { Context } from '../state/context.js';
 import type { Part } from '../state/part.js';
-import { Retries } from '../state/retries.js';
 import { isRefusal } from '../state/transaction.js';
+import { WorkQueue, type Step } from '../state/work-queue.js';
 import { poolNameOf, reasonsByPool } from '../../text/decline-reasons.js';
 import { activate, removeLease, removeRequest, returnNode } from './lease-writes.js';
 import type { Leases } from './leases.js';
@@ -24,11 +23,8 @@ export const MOST_KEPT = 10_000;
 /** How long other launchers leave a step to the keeper of its lease. */
 const KEEPER_MS = 2_000;
 const RETRY = { firstMs: 100, longestMs: 10_000 };
-/** The longest time a timer can wait; a lease that is due later is looked at again then. */
-const LONGEST_WAIT_MS = 2 ** 30;
-
 /** What is to be done about a lease, and since when. Its keeper does it at once, others after a while. */
-interface Step {
+interface DueStep {
   readonly sinceMs: number;
   /** Left to the sweep: a lease that is over needs no timer. */
   readonly isSwept?: boolean;
@@ -43,22 +39,24 @@ interface Step {
 export class LeaseKeeper implements Part {
   readonly #context: Context;
   readonly #leases: Leases;
-  readonly #timers = new Map<string, CancelTimer>();
-  readonly #retries: Retries<string>;
-  readonly #busy = new Set<string>();
-  readonly #again = new Set<string>();
+  readonly #queue: WorkQueue<string>;
   /** When the record that calls for a step was first seen, by lease. */
   readonly #seen = new Map<string, { readonly zxid: bigint | undefined; readonly atMs: number }>();
   /** Leases that are over and still occupy numbers, by request. */
   readonly #endedByRequest = new Map<string, string>();
   /** Leases that are over, in the order in which they ended. */
   readonly #over = new Set<string>();
+  /** Leases that are over, and are removed before their time. */
+  readonly #early = new Set<string>();
   readonly #unsubscribe: readonly (() => void)[];
 
   constructor(context: Context, leases: Leases) {
     this.#context = context;
     this.#leases = leases;
-    this.#retries = new Retries(context);
+    this.#queue = new WorkQueue(context, {
+      decide: (id) => this.#decide(id),
+      failed: (id, error) => this.#failed(id, error),
+    });
     const { events } = context;
     this.#unsubscribe = [
       leases.onChange(({ id, before, after }) => this.#leaseChanged(id, before, after)),
@@ -71,41 +69,38 @@ export class LeaseKeeper implements Part {
 
   stop(): void {
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
-    for (const cancel of this.#timers.values()) cancel();
-    this.#retries.stop();
+    void this.#queue.stop();
   }
 
   /** Looks at every lease. */
   reconsider(): void {
-    for (const { id } of this.#leases.values()) this.consider(id);
+    for (const { id } of this.#leases.values()) this.#queue.add(id);
     for (const id of this.#surplus()) this.#removeEarly(id);
   }
 
-  /** Looks at one lease; cheap if there is nothing to do. */
-  consider(id: string): void {
-    const { life } = this.#context;
+  #decide(id: string): Step | undefined {
+    const { life, clock } = this.#context;
     const lease = this.#leases.get(id);
-    if (!lease || !life.isStarted || !life.isActive || !this.#leases.ready) return;
-    this.#begin(lease, this.#nextStep(lease));
+    if (!lease || !life.isStarted || !life.isActive || !this.#leases.ready) return undefined;
+    const step = this.#nextStep(lease);
+    if (!step) return undefined;
+    const { sinceMs, isSwept = false, run } = step;
+    if (isSwept && this.#early.has(id)) return { run };
+    const afterMs = sinceMs + (this.#leases.isKept(lease) ? 0 : KEEPER_MS) - clock.now();
+    return afterMs > 0 && isSwept ? undefined : { run, afterMs };
   }
 
-  /** Begins a step that is due, unless one is in progress, or has failed a moment ago. */
-  #begin(lease: LeaseRecord, step: Step | undefined): void {
-    const { id } = lease;
-    if (this.#retries.isPausing(id)) return;
-    if (this.#busy.has(id)) {
-      this.#again.add(id);
-      return;
+  #failed(id: string, error: unknown): typeof RETRY {
+    const { life, logger } = this.#context;
+    if (isRefusal(error) || isZooKeeperError(error) || life.signal.aborted) {
+      logger.debug('A lease changed meanwhile; looking at it again', { lease: id, error });
+    } else {
+      logger.error('Could not take care of a lease', { lease: id, error });
     }
-    if (!step || !this.#isDue(lease, step)) return;
-    this.#busy.add(id);
-    void this.#run(lease, step).finally(() => {
-      this.#busy.delete(id);
-      if (this.#again.delete(id)) this.consider(id);
-    });
+    return RETRY;
   }
 
-  #nextStep(lease: LeaseRecord): Step | undefined {
+  #nextStep(lease: LeaseRecord): DueStep | undefined {
     const leases = this.#leases;
     const request = leases.requestOf(lease.id);
     const end = leases.endOf(lease);
@@ -134,38 +129,6 @@ export class LeaseKeeper implements Part {
     const atMs = this.#context.clock.now();
     this.#seen.set(id, { zxid: stat?.mzxid, atMs });
     return atMs;
-  }
-
-  /** Whether a step is due for this launcher. If not, comes back then. */
-  #isDue(lease: LeaseRecord, { sinceMs, isSwept = false }: Step): boolean {
-    const { clock } = this.#context;
-    const { id } = lease;
-    this.#timers.get(id)?.();
-    this.#timers.delete(id);
-    const waitMs = sinceMs + (this.#leases.isKept(lease) ? 0 : KEEPER_MS) - clock.now();
-    if (waitMs <= 0 || isSwept) return waitMs <= 0;
-    const cancel = clock.setTimer(Math.min(waitMs, LONGEST_WAIT_MS), () => {
-      this.#timers.delete(id);
-      this.consider(id);
-    });
-    this.#timers.set(id, cancel);
-    return false;
-  }
-
-  async #run({ id }: LeaseRecord, { run }: Step): Promise<void> {
-    const { life, logger } = this.#context;
-    try {
-      await run();
-      this.#retries.forget(id);
-    } catch (error) {
-      if (life.signal.aborted) return;
-      if (isRefusal(error) || isZooKeeperError(error)) {
-        logger.debug('A lease changed meanwhile; looking at it again', { lease: id, error });
-      } else {
-        logger.error('Could not take care of a lease', { lease: id, error });
-      }
-      this.#retries.schedule(id, RETRY, () => this.consider(id));
-    }
   }
 
   async #activate(lease: LeaseRecord, request: RequestRecord): Promise<void> {
@@ -206,7 +169,7 @@ export class LeaseKeeper implements Part {
   /** Looks at the lease that a node or request names. */
   #considerData(data: Parameters<typeof leaseOf>[0]): void {
     const lease = leaseOf(data);
-    if (lease !== undefined) this.consider(lease);
+    if (lease !== undefined) this.#queue.add(lease);
   }
 
   #nodeChanged(before: NodeRecord, after: NodeRecord | undefined): void {
@@ -217,7 +180,7 @@ export class LeaseKeeper implements Part {
 
   #considerEnded(request: string): void {
     const lease = this.#endedByRequest.get(request);
-    if (lease !== undefined) this.consider(lease);
+    if (lease !== undefined) this.#queue.add(lease);
   }
 
   #leaseChanged(id: string, before: LeaseRecord | undefined, after: LeaseRecord | undefined): void {
@@ -227,7 +190,7 @@ export class LeaseKeeper implements Part {
       return;
     }
     if (after.requestId && after.slots.length > 0) this.#endedByRequest.set(after.requestId, id);
-    this.consider(id);
+    this.#queue.add(id);
     if (!isOver(after)) return;
     this.#over.add(id);
     for (const each of this.#surplus()) {
@@ -250,19 +213,17 @@ export class LeaseKeeper implements Part {
   /** Removes a lease that is over and has nothing left, before its time. */
   #removeEarly(id: string): void {
     const lease = this.#leases.get(id);
-    if (!lease || this.#busy.has(id)) return;
-    const step = this.#nextStep(lease);
-    if (!step?.isSwept) return;
+    if (!lease || !this.#nextStep(lease)?.isSwept) return;
     this.#over.delete(id);
-    void this.#run(lease, step);
+    this.#early.add(id);
+    this.#queue.add(id);
   }
 
   #forget(id: string): void {
-    this.#timers.get(id)?.();
-    this.#timers.delete(id);
-    this.#retries.forget(id);
+    this.#queue.forget(id);
     this.#over.delete(id);
     this.#seen.delete(id);
+    this.#early.delete(id);
   }
 }
 

@@ -47,7 +47,8 @@ describe('a deletion whose connection breaks', () => {
     const { world, id, reaper, exists, entries, sameSession } = await usedNode();
     world.loseRequest((write) => write === `delete ${nodePath(id)}`);
 
-    expect(reaper.consider(id)).toBe(true);
+    reaper.reconsider('start');
+    expect(reaper.busy).toEqual([id]);
     await world.pass(25);
     expect(await entries()).toHaveLength(1);
     await world.pass(60_000);
@@ -61,7 +62,7 @@ describe('a deletion whose connection breaks', () => {
     const { world, id, reaper, exists, sameSession } = await usedNode();
     world.loseAnswer((write) => write.startsWith(`create ${nodeLockPath(id)}/`));
 
-    reaper.consider(id);
+    reaper.reconsider('start');
     await world.pass(60_000);
 
     expect(await exists()).toBeUndefined();
@@ -72,7 +73,7 @@ describe('a deletion whose connection breaks', () => {
     const { world, id, reaper, exists, sameSession } = await usedNode();
     world.loseAnswer((write) => write === `delete ${nodePath(id)}`);
 
-    reaper.consider(id);
+    reaper.reconsider('start');
     await world.pass(60_000);
 
     expect(await exists()).toBeUndefined();
@@ -87,7 +88,7 @@ describe('a deletion in progress', () => {
     const { world, id, reaper } = await usedNode({
       startNodeCleanup: () => new Promise<never>((_resolve, reject) => (fail = reject)),
     });
-    reaper.consider(id);
+    reaper.reconsider('start');
     await world.pass(1_000);
 
     await world.clock.run(world.other.deleteRecursive(nodePath(id)));
@@ -101,9 +102,10 @@ describe('a deletion in progress', () => {
 
 describe('a node that another launcher is the first to take back', () => {
   it('is left to it for a moment, and then taken back all the same', async () => {
-    const { world, id, reaper, exists } = await usedNode({}, { isShared: true });
+    const { world, reaper, exists } = await usedNode({}, { isShared: true });
 
-    expect(reaper.consider(id)).toBe(false);
+    reaper.reconsider('start');
+    expect(reaper.busy).toEqual([]);
     await world.pass(FIRST_POOL_PAUSE_MS - 10);
     expect(await exists()).toBeDefined();
     await world.pass(1_000);
@@ -113,18 +115,19 @@ describe('a node that another launcher is the first to take back', () => {
 
   it('is taken back at once when the other has left', async () => {
     const { world, id, reaper, exists, othersLeave } = await usedNode({}, { isShared: true });
-    reaper.consider(id);
+    reaper.reconsider('start');
 
     await othersLeave();
 
-    expect(reaper.consider(id)).toBe(true);
+    reaper.reconsider('start');
+    expect(reaper.busy).toEqual([id]);
     await world.pass(FIRST_POOL_PAUSE_MS / 2);
     expect(await exists()).toBeUndefined();
   });
 
   it('is forgotten when the other has taken it back', async () => {
     const { world, id, reaper } = await usedNode({}, { isShared: true });
-    reaper.consider(id);
+    reaper.reconsider('start');
     const before = world.clock.pendingTimers;
 
     await world.clock.run(world.other.delete(nodePath(id)));
@@ -186,7 +189,8 @@ describe('an unlocked launch that could be continued', () => {
   it('is deleted when the process that has locked its request has left it out', async () => {
     const { world, reaper, id, exists } = await begunLaunch({ isLocked: false });
 
-    expect(reaper.consider(id)).toBe(true);
+    reaper.reconsider('start');
+    expect(reaper.busy).toEqual([id]);
     await world.pass(1_000);
 
     expect(await exists()).toBeUndefined();
@@ -197,7 +201,7 @@ describe('an unlocked launch that could be continued', () => {
     const { clock, other, context } = world;
     const seen: boolean[] = [];
     context.events.on('nodeLockChanged', () => {
-      seen.push(reaper.isBusy);
+      seen.push(reaper.busy.length > 0);
       void other.delete(requestEntry);
     });
 
@@ -213,7 +217,7 @@ describe('a deletion that fails', () => {
   async function failing() {
     const refuse = () => Promise.reject(new ProviderUnavailableError('the cloud hangs'));
     const { world, id, reaper } = await usedNode({ startNodeCleanup: refuse });
-    reaper.consider(id);
+    reaper.reconsider('start');
     await world.pass(100);
     return { world, id, reaper };
   }

@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import { isZooKeeperError, type CancelTimer, type NodeId, type NodeRecord, steadyNow } from '@nodepool/zk-protocol';
+import { isZooKeeperError, steadyNow, type NodeId, type NodeRecord } from '@nodepool/zk-protocol';
 import { asError } from '../../async/as-error.js';
 import { reasonOfError, type ErrorReason } from '../../conditions/error-reason.js';
 import { FIRST_POOL_PAUSE_MS } from '../health/first-pool.js';
@@ -18,8 +18,9 @@ import { removeAbandonedLocks } from '../requests/abandoned.js';
 import type { Context } from '../state/context.js';
 import type { PoolChange } from '../state/events.js';
 import type { Occasion, Part } from '../state/part.js';
-import { Retries } from '../state/retries.js';
+import type { RetryLimits } from '../state/retries.js';
 import { isRefusal } from '../state/transaction.js';
+import { WorkQueue, type Step } from '../state/work-queue.js';
 import { findHoldOrder, holdNode, nodesToHold, removeStaleHoldOrders } from './hold-orders.js';
 import { deallocateNode, deleteNode } from './take-back.js';
 
@@ -38,7 +39,9 @@ export interface DeletionStatus {
 const RETRY = { firstMs: 1_000, longestMs: 300_000 };
 /** After a deletion that was interrupted and did not fail. */
 const RETRY_SOON = { ...RETRY, firstMs: 50 };
-const FIRST_ATTEMPT = { attempts: 0, error: undefined, reason: undefined, failedMs: undefined };
+
+/** Why and when a deletion failed. */
+type Failure = Required<Pick<DeletionStatus, 'error' | 'reason' | 'failedMs'>>;
 
 /**
  * Takes nodes back: deletes unlocked nodes whose use is over, with the resources behind them, and deallocates ready nodes of
@@ -48,54 +51,52 @@ export class Reaper implements Part {
   readonly #context: Context;
   readonly #providers: ProviderSet;
   readonly #pools: RegisteredPools;
-  readonly #busy = new Set<NodeId>();
-  /** Busy nodes to consider again afterwards. */
-  readonly #again = new Set<NodeId>();
-  readonly #retries: Retries<NodeId>;
-  readonly #deletions = new Map<NodeId, DeletionStatus>();
-  /** Nodes that are left for a moment to the launcher that handles them first; the timer is removed once that has passed. */
-  readonly #deferred = new Map<NodeId, CancelTimer | undefined>();
+  readonly #queue: WorkQueue<NodeId>;
+  readonly #failures = new Map<NodeId, Failure>();
+  /** Since when nodes are left to the launcher that handles them first, in steady time. */
+  readonly #leftSinceMs = new Map<NodeId, number>();
   /** Pools that left the registry, and when, in steady time. */
   readonly #gone = new Map<string, number>();
   /** Records in state `init` that no request wants, and since when that is known. */
   readonly #unwantedSinceMs = new Map<NodeId, number>();
   readonly #stop = new AbortController();
   readonly #unsubscribe: readonly (() => void)[];
-  readonly #running = new Set<Promise<void>>();
 
   /** @param pools - show which launcher handles a node first */
   constructor(context: Context, providers: ProviderSet, pools: RegisteredPools) {
     this.#context = context;
     this.#providers = providers;
     this.#pools = pools;
-    this.#retries = new Retries(context);
+    this.#queue = new WorkQueue(context, {
+      decide: (id) => this.#decide(id),
+      failed: (id, error) => this.#failed(id, error),
+    });
     setMaxListeners(0, this.#stop.signal); // one for each deletion in progress
     const { events, mirror } = context;
     this.#unsubscribe = [
       events.on('nodeChanged', ({ id, before, after }) => this.#nodeChanged(id as NodeId, before, after)),
-      events.on('nodeLockChanged', ({ id, contenders }) => contenders === 0 && this.consider(id)),
+      events.on('nodeLockChanged', ({ id, contenders }) => contenders === 0 && this.#queue.add(id)),
       events.on('requestChanged', ({ id, after }) => {
         if (holdsNodes(after)) return;
-        for (const node of mirror.allocatedTo(id)) this.consider(node);
+        for (const node of mirror.allocatedTo(id)) this.#queue.add(node);
       }),
       events.on('poolChanged', (change) => this.#poolChanged(change)),
-      events.on('ordersChanged', () => nodesToHold(context).forEach((id) => this.consider(id))),
+      events.on('ordersChanged', () => nodesToHold(context).forEach((id) => this.#queue.add(id))),
     ];
   }
 
-  /** Whether work on a node is in progress. */
-  get isBusy(): boolean {
-    return this.#running.size > 0;
-  }
-
   /** Nodes that are being taken back. */
-  get busy(): NodeId[] {
-    return [...this.#busy];
+  get busy(): readonly NodeId[] {
+    return this.#queue.running;
   }
 
   /** Deletions that have failed at least once. They are retried indefinitely. */
   failing(): DeletionStatus[] {
-    return [...this.#deletions.values()].filter(({ error }) => error !== undefined);
+    return [...this.#failures].map(([nodeId, failure]) => {
+      const { failures: attempts, pauseMs } = this.#queue.failuresOf(nodeId);
+      const nextTryMs = pauseMs === undefined ? undefined : this.#context.clock.now() + pauseMs;
+      return { nodeId, attempts, ...failure, nextTryMs };
+    });
   }
 
   /** Considers every node. */
@@ -104,7 +105,7 @@ export class Reaper implements Part {
     if (this.#context.life.isActive) removeStaleHoldOrders(this.#context);
     for (const [launcherId, leftMs] of this.#gone) if (leftMs < certainMs) this.#gone.delete(launcherId);
     let found = 0;
-    for (const node of this.#context.mirror.nodes.values()) if (this.consider(node.id)) found++;
+    for (const node of this.#context.mirror.nodes.values()) if (this.#queue.add(node.id)) found++;
     if (occasion === 'minute') this.#context.metrics?.sweepFound('deletion', found);
   }
 
@@ -117,34 +118,27 @@ export class Reaper implements Part {
   #poolLeft(launcherId: string): void {
     this.#gone.set(launcherId, steadyNow(this.#context.clock));
     for (const node of this.#context.mirror.nodes.values()) {
-      if (node.launcher === launcherId && node.state === 'init') this.consider(node.id);
+      if (node.launcher === launcherId && node.state === 'init') this.#queue.add(node.id);
     }
   }
 
-  /** Considers one node; cheap if there is nothing to do. @returns whether it started work on the node */
-  consider(id: NodeId): boolean {
-    if (this.#stop.signal.aborted || !this.#context.life.isActive) return false;
-    const node = this.#context.mirror.nodes.get(id);
-    if (!node) return false;
-    const verdict = this.#judge(node);
-    if (verdict === 'keep') {
-      this.#endDeferral(id);
-      return false;
+  #decide(id: NodeId): Step | undefined {
+    const node = this.#context.life.isActive ? this.#context.mirror.nodes.get(id) : undefined;
+    const verdict = node && this.#judge(node);
+    if (!node || verdict === 'keep' || verdict === undefined) {
+      this.#leftSinceMs.delete(id);
+      return undefined;
     }
-    if (this.#retries.isPausing(id)) return false;
-    if (!this.#pools.isFirstPoolFor(node) && this.#isDeferred(id)) return false;
-    if (this.#busy.has(id)) {
-      this.#again.add(id);
-      return false;
-    }
-    this.#busy.add(id);
-    const run = this.#work(node, verdict).finally(() => {
-      this.#running.delete(run);
-      this.#busy.delete(id);
-      if (this.#again.delete(id)) this.consider(id);
-    });
-    this.#running.add(run);
-    return true;
+    const afterMs = this.#pools.isFirstPoolFor(node) ? 0 : this.#leftToFirstMs(id);
+    return { run: () => this.#work(node, verdict), afterMs };
+  }
+
+  /** How long the node is still left to another launcher. The first call starts the time for that. */
+  #leftToFirstMs(id: NodeId): number {
+    const nowMs = steadyNow(this.#context.clock);
+    const sinceMs = this.#leftSinceMs.get(id) ?? nowMs;
+    this.#leftSinceMs.set(id, sinceMs);
+    return sinceMs + FIRST_POOL_PAUSE_MS - nowMs;
   }
 
   #judge(node: NodeRecord): NodeVerdict {
@@ -178,29 +172,13 @@ export class Reaper implements Part {
     if (node) {
       // an operator has ordered the deletion again: launchers keep the time
       const isOrdered = before?.state === 'deleting' && node.state === 'deleting';
-      if (isOrdered && before.stateTimeMs !== node.stateTimeMs) this.#retries.endPause(id);
-      this.consider(id);
+      if (isOrdered && before.stateTimeMs !== node.stateTimeMs) this.#queue.addNow(id);
+      else this.#queue.add(id);
     } else {
-      this.#endDeferral(id);
-      this.#done(id);
+      this.#leftSinceMs.delete(id);
+      this.#failures.delete(id);
+      this.#queue.forget(id);
     }
-  }
-
-  /** Whether the node is still left to another launcher. The first call starts the time for that. */
-  #isDeferred(id: NodeId): boolean {
-    if (this.#deferred.has(id)) return this.#deferred.get(id) !== undefined;
-    const over = () => {
-      this.#deferred.set(id, undefined);
-      this.consider(id);
-    };
-    this.#deferred.set(id, this.#context.clock.setTimer(FIRST_POOL_PAUSE_MS, over));
-    return true;
-  }
-
-  /** The node needs no work; if it does later, it is left to the other launcher again. */
-  #endDeferral(id: NodeId): void {
-    this.#deferred.get(id)?.();
-    this.#deferred.delete(id);
   }
 
   readonly drain = { what: 'deletions', finish: () => this.stop() };
@@ -208,10 +186,8 @@ export class Reaper implements Part {
   /** Starts no new work, and resolves when the work in progress has ended. */
   async stop(): Promise<void> {
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
-    this.#retries.stop();
-    this.#deletions.clear();
-    for (const id of this.#deferred.keys()) this.#endDeferral(id);
-    await Promise.all(this.#running);
+    this.#failures.clear();
+    await this.#queue.stop();
     this.#stop.abort(new Error('the launcher stops'));
   }
 
@@ -219,22 +195,30 @@ export class Reaper implements Part {
     const epoch = this.#context.zk.sessionEpoch;
     try {
       await this.#carryOut(node, verdict);
-      this.#done(node.id);
+      this.#failures.delete(node.id);
     } catch (error) {
-      if (this.#stop.signal.aborted || isZooKeeperError(error)) {
-        this.#context.logger.debug('Taking a node back was interrupted', { nodeId: node.id, error });
-        // this process may hold the lock without knowing it
+      // this process may hold the lock without knowing it
+      if (this.#stop.signal.aborted || isZooKeeperError(error))
         await removeAbandonedLocks(this.#context, { nodes: [node.id] }, epoch, this.#stop.signal);
-        this.#retryLater(node.id);
-      } else if (isRefusal(error)) {
-        this.#context.logger.debug('Node changed while it was taken back', { nodeId: node.id, change: error.kind });
-        // a watch event reports the change and leads back here, unless only the guess about the lock directory was wrong
-        if (error.kind.startsWith('directory')) this.#retryLater(node.id);
-      } else {
-        this.#context.logger.warn('Deleting a node failed; trying again later', { nodeId: node.id, error });
-        this.#retryLater(node.id, asError(error));
-      }
+      throw error;
     }
+  }
+
+  #failed(nodeId: NodeId, error: unknown): RetryLimits | undefined {
+    const { clock, mirror, logger } = this.#context;
+    if (this.#stop.signal.aborted || isZooKeeperError(error)) {
+      logger.debug('Taking a node back was interrupted', { nodeId, error });
+      return RETRY_SOON;
+    }
+    if (isRefusal(error)) {
+      logger.debug('Node changed while it was taken back', { nodeId, change: error.kind });
+      // a watch event reports the change and leads back here, unless only the guess about the lock directory was wrong
+      return error.kind.startsWith('directory') ? RETRY_SOON : undefined;
+    }
+    logger.warn('Deleting a node failed; trying again later', { nodeId, error });
+    const failure = { error: asError(error).message, reason: reasonOfError(error), failedMs: clock.now() };
+    if (mirror.nodes.get(nodeId)) this.#failures.set(nodeId, failure);
+    return RETRY;
   }
 
   async #carryOut(node: NodeRecord, verdict: Exclude<NodeVerdict, 'keep'>): Promise<void> {
@@ -243,7 +227,7 @@ export class Reaper implements Part {
     if (isResumable(node) && !(await this.#isStillGarbage(node.id))) return;
     const provider = this.#providers.providerOf(node);
     const result = await deleteNode(this.#context, node, provider, this.#stop.signal);
-    if (result === 'session-lost') this.#again.add(node.id);
+    if (result === 'session-lost') this.#queue.add(node.id);
   }
 
   /** Locks of a node and its request end together, and the mirror shows that one after the other. */
@@ -252,22 +236,5 @@ export class Reaper implements Part {
     await Promise.all([nodes.settle(), requests.settle()]);
     const node = nodes.get(id);
     return node !== undefined && this.#judge(node) === 'delete';
-  }
-
-  #retryLater(nodeId: NodeId, error?: Error): void {
-    const { clock, mirror } = this.#context;
-    if (this.#stop.signal.aborted || !mirror.nodes.get(nodeId)) return;
-    const pauseMs = this.#retries.schedule(nodeId, error ? RETRY : RETRY_SOON, () => this.consider(nodeId));
-    const nowMs = clock.now();
-    const before = this.#deletions.get(nodeId) ?? FIRST_ATTEMPT;
-    const failure = error && { error: error.message, reason: reasonOfError(error), failedMs: nowMs };
-    const attempts = before.attempts + 1;
-    this.#deletions.set(nodeId, { ...before, nodeId, attempts, ...failure, nextTryMs: nowMs + pauseMs });
-  }
-
-  /** The node has been taken back, by this launcher or another. */
-  #done(id: NodeId): void {
-    this.#retries.forget(id);
-    this.#deletions.delete(id);
   }
 }
