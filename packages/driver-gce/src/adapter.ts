@@ -106,6 +106,7 @@ export class GceAdapter implements Adapter<GceInstance, GceLabelConfig, GcePoolC
       },
       look: (zone, name, signal) => this.#look(zone, name, signal),
       isOfNode: ({ metadata }) => isOurs(metadata, this.#config.name, this.#context.databaseId, order.node),
+      isOwn: ({ metadata }) => isOurs(metadata, this.#config.name, this.#context.databaseId),
       forget: () => this.#catalog.forget(),
       newRequestId: randomUUID,
       finish: (instance) => ({ ...instance, resources: { ...instance.resources, ...this.#diskOf(label) } }),

@@ -10,7 +10,7 @@ export type CreateState =
   /** The insert was refused because the name exists. */
   | ({ readonly name: 'identifying'; readonly refusal: string } & Insert)
   /** Without an external id: the instance of this name belongs to another node. */
-  | { readonly name: 'name-taken'; readonly zone: string }
+  | { readonly name: 'name-taken'; readonly zone: string; readonly isByOwn: boolean }
   | ({ readonly name: 'waiting-for-operation'; readonly operation: string } & Insert)
   /** No operation: a repeated insert found the instance of the first one. */
   | ({ readonly name: 'waiting-for-instance'; readonly operation: string | undefined } & Insert)
@@ -63,6 +63,8 @@ export interface CreateContext {
   look(zone: string, name: string, signal: AbortSignal): Promise<GceInstance | undefined>;
   /** Whether an instance was provably created for this node. */
   isOfNode(instance: GceInstance): boolean;
+  /** Whether an instance was provably created for a node of this provider and database. */
+  isOwn(instance: GceInstance): boolean;
   /** Drops cached names after a resource of the order was not found. */
   forget(): void;
   newRequestId(): string;

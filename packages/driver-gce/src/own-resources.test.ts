@@ -52,10 +52,11 @@ describe('the resources of a provider', () => {
     await former.launch();
     const world = await start({ fake: former.fake });
 
-    const { state, node } = await world.launch();
+    const { state, node, error } = await world.launch();
     await world.cleanUp({ ...node, externalId: 'np0000000001' }); // as stored by a launcher that died early
 
     expect([state, node.externalId]).toEqual(['failed', null]);
+    expect(error).toMatchObject({ code: 'NODEPOOL_LAUNCH_STATUS' }); // the search for leaks ends it, and no operator has to
     expect(world.fake.instances.map(({ status }) => status)).toEqual(['RUNNING']);
   });
 

@@ -87,6 +87,7 @@ export class IncusAdapter implements Adapter<IncusInstance, IncusLabelConfig, In
       body: (attempt) => instanceBody({ order, name, attempt, image, start: startsOnCreation }),
       newAttempt: randomUUID,
       isOfNode: (found) => isOurs(found.metadata, this.#config.name, this.#context.databaseId, order.node),
+      isOwn: (found) => isOurs(found.metadata, this.#config.name, this.#context.databaseId),
       look: (signal) => this.getInstance(name, signal),
       usesUpload: order.imageExternalId !== undefined,
       login: label.cloneFrom === undefined ? {} : loginOfCopies(label),

@@ -1,4 +1,4 @@
-import type { Instance, MachineRun, Step } from '@nodepool/core';
+import { isOurs, type Instance, type MachineRun, type Step } from '@nodepool/core';
 import { expect, it } from 'vitest';
 import { fakeDaemon, makeInstance, SIGNAL, TAGS, type FakeDaemon } from '../test/support/daemon.js';
 import { createHandlers, type CreateContext, type CreateState } from './create-node.js';
@@ -15,6 +15,7 @@ function contextOf({ client, operations, look }: FakeDaemon, changes: Partial<Cr
     body: (attempt) => ({ name: NAME, type: 'container', config: { ...asKeys(TAGS), [ATTEMPT_KEY]: attempt }, source }),
     newAttempt: () => 'a',
     isOfNode: ({ metadata }) => carries(metadata, TAGS),
+    isOwn: ({ metadata }) => isOurs(metadata, TAGS.nodepool_provider_name, TAGS.nodepool_database_id),
     look: () => look(NAME),
     login: {},
     ...changes,
@@ -93,9 +94,24 @@ it('deletes what an earlier attempt of the node left, and nothing else', async (
   await world.client.configureInstance(NAME, asKeys({ ...TAGS, nodepool_database_id: 'foreign' }), SIGNAL);
 
   const taken = await createHandlers.identifying(state, contextOf(world), world.run());
-  expect(taken).toEqual({ step: 'goto', state: { name: 'name-taken' } });
-  expect(createHandlers['name-taken']({ name: 'name-taken' }, contextOf(world))).toMatchObject({
+  const nameTaken = { name: 'name-taken', isByOwn: false } as const;
+  expect(taken).toEqual({ step: 'goto', state: nameTaken });
+  expect(createHandlers['name-taken'](nameTaken, contextOf(world))).toMatchObject({
     ...{ step: 'failed', error: { code: 'NODEPOOL_CONFIG', reason: 'NameTaken' } },
+  });
+});
+
+it('fails for now where a former node of the number has the name, in a database that was restored', async () => {
+  const world = fakeDaemon();
+  await makeInstance(world, NAME, { ...asKeys({ ...TAGS, nodepool_node_created: '1' }), [ATTEMPT_KEY]: 'former' });
+  const isOfNode = ({ metadata }: IncusInstance) => carries(metadata, { ...TAGS, nodepool_node_created: '2' });
+  const context = contextOf(world, { isOfNode });
+  const state = { name: 'identifying' as const, ...creation };
+
+  const taken = await createHandlers.identifying(state, context, world.run());
+  expect(taken).toEqual({ step: 'goto', state: { name: 'name-taken', isByOwn: true } });
+  expect(createHandlers['name-taken']({ name: 'name-taken', isByOwn: true }, context)).toMatchObject({
+    ...{ step: 'failed', error: { code: 'NODEPOOL_LAUNCH_STATUS' } },
   });
 });
 

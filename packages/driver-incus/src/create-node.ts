@@ -27,7 +27,7 @@ export type CreateState =
   /** The creation was refused because the name exists. */
   | ({ readonly name: 'identifying' } & Creation)
   /** Without an external id: the instance of this name belongs to another node. */
-  | { readonly name: 'name-taken' }
+  | { readonly name: 'name-taken'; readonly isByOwn: boolean }
   | ({ readonly name: 'waiting-for-creation'; readonly operation: string } & Creation)
   | ({ readonly name: 'starting' } & Creation)
   | ({ readonly name: 'waiting-for-start'; readonly operation: string } & Creation)
@@ -59,6 +59,8 @@ export interface CreateContext {
   newAttempt(): string;
   /** Whether an instance was created for this node. */
   isOfNode(instance: IncusInstance): boolean;
+  /** Whether an instance was provably created for a node of this provider and database. */
+  isOwn(instance: IncusInstance): boolean;
   look(signal: AbortSignal): Promise<IncusInstance | undefined>;
   /** Host keys read from inside; `undefined`: they cannot be read. Missing: they are not wanted. */
   readonly hostKeys?: ((instance: IncusInstance, signal: AbortSignal) => Promise<string[] | undefined>) | undefined;
@@ -98,17 +100,17 @@ export const createHandlers = {
   identifying: async (state, context, run) => {
     const found = await context.look(run.signal);
     if (found?.attempt === state.attempt) return goto({ ...state, name: 'starting' });
-    if (found && !context.isOfNode(found)) return goto<CreateState>({ name: 'name-taken' });
+    if (found && !context.isOfNode(found)) {
+      return goto<CreateState>({ name: 'name-taken', isByOwn: context.isOwn(found) });
+    }
     return failed(new LaunchError('status', `instance "${state.externalId}" is of an earlier attempt; it is deleted`));
   },
-  'name-taken': (_state, { name }) =>
-    failed(
-      new ConfigError(
-        `instance "${name}" exists and is not this node's, so it is not changed: rename or delete it, or use a project`,
-        [],
-        { reason: 'NameTaken', nextStep: 'rename or delete the instance, or give the provider a "project" of its own' },
-      ),
-    ),
+  'name-taken': ({ isByOwn }, { name }) => {
+    if (isByOwn) return failed(takenByFormer(`instance "${name}"`));
+    const message = `instance "${name}" exists and is not this node's, so it is not changed: rename or delete it, or use a project`;
+    const nextStep = 'rename or delete the instance, or give the provider a "project" of its own';
+    return failed(new ConfigError(message, [], { reason: 'NameTaken', nextStep }));
+  },
   'waiting-for-creation': async (state, context, run) => {
     const result = await resultOf(state, context, run);
     if (result === 'running') return waitFor(state, context);
@@ -216,4 +218,10 @@ async function resultOf(
 
 function waitFor({ operation }: Waiting, { operations }: CreateContext): CreateStep {
   return wait({ ms: operations.checkMs, until: (signal) => operations.changed(operation, signal) });
+}
+
+/** The name is free again once the search for leaked resources has deleted what was made for the former node. */
+function takenByFormer(what: string): LaunchError {
+  const why = `${what} was made for a former node of this number, before an older copy of the database was restored`;
+  return new LaunchError('status', `${why}; it is deleted as leaked, then launches use the name again`);
 }

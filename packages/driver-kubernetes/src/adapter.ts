@@ -89,6 +89,7 @@ export class KubernetesAdapter implements Adapter<KubernetesInstance, Kubernetes
       createRole: (role, signal) => this.#grants.createRole({ plan, role, logger }, signal),
       look: (signal) => this.#inventory.read(externalId, place, signal),
       isOfNode: ({ metadata }) => isOurs(metadata, this.#config.name, this.#context.databaseId, order.node),
+      isOwn: ({ metadata }) => isOurs(metadata, this.#config.name, this.#context.databaseId),
       isWatching: () => this.#isWatching,
       isPolling: () => this.#inventory.polls,
       mark: () => this.#inventory.mark(externalId),

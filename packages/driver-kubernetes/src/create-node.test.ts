@@ -36,6 +36,7 @@ interface Setting {
   readonly found?: KubernetesInstance | undefined;
   readonly isWatching?: boolean;
   readonly isOfNode?: boolean;
+  readonly isOwn?: boolean;
   readonly waitedMs?: number;
 }
 
@@ -51,6 +52,7 @@ async function advance(state: CreateState, setting: Setting = {}) {
     grantShared: () => Promise.resolve(GRANT),
     look: () => Promise.resolve(setting.look),
     isOfNode: () => setting.isOfNode ?? false,
+    isOwn: () => setting.isOwn ?? false,
     createRole: call,
     isPolling: () => false,
     isWatching: () => setting.isWatching ?? true,
@@ -66,10 +68,14 @@ async function advance(state: CreateState, setting: Setting = {}) {
   const step = (await handler(state, context, run)) as {
     step: string;
     state?: CreateState;
-    error?: Error;
+    error?: Error & { readonly code: string };
     ms?: number;
   };
-  return step.step === 'goto' ? step.state?.name : step.step === 'failed' ? step.error?.message : step.step;
+  return step.step === 'goto'
+    ? step.state?.name
+    : step.step === 'failed'
+      ? `${step.error?.code}: ${step.error?.message}`
+      : step.step;
 }
 
 const rejects = (error: Error) => () => Promise.reject(error);
@@ -117,7 +123,18 @@ describe('a creation', () => {
       { plan: { ...ownPlan, attempt: 'other' }, look: seen(undefined) },
       'name-taken',
     ],
-    ['says whose name it has', { name: 'name-taken' }, { plan: sharedPlan }, /pod "main-1\/a" exists/],
+    [
+      'says whose name it has',
+      { name: 'name-taken', isByOwn: false },
+      { plan: sharedPlan },
+      /^NODEPOOL_CONFIG: pod "main-1\/a" exists/,
+    ],
+    [
+      'fails for now where a former node of the number has it',
+      { name: 'name-taken', isByOwn: true },
+      { plan: sharedPlan },
+      /^NODEPOOL_LAUNCH_STATUS: pod "main-1\/a" was made for a former node/,
+    ],
     ['ends with a namespace', { name: 'creating-objects', externalId: ID, created: namespace }, {}, 'done'],
     [
       'takes what a repeated call finds for created',

@@ -30,7 +30,7 @@ export type CreateState =
   /** The name exists. */
   | { readonly name: 'identifying'; readonly externalId: string; readonly grant?: Grant | undefined }
   /** Without an external id: the object of this name belongs to another node. */
-  | { readonly name: 'name-taken' }
+  | { readonly name: 'name-taken'; readonly isByOwn: boolean }
   | { readonly name: 'creating-objects'; readonly externalId: string; readonly created: ApiNamespace }
   | {
       readonly name: 'creating-pod';
@@ -74,6 +74,8 @@ export interface CreateContext {
   look(signal: AbortSignal): Promise<KubernetesInstance | undefined>;
   /** Whether an instance was provably created for this node. */
   isOfNode(instance: KubernetesInstance): boolean;
+  /** Whether an instance was provably created for a node of this provider and database. */
+  isOwn(instance: KubernetesInstance): boolean;
   /** Whether changes arrive at present. Otherwise what was seen may be old. */
   isWatching(): boolean;
   /** Whether the account may not watch. */
@@ -120,10 +122,11 @@ export const createHandlers = {
     }
   },
   identifying: identify,
-  'name-taken': (_state, { plan }) => {
+  'name-taken': ({ isByOwn }, { plan }) => {
     const what = plan.namespaceBody
       ? `namespace "${plan.namespace}"`
       : `pod "${plan.namespace}/${plan.pod?.name ?? ''}"`;
+    if (isByOwn) return failed(takenByFormer(what));
     const message = `${what} exists and is not this provider's, so it is not changed`;
     return failed(new ConfigError(`${message}: two installations must not share a cluster, pool names and node ids`));
   },
@@ -154,7 +157,9 @@ async function identify(
   const found = await context.look(run.signal);
   // OpenShift shows no projects of others.
   if (!found && plan.isProject) {
-    return run.nowMs - run.enteredMs < RIGHTS_MS ? wait(NOT_YET_PAUSE_MS) : goto<CreateState>({ name: 'name-taken' });
+    return run.nowMs - run.enteredMs < RIGHTS_MS
+      ? wait(NOT_YET_PAUSE_MS)
+      : goto<CreateState>({ name: 'name-taken', isByOwn: false });
   }
   if (!found) return goto<CreateState>(firstState(plan));
   if (found.attempt === plan.attempt) {
@@ -164,7 +169,9 @@ async function identify(
       ? goto<CreateState>({ name: 'waiting-for-pod', externalId, grant: granted })
       : failed(vanished(externalId));
   }
-  if (!context.isOfNode(found)) return goto<CreateState>({ name: 'name-taken' });
+  if (!context.isOfNode(found)) {
+    return goto<CreateState>({ name: 'name-taken', isByOwn: context.isOwn(found) });
+  }
   return failed(new LaunchError('status', `"${externalId}" is of an earlier attempt; it is deleted`));
 }
 
@@ -287,4 +294,10 @@ async function unlessExists(call: Promise<unknown>): Promise<void> {
 
 function vanished(externalId: string): LaunchError {
   return new LaunchError('status', `"${externalId}" vanished during its creation: another program deleted it`);
+}
+
+/** The name is free again once the search for leaked resources has deleted what was made for the former node. */
+function takenByFormer(what: string): LaunchError {
+  const why = `${what} was made for a former node of this number, before an older copy of the database was restored`;
+  return new LaunchError('status', `${why}; it is deleted as leaked, then launches use the name again`);
 }
