@@ -55,6 +55,26 @@ describe('failures of a launch', () => {
     expect(error?.message).toMatch(/^the instance was not ready within 50 s: the cloud has not answered .* for \d+ s/);
   });
 
+  it('stores in the record of the node which calls have no answer, until they have one', async () => {
+    await setUp({ entry: { 'launch-retries': 1, 'launch-timeout': 300 } });
+    await world.launchReady();
+    world.cloud.state.knobs.bootMs = 60_000;
+    const error = () => [...world.nodes.values()].at(-1)?.launchError;
+    world.cloud.faults.push({ method: 'POST', path: /compute\/servers$/, delayMs: 35_000 });
+
+    const launched = world.launch();
+    await world.pass(15_000);
+    const before = error();
+    await world.pass(16_000);
+    const during = error();
+    await world.pass(15_000);
+    const after = error();
+    const { state } = await world.during(launched);
+
+    expect([before, after, state]).toEqual([null, null, 'ready']);
+    expect(during).toMatch(/^the cloud has not answered a call for [23]\d s \(compute\.POST\.servers\)$/);
+  });
+
   it('says while it looks for a server whose order ended with 500 what it waits for, and the error in the end', async () => {
     await setUp({ entry: { 'launch-retries': 1 } });
     world.cloud.faults.push({ method: 'POST', path: /compute\/servers$/, times: 1, status: 500 });

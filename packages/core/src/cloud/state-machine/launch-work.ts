@@ -67,6 +67,7 @@ export class LaunchWork {
   /** How far steady time is ahead of ZooKeeper's. */
   #aheadMs: number;
   #storeError: Error | undefined;
+  #storing: Promise<unknown> = Promise.resolve();
   #choice: UploadChoice | undefined;
   #mayResume: boolean;
   #mayTry = true;
@@ -151,8 +152,15 @@ export class LaunchWork {
     return this.#storeError;
   }
 
-  /** Stores changed fields of the node. */
+  /** Stores changed fields of the node, after what is being stored. */
   async store(changes: Partial<NodeRecord>): Promise<void> {
+    const before = this.#storing;
+    const stored = before.then(() => this.#storeNow(changes));
+    this.#storing = stored.catch(() => undefined);
+    await stored;
+  }
+
+  async #storeNow(changes: Partial<NodeRecord>): Promise<void> {
     this.signal.throwIfAborted();
     try {
       this.#node = await this.order.store(changes);

@@ -7,6 +7,7 @@ import type { Instance } from '../../contract/instance.js';
 import type { Logger } from '../../contract/logger.js';
 import { runMachine } from '../operations/run-machine.js';
 import { deleteLeftovers, noteLeftovers } from './launch-delete-leftovers.js';
+import { noteSilence } from './launch-silence.js';
 import { scanInstance } from './launch-scanning.js';
 import { LaunchWork, type LaunchServices } from './launch-work.js';
 import { fieldsOfInstance, type NodeImage } from './node-fields.js';
@@ -122,16 +123,21 @@ export class Launch {
     this.#lastStatus = undefined;
     work.end.throwIfAborted();
     const resumed = work.takeResumed();
-    this.#begin('delete-leftovers');
-    const image = resumed?.image ?? (await deleteLeftovers(work, deadline.signal));
+    const endNotes = noteSilence(work);
+    let image = resumed?.image;
     try {
+      this.#begin('delete-leftovers');
+      image ??= await deleteLeftovers(work, deadline.signal);
       this.#begin('creating');
-      await this.#finish(await createInstance(work, attempt, image, deadline.signal, resumed), image, deadline);
+      const instance = await createInstance(work, attempt, image, deadline.signal, resumed).finally(endNotes);
+      await this.#finish(instance, image, deadline);
     } catch (error) {
       const seen = deadline.expired && !this.#work.storeError ? await this.#lookAgain() : undefined;
       this.#lastStatus = seen?.status;
-      if (!seen?.ready) throw error;
+      if (!seen?.ready || !image) throw error;
       await this.#useLate(seen, image);
+    } finally {
+      endNotes();
     }
   }
 
