@@ -1,3 +1,4 @@
+import { driver as staticDriver } from '@nodepool/driver-static';
 import type { Driver } from '@nodepool/core';
 import type { Resources } from '@nodepool/zk-protocol';
 import { Chaos } from './actors/chaos.js';
@@ -62,6 +63,7 @@ export class Scenario {
     this.#world = world;
     this.#random = world.random.fork();
     const random = this.#random;
+    for (const driver of [this.#cloudDriver, staticDriver]) world.drivers.set(driver.name, driver);
     this.maxHoldAgeMs = random.pick([0, 20_000]);
     for (const tenant of TENANTS) if (random.chance(0.4)) this.#limitTenant(tenant, random.int(3, 4));
     this.#addFleets();
@@ -174,8 +176,13 @@ export class Scenario {
     const [known] = this.#clouds.values();
     if (known && this.#random.chance(0.5)) return known;
     const cloud = new SimulatedCloud(this.#world, `cloud${this.#clouds.size + 1}`);
-    this.#clouds.set(cloud.name, cloud);
+    this.addCloud(cloud);
     return cloud;
+  }
+
+  /** Lets providers use a cloud. */
+  addCloud(cloud: SimulatedCloud): void {
+    this.#clouds.set(cloud.name, cloud);
   }
 
   #addFleet(fleet: Fleet): void {

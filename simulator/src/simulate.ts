@@ -1,4 +1,6 @@
 import { isBacking, type InvariantChecker } from '@nodepool/core/testing';
+import { checkClosedProvider } from './calm/closed-provider.js';
+import { checkStarvation } from './calm/starvation.js';
 import { drawFaults, type FaultName } from './world/faults.js';
 import { Scenario } from './scenario.js';
 import { cacheProblems } from './world/cache-check.js';
@@ -59,6 +61,10 @@ export async function simulate(
     await settle(world, scenario);
     if (world.violations.length === 0) await drain(world, scenario);
     if (world.violations.length === 0) await probe(world, scenario);
+    for (const check of [checkStarvation, checkClosedProvider]) {
+      if (world.violations.length > 0 || !(await check(world, scenario))) continue;
+      await settle(world, scenario);
+    }
     return {
       seed,
       violations: world.violations.map(({ message }) => message),

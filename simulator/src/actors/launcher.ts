@@ -17,6 +17,8 @@ export class SimulatedLauncher {
   #process: SimulatedProcess | undefined;
   #launcher: Launcher | undefined;
   #spec: ConfigSpec;
+  /** Nodes that its drivers launch. */
+  launching = new Set<string>();
   /** Whether it drains its pools. */
   isStopping = false;
   /** Time when it first saw each operator order. */
@@ -59,6 +61,7 @@ export class SimulatedLauncher {
     this.isStopping = false;
     this.startedMs = world.elapsedMs;
     this.reloadedMs = undefined;
+    this.launching = new Set();
     const strayMs = this.#strayMs();
     const process = new SimulatedProcess(world, name, world.server, this.aheadMs);
     if (strayMs !== 0) {
@@ -70,7 +73,7 @@ export class SimulatedLauncher {
     const launcher = new Launcher({
       ...{ zk, clock, logger, version: '0' },
       config: makeConfig(this.#spec, world.drivers),
-      registry: makeRegistry(withCheckedLaunches(world, world.drivers, name)),
+      registry: makeRegistry(withCheckedLaunches(world, world.drivers, this)),
       hostname: `${name}.example.com`,
       random: world.random.fork().next,
     });

@@ -136,6 +136,11 @@ export class SimulatedCloud {
     this.#during(`makes no ${name} instances`, () => (this.weather.brokenFlavor = name));
   }
 
+  /** Allows this many instances of any flavor. */
+  setQuota(instances: number): void {
+    this.fake.set('quota', { instances });
+  }
+
   /** Ends all faults, including those that would never end. */
   calm(): void {
     this.#isCalm = true;

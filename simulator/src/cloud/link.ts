@@ -99,9 +99,11 @@ export class CloudLink implements CloudClient {
     }
     worldClock.setTimer(weather.delayMs(), () => {
       if (isLost) return giveUp();
+      const isBroken =
+        name === 'create' && weather.brokenFlavor !== undefined && flavorOf(args) === weather.brokenFlavor;
+      if (isBroken && weather.isBrokenSlow) return;
       answerOf(() => {
-        if (name === 'create' && flavorOf(args) === weather.brokenFlavor && weather.brokenFlavor !== undefined)
-          throw new CloudFailure('failed', `instances of flavor ${weather.brokenFlavor} cannot be made`);
+        if (isBroken) throw new CloudFailure('failed', `instances of flavor ${weather.brokenFlavor} cannot be made`);
         onCall(name, args, isAwaited());
         return callCloud(cloud, worldClock, name, args);
       }).then(

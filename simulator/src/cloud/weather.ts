@@ -15,6 +15,8 @@ export class CloudWeather {
   lateCalls = 0;
   /** Flavor of which no instance can be made. */
   brokenFlavor: string | undefined;
+  /** Whether orders of that flavor are never answered; otherwise they fail at once. */
+  isBrokenSlow = false;
   /** Mean time until a loss is detected, in ms. */
   patienceMs = 10_000;
   readonly #random: Random;
@@ -57,5 +59,6 @@ export class CloudWeather {
     this.lostAnswers = 0;
     this.lateCalls = 0;
     this.brokenFlavor = undefined;
+    this.isBrokenSlow = false;
   }
 }

@@ -33,21 +33,30 @@ export function checkMaxServers(
 /**
  * Wraps drivers for one launcher to check each launch against `max-concurrency` of its provider, over all pools and across
  * reloads, those that are taken over too.
+ * @param launcher - `launching` gets the ids of nodes that are being launched
  */
-export function withCheckedLaunches(world: World, drivers: ReadonlyMap<string, Driver>, who: string) {
+export function withCheckedLaunches(
+  world: World,
+  drivers: ReadonlyMap<string, Driver>,
+  { name, launching }: { readonly name: string; readonly launching: Set<string> },
+) {
   const active = new Map<string, number>();
-  const begin = (provider: string) => {
+  const begin = (provider: string, node: string) => {
     const count = (active.get(provider) ?? 0) + 1;
     active.set(provider, count);
+    launching.add(node);
     const limit = world.maxConcurrency.get(provider);
-    if (limit) demand(world, count, limit.most, `${who} begins a launch of ${provider}`);
-    return () => active.set(provider, (active.get(provider) ?? 0) - 1);
+    if (limit) demand(world, count, limit.most, `${name} begins a launch of ${provider}`);
+    return () => {
+      active.set(provider, (active.get(provider) ?? 0) - 1);
+      launching.delete(node);
+    };
   };
   return new Map([...drivers].map(([name, driver]) => [name, withLaunches(driver, begin)]));
 }
 
 /** @param begin - called at the start of a launch; returns a function to call at its end */
-function withLaunches(driver: Driver, begin: (provider: string) => () => void): Driver {
+function withLaunches(driver: Driver, begin: (provider: string, node: string) => () => void): Driver {
   return {
     ...driver,
     getProvider: (config, context) => {
@@ -58,7 +67,7 @@ function withLaunches(driver: Driver, begin: (provider: string) => () => void): 
         const launch = handler.launch?.bind(handler);
         if (!launch) return handler;
         handler.launch = (order, signal) => {
-          const end = begin(config.name);
+          const end = begin(config.name, order.node.id);
           return launch(order, signal).finally(end);
         };
         return handler;
