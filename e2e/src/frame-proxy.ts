@@ -50,10 +50,10 @@ export class FrameProxy {
     server.on('connection', (client) => this.#serve(client));
   }
 
-  /** Starts a proxy on a free loopback port. */
-  static async start(targetPort: number): Promise<FrameProxy> {
+  /** Starts a proxy on a loopback port. @param port - default: a free one */
+  static async start(targetPort: number, port = 0): Promise<FrameProxy> {
     const server = createServer();
-    server.listen(0, '127.0.0.1');
+    server.listen(port, '127.0.0.1');
     await once(server, 'listening');
     return new FrameProxy(server, targetPort);
   }
@@ -110,8 +110,10 @@ export class FrameProxy {
     if (answered <= ATTACH_ANSWER) throw new Error('the server did not end the session');
   }
 
+  /** Ends all connections, and refuses new ones. Safe to repeat. */
   async stop(): Promise<void> {
     for (const socket of this.#sockets) socket.destroy();
+    if (!this.server.listening) return;
     this.server.close();
     await once(this.server, 'close');
   }

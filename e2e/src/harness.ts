@@ -28,6 +28,8 @@ export interface LaunchOptions {
   secure?: Record<string, unknown>;
   /** Port of its web server. Default: a free one. */
   webPort?: number;
+  /** Further arguments. */
+  args?: readonly string[];
   /** The launcher whose place and web port it takes. */
   takesOver?: LauncherProcess;
 }
@@ -126,7 +128,11 @@ export abstract class Harness<Setup extends AnySetup> implements Ground {
       await mkdir(dir, { recursive: true });
       await writeFile(secureFile, JSON.stringify(secure));
     }
-    const args = [...(secure ? ['-s', secureFile] : []), ...(takesOver ? ['--take-over', `${takesOver.pid}`] : [])];
+    const args = [
+      ...(options.args ?? []),
+      ...(secure ? ['-s', secureFile] : []),
+      ...(takesOver ? ['--take-over', `${takesOver.pid}`] : []),
+    ];
     const process = await LauncherProcess.start(dir, name, config, env, args, webPort);
     this.#launchers.push({ process, setup, throughPort });
     await process.whenReady();

@@ -10,6 +10,8 @@ import type { LauncherProcess } from '../launcher-process.js';
 import { NodepoolProcess } from '../nodepool-process.js';
 import type { ServiceProcess } from '../service-process.js';
 
+/** Password of the user `nodepool`, which tests change and restore. */
+export const PASSWORD = 'nodepool';
 /** How long deleting what a test left may take: a hundred servers take one. */
 const EMPTY_MS = 90_000;
 
@@ -69,11 +71,17 @@ export class OpenStackHarness extends Harness<OpenStackSetup> {
       startStatsd(),
       startSshd({ count: 1, keyTypes: ['ed25519'], options: [`ListenAddress 0.0.0.0:${sshPort}`, 'MaxStartups 200'] }),
     ]);
-    if (kept !== undefined) {
-      await cloud.clearFaults();
-      await emptyProject(cloud.api()); // of an interrupted run
-    }
-    return new OpenStackHarness(ground, { cloud, cloudDir: kept === undefined ? cloudDir : '', statsd, sshd, sshPort });
+    const parts = { cloud, cloudDir: kept === undefined ? cloudDir : '', statsd, sshd, sshPort };
+    const harness = new OpenStackHarness(ground, parts);
+    if (kept !== undefined) await harness.#restoreAll(); // of an interrupted run
+    return harness;
+  }
+
+  async #restoreAll(): Promise<void> {
+    await this.cloud.clearFaults();
+    await this.setPassword(PASSWORD);
+    await this.cloud.setQuota();
+    await emptyProject(this.api);
   }
 
   /** The host keys that all servers have. */
@@ -108,7 +116,7 @@ export class OpenStackHarness extends Harness<OpenStackSetup> {
     return super.launch(setup, { ...options, env });
   }
 
-  /** Changes the password of the user `nodepool` in Keystone, which revokes the tokens. */
+  /** Changes the password of the user `nodepool` in Keystone, which revokes the tokens; {@link PASSWORD} restores it. */
   async setPassword(password: string): Promise<void> {
     const admin = this.cloud.api('admin');
     const [user] = await admin.list('keystone', '/v3/users?name=nodepool', 'users');

@@ -202,7 +202,7 @@ export class OpenStack {
     });
     const nodepool = entry('nodepool');
     const clouds = { nodepool, admin: entry('admin'), 'nodepool-raw': { ...nodepool, image_format: 'raw' } };
-    await writeFile(this.cloudsFile, `${JSON.stringify({ clouds }, undefined, 2)}\n`);
+    await writeFile(this.cloudsFile, `${JSON.stringify({ clouds }, undefined, 2)}\n`, { mode: 0o600 });
   }
 
   #launch(name: string): void {
