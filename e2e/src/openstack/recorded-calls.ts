@@ -25,11 +25,7 @@ export async function recordedCalls(api: CallableApi): Promise<Record<string, un
   };
   recorded['server-created'] = await api.call('nova', 'POST', '/v2.1/servers', { server });
   const id = textOf(((recorded['server-created'] as ApiObject)['server'] as ApiObject)['id']);
-  for (;;) {
-    recorded['server'] = await api.call('nova', 'GET', `/v2.1/servers/${id}`);
-    if (((recorded['server'] as ApiObject)['server'] as ApiObject)['status'] === 'ACTIVE') break;
-    await pause(500);
-  }
+  recorded['server'] = await settled(api, 'nova', `/v2.1/servers/${id}`, 'server', 'ACTIVE');
   recorded['servers'] = await api.call('nova', 'GET', '/v2.1/servers/detail');
   recorded['console'] = await api.call('nova', 'POST', `/v2.1/servers/${id}/action`, { 'os-getConsoleOutput': {} });
   recorded['flavors'] = await api.call('nova', 'GET', '/v2.1/flavors/detail');
@@ -49,12 +45,29 @@ export async function recordedCalls(api: CallableApi): Promise<Record<string, un
   recorded['images'] = await api.call('glance', 'GET', '/v2/images');
   const volume = { volume: { size: 1, metadata: { a: 'b' } } };
   const made = await api.call('cinder', 'POST', `/v3/${projectId}/volumes`, volume);
+  const volumeId = textOf((made['volume'] as ApiObject)['id']);
+  await settled(api, 'cinder', `/v3/${projectId}/volumes/${volumeId}`, 'volume', 'available'); // it has a time of its change from then on
   recorded['volumes'] = await api.call('cinder', 'GET', `/v3/${projectId}/volumes/detail`);
   recorded['volume-limits'] = await api.call('cinder', 'GET', `/v3/${projectId}/limits`);
   await pause(1_500);
   const ip = (recorded['floating-ip'] as ApiObject)['floatingip'] as ApiObject;
   await api.call('neutron', 'DELETE', `/v2.0/floatingips/${textOf(ip['id'])}`);
-  await api.call('cinder', 'DELETE', `/v3/${projectId}/volumes/${textOf((made['volume'] as ApiObject)['id'])}`);
+  await api.call('cinder', 'DELETE', `/v3/${projectId}/volumes/${volumeId}`);
   await api.call('nova', 'DELETE', `/v2.1/servers/${id}`);
   return recorded;
+}
+
+/** Reads an object until it has this status. */
+async function settled(
+  api: CallableApi,
+  service: 'nova' | 'cinder',
+  path: string,
+  key: string,
+  status: string,
+): Promise<ApiObject> {
+  for (;;) {
+    const answer = await api.call(service, 'GET', path);
+    if ((answer[key] as ApiObject)['status'] === status) return answer;
+    await pause(500);
+  }
 }
