@@ -1,8 +1,15 @@
 import type { Config } from '@nodepool/core';
-import { canaryPercent, durationOf, sizesOf, withdrawnNote, type ImageActivity } from '@nodepool/core/service';
+import {
+  canaryPercent,
+  durationOf,
+  sizesOf,
+  withdrawnNote,
+  type ImageActivity,
+  readyBuilds,
+  readyUploads,
+} from '@nodepool/core/service';
 import type { ImageEntry, ImageTree } from '@nodepool/zk-protocol';
 import type { Progress } from './context/progress.js';
-import { readyBuilds, readyUploads } from './plan/newest-builds.js';
 
 /** Additional input of {@link describeActivity}. */
 export interface ActivityFacts {

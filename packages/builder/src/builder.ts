@@ -8,7 +8,7 @@ import {
 } from '@nodepool/zk-protocol';
 import type { Config, Logger } from '@nodepool/core';
 import { Registration } from '@nodepool/core/launcher';
-import { lastBuildMs, unfinishedAfter } from '@nodepool/core/service';
+import { lastBuildMs, unfinishedAfter, readyBuilds } from '@nodepool/core/service';
 import { ActivityReport, describeActivity, type ActivityFacts } from './activity.js';
 import { Builds, type BuildStatus } from './build/build-queue.js';
 import { failedBuildToWork, type FailedBuild } from './build/failed-build.js';
@@ -16,7 +16,6 @@ import { ImagesDatabase } from './context/images-database.js';
 import { removeLeftovers } from './tool/leftovers.js';
 import { BuilderIdLock, type IdProblem } from './context/unique-builder.js';
 import type { ImageWork } from '@nodepool/core/service';
-import { readyBuilds } from './plan/newest-builds.js';
 import { unbuiltImages, waitingRecords, type WaitingWork } from './plan/waiting-records.js';
 import { toImageWork, waitingToWork, type Progress } from './context/progress.js';
 import { Janitor } from './janitor/janitor.js';

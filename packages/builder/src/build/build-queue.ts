@@ -1,9 +1,9 @@
+import { readyBuilds } from '@nodepool/core/service';
 import { setMaxListeners } from 'node:events';
 import { imageBuildLockPath, imageBuildRequestPath, removeBuildRequest, type CancelTimer } from '@nodepool/zk-protocol';
 import type { DiskimageConfig } from '@nodepool/core/config';
 import type { Progress } from '../context/progress.js';
 import { judgeBuild, type BuildVerdict } from '../plan/judge-build.js';
-import { readyBuilds } from '../plan/newest-builds.js';
 import type { Surroundings } from '../context/surroundings.js';
 import { Backoffs } from '../context/backoffs.js';
 import { whenReleased } from '../context/when-released.js';
@@ -162,10 +162,10 @@ export class Builds {
     const verdict = judgeBuild(this.#surroundings.config(), image, situation);
     const pausedUntilMs = this.#backoffs.until(image.name);
     if (!verdict.build || pausedUntilMs === undefined) return verdict;
-    if (verdict.why === 'requested' && (entry?.buildRequestedMs ?? 0) > this.#backoffs.sinceMs(image.name))
-      return verdict;
+    const { reason = '', sinceMs = 0 } = this.#backoffs.get(image.name) ?? {};
+    if (verdict.why === 'requested' && (entry?.buildRequestedMs ?? 0) > sinceMs) return verdict;
     const seconds = Math.ceil((pausedUntilMs - clock.now()) / 1_000);
-    const why = `${this.#backoffs.reason(image.name)}; next try in ${seconds} s`;
+    const why = `${reason}; next try in ${seconds} s`;
     return { build: false, why, againMs: pausedUntilMs, isWanted: true };
   }
 

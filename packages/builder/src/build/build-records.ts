@@ -9,9 +9,8 @@ import {
   type BuildRecord,
 } from '@nodepool/zk-protocol';
 import type { DiskimageConfig } from '@nodepool/core/config';
-import { BUILD_REASON_KEY, DURATION_KEY, newCanary, withCanary } from '@nodepool/core/service';
+import { BUILD_REASON_KEY, DURATION_KEY, newCanary, withCanary, readyBuilds } from '@nodepool/core/service';
 import { RETIRED_KEY } from '../plan/plan-cleanup.js';
-import { readyBuilds } from '../plan/newest-builds.js';
 import type { Surroundings } from '../context/surroundings.js';
 
 /** Additional key of a build record: why the build failed. Other versions preserve it. */

@@ -61,16 +61,6 @@ export class Backoffs {
     return untilMs !== undefined && untilMs > this.surroundings.clock.now() ? untilMs : undefined;
   }
 
-  /** When the pause began; 0 without one. */
-  sinceMs(name: string): number {
-    return this.#pauses.get(name)?.sinceMs ?? 0;
-  }
-
-  /** What went wrong last. */
-  reason(name: string): string {
-    return this.#pauses.get(name)?.reason ?? '';
-  }
-
   /** Forgets the failures of one name, or of all. */
   clear(name?: string): void {
     if (name === undefined) this.#pauses.clear();

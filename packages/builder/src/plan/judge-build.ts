@@ -1,7 +1,7 @@
+import { readyBuilds } from '@nodepool/core/service';
 import type { Config } from '@nodepool/core';
 import type { DiskimageConfig } from '@nodepool/core/config';
 import type { ImageEntry } from '@nodepool/zk-protocol';
-import { readyBuilds } from './newest-builds.js';
 import { wantedUploads } from './plan-uploads.js';
 import { isForUnserved } from './unserved-images.js';
 import { isMadeByUpload, wantedFormats } from './wanted-formats.js';

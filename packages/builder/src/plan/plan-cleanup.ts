@@ -1,8 +1,7 @@
 import type { Config } from '@nodepool/core';
-import { isInService } from '@nodepool/core/service';
+import { isInService, readyBuilds, readyUploads } from '@nodepool/core/service';
 import type { BuildRecord, ImageEntry, UploadRecord } from '@nodepool/zk-protocol';
 import { isConfigured, isForUnserved } from './unserved-images.js';
-import { readyBuilds, readyUploads } from './newest-builds.js';
 import { begunUpload, wantedUploads } from './plan-uploads.js';
 
 /** One step of a cleanup. Each is idempotent and runs under the locks of the data model. */

@@ -1,8 +1,7 @@
 import type { Config } from '@nodepool/core';
-import { failedTests } from '@nodepool/core/service';
+import { failedTests, readyBuilds } from '@nodepool/core/service';
 import type { BuildRecord, ImageEntry, UploadRecord } from '@nodepool/zk-protocol';
 import { imageBase } from '../files/image-files.js';
-import { readyBuilds } from './newest-builds.js';
 import { convertibleFrom } from './wanted-formats.js';
 
 /** An upload of one build to one provider. */

@@ -1,8 +1,14 @@
 import { backoffMs, delay, type UploadRecord } from '@nodepool/zk-protocol';
 import { isNodepoolError } from '@nodepool/core';
-import { added, mayBeFaultOfImage, NO_LAUNCHES, worseThanBefore, type Comparison } from '@nodepool/core/service';
+import {
+  added,
+  mayBeFaultOfImage,
+  NO_LAUNCHES,
+  worseThanBefore,
+  type Comparison,
+  readyUploads,
+} from '@nodepool/core/service';
 import type { Surroundings } from '../context/surroundings.js';
-import { readyUploads } from '../plan/newest-builds.js';
 import { findTarget } from './find-target.js';
 import { launchTest, refused, type TestOrder } from './launch-test.js';
 

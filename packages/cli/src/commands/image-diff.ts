@@ -1,4 +1,10 @@
-import { buildContentsFromJson, compareContents, contentsChangeListing, formatAge } from '@nodepool/core/service';
+import {
+  buildContentsFromJson,
+  compareContents,
+  contentsChangeListing,
+  formatAge,
+  readyBuilds,
+} from '@nodepool/core/service';
 import type { BuildContents } from '@nodepool/core/service';
 import type { BuildRecord, ImageEntry } from '@nodepool/zk-protocol';
 import { defineCommand, text } from '../command/command.js';
@@ -66,8 +72,7 @@ function choose(entry: ImageEntry | undefined, { image, builds }: DiffSubject): 
   const known = [...(entry?.builds.values() ?? [])];
   if (known.length === 0) throw new CliError(`There is no build of image ${image}: see dib-image-list`);
   if (builds) return [named(known, image, builds[0]), named(known, image, builds[1])];
-  const ready = known.filter(({ state }) => state === 'ready');
-  const [newer, older] = ready.sort((a, b) => b.stateTimeMs - a.stateTimeMs || (a.id < b.id ? 1 : -1));
+  const [newer, older] = readyBuilds(entry);
   if (newer && older) return [older, newer];
   throw new CliError(
     `Image ${image} has ${newer ? 'one build' : 'no build'} that is ready: there is nothing to compare`,

@@ -1,4 +1,4 @@
-import { canaryOf, failedTests, withoutCanary, withoutFailedTests } from '@nodepool/core/service';
+import { canaryOf, failedTests, withoutCanary, withoutFailedTests, readyBuilds } from '@nodepool/core/service';
 import { buildPath, decodeBuild, encodeBuild, isZooKeeperError } from '@nodepool/zk-protocol';
 import type { BuildRecord } from '@nodepool/zk-protocol';
 import { defineCommand, text } from '../command/command.js';
@@ -6,7 +6,6 @@ import { print } from '../command/context.js';
 import type { CliContext } from '../command/context.js';
 import { CliError } from '../command/errors.js';
 import { ifPresent } from '../connection/fetch-records.js';
-import { newestBuilds } from '../images/newest-builds.js';
 import { withImages } from '../images/with-images.js';
 import type { StoredImages } from '../images/with-images.js';
 import { IMAGE } from './shared-options.js';
@@ -25,7 +24,7 @@ export const command = defineCommand({
  */
 async function promoteImage(context: CliContext, { image }: { image: string }): Promise<void> {
   await withImages(context, async ({ zk, images }) => {
-    const [newest] = newestBuilds(images.get(image));
+    const [newest] = readyBuilds(images.get(image));
     if (!newest) throw new CliError(`Image ${image} has no build that is ready`);
     const failed = [...failedTests(newest).keys()];
     const wasTried = await endTrial(context, zk, newest);

@@ -1,11 +1,10 @@
-import { providersWithout, withdrawal } from '@nodepool/core/service';
+import { providersWithout, withdrawal, readyBuilds } from '@nodepool/core/service';
 import { isZooKeeperError } from '@nodepool/zk-protocol';
 import type { ImageEntry } from '@nodepool/zk-protocol';
 import { defineCommand, text } from '../command/command.js';
 import { print } from '../command/context.js';
 import type { CliContext } from '../command/context.js';
 import { CliError } from '../command/errors.js';
-import { newestBuilds } from '../images/newest-builds.js';
 import { withImages } from '../images/with-images.js';
 import { IMAGE } from './shared-options.js';
 
@@ -43,7 +42,7 @@ async function rollbackImage(context: CliContext, { image }: { image: string }):
 
 /** The two newest builds that are ready. */
 function choose(image: string, entry: ImageEntry | undefined) {
-  const [bad, good] = newestBuilds(entry);
+  const [bad, good] = readyBuilds(entry);
   if (!entry || !bad) throw new CliError(`Image ${image} has no build that is ready`);
   if (!good) throw new CliError(`Image ${image} has no build before ${bad.id}: there is nothing to go back to`);
   return { entry, bad, good };

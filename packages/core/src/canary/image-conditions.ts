@@ -1,9 +1,10 @@
-import type { BuildRecord, ImageEntry } from '@nodepool/zk-protocol';
+import type { ImageEntry } from '@nodepool/zk-protocol';
 import { newCondition } from '../conditions/condition-types.js';
 import type { FoundCondition } from '../contract/condition.js';
 import type { DiskimageConfig } from '../contract/config.js';
 import { shellWord } from '../text/shell-word.js';
 import { failedTests } from './failed-tests.js';
+import { readyBuilds } from './newest-builds.js';
 import { failureNote, withdrawnNote } from './notes.js';
 
 /** The parts of an image's configuration that its conditions depend on. */
@@ -24,7 +25,7 @@ export function imageConditions(
 /** Providers in which the newest build failed its test. */
 function testConditions(entry: ImageEntry): FoundCondition[] {
   const { name: image } = entry;
-  const newest = newestReady(entry);
+  const [newest] = readyBuilds(entry);
   return [...(newest ? failedTests(newest) : [])].map(([provider, reason]) =>
     newCondition('TestFailed', {
       ...{ name: `${image}/${provider}`, reason: 'ImageFault', evidence: { image, provider, build: newest?.id ?? '' } },
@@ -36,7 +37,7 @@ function testConditions(entry: ImageEntry): FoundCondition[] {
 
 /** Too old: two rebuilds in a row are missing. */
 function builtCondition({ name, rebuildAgeMs }: JudgedImage, entry: ImageEntry | undefined, nowMs: number) {
-  const newest = entry && newestReady(entry);
+  const [newest] = readyBuilds(entry);
   const failure = entry && failureNote(entry);
   if (newest && nowMs - newest.stateTimeMs <= 2 * rebuildAgeMs) {
     if (failure === undefined) return undefined;
@@ -62,9 +63,4 @@ function withdrawnCondition(entry: ImageEntry, nowMs: number): FoundCondition | 
   const word = shellWord(name);
   const nextStep = `nodepool image-log ${word}; once it is fixed nodepool image-unpause ${word}`;
   return newCondition('BuildWithdrawn', { name, reason: 'LaunchesFailed', message, nextStep });
-}
-
-function newestReady({ builds }: ImageEntry): BuildRecord | undefined {
-  const ready = [...builds.values()].filter(({ state }) => state === 'ready');
-  return ready.sort((a, b) => b.stateTimeMs - a.stateTimeMs)[0];
 }

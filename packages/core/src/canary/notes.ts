@@ -1,6 +1,7 @@
 import type { BuildRecord, ImageEntry, NodeRecord } from '@nodepool/zk-protocol';
 import { canaryOf, countsOfAll, isInDoubt, isInService, type Canary } from './canary.js';
 import { failedTests } from './failed-tests.js';
+import { readyBuilds } from './newest-builds.js';
 
 /** Additional key in a record: the reason of its failure. */
 const ERROR_KEY = 'error';
@@ -51,9 +52,8 @@ export function withdrawnNote({ builds, pauseReason }: ImageEntry, nowMs: number
 }
 
 /** Percentage of launches with the newest build; 100: in service, or there is no build. */
-export function canaryPercent({ builds }: ImageEntry, nowMs: number): number {
-  const ready = [...builds.values()].filter(({ state }) => state === 'ready');
-  const [newest] = ready.sort((a, b) => b.stateTimeMs - a.stateTimeMs);
+export function canaryPercent(entry: ImageEntry, nowMs: number): number {
+  const [newest] = readyBuilds(entry);
   const canary = newest && canaryOf(newest, nowMs);
   if (!canary || canary.share >= 100) return 100;
   return canary.refused !== null || isInDoubt(canary) ? 0 : canary.share;

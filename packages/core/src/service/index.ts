@@ -36,6 +36,7 @@ export { canaryOf, isInService, newCanary, withCanary, withoutCanary, worseThanB
 export { failedTests, withFailedTest, withoutFailedTests } from '../canary/failed-tests.js';
 export { mayBeFaultOfImage } from '../canary/image-causes.js';
 export { added, NONE as NO_LAUNCHES } from '../canary/rates.js';
+export { readyBuilds, readyUploads } from '../canary/newest-builds.js';
 export { isServing } from '../canary/pick-uploads.js';
 export { buildNote, canaryPercent, imageNotes, withdrawnNote } from '../canary/notes.js';
 export { imageConditions } from '../canary/image-conditions.js';
