@@ -1,0 +1,92 @@
+import type { AdviceCloud, AdviceWorld, ConfigChanges } from './advice-world.js';
+import type { Row } from './row.js';
+
+/** A thing that a label names and the cloud lacks, until it is made. */
+const lacking = (reason: string, changes: ConfigChanges, advice: RegExp, make: (cloud: AdviceCloud) => void): Row => ({
+  ...{ type: 'LabelUnusable', reason, advice },
+  begin: (world) => world.configure(changes),
+  follow: ({ cloud }) => make(cloud),
+  end: (world) => world.configure(),
+});
+
+/** Requests a standby node, so that the provider has work. */
+const stir = (world: AdviceWorld) => world.configure({ top: { 'min-ready': 1 } });
+const clear = (world: AdviceWorld) => {
+  world.cloud.faults.length = 0;
+};
+
+/** Launches that a fault of the cloud lets fail, until it is put right. */
+const failing = (type: string, reason: string, fault: AdviceCloud['faults'][number], advice: RegExp): Row => ({
+  ...{ type, reason, advice },
+  async begin(world) {
+    await world.deleteReadyNodes(); // while there is one, the label is served
+    world.cloud.faults.push(fault);
+    await stir(world);
+  },
+  follow: clear,
+  end(world) {
+    clear(world);
+    return world.configure();
+  },
+});
+
+const QUOTA: Row = {
+  ...{ type: 'NotServed', reason: 'Quota', advice: /^raise the quota of the cloud project$/ },
+  begin(world) {
+    world.cloud.state.quota.instances = 0;
+    return world.configure(); // limits are read again at a reload
+  },
+  follow(world) {
+    world.cloud.state.quota.instances = -1;
+  },
+};
+
+const PASSWORD: Row = {
+  ...{ type: 'LoginRefused', reason: 'Unauthorized', advice: /^correct the credentials of cloud "sky" in clouds.yaml/ },
+  begin(world) {
+    world.cloud.password = 'rotated';
+    world.cloud.state.tokens.clear();
+    return stir(world);
+  },
+  follow: (world) => world.writeClouds(),
+  end: (world) => world.configure(),
+};
+
+/** Conditions that end with a change in the cloud. */
+export const CLOUD_ROWS: readonly Row[] = [
+  lacking('FlavorMissing', { label: { 'flavor-name': 'm1.huge' } }, /flavor/, ({ state }) =>
+    state.flavors.push({ id: 'f-9', name: 'm1.huge', vcpus: 8, ram: 16_384 }),
+  ),
+  lacking(
+    'ImageMissing',
+    { provider: { 'cloud-images': [{ name: 'debian', 'image-name': 'bookworm' }] } },
+    /image/,
+    ({ state }) => state.addImage('bookworm'),
+  ),
+  lacking('NetworkMissing', { pool: { networks: ['dmz'] } }, /network/, ({ state }) =>
+    state.networks.push({ ...state.networks[1], id: 'net-dmz', name: 'dmz' }),
+  ),
+  lacking('KeyPairMissing', { label: { 'key-name': 'ops' } }, /key/, ({ state }) => state.keyPairs.push('ops')),
+  lacking(
+    'SecurityGroupMissing',
+    { pool: { 'security-groups': ['db'] } },
+    /create the group in the project$/,
+    ({ state }) => state.securityGroups.push({ id: 'sg-9', name: 'db', project_id: 'project-1' }),
+  ),
+  QUOTA,
+  PASSWORD,
+  failing('LaunchesFail', 'Unavailable', { path: /compute/, status: 503 }, /^look at the cloud of provider "sky"$/),
+  failing(
+    'LaunchesFail',
+    'Forbidden',
+    { method: 'POST', path: /compute\/servers$/, status: 403 },
+    /the permission that the message names$/,
+  ),
+  failing('NotServed', 'ProviderFails', { path: /compute/, status: 503 }, /^look at the cloud of provider "sky"$/),
+  failing(
+    'CallsUnanswered',
+    'Timeout',
+    { path: /compute\/servers/, silent: true },
+    /^look at the API of the cloud of provider "sky"/,
+  ),
+];

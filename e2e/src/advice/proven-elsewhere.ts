@@ -1,0 +1,51 @@
+/** A test that brings a condition about, does what its advice says, and sees the condition end. */
+export interface Proof {
+  /** From the folder of the repository. */
+  readonly file: string;
+  /** Its name, or the part of it that the file has. */
+  readonly test: string;
+}
+
+const INSTRUMENTS = 'e2e/src/cases/conditions.slow.test.ts';
+
+/** Conditions whose advice another test follows, by type and reason. */
+export const PROVEN_ELSEWHERE: Readonly<Record<string, Proof>> = {
+  'LaunchesFail Unauthorized': {
+    file: INSTRUMENTS,
+    test: 'every instrument reports a refused password until it is correct',
+  },
+  'HostUnusable NoAnswer': { file: INSTRUMENTS, test: 'every instrument reports a static host as down until it is up' },
+  'NotServed NoNodes': { file: INSTRUMENTS, test: 'every instrument reports a static host as down until it is up' },
+  'DeletionTakesLong StillInCloud': {
+    file: INSTRUMENTS,
+    test: 'every instrument reports a node stuck in deleting until it is gone',
+  },
+  'Draining LeftConfiguration': {
+    file: INSTRUMENTS,
+    test: 'every instrument reports a draining provider until its nodes are gone',
+  },
+  'HostUnusable HostKeyMismatch': {
+    file: 'packages/driver-static/src/host-monitor.test.ts',
+    test: 'is refused when they are pinned, until its new key is configured',
+  },
+  'LauncherGone NotStopped': {
+    file: 'packages/core/src/launcher/registry/gone-launchers.test.ts',
+    test: 'tells no longer once it has returned',
+  },
+  'LeaseCaUnusable NotSigned': {
+    file: 'packages/launcher/src/certificates/lease-certificates.test.ts',
+    test: 'is a condition until it can, and the lessee reads whom to ask',
+  },
+  'IdNotHeld LockLost': {
+    file: 'packages/builder/src/builder-conditions.test.ts',
+    test: 'a builder reports that another may have its id until it holds the id again',
+  },
+  'UploadImpossible BuilderGone': {
+    file: 'packages/builder/src/builder-conditions.test.ts',
+    test: 'a builder reports uploads that wait for the disk of a builder that is gone',
+  },
+  'UploadsOfRemovedProvider LeftConfiguration': {
+    file: 'packages/builder/src/builder-conditions.test.ts',
+    test: 'a builder reports that uploads of a removed provider keep files until the provider is back',
+  },
+};
