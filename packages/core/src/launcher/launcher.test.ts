@@ -8,6 +8,7 @@ import {
   requestPath,
   type RequestId,
   type RequestRecord,
+  type ZooKeeper,
 } from '@nodepool/zk-protocol';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { pooledConfig, rackConfig, RackWorld } from '../../test/support/rack-world.js';
@@ -34,6 +35,32 @@ async function ask(labels: readonly string[] = ['a'], state?: 'pending'): Promis
   return path.slice(REQUESTS_ROOT.length + 1) as RequestId;
 }
 
+/** Does something while the answer to the call with this number is on its way. @returns how many calls there were */
+function callBefore(zk: ZooKeeper, at: number, act: () => void): () => number {
+  let calls = 0;
+  const names = [
+    'addWatch',
+    'create',
+    'exists',
+    'getChildren',
+    'getData',
+    'multi',
+    'multiRead',
+    'setData',
+    'sync',
+  ] as const;
+  for (const name of names) {
+    const call = zk[name].bind(zk) as (...args: unknown[]) => Promise<unknown>;
+    const counted = (...args: unknown[]) => {
+      const answer = call(...args);
+      if (++calls === at) act();
+      return answer;
+    };
+    Object.assign(zk, { [name]: counted });
+  }
+  return () => calls;
+}
+
 /** The request as ZooKeeper has it. */
 async function stored(id: RequestId): Promise<RequestRecord | undefined> {
   const { data, stat } = await world.clock.run(world.zk.getData(requestPath(id)));
@@ -52,6 +79,31 @@ describe('a launcher that starts', () => {
     expect(launcher.notReady).toEqual([]);
     // although its own entry does not say yet that it runs
     expect(launcher.isUnknownLabel('nosuch')).toBe(true);
+  });
+
+  it.each([
+    ['its session', 0],
+    ['a new session', 60_000],
+  ])('continues in %s, wherever its connection breaks', async (_which, awayMs) => {
+    for (let at = 1; ; at++) {
+      let awayUntilMs = 0;
+      const { zk, link } = world.session(() => world.clock.now() >= awayUntilMs);
+      await world.clock.run(zk.whenConnected());
+      const calls = callBefore(zk, at, () => {
+        awayUntilMs = world.clock.now() + awayMs;
+        link.break();
+      });
+      const launcher = world.launcher(pooledConfig, zk);
+
+      await world.clock.run(launcher.start());
+      const isBroken = calls() >= at;
+      if (isBroken) await world.clock.advance(awayMs + 5_000);
+
+      expect(launcher.notReady, `broken at call ${at}`).toEqual([]);
+      await launcher.stop();
+      await world.clock.run(zk.close());
+      if (!isBroken) return expect(at).toBeGreaterThan(20);
+    }
   });
 
   it('makes the directories it needs, and registers itself and its pools', async () => {

@@ -6,6 +6,8 @@ import { classifyPath, imageBuildLockPath, IMAGES_ROOT, uploadLockPath, type Pat
 import { decodeBuild, decodePauseReason, decodeUpload } from '../records/image.js';
 import type { BuildRecord, UploadRecord } from '../records/types.js';
 import type { ZooKeeperLogger } from '../base/logger.js';
+import { isConnectionError } from './rebuild.js';
+import { watch } from './tree-cache.js';
 
 /** Stored state of one image. */
 export interface ImageEntry {
@@ -91,15 +93,15 @@ export class ImageTree {
     return this.#readsInFlight;
   }
 
-  /** Reads all images and watches them. Reads them again after each reconnect. */
+  /** Reads all images and watches them; waits while there is no connection. Reads them again after each reconnect. */
   async start(): Promise<void> {
     const { zk } = this.#options;
-    await zk.addWatch(IMAGES_ROOT, 'persistent-recursive', this.#onEvent);
+    await watch(zk, IMAGES_ROOT, this.#onEvent);
     this.#unsubscribe = zk.onState((state) => {
       this.#ready = false;
       if (state === 'CONNECTED') void this.#refresh();
     });
-    await this.#rebuild();
+    while (await this.#rebuild()) await zk.whenConnected();
   }
 
   /** Resolves when the tree shows every write, of any client, that was made before the call. */
@@ -134,7 +136,8 @@ export class ImageTree {
     if (this.#ready) this.#options.refreshed?.();
   }
 
-  async #rebuild(): Promise<void> {
+  /** @returns whether a lost connection ended it */
+  async #rebuild(): Promise<boolean> {
     const { logger } = this.#options;
     this.#rebuilds += 1;
     try {
@@ -143,9 +146,11 @@ export class ImageTree {
       for (const path of [...found, ...pathsOf(this.#images.values())]) this.#dirty.add(path);
       await this.#readDirty();
       this.#ready = true;
+      return false;
     } catch (error) {
       if (!isZooKeeperError(error)) throw error;
       logger.debug('Reading images was interrupted; retrying after reconnect', { error });
+      return isConnectionError(error);
     } finally {
       this.#rebuilds -= 1;
     }

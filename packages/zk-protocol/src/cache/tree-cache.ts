@@ -316,7 +316,7 @@ function unwatch(
 }
 
 /** Adds a watch; retries whenever the connection breaks. */
-async function watch(zk: ZooKeeper, root: string, onEvent: (event: WatchEvent) => void): Promise<void> {
+export async function watch(zk: ZooKeeper, root: string, onEvent: (event: WatchEvent) => void): Promise<void> {
   for (;;) {
     await zk.whenConnected();
     try {

@@ -5,7 +5,8 @@ import { silentLogger } from '../../contract/logger.js';
 import { LauncherEvents } from './events.js';
 import { ImageMirror } from './image-mirror.js';
 
-const { zk } = connectInMemory(new MemoryServer(systemClock));
+const server = new MemoryServer(systemClock);
+const { zk } = connectInMemory(server);
 
 beforeAll(() => zk.whenConnected());
 afterAll(() => zk.close());
@@ -23,6 +24,30 @@ async function addUpload(
 }
 
 describe('ImageMirror', () => {
+  it('is whole after its start, also when the connection breaks while it reads', async () => {
+    await addUpload('a'.repeat(32), 1_000);
+    for (let at = 1, isDone = false; !isDone; at++) {
+      const { zk: own, link } = connectInMemory(server);
+      await own.whenConnected();
+      const read = own.multiRead.bind(own);
+      let reads = 0;
+      own.multiRead = (operations) => {
+        const answer = read(operations);
+        if (++reads === at) link.break();
+        return answer;
+      };
+      const events = new LauncherEvents();
+      const mirror = new ImageMirror({ zk: own, clock: systemClock, logger: silentLogger, events }, new Map());
+
+      await mirror.start();
+
+      expect(mirror.newestUpload('debian', 'cloud'), `broken at read ${at}`).toBeDefined();
+      isDone = reads < at;
+      mirror.stop();
+      await own.close();
+    }
+  });
+
   it('knows the newest ready upload, from before its start and from after it', async () => {
     await addUpload('a'.repeat(32), 1_000);
     const changed: string[] = [];
