@@ -81,9 +81,21 @@ it('returns a node that is used longer than its order lasts, and removes the ord
   expect(await hasOrder()).toBeUndefined();
 });
 
-it('removes an order for a node that does not exist any more', async () => {
-  const { world, id, hasOrder, reaper } = await busyNode();
+it('removes the order at once when its node goes', async () => {
+  const { world, id, hasOrder } = await busyNode();
+
   await world.clock.run(world.other.deleteRecursive(nodePath(id)));
+  await world.pass(100);
+
+  expect(await hasOrder()).toBeUndefined();
+});
+
+it('removes an order for a node that it has never seen after a minute: the record may be shown later', async () => {
+  const { world, reaper } = await busyNode();
+  const fields = { kind: 'node', name: '0000000099', mode: 'hold', owner: 'alice' } as const;
+  const unknown = newControl(fields, world.clock.now());
+  await world.clock.run(storeControl(world.other, unknown));
+  const hasOrder = () => world.clock.run(world.other.exists(controlPath(unknown)));
 
   await world.pass(30_000);
   reaper.reconsider('minute');

@@ -40,6 +40,11 @@ export async function holdNode(context: Context, node: NodeRecord): Promise<void
   logger.info('Held node after its use', { nodeId: node.id, provider: node.provider, owner, reason });
 }
 
+/** Removes the hold orders of a node that was deleted. */
+export function removeHoldOrdersOf(context: Context, id: NodeId): void {
+  for (const order of context.controls.stored) if (isHold(order) && order.name === id) void removeOrder(context, order);
+}
+
 /** Removes hold orders that have ended or whose node does not exist. */
 export function removeStaleHoldOrders(context: Context): void {
   const { clock, controls, mirror } = context;

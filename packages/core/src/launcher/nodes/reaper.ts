@@ -21,7 +21,7 @@ import type { Occasion, Part } from '../state/part.js';
 import type { RetryLimits } from '../state/retries.js';
 import { isRefusal } from '../state/transaction.js';
 import { WorkQueue, type Step } from '../state/work-queue.js';
-import { findHoldOrder, holdNode, nodesToHold, removeStaleHoldOrders } from './hold-orders.js';
+import { findHoldOrder, holdNode, nodesToHold, removeHoldOrdersOf, removeStaleHoldOrders } from './hold-orders.js';
 import { deallocateNode, deleteNode } from './take-back.js';
 
 /** A deletion that was interrupted or has failed, and is retried. */
@@ -178,6 +178,7 @@ export class Reaper implements Part {
       this.#leftSinceMs.delete(id);
       this.#failures.delete(id);
       this.#queue.forget(id);
+      if (this.#context.life.isActive) removeHoldOrdersOf(this.#context, id);
     }
   }
 
