@@ -1,4 +1,4 @@
-import { newNode, type NodeId } from '@nodepool/zk-protocol';
+import { newNode, newPoolComponent, type LauncherId, type NodeId } from '@nodepool/zk-protocol';
 import { expect, it } from 'vitest';
 import type { SharedCondition } from '../conditions/merge-conditions.js';
 import { labelSupplyListing, supplyOfLabels } from './label-supply.js';
@@ -29,4 +29,22 @@ it('shows the conditions of a label before those of its nodes', () => {
 
 it('omits conditions of deleted nodes', () => {
   expect(supplyOfLabels({ pools: [], nodes: [], requests: [], conditions: [stuck] })).toEqual([]);
+});
+
+it('shows an error of a provider at the labels that only such providers have', () => {
+  const pool = (providerName: string, supportedLabels: readonly string[]) =>
+    newPoolComponent({
+      ...{ providerName, name: 'main', supportedLabels, hostname: 'nl01', version: '1' },
+      launcherId: providerName as LauncherId,
+    });
+  const refused = condition({ kind: 'provider', name: 'west', type: 'LoginRefused', message: 'answered with 401' });
+  const warning: SharedCondition = { ...refused, severity: 'warning', name: 'east', message: 'answers slowly' };
+  const pools = [pool('west', ['big', 'small']), pool('east', ['small'])];
+
+  const supply = supplyOfLabels({ pools, nodes: [], requests: [], conditions: [refused, warning] });
+
+  expect(supply.map((row) => [row.label, labelSupplyListing.at(-1)?.value(row, 0)])).toEqual([
+    ['big', 'provider west: answered with 401'],
+    ['small', null],
+  ]);
 });

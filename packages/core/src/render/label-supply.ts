@@ -16,7 +16,7 @@ export interface LabelSupply {
   readonly held: number;
   /** Requests waiting for the label, each counted once. */
   readonly waiting: number;
-  /** Conditions of the label or of its nodes, most severe first. */
+  /** Conditions of the label, of its nodes, and errors of its providers if all of them have one; in this order. */
   readonly conditions: readonly SharedCondition[];
 }
 
@@ -39,12 +39,12 @@ export interface SupplyRecords {
   readonly nodes: Iterable<{ readonly node: NodeRecord; readonly locked: boolean }>;
   readonly requests: Iterable<RequestRecord>;
   /** Active conditions, most severe first. */
-  readonly conditions: Iterable<SharedCondition>;
+  readonly conditions: readonly SharedCondition[];
 }
 
 function worst({ conditions: [first] }: LabelSupply): string | null {
   if (!first) return null;
-  return first.kind === 'node' ? `node ${first.name}: ${first.message}` : first.message;
+  return first.kind === 'label' ? first.message : `${first.kind} ${first.name}: ${first.message}`;
 }
 
 const WAITING: ReadonlySet<string> = new Set(['requested', 'pending']);
@@ -52,6 +52,7 @@ const BUILDING: ReadonlySet<string> = new Set(['init', 'building', 'testing']);
 
 type Counts = { -readonly [Key in keyof LabelSupply]: LabelSupply[Key] } & {
   pools: string[];
+  readonly providers: Set<string>;
   conditions: SharedCondition[];
 };
 type Counter = 'ready' | 'building' | 'inUse' | 'held';
@@ -70,15 +71,17 @@ export function supplyOfLabels({ pools, nodes, requests, conditions }: SupplyRec
   const countsOf = (label: string): Counts => {
     const known = found.get(label);
     if (known) return known;
-    const counts = { label, pools: [], ready: 0, building: 0, inUse: 0, held: 0, waiting: 0, conditions: [] };
+    const none = { ready: 0, building: 0, inUse: 0, held: 0, waiting: 0 };
+    const counts = { label, pools: [], providers: new Set<string>(), ...none, conditions: [] };
     found.set(label, counts);
     return counts;
   };
   for (const { supportedLabels, providerName, name } of pools) {
     const pool = `${providerName}/${name}`;
     for (const label of supportedLabels) {
-      const { pools: offering } = countsOf(label);
+      const { pools: offering, providers } = countsOf(label);
       if (!offering.includes(pool)) offering.push(pool);
+      providers.add(providerName);
     }
   }
   const labelsOfNodes = new Map<string, readonly string[]>();
@@ -95,6 +98,19 @@ export function supplyOfLabels({ pools, nodes, requests, conditions }: SupplyRec
     if (kind === 'label') countsOf(String(evidence['label'] ?? name)).conditions.push(condition);
     if (kind === 'node') for (const label of labelsOfNodes.get(name) ?? []) countsOf(label).conditions.push(condition);
   }
+  addProviderErrors(found.values(), conditions);
   for (const { pools: offering } of found.values()) offering.sort();
-  return [...found.values()].sort((a, b) => (a.label < b.label ? -1 : a.label > b.label ? 1 : 0));
+  return [...found.values()]
+    .map(({ providers: _, ...supply }) => supply)
+    .sort((a, b) => (a.label < b.label ? -1 : a.label > b.label ? 1 : 0));
+}
+
+/** A label that also has a provider without an error is served there. */
+function addProviderErrors(labels: Iterable<Counts>, conditions: readonly SharedCondition[]): void {
+  const errors = conditions.filter(({ kind, severity }) => kind === 'provider' && severity === 'error');
+  const failing = new Set(errors.map(({ name }) => name));
+  for (const { providers, conditions: ofLabel } of labels) {
+    if (![...providers].every((name) => failing.has(name))) continue;
+    ofLabel.push(...errors.filter(({ name }) => providers.has(name)));
+  }
 }
