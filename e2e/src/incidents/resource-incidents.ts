@@ -26,7 +26,7 @@ export const RESOURCE_INCIDENTS: readonly Incident[] = [
   },
   {
     name: 'the quota is used up by others',
-    named: /quota.*other|other.*quota|used by others/i,
+    named: /quota.*others|others \d|used by others/i,
     cause: othersTakeAll,
   },
   {
