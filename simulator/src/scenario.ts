@@ -1,6 +1,7 @@
 import { driver as staticDriver } from '@nodepool/driver-static';
 import type { Driver } from '@nodepool/core';
 import type { Resources } from '@nodepool/zk-protocol';
+import { BrokenTool } from './actors/broken-tool.js';
 import { Chaos } from './actors/chaos.js';
 import { SimulatedCloud } from './cloud/cloud.js';
 import { cloudDriver, CloudFleet } from './fleets/cloud-fleet.js';
@@ -47,6 +48,7 @@ export class Scenario {
   readonly faults: LauncherFaults | undefined;
   readonly images: ImageWriter;
   readonly newer: NewerRelease | undefined;
+  readonly tool: BrokenTool | undefined;
   /** `0`: held nodes stay until they are deleted by hand. */
   readonly maxHoldAgeMs: number;
   readonly #world: World;
@@ -90,6 +92,7 @@ export class Scenario {
     this.faults = world.faults === 'all' ? undefined : new LauncherFaults(world, this.launchers);
     this.images = new ImageWriter(world);
     this.newer = world.drawn.has('unreadable') ? new NewerRelease(world) : undefined;
+    this.tool = world.drawn.has('unreadable') ? new BrokenTool(world) : undefined;
   }
 
   /** Limits the nodes of a tenant over all providers. */
@@ -132,6 +135,7 @@ export class Scenario {
     this.faults?.end();
     this.orders.end();
     this.newer?.end();
+    this.tool?.end();
     for (const lessee of this.lessees) lessee.end();
     for (const fleet of this.fleets) fleet.calm?.();
     this.#absent.clear();
@@ -215,9 +219,9 @@ export class Scenario {
   }
 
   get #scene(): Scene {
-    const { launchers, lessees, fleets, newer } = this;
+    const { launchers, lessees, fleets, newer, tool } = this;
     return {
-      ...{ world: this.#world, random: this.#random, launchers, lessees, fleets, newer, labels: SIZES },
+      ...{ world: this.#world, random: this.#random, launchers, lessees, fleets, newer, tool, labels: SIZES },
       repeat: this.#repeat.bind(this),
       reload: this.#reload.bind(this),
     };

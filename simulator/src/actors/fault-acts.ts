@@ -3,6 +3,7 @@ import type { Fleet } from '../fleets/fleet.js';
 import type { World } from '../world/world.js';
 import type { FaultName } from '../world/faults.js';
 import type { SimulatedLauncher } from './launcher.js';
+import type { BrokenTool } from './broken-tool.js';
 import type { NewerRelease } from './newer-release.js';
 import type { Lessee } from './lessee.js';
 
@@ -15,6 +16,7 @@ export interface Scene {
   readonly fleets: readonly Fleet[];
   readonly labels: readonly string[];
   readonly newer: NewerRelease | undefined;
+  readonly tool: BrokenTool | undefined;
   /** Gives all launchers the present configuration, each at another time. */
   readonly reload: () => void;
   /** Calls `act` at random times while there are faults. */
@@ -27,7 +29,10 @@ export const FAULT_ACTS: Partial<Record<FaultName, (scene: Scene) => void>> = {
   'broken-labels': ({ repeat, random, fleets }) => repeat(12_000, () => random.pick(fleets).breakLabel?.()),
   'no-concurrency': (scene) => scene.repeat(12_000, () => closeFleet(scene)),
   'due-at-once': (scene) => scene.repeat(6_000, () => leaseTogether(scene)),
-  unreadable: ({ repeat, newer, lessees }) => repeat(4_000, () => newer?.write(lessees)),
+  unreadable: ({ repeat, newer, tool, lessees }) => {
+    repeat(4_000, () => newer?.write(lessees));
+    repeat(2_000, () => tool?.spoil());
+  },
   'clock-steps': (scene) => scene.repeat(10_000, () => setClock(scene)),
   'leader-clocks': (scene) => scene.repeat(20_000, () => changeLeader(scene)),
   'cut-off': (scene) => {

@@ -4,6 +4,7 @@ import {
   isZooKeeperError,
   nodeLockPath,
   nodePath,
+  RecordError,
   withNode,
   ZkLock,
   type NodeId,
@@ -54,7 +55,8 @@ export class Operator {
       if (node && lock.held)
         await zk.setData(nodePath(node.id), encodeNode(withNode(node, { state }, clock.now())), stat.version);
     } catch (error) {
-      if (!isZooKeeperError(error) && !String(error).includes('LockTimeout')) throw error;
+      const isUsual = isZooKeeperError(error) || error instanceof RecordError || String(error).includes('LockTimeout');
+      if (!isUsual) throw error;
       this.#world.trace.add('operator', () => `cannot have node ${id}: ${String(error)}`);
     } finally {
       await lock.release();

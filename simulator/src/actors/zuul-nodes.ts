@@ -5,6 +5,7 @@ import {
   isZooKeeperError,
   nodeLockPath,
   nodePath,
+  RecordError,
   withNode,
   ZkLock,
   type NodeFields,
@@ -103,10 +104,19 @@ export class ZuulNodes {
       } catch (error) {
         if (!isZooKeeperError(error)) throw error;
         if (isZooKeeperError(error, 'ZK_NO_NODE')) return;
-        const found = await zk.getData(nodePath(item.node.id)).catch(() => undefined);
-        const node = found && decodeNode(item.node.id, found.data, found.stat, clock.now());
-        if (node) item.node = node;
+        item.node = (await this.#read(item.node.id)) ?? item.node;
       }
+    }
+  }
+
+  /** @returns `undefined` if it cannot be read */
+  async #read(id: NodeId): Promise<NodeRecord | undefined> {
+    try {
+      const { data, stat } = await this.#process.zk.getData(nodePath(id));
+      return decodeNode(id, data, stat, this.#process.clock.now());
+    } catch (error) {
+      if (!isZooKeeperError(error) && !(error instanceof RecordError)) throw error;
+      return undefined;
     }
   }
 
@@ -114,13 +124,12 @@ export class ZuulNodes {
     const { zk, clock } = this.#process;
     const lock = new ZkLock(zk, nodeLockPath(node.id), { clock, identifier: this.#name });
     try {
-      const found = await zk.getData(nodePath(node.id));
-      const current = decodeNode(node.id, found.data, found.stat, clock.now());
+      const current = await this.#read(node.id);
       if (current?.state !== 'hold' || !(await lock.acquire({ blocking: false })) || !lock.held) return;
       await zk.setData(
         nodePath(node.id),
         encodeNode(withNode(current, { state: 'used' }, clock.now())),
-        found.stat.version,
+        current.stat?.version,
       );
     } catch (error) {
       if (!isZooKeeperError(error)) throw error;

@@ -196,7 +196,7 @@ export class ZuulClient {
         return decodeRequest(id, data, stat, process.clock.now());
       } catch (error) {
         if (isZooKeeperError(error, 'ZK_NO_NODE')) return undefined;
-        if (!isZooKeeperError(error)) throw error;
+        if (!isZooKeeperError(error) && !(error instanceof RecordError)) throw error;
         await delay(process.clock, 100);
       }
     }

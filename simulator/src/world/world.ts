@@ -30,6 +30,8 @@ const CLOUD_MESSAGES = new Set([
 ]);
 /** Name of a program whose records only it can read. */
 export const NEWER_RELEASE = 'newer';
+/** Ends the work on a request whose record was spoiled meanwhile: it is written as declined, or taken back once it can be read. */
+const SPOILED_AT_WORK = 'the request was changed while locked';
 /** What fails in a run. */
 export type Faults = 'all' | 'launchers';
 
@@ -80,6 +82,8 @@ export class World {
   /** Faults that the run has. */
   drawn: ReadonlySet<FaultName> = new Set();
   steps = 0;
+  /** Ids of records of which a process has logged that it cannot read them. */
+  readonly reported = new Set<string>();
   /** Called with lines that launchers write to their histories. */
   onHistory: ((lines: readonly PastLine[]) => void) | undefined;
 
@@ -137,7 +141,11 @@ export class World {
   /** Any error that a process logs is a violation, unless a response of a cloud caused it. */
   errorLogged(who: string, message: string, fields: LogFields | undefined): void {
     if (fields?.error instanceof Error ? CLOUD_ERRORS.has(fields.error.name) : CLOUD_MESSAGES.has(message)) return;
-    if (this.drawn.has('unreadable') && message === 'Ignored a malformed record') return;
+    if (this.drawn.has('unreadable') && message === 'Ignored a malformed record') {
+      this.reported.add(String(fields?.['id']));
+      return;
+    }
+    if (this.drawn.has('unreadable') && String(fields?.error).includes(SPOILED_AT_WORK)) return;
     const detail = fields?.error === undefined ? '' : `: ${stackOf(fields.error)}`;
     this.violate(new Violation(`${who} logs an error: ${message}${detail}`));
   }
