@@ -52,6 +52,22 @@ const PASSWORD: Row = {
   end: (world) => world.configure(),
 };
 
+const UNREADABLE: Row = {
+  ...{
+    type: 'UnreadableEntries',
+    reason: 'Unreadable',
+    advice: /repair or delete them; a reload reads all lists at once$/,
+  },
+  begin(world) {
+    world.cloud.broken.push(null);
+    return stir(world);
+  },
+  follow(world) {
+    world.cloud.broken.length = 0;
+    return world.configure();
+  },
+};
+
 /** Conditions that end with a change in the cloud. */
 export const CLOUD_ROWS: readonly Row[] = [
   lacking('FlavorMissing', { label: { 'flavor-name': 'm1.huge' } }, /flavor/, ({ state }) =>
@@ -89,4 +105,5 @@ export const CLOUD_ROWS: readonly Row[] = [
     { path: /compute\/servers/, silent: true },
     /^look at the API of the cloud of provider "sky"/,
   ),
+  UNREADABLE,
 ];

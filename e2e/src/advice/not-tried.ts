@@ -116,6 +116,5 @@ export const NOT_TRIED: Readonly<Record<string, readonly string[]>> = {
     'InstanceFailed',
     'Error',
   ],
-  UnreadableEntries: ['Unreadable'],
   ResourcesWithoutProof: ['NoDatabaseId'],
 };

@@ -194,7 +194,8 @@ export const CONDITION_TYPES = {
     meaning:
       'lists of a cloud have entries that are empty, half filled or of a wrong type; they are left out and neither used nor deleted; all others work',
     reasons: { Unreadable: 'the message has their number, their kinds and, where they are known, their ids' },
-    nextStep: 'look at these with the tools of the cloud, and repair or delete them',
+    nextStep:
+      'look at these with the tools of the cloud, and repair or delete them; a reload reads all lists at once, else some are read after an hour',
   },
   WatchFails: {
     ...{ kind: 'provider', severity: 'warning' },

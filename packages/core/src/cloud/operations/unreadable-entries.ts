@@ -99,7 +99,8 @@ export class UnreadableEntries implements EntryReader {
       newCondition('UnreadableEntries', {
         ...{ name: this.#provider, reason: 'Unreadable' },
         message: `the cloud lists what cannot be read, so that it is not changed: ${counts.join('; ')}`,
-        nextStep: 'look at these with the tools of the cloud, and repair or delete them',
+        nextStep:
+          'look at these with the tools of the cloud, and repair or delete them; a reload reads all lists at once',
         evidence: { count: countOf(all), kinds: kinds.join(', ') },
         sinceMs: Math.min(...all.map(({ sinceMs }) => sinceMs)),
         lastSeenMs: Math.max(...all.map(({ lastSeenMs }) => lastSeenMs)),
