@@ -219,9 +219,10 @@ export class Scenario {
   }
 
   get #scene(): Scene {
-    const { launchers, lessees, fleets, newer, tool } = this;
+    const { launchers, lessees, fleets, newer, tool, operator } = this;
+    const taking = { launchers, lessees, fleets, newer, tool, operator };
     return {
-      ...{ world: this.#world, random: this.#random, launchers, lessees, fleets, newer, tool, labels: SIZES },
+      ...{ world: this.#world, random: this.#random, ...taking, labels: SIZES },
       repeat: this.#repeat.bind(this),
       reload: this.#reload.bind(this),
     };

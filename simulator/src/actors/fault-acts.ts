@@ -4,8 +4,10 @@ import type { World } from '../world/world.js';
 import type { FaultName } from '../world/faults.js';
 import type { SimulatedLauncher } from './launcher.js';
 import type { BrokenTool } from './broken-tool.js';
+import { loseOnce, restoreOnce } from './database-faults.js';
 import type { NewerRelease } from './newer-release.js';
 import type { Lessee } from './lessee.js';
+import type { Operator } from './operator.js';
 
 /** Who takes part in the faults that happen at random times. */
 export interface Scene {
@@ -15,6 +17,7 @@ export interface Scene {
   readonly lessees: readonly Lessee[];
   readonly fleets: readonly Fleet[];
   readonly labels: readonly string[];
+  readonly operator: Operator;
   readonly newer: NewerRelease | undefined;
   readonly tool: BrokenTool | undefined;
   /** Gives all launchers the present configuration, each at another time. */
@@ -35,6 +38,8 @@ export const FAULT_ACTS: Partial<Record<FaultName, (scene: Scene) => void>> = {
   },
   'clock-steps': (scene) => scene.repeat(10_000, () => setClock(scene)),
   'leader-clocks': (scene) => scene.repeat(20_000, () => changeLeader(scene)),
+  'restored-database': restoreOnce,
+  'lost-database': loseOnce,
   'cut-off': (scene) => {
     scene.repeat(15_000, () => cutOff(scene));
     scene.repeat(1_000, () => askAnyway(scene));

@@ -19,6 +19,8 @@ export class SimulatedLauncher {
   #spec: ConfigSpec;
   /** Nodes that its drivers launch. */
   launching = new Set<string>();
+  /** Whether an operator keeps it from starting. */
+  isBarred = false;
   /** Whether it drains its pools. */
   isStopping = false;
   /** Time when it first saw each operator order. */
@@ -55,7 +57,7 @@ export class SimulatedLauncher {
   }
 
   start(): void {
-    if (this.#process) return;
+    if (this.#process || this.isBarred) return;
     const { world, name } = this;
     world.trace.add(name, 'starts');
     this.isStopping = false;

@@ -157,6 +157,7 @@ export class Lessee {
   async #job(plan: LeasePlan, life: number): Promise<void> {
     const { clock, trace } = this.#world;
     const beganMs = clock.now();
+    const { replacements } = this.#world;
     const spec = this.#specOf(plan);
     const one = this.#repeat(life, (leases) => this.#request(leases, spec));
     const [lease] = await Promise.all([
@@ -168,6 +169,7 @@ export class Lessee {
     for (;;) {
       const view = await this.#repeat(life, (leases) => this.#look(leases, spec.id));
       if (life !== this.#life) return;
+      if (!view && replacements !== this.#world.replacements) return; // another database knows nothing of it
       if (!view) return this.#violate(`lease ${spec.id} is unknown, although it was answered`);
       this.#check(view);
       if (view.lease.state === 'ended' || view.lease.state === 'failed') return;

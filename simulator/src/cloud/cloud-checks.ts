@@ -1,8 +1,13 @@
 import { DATABASE_ID_TAG, NODE_ID_TAG } from '@nodepool/core';
-import type { NodeEntry } from '@nodepool/core/testing';
+import { isBacking, type NodeEntry } from '@nodepool/core/testing';
 import type { CloudInstance, FakeCloud } from '@nodepool/driver-fake';
 import { Violation } from '../world/violation.js';
 import type { World } from '../world/world.js';
+
+/** When the record was made of the node that a machine was made for: numbers repeat after an older copy came back. */
+const CREATED_TAG = 'nodepool_node_created';
+/** States of a node with a user. */
+const USED: ReadonlySet<string> = new Set(['in-use', 'hold']);
 
 /** What is checked. */
 export interface CheckedCloud {
@@ -19,6 +24,8 @@ export class CloudChecks {
   readonly #foreign: readonly string[];
   /** Nodes whose order arrived after the caller's timeout; a listing in between shows no instance. */
   readonly #excused = new Set<string>();
+  /** Machines that have had a user. */
+  readonly #used = new Set<string>();
 
   /** @param foreign - ids of instances that are not of this installation; may grow */
   constructor(world: World, cloud: CheckedCloud, foreign: readonly string[]) {
@@ -39,7 +46,8 @@ export class CloudChecks {
     if (nodeId === undefined || !isHonest || this.#excused.has(nodeId)) return;
     for (const other of fake.list()) {
       if (this.#foreign.includes(other.id)) continue;
-      const isOther = other.id !== id && other.metadata[NODE_ID_TAG] === nodeId && other.status !== 'deleting';
+      const isSame = other.metadata[NODE_ID_TAG] === nodeId && other.metadata[CREATED_TAG] === metadata[CREATED_TAG];
+      const isOther = other.id !== id && isSame && other.status !== 'deleting';
       if (isOther && other.status !== 'error')
         this.#violate(`instances ${other.id} and ${id} are both for node ${nodeId}`);
     }
@@ -50,7 +58,9 @@ export class CloudChecks {
     const metadata = this.#cloud.fake.get(id)?.metadata;
     if (this.#foreign.includes(id)) this.#violate(`foreign instance ${id} is deleted`);
     const node = this.#nodeOf(id);
-    const isProven = node?.body['external_id'] === id || metadata?.[DATABASE_ID_TAG] === this.#world.checker.databaseId;
+    const isOfNode = node !== undefined && (node.body['external_id'] === id || metadata?.[CREATED_TAG] !== undefined);
+    const isGoing = this.#world.goingMachines.has(id);
+    const isProven = isOfNode || isGoing || metadata?.[DATABASE_ID_TAG] === this.#world.checker.databaseId;
     if (metadata && !isProven) this.#violate(`${id} is deleted, and neither a record nor its tags prove it ours`);
     if (node && (node.state !== 'ready' || node.allocatedTo !== null)) this.#checkUnused(id, node, 'deleted');
   }
@@ -61,6 +71,22 @@ export class CloudChecks {
     if (node) this.#checkUnused(id, node, 'stopped');
   }
 
+  /** Checks that a machine has one user ever, and is the machine of the node that it was made for. */
+  nodeChanged(before: NodeEntry | undefined, after: NodeEntry): void {
+    const { external_id: id } = after.body;
+    const metadata = typeof id === 'string' ? this.#cloud.fake.get(id)?.metadata : undefined;
+    if (typeof id !== 'string' || !metadata || isBacking(after)) return;
+    if (this.#world.isReplacing) {
+      if (this.#world.mayLendAgain) this.#used.delete(id);
+      return;
+    }
+    if (before?.state !== after.state && after.state === 'ready' && !isMachineOf(metadata, after))
+      this.#violate(`${id} becomes the machine of node ${after.id}, for which it was not made`);
+    if (before?.state !== 'ready' || !USED.has(after.state) || after.touched) return;
+    if (this.#used.has(id)) this.#violate(`${id} of node ${after.id} is lent again`);
+    this.#used.add(id);
+  }
+
   #checkUnused(id: string, node: NodeEntry, how: string): void {
     if (node.body['external_id'] !== id || node.touched) return;
     if (node.state === 'ready' || node.state === 'in-use' || node.state === 'hold')
@@ -68,10 +94,19 @@ export class CloudChecks {
   }
 
   #nodeOf(id: string): NodeEntry | undefined {
-    return this.#world.checker.nodes.get(this.#cloud.fake.get(id)?.metadata[NODE_ID_TAG] ?? '');
+    const metadata = this.#cloud.fake.get(id)?.metadata ?? {};
+    const node = this.#world.checker.nodes.get(metadata[NODE_ID_TAG] ?? '');
+    return node && (node.body['external_id'] === id || isMachineOf(metadata, node)) ? node : undefined;
   }
 
   #violate(what: string): void {
     this.#world.violate(new Violation(`${this.#cloud.name}: ${what}`));
   }
+}
+
+function isMachineOf(tags: Readonly<Record<string, string>>, { id, body }: NodeEntry): boolean {
+  const created = tags[CREATED_TAG] ?? '';
+  return (
+    tags[NODE_ID_TAG] === id && (created === '' || Math.abs(Number(created) - Number(body['created_time']) * 1000) < 1)
+  );
 }

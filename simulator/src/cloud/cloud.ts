@@ -54,6 +54,7 @@ export class SimulatedCloud {
     this.settings = this.#chooseSettings();
     this.fake = new FakeCloud({ clock: world.clock, random: random.fork().next, settings: this.settings });
     this.#checks = new CloudChecks(world, this, this.#foreign);
+    world.checker.watch((before, after) => this.#checks.nodeChanged(before, after));
     if (random.chance(0.3)) this.#foreign.push(this.fake.leak({ name: 'foreign' }).id);
     this.fake.onChange(({ id, instance }) => {
       world.trace.add(this.name, () => `${id} ${describe(instance)}`);
@@ -147,7 +148,8 @@ export class SimulatedCloud {
     this.#endForeign();
     this.weather.calm();
     this.fake.set('failures', null);
-    for (const instance of [...this.fake.list()]) if (instance.status === 'deleting') this.fake.kill(instance.id);
+    for (const { id, status, metadata } of [...this.fake.list()])
+      if (status === 'deleting' || this.#isOfLost(id, metadata)) this.fake.kill(id);
   }
 
   /** Differences of one provider from the expected idle state. */
@@ -155,13 +157,20 @@ export class SimulatedCloud {
     const problems: string[] = [];
     const shown = new Map([...this.fake.list()].map((instance) => [instance.id, instance]));
     for (const { id, metadata, status } of shown.values()) {
-      if (metadata[PROVIDER_TAG] !== provider || this.#foreign.includes(id)) continue;
+      if (metadata[PROVIDER_TAG] !== provider || this.#foreign.includes(id) || this.#isOfLost(id, metadata)) continue;
       const nodeId = metadata[NODE_ID_TAG] ?? '';
       const node = nodes.get(nodeId);
       if (node?.body['external_id'] !== id)
         problems.push(`instance ${id} (${status}) of node ${nodeId} is left over in ${this.name}`);
     }
     return problems;
+  }
+
+  /** Whether it was made for a database that is lost: it stays until an operator decides. */
+  #isOfLost(instance: string, { [DATABASE_ID_TAG]: id }: Readonly<Record<string, string>>): boolean {
+    const { databaseId, nodes } = this.#world.checker;
+    if (id === undefined || id === databaseId) return false;
+    return ![...nodes.values()].some(({ body }) => body['external_id'] === instance);
   }
 
   #chooseSettings(): JsonObject {

@@ -90,6 +90,18 @@ export const FAULTS = [
     isOfLaunchers: true,
     text: 'members of the ensemble become leader whose clocks are wrong by up to 300 s',
   },
+  {
+    name: 'restored-database',
+    share: 0.15,
+    isOfLaunchers: false,
+    text: 'an older copy of the database comes back, with launchers stopped or below running ones',
+  },
+  {
+    name: 'lost-database',
+    share: 0.1,
+    isOfLaunchers: false,
+    text: 'the database comes back empty, with launchers stopped or below running ones',
+  },
 ] as const satisfies readonly Fault[];
 
 export type FaultName = (typeof FAULTS)[number]['name'];

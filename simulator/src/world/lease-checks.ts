@@ -71,6 +71,16 @@ export class LeaseChecks {
     this.#lateMs = Infinity;
   }
 
+  /** Numbers of nodes and requests begin at a former one. */
+  databaseReplaced(): void {
+    this.#holders.clear();
+    this.#requests.clear();
+    for (const request of this.#checker.requests.values()) {
+      const lease = leaseOfData(request.body['requestor_data']);
+      if (lease !== undefined) this.#requests.set(lease, request);
+    }
+  }
+
   /** Leases that have not ended although it is long past their time. Meaningful while a launcher runs undisturbed. */
   overdue(): string[] {
     const nowMs = this.#clock.now();

@@ -1,9 +1,16 @@
 import type { Driver, LogFields } from '@nodepool/core';
 import type { PastLine } from '@nodepool/history';
 import type { Clock } from '@nodepool/zk-protocol';
-import { Environment, InvariantChecker, Random, VirtualClock, type WakeOrder } from '@nodepool/core/testing';
+import {
+  Environment,
+  InvariantChecker,
+  Random,
+  VirtualClock,
+  type NodeEntry,
+  type WakeOrder,
+} from '@nodepool/core/testing';
 import type { FaultName } from './faults.js';
-import { MemoryServer, type TransactionListener } from '@nodepool/zk-protocol/memory';
+import { MemoryServer, type DatabaseCopy, type TransactionListener } from '@nodepool/zk-protocol/memory';
 import { Violation } from './violation.js';
 import { describeChange } from './describe-change.js';
 import { StoredRecords } from './stored-records.js';
@@ -84,6 +91,14 @@ export class World {
   steps = 0;
   /** Ids of records of which a process has logged that it cannot read them. */
   readonly reported = new Set<string>();
+  /** How often another database was served. */
+  replacements = 0;
+  /** Whether the checks read the content of another database. */
+  isReplacing = false;
+  /** Machines that were made or deleted when another database was served: a call about them may be on its way. */
+  readonly goingMachines = new Set<unknown>();
+  /** Whether what is free in that database may have users: launchers ran below it. */
+  mayLendAgain = false;
   /** Called with lines that launchers write to their histories. */
   onHistory: ((lines: readonly PastLine[]) => void) | undefined;
 
@@ -105,7 +120,9 @@ export class World {
     this.random = new Random(seed);
     this.#environment = new Environment(this.random.fork(), trace);
     this.trace = new Trace(this.clock, trace);
-    const report = (violation: string) => this.violate(new Violation(violation));
+    const report = (violation: string) => {
+      if (!this.isReplacing) this.violate(new Violation(violation));
+    };
     this.checker = new InvariantChecker(report);
     this.leases = new LeaseChecks(this.clock, this.checker, report);
     this.leaderClock.onViolation = report;
@@ -126,6 +143,34 @@ export class World {
   /** Holds callbacks of `setImmediate` of all processes back. @returns lets them run */
   get holdImmediates(): () => () => void {
     return this.#environment.holdImmediates;
+  }
+
+  /**
+   * Serves another database: an older copy, or an empty one. The checks go on with its content, and judge nothing of the change.
+   * @param mayLendAgain - nodes that are free in it and may have users are not deleted first
+   */
+  replaceDatabase(copy: DatabaseCopy | undefined, mayLendAgain: boolean): void {
+    this.replacements++;
+    this.mayLendAgain = mayLendAgain;
+    const isUsable = ({ state }: NodeEntry) => ['ready', 'in-use', 'hold'].includes(state);
+    for (const node of this.checker.nodes.values())
+      if (!isUsable(node)) this.goingMachines.add(node.body['external_id']);
+    const before = this.server.copy().znodes.map(([path]) => path);
+    this.server.replace(copy);
+    this.isReplacing = true;
+    this.checker.databaseId = undefined;
+    const paths = new Set([...this.checker.locks.keys(), ...this.checker.components.keys(), ...before]);
+    const gone = [...paths].reverse().map((path) => ({ change: 'delete', path }) as const);
+    const changes = (copy?.znodes ?? []).map(
+      ([path, { data, acl, owner }]) => ({ change: 'create', path, data, acl, owner }) as const,
+    );
+    for (const all of [gone, changes]) this.#tell({ zxid: copy?.zxid ?? 0, timeMs: 0, changes: all });
+    this.leases.databaseReplaced();
+    this.isReplacing = false;
+  }
+
+  #tell(transaction: Parameters<TransactionListener>[0]): void {
+    for (const { onTransaction } of [this.stored, this.checker, this.leases]) onTransaction(transaction, 0n);
   }
 
   /** What a process does first that has stood still. */

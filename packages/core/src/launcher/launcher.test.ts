@@ -170,6 +170,18 @@ describe('a launcher beside another one that dies', () => {
 });
 
 describe('a launcher whose session is lost', () => {
+  it('serves when ZooKeeper has lost its data', async () => {
+    await world.startLauncher(pooledConfig);
+
+    world.loseData();
+    for (let second = 0; second < 30; second++) await world.settle(50);
+    await world.createNodes([{}]);
+    const id = await ask();
+    await world.settle(100);
+
+    expect((await stored(id))?.state).toBe('fulfilled');
+  });
+
   it('registers itself and its pools again, and serves in the new session', async () => {
     let isAway = false;
     const { zk, link } = world.session(() => !isAway);

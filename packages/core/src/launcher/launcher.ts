@@ -1,5 +1,6 @@
 import {
   isZooKeeperError,
+  RecordError,
   withComponent,
   type ComponentRecord,
   type ConnectionState,
@@ -161,9 +162,11 @@ export class Launcher {
   async #registerAgain(): Promise<void> {
     const { context, parts } = this.#parts;
     try {
+      await ensureRoots(context.zk, context.life.signal); // ZooKeeper may have lost its data
       for (const part of parts) await part.sessionRenewed?.();
     } catch (error) {
-      if (!isZooKeeperError(error)) throw error;
+      if (context.life.signal.aborted) return;
+      if (!isZooKeeperError(error) && !(error instanceof RecordError)) throw error;
       context.logger.warn('Could not register again; the next session retries', { error });
     }
   }

@@ -79,6 +79,11 @@ export class RackWorld {
     return connectInMemory(this.#server, { clock: this.clock, conditions, random: () => 0.5 });
   }
 
+  /** ZooKeeper restarts without its data. */
+  loseData(): void {
+    this.#server.replace();
+  }
+
   /** Stores ready nodes of `rack` with the given changes. */
   async createNodes(nodes: readonly Partial<NodeRecord>[]): Promise<void> {
     await this.clock.run(this.zk.ensurePath(NODES_ROOT));

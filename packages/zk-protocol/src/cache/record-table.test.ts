@@ -22,12 +22,13 @@ function decode(id: string, bytes: Buffer, stat: Stat): Item | undefined {
 let table: RecordTable<Item>;
 let changes: string[];
 let lines: string[];
+const session = { sessionEpoch: 1 };
 
 beforeEach(() => {
   const recording = recordingLogger();
   lines = recording.lines;
   changes = [];
-  table = new RecordTable(decode, recording.logger);
+  table = new RecordTable(decode, recording.logger, session);
   table.onChange(({ id, before, after }: RecordChange<Item>) =>
     changes.push(`${id}: ${before?.text} -> ${after?.text}`),
   );
@@ -49,6 +50,27 @@ it('ignores a reply that is as old as the known record, or older', () => {
   table.store('a', body('old'), at(1));
 
   expect(changes).toEqual(['a: undefined -> two']);
+});
+
+it('believes a new session once, as an older copy of the database may have come back', () => {
+  table.store('a', body('new'), at(3));
+  table.store('b', body('same'), at(3));
+  session.sessionEpoch++;
+
+  table.store('a', body('of the copy'), at(2));
+  table.store('b', body('same'), at(3));
+  table.store('a', body('older'), at(1));
+
+  expect(changes).toEqual(['a: undefined -> new', 'b: undefined -> same', 'a: new -> of the copy']);
+});
+
+it('takes an own write of a new session for newer than records of earlier sessions', () => {
+  table.store('a', body('new'), at(3));
+  session.sessionEpoch++;
+
+  table.applyEffect('a', { data: 'own', result: { stat: at(2) } } as Parameters<typeof table.applyEffect>[1]);
+
+  expect(table.get('a')?.text).toBe('own');
 });
 
 it('removes a record whose body became empty', () => {

@@ -1,10 +1,11 @@
 import { isNodepoolError } from '../base/errors.js';
-import type { Stat } from '../client/contract/types.js';
+import type { Stat, ZooKeeper } from '../client/contract/types.js';
 import { Listeners } from './listeners.js';
 import type { ZooKeeperLogger } from '../base/logger.js';
 import type { Effect } from './own-writes.js';
 import type { RecordChange } from './types.js';
 
+type Session = Pick<ZooKeeper, 'sessionEpoch'>;
 type Decode<T> = (id: string, body: Buffer, stat: Stat) => T | undefined;
 
 /** The records of a cache by id, with change listeners. */
@@ -14,10 +15,16 @@ export class RecordTable<T extends { readonly stat: Stat | undefined }> {
   readonly #records = new Map<string, T>();
   /** Transaction id of each malformed body, so that it is logged once. */
   readonly #malformed = new Map<string, bigint>();
+  /** Ids of records that earlier sessions have read. */
+  readonly #former = new Set<string>();
+  readonly #session: Session;
+  #epoch = 0;
   readonly #listeners: Listeners<[RecordChange<T>]>;
 
-  constructor(decode: Decode<T>, logger: ZooKeeperLogger) {
+  /** @param session - of which records are read */
+  constructor(decode: Decode<T>, logger: ZooKeeperLogger, session: Session) {
     this.#decodeBody = decode;
+    this.#session = session;
     this.#logger = logger;
     this.#listeners = new Listeners(logger);
   }
@@ -42,10 +49,19 @@ export class RecordTable<T extends { readonly stat: Stat | undefined }> {
     return this.#listeners.add(listener);
   }
 
+  /** In a new session the database may be an older copy: records of earlier sessions are no newer than those that are read now. */
+  #checkSession(): void {
+    const { sessionEpoch: epoch } = this.#session;
+    if (epoch !== this.#epoch) for (const id of this.#records.keys()) this.#former.add(id);
+    this.#epoch = epoch;
+  }
+
   /** Stores a record that was read, unless a newer one is known, and reports the change. */
   store(id: string, body: Buffer, stat: Stat): void {
+    this.#checkSession();
     const before = this.#records.get(id);
-    if (before?.stat !== undefined && stat.mzxid <= before.stat.mzxid) return;
+    const isFormer = this.#former.delete(id);
+    if (before?.stat && (isFormer ? isSame(stat, before.stat) : stat.mzxid <= before.stat.mzxid)) return;
     const after = this.#decode(id, body, stat, before);
     if (after === before) return;
     this.#put(id, after);
@@ -61,12 +77,14 @@ export class RecordTable<T extends { readonly stat: Stat | undefined }> {
   remove(id: string): void {
     const before = this.#records.get(id);
     this.#malformed.delete(id);
+    this.#former.delete(id);
     this.#records.delete(id);
     if (before !== undefined) this.report(id, before);
   }
 
   /** Applies the effect of an own write without reporting it; see {@link report}. */
   applyEffect(id: string, effect: Effect): void {
+    this.#checkSession();
     const before = this.#records.get(id);
     if (effect.result === undefined) {
       this.#records.delete(id);
@@ -75,7 +93,7 @@ export class RecordTable<T extends { readonly stat: Stat | undefined }> {
     }
     const { stat } = effect.result;
     // Not "<=": all operations of a multi have the same transaction id.
-    if (before?.stat !== undefined && stat.mzxid < before.stat.mzxid) return;
+    if (!this.#former.delete(id) && before?.stat !== undefined && stat.mzxid < before.stat.mzxid) return;
     const { data = '' } = effect;
     this.#put(id, this.#decode(id, typeof data === 'string' ? Buffer.from(data, 'utf8') : data, stat, before));
   }
@@ -106,4 +124,10 @@ export class RecordTable<T extends { readonly stat: Stat | undefined }> {
       return before;
     }
   }
+}
+
+/** Whether both are of one write; numbers of transactions repeat after an older copy of the database came back. */
+function isSame(one: Stat, other: Stat): boolean {
+  const keys = ['mzxid', 'czxid', 'mtime', 'version'] as const;
+  return keys.every((key) => one[key] === other[key]);
 }

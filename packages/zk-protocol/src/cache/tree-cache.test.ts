@@ -181,6 +181,27 @@ describe('a settled node cache', () => {
     expect(nodes.get(idOf(path))?.state).toBe('ready');
   });
 
+  it('shows an older copy of the database that came back below it', async () => {
+    const server = new MemoryServer(systemClock);
+    const own = closing(connectInMemory(server, { sessionTimeoutMs: 1_000 }).zk);
+    await own.ensurePath('/nodepool/nodes');
+    const path = await own.create(NODE_CREATE_PATH, nodeBody(), { sequential: true });
+    const nodes = world.stopping(createNodeCache({ zk: own, clock: systemClock, logger }));
+    await nodes.start();
+    const copy = server.copy();
+    await own.setData(path, nodeBody({ state: 'in-use' }));
+    const later = await own.create(NODE_CREATE_PATH, nodeBody(), { sequential: true });
+    await until(() => nodes.get(idOf(path))?.state === 'in-use' && nodes.size === 2);
+
+    const lost = changesTo(own, 'LOST');
+    server.replace(copy);
+    await lost;
+    await nodes.settle();
+
+    expect(nodes.get(idOf(path))?.state).toBe('ready');
+    expect(nodes.get(idOf(later))).toBeUndefined();
+  });
+
   it('is not waited for once it has been stopped', async () => {
     const { zk, link } = connectInMemory(new MemoryServer(systemClock));
     const own = closing(zk);

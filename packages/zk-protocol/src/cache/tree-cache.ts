@@ -71,7 +71,7 @@ export class TreeCache<T extends { readonly stat: Stat | undefined }>
     this.#options = options;
     setMaxListeners(0, this.#end.signal); // one for each caller that waits for a rebuild
     this.#layout = new TreeLayout(options.directories, options.locks);
-    this.#records = new RecordTable((id, body, stat) => options.decode(id, body, stat), logger);
+    this.#records = new RecordTable((id, body, stat) => options.decode(id, body, stat), logger, zk);
     this.#locks = new LockMirror(logger);
     this.#readiness = new Readiness(logger);
     this.#backlog = new BacklogWarning(clock, logger, options.what);

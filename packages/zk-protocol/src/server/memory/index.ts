@@ -1,7 +1,7 @@
 export { MemoryServer } from './memory-server.js';
 export { connectInMemory, MemoryLink, perfectConditions } from './memory-link.js';
 export type { LinkConditions, MemoryOptions } from './memory-link.js';
-export type { TransactionListener } from './memory-server.js';
+export type { DatabaseCopy, TransactionListener } from './memory-server.js';
 
 /* The transactions that a TransactionListener receives */
 export type { ModelOptions } from '../model/server-model.js';

@@ -1,0 +1,55 @@
+import { delay } from '@nodepool/zk-protocol';
+import type { DatabaseCopy } from '@nodepool/zk-protocol/memory';
+import type { Scene } from './fault-acts.js';
+
+/** States of nodes of a copy that may be lent by now, or are others: they are deleted before launchers start. */
+const UNSURE: ReadonlySet<string> = new Set(['building', 'ready', 'testing']);
+
+/** An older copy of the database comes back once: as the page about maintenance says, or below running launchers. */
+export function restoreOnce(scene: Scene): void {
+  const { world, random } = scene;
+  const isOrderly = random.chance(0.5);
+  world.clock.setTimer(random.between(1_000, 15_000), () => {
+    world.trace.add('operator', 'copies the database');
+    const copy = world.server.copy();
+    world.clock.setTimer(random.between(2_000, 20_000), () => {
+      if (isOrderly) void restoreOrderly(scene, copy);
+      else putBack(scene, copy, true);
+    });
+  });
+}
+
+/** ZooKeeper restarts once without its data: below running launchers, or between their stops and starts. */
+export function loseOnce(scene: Scene): void {
+  const { world, random } = scene;
+  const isOrderly = random.chance(0.5);
+  world.clock.setTimer(random.between(3_000, 30_000), () => {
+    if (isOrderly) void restoreOrderly(scene, undefined);
+    else putBack(scene, undefined, true);
+  });
+}
+
+function putBack({ world, lessees }: Scene, copy: DatabaseCopy | undefined, mayLendAgain: boolean): void {
+  world.trace.add('operator', copy ? 'puts an older copy of the database back' : 'has lost the database');
+  world.replaceDatabase(copy, mayLendAgain);
+  for (const lessee of lessees) lessee.start(); // its token may have been made later
+}
+
+/** Stops all launchers, puts the copy back, deletes the nodes that may have users, and starts the launchers. */
+async function restoreOrderly(scene: Scene, copy: DatabaseCopy | undefined): Promise<void> {
+  const { world, launchers, operator } = scene;
+  for (const launcher of launchers) launcher.isBarred = true;
+  await Promise.all(launchers.map((launcher) => launcher.stop()));
+  for (const launcher of launchers) launcher.crash();
+  putBack(scene, copy, false);
+  for (;;) {
+    const unsure = [...world.checker.nodes.values()].filter(({ state }) => UNSURE.has(state));
+    if (unsure.length === 0) break;
+    await Promise.all(unsure.map(({ id }) => operator.deleteNode(id)));
+    await delay(world.clock, 500);
+  }
+  for (const launcher of launchers) {
+    launcher.isBarred = false;
+    launcher.start();
+  }
+}
