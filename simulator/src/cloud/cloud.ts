@@ -85,6 +85,10 @@ export class SimulatedCloud {
       weather: this.weather,
       worldClock: this.#world.clock,
       clock,
+      ownerOf: (name, args) => {
+        const orderedFor = name === 'create' ? nodeOfOrder(args) : undefined;
+        return orderedFor && this.#world.checker.holderOf(`/nodepool/nodes/${orderedFor}/lock`);
+      },
       onCall: (name, args, isAwaited) => {
         if (name === 'remove' && typeof args === 'string') this.#checks.removal(args);
         if (name === 'powerOff' && typeof args === 'string') this.#checks.stop(args);

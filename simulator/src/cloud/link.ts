@@ -21,7 +21,9 @@ export interface LinkOptions {
   readonly worldClock: Clock;
   /** Clock of the caller: a dead or stalled process neither sends nor receives. */
   readonly clock: Clock;
-  /** Called just before a call takes effect. `isAwaited` is false after the caller's timeout. */
+  /** Who may make the call: its answer is not awaited any more once that is another process. Default: does not change. */
+  readonly ownerOf?: (<Name extends CallName>(name: Name, args: CloudCalls[Name][0]) => unknown) | undefined;
+  /** Called just before a call takes effect. `isAwaited` is false after the caller's timeout, and when another one has its work. */
   readonly onCall: <Name extends CallName>(name: Name, args: CloudCalls[Name][0], isAwaited: boolean) => void;
 }
 
@@ -84,7 +86,8 @@ export class CloudLink implements CloudClient {
     resolve: (result: CloudCalls[Name][1]) => void,
     reject: (error: Error) => void,
   ): void {
-    const { cloud, weather, worldClock, onCall } = this.#options;
+    const { cloud, weather, worldClock, onCall, ownerOf } = this.#options;
+    const owner = ownerOf?.(name, args);
     const isLost = weather.losesCall();
     const isAnswerLost = weather.losesAnswer();
     const lateMs = MAY_BE_LATE.has(name) ? weather.latenessMs() : undefined;
@@ -104,7 +107,7 @@ export class CloudLink implements CloudClient {
       if (isBroken && weather.isBrokenSlow) return;
       answerOf(() => {
         if (isBroken) throw new CloudFailure('failed', `instances of flavor ${weather.brokenFlavor} cannot be made`);
-        onCall(name, args, isAwaited());
+        onCall(name, args, isAwaited() && ownerOf?.(name, args) === owner);
         return callCloud(cloud, worldClock, name, args);
       }).then(
         (result) => (isAnswerLost ? giveUp() : this.#later(weather.delayMs(), () => resolve(result))),
