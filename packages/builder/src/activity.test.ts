@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { newBuild, newUpload, type ImageEntry, type ImageTree } from '@nodepool/zk-protocol';
+import { newBuild, newUpload, type ImageEntry, type ImageTree, type JsonObject } from '@nodepool/zk-protocol';
 import type { Config } from '@nodepool/core';
 import { ActivityReport, describeActivity } from './activity.js';
 import type { Progress } from './context/progress.js';
@@ -71,6 +71,22 @@ it('has age, duration and size of the newest build, and the age of what each pro
     ['sky', 1_000],
     ['sea', 0],
   ]);
+});
+
+it('shows of a provider the age of the build in service while a newer one is on trial', () => {
+  const build = (id: string, builtMs: number, raw: JsonObject = {}) =>
+    [id, { ...newBuild({ image: 'debian', id }, { state: 'ready' }, builtMs), raw }] as const;
+  const canary = { share: 5, since: 0, now: { sky: { ready: 1, failed: 0 } } };
+  const builds = new Map([build('b1', 1_000), build('b2', 7_000, { canary })]);
+  const uploads = ['b1', 'b2'].map((buildId, index) => {
+    const key = { image: 'debian', buildId, provider: 'sky', id: String(index) };
+    return [`path ${buildId}`, newUpload(key, { state: 'ready' }, 8_000 + index)] as const;
+  });
+
+  const [image] = describe([entry({ builds, uploads: new Map(uploads) })]);
+
+  expect(image?.canaryPercent).toBe(5);
+  expect(image?.servedMs.get('sky')).toBe(1_000);
 });
 
 it('shows work in progress before a pause', () => {

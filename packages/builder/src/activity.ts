@@ -6,7 +6,7 @@ import {
   withdrawnNote,
   type ImageActivity,
   readyBuilds,
-  readyUploads,
+  pickUploads,
 } from '@nodepool/core/service';
 import type { ImageEntry, ImageTree } from '@nodepool/zk-protocol';
 import type { Progress } from './context/progress.js';
@@ -36,7 +36,9 @@ export function describeActivity(
       build: isBuilding ? 'building' : isPaused ? 'paused' : 'idle',
       ...standingOf(entry, nowMs),
       newest: newestOf(entry),
-      servedMs: new Map(wantingProviders(config, name).map(({ provider }) => [provider, servedMs(entry, provider)])),
+      servedMs: new Map(
+        wantingProviders(config, name).map(({ provider }) => [provider, servedMs(entry, provider, nowMs)]),
+      ),
       uploads: new Map(
         wantingProviders(config, name).map(({ provider, pause }) => {
           const isUploading = running.uploads.some((upload) => upload.image === name && upload.provider === provider);
@@ -60,8 +62,9 @@ function newestOf(entry: ImageEntry | undefined): ImageActivity['newest'] {
   return build && { builtMs: build.stateTimeMs, seconds: durationOf(build), sizes: sizesOf(build) ?? {} };
 }
 
-function servedMs(entry: ImageEntry | undefined, provider: string): number {
-  const [upload] = entry ? readyUploads(entry, provider) : [];
+/** Of the build in service. A newer one on trial, or held back, does not count until it replaces that. */
+function servedMs(entry: ImageEntry | undefined, provider: string, nowMs: number): number {
+  const upload = pickUploads(entry, provider, nowMs)?.upload;
   return (upload && entry?.builds.get(upload.buildId)?.stateTimeMs) ?? 0;
 }
 

@@ -31,7 +31,7 @@ describe('a builder that cannot work', () => {
     await chown(state, 4711, 4711);
 
     const failure = expect.stringMatching(
-      /state" belongs to another user \(uid 4711\).*"chown root:root .*\/state"; else set images-dir: .*trusted-directories/,
+      /state" belongs to another user \(uid 4711\).*"chown root:root .*\/state", or name it in trusted-directories; else set images-dir: move it/,
     ) as string;
     await expect(of.builder({ imagesDir })).rejects.toMatchObject({
       code: 'NODEPOOL_UNSAFE_DIRECTORY',
@@ -41,6 +41,33 @@ describe('a builder that cannot work', () => {
 
     await of.reload({ diskimages: debian({}), top: `trusted-directories: [${state}]` });
     expect((await of.builder({ imagesDir })).notReady).toEqual([]);
+  });
+
+  it('suggests for a directory that every user may write to only what helps', async () => {
+    const of = await startWorld({ diskimages: debian({}) });
+    const imagesDir = join(of.dir, 'open');
+    await mkdir(imagesDir);
+    await chmod(imagesDir, 0o777);
+
+    const failure = await of.builder({ imagesDir }).catch((error: unknown) => String(error));
+
+    expect(failure).toContain(`"chmod o-w ${imagesDir}"; else set images-dir: move it to a directory`);
+    expect(failure).not.toContain('trusted-directories');
+  });
+
+  it('warns of an elements-dir that does not exist, at the start and after a reload', async () => {
+    const of = await startWorld({ diskimages: debian({}) });
+    const [there, gone, lost] = ['there', 'gone', 'lost'].map((name) => join(of.dir, name));
+    await mkdir(there ?? '');
+    await of.reload({ diskimages: debian({}), top: `elements-dir: ${there}:${gone}` });
+    const builder = await of.builder();
+    const warnings = () => of.said.filter((line) => line.includes('elements-dir: there is no directory'));
+
+    expect(warnings()).toEqual([expect.stringContaining(String(gone))]);
+
+    await of.reload({ diskimages: debian({}), top: `elements-dir: ${lost}` });
+    await builder.reconfigure(of.config);
+    expect(warnings()).toEqual([expect.anything(), expect.stringContaining(String(lost))]);
   });
 
   it('as root warns of elements and programs that another user can replace, at the start and after a reload', async () => {
@@ -54,7 +81,9 @@ describe('a builder that cannot work', () => {
     const warnings = () => of.said.filter((line) => line.includes('Other users can change') && line.includes(of.dir));
 
     expect(warnings()).toEqual([
-      expect.stringMatching(/as root: .*elements" belongs to another user .*; or name it in trusted-directories/),
+      expect.stringMatching(
+        /as root: .*elements" belongs to another user .*, or name it in trusted-directories; or move/,
+      ),
     ]);
 
     await chown(tools, 4711, 4711);

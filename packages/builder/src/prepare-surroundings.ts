@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
 import { ConfigError, type Config, type Logger } from '@nodepool/core';
 import { checkPrivilegedDirectory, makeDirectory, makePrivateDirectory } from '@nodepool/zk-protocol';
@@ -54,7 +55,7 @@ const REMEDIES = {
 };
 
 function checkDirectory(key: keyof typeof REMEDIES, path: string, trusted: Config['trustedDirectories'] = []): void {
-  const remedy = `else set ${key}: ${REMEDIES[key]}; trusted-directories may name an exception`;
+  const remedy = `else set ${key}: ${REMEDIES[key]}`;
   checkPrivilegedDirectory({ path, remedy, trusted });
 }
 
@@ -69,10 +70,17 @@ async function makeBuildLogDir(buildLogDir: string, trusted: Config['trustedDire
   }
 }
 
-/** Warns of elements and programs that another user could replace: a builder of root runs them as root. */
+/**
+ * Warns of elements that are missing, and of elements and programs that another user could replace: a builder of root runs them
+ * as root.
+ */
 export function warnOfPrograms(config: Config, logger: Logger, uid = process.geteuid?.()): void {
-  const remedy = 'or name it in trusted-directories';
+  const remedy = 'or move them to a directory that only root may write to';
   for (const [path, key] of directoriesOfPrograms(config)) {
+    if (key === 'elements-dir' && !existsSync(path)) {
+      const error = new ConfigError(`elements-dir: there is no directory "${path}"; create it, or correct the path`);
+      logger.warn('Elements are missing', { error });
+    }
     try {
       checkPrivilegedDirectory({ path, remedy, trusted: config.trustedDirectories ?? [] }, uid);
     } catch (error) {

@@ -6,7 +6,7 @@ import { CpuProfiler } from './cpu-profile.js';
 import type { EmbeddedZooKeeper } from './embedded-zookeeper.js';
 import { createHealthReport } from './health.js';
 import { ServiceConditions } from './service-conditions.js';
-import { Reloader, type WebappKey } from './reloader.js';
+import { Reloader, WEBAPP_NAMES, type WebappKey } from './reloader.js';
 import type { DaemonRuntime } from './runtime.js';
 import { describeProcess } from './state-dump.js';
 import { withConditions } from './web/api/condition-api.js';
@@ -127,7 +127,13 @@ export class DaemonService {
     });
     const { listenAddress, port, tls } = config[webapp];
     this.#web = await startWebServer({
-      ...{ host: listenAddress, port, certificate: tls && readWebCertificate(tls), gate },
+      ...{
+        host: listenAddress,
+        port,
+        section: WEBAPP_NAMES[webapp],
+        certificate: tls && readWebCertificate(tls),
+        gate,
+      },
       tokens: () => this.#reloader.config.apiTokens,
       routes: this.#routes(),
       application: this.#pages.application,

@@ -56,7 +56,8 @@ it('says that another build follows the one in progress', async () => {
 });
 
 it.each([
-  ['nothing', 'Trying to build a non disk-image-builder image: nothing'],
+  ['nothing', 'Trying to build a non disk-image-builder image: nothing; known are debian-12, '],
+  ['debian12', 'Trying to build a non disk-image-builder image: debian12, did you mean debian-12?'],
   ['stopped', 'Skipping build request for image stopped; paused'],
   ['base', 'base is abstract'],
 ])('does not ask for %s', async (image, message) => {

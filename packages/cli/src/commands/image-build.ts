@@ -3,6 +3,7 @@ import { defineCommand, flag, text } from '../command/command.js';
 import type { CliContext } from '../command/context.js';
 import { CliError } from '../command/errors.js';
 import { loadConnectionConfig } from '../connection/config.js';
+import { meantText } from '../connection/known-names.js';
 import { followBuild } from '../images/follow-build.js';
 import { orderBuild } from '../images/order-build.js';
 import { withImages } from '../images/with-images.js';
@@ -32,7 +33,9 @@ async function requestBuild(
 
 function checkImage({ diskimages }: Config, name: string): void {
   const image = diskimages.get(name);
-  if (!image) throw new CliError(`Trying to build a non disk-image-builder image: ${name}`);
+  const buildable = [...diskimages.values()].flatMap(({ name, abstract }) => (abstract ? [] : name));
+  if (!image)
+    throw new CliError(`Trying to build a non disk-image-builder image: ${name}${meantText(name, buildable)}`);
   if (image.abstract)
     throw new CliError(`${name} is abstract: it is not built itself, only images that have it as parent`);
   if (image.pause) throw new CliError(`Skipping build request for image ${name}; paused`);

@@ -46,7 +46,7 @@ export interface ImageActivity {
   readonly isWithdrawn: boolean;
   /** Of the newest ready build; `undefined`: none. */
   readonly newest: NewestBuild | undefined;
-  /** When the build of the newest ready upload ended, by provider, in ms since the epoch; 0: no upload is ready. */
+  /** When the build in service ended, by provider, in ms since the epoch; 0: no upload is ready. */
   readonly servedMs: ReadonlyMap<string, number>;
   /** By provider. */
   readonly uploads: ReadonlyMap<string, 'idle' | 'uploading' | 'paused'>;

@@ -37,7 +37,7 @@ export { failedTests, withFailedTest, withoutFailedTests } from '../canary/faile
 export { mayBeFaultOfImage } from '../canary/image-causes.js';
 export { added, NONE as NO_LAUNCHES } from '../canary/rates.js';
 export { readyBuilds, readyUploads } from '../canary/newest-builds.js';
-export { isServing } from '../canary/pick-uploads.js';
+export { isServing, pickUploads } from '../canary/pick-uploads.js';
 export { buildNote, canaryPercent, imageNotes, withdrawnNote } from '../canary/notes.js';
 export { imageConditions } from '../canary/image-conditions.js';
 export { providersWithout, withdrawal } from '../canary/withdrawal.js';

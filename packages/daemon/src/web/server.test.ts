@@ -132,13 +132,16 @@ it('says how to resolve a conflict of addresses', async () => {
   const second = startWebServer({
     host: '127.0.0.1',
     port: server.port,
+    section: 'builder-webapp',
     routes: new Map(),
     clock,
     logger: silentLogger,
   });
 
   await expect(second).rejects.toMatchObject({ code: 'NODEPOOL_WEB_LISTEN' });
-  await expect(second).rejects.toThrow(/cannot listen on 127\.0\.0\.1:\d+: the address is in use; stop .* --no-webapp/);
+  await expect(second).rejects.toThrow(
+    /cannot listen on 127\.0\.0\.1:\d+: the address is in use; stop .*, set builder-webapp\.port, or .* --no-webapp/,
+  );
 });
 
 it('speaks HTTPS with a certificate, which can be replaced while connections are open', async () => {

@@ -27,6 +27,8 @@ export interface WebServerOptions {
   readonly host: string;
   /** `0` selects a free port. */
   readonly port: number;
+  /** Part of the configuration that has the port, for errors. Default: `webapp`. */
+  readonly section?: string | undefined;
   readonly routes: RouteTable;
   /** Default: HTTP. */
   readonly certificate?: WebCertificate | undefined;
@@ -230,12 +232,15 @@ function createHandler(options: WebServerOptions): RequestListener {
   };
 }
 
-function listen(server: Server, host: string, port: number): Promise<void> {
+function listen(
+  server: Server,
+  { host, port, section = 'webapp' }: Pick<WebServerOptions, 'host' | 'port' | 'section'>,
+): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
       const reason =
         error.code === 'EADDRINUSE'
-          ? 'the address is in use; stop the other process, set webapp.port (of a builder: builder-webapp.port), or start with --no-webapp'
+          ? `the address is in use; stop the other process, set ${section}.port, or start with --no-webapp`
           : error.message;
       reject(new NodepoolError('NODEPOOL_WEB_LISTEN', `cannot listen on ${host}:${port}: ${reason}`, { cause: error }));
     });
@@ -255,7 +260,7 @@ export async function startWebServer(options: WebServerOptions): Promise<WebServ
     certificate && createTlsServer({ ...limits, ...certificate, handshakeTimeout: ARRIVAL_MS }, handler);
   const server = tlsServer ?? createServer(limits, handler);
   (options.gate?.connections ?? new ConnectionLimits(() => false)).apply(server);
-  await listen(server, options.host, options.port);
+  await listen(server, options);
   server.on('error', (error) => options.logger.error('Web server failed', { error }));
   const { address, port } = server.address() as AddressInfo;
   options.logger.info('Web server listening', { host: address, port, ...(certificate && { tls: true }) });

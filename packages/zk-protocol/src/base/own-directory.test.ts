@@ -194,7 +194,10 @@ describe('checkOwnDirectory', () => {
     expect(check(open)?.message).toContain(`other users may write to "${open}" (mode 777)`);
     expect(check(shared)?.message).toContain('(mode 1777)');
     expect(check(join(shared, 'mine'))).toBeUndefined();
-    expect(check(join(open, 'mine'))?.message).toContain(`other users may write to "${open}" (mode 777)`);
+    expect(check(join(open, 'mine'))?.message).toContain(
+      `other users may write to "${open}" (mode 777): if they need not, "chmod o-w ${open}"; ${REMEDY}`,
+    );
+    expect(check(shared)?.message).not.toContain('chmod'); // It is shared on purpose, like /tmp.
     expect(check(directory(0o775, 'grouped'))).toBeUndefined();
   });
 });
@@ -210,7 +213,7 @@ describe('checkPrivilegedDirectory of root', () => {
     chownSync(images, OTHER_USER, OTHER_USER);
 
     expect(check(images)).toContain(`"${images}" belongs to another user (uid ${OTHER_USER})`);
-    expect(check(images)).toContain(`"chown -R root:root ${images}"; ${REMEDY}`);
+    expect(check(images)).toContain(`"chown -R root:root ${images}", or name it in trusted-directories; ${REMEDY}`);
     chownSync(images, 0, 0);
     chownSync(state, OTHER_USER, OTHER_USER);
     expect(check(images)).toContain(`"chown root:root ${state}"`);
@@ -239,7 +242,7 @@ describe('checkPrivilegedDirectory of root', () => {
 
     expect(check(join(state, 'images'), [`${state}/`])).toBeUndefined();
     expect(check(join(state, 'images'), [base])).toContain('belongs to another user');
-    expect(check(join(open, 'images'), [open])).toContain('(mode 777)');
+    expect(check(join(open, 'images'), [open])).toContain(`"chmod o-w ${open}"; ${REMEDY}`);
   });
 
   it('is no stricter than checkOwnDirectory for another user', () => {

@@ -99,7 +99,10 @@ export function checkServiceFile(path: string, remedy: string, uid = process.get
 export function checkPrivilegedDirectory(directory: PrivilegedDirectory, uid = process.geteuid?.()): void {
   const { path, remedy } = directory;
   const trusted = directory.trusted.map((one) => resolve(one));
-  checkSteps(path, remedy, uid, (step, user) => ownReason(step, user) ?? rootReason(step, user, trusted));
+  checkSteps(path, remedy, uid, (step, user) => {
+    const reason = rootReason(step, user, trusted);
+    return ownReason(step, user) ?? (reason && `${reason}, or name it in trusted-directories`);
+  });
 }
 
 type Check = (step: Step, uid: number) => string | undefined;
@@ -135,7 +138,7 @@ function placeReason(step: Step, uid: number): string | undefined {
 function ownReason(step: Step, uid: number): string | undefined {
   const { stats, isLast } = step;
   const isOpen = isLast && stats.isDirectory() && (stats.mode & OTHERS_WRITE) !== 0;
-  return placeReason(step, uid) ?? (isOpen ? openTo(step) : undefined);
+  return placeReason(step, uid) ?? (isOpen ? openToAll(step) : undefined);
 }
 
 /** Why root does not use a directory, with the command that corrects it; `undefined` if it does, and for other users. */
@@ -158,7 +161,7 @@ function sharedReason(step: Step, uid: number): string | undefined {
     if (stats.isSymbolicLink()) return `${quote(step)} is a link in a directory that every user may write to`;
   }
   if (!stats.isDirectory() || (stats.mode & OTHERS_WRITE) === 0) return undefined;
-  if ((stats.mode & STICKY) === 0) return openTo(step);
+  if ((stats.mode & STICKY) === 0) return openToAll(step);
   return isTrusted(stats, uid) ? undefined : owned(step); // The sticky bit does not stop the directory's owner.
 }
 
@@ -169,6 +172,9 @@ function isForOwnGroup({ gid, mode }: Stats): boolean {
 /** In a user namespace without root, system files belong to the owner of the root directory. */
 const isTrusted = ({ uid: owner }: Stats, uid: number): boolean =>
   owner === uid || owner === ROOT || owner === lstatSync(parse(resolve()).root).uid;
+/** With the command that corrects it, unless the directory is sticky: that one is shared on purpose. */
+const openToAll = (step: Step): string =>
+  `${openTo(step)}${(step.stats.mode & STICKY) === 0 ? `: if they need not, "chmod o-w ${step.path}"` : ''}`;
 const quote = ({ path }: Entry): string => JSON.stringify(path);
 /** Message that an entry belongs to another user. */
 export const owned = (step: Entry): string => `${quote(step)} belongs to another user (uid ${step.stats.uid})`;

@@ -249,7 +249,7 @@ const IMAGES = {
     ...exposed('gauge', 'nodepool_image_size_bytes', ['image', 'format']),
   },
   imageServed: {
-    help: 'End of the build of the newest ready upload of an image in a provider, UNIX time in seconds; 0: it has none',
+    help: 'End of the build of an image in service in a provider, not of one on trial, UNIX time in seconds; 0: it has none',
     ...exposed('gauge', 'nodepool_image_served_build_timestamp_seconds', ['image', 'provider']),
   },
   uploads: {
