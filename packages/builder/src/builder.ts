@@ -11,7 +11,7 @@ import { Registration } from '@nodepool/core/launcher';
 import { lastBuildMs, unfinishedAfter, readyBuilds } from '@nodepool/core/service';
 import { ActivityReport, describeActivity, type ActivityFacts } from './activity.js';
 import { Builds, type BuildStatus } from './build/build-queue.js';
-import { failedBuildToWork, type FailedBuild } from './build/failed-build.js';
+import { failedToImageWork, type FailedWork } from './context/failed-work.js';
 import { ImagesDatabase } from './context/images-database.js';
 import { removeLeftovers } from './tool/leftovers.js';
 import { BuilderIdLock, type IdProblem } from './context/unique-builder.js';
@@ -22,7 +22,6 @@ import { Janitor } from './janitor/janitor.js';
 import type { Surroundings } from './context/surroundings.js';
 import type { BuilderOptions } from './options.js';
 import { prepareSurroundings, warnOfPrograms } from './prepare-surroundings.js';
-import { failedUploadToWork } from './upload/failed-upload.js';
 import { Uploads } from './upload/upload-queue.js';
 
 /** Interval of sweeps, which find changes whose events were missed. */
@@ -346,7 +345,7 @@ async function endWithin(
 function workOf(
   builder: Builder,
   { hostname, clock }: BuilderOptions,
-  failedBuilds: readonly FailedBuild[],
+  failedBuilds: readonly FailedWork[],
 ): ImageWork[] {
   const { builds, uploads } = builder.running;
   const nowMs = clock.now();
@@ -354,11 +353,10 @@ function workOf(
   const running = [...builds, ...uploads].map((progress) =>
     toImageWork(progress, hostname, nowMs, expectedMs(progress.image)),
   );
-  const failed = builder.failingUploads.map((upload) => failedUploadToWork(upload, hostname));
-  const retried = failedBuilds.map((build) => failedBuildToWork(build, hostname, nowMs));
+  const failed = [...failedBuilds, ...builder.failingUploads].map((one) => failedToImageWork(one, hostname, nowMs));
   const unbuilt = unbuiltImages(builder.config, builder.databaseProblem ?? builder.idProblem?.message, nowMs);
   const waiting = [...unbuilt, ...builder.waiting].map((one) => waitingToWork(one, hostname));
-  return [...running, ...retried, ...failed, ...waiting];
+  return [...running, ...failed, ...waiting];
 }
 
 /** Describes the work of a builder as lines for the log. */

@@ -6,10 +6,10 @@ import type { Progress } from '../context/progress.js';
 import { judgeBuild, type BuildVerdict } from '../plan/judge-build.js';
 import type { Surroundings } from '../context/surroundings.js';
 import { Backoffs } from '../context/backoffs.js';
+import type { FailedWork } from '../context/failed-work.js';
 import { whenReleased } from '../context/when-released.js';
 import { ImageLock } from './image-lock.js';
 import { buildImage } from './build-image.js';
-import type { FailedBuild } from './failed-build.js';
 
 const RETRY = { firstMs: 30_000, longestMs: 3_600_000 };
 /** Limit of the timers of a clock; longer ones would be of no use. */
@@ -60,12 +60,13 @@ export class Builds {
   }
 
   /** Builds that failed and will be retried. */
-  get failing(): readonly FailedBuild[] {
+  get failing(): readonly FailedWork[] {
     return [...this.#surroundings.config().diskimages.keys()].flatMap((image) => {
       const { attempts = 0, isHold, reason: error = '', sinceMs = 0 } = this.#backoffs.get(image) ?? {};
       const nextTryMs = this.#backoffs.until(image);
       const isWaiting = nextTryMs !== undefined && isHold === false && !this.#running.has(image);
-      return isWaiting ? [{ image, attempts, error, failedMs: sinceMs, nextTryMs }] : [];
+      if (!isWaiting) return [];
+      return [{ image, buildId: '', provider: null, attempts, error, failedMs: sinceMs, nextTryMs }];
     });
   }
 

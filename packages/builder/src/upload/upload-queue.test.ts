@@ -112,6 +112,13 @@ describe('an upload', () => {
     await vi.waitFor(async () => expect(await readdir(of.dir)).toContain('hook.log'), WAIT);
     await vi.waitFor(() => expect(builder.running.uploads).toEqual([]), WAIT);
     expect(await of.cloudImages()).toEqual([]);
+    await vi.waitFor(() => expect(builder.work.map(({ phase }) => phase)).toEqual(['waiting']), WAIT);
+    expect(builder.work[0]).toMatchObject({
+      image: 'debian',
+      provider: 'sky',
+      buildId: expect.stringMatching(/^\w{32}$/) as string,
+    });
+    expect(builder.work[0]?.error).toMatch(/exit code 9.* \((2 times, )?next try in 00:00:00:\d\d\)$/s);
 
     await writeFile(join(of.dir, 'good'), '');
     await builder.reconfigure(of.config);

@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { uploadLockPath, uploadsPath, ZkLock, type BuildRecord } from '@nodepool/zk-protocol';
 import { Backoffs } from '../context/backoffs.js';
+import type { FailedWork } from '../context/failed-work.js';
 import { whenReleased } from '../context/when-released.js';
 import type { Progress } from '../context/progress.js';
 import { listBuildFiles } from '../files/image-files.js';
@@ -13,7 +14,6 @@ import {
   type PlannedUpload,
 } from '../plan/plan-uploads.js';
 import type { Surroundings } from '../context/surroundings.js';
-import type { FailedUpload } from './failed-upload.js';
 import { uploadImage } from './upload-image.js';
 
 const RETRY = { firstMs: 10_000, longestMs: 1_800_000 };
@@ -56,7 +56,7 @@ export class Uploads {
   }
 
   /** Uploads that have failed at least once since the last good one, are still wanted, and are not in progress. */
-  get failing(): readonly FailedUpload[] {
+  get failing(): readonly (FailedWork & { readonly provider: string })[] {
     return [...this.#failed.values()].flatMap(({ provider, build }) => {
       if (this.#running.has(keyFor(provider, build.image))) return [];
       const pause = this.#backoffs.get(keyFor(provider, build.image));
