@@ -14,6 +14,10 @@ export const PROVEN_ELSEWHERE: Readonly<Record<string, Proof>> = {
     file: INSTRUMENTS,
     test: 'every instrument reports a refused password until it is correct',
   },
+  'NoBuilder NotRegistered': {
+    file: 'packages/core/src/launcher/registry/missing-builder.test.ts',
+    test: 'tells of a missing builder after five minutes, until one is started, be it of the original',
+  },
   'HostUnusable NoAnswer': { file: INSTRUMENTS, test: 'every instrument reports a static host as down until it is up' },
   'NotServed NoNodes': { file: INSTRUMENTS, test: 'every instrument reports a static host as down until it is up' },
   'DeletionTakesLong StillInCloud': {

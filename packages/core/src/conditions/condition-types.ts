@@ -53,6 +53,13 @@ export const CONDITION_TYPES = {
     reasons: { NotRegistered: 'no launcher runs, or all use another ZooKeeper or chroot' },
     nextStep: 'start nodepool-launcher',
   },
+  NoBuilder: {
+    ...{ kind: 'builder', severity: 'warning' },
+    meaning:
+      'images are configured in a launcher, and it has seen no builder registered for five minutes; present images stay in service',
+    reasons: { NotRegistered: 'no builder runs, or all use another ZooKeeper or chroot' },
+    nextStep: 'start nodepool-builder',
+  },
   LauncherGone: {
     ...{ kind: 'launcher', severity: 'warning' },
     meaning:

@@ -10,7 +10,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { pooledConfig, rackConfig, RackWorld } from '../../test/support/rack-world.js';
 import { ConditionList } from '../conditions/condition-list.js';
 import { newCondition } from '../conditions/condition-types.js';
-import type { Config } from '../contract/config.js';
+import type { Config, DiskimageConfig } from '../contract/config.js';
 import type { HostStatus, Provider } from '../contract/driver.js';
 import { ConfigError, LaunchError, ProviderUnavailableError } from '../contract/errors.js';
 import type { Launcher } from './launcher.js';
@@ -58,6 +58,16 @@ describe('a launcher with which nothing is wrong', () => {
   it('has none before it has started', () => {
     expect(world.launcher(labelled()).conditions.find()).toEqual([]);
   });
+});
+
+it('a launcher with images to build misses a builder', async () => {
+  const image = { name: 'debian', abstract: false, pause: false, rebuildAgeMs: MINUTE_MS } as DiskimageConfig;
+  const launcher = await start({}, { ...pooledConfig, diskimages: new Map([['debian', image]]) });
+  const before = told(launcher);
+  await world.clock.advance(5 * MINUTE_MS);
+
+  expect(before).toEqual(['image debian NoReadyBuild NeverBuilt']);
+  expect(told(launcher)).toEqual(['builder any NoBuilder NotRegistered', ...before]);
 });
 
 describe('a provider whose driver is missing', () => {

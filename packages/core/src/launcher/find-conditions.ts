@@ -29,6 +29,7 @@ import type { StoppedSpares } from './nodes/stopped-spares.js';
 import type { PoolSet } from './pools/pool-set.js';
 import type { ProviderSet } from './providers/provider-set.js';
 import type { GoneLaunchers } from './registry/gone-launchers.js';
+import type { MissingBuilder } from './registry/missing-builder.js';
 import type { PoolRegistry } from './registry/pool-registry.js';
 import type { Registration } from './registry/registration.js';
 import type { Context } from './state/context.js';
@@ -38,6 +39,7 @@ import type { ImageMirror } from './state/image-mirror.js';
 export interface ObservedParts {
   readonly context: Context;
   readonly gone: GoneLaunchers;
+  readonly builders: MissingBuilder;
   readonly images: ImageMirror;
   readonly components: ComponentCache;
   readonly registry: PoolRegistry;
@@ -96,6 +98,7 @@ export class LauncherConditions implements ConditionSource {
     const { draining } = providers;
     return [
       ...this.#parts.gone.conditions(),
+      ...this.#parts.builders.conditions(config),
       ...ofDrivers,
       ...unservedConditions(config, registry.pools),
       ...startConditions(providers.configured, { offers, ofDrivers }),

@@ -34,6 +34,7 @@ import type { LauncherOptions } from './options.js';
 import { PoolSet } from './pools/pool-set.js';
 import { ProviderSet } from './providers/provider-set.js';
 import { GoneLaunchers } from './registry/gone-launchers.js';
+import { MissingBuilder } from './registry/missing-builder.js';
 import { PoolRegistry } from './registry/pool-registry.js';
 import { Registration, shortName } from './registry/registration.js';
 import { LateUnlocks } from './requests/late-unlocks.js';
@@ -127,6 +128,7 @@ export function makeParts(options: LauncherOptions): LauncherParts {
   const observed = {
     context,
     gone,
+    builders: new MissingBuilder(context, components),
     images,
     components,
     registry,
