@@ -46,6 +46,20 @@ describe('listings of images', () => {
     );
   });
 
+  it('show ids of builds whole in a narrow terminal, as commands take them', () => {
+    const [row] = buildsOf(toMap(image('debian-12', {}, { buildIds: [BUILD_ID] })));
+    const key = { image: 'debian-12', buildId: BUILD_ID, provider: 'sky', id: '0000000002' };
+    const upload = decodeUpload(key, Buffer.from(UPLOAD), undefined, NOW_MS);
+
+    const builds = listingToTable(buildListing, row ? [row] : [], NOW_MS, { width: 80 });
+    const uploads = listingToTable(uploadListing, upload ? [upload] : [], NOW_MS, { width: 80 });
+
+    expect(builds).toMatch(
+      new RegExp(`^\\| debian-12-${BUILD_ID} \\| debian-12 \\| nb01.examp… \\| qcow2,raw \\|`, 'm'),
+    );
+    expect(uploads).toContain(`| ${BUILD_ID} | 0000000002 | sky `);
+  });
+
   it('show the builds of a paused image as paused', () => {
     const rows = buildsOf(toMap(image('a', { paused: true }, { buildIds: ['1'] })));
 

@@ -52,7 +52,7 @@ function column<Row>(
 
 /** Columns of `nodepool dib-image-list` and `/dib-image-list`. */
 export const buildListing: Listing<BuildRow> = [
-  column('id', 'ID', ({ build }) => `${build.image}-${build.id}`),
+  { ...column<BuildRow>('id', 'ID', ({ build }) => `${build.image}-${build.id}`), isWhole: true },
   column('image', 'Image', ({ build }) => build.image),
   column('builder', 'Builder', ({ build }) => build.builder),
   column('formats', 'Formats', ({ build }) => [...build.formats]),
@@ -93,7 +93,7 @@ function testedText(upload: UploadRecord): string {
 
 /** Columns of `nodepool image-list` and `/image-list`. */
 export const uploadListing: Listing<UploadRecord> = [
-  column('id', 'Build ID', (upload) => upload.buildId),
+  { ...column<UploadRecord>('id', 'Build ID', (upload) => upload.buildId), isWhole: true },
   column('upload_id', 'Upload ID', (upload) => upload.id),
   column('provider', 'Provider', (upload) => upload.provider),
   column('image', 'Image', (upload) => upload.image),

@@ -15,6 +15,8 @@ export interface Column<Row> {
    * - `extra` an addition to Nodepool's columns: in tables only when named in `fields`, to keep Nodepool's formats
    */
   readonly level: 'brief' | 'detail' | 'extra';
+  /** Is not truncated in a table of limited width, as commands take it as an argument. */
+  readonly isWhole?: boolean;
   /** The value depends on the time, or on data of the row outside of its record. */
   readonly isChanging?: boolean;
   /** The JSON value. */
@@ -91,7 +93,8 @@ export function* listingTableParts<Row>(
     if (cells.length % ROWS_A_PART === 0) yield '';
   }
   const headers = columns.map((column) => column.header);
-  yield* inParts(tableLines(headers, cells, selection.width), '\n');
+  const whole = new Set(columns.flatMap(({ isWhole }, index) => (isWhole ? index : [])));
+  yield* inParts(tableLines(headers, cells, { total: selection.width, whole }), '\n');
 }
 
 function* inParts(texts: Iterable<string>, separator: string): Generator<string, void> {

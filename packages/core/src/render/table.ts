@@ -36,12 +36,23 @@ const NARROWEST = 11;
 /** Width of the box around a cell: a line and two spaces. */
 const FRAME = 3;
 
+/** Limits of a table. */
+export interface TableLimits {
+  /** Maximum width; truncated cells end with `…`. Default: unlimited, but a cell of more than 128 characters exceeds its column. */
+  readonly total?: number | undefined;
+  /** Numbers of columns that are never truncated. Default: none. */
+  readonly whole?: ReadonlySet<number>;
+}
+
 /**
  * Shrinks columns to the total width, the widest first and evenly. Columns at their minimum keep it, even if the table
  * remains too wide.
  */
-function fitWidths(widths: readonly number[], headers: readonly string[], total: number): number[] {
-  const least = widths.map((own, column) => Math.min(own, Math.max(NARROWEST, width(headers[column] ?? ''))));
+function fitWidths(widths: readonly number[], headers: readonly string[], limits: TableLimits): number[] {
+  const { total = Infinity, whole } = limits;
+  const least = widths.map((own, column) =>
+    whole?.has(column) ? own : Math.min(own, Math.max(NARROWEST, width(headers[column] ?? ''))),
+  );
   const fitting = [...widths];
   const room = total - 1 - FRAME * widths.length;
   for (let over = sum(fitting) - room; over > 0; over = sum(fitting) - room) {
@@ -73,23 +84,26 @@ function cut(text: string, columnWidth: number): string {
 
 /**
  * Formats a box table: rules around the header and at the end, cells left-aligned with one space on each side.
- * @param total - maximum width; truncated cells end with `…`. Default: unlimited, but a cell of more than 128 characters
- * exceeds its column
  * @returns lines joined by `\n`, without a final one
  */
-export function renderTable(headers: readonly string[], rows: readonly (readonly string[])[], total?: number): string {
-  return [...tableLines(headers, rows, total)].join('\n');
+export function renderTable(
+  headers: readonly string[],
+  rows: readonly (readonly string[])[],
+  limits: TableLimits = {},
+): string {
+  return [...tableLines(headers, rows, limits)].join('\n');
 }
 
 /** The lines of {@link renderTable}, one by one. */
 export function* tableLines(
   headers: readonly string[],
   rows: readonly (readonly string[])[],
-  total?: number,
+  limits: TableLimits = {},
 ): Generator<string, void> {
   const needed = widthsOf([headers, ...rows]);
+  const { total } = limits;
   const widths =
-    total === undefined ? needed.map((own) => Math.min(own, MOST_PADDING)) : fitWidths(needed, headers, total);
+    total === undefined ? needed.map((own) => Math.min(own, MOST_PADDING)) : fitWidths(needed, headers, limits);
   const shown = (text: string, columnWidth: number) => (total === undefined ? text : cut(text, columnWidth));
   const rule = `+${widths.map((columnWidth) => '-'.repeat(columnWidth + 2)).join('+')}+`;
   const line = (cells: readonly string[]) =>
