@@ -28,6 +28,7 @@ export class BrokenTool {
   readonly #world: World;
   readonly #random: Random;
   readonly #process: SimulatedProcess;
+  /** By path. */
   readonly #spoiled = new Map<string, Spoiled>();
 
   constructor(world: World) {
@@ -46,6 +47,7 @@ export class BrokenTool {
       const { data: before, stat } = await zk.getData(path);
       if (before.length === 0 || this.#spoiled.has(path)) return;
       const after = spoilt(before.toString(), random);
+      this.#world.spoiled.set(path, { before, after }); // the database may be copied before the answer
       await zk.setData(path, after, stat.version);
       const id = path.slice(path.lastIndexOf('/') + 1);
       this.#world.trace.add('chaos', () => `a broken tool writes ${path}: ${after}`);

@@ -1,9 +1,13 @@
-import { delay } from '@nodepool/zk-protocol';
+import { delay, LEASES_ROOT, NODES_ROOT, REQUESTS_ROOT } from '@nodepool/zk-protocol';
 import type { DatabaseCopy } from '@nodepool/zk-protocol/memory';
+import type { World } from '../world/world.js';
 import type { Scene } from './fault-acts.js';
+import { CONTENTS } from './newer-release.js';
 
 /** States of nodes of a copy that may be lent by now, or are others: they are deleted before launchers start. */
 const UNSURE: ReadonlySet<string> = new Set(['building', 'ready', 'testing']);
+
+const RECORD_ROOTS = [NODES_ROOT, REQUESTS_ROOT, LEASES_ROOT];
 
 /** An older copy of the database comes back once: as the page about maintenance says, or below running launchers. */
 export function restoreOnce(scene: Scene): void {
@@ -11,7 +15,7 @@ export function restoreOnce(scene: Scene): void {
   const isOrderly = random.chance(0.5);
   world.clock.setTimer(random.between(1_000, 15_000), () => {
     world.trace.add('operator', 'copies the database');
-    const copy = world.server.copy();
+    const copy = copyOf(world);
     world.clock.setTimer(random.between(2_000, 20_000), () => {
       if (isOrderly) void restoreOrderly(scene, copy);
       else putBack(scene, copy, true);
@@ -27,6 +31,18 @@ export function loseOnce(scene: Scene): void {
     if (isOrderly) void restoreOrderly(scene, undefined);
     else putBack(scene, undefined, true);
   });
+}
+
+/** A copy without unreadable records: nothing would repair or remove them once it is put back. */
+function copyOf({ server, spoiled }: World): DatabaseCopy {
+  const copy = server.copy();
+  const znodes = copy.znodes.flatMap(([path, znode]): typeof copy.znodes => {
+    const text = znode.data?.toString() ?? '';
+    if (CONTENTS.includes(text) && RECORD_ROOTS.some((root) => path.startsWith(`${root}/`))) return [];
+    const known = spoiled.get(path);
+    return [[path, text === known?.after ? { ...znode, data: known.before } : znode]];
+  });
+  return { ...copy, znodes };
 }
 
 function putBack({ world, lessees }: Scene, copy: DatabaseCopy | undefined, mayLendAgain: boolean): void {

@@ -5,7 +5,7 @@ import { NEWER_RELEASE, type World } from '../world/world.js';
 import type { Lessee } from './lessee.js';
 
 /** Contents that this release cannot read. */
-const CONTENTS = ['{"state": "re', '[]', '"ready"', '{"state": 7, "nodes": {}}', '\u0000\u0001', 'null'];
+export const CONTENTS = ['{"state": "re', '[]', '"ready"', '{"state": 7, "nodes": {}}', '\u0000\u0001', 'null'];
 
 /** Another program writes nodes, requests and leases of which this release understands nothing, and removes them again. */
 export class NewerRelease {

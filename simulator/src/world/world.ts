@@ -91,6 +91,8 @@ export class World {
   steps = 0;
   /** Ids of records of which a process has logged that it cannot read them. */
   readonly reported = new Set<string>();
+  /** Records that a broken tool has written, by path, with what they were before. */
+  readonly spoiled = new Map<string, { readonly before: Buffer; readonly after: string }>();
   /** How often another database was served. */
   replacements = 0;
   /** Whether the checks read the content of another database. */
