@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { encodeRequest, newRequest, requestCreatePath } from '@nodepool/zk-protocol';
+import { encodeRequest, newRequest, NODE_CREATE_PATH, requestCreatePath } from '@nodepool/zk-protocol';
 import { AdviceWorld } from './advice-world.js';
 import type { Row } from './row.js';
 
@@ -31,6 +31,12 @@ const forgotten: Row = {
     const body = encodeRequest({ ...request, state: 'fulfilled', nodeIds: [] });
     await zk.create(requestCreatePath(200), body, { sequential: true });
   },
+};
+
+const unreadable: Row = {
+  ...{ type: 'UnreadableRecords', reason: 'Malformed', advice: /delete it: zkCli\.sh deleteall (\S+)$/ },
+  begin: ({ zk }) => zk.create(NODE_CREATE_PATH, '{"provider": "sky", "sta', { sequential: true }),
+  follow: ({ zk }, { next_step: advice }) => zk.delete(/deleteall (\S+)$/.exec(advice)?.[1] ?? ''),
 };
 
 /** After `deletedByNone`: a provider that left the configuration is drained for a while, so its nodes are deleted. */
@@ -98,5 +104,5 @@ export const LAUNCHER_ROWS: readonly Row[] = [
     ...{ type: 'NotServed', reason: 'Paused', advice: /^nodepool (provider resume sky)$/ },
     begin: (world) => world.nodepool(['provider', 'pause', 'sky']),
   },
-  ...[forgotten, deletedByNone, orphans, lost, failingDeletion],
+  ...[forgotten, unreadable, deletedByNone, orphans, lost, failingDeletion],
 ];

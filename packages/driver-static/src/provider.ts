@@ -5,6 +5,7 @@ import { identityOf } from './config.js';
 import type { StaticProviderConfig } from './config.js';
 import { StaticRequestHandler } from './handler.js';
 import { hostConditions, hostStatus } from './host-condition.js';
+import { HiddenSlots } from './hidden-slots.js';
 import { HostMonitor, MonitoredHost } from './host-monitor.js';
 import { staleFields } from './host-record.js';
 import { PoolCapacities } from './pool-capacities.js';
@@ -52,8 +53,9 @@ export class StaticProvider implements Provider {
       },
       (host) => this.#reconciler.reconcile(host),
     );
-    const parts = { context, index: this.#index, writer: this.#writer, monitor: this.#monitor, hosts: this.#hosts };
-    this.#reconciler = new SlotReconciler({ ...parts, isRunning: () => this.#state === 'running' });
+    const hidden = new HiddenSlots(config.name, context.nodes);
+    const parts = { context, hidden, index: this.#index, writer: this.#writer, monitor: this.#monitor };
+    this.#reconciler = new SlotReconciler({ ...parts, hosts: this.#hosts, isRunning: () => this.#state === 'running' });
     for (const pool of config.pools.values()) {
       for (const host of pool.hosts) {
         const monitored = new MonitoredHost({ provider: config.name, pool, host });
@@ -133,9 +135,9 @@ export class StaticProvider implements Provider {
   hindrances(poolName: string, label: string): string[] {
     if (this.#state === 'new') return []; // no host has been checked
     const hosts = [...this.#hosts.values()].filter(
-      ({ offer, facts }) => offer.pool.name === poolName && offer.host.labels.includes(label) && facts === undefined,
+      ({ offer }) => offer.pool.name === poolName && offer.host.labels.includes(label),
     );
-    return hosts.map((host) => hindrance(host));
+    return hosts.flatMap((host) => (host.facts ? (this.#reconciler.hindrance(host) ?? []) : hindrance(host)));
   }
 
   hosts(): HostStatus[] {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { JsonObject, NodeId } from '@nodepool/zk-protocol';
+import { nodePath } from '@nodepool/zk-protocol';
+import type { Json, JsonObject, NodeId, ZooKeeper } from '@nodepool/zk-protocol';
 import { allReady, entry, slotsOf, unchecked, useWorlds } from '../test/world.js';
 
 const open = useWorlds();
@@ -68,6 +69,108 @@ describe('SlotReconciler', () => {
     );
 
     expect(slotsOf(records)).toEqual(['h1#0', 'h1#1', 'h1#2']);
+  });
+});
+
+describe('SlotReconciler with a record that cannot be read', () => {
+  const rack = entry([unchecked('h1', { 'max-parallel-jobs': 2 }), unchecked('h2')]);
+
+  /** Two hosts whose record of slot h1#1 is spoiled, and a launcher that starts after that. */
+  async function spoiled(spoil: (body: string) => string) {
+    const first = await open();
+    const provider = await first.configure(rack);
+    const record = (await first.until(allReady(3), 'three slots')).find(({ slot }) => slot === 1);
+    if (record === undefined) throw new Error('the host has no second slot');
+    provider.stop();
+    await provider.join();
+    const path = nodePath(record.id);
+    const body = (await first.zk.getData(path)).data.toString();
+    await first.zk.setData(path, spoil(body));
+    const second = await open();
+    const { id } = record;
+    return { ...second, id, path, body, zk: first.zk, registered: slotRecords(first.zk) };
+  }
+
+  /** Node records in ZooKeeper, whatever their bodies. */
+  const slotRecords = (zk: ZooKeeper) => () => zk.getChildren('/nodepool/nodes');
+  const withField = (key: string, value: Json) => (body: string) =>
+    JSON.stringify({ ...(JSON.parse(body) as JsonObject), [key]: value });
+  const cutOff = (body: string) => body.slice(0, body.indexOf('"hostname"'));
+
+  it.each([
+    ['cut off', cutOff],
+    ['no JSON', () => 'spoiled'],
+    ['of a wrong type in a field', withField('launcher', 7)],
+    ['of a host that cannot be read', withField('hostname', {})],
+    ['of a provider that cannot be read', withField('provider', 7)],
+    ['of a slot that cannot be read', withField('slot', 'x')],
+  ])('makes no second record for a slot whose record is %s, until that is repaired', async (_what, spoil) => {
+    const { configure, context, nodes, id, path, body, zk, until, registered } = await spoiled(spoil);
+
+    const provider = await configure(rack);
+    await provider.cleanupLeakedResources();
+    await provider.join();
+    const hindrances = provider.hindrances('main', 'small');
+    await zk.setData(path, body);
+    await until(allReady(3), 'the record is repaired');
+    await provider.cleanupLeakedResources();
+    await provider.join();
+
+    expect(hindrances).toEqual([
+      `h1: slot 1 is not registered while the record of node ${id}, which may stand for it, cannot be read`,
+    ]);
+    expect(nodes.unreadable).toEqual([]);
+    expect(await registered()).toHaveLength(3);
+    expect(context.nodes.size).toBe(3);
+  });
+
+  it('registers the slot once that record is deleted', async () => {
+    const { configure, nodes, path, zk, until } = await spoiled(() => '[]');
+    const provider = await configure(rack);
+
+    await zk.delete(path);
+    await nodes.settle();
+    await provider.cleanupLeakedResources();
+
+    expect(slotsOf(await until(allReady(3), 'the slot is registered again'))).toEqual(['h1#0', 'h1#1', 'h2#0']);
+  });
+
+  it('registers slots that the record cannot stand for', async () => {
+    const { configure, until, id } = await spoiled(withField('launcher', 7));
+
+    await configure(entry([unchecked('h1', { 'max-parallel-jobs': 3 }), unchecked('h2'), unchecked('h3')]));
+    const records = await until(allReady(4), 'the others');
+
+    expect(slotsOf(records)).toEqual(['h1#0', 'h1#2', 'h2#0', 'h3#0']);
+    expect(records.map((record) => record.id)).not.toContain(id);
+  });
+
+  it('registers slots of other providers', async () => {
+    const { configure, until } = await spoiled(withField('slot', 'x'));
+
+    await configure({ ...entry([unchecked('h1', { 'max-parallel-jobs': 2 })]), name: 'other' });
+
+    await until((records) => records.filter(({ provider }) => provider === 'other').length === 2, 'both slots');
+  });
+
+  it('moves no record to such a slot', async () => {
+    const { configure, own, write } = await spoiled(withField('launcher', 7));
+    const [zero] = own();
+    if (zero === undefined) throw new Error('no record');
+    await write(zero.id, { slot: null });
+    const provider = await configure(entry([unchecked('h1', { 'max-parallel-jobs': 2 }), unchecked('h2')]));
+    await provider.cleanupLeakedResources();
+    await provider.join();
+
+    expect(slotsOf(own())).toEqual(['h1#0', 'h2#0']);
+  });
+
+  it('takes empty bodies for no records, as other launchers make them', async () => {
+    const { configure, until } = await spoiled(() => '');
+
+    await configure(rack);
+
+    expect(slotsOf(await until(allReady(3), 'all slots'))).toEqual(['h1#0', 'h1#1', 'h2#0']);
   });
 });
 

@@ -4,6 +4,7 @@ import { downText } from './host-condition.js';
 import { logFields } from './host-monitor.js';
 import type { HostMonitor, MonitoredHost } from './host-monitor.js';
 import { slotRecord, staleFields } from './host-record.js';
+import type { HiddenSlots } from './hidden-slots.js';
 import type { SlotIndex } from './slot-index.js';
 import { planSlots, type SlotPlan } from './slot-plan.js';
 import type { SlotWriter } from './slot-writer.js';
@@ -12,6 +13,7 @@ import type { SlotWriter } from './slot-writer.js';
 export interface ReconcilerParts {
   readonly context: ProviderContext;
   readonly index: SlotIndex;
+  readonly hidden: HiddenSlots;
   readonly writer: SlotWriter;
   readonly monitor: Pick<HostMonitor, 'check'>;
   /** Configured hosts by identity. */
@@ -48,6 +50,8 @@ export class SlotReconciler {
     host.unsettled = false;
     const { slots, excess } = this.#planOf(host);
     slots.forEach((record, slot) => {
+      // The sweep registers it once it is not hidden any more.
+      if (record?.slot !== slot && this.#isHidden(host, slot)) return;
       if (record === undefined) this.#register(host, slot);
       else if (isFree(record)) {
         const stale = staleFields(record, offer, facts, slot);
@@ -104,6 +108,20 @@ export class SlotReconciler {
     return planSlots(this.#parts.index.recordsOf(host.identity), host.offer.host.maxParallelJobs);
   }
 
+  /** Why slots of the host are not registered, for people; `undefined`: all are, or will be. */
+  hindrance(host: MonitoredHost): string | undefined {
+    const { slots } = this.#planOf(host);
+    const slot = slots.findIndex((record, each) => record === undefined && this.#isHidden(host, each));
+    if (slot < 0) return undefined;
+    const { name } = host.offer.host;
+    const id = this.#parts.hidden.recordOf(name, slot);
+    return `${name}: slot ${slot} is not registered while the record of node ${id}, which may stand for it, cannot be read`;
+  }
+
+  #isHidden({ offer }: MonitoredHost, slot: number): boolean {
+    return this.#parts.hidden.recordOf(offer.host.name, slot) !== undefined;
+  }
+
   #register(host: MonitoredHost, slot: number): void {
     const { context, monitor, writer } = this.#parts;
     if (!host.isFresh(context.clock)) {
@@ -113,8 +131,8 @@ export class SlotReconciler {
     context.logger.debug('Registering slot', { ...logFields(host), slot });
     writer.register(host, slot, () => {
       const { facts, offer } = host;
-      if (!this.#parts.isRunning() || facts === undefined || this.#planOf(host).slots[slot] !== undefined)
-        return undefined;
+      if (!this.#parts.isRunning() || facts === undefined || this.#isHidden(host, slot)) return undefined;
+      if (this.#planOf(host).slots[slot] !== undefined) return undefined;
       return slotRecord(offer, facts, slot, context.clock.now());
     });
   }
@@ -125,6 +143,7 @@ export class SlotReconciler {
     this.#parts.writer.correct(host, record, 'Moved registration to another slot', () => {
       const now = this.#planOf(host).slots[slot];
       if (!this.#parts.isRunning() || host.facts === undefined || now?.id !== id || !isFree(now)) return undefined;
+      if (now.slot !== slot && this.#isHidden(host, slot)) return undefined;
       const changes = staleFields(now, host.offer, host.facts, slot);
       return changes && { record: now, changes };
     });

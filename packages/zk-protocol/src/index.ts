@@ -63,7 +63,15 @@ export type {
   UploadRecord,
 } from './records/types.js';
 export { NODE_STATES, REQUEST_STATES } from './records/types.js';
-export type { CommitTarget, Committer, LockAware, PendingCommit, RecordCache, RecordChange } from './cache/types.js';
+export type {
+  CommitTarget,
+  Committer,
+  LockAware,
+  PendingCommit,
+  RecordCache,
+  RecordChange,
+  UnreadableRecord,
+} from './cache/types.js';
 export { RecordError, TransitionError } from './records/errors.js';
 export { numberAsRead } from './records/exact-json.js';
 export { isMap, listOf, mapOf, mapsOf, numberOf, textOf, textsOf } from './records/json-values.js';

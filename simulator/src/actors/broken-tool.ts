@@ -6,7 +6,7 @@ import {
   type NodeId,
   type RequestId,
 } from '@nodepool/zk-protocol';
-import type { NodeEntry, Random } from '@nodepool/core/testing';
+import type { Random } from '@nodepool/core/testing';
 import { SimulatedProcess } from '../world/process.js';
 import { Violation } from '../world/violation.js';
 import { NEWER_RELEASE, type World } from '../world/world.js';
@@ -64,7 +64,7 @@ export class BrokenTool {
   #paths(): string[] {
     const { checker, leases } = this.#world;
     const kind = this.#random.pick(['node', 'request', 'lease'] as const);
-    if (kind === 'node') return [...checker.nodes.values()].filter(isNoSlot).map(({ id }) => nodePath(id as NodeId));
+    if (kind === 'node') return [...checker.nodes.values()].map(({ id }) => nodePath(id as NodeId));
     if (kind === 'request') return [...checker.requests.keys()].map((id) => requestPath(id as RequestId));
     return [...leases.leases.keys()].map((id) => `${LEASES_ROOT}/${id}`);
   }
@@ -100,14 +100,16 @@ export class BrokenTool {
   }
 }
 
-/** A launcher that starts takes a slot whose record it cannot read for one without a record, and makes another. */
-const isNoSlot = ({ body }: NodeEntry): boolean => typeof body['slot'] !== 'number';
+/** They take values of other types, so that the record could still be read. */
+const OF_ANY_TYPE: ReadonlySet<string> = new Set(
+  'external_id connection_port ssh_port user_data driver_data hold_expiration'.split(' '),
+);
 
 /** A value of the wrong type in one field, or no JSON any more. */
 function spoilt(body: string, random: Random): string {
   if (random.chance(0.3)) return body.slice(0, random.int(1, body.length - 1));
   const record = JSON.parse(body) as Record<string, unknown>;
-  const keys = Object.keys(record).filter((key) => typeof record[key] === 'string');
+  const keys = Object.keys(record).filter((key) => typeof record[key] === 'string' && !OF_ANY_TYPE.has(key));
   if (keys.length === 0) return '[]';
   return JSON.stringify({ ...record, [random.pick(keys)]: random.pick([7, {}, [[]], true]) });
 }

@@ -126,6 +126,13 @@ export const CONDITION_TYPES = {
     nextStep:
       'check the ZooKeeper servers and the network; with the embedded server, check the launcher and the disk of its state directory',
   },
+  UnreadableRecords: {
+    ...{ kind: 'zookeeper', severity: 'error' },
+    meaning:
+      'records of nodes or requests cannot be read, so that they are left as they are; a static slot that such a node may stand for is not registered',
+    reasons: { Malformed: 'the message names the records, and what is wrong with the first one' },
+    nextStep: 'repair the records with a client of ZooKeeper, or delete them once no job uses their machines',
+  },
   SlowAnswers: {
     ...{ kind: 'zookeeper', severity: 'warning' },
     meaning: 'ZooKeeper takes more than 250 ms to answer a read',

@@ -91,6 +91,33 @@ it('keeps a record whose new body is malformed, and logs each such body once', (
   expect(lines[0]).toBe('error Ignored a malformed record: cannot read item a: it is malformed');
 });
 
+it('lists what is malformed, with the fields that can be read, until it is repaired, emptied or removed', () => {
+  const ids = () => table.unreadable.map(({ id }) => id);
+  for (const id of ['a', 'b', 'c', 'd']) table.store(id, body('malformed'), at(1));
+  const [first] = table.unreadable;
+
+  table.store('a', body('one'), at(2));
+  table.store('b', body(''), at(2));
+  table.remove('c');
+  table.store('d', body('malformed'), at(3));
+
+  expect(first).toMatchObject({ id: 'a', legible: {}, error: { code: 'NODEPOOL_RECORD' } });
+  expect(ids()).toEqual(['d']);
+  expect(table.unreadable).toBe(table.unreadable);
+  table.applyEffect('d', { data: undefined, result: undefined } as Parameters<typeof table.applyEffect>[1]);
+  expect(ids()).toEqual([]);
+});
+
+it('no longer lists what is malformed once an older copy of the database has what it was before', () => {
+  table.store('a', body('one'), at(1));
+  table.store('a', body('malformed'), at(2));
+  session.sessionEpoch++;
+
+  table.store('a', body('one'), at(1));
+
+  expect(table.unreadable).toEqual([]);
+});
+
 it('applies each operation of one multi, which have the same transaction id, and reports when asked to', () => {
   const set = (text: string, zxid: number) => ({
     ...{ path: '/a', data: text, result: { op: 'set' as const, stat: at(zxid) } },

@@ -3,7 +3,8 @@ import type { Stat, ZooKeeper } from '../client/contract/types.js';
 import { Listeners } from './listeners.js';
 import type { ZooKeeperLogger } from '../base/logger.js';
 import type { Effect } from './own-writes.js';
-import type { RecordChange } from './types.js';
+import { legibleFields } from '../records/legible-fields.js';
+import type { RecordChange, UnreadableRecord } from './types.js';
 
 type Session = Pick<ZooKeeper, 'sessionEpoch'>;
 type Decode<T> = (id: string, body: Buffer, stat: Stat) => T | undefined;
@@ -13,8 +14,10 @@ export class RecordTable<T extends { readonly stat: Stat | undefined }> {
   readonly #decodeBody: Decode<T>;
   readonly #logger: ZooKeeperLogger;
   readonly #records = new Map<string, T>();
-  /** Transaction id of each malformed body, so that it is logged once. */
-  readonly #malformed = new Map<string, bigint>();
+  /** Malformed bodies, each with its transaction id, so that it is logged once. */
+  readonly #malformed = new Map<string, UnreadableRecord & { readonly mzxid: bigint }>();
+  /** The values of them, until one changes. */
+  #unreadable: readonly UnreadableRecord[] | undefined = [];
   /** Ids of records that earlier sessions have read. */
   readonly #former = new Set<string>();
   readonly #session: Session;
@@ -41,8 +44,14 @@ export class RecordTable<T extends { readonly stat: Stat | undefined }> {
     return this.#records.values();
   }
 
-  ids(): IterableIterator<string> {
-    return this.#records.keys();
+  /** Ids of all records, unreadable ones included. */
+  ids(): Iterable<string> {
+    return [...this.#records.keys(), ...this.#malformed.keys()];
+  }
+
+  /** Records whose bodies are malformed. The same array until one of them changes. */
+  get unreadable(): readonly UnreadableRecord[] {
+    return (this.#unreadable ??= [...this.#malformed.values()]);
   }
 
   onChange(listener: (change: RecordChange<T>) => void): () => void {
@@ -61,6 +70,7 @@ export class RecordTable<T extends { readonly stat: Stat | undefined }> {
     this.#checkSession();
     const before = this.#records.get(id);
     const isFormer = this.#former.delete(id);
+    if (before?.stat && isFormer && isSame(stat, before.stat)) this.#clearMalformed(id);
     if (before?.stat && (isFormer ? isSame(stat, before.stat) : stat.mzxid <= before.stat.mzxid)) return;
     const after = this.#decode(id, body, stat, before);
     if (after === before) return;
@@ -76,7 +86,7 @@ export class RecordTable<T extends { readonly stat: Stat | undefined }> {
   /** Removes a record and reports the change. */
   remove(id: string): void {
     const before = this.#records.get(id);
-    this.#malformed.delete(id);
+    this.#clearMalformed(id);
     this.#former.delete(id);
     this.#records.delete(id);
     if (before !== undefined) this.report(id, before);
@@ -88,7 +98,7 @@ export class RecordTable<T extends { readonly stat: Stat | undefined }> {
     const before = this.#records.get(id);
     if (effect.result === undefined) {
       this.#records.delete(id);
-      this.#malformed.delete(id);
+      this.#clearMalformed(id);
       return;
     }
     const { stat } = effect.result;
@@ -109,16 +119,22 @@ export class RecordTable<T extends { readonly stat: Stat | undefined }> {
     else this.#records.set(id, record);
   }
 
+  #clearMalformed(id: string): void {
+    if (this.#malformed.delete(id)) this.#unreadable = undefined;
+  }
+
   /** Keeps the cached record if the body is malformed. */
   #decode(id: string, body: Buffer, stat: Stat, before: T | undefined): T | undefined {
     try {
       const record = this.#decodeBody(id, body, stat);
-      this.#malformed.delete(id);
+      this.#clearMalformed(id);
       return record;
     } catch (error) {
       if (!isNodepoolError(error, 'NODEPOOL_RECORD')) throw error;
-      if (this.#malformed.get(id) !== stat.mzxid) {
-        this.#malformed.set(id, stat.mzxid);
+      if (this.#malformed.get(id)?.mzxid !== stat.mzxid) {
+        const { mtime: sinceMs, mzxid } = stat;
+        this.#malformed.set(id, { id, error, sinceMs, legible: legibleFields(body), mzxid });
+        this.#unreadable = undefined;
         this.#logger.error('Ignored a malformed record', { id, error });
       }
       return before;

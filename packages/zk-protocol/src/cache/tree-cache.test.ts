@@ -164,6 +164,35 @@ describe('the node cache', () => {
 });
 
 describe('a settled node cache', () => {
+  it('lists records that cannot be read, until they are removed, also while its connection is down', async () => {
+    const server = new MemoryServer(systemClock);
+    const { zk, link } = connectInMemory(server);
+    const [own, other] = [closing(zk), closing(connectInMemory(server).zk)];
+    await other.ensurePath('/nodepool/nodes');
+    const [seen, missed] = await Promise.all(
+      ['{"state": "ready", "slot": 1, "hostname": "h', '[]'].map((text) =>
+        other.create(NODE_CREATE_PATH, text, { sequential: true }),
+      ),
+    );
+    const nodes = world.stopping(createNodeCache({ zk: own, clock: systemClock, logger }));
+    await nodes.start();
+    const found = nodes.unreadable.map(({ id, legible }) => [id, legible]);
+    await other.delete(seen ?? '');
+    await until(() => nodes.unreadable.length === 1);
+    const suspended = changesTo(own, 'SUSPENDED');
+    link.break();
+    await suspended;
+    await other.delete(missed ?? '');
+
+    await nodes.settle();
+
+    expect(found).toEqual([
+      [idOf(seen ?? ''), { state: 'ready', slot: 1 }],
+      [idOf(missed ?? ''), {}],
+    ]);
+    expect(nodes.unreadable).toEqual([]);
+  });
+
   it('shows what was written while its connection was down', async () => {
     const server = new MemoryServer(systemClock);
     const { zk, link } = connectInMemory(server);

@@ -22,7 +22,7 @@ import { isConnectionError, Rebuild } from './rebuild.js';
 import { RecordTable } from './record-table.js';
 import { TreeLayout } from './tree-layout.js';
 import type { CachedPath, RecordDirectory } from './tree-layout.js';
-import type { CommitTarget, LockAware, PendingCommit, RecordCache, RecordChange } from './types.js';
+import type { CommitTarget, LockAware, PendingCommit, RecordCache, RecordChange, UnreadableRecord } from './types.js';
 
 const UNREADABLE = 'Failed to read a record; ignoring it';
 
@@ -134,6 +134,10 @@ export class TreeCache<T extends { readonly stat: Stat | undefined }>
     return this.#records.values();
   }
 
+  get unreadable(): readonly UnreadableRecord[] {
+    return this.#records.unreadable;
+  }
+
   contenders(id: string): number {
     return this.#locks.contenders(id);
   }
@@ -193,20 +197,16 @@ export class TreeCache<T extends { readonly stat: Stat | undefined }>
 
   #onLockEvent(path: CachedPath, exists: boolean): void {
     this.#reader.invalidate({ read: 'children', path: lockDirectoryOf(path), id: path.id });
-    this.#locks.changed(path, exists, this.#isBeingRead(path.id));
-  }
-
-  /** While a record is being read, changes of its lock are held back. */
-  #isBeingRead(id: string): boolean {
-    const directory = this.#layout.directoryOf(id);
-    return directory !== undefined && this.#reader.isPending(this.#layout.recordPath(directory, id));
+    // While a record is being read, changes of its lock are held back.
+    const directory = this.#layout.directoryOf(path.id);
+    const isBeingRead = directory !== undefined && this.#reader.isPending(this.#layout.recordPath(directory, path.id));
+    this.#locks.changed(path, exists, isBeingRead);
   }
 
   #readAgain(path: string): void {
     const cached = this.#layout.classify(path);
-    if (cached === undefined) return;
-    if (cached.kind === 'record') this.#reader.mark({ read: 'data', path, id: cached.id });
-    else this.#reader.mark({ read: 'children', path: lockDirectoryOf(cached), id: cached.id });
+    if (cached?.kind === 'record') this.#reader.mark({ read: 'data', path, id: cached.id });
+    else if (cached) this.#reader.mark({ read: 'children', path: lockDirectoryOf(cached), id: cached.id });
   }
 
   // ---- replies

@@ -1,10 +1,22 @@
 import type { Operation, OperationResult } from '../client/contract/types.js';
+import type { JsonObject } from '../records/types.js';
 
 /** A change of one cached record. `before` is undefined for a new record, `after` for a deleted one. */
 export interface RecordChange<T> {
   readonly id: string;
   readonly before: T | undefined;
   readonly after: T | undefined;
+}
+
+/** A record whose body is malformed. */
+export interface UnreadableRecord {
+  readonly id: string;
+  /** What is wrong with the body. */
+  readonly error: Error;
+  /** When the body was written, by the clock of the server. */
+  readonly sinceMs: number;
+  /** Its top-level fields that can be read, as stored: keys of the wire, of any type. A missing one may have been lost. */
+  readonly legible: Readonly<JsonObject>;
 }
 
 /**
@@ -22,6 +34,11 @@ export interface RecordCache<T> {
   readonly size: number;
   get(id: string): T | undefined;
   values(): IterableIterator<T>;
+  /**
+   * Records whose bodies are malformed. The cache keeps the last version that could be read, if it has seen one. The same array until
+   * one of them changes.
+   */
+  readonly unreadable: readonly UnreadableRecord[];
   /** Events to be applied (metric `event_queue`). */
   readonly eventQueue: number;
   /** Reads in flight (metric `playback_queue`). */
