@@ -25,10 +25,9 @@ const SETTLED_MS = 90_000;
 export async function checkClosedProvider(world: World, scenario: Scenario): Promise<boolean> {
   if (!world.drawn.has('no-concurrency')) return false;
   const { random, clock } = world;
-  const cloud = new SimulatedCloud(world, `cloud-of-${PROVIDER}`);
+  const settings = { quota: { instances: random.pick([3, 100]) }, 'create-time': CREATE_S };
+  const cloud = new SimulatedCloud(world, `cloud-of-${PROVIDER}`, settings);
   scenario.addCloud(cloud);
-  cloud.setQuota(random.pick([3, 100]));
-  cloud.fake.set('create-time', CREATE_S);
   reload(world, scenario, withProvider(scenario.spec(), cloud, random.int(1, 3)));
   submit(world, scenario);
   const killed = scenario.launchers.length > 1 ? random.pick(scenario.launchers) : undefined;

@@ -21,6 +21,22 @@ it('finds that nothing is launched for a label that works', async () => {
   }
 });
 
+it('leaves capacity for the label that works, whatever quota clouds have', async () => {
+  const world = new World(25, false);
+  world.drawn = new Set(['broken-labels']);
+  try {
+    const scenario = new Scenario(world);
+    for (const actor of [...scenario.launchers, ...scenario.clients]) actor.start();
+    await world.run(10_000);
+
+    await checkStarvation(world, scenario);
+
+    expect(world.violations).toEqual([]);
+  } finally {
+    world.restore();
+  }
+});
+
 it('is left out without the fault', async () => {
   const world = new World(3, false);
   try {

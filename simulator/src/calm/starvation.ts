@@ -14,6 +14,8 @@ const WORKING = { label: 'lame-working', flavor: 'small' };
 const WAITING = 2;
 /** Requests for the broken label at any time: those that are accepted take capacity until their launches time out. */
 const OPEN = 2;
+/** Broken launches hold capacity until they time out: there is enough for those of the label that works. */
+const QUOTA = 100;
 /** How long the provider may make no node of the label that works while requests for it wait. */
 const LONGEST_MS = 60_000;
 const LASTS_MS = 120_000;
@@ -29,9 +31,8 @@ const FRESH_MS = 5_000;
  */
 export async function checkStarvation(world: World, scenario: Scenario): Promise<boolean> {
   if (!world.drawn.has('broken-labels')) return false;
-  const cloud = new SimulatedCloud(world, `cloud-of-${PROVIDER}`);
+  const cloud = new SimulatedCloud(world, `cloud-of-${PROVIDER}`, { quota: { instances: QUOTA } });
   scenario.addCloud(cloud);
-  cloud.setQuota(100);
   cloud.weather.brokenFlavor = BROKEN.flavor;
   cloud.weather.isBrokenSlow = world.random.chance(0.7);
   const own = withLame(scenario.spec(), world, cloud);

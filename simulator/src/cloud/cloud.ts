@@ -42,16 +42,18 @@ export class SimulatedCloud {
   readonly #checks: CloudChecks;
   #isCalm = false;
 
+  /** @param settings - in place of random ones */
   constructor(
     world: World,
     readonly name: string,
+    settings: JsonObject = {},
   ) {
     this.#world = world;
     this.#random = world.random.fork();
     const random = this.#random;
     this.isHonest = world.faults === 'launchers' || random.chance(0.7);
     this.weather = new CloudWeather(random.fork());
-    this.settings = this.#chooseSettings();
+    this.settings = { ...this.#chooseSettings(), ...settings };
     this.fake = new FakeCloud({ clock: world.clock, random: random.fork().next, settings: this.settings });
     this.#checks = new CloudChecks(world, this, this.#foreign);
     world.checker.watch((before, after) => this.#checks.nodeChanged(before, after));
@@ -139,11 +141,6 @@ export class SimulatedCloud {
   breakLabel(): void {
     const { name } = this.#random.pick(FLAVORS);
     this.#during(`makes no ${name} instances`, () => (this.weather.brokenFlavor = name));
-  }
-
-  /** Allows this many instances of any flavor. */
-  setQuota(instances: number): void {
-    this.fake.set('quota', { instances });
   }
 
   /** Ends all faults, including those that would never end. */
