@@ -34,7 +34,7 @@ export function loseOnce(scene: Scene): void {
 }
 
 /** A copy without unreadable records: nothing would repair or remove them once it is put back. */
-function copyOf({ server, spoiled }: World): DatabaseCopy {
+export function copyOf({ server, spoiled }: World): DatabaseCopy {
   const copy = server.copy();
   const znodes = copy.znodes.flatMap(([path, znode]): typeof copy.znodes => {
     const text = znode.data?.toString() ?? '';

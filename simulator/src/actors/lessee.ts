@@ -235,7 +235,8 @@ export class Lessee {
         return await this.#call(this.#random.pick(this.#launchers), act);
       } catch (error) {
         if (REFUSALS.some((code) => isNodepoolError(error, code))) return undefined;
-        const isUnclear = error instanceof Unanswered || isZooKeeperError(error);
+        const isUnreadable = isNodepoolError(error, 'NODEPOOL_LEASE_UNREADABLE');
+        const isUnclear = isUnreadable || error instanceof Unanswered || isZooKeeperError(error);
         const hasChanged = error instanceof Error && error.name === 'Refusal';
         if (!isUnclear && !hasChanged) throw error;
         trace.add(this.#name, () => `repeats its call: ${String(error)}`);

@@ -1,5 +1,6 @@
 import type { Driver } from '@nodepool/core';
 import type { NodeEntry } from '@nodepool/core/testing';
+import { nodePath, type NodeId } from '@nodepool/zk-protocol';
 import { Violation } from './violation.js';
 import type { Limit } from './limit.js';
 import type { World } from './world.js';
@@ -11,7 +12,7 @@ export interface LimitedPool {
   readonly lastingLabels?: ReadonlySet<string>;
 }
 
-/** Checks each new node of a provider against `max-servers` of its pool. */
+/** Checks each new node against `max-servers` of its pool. A launcher that starts cannot count nodes whose records are spoiled. */
 export function checkMaxServers(
   world: World,
   provider: string,
@@ -23,8 +24,11 @@ export function checkMaxServers(
     const limited = poolOf(pool);
     if (limited === undefined) return;
     const { maxServers, lastingLabels } = limited;
-    const isCounted = ({ body, labels }: NodeEntry) =>
-      body['provider'] === provider && body['pool'] === pool && (lastingLabels?.has(labels[0] ?? '') ?? true);
+    const isCounted = ({ id, body, labels }: NodeEntry) =>
+      body['provider'] === provider &&
+      body['pool'] === pool &&
+      !world.spoiled.has(nodePath(id as NodeId)) &&
+      (lastingLabels?.has(labels[0] ?? '') ?? true);
     const count = countNodes(world, isCounted);
     demand(world, count, maxServers.most * world.launcherCount, `${who} makes node ${after.id} in ${provider}/${pool}`);
   });

@@ -80,6 +80,47 @@ describe('a lease', () => {
     expect(leases.get('l1')).toMatchObject({ state: 'ended', endReason: 'its request was cancelled' });
   });
 
+  it.each(['all fields', 'one field'])('keeps waiting while %s of its request cannot be read', async (what) => {
+    const { leases, lease, request, world, stop, launcher } = await leaseWorld();
+    await lease();
+    const { id } = request();
+    const { data } = await world.clock.run(world.other.getData(requestPath(id)));
+    const body = data.toString();
+    stop();
+    await world.clock.run(world.other.delete(requestPath(id)));
+    const spoiled = what === 'all fields' ? '{"sta' : body.replace('"requestor":"NodePool:lease"', '"requestor":7');
+    expect(spoiled).not.toBe(body);
+    await world.clock.run(world.other.create(requestPath(id), spoiled));
+    const { leases: others, sweep } = await launcher('other');
+    await world.pass(5_000);
+    expect(leases.get('l1')?.state).toBe('waiting');
+
+    await world.clock.run(world.other.setData(requestPath(id), body));
+    await world.pass(500);
+    sweep();
+    await world.pass(5_000);
+
+    expect(others.requestOf('l1')?.id).toBe(id);
+    expect(leases.get('l1')?.state).toBe('waiting');
+  });
+
+  it('stays active while its node cannot be read, and ends when it expires', async () => {
+    const { leases, lease, serve, world, stop, launcher } = await leaseWorld();
+    await lease();
+    const [id] = await serve();
+    if (!id) throw new Error('there is no node');
+    stop();
+    await world.clock.run(world.other.delete(nodePath(id)));
+    await world.clock.run(world.other.create(nodePath(id), '{"sta'));
+    await launcher('other');
+    await world.pass(9 * MINUTE_MS);
+    expect(leases.get('l1')?.state).toBe('active');
+
+    await world.pass(2 * MINUTE_MS);
+
+    expect(leases.get('l1')).toMatchObject({ state: 'ended', endReason: 'it expired' });
+  });
+
   it('ends when all its nodes are gone', async () => {
     const { leases, lease, serve, write, world } = await leaseWorld();
     await lease({ labels: ['a', 'a'] });

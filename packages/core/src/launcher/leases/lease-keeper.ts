@@ -107,13 +107,16 @@ export class LeaseKeeper implements Part {
     const atEnd = end && { sinceMs: end.timeMs, run: () => leases.finish(lease, 'ended', end.why) };
     const sinceMs = this.#seenMs(lease.id, request ?? lease);
     if (lease.state === 'waiting') {
-      if (!request) return { sinceMs, run: () => this.#checkRequest(lease) };
+      if (!request) return leases.hasUnreadable(lease) ? atEnd : { sinceMs, run: () => this.#checkRequest(lease) };
       if (request.state === 'fulfilled') return { sinceMs, run: () => this.#activate(lease, request) };
       if (request.state === 'failed') return { sinceMs, run: () => leases.finish(lease, 'failed', whyFailed(request)) };
       return atEnd;
     }
     const nodes = leases.heldNodes(lease);
-    if (lease.state === 'active') return nodes.length > 0 ? atEnd : { sinceMs, run: () => this.#checkNodes(lease) };
+    if (lease.state === 'active') {
+      const isHeld = nodes.length > 0 || leases.hasUnreadable(lease);
+      return isHeld ? atEnd : { sinceMs, run: () => this.#checkNodes(lease) };
+    }
     // it ended at a launcher that had not seen its request yet
     if (request) return { sinceMs, run: () => removeRequest(this.#context, leases.kept(lease), request) };
     if (nodes.length > 0) return { sinceMs, run: () => this.#returnAll(nodes) };
@@ -140,7 +143,7 @@ export class LeaseKeeper implements Part {
   async #checkRequest({ id }: LeaseRecord): Promise<void> {
     await this.#leases.settle();
     const lease = this.#leases.get(id);
-    if (lease?.state !== 'waiting' || this.#leases.requestOf(id)) return;
+    if (lease?.state !== 'waiting' || this.#leases.requestOf(id) || this.#leases.hasUnreadable(lease)) return;
     await this.#leases.finish(lease, 'ended', 'its request was cancelled');
   }
 
@@ -149,6 +152,7 @@ export class LeaseKeeper implements Part {
     await this.#leases.settle();
     const lease = this.#leases.get(id);
     if (lease?.state !== 'active' || this.#leases.heldNodes(lease).length > 0) return;
+    if (this.#leases.hasUnreadable(lease)) return;
     const end = this.#leases.endOf(lease);
     const isDue = end && end.timeMs <= this.#context.clock.now();
     const why = isDue ? end.why : 'its nodes are gone: they failed, or an operator deleted them';

@@ -60,6 +60,15 @@ describe('a lease', () => {
     expect(leases.get('l1')?.state).toBe('active');
   });
 
+  it('is not taken for unknown when its record cannot be read', async () => {
+    const { leases, world } = await leaseWorld();
+    await world.clock.run(world.other.create(leasePath('l1'), 'of a later release'));
+    await world.pass(1_000);
+
+    await expect(world.clock.run(leases.look('l1'))).rejects.toThrow(LeaseUnreadableError);
+    expect(await world.clock.run(leases.look('l2'))).toBeUndefined();
+  });
+
   it('is refused, and not tried again without end, when there is a record of its id that cannot be read', async () => {
     const { leases, world } = await leaseWorld();
     await world.clock.run(world.other.create(leasePath('l1'), 'of a later release'));

@@ -5,15 +5,17 @@ import {
   type LeaseCache,
   type LeaseRecord,
   type LeaseTokenCache,
+  type NodeId,
   type NodeRecord,
   type RecordChange,
   type RequestId,
   type RequestRecord,
+  type UnreadableRecord,
 } from '@nodepool/zk-protocol';
 import type { Context } from '../state/context.js';
 import { isRefusal } from '../state/transaction.js';
 import { endLease, isHeldFor, renewLease, type LeaseOwner } from './lease-writes.js';
-import { LeaseNodesLostError, type LeaseSpec } from './lease-spec.js';
+import { LeaseNodesLostError, LeaseUnreadableError, type LeaseSpec } from './lease-spec.js';
 import { checkAge, isOver, RequestedLeases } from './requested-leases.js';
 
 /** How often a change is tried when others change the lease at the same time. */
@@ -106,6 +108,7 @@ export class Leases {
    * One lease as every write before the call has left it: a launcher may learn of a lease, or that it is active, a moment after
    * the launcher that wrote it has answered.
    * @returns `undefined` if there is none
+   * @throws {LeaseUnreadableError} its record cannot be read
    * @throws {ZooKeeperError} also if it is not {@link isCurrent}
    */
   async look(id: string): Promise<LeaseView | undefined> {
@@ -115,7 +118,10 @@ export class Leases {
     let settled: LeaseRecord | undefined;
     for (;;) {
       const lease = this.#cache.get(id);
-      if (!lease) return undefined;
+      if (!lease) {
+        if (this.#cache.unreadable.some((record) => record.id === id)) throw new LeaseUnreadableError(id);
+        return undefined;
+      }
       const nodes = lease.state === 'active' ? this.heldNodes(lease) : [];
       const hasAll = lease.state !== 'active' || nodes.length === lease.nodeIds.length;
       // nodes that are missing although all that was written with this version is known were lost since
@@ -136,6 +142,17 @@ export class Leases {
   heldNodes(lease: LeaseRecord): NodeRecord[] {
     const { nodes } = this.#context.mirror;
     return lease.nodeIds.flatMap((id) => nodes.get(id) ?? []).filter((node) => isHeldFor(node, lease.id));
+  }
+
+  /**
+   * Whether the request of a waiting lease, or a node of another one, exists and has a record that was never readable here: it may
+   * belong to the lease still.
+   */
+  hasUnreadable({ id, state, nodeIds }: LeaseRecord): boolean {
+    const { nodes, requests } = this.#context.mirror;
+    if (state === 'waiting')
+      return requests.unreadable.some((record) => !requests.get(record.id) && mayBeOf(record, id));
+    return nodes.unreadable.some((record) => !nodes.get(record.id) && nodeIds.includes(record.id as NodeId));
   }
 
   /** The time by which leases end: that of the ZooKeeper server. */
@@ -264,4 +281,10 @@ export class Leases {
     if (after) this.#requests.set(lease, after.id);
     else if (!this.#cache.get(lease)) this.#requests.delete(lease);
   }
+}
+
+/** Whether an unreadable request names the lease, or what it names is lost. */
+function mayBeOf({ legible }: UnreadableRecord, lease: string): boolean {
+  const data = legible['requestor_data'];
+  return data === undefined || leaseOf(data) === lease;
 }
