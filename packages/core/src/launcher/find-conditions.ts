@@ -83,8 +83,8 @@ export class LauncherConditions implements ConditionSource {
   find(): FoundCondition[] {
     if (!this.#parts.context.life.isStarted) return [];
     const { images, pools, providers, registry, context, steering, reaper, goals, spares } = this.#parts;
-    const { controls } = context;
-    const { nodes } = context.mirror;
+    const { controls, mirror } = context;
+    const { nodes, requests } = mirror;
     const config = context.config.now;
     const nowMs = context.clock.now();
     const ofDrivers = [...providers.configured].flatMap(({ provider }) => provider.conditions?.() ?? []);
@@ -96,7 +96,6 @@ export class LauncherConditions implements ConditionSource {
     });
     const seen = [...nodes.values()];
     const rows = seen.map((node) => ({ node, locked: nodes.contenders(node.id) > 0 }));
-    const { draining } = providers;
     return [
       ...this.#parts.gone.conditions(),
       ...this.#parts.builders.conditions(config),
@@ -104,7 +103,7 @@ export class LauncherConditions implements ConditionSource {
       ...unservedConditions(config, registry.pools),
       ...startConditions(providers.configured, { offers, ofDrivers }),
       ...launchConditions(steering.reports(), { offers, ofDrivers }),
-      ...drainingConditions(draining, (name) => seen.filter(({ provider }) => provider === name)),
+      ...drainingConditions(providers.draining, (name) => seen.filter(({ provider }) => provider === name)),
       ...orphanConditions(this.#orphans(seen, published)),
       ...resourceConditions(providers.leakedResources(), providers.alienResources()),
       ...unservedLabels(offers),
@@ -116,8 +115,8 @@ export class LauncherConditions implements ConditionSource {
       ...(images.ready ? imageConditions(config.diskimages.values(), images.images, nowMs) : []),
       ...machineConditions(providers.unusableNodes(), nodes),
       ...deletionConditions(rows, reaper.failing(), nowMs),
-      ...unreadableRecords(nodes.unreadable, context.mirror.requests.unreadable),
-      ...forgottenRequests(context.mirror.requests.values(), nowMs),
+      ...unreadableRecords(nodes.unreadable, requests.unreadable),
+      ...forgottenRequests(requests.values(), nowMs),
       ...controls.inForce.flatMap(orderCondition),
     ];
   }

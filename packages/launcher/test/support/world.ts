@@ -47,6 +47,7 @@ export function tableCache<T>(records: Record<string, T> = {}, locked: readonly 
     },
     get: (id) => map.get(id),
     values: () => map.values(),
+    unreadable: [],
     eventQueue: 0,
     playbackQueue: 0,
     settle: () => Promise.resolve(),
