@@ -8,6 +8,8 @@ import { CONTENTS } from './newer-release.js';
 const UNSURE: ReadonlySet<string> = new Set(['building', 'ready', 'testing']);
 
 const RECORD_ROOTS = [NODES_ROOT, REQUESTS_ROOT, LEASES_ROOT];
+/** A launcher that has not stopped by then is killed. */
+const STOP_LIMIT_MS = 60_000;
 
 /** An older copy of the database comes back once: as the page about maintenance says, or below running launchers. */
 export function restoreOnce(scene: Scene): void {
@@ -55,7 +57,9 @@ function putBack({ world, lessees }: Scene, copy: DatabaseCopy | undefined, mayL
 async function restoreOrderly(scene: Scene, copy: DatabaseCopy | undefined): Promise<void> {
   const { world, launchers, operator } = scene;
   for (const launcher of launchers) launcher.isBarred = true;
-  await Promise.all(launchers.map((launcher) => launcher.stop()));
+  for (const launcher of launchers) void launcher.stop(); // never resolves if it crashes meanwhile
+  const lastMs = world.elapsedMs + STOP_LIMIT_MS;
+  while (launchers.some(({ process }) => process) && world.elapsedMs < lastMs) await delay(world.clock, 500);
   for (const launcher of launchers) launcher.crash();
   putBack(scene, copy, false);
   for (;;) {

@@ -37,9 +37,18 @@ export class ImageWriter {
   /** Writes or deletes a record, after earlier writes have ended. */
   writeAny(): void {
     const { zk } = this.#process;
-    this.#writing = this.#writing
-      .then(() => this.#write(zk))
-      .catch((error: unknown) => this.#world.violate(new Violation(`an image could not be written: ${String(error)}`)));
+    this.#writing = this.#writing.then(() => this.#write(zk)).catch((error: unknown) => this.#failed(zk, error));
+  }
+
+  /** A builder gives up what it was about. */
+  async #failed(zk: ZooKeeper, error: unknown): Promise<void> {
+    if (!this.#world.goesOnAfter(error))
+      return this.#world.violate(new Violation(`an image could not be written: ${String(error)}`));
+    this.#world.trace.add('builder', () => `gives up: ${String(error)}`);
+    await zk.whenConnected();
+    // records without a body stay behind, which caches ignore
+    for (const image of IMAGES)
+      await this.#delete(zk, imagePath(image)).catch((again: unknown) => this.#failed(zk, again));
   }
 
   async #write(zk: ZooKeeper): Promise<void> {

@@ -67,6 +67,7 @@ export class Orders {
   end(): void {
     this.#drained = undefined;
     for (const control of [...this.#given.values()]) this.#takeBack(control);
+    if (this.#world.replacements > 0) this.#write(() => this.#removeRestored());
   }
 
   /** Drains one provider while nothing else is in progress. */
@@ -112,12 +113,33 @@ export class Orders {
     this.#write(() => removeControl(this.#process.zk, control));
   }
 
+  /** Withdraws the orders of an older copy of the database, which were withdrawn after it was made. */
+  async #removeRestored(): Promise<void> {
+    for (const path of this.#world.stored.controls.keys()) await this.#process.zk.deleteRecursive(path);
+  }
+
+  /** Writes again what a broken connection or another database kept from being written. */
+  async #try(write: () => Promise<unknown>): Promise<void> {
+    for (;;) {
+      try {
+        await write();
+        return;
+      } catch (error) {
+        if (!this.#world.goesOnAfter(error)) throw error;
+        this.#world.trace.add('operator', () => `repeats an order: ${String(error)}`);
+        await this.#process.zk.whenConnected();
+      }
+    }
+  }
+
   /** Writes orders one after another, so that an order exists before it is withdrawn. */
   #write(write: () => Promise<unknown>): void {
-    this.#written = this.#written.then(write).then(
-      () => {},
-      (error: unknown) => this.#world.violate(new Violation(`an order could not be written: ${String(error)}`)),
-    );
+    this.#written = this.#written
+      .then(() => this.#try(write))
+      .then(
+        () => {},
+        (error: unknown) => this.#world.violate(new Violation(`an order could not be written: ${String(error)}`)),
+      );
   }
 
   #checkNewNode(node: NodeEntry, who: string): void {

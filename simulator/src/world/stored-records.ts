@@ -18,6 +18,11 @@ export class StoredRecords {
     }
   };
 
+  /** A record of a copy is served again. @param zxid - of the transaction that wrote it */
+  restored(path: string, zxid: number): void {
+    this.#recordsOf(path)?.set(path, BigInt(zxid));
+  }
+
   #recordsOf(path: string): Map<string, bigint> | undefined {
     const shape = classifyPath(path);
     if (shape.shape === 'component' || shape.shape === 'legacy-launcher') return this.components;

@@ -1,6 +1,6 @@
 import type { Driver, LogFields } from '@nodepool/core';
 import type { PastLine } from '@nodepool/history';
-import type { Clock } from '@nodepool/zk-protocol';
+import { isZooKeeperError, requestPath, type Clock, type RequestId } from '@nodepool/zk-protocol';
 import {
   Environment,
   InvariantChecker,
@@ -157,22 +157,35 @@ export class World {
     const isUsable = ({ state }: NodeEntry) => ['ready', 'in-use', 'hold'].includes(state);
     for (const node of this.checker.nodes.values())
       if (!isUsable(node)) this.goingMachines.add(node.body['external_id']);
+    const { locks, components, requests } = this.checker;
+    const ephemeral = [
+      ...locks.keys(),
+      ...components.keys(),
+      ...[...requests.keys()].map((id) => requestPath(id as RequestId)),
+    ];
     const before = this.server.copy().znodes.map(([path]) => path);
     this.server.replace(copy);
     this.isReplacing = true;
     this.checker.databaseId = undefined;
-    const paths = new Set([...this.checker.locks.keys(), ...this.checker.components.keys(), ...before]);
-    const gone = [...paths].reverse().map((path) => ({ change: 'delete', path }) as const);
+    const gone = [...new Set([...ephemeral, ...before])].reverse();
+    this.#tell({ zxid: 0, timeMs: 0, changes: gone.map((path) => ({ change: 'delete', path })) });
     const changes = (copy?.znodes ?? []).map(
       ([path, { data, acl, owner }]) => ({ change: 'create', path, data, acl, owner }) as const,
     );
-    for (const all of [gone, changes]) this.#tell({ zxid: copy?.zxid ?? 0, timeMs: 0, changes: all });
+    this.#tell({ zxid: copy?.zxid ?? 0, timeMs: 0, changes });
+    for (const [path, { mzxid }] of copy?.znodes ?? []) this.stored.restored(path, mzxid);
     this.leases.databaseReplaced();
     this.isReplacing = false;
   }
 
   #tell(transaction: Parameters<TransactionListener>[0]): void {
     for (const { onTransaction } of [this.stored, this.checker, this.leases]) onTransaction(transaction, 0n);
+  }
+
+  /** Whether a program continues after an error: its connection broke, or another database is served. */
+  goesOnAfter(error: unknown): boolean {
+    const isOfConnection = isZooKeeperError(error, 'ZK_CONNECTION_LOSS', 'ZK_SESSION_EXPIRED');
+    return isOfConnection || (this.replacements > 0 && isZooKeeperError(error));
   }
 
   /** What a process does first that has stood still. */
@@ -192,6 +205,7 @@ export class World {
       this.reported.add(String(fields?.['id']));
       return;
     }
+    if (this.drawn.has('lost-database') && message.startsWith(OTHER_DATABASE)) return;
     if (this.drawn.has('unreadable') && String(fields?.error).includes(SPOILED_AT_WORK)) return;
     const detail = fields?.error === undefined ? '' : `: ${stackOf(fields.error)}`;
     this.violate(new Violation(`${who} logs an error: ${message}${detail}`));
@@ -221,6 +235,9 @@ export class World {
     this.#environment.restore();
   }
 }
+
+/** Machines that were made before the loss. */
+const OTHER_DATABASE = 'A resource in use here carries the id of another database';
 
 function stackOf(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
