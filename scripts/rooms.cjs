@@ -303,7 +303,8 @@ const ROOMS = {
     year: ['world', 'cloud', 'fleets', 'actors'],
     replay: ['world', 'fleets', 'actors', 'year'],
     standby: [],
-    '.': ['world', 'cloud', 'fleets', 'actors', 'year', 'standby'],
+    calm: ['world', 'cloud', 'fleets', '.'],
+    '.': ['world', 'cloud', 'fleets', 'actors', 'calm', 'year', 'standby'],
   },
 };
 

@@ -1,8 +1,8 @@
 import { delay, LEASES_ROOT, NODES_ROOT, REQUESTS_ROOT } from '@nodepool/zk-protocol';
 import type { DatabaseCopy } from '@nodepool/zk-protocol/memory';
 import type { World } from '../world/world.js';
-import type { Scene } from './fault-acts.js';
 import { CONTENTS } from './newer-release.js';
+import type { Scene } from './scene.js';
 
 /** States of nodes of a copy that may be lent by now, or are others: they are deleted before launchers start. */
 const UNSURE: ReadonlySet<string> = new Set(['building', 'ready', 'testing']);

@@ -7,7 +7,9 @@ import {
   leaseSlotsPath,
   leaseTokenPath,
   newLeaseToken,
+  nodePath,
   type LeaseRecord,
+  type NodeId,
 } from '@nodepool/zk-protocol';
 import type { LeaseSpec, Leases, LeaseView } from '@nodepool/core/launcher';
 import type { Random } from '@nodepool/core/testing';
@@ -212,14 +214,15 @@ export class Lessee {
 
   /** An active lease has all its nodes, unless some were taken from it by an operator or have failed. */
   #check({ lease: { id, state, nodeIds }, nodes }: LeaseView): void {
-    const { checker, clock, leases } = this.#world;
+    const { checker, clock, leases, spoiled } = this.#world;
     const truth = leases.leases.get(id);
     const overMs = truth?.state === 'ended' || truth?.state === 'failed' ? clock.now() - truth.stateMs : 0;
     if (state === 'active' && overMs > MOST_OUTDATED_MS)
       this.#violate(`lease ${id} is shown as active ${Math.round(overMs)} ms after its end`);
     if (state !== 'active' || leases.leases.get(id)?.state !== 'active' || nodes.length === nodeIds.length) return;
     const shown = new Set(nodes.map((node) => node.id));
-    const hidden = nodeIds.find((node) => !shown.has(node) && checker.nodes.get(node)?.state === 'hold');
+    const isHidden = (node: NodeId) => !shown.has(node) && checker.nodes.get(node)?.state === 'hold';
+    const hidden = nodeIds.find((node) => isHidden(node) && !spoiled.has(nodePath(node)));
     if (hidden !== undefined) this.#violate(`lease ${id} is shown without node ${hidden}`);
   }
 
