@@ -48,8 +48,8 @@ function callbacksIn(parameter: ts.ParameterDeclaration): string[] {
     : [];
 }
 
-/** What the plan sees of a pool, which `LivePoolView` is, and a source of random numbers. */
-const EXCEPTIONS = new Set(['PoolView', 'random']);
+/** What the plan sees of a pool, which `LivePoolView` is, a source of random numbers, and the owner of a `WorkQueue`, which decides. */
+const EXCEPTIONS = new Set(['PoolView', 'random', 'Reconciler']);
 
 /** Declared in the wing, and no class: what a class can do are its methods. */
 function isOwnInterface(type: ts.Type): boolean {
