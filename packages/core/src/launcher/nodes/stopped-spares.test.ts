@@ -12,7 +12,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { launchingDrivers, LauncherRooms, OURS, standbyConfig } from '../../../test/support/launcher-rooms.js';
 import type { Config } from '../../contract/config.js';
 import { LaunchError, NotFoundError, ProviderUnavailableError, RateLimitedError } from '../../contract/errors.js';
-import type { StoppedSpares } from './stopped-spares.js';
+import { StoppedSpares } from './stopped-spares.js';
 
 const STARTS = { attempt: 1, start: true, state: { name: 'starting', externalId: 'i-1' } };
 
@@ -91,6 +91,19 @@ describe('a free node of a label that keeps stopped nodes', () => {
     await world.pass(5_000);
 
     expect([before, node(id)?.state]).toEqual(['ready', 'testing']);
+  });
+
+  it('is stopped then too where the time of the server is estimated a moment too early', async () => {
+    const { world, create, node, rooms } = await setUp();
+    const { context } = world;
+    rooms.spares.stop();
+    const serverClock = { now: () => world.clock.now() - 50 };
+    spares = new StoppedSpares(context, rooms.providers, rooms.views, rooms.goals, serverClock);
+    const id = await create();
+
+    await world.pass(6_000);
+
+    expect(node(id)?.state).toBe('testing');
   });
 
   it('counts on standby, and for no request, while it is being stopped', async () => {

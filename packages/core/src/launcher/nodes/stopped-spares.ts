@@ -124,12 +124,16 @@ export class StoppedSpares implements Part {
   #considerLater({ id, state }: NodeRecord): void {
     if (state !== 'ready' || this.#timers.has(id)) return;
     const node = this.#context.mirror.nodes.get(id);
-    if (!node || !this.#mayStop(node)) return;
+    if (node && this.#mayStop(node)) this.#considerIn(id, GRACE_MS);
+  }
+
+  #considerIn(id: NodeId, ms: number): void {
     const consider = () => {
       this.#timers.delete(id);
       this.#consider(id);
     };
-    this.#timers.set(id, this.#context.clock.setTimer(GRACE_MS, consider));
+    this.#timers.get(id)?.();
+    this.#timers.set(id, this.#context.clock.setTimer(ms, consider));
   }
 
   #consider(id: NodeId): void {
@@ -144,7 +148,9 @@ export class StoppedSpares implements Part {
       if (why !== undefined) void releaseNode(this.#context, node, why);
       return;
     }
-    if (!isFree(node) || !this.#mayStop(node) || sinceWrittenMs(node, this.#serverClock) < GRACE_MS) return;
+    if (!isFree(node) || !this.#mayStop(node)) return;
+    const restMs = GRACE_MS - sinceWrittenMs(node, this.#serverClock);
+    if (restMs > 0) return this.#considerIn(id, restMs);
     const isWorthIt = node.labels.every((label) => this.#gain.whyNot(runner.name, label) === undefined);
     if (isWorthIt) void this.#run(node, runner.provider);
   }
