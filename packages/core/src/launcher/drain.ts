@@ -47,12 +47,12 @@ export async function drain(drained: DrainedParts, deadlineMs: number): Promise<
   const endMs = steadyNow(clock) + limitMs;
   for (const part of parts) part.close?.();
   const unfinished: string[] = [];
-  for (const { drain: work } of [...parts].reverse()) {
-    if (!work) continue;
-    const { what } = work;
+  for (const part of [...parts].reverse()) {
+    if (!part.drain) continue;
+    const what = part.drains ?? 'its parts';
     const leftMs = Math.max(0, endMs - steadyNow(clock));
     const end = repeat(clock, SAY_AGAIN_MS, () => logger.info('Still waiting before the stop', { for: what }));
-    unfinished.push(...(await unfinishedAfter(leftMs, clock, new Map([[what, work.finish()]])).finally(end)));
+    unfinished.push(...(await unfinishedAfter(leftMs, clock, new Map([[what, part.drain()]])).finally(end)));
   }
   if (unfinished.length === 0) return;
   logger.warn('Not everything could be finished in time; other launchers will take over', {

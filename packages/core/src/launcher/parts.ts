@@ -156,7 +156,8 @@ export function makeParts(options: LauncherOptions): LauncherParts {
     ...[mirror, context.controls, images, steeringStore, steering],
     {
       sessionRenewed: () => registration.register(),
-      drain: { what: 'the registration of the launcher', finish: () => registration.remove() },
+      drains: 'the registration of the launcher',
+      drain: () => registration.remove(),
     },
     ...[gone, registry, providers, ledger, unlocks, reaper, lost, turns, pools],
     ...[leases, leaseKeeper, ages, drained, others, spares, standby, surplus, probes, leftovers],

@@ -23,6 +23,7 @@ export const MOST_KEPT = 10_000;
 /** How long other launchers leave a step to the keeper of its lease. */
 const KEEPER_MS = 2_000;
 const RETRY = { firstMs: 100, longestMs: 10_000 };
+
 /** What is to be done about a lease, and since when. Its keeper does it at once, others after a while. */
 interface DueStep {
   readonly sinceMs: number;

@@ -182,7 +182,11 @@ export class Reaper implements Part {
     }
   }
 
-  readonly drain = { what: 'deletions', finish: () => this.stop() };
+  readonly drains = 'deletions';
+
+  drain(): Promise<void> {
+    return this.stop();
+  }
 
   /** Starts no new work, and resolves when the work in progress has ended. */
   async stop(): Promise<void> {

@@ -163,7 +163,7 @@ describe('the pools of a launcher', () => {
     await rooms.ask(['a']);
     const waiting = await rooms.ask(['a']);
 
-    await world.clock.run(pools.drain.finish());
+    await world.clock.run(pools.drain());
     await world.pass(100);
 
     expect(await rooms.registered()).toEqual([]);

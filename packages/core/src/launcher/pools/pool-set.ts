@@ -227,13 +227,10 @@ export class PoolSet implements Part {
 
   // --- end --------------------------------------------------------------------------------------------------------
 
-  /** Accepts no more requests, and finishes the work on accepted ones. */
-  readonly drain = {
-    what: 'requests in progress and the registration of pools',
-    finish: () => this.#drain(),
-  };
+  readonly drains = 'requests in progress and the registration of pools';
 
-  async #drain(): Promise<void> {
+  /** Accepts no more requests, and finishes the work on accepted ones. */
+  async drain(): Promise<void> {
     this.#tools.registry.keepOnly(new Set());
     await Promise.all([...this.#pools.values(), ...this.#leaving].map((pool) => pool.drain()));
   }

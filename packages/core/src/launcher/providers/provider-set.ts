@@ -214,7 +214,11 @@ export class ProviderSet implements Part {
     return next;
   }
 
-  readonly drain = { what: 'providers', finish: () => this.stop() };
+  readonly drains = 'providers';
+
+  drain(): Promise<void> {
+    return this.stop();
+  }
 
   /** Stops all providers; resolves when they have stopped. Safe to repeat. */
   readonly stop = (): Promise<void> => (this.#stopped ??= this.#stopAll());

@@ -37,7 +37,7 @@ describe('the lock of a fulfilled request', () => {
     for (const entry of entries) unlocks.keep(entry);
     await world.clock.run(world.other.delete(entries[1] ?? ''));
 
-    await world.clock.run(unlocks.flush());
+    await world.clock.run(unlocks.drain());
 
     expect(await Promise.all(entries.map(isHeld))).toEqual([false, false, false]);
   });

@@ -33,7 +33,7 @@ export class LateUnlocks implements Part {
   }
 
   /** Releases all locks now. Resolves when they are released. */
-  async flush(): Promise<void> {
+  async drain(): Promise<void> {
     this.#cancel?.();
     this.#cancel = undefined;
     const entries = [...this.#due, ...this.#young];
@@ -41,7 +41,7 @@ export class LateUnlocks implements Part {
     await this.#unlock(entries, this.#epoch);
   }
 
-  readonly drain = { what: 'the locks of fulfilled requests', finish: () => this.flush() };
+  readonly drains = 'the locks of fulfilled requests';
 
   /** Forgets all locks: they expire with the session. */
   stop(): void {

@@ -17,7 +17,9 @@ export interface Part {
   /** Begins no long work any more: the launcher drains or stops. */
   close?(): void;
   /** Finishes the work in progress, and begins none. */
-  readonly drain?: { readonly what: string; readonly finish: () => Promise<unknown> } | undefined;
+  drain?(): Promise<unknown>;
+  /** What {@link Part.drain} waits for, for operators. */
+  readonly drains?: string;
   /** Ends at once, without a wait for work in progress. */
   stop?(): unknown;
 }
