@@ -43,7 +43,7 @@ export const createHandlers = {
   inserting: insert,
   identifying: identify,
   'name-taken': (state, { name }) => {
-    if (state.isByOwn) return failed(takenByFormer(`instance "${name}" in ${state.zone}`));
+    if (state.isByOwn) return failed(LaunchError.takenByFormer(`instance "${name}" in ${state.zone}`));
     const message = `instance "${name}" exists in ${state.zone} and is not this provider's, so it is not changed`;
     return failed(new ConfigError(`${message}: two installations must not share a project and node ids`));
   },
@@ -188,10 +188,4 @@ async function operationFailed(error: Error, insert: Insert, context: CreateCont
       run.logger.warn('Deleting a boot disk failed; retrying after its node is deleted', { disk, error: cause });
   }
   return refused(error, placement, context, run);
-}
-
-/** The name is free again once the search for leaked resources has deleted what was made for the former node. */
-function takenByFormer(what: string): LaunchError {
-  const why = `${what} was made for a former node of this number, before an older copy of the database was restored`;
-  return new LaunchError('status', `${why}; it is deleted as leaked, then launches use the name again`);
 }

@@ -106,7 +106,7 @@ export const createHandlers = {
     return failed(new LaunchError('status', `instance "${state.externalId}" is of an earlier attempt; it is deleted`));
   },
   'name-taken': ({ isByOwn }, { name }) => {
-    if (isByOwn) return failed(takenByFormer(`instance "${name}"`));
+    if (isByOwn) return failed(LaunchError.takenByFormer(`instance "${name}"`));
     const message = `instance "${name}" exists and is not this node's, so it is not changed: rename or delete it, or use a project`;
     const nextStep = 'rename or delete the instance, or give the provider a "project" of its own';
     return failed(new ConfigError(message, [], { reason: 'NameTaken', nextStep }));
@@ -218,10 +218,4 @@ async function resultOf(
 
 function waitFor({ operation }: Waiting, { operations }: CreateContext): CreateStep {
   return wait({ ms: operations.checkMs, until: (signal) => operations.changed(operation, signal) });
-}
-
-/** The name is free again once the search for leaked resources has deleted what was made for the former node. */
-function takenByFormer(what: string): LaunchError {
-  const why = `${what} was made for a former node of this number, before an older copy of the database was restored`;
-  return new LaunchError('status', `${why}; it is deleted as leaked, then launches use the name again`);
 }

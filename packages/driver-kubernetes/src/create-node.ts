@@ -126,7 +126,7 @@ export const createHandlers = {
     const what = plan.namespaceBody
       ? `namespace "${plan.namespace}"`
       : `pod "${plan.namespace}/${plan.pod?.name ?? ''}"`;
-    if (isByOwn) return failed(takenByFormer(what));
+    if (isByOwn) return failed(LaunchError.takenByFormer(what));
     const message = `${what} exists and is not this provider's, so it is not changed`;
     return failed(new ConfigError(`${message}: two installations must not share a cluster, pool names and node ids`));
   },
@@ -294,10 +294,4 @@ async function unlessExists(call: Promise<unknown>): Promise<void> {
 
 function vanished(externalId: string): LaunchError {
   return new LaunchError('status', `"${externalId}" vanished during its creation: another program deleted it`);
-}
-
-/** The name is free again once the search for leaked resources has deleted what was made for the former node. */
-function takenByFormer(what: string): LaunchError {
-  const why = `${what} was made for a former node of this number, before an older copy of the database was restored`;
-  return new LaunchError('status', `${why}; it is deleted as leaked, then launches use the name again`);
 }

@@ -201,6 +201,16 @@ export class LaunchError extends CoreError {
     super(LAUNCH_CODES[reason], message, options);
     this.reason = reason;
   }
+
+  /**
+   * A machine of this provider and database that was made for a former node of the number has the name of the launch. The name is free
+   * again once the search for leaked resources has deleted it.
+   * @param what - has the name, e.g. `instance "np0000000001"`
+   */
+  static takenByFormer(what: string): LaunchError {
+    const why = `${what} was made for a former node of this number, before an older copy of the database was restored`;
+    return new LaunchError('status', `${why}; it is deleted as leaked, then launches use the name again`);
+  }
 }
 
 /**

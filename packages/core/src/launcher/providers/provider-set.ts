@@ -215,13 +215,9 @@ export class ProviderSet implements Part {
   }
 
   readonly drains = 'providers';
-
-  drain(): Promise<void> {
-    return this.stop();
-  }
-
   /** Stops all providers; resolves when they have stopped. Safe to repeat. */
   readonly stop = (): Promise<void> => (this.#stopped ??= this.#stopAll());
+  readonly drain = this.stop;
 
   async #stopAll(): Promise<void> {
     this.#leaks.stop();
