@@ -8,11 +8,13 @@ import {
 } from '@nodepool/zk-protocol';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { pooledConfig, rackConfig, RackWorld } from '../../test/support/rack-world.js';
+import { unansweredConditions } from '../cloud/task-manager/open-calls.js';
 import { ConditionList } from '../conditions/condition-list.js';
 import { newCondition } from '../conditions/condition-types.js';
 import type { Config, DiskimageConfig } from '../contract/config.js';
 import type { HostStatus, Provider } from '../contract/driver.js';
 import { ConfigError, LaunchError, ProviderUnavailableError } from '../contract/errors.js';
+import { silentLogger } from '../contract/logger.js';
 import type { Launcher } from './launcher.js';
 
 const MINUTE_MS = 60_000;
@@ -159,6 +161,20 @@ describe('a label', () => {
     );
     expect(again).toEqual(before);
     expect(launcher.conditions.find()).toEqual([]);
+  });
+
+  it('is out of service while the cloud does not answer and there is no free node', async () => {
+    const silent = unansweredConditions('rack', 'the cloud has not answered a call for 25 s (create server)');
+    world = new RackWorld({ conditions: () => silent }, silentLogger, true);
+    const launcher = await world.startLauncher(labelled());
+
+    const [, without] = launcher.conditions.find();
+    await world.createNodes([{}]);
+    await world.settle();
+
+    expect(without).toMatchObject({ name: 'a', type: 'NotServed', reason: 'ProviderFails' });
+    expect(without?.message).toContain('the cloud has not answered a call for 25 s');
+    expect(told(launcher)).toEqual(['provider rack CallsUnanswered Timeout']);
   });
 
   it('is in service while its hosts have not been checked yet, and out of service once none answers', async () => {

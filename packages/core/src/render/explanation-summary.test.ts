@@ -78,6 +78,7 @@ describe('the first line of an explanation beside conditions', () => {
   });
   const notServed = wrong('NotServed', 'big', 'no pool can serve it now: cloud/main: 4 launches in a row failed: 401');
   const failing = wrong('LaunchesFail', 'cloud', '4 launches in a row failed: 401');
+  const silent = wrong('CallsUnanswered', 'cloud', 'the cloud has not answered a call for 25 s');
   const notStarted = wrong('NotStarted', 'cloud', 'it could not be started: 401');
 
   it.each([
@@ -89,7 +90,12 @@ describe('the first line of an explanation beside conditions', () => {
     [
       'launches fail',
       [failing],
-      'would be served at once by pool "cloud/main", only from the nodes that it has: 4 launches in a row failed: 401',
+      'would be served by pool "cloud/main" only from the nodes that it has: 4 launches in a row failed: 401',
+    ],
+    [
+      'its cloud does not answer',
+      [failing, silent],
+      'would be served by pool "cloud/main" only from the nodes that it has: the cloud has not answered a call for 25 s',
     ],
     [
       'its provider is not started',

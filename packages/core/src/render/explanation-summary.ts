@@ -77,14 +77,15 @@ function openText(
   return `${isHypothetical ? 'would be' : 'is'} left to a pool that has not answered yet`;
 }
 
-/** A provider whose launches fail serves from its existing nodes; a provider that has not started serves nothing. */
+/** A provider that cannot launch nodes serves from its existing nodes; a provider that has not started serves nothing. */
 function acceptText(accept: PoolExplanation, isHypothetical: boolean, broken: Condition | undefined): string {
   const name = nameOf(accept);
   if (broken?.type === 'NotStarted') {
     return `${isHypothetical ? 'would wait' : 'waits'}: no pool can serve it now: ${name}: ${broken.message}`;
   }
-  const limit = broken ? `, only from the nodes that it has: ${broken.message}` : '';
-  return isHypothetical ? `would be served at once by ${name}${limit}` : `can be served by ${name} now${limit}`;
+  if (broken)
+    return `${isHypothetical ? 'would' : 'can'} be served by ${name} only from the nodes that it has: ${broken.message}`;
+  return isHypothetical ? `would be served at once by ${name}` : `can be served by ${name} now`;
 }
 
 /** Whether a yielding pool may still get the request, or a pool defers to one that is not known to refuse it. */

@@ -70,7 +70,7 @@ function verdictOf(pool: PoolExplanation, labels: readonly string[], conditions:
   const broken = brokenProvider(pool, conditions);
   const obstacle = unservedLabel(labels, conditions) ?? broken;
   if (!obstacle) return { verdict };
-  const isLimited = obstacle === broken && broken.type === 'LaunchesFail';
+  const isLimited = obstacle === broken && broken.type !== 'NotStarted';
   const { message: text, nextStep } = broken ?? obstacle;
   return {
     verdict: isLimited ? `${verdict} only with the nodes that it has` : 'cannot serve it now',

@@ -24,14 +24,16 @@ export function unservedLabel(labels: readonly string[], conditions: readonly Co
   return conditions.find((each) => isNow(each, 'NotServed') && labels.includes(each.name));
 }
 
+/** Types of conditions that prevent a provider from launching nodes, the plainest first. */
+const BREAKING = ['NotStarted', 'LoginRefused', 'CallsUnanswered', 'LaunchesFail'];
+
 /** Condition that prevents the provider of a pool from launching nodes. */
 export function brokenProvider(
   { provider }: Pick<PoolExplanation, 'provider'>,
   conditions: readonly Condition[],
 ): Condition | undefined {
-  return conditions.find(
-    (each) => each.name === provider && (isNow(each, 'NotStarted') || isNow(each, 'LaunchesFail')),
-  );
+  const own = conditions.filter(({ name }) => name === provider);
+  return BREAKING.map((type) => own.find((each) => isNow(each, type))).find((each) => each !== undefined);
 }
 
 function isNow({ type, status }: Condition, wanted: string): boolean {

@@ -25,10 +25,10 @@ export const rackProvider: ProviderConfig = {
 };
 
 /** A driver whose nodes have no instances. */
-const idleDriver = (changes: Partial<Provider> = {}): Driver => ({
+const idleDriver = (changes: Partial<Provider>, launches: boolean): Driver => ({
   name: 'idle',
   apiVersion: 1,
-  capabilities: { launches: false, pausesAtQuota: false, managesImages: false },
+  capabilities: { launches, pausesAtQuota: false, managesImages: false },
   schema: {},
   getProviderConfig: () => rackProvider,
   getProvider: () => idleProvider(rackProvider, changes),
@@ -63,10 +63,11 @@ export const pooledConfig: Config = {
 
 /** A ZooKeeper on a virtual clock, for launchers with a provider whose nodes have no instances. */
 export class RackWorld {
-  /** @param provider - changed members of the provider */
+  /** @param provider - changed members of the provider @param launches - whether it can launch nodes */
   constructor(
     private readonly provider: Partial<Provider> = {},
     private readonly logger: Logger = silentLogger,
+    private readonly launches = false,
   ) {}
 
   readonly clock = new VirtualClock();
@@ -98,7 +99,7 @@ export class RackWorld {
 
   /** Creates a launcher without starting it. @param zk - its session; default: a new session */
   launcher(config: Config = rackConfig, zk: ZooKeeper = this.session().zk): Launcher {
-    const driver = idleDriver(this.provider);
+    const driver = idleDriver(this.provider, this.launches);
     const registry = { get: () => Promise.resolve(driver), reset: () => Promise.resolve(), loaded: () => [] };
     const parts = { zk, clock: this.clock, config, registry, logger: this.logger };
     return new Launcher({ ...parts, hostname: 'nl01', version: '1' });

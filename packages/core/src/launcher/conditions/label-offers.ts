@@ -94,7 +94,7 @@ function obstacleIn(
     paused(view, label) ??
     declined(view, label, sources) ??
     withoutNodes(view, label, sources) ??
-    failing(view, label, sources.report)
+    failing(view, label, sources)
   );
 }
 
@@ -157,11 +157,21 @@ function withoutNodes(view: LivePoolView, label: string, { ofDrivers, hosts }: O
   return { reason: 'NoNodes', message, nextStep: `repair the hosts of provider "${provider}"` };
 }
 
-function failing(view: LivePoolView, label: string, report: SteeringReport | undefined): Obstacle | undefined {
+/** What keeps a provider from launching nodes, as its driver has found. */
+const STOPS_LAUNCHES: ReadonlySet<string> = new Set(['LoginRefused', 'CallsUnanswered']);
+
+function failing(
+  view: LivePoolView,
+  label: string,
+  { report, ofDrivers }: Pick<OfferSources, 'ofDrivers'> & { readonly report: SteeringReport | undefined },
+): Obstacle | undefined {
+  if (!view.launches || hasFreeNode(view, label)) return undefined;
+  const cause = ofDrivers.find(({ type, name }) => STOPS_LAUNCHES.has(type) && name === view.provider);
+  if (cause) return { reason: 'ProviderFails', message: cause.message, nextStep: cause.nextStep };
   if (!report) return undefined;
   const ofLabel = report.labels.find((each) => each.label === label)?.health;
   const health = report.provider.state === 'healthy' ? ofLabel : report.provider;
-  if (!health || hasFreeNode(view, label)) return undefined;
+  if (!health) return undefined;
   const what = health === ofLabel ? `launches of "${label}"` : report.failing;
   const message = `${health.failures} ${what} in a row failed: ${health.error ?? 'no reason is known'}`;
   return { reason: 'ProviderFails', message, nextStep: adviceFor(health.reason ?? 'Error', view.provider) };
