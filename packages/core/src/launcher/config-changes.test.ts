@@ -36,16 +36,16 @@ async function setUp() {
     },
   });
   const rooms = await LauncherRooms.open(config, registryOf(driver));
-  const { world, providers, views, registry, spares, goals } = rooms;
+  const { world, providers, views, registry, spares, goals, idle } = rooms;
   const { context } = world;
   const pools = await rooms.openPools();
   const reaper = new Reaper(context, providers, registry.registered);
-  const ages = new AgeLimits(context, providers, context.clock);
+  const ages = new AgeLimits(context, idle, providers, context.clock);
   const standby = new Standby(context, views, goals, spares);
   const cache = createLeaseCache(context);
   const leases = new Leases(context, cache, createLeaseTokenCache(context), 'me');
   const leaseKeeper = new LeaseKeeper(context, leases);
-  const parts = [providers, reaper, pools, leaseKeeper, ages, spares, standby];
+  const parts = [providers, reaper, pools, leaseKeeper, ages, spares, idle, standby];
   const changes = new ConfigChanges({ context, pools, providers, parts });
   const fault = () => scopes.at(-1)?.fault('unhandled rejection', new Error('forgotten'));
   const apply = (next: Config) => world.clock.run(changes.apply(next));

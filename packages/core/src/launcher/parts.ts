@@ -21,7 +21,8 @@ import { SteeringSet } from './health/steering-set.js';
 import { SteeringStore } from './health/steering-store.js';
 import { Ledger } from './ledger/ledger.js';
 import { AgeLimits } from './nodes/age-limits.js';
-import { DrainedNodes } from './nodes/drained-nodes.js';
+import { judgeDrained } from './nodes/drained-nodes.js';
+import { IdleNodes } from './nodes/idle-nodes.js';
 import { Leftovers } from './nodes/leftovers.js';
 import { Reaper } from './nodes/reaper.js';
 import { RequestedByOthers } from './nodes/requested-by-others.js';
@@ -111,14 +112,15 @@ export function makeParts(options: LauncherOptions): LauncherParts {
 
   // nodes
   const reaper = new Reaper(loggingAs(context, LOGGER_NAMES.deletedNodes), providers, registry.registered);
-  const ages = new AgeLimits(cleanup, providers, serverClock);
+  const idle = new IdleNodes(cleanup);
+  idle.add(judgeDrained(context, providers));
+  const ages = new AgeLimits(context, idle, providers, serverClock);
   const others = new RequestedByOthers(context, views);
   const goals = new StandbyGoals(context, views, others);
-  const spares = new StoppedSpares(cleanup, providers, views, goals, serverClock);
+  const spares = new StoppedSpares(cleanup, idle, providers, views, goals, serverClock);
   const standby = new Standby(context, views, goals, spares);
   const surplus = new SurplusNodes(cleanup, providers, goals, serverClock);
   const probes = new StandbyProbes(context, views, standby, serverClock);
-  const drained = new DrainedNodes(context, providers);
   const leftovers = new Leftovers(cleanup);
 
   // registration, conditions, metrics
@@ -160,7 +162,7 @@ export function makeParts(options: LauncherOptions): LauncherParts {
       drain: () => registration.remove(),
     },
     ...[gone, registry, providers, ledger, unlocks, reaper, lost, turns, pools],
-    ...[leases, leaseKeeper, ages, drained, others, spares, standby, surplus, probes, leftovers],
+    ...[leases, leaseKeeper, ages, others, spares, idle, standby, surplus, probes, leftovers],
     {
       reconsider: (occasion) => {
         if (occasion === 'reload') metrics?.configChanged();

@@ -21,6 +21,7 @@ import type { Config } from '../../src/contract/config.js';
 import type { Driver, Provider } from '../../src/contract/driver.js';
 import { firstPoolFor } from '../../src/launcher/health/first-pool.js';
 import { SteeringSet } from '../../src/launcher/health/steering-set.js';
+import { IdleNodes } from '../../src/launcher/nodes/idle-nodes.js';
 import { RequestedByOthers } from '../../src/launcher/nodes/requested-by-others.js';
 import { StandbyGoals } from '../../src/launcher/nodes/standby-goals.js';
 import { StoppedSpares } from '../../src/launcher/nodes/stopped-spares.js';
@@ -75,6 +76,7 @@ export class LauncherRooms {
   readonly unlocks: LateUnlocks;
   readonly others: RequestedByOthers;
   readonly goals: StandbyGoals;
+  readonly idle: IdleNodes;
   readonly spares: StoppedSpares;
   readonly turns: LaunchTurns;
 
@@ -91,7 +93,8 @@ export class LauncherRooms {
     this.unlocks = new LateUnlocks(context);
     this.others = new RequestedByOthers(context, this.views);
     this.goals = new StandbyGoals(context, this.views, this.others);
-    this.spares = new StoppedSpares(context, this.providers, this.views, this.goals, context.clock);
+    this.idle = new IdleNodes(context);
+    this.spares = new StoppedSpares(context, this.idle, this.providers, this.views, this.goals, context.clock);
     this.turns = new LaunchTurns(context);
     this.started = components.start();
   }

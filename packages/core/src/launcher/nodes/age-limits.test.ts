@@ -4,18 +4,33 @@ import {
   nodeLockPath,
   nodePath,
   withNode,
+  type Clock,
   type NodeFields,
   type NodeId,
 } from '@nodepool/zk-protocol';
 import { afterEach, describe, expect, it } from 'vitest';
 import { LauncherRooms, standbyConfig } from '../../../test/support/launcher-rooms.js';
 import type { Config } from '../../contract/config.js';
+import type { ProviderSet } from '../providers/provider-set.js';
+import type { Context } from '../state/context.js';
 import { AgeLimits } from './age-limits.js';
+import { IdleNodes } from './idle-nodes.js';
 
 const MINUTE_MS = 60_000;
 
-let ages: AgeLimits | undefined;
-afterEach(() => ages?.stop());
+let stop: (() => void) | undefined;
+afterEach(() => stop?.());
+
+/** What deletes nodes that are too old, on a launcher that has the providers. @param serverClock - what it takes for that of the server */
+function limit(context: Context, providers: ProviderSet, serverClock: Pick<Clock, 'now'>): IdleNodes {
+  const idle = new IdleNodes(context);
+  const ages = new AgeLimits(context, idle, providers, serverClock);
+  stop = () => {
+    ages.stop();
+    idle.stop();
+  };
+  return idle;
+}
 
 function configOf(maxReadyAgeMs: number): Config {
   const labels = new Map([['a', { name: 'a', minReady: 0, maxReadyAgeMs }]]);
@@ -25,7 +40,7 @@ function configOf(maxReadyAgeMs: number): Config {
 /** Label `a` may be ready for ten minutes, and nodes may be held for twenty. */
 async function setUp(aheadMs = 0) {
   const { world, providers } = await LauncherRooms.open(configOf(10 * MINUTE_MS));
-  const limits = (ages = new AgeLimits(world.context, providers, { now: () => world.clock.now() - aheadMs }));
+  const limits = limit(world.context, providers, { now: () => world.clock.now() - aheadMs });
   const node = (id: NodeId) => {
     const found = world.context.mirror.nodes.get(id);
     if (!found) throw new Error('the mirror does not show the node');
@@ -86,7 +101,7 @@ it.each(AGED.flatMap(([what, fields]) => STEPS_MS.map((stepMs) => [what, stepMs,
     const own = { ...clock, now: () => clock.now() + step, steadyNow: () => clock.now() };
     let step = 0;
     const context = { ...world.context, clock: { ...own, setTimer: clock.setTimer.bind(clock) } };
-    const limits = (ages = new AgeLimits(context, providers, clock));
+    const limits = limit(context, providers, clock);
     const id = await world.createNode(fields);
 
     step = stepMs;
@@ -117,7 +132,7 @@ describe('a node that is ready', () => {
       const { world, providers } = await LauncherRooms.open(configOf(10 * MINUTE_MS));
       const { clock, mirror } = world.context;
       const id = await world.createNode({ stateTimeMs: clock.now() + minutes * MINUTE_MS });
-      const limits = (ages = new AgeLimits(world.context, providers, clock));
+      const limits = limit(world.context, providers, clock);
       limits.reconsider();
 
       await world.pass(9 * MINUTE_MS);
@@ -184,10 +199,11 @@ describe('a node that is ready', () => {
   });
 
   it('is looked at again when the launcher could not act as it was due', async () => {
-    const { world, create, stateOf } = await setUp();
+    const { world, limits, create, stateOf } = await setUp();
     const id = await create();
     await world.pass(10 * MINUTE_MS - 5_000);
 
+    world.context.mirror.nodes.onReady((ready) => ready && limits.reconsider()); // as the launcher does
     world.loseSession();
     await world.pass(25_000);
     const meanwhile = stateOf(id);

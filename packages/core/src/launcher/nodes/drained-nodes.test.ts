@@ -2,7 +2,8 @@ import { createControlCache, newControl, storeControl, type NodeFields } from '@
 import { expect, it } from 'vitest';
 import { LauncherRooms } from '../../../test/support/launcher-rooms.js';
 import { ControlMirror } from '../state/controls.js';
-import { DrainedNodes } from './drained-nodes.js';
+import { judgeDrained } from './drained-nodes.js';
+import { IdleNodes } from './idle-nodes.js';
 
 /** A launcher of provider `p`, and an operator. */
 async function setUp() {
@@ -11,7 +12,9 @@ async function setUp() {
   const { zk, logger } = context;
   const cache = createControlCache({ zk, clock, logger });
   await clock.run(cache.start());
-  const drained = new DrainedNodes({ ...context, controls: new ControlMirror(cache, context) }, providers);
+  const controls = new ControlMirror(cache, context);
+  const drained = new IdleNodes({ ...context, controls });
+  drained.add(judgeDrained({ controls }, providers));
   return {
     stop: () => drained.stop(),
     drain: async (name: string) => {

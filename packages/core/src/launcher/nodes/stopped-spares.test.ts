@@ -12,12 +12,15 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { launchingDrivers, LauncherRooms, OURS, standbyConfig } from '../../../test/support/launcher-rooms.js';
 import type { Config } from '../../contract/config.js';
 import { LaunchError, NotFoundError, ProviderUnavailableError, RateLimitedError } from '../../contract/errors.js';
+import { IdleNodes } from './idle-nodes.js';
 import { StoppedSpares } from './stopped-spares.js';
 
 const STARTS = { attempt: 1, start: true, state: { name: 'starting', externalId: 'i-1' } };
 
-let spares: StoppedSpares | undefined;
-afterEach(() => spares?.stop());
+let stops: (() => void)[] = [];
+afterEach(() => {
+  for (const stop of stops) stop();
+});
 
 function labelsOf(keep: 'stopped' | undefined, minReady = 1): Config['labels'] {
   return new Map(['a', 'b'].map((name) => [name, { name, minReady, maxReadyAgeMs: 0, keep }] as const));
@@ -45,7 +48,7 @@ async function setUp(
   const rooms: LauncherRooms = await LauncherRooms.open(configOf('stopped'), drivers);
   for (const other of others) await rooms.register({ launcherId: 'older' as LauncherId, ...other });
   await rooms.registerOwn();
-  spares = rooms.spares;
+  stops = [() => rooms.spares.stop(), () => rooms.idle.stop()];
   const { world } = rooms;
   const { mirror, config } = world.context;
   const node = (id: NodeId) => mirror.nodes.get(id);
@@ -61,7 +64,7 @@ async function setUp(
     isFree: (id: NodeId) => mirror.free('p', 'main').has(id),
     keep: (keep: 'stopped' | undefined) => (config.now = configOf(keep)),
     sweep: async () => {
-      rooms.spares.reconsider();
+      rooms.idle.reconsider();
       await world.pass(1_000);
     },
   };
@@ -96,9 +99,14 @@ describe('a free node of a label that keeps stopped nodes', () => {
   it('is stopped then too where the time of the server is estimated a moment too early', async () => {
     const { world, create, node, rooms } = await setUp();
     const { context } = world;
-    rooms.spares.stop();
+    rooms.idle.stop();
+    const idle = new IdleNodes(context);
     const serverClock = { now: () => world.clock.now() - 50 };
-    spares = new StoppedSpares(context, rooms.providers, rooms.views, rooms.goals, serverClock);
+    const spares = new StoppedSpares(context, idle, rooms.providers, rooms.views, rooms.goals, serverClock);
+    stops.push(
+      () => spares.stop(),
+      () => idle.stop(),
+    );
     const id = await create();
 
     await world.pass(6_000);

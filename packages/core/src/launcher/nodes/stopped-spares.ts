@@ -7,7 +7,6 @@ import {
   isZooKeeperError,
   nodeLockPath,
   withNode,
-  type CancelTimer,
   type Clock,
   type JsonObject,
   type NodeFields,
@@ -22,10 +21,10 @@ import type { ProviderSet } from '../providers/provider-set.js';
 import type { PoolViews } from '../view/pool-views.js';
 import { removeAbandonedLocks } from '../requests/abandoned.js';
 import type { Context } from '../state/context.js';
-import { releaseNode } from '../state/expire-node.js';
 import type { Part } from '../state/part.js';
 import { sinceWrittenMs } from '../state/server-clock.js';
 import { createdPath, isRefusal, setNode, Transaction } from '../state/transaction.js';
+import type { IdleNodes, Verdict } from './idle-nodes.js';
 import type { StandbyGoals } from './standby-goals.js';
 import { StartGain } from './start-gain.js';
 
@@ -61,12 +60,11 @@ export class StoppedSpares implements Part {
   readonly #serverClock: Pick<Clock, 'now'>;
   readonly #gain: StartGain;
   readonly #busy = new Set<NodeId>();
-  readonly #timers = new Map<NodeId, CancelTimer>();
-  readonly #end = new AbortController();
-  readonly #unsubscribe: readonly (() => void)[];
+  readonly #unsubscribe: () => void;
 
   constructor(
     context: Context,
+    idle: Pick<IdleNodes, 'add' | 'reconsider'>,
     providers: ProviderSet,
     views: PoolViews,
     goals: Pick<StandbyGoals, 'mostStopped'>,
@@ -78,25 +76,15 @@ export class StoppedSpares implements Part {
     this.#goals = goals;
     this.#serverClock = serverClock;
     this.#gain = new StartGain(context);
-    const { events } = context;
-    this.#unsubscribe = [
-      events.on('nodeFree', ({ node }) => this.#considerLater(node)),
-      events.on('poolChanged', ({ before, after }) => {
-        if (before?.stoppedSpares?.join() !== after?.stoppedSpares?.join()) this.reconsider();
-      }),
-    ];
+    this.#unsubscribe = context.events.on('poolChanged', ({ before, after }) => {
+      if (before?.stoppedSpares?.join() !== after?.stoppedSpares?.join()) idle.reconsider();
+    });
+    idle.add((node) => this.#judge(node));
   }
 
   stop(): void {
-    for (const unsubscribe of this.#unsubscribe) unsubscribe();
+    this.#unsubscribe();
     this.#gain.stop();
-    for (const cancel of this.#timers.values()) cancel();
-    this.#end.abort(new Error('the launcher stops'));
-  }
-
-  /** Considers all nodes. */
-  reconsider(): void {
-    for (const node of this.#context.mirror.nodes.values()) this.#consider(node.id);
   }
 
   /** What `explain` says about stopped nodes of the label; `undefined`: it keeps none. */
@@ -121,38 +109,17 @@ export class StoppedSpares implements Part {
     return { reason: 'FilesDiffer', message: `${nameOf(first)}, which decides, has no \`keep: stopped\` for it` };
   }
 
-  #considerLater({ id, state }: NodeRecord): void {
-    if (state !== 'ready' || this.#timers.has(id)) return;
-    const node = this.#context.mirror.nodes.get(id);
-    if (node && this.#mayStop(node)) this.#considerIn(id, GRACE_MS);
-  }
-
-  #considerIn(id: NodeId, ms: number): void {
-    const consider = () => {
-      this.#timers.delete(id);
-      this.#consider(id);
-    };
-    this.#timers.get(id)?.();
-    this.#timers.set(id, this.#context.clock.setTimer(ms, consider));
-  }
-
-  #consider(id: NodeId): void {
-    const { mirror, life } = this.#context;
-    if (!life.isActive || this.#end.signal.aborted || this.#busy.has(id)) return;
-    const node = mirror.nodes.get(id);
-    if (!node || mirror.nodes.contenders(id) > 0) return;
+  #judge(node: NodeRecord): Verdict | undefined {
     const runner = this.#providers.runnerOf(node);
-    if (!runner?.running) return;
+    if (!runner?.running) return undefined;
     if (isStoppedSpare(node)) {
       const why = isStopped(node) ? this.#whyUnwanted(node) : 'its launcher died while it was stopping it';
-      if (why !== undefined) void releaseNode(this.#context, node, why);
-      return;
+      return why === undefined ? undefined : { act: why };
     }
-    if (!isFree(node) || !this.#mayStop(node)) return;
-    const restMs = GRACE_MS - sinceWrittenMs(node, this.#serverClock);
-    if (restMs > 0) return this.#considerIn(id, restMs);
-    const isWorthIt = node.labels.every((label) => this.#gain.whyNot(runner.name, label) === undefined);
-    if (isWorthIt) void this.#run(node, runner.provider);
+    if (!isFree(node) || !this.#mayStop(node)) return undefined;
+    if (node.labels.some((label) => this.#gain.whyNot(runner.name, label) !== undefined)) return undefined;
+    const afterMs = Math.max(0, GRACE_MS - sinceWrittenMs(node, this.#serverClock));
+    return { act: (signal) => this.#run(node, runner.provider, signal), afterMs };
   }
 
   #mayStop(node: NodeRecord): boolean {
@@ -187,20 +154,20 @@ export class StoppedSpares implements Part {
     return isKept && this.#canStop(node) ? undefined : 'its label does not keep stopped nodes';
   }
 
-  async #run(node: NodeRecord, provider: Provider): Promise<void> {
+  async #run(node: NodeRecord, provider: Provider, signal: AbortSignal): Promise<void> {
     const { zk, logger, mirror } = this.#context;
     const { id } = node;
     const epoch = zk.sessionEpoch;
     if (!mirror.claim(id, this)) return;
     this.#busy.add(id);
     try {
-      await this.#stopNode(node, provider);
+      await this.#stopNode(node, provider, signal);
     } catch (error) {
       if (isRefusal(error)) {
         logger.debug('Node changed before it was stopped', { nodeId: id, change: error.kind });
       } else {
         logger.warn('Stopping a standby node was interrupted', { nodeId: id, error });
-        await removeAbandonedLocks(this.#context, { nodes: [id] }, epoch, this.#end.signal);
+        await removeAbandonedLocks(this.#context, { nodes: [id] }, epoch, signal);
       }
     } finally {
       mirror.unclaim(id, this);
@@ -212,7 +179,7 @@ export class StoppedSpares implements Part {
    * If the launcher dies meanwhile, the node is `testing` and not locked, and the next launcher deletes it: the call to stop it may
    * take effect late.
    */
-  async #stopNode(node: NodeRecord, provider: Provider): Promise<void> {
+  async #stopNode(node: NodeRecord, provider: Provider, signal: AbortSignal): Promise<void> {
     const { mirror, committer, clock, zk, logger } = this.#context;
     const epoch = zk.sessionEpoch;
     const lock = new Transaction<'lock' | 'record'>();
@@ -220,8 +187,8 @@ export class StoppedSpares implements Part {
     const stopping = { state: 'testing', launchState: STOPPING, comment: COMMENT } as const;
     lock.add('record', setNode(withNode(node, stopping, clock.now(), 'launcher')));
     const entry = createdPath(await lock.commit(committer), index);
-    const changes = await this.#callDriver(mirror.nodes.get(node.id) ?? node, provider);
-    if (zk.sessionEpoch !== epoch || this.#end.signal.aborted) return;
+    const changes = await this.#callDriver(mirror.nodes.get(node.id) ?? node, provider, signal);
+    if (zk.sessionEpoch !== epoch || signal.aborted) return;
     const unlock = new Transaction<'lock' | 'record'>();
     const locked = mirror.nodes.get(node.id) ?? node;
     unlock.add('record', setNode(withNode(locked, changes, clock.now(), 'launcher')));
@@ -233,14 +200,14 @@ export class StoppedSpares implements Part {
   }
 
   /** @returns what to store; a node that cannot be stopped is deleted, as nothing is known about its instance */
-  async #callDriver(node: NodeRecord, provider: Provider): Promise<NodeFields> {
+  async #callDriver(node: NodeRecord, provider: Provider, signal: AbortSignal): Promise<NodeFields> {
     try {
-      const launchState = await this.#stopInstance(node, provider);
+      const launchState = await this.#stopInstance(node, provider, signal);
       if (launchState) return { launchState };
       throw new Error(`driver "${provider.config.driverName}" stops no nodes`);
     } catch (error) {
       if (isZooKeeperError(error)) throw error;
-      if (!this.#end.signal.aborted) {
+      if (!signal.aborted) {
         this.#context.logger.warn('A standby node could not be stopped; deleting it', { nodeId: node.id, error });
         if (!isNodepoolError(error, 'NODEPOOL_NOT_FOUND')) this.#gain.stopFailed(node, asError(error));
       }
@@ -252,8 +219,7 @@ export class StoppedSpares implements Part {
    * Tries again while the cloud does not answer. The node is not lent meanwhile, nor for a while after the last stop without an answer:
    * that one may take effect late, although another stop has succeeded.
    */
-  async #stopInstance(node: NodeRecord, provider: Provider): Promise<JsonObject | undefined> {
-    const { signal } = this.#end;
+  async #stopInstance(node: NodeRecord, provider: Provider, signal: AbortSignal): Promise<JsonObject | undefined> {
     let isSettled = true;
     for (let tries = 1; ; tries++) {
       try {
