@@ -286,7 +286,7 @@ export const CONDITION_TYPES = {
       ProviderFails: 'launches in the provider fail, or its cloud refuses the credentials or does not answer',
       LabelUnavailable: 'the definition of the label does not match the cloud',
       ImageMissing: 'there is no image to launch from',
-      Quota: 'one node needs more than the whole quota',
+      Quota: 'one node needs more than the whole quota, or than others leave of it',
       NoNodes: 'a pool that launches nothing has no node of the label, for example because its hosts do not answer',
       Several: 'several pools, with different reasons',
     },

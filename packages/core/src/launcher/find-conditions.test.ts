@@ -177,6 +177,27 @@ describe('a label', () => {
     expect(told(launcher)).toEqual(['provider rack CallsUnanswered Timeout']);
   });
 
+  it('is out of service while others use up the quota of the cloud, until they leave some', async () => {
+    let left = 0;
+    const quota = {
+      quotaNeededByLabel: () => ({ instances: 1 }),
+      estimatedNodepoolQuota: () => ({ instances: left }),
+      unmanagedQuotaUsed: () => ({ instances: 3 - left }),
+      invalidateQuotaCache: () => undefined,
+    };
+    world = new RackWorld({ quota }, silentLogger, true);
+    const launcher = await world.startLauncher(labelled());
+
+    const [during, ...others] = launcher.conditions.find();
+    left = 1;
+
+    expect(others).toEqual([]);
+    expect(during).toMatchObject({ name: 'a', type: 'NotServed', reason: 'Quota' });
+    expect(during?.message).toContain('provider "rack" has 0 for all own nodes (own nodes use 0, others 3)');
+    expect(during?.nextStep).toContain('raise the quota of the cloud project');
+    expect(launcher.conditions.find()).toEqual([]);
+  });
+
   it('is in service while its hosts have not been checked yet, and out of service once none answers', async () => {
     let health: HostStatus['health'] = 'unknown';
     const launcher = await start({

@@ -6,7 +6,7 @@ import type { Condition, FoundCondition } from '../../contract/condition.js';
 import type { Config } from '../../contract/config.js';
 import type { HostStatus } from '../../contract/driver.js';
 import { isAboutLabel } from '../plan/controls.js';
-import { judgeDecline } from '../plan/rules.js';
+import { judgeDecline, othersText } from '../plan/rules.js';
 import type { RuleName } from '../plan/types.js';
 import type { SteeringReport } from '../health/provider-steering.js';
 import type { LivePoolView } from '../view/pool-view.js';
@@ -94,6 +94,7 @@ function obstacleIn(
     paused(view, label) ??
     declined(view, label, sources) ??
     withoutNodes(view, label, sources) ??
+    usedUp(view, label, sources) ??
     failing(view, label, sources)
   );
 }
@@ -155,6 +156,13 @@ function withoutNodes(view: LivePoolView, label: string, { ofDrivers, hosts }: O
   if (down.length > MOST_HOSTS) texts.push(`and ${down.length - MOST_HOSTS} more hosts`);
   const message = ['it has no node of the label', ...texts].join('; ');
   return { reason: 'NoNodes', message, nextStep: `repair the hosts of provider "${provider}"` };
+}
+
+/** One node of the label does not fit beside the use of others, however few nodes of ours there are. */
+function usedUp(view: LivePoolView, label: string, { nowMs }: OfferSources): Obstacle | undefined {
+  const message = othersText(newRequest({ labels: [label] }, nowMs), view);
+  if (message === undefined || hasFreeNode(view, label)) return undefined;
+  return { reason: 'Quota', message, nextStep: 'raise the quota of the cloud project, or end what others use of it' };
 }
 
 /** What keeps a provider from launching nodes, as its driver has found. */

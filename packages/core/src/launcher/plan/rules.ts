@@ -245,10 +245,22 @@ function findOverTotal(need: Resources, { quota, steering }: PoolView): Shortage
 }
 
 /** Whether a request that is not declined only waits for others to leave capacity of the cloud, which may never happen. */
-export function waitsForOthers({ labels }: PlannedRequest, view: PoolView): boolean {
-  if (!view.launches || view.pool.ignoreProviderQuota) return false;
+export function waitsForOthers(request: PlannedRequest, view: PoolView): boolean {
+  return shortOfOthers(request, view) !== undefined;
+}
+
+/** What such a request lacks, in words; `undefined`: it lacks nothing that others use. */
+export function othersText(request: PlannedRequest, view: PoolView): string | undefined {
+  const over = shortOfOthers(request, view);
+  if (!over) return undefined;
+  const needed = `needs ${amountText(over.needed, over.resource)}`;
+  return `others use up the quota: ${needed}, provider "${view.provider}" has ${over.available} for all own nodes${useText(over.resource, view.quota)}`;
+}
+
+function shortOfOthers({ labels }: PlannedRequest, view: PoolView): Shortage | undefined {
+  if (!view.launches || view.pool.ignoreProviderQuota) return undefined;
   const { quota } = view; // computed at each access
-  return findOverRest(sumResources(labels.map((label) => quota.need(label))), quota) !== undefined;
+  return findOverRest(sumResources(labels.map((label) => quota.need(label))), quota);
 }
 
 /** Who uses a resource of the provider, in words: ` (own nodes use 2, others 1)`; empty if others use none. */
