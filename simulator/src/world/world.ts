@@ -37,8 +37,6 @@ const CLOUD_MESSAGES = new Set([
 ]);
 /** Name of a program whose records only it can read. */
 export const NEWER_RELEASE = 'newer';
-/** Ends the work on a request whose record was spoiled meanwhile: it is written as declined, or taken back once it can be read. */
-const SPOILED_AT_WORK = 'the request was changed while locked';
 /** What fails in a run. */
 export type Faults = 'all' | 'launchers';
 
@@ -206,7 +204,6 @@ export class World {
       return;
     }
     if (this.drawn.has('lost-database') && message.startsWith(OTHER_DATABASE)) return;
-    if (this.drawn.has('unreadable') && String(fields?.error).includes(SPOILED_AT_WORK)) return;
     const detail = fields?.error === undefined ? '' : `: ${stackOf(fields.error)}`;
     this.violate(new Violation(`${who} logs an error: ${message}${detail}`));
   }

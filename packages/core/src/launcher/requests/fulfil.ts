@@ -30,17 +30,20 @@ export function isCompleteWith({ parts, heard, isFulfilled }: RequestWork, last:
 export async function fulfil(
   work: RequestWork,
   { last }: Pick<StepTo<'fulfilling'>, 'last'>,
-): Promise<StepTo<'collecting'>> {
-  if (!last) await fulfilAlone(work);
-  else if (last.node && last.readyChanges) await fulfilWithLast(work, last, last.node, last.readyChanges);
+): Promise<StepTo<'collecting' | 'giving-up'>> {
+  if (!last) return fulfilAlone(work);
+  if (last.node && last.readyChanges) await fulfilWithLast(work, last, last.node, last.readyChanges);
   return { name: 'collecting' };
 }
 
-async function fulfilAlone(work: RequestWork): Promise<void> {
+async function fulfilAlone(work: RequestWork): Promise<StepTo<'collecting' | 'giving-up'>> {
   const result = await writeFulfilled(work, await unlockMost(work));
   if (result === 'gone') work.tell('gone');
-  else if (result === 'changed') await work.reread();
-  else if ('node' in result) loseLock(work, result.node.path);
+  else if (result === 'changed') {
+    if (!(await work.reread()))
+      return { name: 'giving-up', how: { kind: 'put-back', why: 'its record cannot be read' } };
+  } else if ('node' in result) loseLock(work, result.node.path);
+  return { name: 'collecting' };
 }
 
 /** If the transaction is refused, stores the node alone; the next attempt without it finds the reason. */

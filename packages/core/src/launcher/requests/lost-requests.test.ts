@@ -14,7 +14,7 @@ import {
   type NodeId,
   type RequestId,
 } from '@nodepool/zk-protocol';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { ServiceWorld } from '../../../test/support/service-world.js';
 import { Ledger } from '../ledger/ledger.js';
 import type { Context } from '../state/context.js';
@@ -98,6 +98,24 @@ describe('a request that another launcher has accepted', () => {
     await world.clock.advance(ms);
     await world.clock.run(Promise.all([look, world.other.delete(entry)]));
     await world.pass(200);
+
+    expect(stateOf(id)).toBe('requested');
+  });
+
+  it('is reset once its record can be read, and not tried before', async () => {
+    const { id, entry } = await accept('pending');
+    const { other, clock, context } = world;
+    const body = encodeRequest(newRequest({ state: 'pending', labels: ['a'] }, clock.now()));
+    await world.pass(100);
+    await clock.run(other.setData(requestPath(id), '[]'));
+    await world.pass(100);
+    const writes = vi.spyOn(context.committer, 'commit');
+
+    await clock.run(other.delete(entry));
+    await world.pass(5_000);
+    expect(writes).not.toHaveBeenCalled();
+    await clock.run(other.setData(requestPath(id), body));
+    await world.pass(100);
 
     expect(stateOf(id)).toBe('requested');
   });

@@ -18,6 +18,7 @@ import { TakeOvers, type KnownPools } from './take-overs.js';
 import type { Ledger } from '../ledger/ledger.js';
 import type { Context } from '../state/context.js';
 import type { Occasion, Part } from '../state/part.js';
+import { isUnreadable } from '../state/unreadable.js';
 import { isRefusal, removeLockDirectory, setNode, Transaction } from '../state/transaction.js';
 
 const RETRY = { firstMs: 100, longestMs: 30_000 };
@@ -197,6 +198,7 @@ export class LostRequests implements Part {
     const { nodes, requests } = this.#context.mirror;
     if (!this.#context.life.isStarted || !nodes.ready || !requests.ready || this.#ledger.has(id)) return undefined;
     const request = requests.get(id);
+    if (isUnreadable(requests, id)) return undefined;
     return request?.state === 'pending' ? request : undefined;
   }
 

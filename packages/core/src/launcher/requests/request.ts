@@ -19,6 +19,7 @@ import type { Assignment, Reason } from '../plan/types.js';
 import type { PoolRegistry } from '../registry/pool-registry.js';
 import type { Context } from '../state/context.js';
 import type { Launch } from '../state/events.js';
+import { isUnreadable } from '../state/unreadable.js';
 import type { RequestAtWork } from '../view/pool-demand.js';
 import type { LivePoolView } from '../view/pool-view.js';
 import type { LateUnlocks } from './late-unlocks.js';
@@ -243,12 +244,15 @@ export class RequestWork implements RequestAtWork {
     return this.#lockEntry;
   }
 
-  /** Reads the request again, after another process wrote it although we hold its lock. */
-  async reread(): Promise<void> {
+  /** Reads the request again, after another process wrote it although we hold its lock. @returns whether it can be read */
+  async reread(): Promise<boolean> {
+    const { requests } = this.context.mirror;
     const before = this.#request.stat?.version;
-    await this.context.mirror.requests.settle();
+    await requests.settle();
     this.#refresh();
+    if (isUnreadable(requests, this.#request.id)) return false;
     if (this.#request.stat?.version === before) throw new Error('the request was changed while locked');
+    return true;
   }
 
   #refresh(): void {

@@ -139,6 +139,27 @@ describe('a request that waits for capacity', () => {
   });
 });
 
+describe('a request whose record is spoiled while its nodes are gathered', () => {
+  it.each([
+    ['it has all of them', 'resume'],
+    ['its launcher stops', 'draining'],
+  ] as const)('is only unlocked when %s, and its nodes are free', async (_when, what) => {
+    const { served, id } = await pausedRequest();
+    const { other, clock } = served.world;
+    const b = await served.world.createNode({ labels: ['b'] });
+    await clock.run(other.setData(requestPath(served.id), '[]'));
+
+    if (what === 'resume') served.resume([['b', b]]);
+    else served.work.tell(what);
+
+    expect(await served.outcome()).toBe('put-back');
+    expect(served.node(id)).toMatchObject({ state: 'ready', allocatedTo: null });
+    expect(await served.entries()).toEqual([]);
+    const { data } = await clock.run(other.getData(requestPath(served.id)));
+    expect(data.toString(), 'its record is not written').toBe('[]');
+  });
+});
+
 describe('a request whose launch fails', () => {
   it('is left to the pools that may still serve it', async () => {
     const served = await ServedRequest.begin(['a']);

@@ -79,7 +79,7 @@ export const REQUEST_STAGES = {
     await work.nextEvent();
     return { name: 'collecting' };
   }),
-  fulfilling: row<StepTo<'fulfilling'>, 'collecting'>(['collecting'], fulfil),
+  fulfilling: row<StepTo<'fulfilling'>, 'collecting' | 'giving-up'>(['collecting', 'giving-up'], fulfil),
   'giving-up': row<StepTo<'giving-up'>, 'ended'>(['ended'], giveUp),
 } satisfies Record<Stage['name'], unknown>;
 
@@ -164,7 +164,7 @@ async function decline(work: RequestWork, why: Reason, launchError: string | nul
       logger.info('Declined request', { reason: why.text, state: next.state });
       return { name: 'ended', outcome: 'declined' };
     }
-    await work.reread();
+    if (!(await work.reread())) return leave(work);
   }
 }
 
@@ -176,9 +176,16 @@ async function putBack(work: RequestWork, why: string): Promise<StepTo<'ended'>>
     const result = await writeAndUnlock(work.context, work.lockEntry, next);
     if (result === 'gone') return letGo(work);
     if (result === 'done') break;
-    await work.reread();
+    if (!(await work.reread())) return leave(work);
   }
   work.logger.info('Returned request to the queue', { reason: why });
+  return { name: 'ended', outcome: 'put-back' };
+}
+
+/** Only unlocks a request whose record cannot be read: it is a lost request once it can be read again. */
+async function leave(work: RequestWork): Promise<StepTo<'ended'>> {
+  await unlockRequest(work.context, work.lockEntry);
+  work.logger.warn('Unlocked request: its record cannot be read');
   return { name: 'ended', outcome: 'put-back' };
 }
 
