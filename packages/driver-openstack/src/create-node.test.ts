@@ -86,6 +86,7 @@ describe('failures of a launch', () => {
 
     expect(note).toMatch(/^looking for the server for 30 s, as its order may have taken effect: .*500/);
     expect(error?.message).toMatch(/500.*, and no server appeared$/);
+    expect(error).toMatchObject({ code: 'NODEPOOL_PROVIDER_UNAVAILABLE' }); // the cloud, not the image
   });
 
   it.each([400, 403, 413, 500])('an order refused with %i for quota waits, and no attempt counts', async (status) => {

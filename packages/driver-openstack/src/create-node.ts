@@ -7,6 +7,7 @@ import {
   goto,
   isOurs,
   LaunchError,
+  ProviderUnavailableError,
   QuotaError,
   wait,
   type CreateOrder,
@@ -130,7 +131,7 @@ export const createHandlers = {
     // Nova may still be processing it: a second order would create a second server.
     if (run.nowMs - run.enteredMs < LOST_ANSWER_MS) return wait(1_000 * (run.visits + 1));
     const why = error ?? 'its order was not answered';
-    return failed(new LaunchError('network', `server "${order.name}": ${why}, and no server appeared`));
+    return failed(new ProviderUnavailableError(`server "${order.name}": ${why}, and no server appeared`));
   },
   starting: startServer,
   'waiting-for-server': waitForServer,

@@ -150,7 +150,7 @@ export const CONDITION_TYPES = {
   LabelLaunchesFail: {
     ...{ kind: 'label', severity: 'warning' },
     meaning:
-      'consecutive launches of one label in one provider failed, while others work there or for lack of capacity; the name is `PROVIDER/LABEL`',
+      'three launch attempts of one label in one provider failed in a row, or two within more than 20 s, whatever other labels do there; the name is `PROVIDER/LABEL`',
     ...{ reasons: 'errors', nextStep: 'by reason' },
   },
   LoginRefused: {

@@ -26,7 +26,7 @@ export function launcherHealth(runtime: Launcher): Record<string, unknown> {
       ...healthOf(report.provider),
       slow: report.speed.state === 'healthy' ? null : healthOf(report.speed),
       zones: report.zones.map(({ zone, label, health }) => ({ zone, label, ...healthOf(health) })),
-      labels: report.labels.map(({ label, health }) => ({ label, ...healthOf(health) })),
+      labels: [...report.labels, ...report.doubted].map(({ label, health }) => ({ label, ...healthOf(health) })),
     })),
     pools: runtime.pools,
     caches: describeCaches(runtime),

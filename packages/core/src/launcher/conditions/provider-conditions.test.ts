@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { newNode } from '@nodepool/zk-protocol';
 import { begin, fail, steeringAt } from '../../../test/support/steering-at.js';
 import { newCondition } from '../../conditions/condition-types.js';
-import { CapacityError, ProviderUnavailableError } from '../../contract/errors.js';
+import { CapacityError, ProviderUnavailableError, TimeoutError } from '../../contract/errors.js';
 import type { ProviderSteering } from '../health/provider-steering.js';
 import type { LabelOffer } from './label-offers.js';
 import { launchConditions, orphanConditions } from './provider-conditions.js';
@@ -75,6 +75,57 @@ describe('a provider whose launches fail', () => {
         nextStep: '',
       },
     ]);
+  });
+});
+
+describe('a label whose launches fail', () => {
+  const timeout = () => new TimeoutError('not ready within 30 s', { operation: 'create' });
+  const told = (steering: ProviderSteering) =>
+    conditionsOf(steering, {}).map(({ name, type, evidence }) => [name, type, evidence['failures']]);
+
+  it('is reported at the second attempt if each takes its time, until one succeeds', () => {
+    const time = { now: NOW_MS };
+    const steering = steeringAt(() => time.now);
+    fail(steering, 'big', timeout());
+    const first = told(steering);
+    time.now += 30_000;
+    fail(steering, 'big', timeout());
+    const second = conditionsOf(steering, {});
+    steering.launchEnded(begin(steering, 'big'), 'ready');
+
+    expect(first).toEqual([]);
+    expect(second).toMatchObject([
+      {
+        ...{ name: 'sky/big', type: 'LabelLaunchesFail', severity: 'warning', reason: 'Timeout', sinceMs: NOW_MS },
+        message: '2 launches of label "big" in a row failed: not ready within 30 s',
+        evidence: { provider: 'sky', label: 'big', failures: 2 },
+      },
+    ]);
+    expect(told(steering)).toEqual([]);
+  });
+
+  it('is reported after three attempts, although another label works in between', () => {
+    const steering = steeringAt(() => NOW_MS);
+    for (const label of ['big', 'big', 'small', 'big']) {
+      if (label === 'small') steering.launchEnded(begin(steering, label), 'ready');
+      else fail(steering, label, timeout());
+    }
+
+    expect(told(steering)).toEqual([['sky/big', 'LabelLaunchesFail', 3]]);
+  });
+
+  it('is not reported again once its provider fails, nor long after its last launch', () => {
+    const time = { now: NOW_MS };
+    const steering = steeringAt(() => time.now);
+    fail(steering, 'big', timeout());
+    time.now += 30_000;
+    fail(steering, 'big', timeout());
+    time.now += 600_000;
+    const later = told(steering);
+    fail(steering, 'big', timeout());
+
+    expect(later).toEqual([]);
+    expect(told(steering)).toEqual([['sky', 'LaunchesFail', 3]]);
   });
 });
 

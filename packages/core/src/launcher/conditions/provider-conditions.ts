@@ -30,14 +30,14 @@ export function startConditions(runners: Iterable<ProviderRunner>, { offers }: P
   });
 }
 
-/** Providers whose launches or calls fail, or are slow, and labels without capacity in one of them. */
+/** Providers whose launches or calls fail, or are slow, and labels whose launches fail in one of them. */
 export function launchConditions(
   reports: readonly { readonly provider: string; readonly report: SteeringReport }[],
   facts: ProviderFacts,
 ): FoundCondition[] {
   return reports.flatMap(({ provider, report }) => [
     ...failingProvider(provider, report, facts),
-    ...report.labels.map(({ label, health }) =>
+    ...[...report.labels, ...report.doubted].map(({ label, health }) =>
       newCondition('LabelLaunchesFail', {
         name: `${provider}/${label}`,
         ...ofHealth(health, `launches of label "${label}"`, provider),
@@ -88,7 +88,8 @@ function ofHealth(health: HealthReport, what: string, provider: string) {
   return { reason, message, nextStep: adviceFor(reason, provider), sinceMs, lastSeenMs };
 }
 
-function evidenceOf({ failures, nextProbeMs }: HealthReport) {
+function evidenceOf({ state, failures, nextProbeMs }: HealthReport): FoundCondition['evidence'] {
+  if (state === 'healthy') return { failures }; // it is not probed
   return { failures, nextProbe: nextProbeMs === undefined ? null : nextProbeMs / 1_000 };
 }
 

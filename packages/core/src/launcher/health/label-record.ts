@@ -1,9 +1,25 @@
+import { reasonOfError } from '../../conditions/error-reason.js';
+import { DEFAULT_HEALTH_LIMITS, type HealthReport } from './health.js';
+
+/** So long after the first of several failures they are no accident, although they are few: each attempt takes its time. */
+const LONG_MS = 20_000;
+/** A label that nothing launches for this time is not doubted any more. */
+const FORGOTTEN_AFTER_MS = 600_000;
+
+/** A label and its launches. */
+export interface LabelHealth {
+  readonly label: string;
+  readonly health: HealthReport;
+}
+
 /** What is remembered of one label. */
 interface Known {
   /** When a launch was last ready. */
   readyMs?: number;
   /** When one last failed because of the cloud. */
   failedMs?: number;
+  /** Attempts that failed since one was ready, with the time of the first and the error of the last. */
+  failures?: { readonly count: number; readonly firstMs: number; readonly error: Error };
   /** The label has failed since one was ready, and another label has worked meanwhile. */
   failsAlone?: boolean;
 }
@@ -20,10 +36,29 @@ export class LabelRecord {
   }
 
   /** A launch has failed because of the cloud. @returns whether that counts for the label only, as another one has worked meanwhile */
-  failed(label: string, nowMs: number): boolean {
+  failed(label: string, error: Error, nowMs: number): boolean {
     const known = this.#known.get(label) ?? {};
-    this.#known.set(label, { ...known, failedMs: nowMs, failsAlone: known.failsAlone ?? false });
+    const { count = 0, firstMs = nowMs } = known.failures ?? {};
+    const failures = { count: count + 1, firstMs, error };
+    this.#known.set(label, { ...known, failures, failedMs: nowMs, failsAlone: known.failsAlone ?? false });
     return known.failsAlone ?? false;
+  }
+
+  /**
+   * Labels of which several attempts in a row have failed, of late and not all at one moment, whatever other labels do meanwhile. Steering
+   * waits for more of them.
+   */
+  doubted(nowMs: number): LabelHealth[] {
+    return [...this.#known].flatMap(([label, { failures, failedMs = 0 }]) => {
+      if (!failures || nowMs - failedMs >= FORGOTTEN_AFTER_MS) return [];
+      const { count, firstMs, error } = failures;
+      const isLong = count > 1 && failedMs - firstMs >= LONG_MS;
+      if (!isLong && count < DEFAULT_HEALTH_LIMITS.failuresToOpen) return [];
+      const { message } = error;
+      const times = { failedMs, sinceMs: firstMs, nextProbeMs: undefined };
+      const last = { failures: count, error: message, reason: reasonOfError(error) };
+      return [{ label, health: { state: 'healthy', ...last, ...times } }];
+    });
   }
 
   /** Labels by how much their launch would tell: those that failed last come last, those that worked last come first. */

@@ -3,7 +3,7 @@ import type { Launch, LauncherEventMap } from '../state/events.js';
 import { logHealth } from './health-log.js';
 import { DEFAULT_HEALTH_LIMITS, Health, type HealthLimits, type HealthReport } from './health.js';
 import { failureKindOf, type FailureKind } from './failure.js';
-import { LabelRecord } from './label-record.js';
+import { LabelRecord, type LabelHealth } from './label-record.js';
 import { Lateness, type SteeringContext } from './lateness.js';
 import { Ramp, type RampReport } from './ramp.js';
 import type { SteeringMemory } from './steering-memory.js';
@@ -20,7 +20,9 @@ export interface SteeringReport {
   /** `healthy` unless launches take much longer than usual. */
   readonly speed: HealthReport;
   /** Labels whose launches fail although the provider works, e.g. for lack of capacity. */
-  readonly labels: readonly { readonly label: string; readonly health: HealthReport }[];
+  readonly labels: readonly LabelHealth[];
+  /** Further labels whose last attempts failed, while nothing is held back yet. */
+  readonly doubted: readonly LabelHealth[];
   /** Zones without capacity for a label. */
   readonly zones: readonly ZoneReport[];
   /** Limit on concurrent launches. */
@@ -141,6 +143,7 @@ export class ProviderSteering implements SteeringView {
       failing: isApi ? 'calls' : 'launches',
       speed: this.#lateness.report(),
       labels: labels.filter(({ health }) => health.state !== 'healthy'),
+      doubted: this.isWell ? this.#record.doubted(nowMs).filter(({ label }) => !this.isFailing(label)) : [],
       zones: this.#zones.reports(nowMs),
       ramp: this.#ramp.report(),
     };
@@ -202,7 +205,7 @@ export class ProviderSteering implements SteeringView {
   attemptFailed(launch: Launch, error: Error): void {
     if (!this.#launches.has(launch)) return;
     const kind = failureKindOf(error);
-    const failing = this.#failingBy(kind, launch);
+    const failing = this.#failingBy(kind, launch, error);
     for (const health of this.#healthsOf(launch)) if (health !== failing) health.launchEnded(launch);
     this.#lateness.attemptFailed(launch);
     if (kind === 'cloud') this.#ramp.attemptFailed(launch);
@@ -211,9 +214,9 @@ export class ProviderSteering implements SteeringView {
   }
 
   /** What a failure of this kind counts for. */
-  #failingBy(kind: FailureKind, { label }: Launch): Health | undefined {
+  #failingBy(kind: FailureKind, { label }: Launch, error: Error): Health | undefined {
     if (kind === 'own') return undefined;
-    const isAlone = kind === 'cloud' && this.#record.failed(label, this.#nowMs);
+    const isAlone = kind === 'cloud' && this.#record.failed(label, error, this.#nowMs);
     return kind === 'capacity' || isAlone ? this.#healthOf(label) : this.#provider;
   }
 

@@ -45,9 +45,9 @@ export class SteeringSet {
     return [...this.#providers]
       .filter(([provider]) => this.#context.config.now.providers.has(provider) && this.of(provider))
       .map(([provider, steering]) => ({ provider, report: this.#inUse(provider, steering.report()) }))
-      .filter(({ report: { provider, speed, labels, zones } }) => {
+      .filter(({ report: { provider, speed, labels, doubted, zones } }) => {
         const isWell = provider.state === 'healthy' && speed.state === 'healthy';
-        return !isWell || labels.length + zones.length > 0;
+        return !isWell || labels.length + doubted.length + zones.length > 0;
       });
   }
 
@@ -58,7 +58,8 @@ export class SteeringSet {
     const isConfigured = ({ label }: { label: string }) => pools.some(({ labels }) => labels.has(label));
     const oldestMs = clock.now() - ZONE_STAYS_MS;
     const zones = report.zones.filter((zone) => isConfigured(zone) && (zone.health.failedMs ?? 0) >= oldestMs);
-    return { ...report, zones, labels: report.labels.filter(isConfigured) };
+    const [labels, doubted] = [report.labels.filter(isConfigured), report.doubted.filter(isConfigured)];
+    return { ...report, zones, labels, doubted };
   }
 
   /** Names of providers whose launches fail. */
