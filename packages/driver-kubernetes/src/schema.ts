@@ -2,8 +2,8 @@ import { STATE_MACHINE_SCHEMAS, type JsonObject, type JsonSchema } from '@nodepo
 
 const text = { type: 'string', minLength: 1 };
 const flag = { type: 'boolean' };
-const NOT_THERE = { minimum: 'taken as if the key were not there' };
-const amount = { type: 'number', minimum: 0, 'x-tolerates': NOT_THERE };
+const AS_ABSENT = 'taken as if the key were not there';
+const amount = { type: 'number', minimum: 0, 'x-tolerates': { minimum: AS_ABSENT } };
 const anything = { type: 'object', additionalProperties: true };
 const texts = { type: 'object', additionalProperties: { type: ['string', 'number', 'boolean'] } };
 const amounts = { type: 'object', additionalProperties: amount };
@@ -80,12 +80,14 @@ const POD = {
   },
   env: {
     type: 'array',
+    'x-tolerates': { type: AS_ABSENT },
     title: 'Environment variable',
     items: {
-      ...{ type: 'object', additionalProperties: false, required: ['name', 'value'] },
+      ...{ type: 'object', additionalProperties: false, required: ['name'] },
       properties: {
         name: { ...text, description: 'Name of the variable' },
-        value: { type: 'string', description: 'Value of the variable', 'x-secret': true },
+        value: { type: 'string', description: 'Value of the variable', 'x-default': 'none', 'x-secret': true },
+        valueFrom: { ...anything, description: 'Source of its value, as in the specification of a pod', ...NONE },
       },
     },
     description: 'Environment of the container',
@@ -232,8 +234,9 @@ function schemaOf(entry: JsonObject, poolKeys: JsonObject, labels: JsonObject, r
     type: 'object',
     'x-ours': [
       ...['kubeconfig', 'launch-timeout', 'rate', 'schedule-timeout', 'token-expiry', 'pools[].service-account'],
-      'pools[].labels[].cluster-role',
+      ...['pools[].labels[].cluster-role', 'pools[].labels[].env[].value: required'],
     ],
+    'x-services-only': ['pools[].labels[].env[].valueFrom'],
     required,
     properties: {
       ...entry,

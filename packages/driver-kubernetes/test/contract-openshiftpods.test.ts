@@ -30,9 +30,9 @@ testDriverContract({
     'an entry without a context': { ...entry, context: undefined },
     'a label with a type': { ...entry, pools: [{ ...pool, labels: [{ ...pod, type: 'namespace' }] }] },
     'a specification that is no map': { ...entry, pools: [{ ...pool, labels: [{ ...pod, spec: 'x' }] }] },
-    'an environment variable without a value': {
+    'an environment variable without a name': {
       ...entry,
-      pools: [{ ...pool, labels: [{ ...pod, env: [{ name: 'A' }] }] }],
+      pools: [{ ...pool, labels: [{ ...pod, env: [{ value: 'a' }] }] }],
     },
   },
   packageFile: new URL('../../driver-openshiftpods/package.json', import.meta.url),
