@@ -129,7 +129,7 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
       ),
       entry(
         'rollback',
-        'go back to the original Nodepool: end what its launchers would not finish, and say when to stop these',
+        'go back to the original Nodepool: end what its launchers would not finish, and say when to stop the others',
         () => import('./rollback.js'),
       ),
       entry(

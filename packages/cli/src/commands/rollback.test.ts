@@ -1,13 +1,17 @@
 import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
 import { once } from 'node:events';
+import { newCanary, withCanary } from '@nodepool/core/service';
 import {
+  buildPath,
   CONTROLS_ROOT,
   controlPath,
   decodeLease,
+  encodeBuild,
   encodeControl,
   encodeLease,
   encodeRequest,
+  newBuild,
   newControl,
   newLease,
   newRequest,
@@ -24,7 +28,7 @@ import {
 } from '@nodepool/zk-protocol';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { PROGRAM } from '../../test/program.js';
-import { RACK_ID, useWorld } from '../../test/world.js';
+import { BUILD, RACK_ID, useWorld } from '../../test/world.js';
 
 const get = useWorld();
 const ORIGINAL = 'original-PoolWorker.rack-main-1' as LauncherId;
@@ -102,7 +106,39 @@ it('nodepool rollback --check has nothing to say where the original serves alone
 
   expect(alone).toMatchObject({ status: 0, stdout: 'nothing is left to do\n' });
   expect(beside.status).toBe(1);
-  expect(beside.stdout).toContain('no launcher of the original has label(s) big: start it before the next step\n');
+  expect(beside.stdout).toBe('no launcher of the original has label(s) big: start it before the next step\n');
+});
+
+it('nodepool rollback --check names free and held nodes whose token ends', async () => {
+  const tokenOf = (claims: object) => `e30.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.s`;
+  const portOf = (claims: object) => ({ namespace: 'main-1', token: tokenOf(claims) });
+  const ending = { connectionPort: portOf({ iat: 1, exp: 2 }) };
+  const free = await get().createNode({ state: 'ready', ...ending });
+  const held = await get().createNode({ state: 'hold', ...ending });
+  await get().createNode({ state: 'in-use', ...ending });
+  await get().createNode({ state: 'ready', connectionPort: portOf({ iat: 1 }) });
+
+  const { status, stdout } = await get().call('rollback', '--check');
+
+  expect([status, stdout]).toEqual([
+    1,
+    `tokens of node(s) ${free}, ${held} end, and the original renews none: set token-expiry: 0, and delete these nodes\n`,
+  ]);
+});
+
+it('nodepool rollback --check names images with a build on trial, which the original would use for all launches', async () => {
+  const key = { image: 'debian-12', id: BUILD };
+  const build = newBuild(key, { state: 'ready', formats: ['qcow2'] }, Date.now());
+  const tried = withCanary(build, newCanary({ launches: 5, stepMs: 3_600_000 }, Date.now()));
+  await get().createBuild();
+  await get().zk.setData(buildPath(key.image, key.id), encodeBuild(tried));
+  const during = await get().call('rollback', '--check');
+  await get().createBuild();
+  const after = await get().call('rollback', '--check');
+
+  const advice = 'the original uses the build of debian-12 on trial for all launches: promote or roll it back\n';
+  expect(during).toMatchObject({ status: 1, stdout: advice });
+  expect(after).toMatchObject({ status: 0, stdout: 'nothing is left to do\n' });
 });
 
 it('nodepool rollback ends what may be ended, pauses, waits for the rest, and ends with the last launcher', async () => {

@@ -3,14 +3,15 @@ import type { ZooKeeper } from '@nodepool/zk-protocol';
 import { defineCommand, flag } from '../command/command.js';
 import { print, tell } from '../command/context.js';
 import type { CliContext } from '../command/context.js';
-import { withZooKeeper } from '../connection/connection.js';
 import { personName } from '../connection/who-am-i.js';
+import { withImages } from '../images/with-images.js';
 import {
+  adviceFor,
   describeUnfinished,
   findUnfinished,
   hostsOf,
   lasting,
-  lostLabels,
+  trialsAmong,
   type Unfinished,
 } from '../rollback/find-unfinished.js';
 import { endUnfinished } from '../rollback/finish.js';
@@ -48,16 +49,15 @@ interface RollbackArguments {
  */
 async function rollBack(context: CliContext, args: RollbackArguments): Promise<number> {
   const owner = `nodepool rollback (${personName()})`;
-  return withZooKeeper(context, async (zk) => {
+  return withImages(context, async ({ zk, images }) => {
     const found = await findUnfinished(context, zk, owner);
     const lines = describeUnfinished(found);
-    for (const line of lines) print(line);
-    const lost = lostLabels(found);
-    if (lost.length > 0)
-      print(`no launcher of the original has label(s) ${lost.join(', ')}: start it before the next step`);
+    const advice = adviceFor(found, trialsAmong(images, context.clock.now()));
+    for (const line of [...lines, ...advice]) print(line);
     if (args.check) {
-      print(lines.length === 0 ? 'nothing is left to do' : 'nodepool rollback ends this, or waits for it');
-      return lines.length === 0 && lost.length === 0 ? 0 : 1;
+      if (lines.length > 0) print('nodepool rollback ends this, or waits for it');
+      else if (advice.length === 0) print('nothing is left to do');
+      return lines.length === 0 && advice.length === 0 ? 0 : 1;
     }
     const hosts = hostsOf(found);
     const effect = hosts === '' ? '' : ` Launchers on ${hosts} accept no requests meanwhile.`;

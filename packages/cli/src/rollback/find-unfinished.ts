@@ -1,7 +1,9 @@
-import { firstOf } from '@nodepool/core/service';
-import { controlId, isPoolComponent, isStoppedSpare, LEASE_REQUESTOR } from '@nodepool/zk-protocol';
+import { firstOf, isInService, readyBuilds } from '@nodepool/core/service';
+import { controlId, isFree, isPoolComponent, isStoppedSpare, LEASE_REQUESTOR, mapOf } from '@nodepool/zk-protocol';
 import type {
   ControlRecord,
+  ImageEntry,
+  Json,
   LeaseRecord,
   NodeRecord,
   PoolComponentRecord,
@@ -25,6 +27,8 @@ export interface Unfinished {
   readonly orders: readonly ControlRecord[];
   /** Nodes that a launcher of this project is making. */
   readonly launches: readonly NodeRecord[];
+  /** Free and held nodes of clusters whose token ends: the original neither replaces nor renews them. */
+  readonly ending: readonly NodeRecord[];
   /** Registered pools of this project, and those of the original. */
   readonly ours: readonly PoolComponentRecord[];
   readonly others: readonly PoolComponentRecord[];
@@ -50,12 +54,25 @@ export async function findUnfinished(context: CliContext, zk: ZooKeeper, owner: 
     ours,
     others: pools.filter((pool) => !ours.includes(pool)),
     spares: nodes.filter(isStoppedSpare),
+    ending: nodes.filter((node) => (isFree(node) || node.state === 'hold') && hasTokenThatEnds(node)),
     launches: nodes.filter(({ state, launcher }) => BEING_MADE.has(state) && ids.has(launcher)),
     requests: requests.filter(({ requestor }) => requestor === LEASE_REQUESTOR),
     waiting: leases.filter(({ state }) => state === 'waiting'),
     active: leases.filter(({ state }) => state === 'active'),
     orders: controls.filter((order) => order.owner !== owner),
   };
+}
+
+/** Whether the node's login has a token of a service account with an end. */
+function hasTokenThatEnds({ connectionPort }: NodeRecord): boolean {
+  const { token } = mapOf(connectionPort);
+  if (typeof token !== 'string') return false;
+  const [, claims = ''] = token.split('.');
+  try {
+    return mapOf(JSON.parse(Buffer.from(claims, 'base64url').toString('utf8')) as Json)['exp'] !== undefined;
+  } catch {
+    return false;
+  }
 }
 
 /** What was there before already: what comes while launchers run is ended within a round, and need not be waited for. */
@@ -98,10 +115,33 @@ export function describeUnfinished(found: Unfinished): string[] {
 
 const until = (ms: number | null) => (ms === null ? '' : ` until ${new Date(ms).toISOString()}`);
 
+/** What the operator does before, as the original needs it and `rollback` cannot do it. */
+export function adviceFor(found: Unfinished, trials: readonly string[]): string[] {
+  const [lost, ending] = [lostLabels(found), found.ending.map(({ id }) => id)];
+  const tokens = firstOf(ending, MOST_NAMED);
+  return [
+    ...(lost.length > 0
+      ? [`no launcher of the original has label(s) ${lost.join(', ')}: start it before the next step`]
+      : []),
+    ...(ending.length > 0
+      ? [`tokens of node(s) ${tokens} end, and the original renews none: set token-expiry: 0, and delete these nodes`]
+      : []),
+    ...trials.map(
+      (image) => `the original uses the build of ${image} on trial for all launches: promote or roll it back`,
+    ),
+  ];
+}
+
 /** Labels that no pool of the original has, so that requests for them fail when the last launcher of this project is gone. */
-export function lostLabels({ ours, others }: Unfinished): string[] {
+function lostLabels({ ours, others }: Unfinished): string[] {
   const kept = new Set(others.flatMap(({ supportedLabels }) => supportedLabels));
   return [...new Set(ours.flatMap(({ supportedLabels }) => supportedLabels))].filter((label) => !kept.has(label));
+}
+
+/** Images with a build on trial, which the original, that knows no trials, uses as any other. */
+export function trialsAmong(images: ReadonlyMap<string, ImageEntry>, nowMs: number): string[] {
+  const isTried = (entry: ImageEntry) => readyBuilds(entry).some((build) => !isInService(build, nowMs));
+  return [...images].flatMap(([image, entry]) => (isTried(entry) ? [image] : []));
 }
 
 /** Hosts of the launchers of this project. */
