@@ -201,3 +201,52 @@ describe('docs/driver-reference.md', () => {
     ).toEqual([]);
   });
 });
+
+describe('what is in ZooKeeper', () => {
+  const page = read('docs/zookeeper.md');
+  const codes = (text: string) => new Set([...text.matchAll(/`([a-z][\w-]*)`/g)].map(([, word = '']) => word));
+  const ours = new Set(
+    [...page.matchAll(/^- `\/nodepool\/([a-z-]+)[^`]*`\. What: ours:/gm)].map(([, name = '']) => name),
+  );
+
+  it('is all in docs/zookeeper.md', () => {
+    const text = sources
+      .filter((file) => !file.includes('/testing/'))
+      .map(read)
+      .join('\n');
+    const made = [...text.matchAll(/['"`](?:\/nodepool|\$\{NODEPOOL_ROOT\})\/([a-z-]{4,})(?=['"`/])/g)];
+    const names = new Set(made.map(([, name = '']) => name));
+
+    expect([...names]).toEqual(expect.arrayContaining(['nodes', 'leases', 'moving', 'builder-ids']));
+    expect([...names].filter((name) => !page.includes(`- \`/nodepool/${name}`))).toEqual([]);
+  });
+
+  it('and ours alone is in docs/migrating.md, with what becomes of it after the way back', () => {
+    const [, section = ''] = /^### What stays in ZooKeeper$([^]*?)^## /m.exec(read('docs/migrating.md')) ?? [];
+    const rows = codes([...section.matchAll(/^\| (`[^|]*)\|/gm)].map(([, cell]) => cell).join());
+
+    expect(ours.size).toBeGreaterThan(6);
+    expect([...rows].sort()).toEqual([...ours].sort());
+  });
+
+  it.each(['node', 'request', 'component'])(
+    'has the keys that a %s of the original lacks under the added keys',
+    (kind) => {
+      const [, section = ''] = page.split('## Keys added by this project');
+      const source = read(`packages/zk-protocol/src/records/${kind}.ts`);
+      const lists = [...source.matchAll(/^const KNOWN_\w*KEYS[^=]*= new Set\(([^;]*)\);/gm)].map(
+        ([, list = '']) => list,
+      );
+      const keys = [...lists.join().matchAll(/'([^']+)'/g)].flatMap(([, list = '']) => list.trim().split(' '));
+      const { vectors } = JSON.parse(read(`packages/zk-protocol/test/vectors/${kind}s.json`)) as {
+        vectors: { body?: object }[];
+      };
+      const known = new Set(vectors.flatMap(({ body = {} }) => Object.keys(body)));
+      const documented = codes(section);
+
+      const added = keys.filter((key) => key !== '' && !known.has(key));
+      expect(added.length).toBeGreaterThan(0);
+      expect(added.filter((key) => !documented.has(key))).toEqual([]);
+    },
+  );
+});
