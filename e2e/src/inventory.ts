@@ -16,6 +16,16 @@ export async function children(zk: ZooKeeper, path: string): Promise<string[]> {
   }
 }
 
+/** Content of a path. @returns undefined when it does not exist */
+async function dataOf(zk: ZooKeeper, path: string): Promise<Buffer | undefined> {
+  try {
+    return (await zk.getData(path)).data;
+  } catch (error) {
+    if (isZooKeeperError(error, 'ZK_NO_NODE')) return undefined;
+    throw error;
+  }
+}
+
 const ROOT_CHILDREN = new Set([
   'database-id',
   'controls',
@@ -37,12 +47,11 @@ const slotKey = ({ provider, pool, address, slot }: ExpectedSlot): string =>
   `${provider}/${pool} ${address} slot ${slot}`;
 
 /** Reads a node. @returns undefined when it is gone or its record has no body */
-async function readNode(zk: ZooKeeper, id: string): Promise<NodeBody | 'unreadable' | undefined> {
+export async function readNode(zk: ZooKeeper, id: string): Promise<NodeBody | 'unreadable' | undefined> {
   try {
-    const { data } = await zk.getData(`/nodepool/nodes/${id}`);
-    return data.length === 0 ? undefined : parseBody<NodeBody>(data);
+    const data = await dataOf(zk, `/nodepool/nodes/${id}`);
+    return data === undefined || data.length === 0 ? undefined : parseBody<NodeBody>(data);
   } catch (error) {
-    if (isZooKeeperError(error, 'ZK_NO_NODE')) return undefined;
     if (isZooKeeperError(error)) throw error;
     return 'unreadable';
   }
@@ -150,7 +159,8 @@ export async function describeRecords(zk: ZooKeeper): Promise<string> {
   const add = async (kind: string, lockOf: (id: string) => string, keys: readonly string[]) => {
     for (const id of (await children(zk, `/nodepool/${kind}`)).sort()) {
       if (lines.length === MAX_LINES) return;
-      const { data } = await zk.getData(`/nodepool/${kind}/${id}`);
+      const data = await dataOf(zk, `/nodepool/${kind}/${id}`);
+      if (data === undefined) continue; // gone since they were listed
       const locks = await contenders(zk, lockOf(id));
       lines.push(`${kind}/${id} ${pick(data, keys)}, ${locks.length} lock entries`);
     }

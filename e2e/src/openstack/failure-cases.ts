@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import type { ZuulClient } from '../zuul-client.js';
 import { OpenStackHarness } from './openstack-harness.js';
 
 const PATIENCE_MS = 180_000;
@@ -9,6 +10,20 @@ const SERVICES = [
   ...['cinder-api', 'cinder-scheduler', 'cinder-volume'],
 ];
 const ON_VOLUME = { 'flavor-name': 'v1.small', 'boot-from-volume': true, 'volume-size': 1 };
+
+/** Has requests served until one is not. @returns its state */
+async function firstUnserved(zuul: ZuulClient): Promise<string> {
+  const endMs = Date.now() + PATIENCE_MS;
+  for (;;) {
+    const id = await zuul.submit(['small']);
+    const { state } = await zuul.wait(id, PATIENCE_MS);
+    if (state !== 'fulfilled' || Date.now() > endMs) {
+      await zuul.cancel(id);
+      return state;
+    }
+    await zuul.giveBack(await zuul.take(id, PATIENCE_MS));
+  }
+}
 
 /** Faults of servers, and unavailable services. */
 export function failureCases(get: () => OpenStackHarness): void {
@@ -103,9 +118,8 @@ export function failureCases(get: () => OpenStackHarness): void {
     await zuul.finish(await zuul.submit(['small']), PATIENCE_MS);
     try {
       await get().setPassword('changed');
-      const refused = await zuul.submit(['small']);
-      const { state } = await zuul.wait(refused, PATIENCE_MS);
-      await zuul.cancel(refused);
+      // Keystone revokes the token at once, but a service accepts one that it has checked for another `token_cache_time`
+      const state = await firstUnserved(zuul);
       await get().writeClouds('changed');
       const changedMs = Date.now();
       const nodes = await zuul.take(await zuul.submit(['small']), PATIENCE_MS);

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { textOf, type ApiObject } from '@nodepool/openstack';
 import { ensureDatabaseId } from '@nodepool/zk-protocol';
+import { children, readNode } from '../inventory.js';
 import { OpenStackHarness } from './openstack-harness.js';
 
 const PATIENCE_MS = 120_000;
@@ -141,9 +142,10 @@ function killSteps(harness: OpenStackHarness): KillStep[] {
   const ips = async (): Promise<number> => (await api.list('neutron', '/v2.0/floatingips', 'floatingips')).length;
   const isBuilding = ({ status }: ApiObject): boolean => status === 'BUILD';
   const isStored = async (): Promise<boolean> => {
-    const ids = await harness.zk.getChildren('/nodepool/nodes');
-    const texts = await Promise.all(ids.map(async (id) => (await harness.zk.getData(`/nodepool/nodes/${id}`)).data));
-    return texts.some((text) => typeof (JSON.parse(text.toString()) as ApiObject)['external_id'] === 'string');
+    // the launcher deletes meanwhile what the one before it has left
+    const ids = await children(harness.zk, '/nodepool/nodes');
+    const nodes = await Promise.all(ids.map((id) => readNode(harness.zk, id)));
+    return nodes.some((node) => typeof node === 'object' && typeof node['external_id'] === 'string');
   };
   return [
     {
