@@ -216,7 +216,7 @@ export class Lessee {
   #check({ lease: { id, state, nodeIds }, nodes }: LeaseView): void {
     const { checker, clock, leases, spoiled } = this.#world;
     const truth = leases.leases.get(id);
-    const overMs = truth?.state === 'ended' || truth?.state === 'failed' ? clock.now() - truth.stateMs : 0;
+    const overMs = truth?.state === 'ended' || truth?.state === 'failed' ? clock.now() - truth.sinceMs : 0;
     if (state === 'active' && overMs > MOST_OUTDATED_MS)
       this.#violate(`lease ${id} is shown as active ${Math.round(overMs)} ms after its end`);
     if (state !== 'active' || leases.leases.get(id)?.state !== 'active' || nodes.length === nodeIds.length) return;

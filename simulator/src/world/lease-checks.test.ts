@@ -198,6 +198,17 @@ describe('the checks of leases', () => {
     expect(world.leases.overdue()).toEqual([expect.stringMatching(/^lease l1 is still active, \d+ ms after its end$/)]);
   });
 
+  it('know how long a lease has been over where launchers count by a wrong time', async () => {
+    await activate();
+    const ended = lease({ state: 'ended', endReason: 'returned', stateTimeMs: now() - 300_000 });
+    await commit(setLease(ended));
+    const endMs = now();
+    await world.run(2_000);
+    await commit(setLease(ended));
+
+    expect(Math.abs((world.leases.leases.get('l1')?.sinceMs ?? 0) - endMs)).toBeLessThan(1_000);
+  });
+
   it('find leftovers', async () => {
     await activate();
     await commit({ op: 'create', path: leaseSlotPath('alice', 0) });

@@ -14,6 +14,8 @@ interface LeaseEntry {
   /** When it expires, or stops waiting; in the time of the server. */
   readonly dueMs: number;
   readonly stateMs: number;
+  /** When it was stored with its state; in true time, also where launchers count by a wrong one. */
+  readonly sinceMs: number;
   readonly reason: string;
 }
 
@@ -106,7 +108,7 @@ export class LeaseChecks {
     if (root === LEASES_ROOT) {
       if (!before.has(id)) before.set(id, this.leases.get(id));
       if (change.change === 'delete') this.leases.delete(id);
-      else this.leases.set(id, leaseEntry(id, parse(change.data)));
+      else this.leases.set(id, leaseEntry(id, parse(change.data), this.leases.get(id), this.#clock.now()));
     } else if (root.startsWith(`${LEASE_SLOTS_ROOT}/`)) {
       if (change.change === 'delete') this.#slots.delete(change.path);
       else this.#slots.add(change.path);
@@ -224,17 +226,19 @@ function leaseOfData(data: unknown): string | undefined {
 
 const isOpen = ({ state }: LeaseEntry): boolean => state === 'waiting' || state === 'active';
 
-function leaseEntry(id: string, body: JsonObject): LeaseEntry {
+function leaseEntry(id: string, body: JsonObject, before: LeaseEntry | undefined, nowMs: number): LeaseEntry {
   const due = body['due_time'];
   const text = (key: string) => (typeof body[key] === 'string' ? body[key] : '');
+  const state = text('state');
   return {
     id,
-    state: text('state'),
+    state,
     token: text('token'),
     labels: (body['labels'] ?? []) as string[],
     nodes: (body['nodes'] ?? []) as string[],
     dueMs: typeof due === 'number' ? due * 1000 : Infinity,
     stateMs: Number(body['state_time']) * 1000,
+    sinceMs: before?.state === state ? before.sinceMs : nowMs,
     reason: text('end_reason'),
   };
 }
