@@ -1,5 +1,6 @@
 import {
   encodeLease,
+  encodeNode,
   encodeRequest,
   leasePath,
   newLease,
@@ -8,9 +9,11 @@ import {
   requestCreatePath,
   requestLockPath,
   requestPath,
+  withNode,
   withRequest,
   ZkLock,
   type NodeId,
+  type NodeRecord,
 } from '@nodepool/zk-protocol';
 import { describe, expect, it } from 'vitest';
 import { leaseWorld, MINUTE_MS, spec } from '../../../test/support/lease-world.js';
@@ -119,6 +122,60 @@ describe('a lease', () => {
     await world.pass(2 * MINUTE_MS);
 
     expect(leases.get('l1')).toMatchObject({ state: 'ended', endReason: 'it expired' });
+  });
+
+  it('stays active while its node cannot be read by a launcher that knows it as it was before', async () => {
+    const { leases, lease, serve, world, write, launcher, stop } = await leaseWorld();
+    await lease();
+    const [id] = await serve();
+    if (!id) throw new Error('there is no node');
+    stop();
+    await write(id, { state: 'ready', userData: null });
+    await world.clock.run(world.other.setData(nodePath(id), '{"sta'));
+    await launcher('other');
+
+    await world.pass(MINUTE_MS);
+
+    expect(leases.get('l1')?.state).toBe('active');
+  });
+
+  it.each(['knows it as it was before', 'never could read it'])(
+    'waits while a node of its fulfilled request cannot be read by a launcher that %s',
+    async (known) => {
+      const { leases, lease, request, world, node } = await leaseWorld();
+      const { clock, other } = world;
+      await lease();
+      const { id } = request();
+      const made = await world.createNode({ allocatedTo: null });
+      const body = encodeNode(withNode((await node(made)) as NodeRecord, { allocatedTo: id }, clock.now()));
+      if (known === 'never could read it') await clock.run(other.delete(nodePath(made)));
+      await world.pass(100);
+      if (known === 'never could read it') await clock.run(other.create(nodePath(made), body.slice(0, 9)));
+      else await clock.run(other.setData(nodePath(made), body.slice(0, 9)));
+      const fulfilled = withRequest(request(), { state: 'fulfilled', nodeIds: [made] }, clock.now());
+      await clock.run(other.setData(requestPath(id), encodeRequest(fulfilled)));
+      await world.pass(10_000);
+      expect(request().state).toBe('fulfilled');
+
+      await clock.run(other.setData(nodePath(made), body));
+      await world.pass(500);
+
+      expect(leases.get('l1')).toMatchObject({ state: 'active', nodeIds: [made] });
+    },
+  );
+
+  it('ends when it waits no longer, also while a node of its fulfilled request cannot be read', async () => {
+    const { leases, lease, request, world } = await leaseWorld();
+    await lease({ giveUpMs: MINUTE_MS });
+    const { id } = request();
+    const made = await world.createNode({ allocatedTo: id });
+    await world.clock.run(world.other.setData(nodePath(made), '{"sta'));
+    const fulfilled = withRequest(request(), { state: 'fulfilled', nodeIds: [made] }, world.clock.now());
+    await world.clock.run(world.other.setData(requestPath(id), encodeRequest(fulfilled)));
+
+    await world.pass(MINUTE_MS + 500);
+
+    expect(leases.get('l1')).toMatchObject({ state: 'ended', endReason: 'it was not served in time' });
   });
 
   it('ends when all its nodes are gone', async () => {

@@ -63,7 +63,7 @@ export class LeaseKeeper implements Part {
       leases.onChange(({ id, before, after }) => this.#leaseChanged(id, before, after)),
       leases.onReady(() => this.reconsider()),
       events.on('requestChanged', ({ before, after }) => this.#requestChanged(before, after)),
-      events.on('nodeChanged', ({ before, after }) => before && this.#nodeChanged(before, after)),
+      events.on('nodeChanged', ({ before, after }) => this.#nodeChanged(before, after)),
       events.on('requestLockChanged', ({ id, contenders }) => contenders === 0 && this.#considerEnded(id)),
     ];
   }
@@ -108,7 +108,8 @@ export class LeaseKeeper implements Part {
     const atEnd = end && { sinceMs: end.timeMs, run: () => leases.finish(lease, 'ended', end.why) };
     const sinceMs = this.#seenMs(lease.id, request ?? lease);
     if (lease.state === 'waiting') {
-      if (!request) return leases.hasUnreadable(lease) ? atEnd : { sinceMs, run: () => this.#checkRequest(lease) };
+      if (leases.hasUnreadable(lease)) return atEnd;
+      if (!request) return { sinceMs, run: () => this.#checkRequest(lease) };
       if (request.state === 'fulfilled') return { sinceMs, run: () => this.#activate(lease, request) };
       if (request.state === 'failed') return { sinceMs, run: () => leases.finish(lease, 'failed', whyFailed(request)) };
       return atEnd;
@@ -177,10 +178,13 @@ export class LeaseKeeper implements Part {
     if (lease !== undefined) this.#queue.add(lease);
   }
 
-  #nodeChanged(before: NodeRecord, after: NodeRecord | undefined): void {
-    if (before.state === 'hold' || !after) this.#considerData(before.userData);
-    if (before.allocatedTo !== null && before.allocatedTo !== after?.allocatedTo)
-      this.#considerEnded(before.allocatedTo);
+  #nodeChanged(before: NodeRecord | undefined, after: NodeRecord | undefined): void {
+    if (before && (before.state === 'hold' || !after)) this.#considerData(before.userData);
+    const from = before?.allocatedTo ?? null;
+    if (from !== null && from !== after?.allocatedTo) this.#considerEnded(from);
+    // it may have been unreadable when its request was fulfilled
+    const request = after?.allocatedTo ? this.#context.mirror.requests.get(after.allocatedTo) : undefined;
+    if (request?.state === 'fulfilled') this.#considerData(request.requestorData);
   }
 
   #considerEnded(request: string): void {

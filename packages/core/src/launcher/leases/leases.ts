@@ -144,15 +144,14 @@ export class Leases {
     return lease.nodeIds.flatMap((id) => nodes.get(id) ?? []).filter((node) => isHeldFor(node, lease.id));
   }
 
-  /**
-   * Whether the request of a waiting lease, or a node of another one, exists and has a record that was never readable here: it may
-   * belong to the lease still.
-   */
+  /** Whether its request has a record that was never readable here, or a node of it one that cannot be read now. */
   hasUnreadable({ id, state, nodeIds }: LeaseRecord): boolean {
     const { nodes, requests } = this.#context.mirror;
-    if (state === 'waiting')
+    const request = this.requestOf(id);
+    if (state === 'waiting' && !request)
       return requests.unreadable.some((record) => !requests.get(record.id) && mayBeOf(record, id));
-    return nodes.unreadable.some((record) => !nodes.get(record.id) && nodeIds.includes(record.id as NodeId));
+    const ids = request?.nodeIds ?? nodeIds;
+    return nodes.unreadable.some((record) => ids.includes(record.id as NodeId));
   }
 
   /** The time by which leases end: that of the ZooKeeper server. */

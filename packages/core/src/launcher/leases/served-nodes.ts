@@ -6,7 +6,7 @@ import type { Leases } from './leases.js';
 /**
  * The nodes of a fulfilled request that are still there for its lease: allocated to the request, or already on hold,
  * as launchers of older releases leave it
- * @returns `undefined`: one was lost, so the request is back in the queue
+ * @returns `undefined`: one was lost, so the request is back in the queue, or cannot be read, so the lease waits
  * @throws {Refusal} of `LeaseOwner`
  */
 export async function servedNodes(
@@ -24,6 +24,7 @@ export async function servedNodes(
   if (find().length < request.nodeIds.length) await nodes.settle(); // the request may be known before its nodes
   const found = find();
   if (found.length === request.nodeIds.length) return found;
+  if (leases.hasUnreadable(lease)) return undefined;
   context.logger.warn('A node was lost before its lease was active; requesting again', { lease: lease.id });
   await requestAgain(context, leases.kept(lease), request, found);
   return undefined;
