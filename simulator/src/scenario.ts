@@ -140,10 +140,19 @@ export class Scenario {
     for (const lessee of this.lessees) lessee.end();
     for (const fleet of this.fleets) fleet.calm?.();
     this.#absent.clear();
+    if ([...this.#clouds.values()].some(({ users }) => users > 1)) this.#keepNoStandby();
     for (const launcher of this.launchers) {
       launcher.process?.stepBack();
       launcher.reconfigure(this.spec());
     }
+  }
+
+  /**
+   * Two accounts share a cloud, and neither knows which machines of the other are idle. Those that get too old would be made again at once,
+   * and requests of the other account wait without a limit if the cloud has not the capacity for both.
+   */
+  #keepNoStandby(): void {
+    for (const [name, label] of this.#labels) this.#labels.set(name, { ...label, minReady: 0, standby: undefined });
   }
 
   /** Submits one request for each served label. @returns the number of requests */

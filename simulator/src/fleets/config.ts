@@ -8,7 +8,7 @@ export interface ConfigSpec {
     name: string;
     minReady?: number;
     maxReadyAgeMs?: number;
-    standby?: { readonly atMost: number };
+    standby?: { readonly atMost: number } | undefined;
     keep?: 'stopped';
   }[];
   readonly maxHoldAgeMs: number;
