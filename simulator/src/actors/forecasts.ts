@@ -1,4 +1,5 @@
 import type { NodeEntry, Random } from '@nodepool/core/testing';
+import { nodePath, type NodeId } from '@nodepool/zk-protocol';
 import { Violation } from '../world/violation.js';
 import type { World } from '../world/world.js';
 import type { SimulatedLauncher } from './launcher.js';
@@ -51,7 +52,7 @@ export class Forecasts {
     const atMost = this.#atMost.get(label);
     if (atMost === undefined || !this.#isStandby(node)) return;
     const coming = [...this.#world.checker.nodes.values()].filter(
-      (each) => each.labels[0] === label && this.#isStandby(each),
+      (each) => each.labels[0] === label && this.#isStandby(each) && !this.#isReplaced(each),
     );
     const most = Math.max(atMost, LARGEST_MIN_READY);
     if (coming.length > most)
@@ -65,5 +66,13 @@ export class Forecasts {
     if ((state !== 'init' && state !== 'building') || allocatedTo === null) return false;
     const request = this.#world.checker.requests.get(allocatedTo);
     return request?.body['requestor'] === REQUESTOR && typeof request.body['provider'] !== 'string';
+  }
+
+  /** Whether it was given up for another one of its request: that cannot be stored in a record that is spoiled. */
+  #isReplaced({ id, allocatedTo }: NodeEntry): boolean {
+    const { checker, spoiled } = this.#world;
+    const isSpoiled = (node: string) => spoiled.has(nodePath(node as NodeId));
+    const isOther = (each: NodeEntry) => each.id !== id && each.allocatedTo === allocatedTo && !isSpoiled(each.id);
+    return isSpoiled(id) && [...checker.nodes.values()].some(isOther);
   }
 }
