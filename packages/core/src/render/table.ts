@@ -82,19 +82,7 @@ function cut(text: string, columnWidth: number): string {
         .join('')}…`;
 }
 
-/**
- * Formats a box table: rules around the header and at the end, cells left-aligned with one space on each side.
- * @returns lines joined by `\n`, without a final one
- */
-export function renderTable(
-  headers: readonly string[],
-  rows: readonly (readonly string[])[],
-  limits: TableLimits = {},
-): string {
-  return [...tableLines(headers, rows, limits)].join('\n');
-}
-
-/** The lines of {@link renderTable}, one by one. */
+/** The lines of a box table: rules around the header and at the end, cells left-aligned with one space on each side. */
 export function* tableLines(
   headers: readonly string[],
   rows: readonly (readonly string[])[],
