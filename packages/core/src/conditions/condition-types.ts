@@ -53,8 +53,9 @@ export const CONDITION_TYPES = {
     ...{ kind: 'launcher', severity: 'warning' },
     meaning:
       'a launcher left the registry without a stop, as another launcher saw; ends when it returns (same host and web address), or after an hour',
-    reasons: { NotStopped: 'it was killed, its machine is gone, or it does not reach ZooKeeper' },
-    nextStep: 'start it again, and look at the end of its log',
+    reasons: { NotStopped: 'it was killed, it hangs, its machine is gone, or it does not reach ZooKeeper' },
+    nextStep:
+      'continue or end a process that hangs, as it keeps its port; start one that is gone, and look at the end of its log',
   },
   NoAnswer: {
     ...{ kind: 'launcher', severity: 'error' },

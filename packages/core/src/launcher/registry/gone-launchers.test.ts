@@ -59,7 +59,9 @@ it('tells for an hour of a launcher that left without a stop', async () => {
 
   expect([atOnce, later, told()]).toEqual([[], ['warning LauncherGone nl02'], []]);
   expect(condition?.sinceMs).toBeGreaterThanOrEqual(leftMs);
-  expect(condition?.nextStep).toMatch(/^start the launcher on nl02 again/);
+  expect(condition?.nextStep).toMatch(
+    /^on nl02: if its process is still there .*kill -CONT PID .*if it is gone, start the launcher/,
+  );
 });
 
 it('tells no longer once it has returned, and not of one that registers again in a new session', async () => {

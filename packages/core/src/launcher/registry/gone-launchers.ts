@@ -75,7 +75,9 @@ function isSame(a: ComponentRecord, b: ComponentRecord): boolean {
 function goneCondition({ record: { hostname: name, webUrl }, sinceMs }: GoneLauncher): FoundCondition {
   return newCondition('LauncherGone', {
     ...{ name, reason: 'NotStopped', sinceMs, lastSeenMs: sinceMs, evidence: { url: webUrl ?? null } },
-    message: `launcher ${name} left the registry without a stop: it was killed, its machine is gone, or it does not reach ZooKeeper`,
-    nextStep: `start the launcher on ${name} again, and look at the end of its log; without it this ends after an hour`,
+    message: `launcher ${name} left the registry without a stop: it was killed, it hangs, its machine is gone, or it does not reach ZooKeeper`,
+    nextStep:
+      `on ${name}: if its process is still there (systemctl status nodepool-launcher, or ps), it hangs and keeps its port: continue it with ` +
+      `kill -CONT PID or end it with kill -KILL PID; if it is gone, start the launcher, and look at the end of its log; without it this ends after an hour`,
   });
 }
