@@ -108,6 +108,33 @@ describe('nodepool doctor', () => {
     expect(findings).toMatchObject([{ kind: 'provider', name: 'rack', type: 'NotRegistered' }]);
   });
 
+  it.each([
+    ['is no YAML', 'labels: [\n', /broken\.yaml:\d+:\d+/],
+    ['has a wrong value', 'labels: []\nmax-hold-age: never\n', /max-hold-age/],
+  ])('says that its own file %s, and shows what services have published', async (_what, text, named) => {
+    await get().registerRack(['small', 'big']);
+    await get().register('launcher', { conditions: [condition('StandbyMissing', 'small', 'it has none')] });
+    await get().write('broken.yaml', text);
+
+    const { status, findings } = await doctor('broken.yaml');
+
+    expect(status).toBe(1);
+    expect(findings.map(({ severity, type }) => `${severity} ${type}`)).toEqual([
+      'error ConfigurationProblem',
+      'warning StandbyMissing',
+    ]);
+    expect(findings[0]?.text).toMatch(named);
+  });
+
+  it('says that the servers of ZooKeeper are not known while they cannot be read', async () => {
+    await get().write('broken.yaml', 'labels: [\n');
+
+    const { stdout } = await nodepool('-c', get().file('broken.yaml'), '--state-dir', get().file('none'), 'doctor');
+
+    expect(stdout).toMatch(/^error: configuration ".*broken\.yaml:/);
+    expect(stdout).toContain('The servers are not known, as the configuration is broken.');
+  });
+
   it('warns of secrets that other users can read', async () => {
     await get().registerRack(['small', 'big']);
     const file = get().file('secure.yaml');

@@ -2,6 +2,7 @@ import { stat } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import type { Config } from '@nodepool/core';
+import type { ConfigProblem } from '@nodepool/core/config';
 import { newCondition } from '@nodepool/core/service';
 import {
   ConditionList,
@@ -14,15 +15,15 @@ import {
   publishedConditions,
 } from '@nodepool/core/service';
 import type { Listing, SharedCondition, Condition } from '@nodepool/core/service';
-import { isPoolComponent } from '@nodepool/zk-protocol';
+import { isNodepoolError, isPoolComponent } from '@nodepool/zk-protocol';
 import type { ComponentRecord, ZooKeeper } from '@nodepool/zk-protocol';
 import { NO_ARGUMENTS, defineCommand } from '../command/command.js';
 import { print } from '../command/context.js';
 import type { CliContext } from '../command/context.js';
 import { NoConnectionError } from '../command/errors.js';
 import { fetchServices } from '../conditions/fetch-conditions.js';
-import { checkFile, type CheckedFile } from '../configuration/problems.js';
-import { loadIfPresent, withZooKeeper } from '../connection/connection.js';
+import { checkFile, problemsOf, type CheckedFile } from '../configuration/problems.js';
+import { loadIfPresent, withZooKeeper, type KnownSettings } from '../connection/connection.js';
 import { fetchComponents } from '../connection/fetch-records.js';
 import { registeredUrls } from '../connection/web-urls.js';
 import { askService } from '../doctor/ask-services.js';
@@ -52,9 +53,9 @@ const conditionListing: Listing<SharedCondition> = [
 
 /** `nodepool doctor`: current conditions, each with its fix. @returns 1 if one is an error */
 async function examine(context: CliContext): Promise<number> {
-  const config = await loadIfPresent(context);
-  const conditions = await withZooKeeper(context, (zk) => look(context, zk, config)).catch((error: unknown) =>
-    withoutZooKeeper(error, context.clock.now()),
+  const read = await readFile(context);
+  const conditions = await withZooKeeper(context, (zk) => look(context, zk, read), read.known).catch((error: unknown) =>
+    withoutZooKeeper(error, read, context.clock.now()),
   );
   if (context.options.format === 'table' && context.options.fields === undefined) printText(context, conditions);
   else printListing(context, conditionListing, conditions);
@@ -64,8 +65,7 @@ async function examine(context: CliContext): Promise<number> {
 function printText(context: CliContext, conditions: readonly SharedCondition[]): void {
   const isColoured = usesColour(process.stdout.isTTY, context.env);
   const nowMs = context.clock.now();
-  for (const { condition, follows } of foldConditions(conditions)) {
-    const { severity } = condition;
+  for (const { condition, follows, severity } of foldConditions(conditions)) {
     const text = `: ${conditionText(condition, nowMs)}\n  ${nextStepText(condition)}${followsText(follows)}`;
     print(text, coloured(severity, severity === 'error' ? 'red' : 'yellow', isColoured));
   }
@@ -81,23 +81,48 @@ function followsText(follows: readonly Condition[]): string {
   return names.length === 0 ? '' : `\n  with it ends: ${firstOf(names, MOST_FOLLOWING)}`;
 }
 
-/** Reports a missing connection as a condition. */
-function withoutZooKeeper(error: unknown, nowMs: number): SharedCondition[] {
+/** The configuration file as this command can use it. */
+interface ReadFile {
+  /** `undefined`: there is none, or it cannot be used. */
+  readonly config: Config | undefined;
+  /** Why it cannot be used. */
+  readonly broken: readonly ConfigProblem[];
+  readonly known: KnownSettings;
+}
+
+/** A file that cannot be used hides nothing of what services have published, as long as a connection is possible. */
+async function readFile(context: CliContext): Promise<ReadFile> {
+  let zookeeper: Config['zookeeper'] | undefined;
+  try {
+    const config = await loadIfPresent(context, { zookeeperRead: (settings) => (zookeeper = settings) });
+    return { config, broken: [], known: config ?? {} };
+  } catch (error) {
+    if (!isNodepoolError(error)) throw error;
+    return { config: undefined, broken: problemsOf(error), known: { zookeeper } };
+  }
+}
+
+/** Reports a missing connection as a condition, beside what keeps the configuration from being used. */
+function withoutZooKeeper(error: unknown, { broken, known }: ReadFile, nowMs: number): SharedCondition[] {
   if (!(error instanceof NoConnectionError)) throw error;
-  const { reason, finding: message, nextStep } = error;
+  const { reason, finding, nextStep } = error;
+  const message = known.zookeeper ? finding : `The servers are not known, as the configuration is broken. ${finding}`;
+  const file = { config: undefined, isUnusable: true, configProblems: broken, unserved: new Map() };
+  const rest = { pools: [], hasLauncher: true, answerMs: 0, secretFiles: [] };
   const found = new ConditionList();
-  found.update([newCondition('NotConnected', { name: 'ensemble', reason, message, nextStep })], nowMs);
+  const missing = newCondition('NotConnected', { name: 'ensemble', reason, message, nextStep });
+  found.update([...localConditions({ ...file, ...rest }), missing], nowMs);
   return mergeConditions([{ service: `command ${hostname()}`, conditions: found.all }]);
 }
 
 const NO_FILE: CheckedFile = { problems: [], unserved: new Map() };
 
 /** Conditions that services have published, and those that only this machine sees. */
-async function look(context: CliContext, zk: ZooKeeper, config: Config | undefined): Promise<SharedCondition[]> {
+async function look(context: CliContext, zk: ZooKeeper, { config, broken }: ReadFile): Promise<SharedCondition[]> {
   const source = { ...context, zk };
   const answerMs = await fastestAnswer(context, zk);
   const [{ problems, unserved }, services, components, secrets] = await Promise.all([
-    config ? checkFile(context, { leavesUnserved: true }) : NO_FILE,
+    config ? checkFile(context, { leavesUnserved: true }) : { ...NO_FILE, problems: broken },
     fetchServices(source),
     fetchComponents(source, 'pool'),
     secretFiles(context),
@@ -110,7 +135,10 @@ async function look(context: CliContext, zk: ZooKeeper, config: Config | undefin
   const local = new ConditionList();
   local.update(
     [
-      ...localConditions({ config, configProblems, unserved, pools, hasLauncher, answerMs, secretFiles: secrets }),
+      ...localConditions({
+        ...{ config, isUnusable: broken.length > 0, configProblems, unserved },
+        ...{ pools, hasLauncher, answerMs, secretFiles: secrets },
+      }),
       ...answers.flatMap(({ found }) => found),
     ],
     context.clock.now(),

@@ -13,7 +13,8 @@ function problemToJson({ severity, position, path, message }: ConfigProblem): Js
   return { severity, position: place, path, message };
 }
 
-function problemsOf(error: Error): readonly ConfigProblem[] {
+/** All errors and warnings of an error about a configuration; one without a list is the only one. */
+export function problemsOf(error: Error): readonly ConfigProblem[] {
   const problems = 'problems' in error ? (error.problems as readonly ConfigProblem[]) : [];
   return problems.length > 0
     ? problems

@@ -14,10 +14,17 @@ export function driverPlaces(configFile: string): { searchFrom: string[]; global
   };
 }
 
-/** Loads the configuration for a connection to ZooKeeper; providers of any driver are accepted. @throws ConfigError */
-export function loadConnectionConfig({ options, env, clock }: CliContext): Promise<Config> {
+/**
+ * Loads the configuration for a connection to ZooKeeper; providers of any driver are accepted.
+ * @param checks - gets the settings also if the rest is wrong
+ * @throws ConfigError
+ */
+export function loadConnectionConfig(
+  { options, env, clock }: CliContext,
+  checks: Pick<LoadConfigOptions, 'zookeeperRead'> = {},
+): Promise<Config> {
   const { configFile: file, secureFile, stateDir } = options;
-  return loadConfig({ file, secureFile, stateDir, env, drivers: anyDrivers, mode: 'service', clock });
+  return loadConfig({ file, secureFile, stateDir, env, drivers: anyDrivers, mode: 'service', clock, ...checks });
 }
 
 /** Loads the whole configuration with its drivers, as a launcher does: unknown keys are ignored. @throws ConfigError */

@@ -27,23 +27,33 @@ async function embeddedServer({ options, env }: CliContext) {
   );
 }
 
-/** The configuration without its providers; a missing default file stands for nothing configured. @throws ConfigError */
-export async function loadIfPresent(context: CliContext): Promise<Config | undefined> {
+/**
+ * The configuration without its providers; a missing default file stands for nothing configured.
+ * @param checks - gets the settings of ZooKeeper also if the rest is wrong
+ * @throws ConfigError
+ */
+export async function loadIfPresent(
+  context: CliContext,
+  checks?: Parameters<typeof loadConnectionConfig>[1],
+): Promise<Config | undefined> {
   const { access } = await import('node:fs/promises');
   try {
     await access(context.options.configFile);
   } catch (error) {
     if (!context.options.configFileNamed && (error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
   }
-  return loadConnectionConfig(context);
+  return loadConnectionConfig(context, checks);
 }
 
-async function findServers(context: CliContext): Promise<ConfiguredConnection> {
-  const config = await loadIfPresent(context);
-  const configured = config && configuredConnection(config.zookeeper);
+async function findServers(context: CliContext, known: KnownSettings | undefined): Promise<ConfiguredConnection> {
+  const { zookeeper } = known ?? (await loadIfPresent(context)) ?? {};
+  const configured = zookeeper && configuredConnection(zookeeper);
   if (configured && configured.servers.length > 0) return configured;
   return { sessionTimeoutMs: DEFAULT_SESSION_TIMEOUT_MS, ...configured, ...(await embeddedServer(context)) };
 }
+
+/** The settings of a configuration that has been read; without `zookeeper` they are not known. */
+export type KnownSettings = Partial<Pick<Config, 'zookeeper'>>;
 
 function describeServers({ servers, tls }: ConfiguredConnection): string {
   return `${servers.map(formatServer).join(', ')}${tls ? ' (TLS)' : ''}`;
@@ -53,8 +63,12 @@ function describeServers({ servers, tls }: ConfiguredConnection): string {
  * Connects to the ZooKeeper of the configuration, or to the embedded server of this machine.
  * @throws NoConnectionError when no server answers in time
  */
-export async function connectZooKeeper(context: CliContext, signal?: AbortSignal): Promise<ZooKeeper> {
-  const target = await findServers(context);
+export async function connectZooKeeper(
+  context: CliContext,
+  signal?: AbortSignal,
+  known?: KnownSettings,
+): Promise<ZooKeeper> {
+  const target = await findServers(context, known);
   const zk = createZooKeeper({ ...target, logger: context.logger.child({}, 'zk.ZooKeeper') });
   const timeoutMs = context.options.connectTimeoutMs;
   const timeout = AbortSignal.timeout(timeoutMs);
@@ -89,11 +103,18 @@ async function noAnswer(target: ConfiguredConnection, timeoutMs: number, last: E
   );
 }
 
-/** Runs `use` with a connection and closes it afterwards, unless the context shares one. */
-export async function withZooKeeper<T>(context: CliContext, use: (zk: ZooKeeper) => Promise<T>): Promise<T> {
+/**
+ * Runs `use` with a connection and closes it afterwards, unless the context shares one.
+ * @param known - default: those of the configuration
+ */
+export async function withZooKeeper<T>(
+  context: CliContext,
+  use: (zk: ZooKeeper) => Promise<T>,
+  known?: KnownSettings,
+): Promise<T> {
   const { kept } = context;
-  if (kept) return use((kept.zk ??= await connectZooKeeper(context)));
-  const zk = await connectZooKeeper(context);
+  if (kept) return use((kept.zk ??= await connectZooKeeper(context, undefined, known)));
+  const zk = await connectZooKeeper(context, undefined, known);
   try {
     return await use(zk);
   } finally {

@@ -11,6 +11,8 @@ const READABLE_BY_OTHERS = 0o044;
 /** Facts that only the machine of the command can see. */
 export interface LocalFacts {
   readonly config: Config | undefined;
+  /** The file is there, and commands cannot use it. */
+  readonly isUnusable?: boolean | undefined;
   /** Errors and warnings of the configuration, read with its drivers. */
   readonly configProblems: readonly ConfigProblem[];
   /** Providers whose driver is missing on this machine. */
@@ -29,7 +31,9 @@ export interface LocalFacts {
 export function localConditions(facts: LocalFacts): FoundCondition[] {
   return [
     ...noLauncher(facts),
-    ...facts.configProblems.filter((problem) => !isOfOpenSecret(problem, facts)).map(configProblem),
+    ...facts.configProblems
+      .filter((problem) => !isOfOpenSecret(problem, facts))
+      .map((problem) => configProblem(problem, facts)),
     ...unservedConditions(facts, facts.pools),
     ...unregisteredProviders(facts),
     ...slowZooKeeper(facts),
@@ -49,14 +53,15 @@ function isOfOpenSecret({ severity, position, path }: ConfigProblem, { secretFil
 }
 
 /** Describes the file as this machine reads it; launchers report their own view. */
-function configProblem(problem: ConfigProblem): FoundCondition {
-  const { position, path } = problem;
+function configProblem(problem: ConfigProblem, { isUnusable = false }: LocalFacts): FoundCondition {
+  const { position, path, severity } = problem;
   const name = position === undefined ? path : `${position.file}:${position.line}:${position.column}`;
   const message = formatProblem(problem).replace(`${name}: `, '');
   return newCondition('ConfigurationProblem', {
     name,
     reason: 'Invalid',
     message,
+    severity: isUnusable ? severity : 'warning',
     nextStep: 'nodepool config-validate',
   });
 }

@@ -56,3 +56,29 @@ it('does not take what may be over for a cause', () => {
     ['NotServed', []],
   ]);
 });
+
+it('puts images without a new build under the missing builder, and keeps those whose build failed', () => {
+  const missing = { ...wrong('builder', 'any', 'NoBuilder', 'NotRegistered'), severity: 'warning' as const };
+  const old = { ...wrong('image', 'debian', 'OldBuild', 'NotRebuilt'), severity: 'warning' as const };
+  const never = wrong('image', 'fedora', 'NoReadyBuild', 'NeverBuilt');
+  const broken = wrong('image', 'arch', 'NoReadyBuild', 'BuildFailed');
+
+  expect(folded(missing, old, never, broken)).toEqual([
+    ['NoBuilder', ['OldBuild', 'NoReadyBuild']],
+    ['NoReadyBuild', []],
+  ]);
+});
+
+it('gives a cause the worst severity of what follows from it, and puts errors first', () => {
+  const alone = wrong('label', 'sky/a', 'LabelLaunchesFail', 'InstanceFailed', { provider: 'sky', label: 'a' });
+  const mild = [slow, { ...alone, severity: 'warning' as const }].map((each) => ({
+    ...each,
+    severity: 'warning' as const,
+  }));
+  const groups = foldConditions([...mild, unserved]);
+
+  expect(groups.map(({ condition, severity }) => [condition.type, severity])).toEqual([
+    ['LabelLaunchesFail', 'error'],
+    ['SlowLaunches', 'warning'],
+  ]);
+});

@@ -1,10 +1,12 @@
-import type { Condition } from '../contract/condition.js';
+import type { Condition, ConditionSeverity } from '../contract/condition.js';
 import { ERROR_REASONS, type ErrorReason } from './error-reason.js';
 
 /** A condition, and those that end with it. */
 export interface FoldedCondition<T extends Condition = Condition> {
   readonly condition: T;
   readonly follows: readonly T[];
+  /** The worst of all of them. */
+  readonly severity: ConditionSeverity;
 }
 
 /** What is wrong with the API of a cloud, the plainest first. */
@@ -19,7 +21,10 @@ const OF_API: ReadonlySet<string> = new Set<ErrorReason>([
 const BY_PROVIDER: ReadonlySet<string> = new Set(['ProviderFails', 'ProviderNotStarted']);
 const BY_LABEL: ReadonlySet<string> = new Set(['LabelUnavailable', 'ImageMissing', 'ProviderFails']);
 
-/** Puts conditions that follow from one cause under it, in the order of the list. No condition is lost. */
+/** Conditions of images that a builder would end. */
+const OF_BUILDERS: ReadonlySet<string> = new Set(['OldBuild NotRebuilt', 'NoReadyBuild NeverBuilt']);
+
+/** Puts conditions that follow from one cause under it, in the order of the list, groups with an error first. No condition is lost. */
 export function foldConditions<T extends Condition>(all: readonly T[]): FoldedCondition<T>[] {
   const followers = new Map<T, T[]>(all.map((condition) => [condition, []]));
   const roots = all.filter((condition) => {
@@ -27,7 +32,15 @@ export function foldConditions<T extends Condition>(all: readonly T[]): FoldedCo
     if (cause) followers.get(cause)?.push(condition);
     return cause === undefined;
   });
-  return roots.map((condition) => ({ condition, follows: followers.get(condition) ?? [] }));
+  const groups = roots.map((condition): FoldedCondition<T> => {
+    const follows = followers.get(condition) ?? [];
+    const isError = [condition, ...follows].some(({ severity }) => severity === 'error');
+    return { condition, follows, severity: isError ? 'error' : 'warning' };
+  });
+  return [
+    ...groups.filter(({ severity }) => severity === 'error'),
+    ...groups.filter(({ severity }) => severity !== 'error'),
+  ];
 }
 
 /** The cause of the cause, and so on. A cause is of another kind or a plainer type than what follows from it, so there is an end. */
@@ -56,6 +69,7 @@ function causeOf<T extends Condition>(condition: T, all: readonly T[]): T | unde
   if (type === 'StandbyMissing') {
     return all.find((other) => other.type === 'NotServed' && other.name === name) ?? ofLabel('LabelLaunchesFail');
   }
+  if (OF_BUILDERS.has(`${type} ${reason}`)) return all.find((other) => other.type === 'NoBuilder');
   if (type !== 'NotServed') return undefined;
   const cause = BY_PROVIDER.has(reason) ? ofProvider(evidence['onlyProvider']) : undefined;
   return cause ?? (BY_LABEL.has(reason) ? ofLabel('LabelUnusable', 'LabelLaunchesFail') : undefined);

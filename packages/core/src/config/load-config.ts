@@ -60,6 +60,8 @@ export interface LoadConfigOptions {
   asOriginal?: boolean | undefined;
   /** Asks the clouds what the accounts of providers may not do. Default: nothing is asked. */
   access?: AccessCheck | undefined;
+  /** Called with the settings of ZooKeeper once they are read, also if the rest of the configuration is wrong. */
+  zookeeperRead?: ((settings: Config['zookeeper']) => void) | undefined;
   /** State directory of the service, for drivers with state. Default: the default directory of this user. */
   stateDir?: string | undefined;
   /** Default: the system clock. */
@@ -85,6 +87,7 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
   const secureTop = secure && checkedTopLevel(secure, SECURE_SCHEMA, { mode, problems, reveal: false });
   const secureSource = secure && secureTop && { document: secure, top: secureTop };
   const zookeeper = readZooKeeper({ document: main, top }, secureSource, problems);
+  if (!problems.errors.some(({ path }) => path.includes('zookeeper'))) options.zookeeperRead?.(zookeeper);
   reportTopLevelDuplicates(top, main, mode, problems);
   checkTopLevel(top, options, { document: main, problems });
   const labels = readLabels(top['labels']);
