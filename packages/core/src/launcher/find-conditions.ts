@@ -11,7 +11,7 @@ import { unservedConditions } from '../conditions/unserved-providers.js';
 import { publishedConditions, type ServiceConditions } from '../conditions/merge-conditions.js';
 import type { Condition, FoundCondition } from '../contract/condition.js';
 import { imageConditions } from '../canary/image-conditions.js';
-import { missingStandby, notStopped, unservedLabels } from './conditions/label-conditions.js';
+import { missingStandby, unservedLabels } from './conditions/label-conditions.js';
 import { findOffers } from './conditions/label-offers.js';
 import { deletionConditions, machineConditions } from './conditions/node-conditions.js';
 import {
@@ -24,9 +24,9 @@ import {
 import { unreadableRecords } from './conditions/record-conditions.js';
 import { forgottenRequests } from './conditions/request-conditions.js';
 import type { SteeringSet } from './health/steering-set.js';
+import type { Feature } from './nodes/feature.js';
 import type { Reaper } from './nodes/reaper.js';
 import type { StandbyGoals } from './nodes/standby-goals.js';
-import type { StoppedSpares } from './nodes/stopped-spares.js';
 import type { PoolSet } from './pools/pool-set.js';
 import type { ProviderSet } from './providers/provider-set.js';
 import type { GoneLaunchers } from './registry/gone-launchers.js';
@@ -50,7 +50,7 @@ export interface ObservedParts {
   readonly pools: PoolSet;
   readonly reaper: Reaper;
   readonly goals: StandbyGoals;
-  readonly spares: StoppedSpares;
+  readonly features: readonly Feature[];
 }
 
 /** Finds the current conditions of a launcher. Each search costs a pass over nodes, labels and pools. */
@@ -82,7 +82,7 @@ export class LauncherConditions implements ConditionSource {
   /** Finds nothing before the start has ended, as the parts do not know their state until then. */
   find(): FoundCondition[] {
     if (!this.#parts.context.life.isStarted) return [];
-    const { images, pools, providers, registry, context, steering, reaper, goals, spares } = this.#parts;
+    const { images, pools, providers, registry, context, steering, reaper, goals, features } = this.#parts;
     const { controls, mirror } = context;
     const { nodes, requests } = mirror;
     const config = context.config.now;
@@ -111,7 +111,7 @@ export class LauncherConditions implements ConditionSource {
         nowMs,
         sinceMs: this.#lackingSinceMs,
       }),
-      ...notStopped(config.labels.keys(), (label) => spares.hindrance(label)),
+      ...features.flatMap((feature) => feature.conditions?.() ?? []),
       ...(images.ready ? imageConditions(config.diskimages.values(), images.images, nowMs) : []),
       ...machineConditions(providers.unusableNodes(), nodes),
       ...deletionConditions(rows, reaper.failing(), nowMs),

@@ -3,6 +3,7 @@ import type { DriverRegistry } from '../config/discovery/registry-types.js';
 import type { Config } from '../contract/config.js';
 import type { Logger } from '../contract/logger.js';
 import type { LauncherMetrics } from '../metrics/types.js';
+import type { MakeFeature } from './nodes/feature.js';
 
 /** Options of a launcher. */
 export interface LauncherOptions {
@@ -20,6 +21,8 @@ export interface LauncherOptions {
   readonly announceLegacy?: boolean;
   /** Counts the work; the caller closes it. Optional; omit to count nothing. */
   readonly metrics?: LauncherMetrics | undefined;
+  /** By name. Default: all. */
+  readonly features?: Readonly<Record<string, MakeFeature>> | undefined;
   /** Default: `Math.random`. */
   readonly random?: () => number;
 }

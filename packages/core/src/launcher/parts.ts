@@ -11,6 +11,7 @@ import {
   type NodeCache,
   type RequestCache,
 } from '@nodepool/zk-protocol';
+import { FEATURES } from '../features/index.js';
 import { LOGGER_NAMES } from '../contract/logger-names.js';
 import { ConfigChanges } from './config-changes.js';
 import { LeaseKeeper } from './leases/lease-keeper.js';
@@ -20,8 +21,6 @@ import { LauncherConditions, type ObservedParts } from './find-conditions.js';
 import { SteeringSet } from './health/steering-set.js';
 import { SteeringStore } from './health/steering-store.js';
 import { Ledger } from './ledger/ledger.js';
-import { AgeLimits } from './nodes/age-limits.js';
-import { judgeDrained } from './nodes/drained-nodes.js';
 import { IdleNodes } from './nodes/idle-nodes.js';
 import { Leftovers } from './nodes/leftovers.js';
 import { Reaper } from './nodes/reaper.js';
@@ -29,7 +28,6 @@ import { RequestedByOthers } from './nodes/requested-by-others.js';
 import { StandbyGoals } from './nodes/standby-goals.js';
 import { StandbyProbes } from './nodes/standby-probes.js';
 import { Standby } from './nodes/standby.js';
-import { StoppedSpares } from './nodes/stopped-spares.js';
 import { SurplusNodes } from './nodes/surplus-nodes.js';
 import type { LauncherOptions } from './options.js';
 import { PoolSet } from './pools/pool-set.js';
@@ -112,13 +110,12 @@ export function makeParts(options: LauncherOptions): LauncherParts {
 
   // nodes
   const reaper = new Reaper(loggingAs(context, LOGGER_NAMES.deletedNodes), providers, registry.registered);
-  const idle = new IdleNodes(cleanup);
-  idle.add(judgeDrained(context, providers));
-  const ages = new AgeLimits(context, idle, providers, serverClock);
   const others = new RequestedByOthers(context, views);
   const goals = new StandbyGoals(context, views, others);
-  const spares = new StoppedSpares(cleanup, idle, providers, views, goals, serverClock);
-  const standby = new Standby(context, views, goals, spares);
+  const idle = new IdleNodes(cleanup);
+  const engine = { context: cleanup, providers, views, goals, serverClock, idle };
+  const features = Object.values(options.features ?? FEATURES).map((make) => make(engine));
+  const standby = new Standby(context, views, goals, features);
   const surplus = new SurplusNodes(cleanup, providers, goals, serverClock);
   const probes = new StandbyProbes(context, views, standby, serverClock);
   const leftovers = new Leftovers(cleanup);
@@ -140,7 +137,7 @@ export function makeParts(options: LauncherOptions): LauncherParts {
     pools,
     reaper,
     goals,
-    spares,
+    features,
   };
   const conditions = new LauncherConditions(observed);
   const metrics = options.metrics?.attach({
@@ -162,7 +159,7 @@ export function makeParts(options: LauncherOptions): LauncherParts {
       drain: () => registration.remove(),
     },
     ...[gone, registry, providers, ledger, unlocks, reaper, lost, turns, pools],
-    ...[leases, leaseKeeper, ages, others, spares, idle, standby, surplus, probes, leftovers],
+    ...[leases, leaseKeeper, others, ...features, idle, standby, surplus, probes, leftovers],
     {
       reconsider: (occasion) => {
         if (occasion === 'reload') metrics?.configChanged();

@@ -19,12 +19,13 @@ import {
 import type { DriverRegistry } from '../../src/config/index.js';
 import type { Config } from '../../src/contract/config.js';
 import type { Driver, Provider } from '../../src/contract/driver.js';
+import { stoppedSpares } from '../../src/features/stopped-spares/index.js';
 import { firstPoolFor } from '../../src/launcher/health/first-pool.js';
 import { SteeringSet } from '../../src/launcher/health/steering-set.js';
+import type { Engine, Feature } from '../../src/launcher/nodes/feature.js';
 import { IdleNodes } from '../../src/launcher/nodes/idle-nodes.js';
 import { RequestedByOthers } from '../../src/launcher/nodes/requested-by-others.js';
 import { StandbyGoals } from '../../src/launcher/nodes/standby-goals.js';
-import { StoppedSpares } from '../../src/launcher/nodes/stopped-spares.js';
 import { LivePoolView } from '../../src/launcher/view/pool-view.js';
 import { ProviderSet } from '../../src/launcher/providers/provider-set.js';
 import type { ProviderRunner } from '../../src/launcher/providers/provider-runner.js';
@@ -77,7 +78,7 @@ export class LauncherRooms {
   readonly others: RequestedByOthers;
   readonly goals: StandbyGoals;
   readonly idle: IdleNodes;
-  readonly spares: StoppedSpares;
+  readonly spares: Feature;
   readonly turns: LaunchTurns;
 
   private constructor(world: ServiceWorld, drivers: DriverRegistry) {
@@ -94,12 +95,19 @@ export class LauncherRooms {
     this.others = new RequestedByOthers(context, this.views);
     this.goals = new StandbyGoals(context, this.views, this.others);
     this.idle = new IdleNodes(context);
-    this.spares = new StoppedSpares(context, this.idle, this.providers, this.views, this.goals, context.clock);
+    this.spares = stoppedSpares(this.engine());
     this.turns = new LaunchTurns(context);
     this.started = components.start();
   }
 
   readonly started: Promise<void>;
+
+  /** What features get, with the given changes. */
+  engine(changes: Partial<Engine> = {}): Engine {
+    const { providers, views, goals, idle } = this;
+    const { context } = this.world;
+    return { ...{ context, providers, views, goals, idle, serverClock: context.clock }, ...changes };
+  }
 
   /** Creates the parts with providers and pools of the configuration. */
   static async open(

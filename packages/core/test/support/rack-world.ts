@@ -8,6 +8,7 @@ import {
   type Provider,
   type ProviderConfig,
 } from '../../src/index.js';
+import { FEATURES } from '../../src/features/index.js';
 import { Launcher } from '../../src/launcher/index.js';
 import { VirtualClock } from '../../src/testing/virtual-clock.js';
 import { idleProvider } from './idle-provider.js';
@@ -31,7 +32,7 @@ const idleDriver = (changes: Partial<Provider>, launches: boolean): Driver => ({
   capabilities: { launches, pausesAtQuota: false, managesImages: false },
   schema: {},
   getProviderConfig: () => rackProvider,
-  getProvider: () => idleProvider(rackProvider, changes),
+  getProvider: (config) => idleProvider(config, changes),
 });
 
 /** A single provider `rack` without pools. */
@@ -97,12 +98,12 @@ export class RackWorld {
     }
   }
 
-  /** Creates a launcher without starting it. @param zk - its session; default: a new session */
-  launcher(config: Config = rackConfig, zk: ZooKeeper = this.session().zk): Launcher {
+  /** Creates a launcher without starting it. @param zk - its session; default: a new session @param features - default: all */
+  launcher(config: Config = rackConfig, zk: ZooKeeper = this.session().zk, features = FEATURES): Launcher {
     const driver = idleDriver(this.provider, this.launches);
     const registry = { get: () => Promise.resolve(driver), reset: () => Promise.resolve(), loaded: () => [] };
     const parts = { zk, clock: this.clock, config, registry, logger: this.logger };
-    return new Launcher({ ...parts, hostname: 'nl01', version: '1' });
+    return new Launcher({ ...parts, features, hostname: 'nl01', version: '1' });
   }
 
   async startLauncher(config?: Config, zk?: ZooKeeper): Promise<Launcher> {

@@ -2,7 +2,6 @@ import { isStandby, type NodeRecord } from '@nodepool/zk-protocol';
 import { newCondition } from '../../conditions/condition-types.js';
 import type { FoundCondition } from '../../contract/condition.js';
 import type { LabelOffer, Obstacle } from './label-offers.js';
-import type { StopHindrance } from '../nodes/stopped-spares.js';
 import { firstOf } from '../../text/first-of.js';
 
 /** Pools named in one message. */
@@ -82,22 +81,6 @@ export function missingStandby(
     const nextStep = `nodepool explain --label ${name}`;
     const evidence = { ready, coming };
     return [newCondition('StandbyMissing', { name, reason: 'TooFew', message, nextStep, sinceMs, evidence })];
-  });
-}
-
-/** Labels with `keep: stopped` whose nodes are not stopped. */
-export function notStopped(
-  labels: Iterable<string>,
-  hindranceOf: (label: string) => StopHindrance | undefined,
-): FoundCondition[] {
-  return [...labels].flatMap((name) => {
-    const found = hindranceOf(name);
-    if (!found) return [];
-    const nextStep =
-      found.reason === 'PoolUnaware'
-        ? 'none, if it is stopped or updated soon; else remove `keep: stopped`'
-        : 'give all launchers the same `standby` for it';
-    return [newCondition('NotStopped', { name, ...found, nextStep, evidence: {} })];
   });
 }
 

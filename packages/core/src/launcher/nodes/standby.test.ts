@@ -33,7 +33,7 @@ async function setUp({ isFirst = true, first = OURS }: SetUp = {}) {
   const { world } = rooms;
   if (!isFirst) await rooms.register(first);
   await rooms.registerOwn();
-  const standby = new Standby(world.context, rooms.views, rooms.goals, rooms.spares);
+  const standby = new Standby(world.context, rooms.views, rooms.goals, [rooms.spares]);
   const session = world.zk.sessionId;
   const { requests } = world.context.mirror;
   return {

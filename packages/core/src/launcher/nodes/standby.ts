@@ -14,7 +14,7 @@ import { planStandby, type StandbyLevel } from '../plan/nodes.js';
 import { MIN_READY_REQUESTOR } from '../plan/candidates.js';
 import type { PoolViews } from '../view/pool-views.js';
 import { ExpectedNodes } from './expected-nodes.js';
-import type { StoppedSpares } from './stopped-spares.js';
+import type { Feature } from './feature.js';
 import type { StandbyGoals } from './standby-goals.js';
 import { isOwnRequest, releaseStandby, removeStandby, requestStandby } from './standby-requests.js';
 
@@ -41,19 +41,18 @@ export class Standby implements Part {
   readonly #context: Context;
   readonly #views: PoolViews;
   readonly #goals: StandbyGoals;
-  readonly #spares: Pick<StoppedSpares, 'explain'>;
+  readonly #features: readonly Feature[];
   readonly #labels = new Map<string, LabelState>();
   readonly #expected: ExpectedNodes;
   readonly #unsubscribe: readonly (() => void)[];
   #dirty: Set<string> | undefined;
   #stopped = false;
 
-  /** @param spares - know which of the nodes are stopped */
-  constructor(context: Context, views: PoolViews, goals: StandbyGoals, spares: Pick<StoppedSpares, 'explain'>) {
+  constructor(context: Context, views: PoolViews, goals: StandbyGoals, features: readonly Feature[]) {
     this.#context = context;
     this.#views = views;
     this.#goals = goals;
-    this.#spares = spares;
+    this.#features = features;
     this.#expected = new ExpectedNodes(context);
     const { events } = context;
     this.#unsubscribe = [
@@ -87,15 +86,15 @@ export class Standby implements Part {
     if (this.#goals.replace(levels)) this.reconsider();
   }
 
-  /** Why so many nodes of a label with `standby` are kept, and which are stopped; `undefined` for other labels. */
+  /** Why so many nodes of a label with `standby` are kept, and what features say about them; `undefined` for other labels. */
   explain(label: string): StandbyExplanation | undefined {
     const level = this.#goals.level(label);
-    const spares = this.#spares.explain(label);
-    if (!level || (!this.#context.config.now.labels.get(label)?.standby && spares === undefined)) return undefined;
+    const notes = this.#features.flatMap((feature) => feature.explain?.(label) ?? []);
+    if (!level || (!this.#context.config.now.labels.get(label)?.standby && notes.length === 0)) return undefined;
     return {
       ...{ label, ...level, decides: this.#goals.decides(label) },
       ready: this.#context.mirror.standbyCount(label),
-      reason: [level.reason, ...(spares === undefined ? [] : [spares])].join('; '),
+      reason: [level.reason, ...notes].join('; '),
     };
   }
 

@@ -32,7 +32,7 @@ async function setUp({ isFirst = true, hasForecast = true } = {}) {
   config.now = { ...config.now, labels };
   if (!isFirst) await rooms.register(OURS);
   await rooms.registerOwn();
-  standby = new Standby(world.context, rooms.views, rooms.goals, rooms.spares);
+  standby = new Standby(world.context, rooms.views, rooms.goals, [rooms.spares]);
   const surplus = new SurplusNodes(world.context, rooms.providers, rooms.goals, world.clock);
   return {
     ...{ world, rooms },

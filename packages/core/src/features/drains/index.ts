@@ -1,19 +1,14 @@
 import { describeControl, isStandby } from '@nodepool/zk-protocol';
 import type { PoolConfig } from '../../contract/provider-config.js';
-import { isAboutLabel } from '../plan/controls.js';
-import type { ProviderSet } from '../providers/provider-set.js';
-import type { Context } from '../state/context.js';
-import type { IdleJudge } from './idle-nodes.js';
+import type { MakeFeature } from '../../launcher/nodes/feature.js';
+import { isAboutLabel } from '../../launcher/plan/controls.js';
 
 const NO_LABELS: PoolConfig['labels'] = new Map();
 
 /** Deletes the free nodes of labels, images, pools and providers that an operator drains. */
-export function judgeDrained(
-  { controls }: Pick<Context, 'controls'>,
-  providers: Pick<ProviderSet, 'runnerOf'>,
-): IdleJudge {
-  return (node) => {
-    const orders = controls.inForce.filter(({ mode }) => mode === 'drain');
+export const drains: MakeFeature = ({ context, providers, idle }) => {
+  idle.add((node) => {
+    const orders = context.controls.inForce.filter(({ mode }) => mode === 'drain');
     if (orders.length === 0 || !isStandby(node) || node.provider === null || node.pool === null) return undefined;
     const runner = providers.runnerOf(node);
     if (!runner?.launches) return undefined;
@@ -21,5 +16,6 @@ export function judgeDrained(
     const view = { provider: node.provider, pool, controls: orders };
     const order = orders.find((control) => node.labels.some((label) => isAboutLabel(control, label, view)));
     return order && { act: `${order.kind} ${order.name} is ${describeControl(order)}` };
-  };
-}
+  });
+  return {};
+};

@@ -1,10 +1,7 @@
 import { steadyNow, type NodeId, type NodeRecord } from '@nodepool/zk-protocol';
-import { ageLimitOf } from '../plan/nodes.js';
-import type { ProviderSet } from '../providers/provider-set.js';
-import type { Context } from '../state/context.js';
-import type { Part } from '../state/part.js';
-import type { ServerClock } from '../state/server-clock.js';
-import type { IdleNodes, Verdict } from './idle-nodes.js';
+import type { Engine, Feature, MakeFeature } from '../../launcher/nodes/feature.js';
+import type { Verdict } from '../../launcher/nodes/idle-nodes.js';
+import { ageLimitOf } from '../../launcher/plan/nodes.js';
 
 /** A node that this launcher saw become ready. */
 interface Ready {
@@ -19,32 +16,24 @@ interface Ready {
  * `hold_expiration`, whichever is shorter. Holds count by the server's clock, as that of this computer may be set. A ready node counts
  * by steady time from when this launcher saw it become ready: were it too old by a wrong clock, so would be the one that replaces it.
  */
-export class AgeLimits implements Part {
-  readonly #context: Context;
-  readonly #providers: Pick<ProviderSet, 'providerOf'>;
-  readonly #serverClock: Pick<ServerClock, 'now'>;
+class AgeLimits implements Feature {
+  readonly #engine: Engine;
   readonly #ready = new Map<NodeId, Ready>();
   readonly stop: () => void;
 
-  constructor(
-    context: Context,
-    idle: Pick<IdleNodes, 'add'>,
-    providers: Pick<ProviderSet, 'providerOf'>,
-    serverClock: Pick<ServerClock, 'now'>,
-  ) {
-    this.#context = context;
-    this.#providers = providers;
-    this.#serverClock = serverClock;
-    this.stop = context.events.on('nodeChanged', ({ id, after }) => {
+  constructor(engine: Engine) {
+    this.#engine = engine;
+    this.stop = engine.context.events.on('nodeChanged', ({ id, after }) => {
       if (after?.state === 'ready') this.#see(after);
       else this.#ready.delete(id as NodeId);
     });
-    idle.add((node) => this.#judge(node));
+    engine.idle.add((node) => this.#judge(node));
   }
 
   #judge(node: NodeRecord): Verdict | undefined {
-    const limit = ageLimitOf(node, this.#context.config.now);
-    if (!limit || !this.#providers.providerOf(node)) return undefined;
+    const { context, providers } = this.#engine;
+    const limit = ageLimitOf(node, context.config.now);
+    if (!limit || !providers.providerOf(node)) return undefined;
     const act = node.state === 'hold' ? 'held for its time' : 'ready for longer than max-ready-age';
     return { act, afterMs: Math.max(0, limit.ms - this.#ageOf(node)) };
   }
@@ -52,7 +41,7 @@ export class AgeLimits implements Part {
   #see({ id, stateTimeMs }: NodeRecord): Ready {
     let seen = this.#ready.get(id);
     if (seen?.stateTimeMs === stateTimeMs) return seen;
-    const { mirror, clock } = this.#context;
+    const { mirror, clock } = this.#engine.context;
     // what comes while records are read from the beginning may have been ready for long
     seen = { stateTimeMs, sinceMs: mirror.nodes.ready ? steadyNow(clock) : undefined };
     this.#ready.set(id, seen);
@@ -62,9 +51,12 @@ export class AgeLimits implements Part {
   #ageOf(node: NodeRecord): number {
     const { state, stateTimeMs, stat } = node;
     const { sinceMs } = (state === 'ready' && this.#see(node)) || { sinceMs: undefined };
-    if (sinceMs !== undefined) return steadyNow(this.#context.clock) - sinceMs;
+    if (sinceMs !== undefined) return steadyNow(this.#engine.context.clock) - sinceMs;
     // a state is neither older than its record nor younger than its last change, whatever the clock of its writer says
     const { ctime, mtime } = (state === 'ready' && stat) || { ctime: -Infinity, mtime: Infinity };
-    return this.#serverClock.now() - Math.min(Math.max(stateTimeMs, ctime), mtime);
+    return this.#engine.serverClock.now() - Math.min(Math.max(stateTimeMs, ctime), mtime);
   }
 }
+
+/** `max-ready-age`, `max-hold-age` and `hold_expiration`. */
+export const ageLimits: MakeFeature = (engine) => new AgeLimits(engine);

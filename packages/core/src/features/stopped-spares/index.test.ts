@@ -12,8 +12,8 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { launchingDrivers, LauncherRooms, OURS, standbyConfig } from '../../../test/support/launcher-rooms.js';
 import type { Config } from '../../contract/config.js';
 import { LaunchError, NotFoundError, ProviderUnavailableError, RateLimitedError } from '../../contract/errors.js';
-import { IdleNodes } from './idle-nodes.js';
-import { StoppedSpares } from './stopped-spares.js';
+import { IdleNodes } from '../../launcher/nodes/idle-nodes.js';
+import { stoppedSpares } from './index.js';
 
 const STARTS = { attempt: 1, start: true, state: { name: 'starting', externalId: 'i-1' } };
 
@@ -48,7 +48,7 @@ async function setUp(
   const rooms: LauncherRooms = await LauncherRooms.open(configOf('stopped'), drivers);
   for (const other of others) await rooms.register({ launcherId: 'older' as LauncherId, ...other });
   await rooms.registerOwn();
-  stops = [() => rooms.spares.stop(), () => rooms.idle.stop()];
+  stops = [() => void rooms.spares.stop?.(), () => rooms.idle.stop()];
   const { world } = rooms;
   const { mirror, config } = world.context;
   const node = (id: NodeId) => mirror.nodes.get(id);
@@ -69,6 +69,9 @@ async function setUp(
     },
   };
 }
+
+/** The condition of label `a`. */
+const hindrance = ({ spares }: LauncherRooms) => spares.conditions?.().find(({ name }) => name === 'a');
 
 describe('a free node of a label that keeps stopped nodes', () => {
   it('is stopped after a moment: it is not ready any more before its instance is stopped', async () => {
@@ -102,9 +105,9 @@ describe('a free node of a label that keeps stopped nodes', () => {
     rooms.idle.stop();
     const idle = new IdleNodes(context);
     const serverClock = { now: () => world.clock.now() - 50 };
-    const spares = new StoppedSpares(context, idle, rooms.providers, rooms.views, rooms.goals, serverClock);
+    const spares = stoppedSpares(rooms.engine({ idle, serverClock }));
     stops.push(
-      () => spares.stop(),
+      () => void spares.stop?.(),
       () => idle.stop(),
     );
     const id = await create();
@@ -146,7 +149,7 @@ describe('a free node of a label that keeps stopped nodes', () => {
     await world.pass(60_000);
 
     expect([node(first)?.state, node(second)?.state]).toEqual(['deleting', 'ready']);
-    expect(rooms.spares.explain('a')).toMatch(
+    expect(rooms.spares.explain?.('a')).toMatch(
       /^0 of them stopped, .*; provider "p" stops none until [-\d]+ [:\d]+ UTC: one could not be stopped: not supported$/,
     );
   });
@@ -168,7 +171,7 @@ describe('a free node of a label that keeps stopped nodes', () => {
     expect(during).toEqual(['testing', false, 3]);
     expect(stopped).toEqual([{ stopping: true }, false, 4]); // an earlier call could power off a machine that is lent
     expect([node(id)?.state, node(id)?.launchState, isFree(id)]).toEqual(['testing', STARTS, true]);
-    expect(rooms.spares.explain('a')).toBe('1 of them stopped, to be started for a request');
+    expect(rooms.spares.explain?.('a')).toBe('1 of them stopped, to be started for a request');
   });
 
   it('is lent at once when the cloud has only asked for fewer calls', async () => {
@@ -190,7 +193,7 @@ describe('a free node of a label that keeps stopped nodes', () => {
     await world.pass(6_000);
 
     expect(node(id)?.state).toBe('deleting');
-    expect(rooms.spares.explain('a')).toBe('0 of them stopped, to be started for a request');
+    expect(rooms.spares.explain?.('a')).toBe('0 of them stopped, to be started for a request');
   });
 
   it('is deleted by the next launcher when this one has died meanwhile: its call may take effect late', async () => {
@@ -284,17 +287,21 @@ describe('stopped nodes', () => {
     rooms.world.context.config.now = { ...configOf('stopped'), labels: labelsOf('stopped', 2) };
 
     await world.pass(60_000);
-    const [during, why] = [states(), rooms.spares.hindrance('a')];
+    const [during, why] = [states(), hindrance(rooms)];
     await world.clock.run(world.other.delete(original));
     await world.pass(10_000);
     await sweep();
     await world.pass(10_000);
-    const after = [states(), rooms.spares.hindrance('a')];
+    const after = [states(), hindrance(rooms)];
     keep(undefined);
 
     expect(during).toEqual({ testing: 1, ready: 1 });
-    expect(why).toEqual({ reason: 'PoolUnaware', message: 'pool p/main of launcher nl02 does not know stopped nodes' });
-    expect(rooms.spares.hindrance('a')).toBeUndefined();
+    expect(why).toMatchObject({
+      type: 'NotStopped',
+      reason: 'PoolUnaware',
+      message: 'pool p/main of launcher nl02 does not know stopped nodes',
+    });
+    expect(hindrance(rooms)).toBeUndefined();
     expect(after).toEqual([{ testing: 2 }, undefined]);
   });
 
@@ -314,7 +321,7 @@ describe('stopped nodes', () => {
       await sweep();
 
       expect(states()).toEqual(expected);
-      expect(rooms.spares.hindrance('a')?.reason).toBe(own === 'stopped' ? 'FilesDiffer' : undefined);
+      expect(hindrance(rooms)?.reason).toBe(own === 'stopped' ? 'FilesDiffer' : undefined);
     },
   );
 });

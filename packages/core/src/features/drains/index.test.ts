@@ -1,20 +1,21 @@
 import { createControlCache, newControl, storeControl, type NodeFields } from '@nodepool/zk-protocol';
 import { expect, it } from 'vitest';
 import { LauncherRooms } from '../../../test/support/launcher-rooms.js';
-import { ControlMirror } from '../state/controls.js';
-import { judgeDrained } from './drained-nodes.js';
-import { IdleNodes } from './idle-nodes.js';
+import { IdleNodes } from '../../launcher/nodes/idle-nodes.js';
+import { ControlMirror } from '../../launcher/state/controls.js';
+import { drains } from './index.js';
 
 /** A launcher of provider `p`, and an operator. */
 async function setUp() {
-  const { world, providers } = await LauncherRooms.open();
+  const rooms = await LauncherRooms.open();
+  const { world } = rooms;
   const { clock, other, context } = world;
   const { zk, logger } = context;
   const cache = createControlCache({ zk, clock, logger });
   await clock.run(cache.start());
-  const controls = new ControlMirror(cache, context);
-  const drained = new IdleNodes({ ...context, controls });
-  drained.add(judgeDrained({ controls }, providers));
+  const own = { ...context, controls: new ControlMirror(cache, context) };
+  const drained = new IdleNodes(own);
+  drains(rooms.engine({ context: own, idle: drained }));
   return {
     stop: () => drained.stop(),
     drain: async (name: string) => {

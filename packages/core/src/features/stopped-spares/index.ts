@@ -15,18 +15,16 @@ import {
   type PoolComponentRecord,
 } from '@nodepool/zk-protocol';
 import { asError } from '../../async/as-error.js';
+import { countedClock } from '../../async/counted-clock.js';
+import { newCondition } from '../../conditions/condition-types.js';
+import type { FoundCondition } from '../../contract/condition.js';
 import type { Provider } from '../../contract/driver.js';
 import { isRateLimited } from '../../contract/errors.js';
-import type { ProviderSet } from '../providers/provider-set.js';
-import type { PoolViews } from '../view/pool-views.js';
-import { removeAbandonedLocks } from '../requests/abandoned.js';
-import type { Context } from '../state/context.js';
-import type { Part } from '../state/part.js';
-import { sinceWrittenMs } from '../state/server-clock.js';
-import { createdPath, isRefusal, setNode, Transaction } from '../state/transaction.js';
-import type { IdleNodes, Verdict } from './idle-nodes.js';
-import type { StandbyGoals } from './standby-goals.js';
-import { StartGain } from './start-gain.js';
+import type { Engine, Feature, MakeFeature } from '../../launcher/nodes/feature.js';
+import type { Verdict } from '../../launcher/nodes/idle-nodes.js';
+import { removeAbandonedLocks } from '../../launcher/requests/abandoned.js';
+import { sinceWrittenMs } from '../../launcher/state/server-clock.js';
+import { createdPath, isRefusal, setNode, Transaction } from '../../launcher/state/transaction.js';
 
 /** A node that has been free for less time stays: a request may be about to take it. */
 const GRACE_MS = 5_000;
@@ -39,10 +37,14 @@ const RETRY_MS = 30_000;
 const SETTLED_AFTER_MS = 600_000;
 const COMMENT = 'standby node, stopped until a request needs it';
 
-/** Why nodes are not stopped. */
-export interface StopHindrance {
+/** After a node could not be stopped, no others of its labels are for so long. */
+const OFF_MS = 86_400_000;
+
+/** Why nodes are not stopped, and what helps. */
+interface StopHindrance {
   readonly reason: 'PoolUnaware' | 'FilesDiffer';
   readonly message: string;
+  readonly nextStep: string;
 }
 
 const nameOf = ({ providerName, name, hostname }: PoolComponentRecord) =>
@@ -52,73 +54,80 @@ const nameOf = ({ providerName, name, hostname }: PoolComponentRecord) =>
  * Stops the free nodes of labels with `keep: stopped`, up to the number on standby. A request for which nothing is ready has one started, which is a launch that
  * continues. The record leaves `ready` before the instance is stopped, so that no launcher lends it in between.
  */
-export class StoppedSpares implements Part {
-  readonly #context: Context;
-  readonly #providers: ProviderSet;
-  readonly #views: PoolViews;
-  readonly #goals: Pick<StandbyGoals, 'mostStopped'>;
-  readonly #serverClock: Pick<Clock, 'now'>;
-  readonly #gain: StartGain;
+class StoppedSpares implements Feature {
+  readonly #engine: Engine;
+  readonly #clock: Pick<Clock, 'now'>;
+  /** Until when no nodes are stopped, by provider and label, and why. */
+  readonly #off = new Map<string, { readonly untilMs: number; readonly why: string }>();
   readonly #busy = new Set<NodeId>();
-  readonly #unsubscribe: () => void;
+  readonly stop: () => void;
 
-  constructor(
-    context: Context,
-    idle: Pick<IdleNodes, 'add' | 'reconsider'>,
-    providers: ProviderSet,
-    views: PoolViews,
-    goals: Pick<StandbyGoals, 'mostStopped'>,
-    serverClock: Pick<Clock, 'now'>,
-  ) {
-    this.#context = context;
-    this.#providers = providers;
-    this.#views = views;
-    this.#goals = goals;
-    this.#serverClock = serverClock;
-    this.#gain = new StartGain(context);
-    this.#unsubscribe = context.events.on('poolChanged', ({ before, after }) => {
+  constructor(engine: Engine) {
+    const { context, idle } = engine;
+    this.#engine = engine;
+    this.#clock = countedClock(context.clock);
+    this.stop = context.events.on('poolChanged', ({ before, after }) => {
       if (before?.stoppedSpares?.join() !== after?.stoppedSpares?.join()) idle.reconsider();
     });
     idle.add((node) => this.#judge(node));
   }
 
-  stop(): void {
-    this.#unsubscribe();
-    this.#gain.stop();
-  }
-
   /** What `explain` says about stopped nodes of the label; `undefined`: it keeps none. */
   explain(label: string): string | undefined {
-    const { config, mirror } = this.#context;
+    const { config, mirror } = this.#engine.context;
     if (config.now.labels.get(label)?.keep !== 'stopped') return undefined;
     const whyNot = [...config.now.providers.keys()].flatMap((provider) => {
-      const why = this.#gain.whyNot(provider, label);
+      const why = this.#whyOff(provider, label);
       return why === undefined ? [] : [`; provider "${provider}" stops none ${why}`];
     });
-    const hindrance = this.hindrance(label);
+    const hindrance = this.#hindrance(label);
     if (hindrance) whyNot.unshift(`; no more are stopped: ${hindrance.message}`);
     return `${mirror.stoppedCount(label)} of them stopped, to be started for a request${whyNot.join('')}`;
   }
 
   /** Why no nodes of the label are stopped although the configuration says so; `undefined`: they are. */
-  hindrance(label: string): StopHindrance | undefined {
-    if (this.#context.config.now.labels.get(label)?.keep !== 'stopped') return undefined;
-    const { first, unaware } = this.#views.sharers(label);
-    if (unaware) return { reason: 'PoolUnaware', message: `${nameOf(unaware)} does not know stopped nodes` };
-    if (!first || this.#views.keepsStopped(label) !== false) return undefined;
-    return { reason: 'FilesDiffer', message: `${nameOf(first)}, which decides, has no \`keep: stopped\` for it` };
+  #hindrance(label: string): StopHindrance | undefined {
+    if (this.#engine.context.config.now.labels.get(label)?.keep !== 'stopped') return undefined;
+    const { first, unaware } = this.#engine.views.sharers(label);
+    if (unaware) {
+      const message = `${nameOf(unaware)} does not know stopped nodes`;
+      const nextStep = 'none, if it is stopped or updated soon; else remove `keep: stopped`';
+      return { reason: 'PoolUnaware', message, nextStep };
+    }
+    if (!first || this.#engine.views.keepsStopped(label) !== false) return undefined;
+    const message = `${nameOf(first)}, which decides, has no \`keep: stopped\` for it`;
+    return { reason: 'FilesDiffer', message, nextStep: 'give all launchers the same `standby` for it' };
+  }
+
+  /** Labels with `keep: stopped` whose nodes are not stopped. */
+  conditions(): FoundCondition[] {
+    return [...this.#engine.context.config.now.labels.keys()].flatMap((name) => {
+      const found = this.#hindrance(name);
+      return found ? [newCondition('NotStopped', { name, ...found, evidence: {} })] : [];
+    });
+  }
+
+  #whyOff(provider: string, label: string): string | undefined {
+    const off = this.#off.get(keyOf(provider, label));
+    if (!off || off.untilMs <= this.#clock.now()) return undefined;
+    return `until ${new Date(off.untilMs).toISOString().slice(0, 16).replace('T', ' ')} UTC: ${off.why}`;
+  }
+
+  #switchOff({ provider, labels }: NodeRecord, error: Error): void {
+    const off = { untilMs: this.#clock.now() + OFF_MS, why: `one could not be stopped: ${error.message}` };
+    for (const label of labels) this.#off.set(keyOf(provider ?? '', label), off);
   }
 
   #judge(node: NodeRecord): Verdict | undefined {
-    const runner = this.#providers.runnerOf(node);
+    const runner = this.#engine.providers.runnerOf(node);
     if (!runner?.running) return undefined;
     if (isStoppedSpare(node)) {
       const why = isStopped(node) ? this.#whyUnwanted(node) : 'its launcher died while it was stopping it';
       return why === undefined ? undefined : { act: why };
     }
     if (!isFree(node) || !this.#mayStop(node)) return undefined;
-    if (node.labels.some((label) => this.#gain.whyNot(runner.name, label) !== undefined)) return undefined;
-    const afterMs = Math.max(0, GRACE_MS - sinceWrittenMs(node, this.#serverClock));
+    if (node.labels.some((label) => this.#whyOff(runner.name, label) !== undefined)) return undefined;
+    const afterMs = Math.max(0, GRACE_MS - sinceWrittenMs(node, this.#engine.serverClock));
     return { act: (signal) => this.#run(node, runner.provider, signal), afterMs };
   }
 
@@ -128,18 +137,18 @@ export class StoppedSpares implements Part {
 
   /** Whether a node more of the label is to be stopped, also with those that are being stopped. */
   #stopsOneMore(label: string): boolean {
-    if (!this.#views.keepsStopped(label) || this.#views.sharers(label).unaware) return false;
-    const { mirror } = this.#context;
+    if (!this.#engine.views.keepsStopped(label) || this.#engine.views.sharers(label).unaware) return false;
+    const { mirror } = this.#engine.context;
     let stopped = mirror.stoppedCount(label);
     for (const id of this.#busy) {
       const node = mirror.nodes.get(id);
       if (node && !isStoppedSpare(node) && node.labels.includes(label)) stopped++;
     }
-    return stopped < this.#goals.mostStopped(label);
+    return stopped < this.#engine.goals.mostStopped(label);
   }
 
   #canStop(node: NodeRecord): boolean {
-    const runner = this.#providers.runnerOf(node);
+    const runner = this.#engine.providers.runnerOf(node);
     const pool = runner?.config.pools.get(node.pool ?? '');
     if (!runner?.stops || !pool || typeof node.externalId !== 'string') return false;
     return node.labels.every((label) => pool.labels.has(label));
@@ -147,15 +156,15 @@ export class StoppedSpares implements Part {
 
   /** Why a stopped node is not kept; `undefined`: it is. */
   #whyUnwanted(node: NodeRecord): string | undefined {
-    const { labels } = this.#context.config.now;
+    const { labels } = this.#engine.context.config.now;
     const gone = node.labels.find((label) => !labels.has(label));
     if (gone !== undefined) return `label "${gone}" is not in the configuration`;
-    const isKept = node.labels.every((label) => this.#views.keepsStopped(label) !== false);
+    const isKept = node.labels.every((label) => this.#engine.views.keepsStopped(label) !== false);
     return isKept && this.#canStop(node) ? undefined : 'its label does not keep stopped nodes';
   }
 
   async #run(node: NodeRecord, provider: Provider, signal: AbortSignal): Promise<void> {
-    const { zk, logger, mirror } = this.#context;
+    const { zk, logger, mirror } = this.#engine.context;
     const { id } = node;
     const epoch = zk.sessionEpoch;
     if (!mirror.claim(id, this)) return;
@@ -167,7 +176,7 @@ export class StoppedSpares implements Part {
         logger.debug('Node changed before it was stopped', { nodeId: id, change: error.kind });
       } else {
         logger.warn('Stopping a standby node was interrupted', { nodeId: id, error });
-        await removeAbandonedLocks(this.#context, { nodes: [id] }, epoch, signal);
+        await removeAbandonedLocks(this.#engine.context, { nodes: [id] }, epoch, signal);
       }
     } finally {
       mirror.unclaim(id, this);
@@ -180,7 +189,7 @@ export class StoppedSpares implements Part {
    * take effect late.
    */
   async #stopNode(node: NodeRecord, provider: Provider, signal: AbortSignal): Promise<void> {
-    const { mirror, committer, clock, zk, logger } = this.#context;
+    const { mirror, committer, clock, zk, logger } = this.#engine.context;
     const epoch = zk.sessionEpoch;
     const lock = new Transaction<'lock' | 'record'>();
     const index = lock.lock('lock', nodeLockPath(node.id), mirror.nodes.hasLockDirectory(node.id));
@@ -208,8 +217,11 @@ export class StoppedSpares implements Part {
     } catch (error) {
       if (isZooKeeperError(error)) throw error;
       if (!signal.aborted) {
-        this.#context.logger.warn('A standby node could not be stopped; deleting it', { nodeId: node.id, error });
-        if (!isNodepoolError(error, 'NODEPOOL_NOT_FOUND')) this.#gain.stopFailed(node, asError(error));
+        this.#engine.context.logger.warn('A standby node could not be stopped; deleting it', {
+          nodeId: node.id,
+          error,
+        });
+        if (!isNodepoolError(error, 'NODEPOOL_NOT_FOUND')) this.#switchOff(node, asError(error));
       }
       return { state: 'deleting' };
     }
@@ -224,17 +236,22 @@ export class StoppedSpares implements Part {
     for (let tries = 1; ; tries++) {
       try {
         // a changed configuration replaces the provider
-        const stopped = await (this.#providers.runnerOf(node)?.provider ?? provider).stopNode?.(node, signal);
-        if (!isSettled) await delay(this.#context.clock, SETTLED_AFTER_MS, signal);
+        const stopped = await (this.#engine.providers.runnerOf(node)?.provider ?? provider).stopNode?.(node, signal);
+        if (!isSettled) await delay(this.#engine.context.clock, SETTLED_AFTER_MS, signal);
         return stopped;
       } catch (error) {
         if (tries === MAX_TRIES || signal.aborted || !isNodepoolError(error, 'NODEPOOL_PROVIDER_UNAVAILABLE'))
           throw error;
         isSettled &&= isRateLimited(error); // such an answer says that nothing was done
         if (tries === 1)
-          this.#context.logger.warn('The stop of a standby node is tried again', { nodeId: node.id, error });
-        await delay(this.#context.clock, RETRY_MS, signal);
+          this.#engine.context.logger.warn('The stop of a standby node is tried again', { nodeId: node.id, error });
+        await delay(this.#engine.context.clock, RETRY_MS, signal);
       }
     }
   }
 }
+
+const keyOf = (provider: string, label: string) => JSON.stringify([provider, label]);
+
+/** Standby nodes that are stopped until a request needs them. */
+export const stoppedSpares: MakeFeature = (engine) => new StoppedSpares(engine);

@@ -11,22 +11,24 @@ import {
 import { afterEach, describe, expect, it } from 'vitest';
 import { LauncherRooms, standbyConfig } from '../../../test/support/launcher-rooms.js';
 import type { Config } from '../../contract/config.js';
-import type { ProviderSet } from '../providers/provider-set.js';
-import type { Context } from '../state/context.js';
-import { AgeLimits } from './age-limits.js';
-import { IdleNodes } from './idle-nodes.js';
+import { IdleNodes } from '../../launcher/nodes/idle-nodes.js';
+import { ageLimits } from './index.js';
 
 const MINUTE_MS = 60_000;
 
 let stop: (() => void) | undefined;
 afterEach(() => stop?.());
 
-/** What deletes nodes that are too old, on a launcher that has the providers. @param serverClock - what it takes for that of the server */
-function limit(context: Context, providers: ProviderSet, serverClock: Pick<Clock, 'now'>): IdleNodes {
+/** What deletes nodes that are too old, on a launcher with these changes. @param serverClock - what it takes for that of the server */
+function limit(
+  rooms: LauncherRooms,
+  serverClock: Pick<Clock, 'now'>,
+  { context = rooms.world.context } = {},
+): IdleNodes {
   const idle = new IdleNodes(context);
-  const ages = new AgeLimits(context, idle, providers, serverClock);
+  const ages = ageLimits(rooms.engine({ context, idle, serverClock }));
   stop = () => {
-    ages.stop();
+    void ages.stop?.();
     idle.stop();
   };
   return idle;
@@ -39,8 +41,9 @@ function configOf(maxReadyAgeMs: number): Config {
 
 /** Label `a` may be ready for ten minutes, and nodes may be held for twenty. */
 async function setUp(aheadMs = 0) {
-  const { world, providers } = await LauncherRooms.open(configOf(10 * MINUTE_MS));
-  const limits = limit(world.context, providers, { now: () => world.clock.now() - aheadMs });
+  const rooms = await LauncherRooms.open(configOf(10 * MINUTE_MS));
+  const { world } = rooms;
+  const limits = limit(rooms, { now: () => world.clock.now() - aheadMs });
   const node = (id: NodeId) => {
     const found = world.context.mirror.nodes.get(id);
     if (!found) throw new Error('the mirror does not show the node');
@@ -96,12 +99,13 @@ const AGED: [string, NodeFields][] = [
 it.each(AGED.flatMap(([what, fields]) => STEPS_MS.map((stepMs) => [what, stepMs, fields] as const)))(
   'keeps a node %s for its time when the clock is set by %i ms',
   async (_what, stepMs, fields) => {
-    const { world, providers } = await LauncherRooms.open(configOf(10 * MINUTE_MS));
+    const rooms = await LauncherRooms.open(configOf(10 * MINUTE_MS));
+    const { world } = rooms;
     const { clock, mirror } = world.context;
     const own = { ...clock, now: () => clock.now() + step, steadyNow: () => clock.now() };
     let step = 0;
     const context = { ...world.context, clock: { ...own, setTimer: clock.setTimer.bind(clock) } };
-    const limits = limit(context, providers, clock);
+    const limits = limit(rooms, clock, { context });
     const id = await world.createNode(fields);
 
     step = stepMs;
@@ -129,10 +133,11 @@ describe('a node that is ready', () => {
   it.each([-30, 30])(
     'has it where it was so before this launcher, written by a clock %i minutes ahead',
     async (minutes) => {
-      const { world, providers } = await LauncherRooms.open(configOf(10 * MINUTE_MS));
+      const rooms = await LauncherRooms.open(configOf(10 * MINUTE_MS));
+      const { world } = rooms;
       const { clock, mirror } = world.context;
       const id = await world.createNode({ stateTimeMs: clock.now() + minutes * MINUTE_MS });
-      const limits = limit(world.context, providers, clock);
+      const limits = limit(rooms, clock);
       limits.reconsider();
 
       await world.pass(9 * MINUTE_MS);

@@ -1,0 +1,14 @@
+import type { MakeFeature } from '../launcher/nodes/feature.js';
+import { ageLimits } from './age-limits/index.js';
+import { drains } from './drains/index.js';
+import { stoppedSpares } from './stopped-spares/index.js';
+
+/**
+ * The features of a launcher by name. Without one of them, and its folder, the rest works as before. Of what two of them would do with
+ * an idle node at the same moment, the first one does it.
+ */
+export const FEATURES: Readonly<Record<string, MakeFeature>> = {
+  drains,
+  'age-limits': ageLimits,
+  'stopped-spares': stoppedSpares,
+};

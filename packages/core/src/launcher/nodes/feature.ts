@@ -1,0 +1,28 @@
+import type { Clock } from '@nodepool/zk-protocol';
+import type { FoundCondition } from '../../contract/condition.js';
+import type { ProviderSet } from '../providers/provider-set.js';
+import type { Context } from '../state/context.js';
+import type { Part } from '../state/part.js';
+import type { PoolViews } from '../view/pool-views.js';
+import type { IdleNodes } from './idle-nodes.js';
+import type { StandbyGoals } from './standby-goals.js';
+
+/** What features use of a launcher, and where they add themselves. */
+export interface Engine {
+  readonly context: Context;
+  readonly providers: ProviderSet;
+  readonly views: PoolViews;
+  readonly goals: StandbyGoals;
+  readonly serverClock: Pick<Clock, 'now'>;
+  readonly idle: IdleNodes;
+}
+
+/** What a launcher does beside launching, lending and deleting nodes. The rest of the launcher does not know its name. */
+export interface Feature extends Part {
+  /** What `explain` says about standby nodes of the label. `undefined`: nothing. */
+  explain?(label: string): string | undefined;
+  conditions?(): readonly FoundCondition[];
+}
+
+/** Makes a feature, which adds itself to the engine. */
+export type MakeFeature = (engine: Engine) => Feature;
