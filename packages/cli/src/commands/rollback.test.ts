@@ -37,7 +37,8 @@ const SOON = { timeout: 20_000, interval: 50 };
 
 async function createLease(id: string, state: LeaseRecord['state']): Promise<void> {
   const { zk } = get();
-  const fields = { labels: ['small'], ttlMs: 60_000, digest: 'd', dueTimeMs: null, slots: [], keeper: 'k' };
+  const dueTimeMs = state === 'active' ? Date.now() + 3_600_000 : null;
+  const fields = { labels: ['small'], ttlMs: 60_000, digest: 'd', dueTimeMs, slots: [], keeper: 'k' };
   const lease = newLease({ id, owner: 'alice', token: 'alice', ...fields }, Date.now());
   await zk.ensurePath('/nodepool/leases');
   await zk.create(leasePath(id), encodeLease(withLease(lease, { state }, Date.now())));
@@ -93,7 +94,7 @@ it('nodepool rollback --check lists what the original would not finish, and chan
   const { status, stdout } = await get().call('rollback', '--check');
 
   expect(stdout).toMatch(
-    /^stopped spares: 1 \(\d+\)\nwaiting leases: 1 \(l1 of alice\)\nactive leases: 1 \(l2 of alice\)\nrequests of leases: 1 \(200-\d+\)\norders: 1 \(label small \(limit\)\)\nlaunches in progress: 1 \(\d+ \(building\)\)\nnodepool rollback ends this, or waits for it\n$/,
+    /^stopped spares: 1 \(\d+\)\nwaiting leases: 1 \(l1 of alice\)\nactive leases: 1 \(l2 of alice until [-0-9T:.]+Z\)\nrequests of leases: 1 \(200-\d+\)\norders: 1 \(label small \(limit\)\)\nlaunches in progress: 1 \(\d+ \(building\)\)\nnodepool rollback ends this, or waits for it\n$/,
   );
   expect([status, await stateOf(spare), await leaseState('l1')]).toEqual([1, 'testing', 'waiting']);
 });
@@ -165,6 +166,31 @@ it('nodepool rollback ends what may be ended, pauses, waits for the rest, and en
   expect(stdout).toMatch(
     /Done: no launcher of this project is left, and nothing that the original would not finish\.\n.*\n$/,
   );
+});
+
+it('nodepool rollback says what it waits for once, although leases are renewed meanwhile', async () => {
+  await get().registerRack(['small'], { firstPoolPauseMs: 0 });
+  await createLease('l2', 'active');
+  const { child, output, exited } = start('--yes');
+  const pause = controlPath({ kind: 'provider', name: 'rack' });
+  await vi.waitFor(async () => expect(await exists(pause)).toBe(true), SOON);
+
+  const end = Date.now() + 3_000;
+  while (Date.now() < end) {
+    const { data } = await get().zk.getData(leasePath('l2'));
+    const lease = decodeLease('l2', data, undefined);
+    if (lease)
+      await get().zk.setData(
+        leasePath('l2'),
+        encodeLease(withLease(lease, { dueTimeMs: Date.now() + 60_000 }, Date.now())),
+      );
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  child.kill('SIGINT');
+  await exited;
+
+  const [, stderr] = await output;
+  expect(stderr).toBe('nodepool: waiting for active leases: 1 (l2 of alice) (--end-leases ends active leases)\n');
 });
 
 it('nodepool rollback changes nothing when it is not confirmed', async () => {

@@ -85,7 +85,9 @@ export function lasting(found: Unfinished, before: Unfinished): Unfinished {
   return {
     ...found,
     ...{ spares: found.spares.filter(isKnown), launches: found.launches.filter(isKnown) },
-    ...{ waiting: found.waiting.filter(isKnown), active: found.active.filter(isKnown) },
+    waiting: found.waiting.filter(isKnown),
+    // their ends change with each renewal
+    active: found.active.filter(isKnown).map((lease) => ({ ...lease, dueTimeMs: null })),
     ...{
       requests: found.requests.filter(isKnown),
       orders: found.orders.filter((order) => orders.has(controlId(order))),
