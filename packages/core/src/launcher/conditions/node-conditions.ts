@@ -37,6 +37,8 @@ const NEXT_STEPS: Readonly<Record<string, string>> = {
   hold: 'nodepool delete NODE, once it is no longer needed',
 };
 
+const USES: Readonly<Record<string, string>> = { 'in-use': 'in use', hold: 'held' };
+
 /** Nodes that their users keep although their machine cannot be used any more. */
 export function machineConditions(
   unusable: readonly UnusableNode[],
@@ -47,7 +49,7 @@ export function machineConditions(
     const nextStep = NEXT_STEPS[node?.state ?? '']?.replace('NODE', nodeId);
     if (!node || nextStep === undefined) return []; // it is being withdrawn
     const evidence = { ...evidenceOf(node), state: node.state };
-    const message = `it is ${node.state}, and ${why}`;
+    const message = `it is ${USES[node.state] ?? node.state}, and ${why}`;
     return [
       newCondition('MachineUnusable', {
         name: nodeId,
