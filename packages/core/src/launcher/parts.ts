@@ -105,7 +105,7 @@ export function makeParts(options: LauncherOptions): LauncherParts {
   const pools = new PoolSet(context, tools, announceLegacy);
 
   const lending = { ...loggingAs(context, LOGGER_NAMES.leases), clock: serverClock };
-  const leases = new Leases(lending, leaseCache, leaseTokens, uuidHex());
+  const leases = new Leases(lending, leaseCache, leaseTokens, uuidHex(), providers);
   const leaseKeeper = new LeaseKeeper(lending, leases);
 
   // nodes

@@ -17,6 +17,7 @@ import {
   type RequestCache,
   type RequestRecord,
 } from '@nodepool/zk-protocol';
+import type { UnusableNode } from '../../src/contract/driver.js';
 import { ServiceWorld } from './service-world.js';
 import { LeaseKeeper } from '../../src/launcher/leases/lease-keeper.js';
 import type { LeaseSpec } from '../../src/launcher/leases/lease-spec.js';
@@ -41,6 +42,7 @@ export async function leaseWorld() {
   const { clock, other, zk } = world;
   await clock.run(Promise.all([LEASES_ROOT, leaseSlotsPath('alice')].map((path) => other.ensurePath(path))));
   const { nodes, requests } = world.context.mirror;
+  const unusable: UnusableNode[] = [];
   /**
    * A launcher with its own cache; all share the session.
    * @param aheadMs - how far its own clock is ahead of the server's
@@ -59,7 +61,7 @@ export async function leaseWorld() {
     life.isStarted = true;
     const context = { ...world.context, committer, clock: serverClock, life };
     const tokens = createLeaseTokenCache({ zk, clock, logger: context.logger });
-    const leases = new Leases(context, cache, tokens, keeper);
+    const leases = new Leases(context, cache, tokens, keeper, { unusableNodes: () => unusable });
     const leaseKeeper = new LeaseKeeper(context, leases);
     await clock.run(cache.start());
     const stop = () => {
@@ -75,7 +77,7 @@ export async function leaseWorld() {
     return first;
   };
   return {
-    ...{ world, leases, cache, sweep, stop, launcher, request },
+    ...{ world, leases, cache, sweep, stop, launcher, request, unusable },
     lease: async (changes: Partial<LeaseSpec> = {}) => clock.run(leases.request({ ...spec, ...changes })),
     /** Serves the request as a pool does. */
     serve: async (count = 1) => {

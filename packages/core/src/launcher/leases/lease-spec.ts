@@ -43,10 +43,11 @@ export class LeaseAgeError extends NodepoolError {
 
 /** The lease has lost nodes, so it cannot be renewed. */
 export class LeaseNodesLostError extends NodepoolError {
-  constructor(lease: string, lost: readonly string[]) {
+  /** @param why - default: they are not held any more */
+  constructor(lease: string, lost: readonly string[], why = 'failed, deleted by an operator, or held for their time') {
     super(
       'NODEPOOL_LEASE_NODES_LOST',
-      `Lease ${lease} has lost ${lost.join(', ')}: failed, deleted by an operator, or held for their time. Return it, and request another`,
+      `Lease ${lease} has lost ${lost.join(', ')}: ${why}. Return it, and request another`,
     );
   }
 }

@@ -97,6 +97,24 @@ describe('a lease', () => {
     expect((await node(ids[1]))?.holdExpirationMs).toBe(10 * MINUTE_MS);
   });
 
+  it('says that the machine of a node is gone, and is not renewed', async () => {
+    const { leases, lease, serve, world, stop, unusable } = await leaseWorld();
+    await lease();
+    const [id = '' as NodeId] = await serve();
+    stop();
+    const before = await world.clock.run(leases.look('l1'));
+    unusable.push({ nodeId: id, why: 'its instance does not exist any more', sinceMs: 1, lastSeenMs: 1 });
+
+    const after = await world.clock.run(leases.look('l1'));
+    const refusal = await world.clock.run(leases.renew('l1', 20 * MINUTE_MS)).catch(String);
+
+    expect([before, after].map((view) => view?.lostMachines?.get(id))).toEqual([
+      undefined,
+      'its instance does not exist any more',
+    ]);
+    expect(refusal).toContain(`Lease l1 has lost ${id}: its instance does not exist any more. Return it`);
+  });
+
   it('is not shown by a launcher that has been cut off for longer than the session timeout', async () => {
     const { leases, lease, serve, world } = await leaseWorld();
     await lease();

@@ -12,6 +12,7 @@ import {
   type RequestRecord,
   type UnreadableRecord,
 } from '@nodepool/zk-protocol';
+import type { UnusableNode } from '../../contract/driver.js';
 import type { Context } from '../state/context.js';
 import { isRefusal } from '../state/transaction.js';
 import { endLease, isHeldFor, renewLease, type LeaseOwner } from './lease-writes.js';
@@ -30,6 +31,13 @@ export interface LeaseView {
   readonly request: RequestRecord | undefined;
   /** When it will end; `undefined`: it waits without a limit, or is over. */
   readonly endMs: number | undefined;
+  /** Why machines of its nodes cannot be used any more, by node. Optional; omit if all can be. */
+  readonly lostMachines?: ReadonlyMap<NodeId, string> | undefined;
+}
+
+/** Knows nodes whose machine cannot be used any more. */
+interface MachineSource {
+  unusableNodes(): readonly UnusableNode[];
 }
 
 /** The leases of all launchers, and what lessees do with them. See {@link LeaseKeeper} for what happens to them. */
@@ -39,14 +47,25 @@ export class Leases {
   readonly #context: Context;
   readonly #cache: LeaseCache;
   readonly #keeper: string;
+  readonly #machines: MachineSource;
   /** Last known request of each lease. */
   readonly #requests = new Map<string, RequestId>();
   readonly #requested: RequestedLeases;
   readonly #unsubscribe: readonly (() => void)[];
 
-  /** @param keeper - id of this launcher, which marks the leases that it takes care of at once */
-  constructor(context: Context, cache: LeaseCache, tokens: LeaseTokenCache, keeper: string) {
+  /**
+   * @param keeper - id of this launcher, which marks the leases that it takes care of at once
+   * @param machines - the providers of this launcher
+   */
+  constructor(
+    context: Context,
+    cache: LeaseCache,
+    tokens: LeaseTokenCache,
+    keeper: string,
+    machines: MachineSource = { unusableNodes: () => [] },
+  ) {
     this.#context = context;
+    this.#machines = machines;
     this.#cache = cache;
     this.tokens = tokens;
     this.#keeper = keeper;
@@ -126,7 +145,10 @@ export class Leases {
       const hasAll = lease.state !== 'active' || nodes.length === lease.nodeIds.length;
       // nodes that are missing although all that was written with this version is known were lost since
       if (hasAll || settled === lease)
-        return { lease, nodes, request: this.requestOf(id), endMs: this.endOf(lease)?.timeMs };
+        return {
+          ...{ lease, nodes, request: this.requestOf(id), endMs: this.endOf(lease)?.timeMs },
+          lostMachines: this.#lostMachines(nodes),
+        };
       await this.settle();
       settled = lease;
     }
@@ -142,6 +164,13 @@ export class Leases {
   heldNodes(lease: LeaseRecord): NodeRecord[] {
     const { nodes } = this.#context.mirror;
     return lease.nodeIds.flatMap((id) => nodes.get(id) ?? []).filter((node) => isHeldFor(node, lease.id));
+  }
+
+  /** Why machines of these nodes cannot be used any more. */
+  #lostMachines(nodes: readonly NodeRecord[]): ReadonlyMap<NodeId, string> {
+    const held = new Set(nodes.map(({ id }) => id));
+    const lost = this.#machines.unusableNodes().filter(({ nodeId }) => held.has(nodeId));
+    return new Map(lost.map(({ nodeId, why }) => [nodeId, why]));
   }
 
   /** Whether its request has a record that was never readable here, or a node of it one that cannot be read now. */
@@ -203,7 +232,7 @@ export class Leases {
   /**
    * Renews a lease: it waits, or is active, for this long from now.
    * @throws {LeaseAgeError} it would last longer than `max-hold-age`
-   * @throws {LeaseNodesLostError} it does not hold all of its nodes any more
+   * @throws {LeaseNodesLostError} it does not hold all of its nodes any more, or the machine of one is gone
    * @throws {Refusal} it changes all the time
    */
   async renew(id: string, ttlMs: number): Promise<LeaseRecord | undefined> {
@@ -215,12 +244,19 @@ export class Leases {
     });
   }
 
-  /** The nodes of an active lease. @throws {LeaseNodesLostError} some are not held for it any more */
+  /** The nodes of an active lease. @throws {LeaseNodesLostError} some are not held for it any more, or have lost their machine */
   #allNodes(lease: LeaseRecord): NodeRecord[] {
     const nodes = lease.state === 'active' ? this.heldNodes(lease) : [];
     const held = new Set(nodes.map(({ id }) => id));
     const lost = lease.state === 'active' ? lease.nodeIds.filter((id) => !held.has(id)) : [];
     if (lost.length > 0) throw new LeaseNodesLostError(lease.id, lost);
+    const machines = [...this.#lostMachines(nodes)];
+    if (machines.length > 0)
+      throw new LeaseNodesLostError(
+        lease.id,
+        machines.map(([id]) => id),
+        machines.map(([, why]) => why).join('; '),
+      );
     return nodes;
   }
 

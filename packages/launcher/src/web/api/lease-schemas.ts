@@ -58,6 +58,10 @@ export const LEASE_SCHEMAS: Readonly<Record<string, JsonObject>> = {
       description: 'Until when it may log in: ten minutes, or the end of the lease',
     }),
     certificate_problem: orNull({ ...TEXT, description: 'Why it could not be signed' }),
+    machine_problem: orNull({
+      ...TEXT,
+      description: 'Why the machine cannot be used any more: the lease is not renewed; return it, and request another',
+    }),
     ...{ provider: orNull(TEXT), pool: orNull(TEXT), zone: orNull(TEXT), hostname: orNull(TEXT) },
     ...{ public_ipv4: orNull(TEXT), private_ipv4: orNull(TEXT), public_ipv6: orNull(TEXT) },
     ...{ cloud: orNull(TEXT), region: orNull(TEXT), host_id: orNull(TEXT), external_id: {} },

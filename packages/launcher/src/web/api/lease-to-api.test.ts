@@ -87,6 +87,16 @@ it('has the certificate of a node, or why there is none', () => {
   ]);
 });
 
+it('says of a node that its machine is gone', () => {
+  const [lost, other] = [node('1', login), node('2', login)];
+  const shown = { ...view([lost, other]), lostMachines: new Map([[lost.id, 'its instance does not exist any more']]) };
+
+  expect(nodesOf(shown)).toMatchObject([
+    { machine_problem: 'its instance does not exist any more' },
+    { machine_problem: null },
+  ]);
+});
+
 it('has a kubeconfig with the token of a cluster node, which is in no other member', () => {
   const [shown] = nodesOf(view([node('1', pod)])) as [{ kubeconfig: string }];
   const { kubeconfig, ...others } = shown;

@@ -12,7 +12,7 @@ type Pools = Iterable<PoolComponentRecord>;
  * @param pools - of all launchers
  */
 export function leaseToApi(
-  { lease, nodes, request, endMs }: LeaseView,
+  { lease, nodes, request, endMs, lostMachines }: LeaseView,
   certificates: ReadonlyMap<NodeId, NodeCertificate>,
   pools: Pools,
 ): JsonObject {
@@ -26,6 +26,7 @@ export function leaseToApi(
     nodes: nodes.map((node) => ({
       ...nodeToApi(withoutUnsafeLogin(node), labels[lease.nodeIds.indexOf(node.id)] ?? '', pools),
       ...certificateToApi(certificates.get(node.id)),
+      machine_problem: lostMachines?.get(node.id) ?? null,
     })),
     ...{ request: request?.id ?? null, end_reason: lease.endReason },
   };
