@@ -134,6 +134,13 @@ interface KillStep {
   readonly isThere: () => Promise<boolean>;
 }
 
+/** Whether a node has the id of a server. The launcher deletes meanwhile what the one before it has left. */
+async function isAnyStored(zk: OpenStackHarness['zk']): Promise<boolean> {
+  const ids = await children(zk, '/nodepool/nodes');
+  const nodes = await Promise.all(ids.map((id) => readNode(zk, id)));
+  return nodes.some((node) => typeof node === 'object' && typeof node['external_id'] === 'string');
+}
+
 /** From before a server is ordered until all is there but the floating IP. */
 function killSteps(harness: OpenStackHarness): KillStep[] {
   const { cloud, api } = harness;
@@ -141,12 +148,6 @@ function killSteps(harness: OpenStackHarness): KillStep[] {
   const lost = { ...order, after: true, status: 502, delay: 60 };
   const ips = async (): Promise<number> => (await api.list('neutron', '/v2.0/floatingips', 'floatingips')).length;
   const isBuilding = ({ status }: ApiObject): boolean => status === 'BUILD';
-  const isStored = async (): Promise<boolean> => {
-    // the launcher deletes meanwhile what the one before it has left
-    const ids = await children(harness.zk, '/nodepool/nodes');
-    const nodes = await Promise.all(ids.map((id) => readNode(harness.zk, id)));
-    return nodes.some((node) => typeof node === 'object' && typeof node['external_id'] === 'string');
-  };
   return [
     {
       when: 'the order for a server to be on its way',
@@ -158,7 +159,7 @@ function killSteps(harness: OpenStackHarness): KillStep[] {
       faults: { 'http-nova': { ...lost, path: '/servers$' }, 'spawn-delay': 4 },
       isThere: async () => (await cloud.isFaultUsed('http-nova')) && (await harness.servers()).some(isBuilding),
     },
-    { when: 'the id of a server to be stored', faults: { 'spawn-delay': 4 }, isThere: isStored },
+    { when: 'the id of a server to be stored', faults: { 'spawn-delay': 4 }, isThere: () => isAnyStored(harness.zk) },
     {
       when: 'the order for a floating IP to be on its way',
       faults: { 'http-neutron': { ...order, path: '/floatingips$', delay: 3 }, 'spawn-delay': 0 },
