@@ -15,6 +15,8 @@ export class BackingNode {
   lockEntry: string | undefined;
   /** Node of each occupied slot. */
   occupied: ReadonlyMap<number, NodeId> = new Map();
+  /** A node whose record cannot be read may be on any of its slots. */
+  mayHide = false;
   /** Nodes in the claims that are known to be deleted. */
   readonly gone = new Set<NodeId>();
   /** Slots that this launcher has reserved for launches, not yet written. */
@@ -51,7 +53,7 @@ export class BackingNode {
 
   /** Slots that are neither occupied nor reserved, whether or not they can be assigned now. */
   get unclaimed(): number {
-    if (this.isClosed || this.ownership === 'foreign') return 0;
+    if (this.isClosed || this.mayHide || this.ownership === 'foreign') return 0;
     return Math.max(0, this.data.slots - this.occupied.size - this.reserved);
   }
 
@@ -61,8 +63,8 @@ export class BackingNode {
     return this.ownership === 'ours' && isCurrent ? this.unclaimed : 0;
   }
 
-  /** Whether no slot is occupied or reserved. */
+  /** Whether no slot is occupied or reserved, as far as records can be read. */
   get isEmpty(): boolean {
-    return this.occupied.size === 0 && this.reserved === 0;
+    return this.occupied.size === 0 && this.reserved === 0 && !this.mayHide;
   }
 }

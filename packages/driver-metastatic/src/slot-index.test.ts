@@ -48,6 +48,34 @@ describe('backing nodes', () => {
   });
 
   it.each([
+    ['one field', (body: string) => body.replace('"provider":"meta"', '"provider":7')],
+    ['all fields', (body: string) => body.slice(0, 9)],
+  ])('lend no slot twice whose node another process made and has spoiled: %s', async (_what, spoil) => {
+    const yaml = yamlOf({ label: 'grace-time: 600' });
+    const first = await world.launcher(yaml);
+    const client = await world.client();
+    const slot = await useSlot(client);
+    await first.stop();
+    const [machine] = client.backing();
+    if (!machine) throw new Error('no machine');
+    const { nodes: _claims, ...userData } = JSON.parse(machine.userData as string) as Record<string, unknown>;
+    await client.zk.setData(
+      nodePath(machine.id),
+      encodeNode(withNode(machine, { userData: JSON.stringify(userData) }, Date.now())),
+    );
+    const body = (await client.zk.getData(nodePath(slot.id))).data.toString();
+    expect(spoil(body)).not.toBe(body);
+    await client.zk.setData(nodePath(slot.id), spoil(body));
+    await world.launcher(yaml);
+
+    const other = await useSlot(client);
+
+    const { backing_node: host, slot: at } = other.driverData as Record<string, unknown>;
+    expect({ host, at }).not.toEqual(slot.driverData);
+    expect([host, at]).not.toEqual([machine.id, 0]);
+  });
+
+  it.each([
     ['no JSON', 'NodePool:metastatic:meta {'],
     ['no slots', '{"owner": "NodePool:metastatic:meta", "label": "small", "slots": "many"}'],
     [

@@ -2,6 +2,7 @@ import { steadyNow, type NodeId, type NodeRecord, type RecordChange } from '@nod
 import type { ProviderContext } from '@nodepool/core';
 import { BackingNode } from './backing-node.js';
 import { isCircular } from './chain.js';
+import { HiddenSlots } from './hidden-slots.js';
 import { Inquiries } from './inquiries.js';
 import { LabelSupply } from './label-supply.js';
 import { parseBackingData, placeOf } from './user-data.js';
@@ -33,6 +34,7 @@ export class SlotIndex {
   /** The backing node that a claiming node is on. */
   readonly #claimed = new Map<NodeId, NodeId>();
   readonly #inquiries: Inquiries;
+  readonly #hidden: HiddenSlots;
   #unsubscribe: (() => void)[] = [];
 
   constructor(context: ProviderContext, provider: string, owner: string, listener: SlotIndexListener) {
@@ -41,6 +43,7 @@ export class SlotIndex {
     this.#owner = owner;
     this.#listener = listener;
     this.#inquiries = new Inquiries(context);
+    this.#hidden = new HiddenSlots(provider, context.nodes);
   }
 
   /** Reads existing records and subscribes to changes. */
@@ -67,6 +70,7 @@ export class SlotIndex {
   }
 
   label(name: string): LabelSupply {
+    this.#lookForHidden();
     let supply = this.#labels.get(name);
     if (!supply) this.#labels.set(name, (supply = new LabelSupply()));
     return supply;
@@ -101,7 +105,12 @@ export class SlotIndex {
     for (const label of this.#labels.keys()) this.#listener.labelChanged(label);
   }
 
+  #lookForHidden(): void {
+    if (this.#hidden.look()) for (const backing of this.#backing.values()) this.#refresh(backing);
+  }
+
   #changed({ id, before, after }: RecordChange<NodeRecord>): void {
+    this.#lookForHidden();
     if (before?.provider === this.#provider || after?.provider === this.#provider) this.#slotNodeChanged(before, after);
     const nodeId = id as NodeId;
     const known = this.#backing.get(nodeId);
@@ -142,7 +151,7 @@ export class SlotIndex {
     const was = waitingLabel(before);
     const waits = waitingLabel(after);
     // A circular request will be refused, so request no backing node for it.
-    const is = waits !== undefined && after && this.#isCircular(after, waits) ? undefined : waits;
+    const is = waits !== undefined && after && isRefused(this.#context, this.#owner, after, waits) ? undefined : waits;
     if (was === is) return;
     if (was !== undefined && before) {
       this.label(was).waiting.delete(before.id);
@@ -152,11 +161,6 @@ export class SlotIndex {
       this.label(is).waiting.add(after.id);
       this.#listener.labelChanged(is);
     }
-  }
-
-  #isCircular({ allocatedTo }: NodeRecord, label: string): boolean {
-    const request = allocatedTo === null ? undefined : this.#context.requests.get(allocatedTo);
-    return request !== undefined && isCircular(request, this.#owner, label);
   }
 
   #claimantGone(node: NodeId): void {
@@ -171,10 +175,7 @@ export class SlotIndex {
 
   #backingNodeChanged(id: NodeId, known: BackingNode | undefined, after: NodeRecord | undefined): void {
     const data = after?.state === 'in-use' ? parseBackingData(after.userData, this.#owner) : undefined;
-    if (!after || !data) {
-      if (known) this.#lose(known);
-      return;
-    }
+    if (!after || !data) return known && this.#lose(known);
     if (!known) {
       const backing = new BackingNode(after, data, this.#context.clock);
       this.#backing.set(id, backing);
@@ -212,7 +213,9 @@ export class SlotIndex {
     for (const [slot, node] of backing.data.claims) {
       if (!this.#hasLeft(backing, slot, node)) occupied.set(slot, node);
     }
+    for (const [node, slot] of this.#hidden.on(backing.id)) occupied.set(slot, node);
     for (const [node, slot] of this.#slotNodes.get(backing.id) ?? []) occupied.set(slot, node);
+    backing.mayHide = this.#hidden.mayHide(backing.data.launchedMs, (node) => this.#claimed.has(node));
     const wasFreed = occupied.size < backing.occupied.size;
     backing.occupied = occupied;
     if (wasFreed) backing.lastUsedMs = steadyNow(this.#context.clock);
@@ -276,4 +279,10 @@ export class SlotIndex {
 function waitingLabel(node: NodeRecord | undefined): string | undefined {
   if (node?.state !== 'building') return undefined;
   return placeOf(node) === undefined ? node.labels[0] : undefined;
+}
+
+/** Whether a node is for a request that asks for backing nodes in a circle. */
+function isRefused({ requests }: ProviderContext, owner: string, { allocatedTo }: NodeRecord, label: string): boolean {
+  const request = allocatedTo === null ? undefined : requests.get(allocatedTo);
+  return request !== undefined && isCircular(request, owner, label);
 }

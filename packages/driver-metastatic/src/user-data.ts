@@ -78,7 +78,7 @@ export interface SlotPlace {
 }
 
 /** Place of a node from its `driver_data`; `undefined` while it has no slot. */
-export function placeOf(node: NodeRecord): SlotPlace | undefined {
+export function placeOf(node: Pick<NodeRecord, 'driverData'>): SlotPlace | undefined {
   const data = node.driverData;
   if (typeof data !== 'object' || data === null || Array.isArray(data)) return undefined;
   const { backing_node: backingNode, slot } = data;
