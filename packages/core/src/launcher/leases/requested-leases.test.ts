@@ -61,6 +61,29 @@ describe('the number of a lease among the nodes of its token', () => {
     expect(await isFree()).toBe(true);
   });
 
+  it.each(['active', 'waiting'] as const)('is not free while a node of it cannot be read (%s)', async (state) => {
+    const { world, lock, node, remove, launcher, stop } = await ended(state);
+    const { clock, other } = world;
+    stop();
+    if (state === 'waiting') await clock.run(lock.release());
+    const { data } = await clock.run(other.getData(nodePath(node)));
+    const spoiled = data.toString().replace('"provider":"p"', '"provider":7');
+    expect(spoiled).not.toBe(data.toString());
+    await clock.run(other.delete(nodePath(node)));
+    await clock.run(other.create(nodePath(node), spoiled));
+    const { leases, sweep } = await launcher('other');
+    await world.pass(60_000);
+    sweep();
+    await world.pass(1_000);
+    expect(leases.get('l1')?.slots).toHaveLength(1);
+
+    await remove();
+    sweep();
+    await world.pass(1_000);
+
+    expect(leases.get('l1')?.slots).toEqual([]);
+  });
+
   it('is freed by another launcher when its own is gone', async () => {
     const { stop, launcher, remove, lock, world } = await ended('waiting');
     stop();

@@ -4,7 +4,9 @@ import {
   newLease,
   type LeaseCache,
   type LeaseRecord,
+  type NodeId,
   type RecordChange,
+  type UnreadableRecord,
 } from '@nodepool/zk-protocol';
 import type { Context } from '../state/context.js';
 import { isRefusal } from '../state/transaction.js';
@@ -19,6 +21,10 @@ export const isOver = ({ state }: LeaseRecord): boolean => state === 'ended' || 
 export function isGone({ mirror }: Pick<Context, 'mirror'>, { id, nodeIds, requestId }: LeaseRecord): boolean {
   const { nodes, requests } = mirror;
   if (nodeIds.some((node) => leaseOf(nodes.get(node)?.userData ?? null) === id)) return false;
+  // a node that is being made for it may have a record that cannot be read as well
+  const isOf = ({ id: node, legible }: UnreadableRecord) =>
+    nodeIds.includes(node as NodeId) || (requestId !== null && legible['allocated_to'] === requestId);
+  if (nodes.unreadable.some(isOf)) return false;
   if (requestId === null) return true;
   // who works on the request has locked it, and may be about to make records of nodes
   return requests.contenders(requestId) === 0 && mirror.allocatedTo(requestId).size === 0;
