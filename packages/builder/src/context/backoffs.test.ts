@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { Backoffs } from './backoffs.js';
 
 function setUp() {
-  const time = { now: 1_000_000 };
-  const clock = { now: () => time.now, setTimer: () => () => undefined };
+  const time = { now: 1_000_000, steady: 5_000 };
+  const clock = { now: () => time.now, steadyNow: () => time.steady, setTimer: () => () => undefined };
   return { time, backoffs: new Backoffs({ clock, random: () => 0 }, { firstMs: 10_000, longestMs: 60_000 }) };
 }
 
@@ -17,6 +17,17 @@ describe('pauses', () => {
     expect(pauses).toEqual([10_000, 20_000, 40_000, 60_000, 60_000]);
     expect(backoffs.get('a')).toMatchObject({ attempts: 5, reason: 'disk full' });
     backoffs.clear('a');
+    expect(backoffs.until('a')).toBeUndefined();
+  });
+
+  it.each([3_600_000, -3_600_000])('last as long when the clock is set by %i ms', (stepMs) => {
+    const { time, backoffs } = setUp();
+    backoffs.failed('a', 'disk full');
+
+    time.now += stepMs;
+    expect(backoffs.until('a')).toBe(time.now + 10_000);
+    time.steady += 10_000;
+
     expect(backoffs.until('a')).toBeUndefined();
   });
 

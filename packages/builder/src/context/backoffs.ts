@@ -1,4 +1,4 @@
-import { backoffMs, type BackoffOptions, type Clock } from '@nodepool/zk-protocol';
+import { backoffMs, steadyNow, type BackoffOptions, type Clock } from '@nodepool/zk-protocol';
 
 /** Options of {@link Backoffs}. */
 export interface BackoffSurroundings {
@@ -17,12 +17,15 @@ export interface Pause {
   readonly isHold: boolean;
 }
 
+/** A pause with its end in steady time: the system time may be set meanwhile. */
+type TimedPause = Omit<Pause, 'untilMs'> & { readonly endMs: number };
+
 /** How long a hold lasts when no event ends it. */
 const HOLD_MS = 60_000;
 
 /** Growing pauses after failures, one for each name. */
 export class Backoffs {
-  readonly #pauses = new Map<string, Pause>();
+  readonly #pauses = new Map<string, TimedPause>();
 
   constructor(
     private readonly surroundings: BackoffSurroundings,
@@ -34,31 +37,37 @@ export class Backoffs {
     const { clock, random } = this.surroundings;
     const attempts = (this.#pauses.get(name)?.attempts ?? 0) + 1;
     const ms = backoffMs(attempts - 1, this.limits, random);
-    this.#pauses.set(name, { attempts, reason, isHold: false, sinceMs: clock.now(), untilMs: clock.now() + ms });
+    this.#pauses.set(name, { attempts, reason, isHold: false, sinceMs: clock.now(), endMs: steadyNow(clock) + ms });
   }
 
   /** Waits without counting a failure, e.g. for another process. */
   hold(name: string, reason: string): void {
-    const sinceMs = this.surroundings.clock.now();
+    const { clock } = this.surroundings;
     const attempts = this.#pauses.get(name)?.attempts ?? 0;
-    this.#pauses.set(name, { attempts, reason, isHold: true, sinceMs, untilMs: sinceMs + HOLD_MS });
+    this.#pauses.set(name, { attempts, reason, isHold: true, sinceMs: clock.now(), endMs: steadyNow(clock) + HOLD_MS });
   }
 
   /** Ends pauses that wait for another process, after that process has ended. Earlier failures keep counting. */
   endHold(name: string): void {
     const pause = this.#pauses.get(name);
-    if (pause?.isHold === true) this.#pauses.set(name, { ...pause, untilMs: 0 });
+    if (pause?.isHold === true) this.#pauses.set(name, { ...pause, endMs: -Infinity });
   }
 
   /** The pause of a name, over or not. */
   get(name: string): Pause | undefined {
-    return this.#pauses.get(name);
+    const pause = this.#pauses.get(name);
+    return pause && { ...pause, untilMs: this.#untilMs(pause) };
   }
 
   /** End of the pause in ms since the epoch; `undefined`: there is none, or it is over. */
   until(name: string): number | undefined {
-    const untilMs = this.#pauses.get(name)?.untilMs;
-    return untilMs !== undefined && untilMs > this.surroundings.clock.now() ? untilMs : undefined;
+    const pause = this.#pauses.get(name);
+    return pause && pause.endMs > steadyNow(this.surroundings.clock) ? this.#untilMs(pause) : undefined;
+  }
+
+  #untilMs({ endMs }: TimedPause): number {
+    const { clock } = this.surroundings;
+    return clock.now() + endMs - steadyNow(clock);
   }
 
   /** Forgets the failures of one name, or of all. */

@@ -141,6 +141,8 @@ export interface ProviderContext {
    */
   readonly databaseId: string | undefined;
   readonly clock: Clock;
+  /** The time that all launchers agree about, whatever their clocks and that of the server say. Missing in commands and builders. */
+  readonly agreedNow?: (() => number) | undefined;
   /** Already carries the provider's name. */
   readonly logger: Logger;
   readonly nodes: RecordCache<NodeRecord> & LockAware;

@@ -9,6 +9,7 @@ import {
   type RequestId,
   type RequestRecord,
   type ZooKeeper,
+  readDatabaseId,
 } from '@nodepool/zk-protocol';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { pooledConfig, rackConfig, RackWorld } from '../../test/support/rack-world.js';
@@ -171,7 +172,8 @@ describe('a launcher beside another one that dies', () => {
 
 describe('a launcher whose session is lost', () => {
   it('serves when ZooKeeper has lost its data', async () => {
-    await world.startLauncher(pooledConfig);
+    const launcher = await world.startLauncher(pooledConfig);
+    const before = launcher.databaseId;
 
     world.loseData();
     for (let second = 0; second < 30; second++) await world.settle(50);
@@ -180,6 +182,8 @@ describe('a launcher whose session is lost', () => {
     await world.settle(100);
 
     expect((await stored(id))?.state).toBe('fulfilled');
+    expect(launcher.databaseId).not.toBe(before);
+    expect(launcher.databaseId).toBe(await world.clock.run(readDatabaseId(world.zk)));
   });
 
   it('registers itself and its pools again, and serves in the new session', async () => {

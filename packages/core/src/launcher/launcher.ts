@@ -69,7 +69,7 @@ export class Launcher {
   async start(webUrl?: string): Promise<void> {
     const { context, components, parts, registry, registration, serverClock } = this.#parts;
     const { zk, logger, life } = context;
-    life.databaseId = await ensureRoots(zk, life.signal);
+    await this.#ensureDatabase();
     this.#epoch = zk.sessionEpoch;
     await serverClock.measure(life.signal);
     await Promise.all(parts.flatMap((part) => part.start?.() ?? []));
@@ -159,10 +159,22 @@ export class Launcher {
     void reconsiderAll(context, parts, occasion);
   }
 
+  /** ZooKeeper may have lost its data: then the database has another id, which machines carry that are made from now on. */
+  async #ensureDatabase(): Promise<void> {
+    const { life, zk, logger } = this.#parts.context;
+    const before = life.databaseId;
+    life.databaseId = await ensureRoots(zk, life.signal);
+    if (before === undefined || before === life.databaseId) return;
+    logger.warn('ZooKeeper serves another database; machines of the former one stay until they are adopted', {
+      databaseId: life.databaseId,
+      before,
+    });
+  }
+
   async #registerAgain(): Promise<void> {
     const { context, parts } = this.#parts;
     try {
-      await ensureRoots(context.zk, context.life.signal); // ZooKeeper may have lost its data
+      await this.#ensureDatabase();
       for (const part of parts) await part.sessionRenewed?.();
     } catch (error) {
       if (context.life.signal.aborted) return;

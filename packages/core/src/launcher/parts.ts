@@ -76,8 +76,10 @@ export function makeParts(options: LauncherOptions): LauncherParts {
   const leaseTokens = createLeaseTokenCache(common);
   const events = new LauncherEvents();
   const mirror = new Mirror(nodes, requests, events);
+  const serverClock = new ServerClock(zk, clock);
   const context: Context = {
     ...common,
+    agreedNow: () => serverClock.now(),
     ...{ hostname, version, random, events, metrics: options.metrics, mirror },
     config: { now: config },
     life: new LifeCycle(zk, [nodes, requests], clock),
@@ -85,7 +87,6 @@ export function makeParts(options: LauncherOptions): LauncherParts {
     controls: new ControlMirror(controlCache, { clock, events }),
   };
   const cleanup = loggingAs(context, LOGGER_NAMES.cleanup);
-  const serverClock = new ServerClock(zk, clock);
   const images = new ImageMirror(context, nodes);
 
   // health, registry, providers, ledger

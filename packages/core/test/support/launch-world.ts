@@ -66,6 +66,8 @@ export class LaunchWorld {
   readonly config: StateMachineProviderConfig;
   readonly provider: StateMachineProvider;
   capacityChanges = 0;
+  /** Database id that the launcher knows. */
+  databaseId = DATABASE_ID;
   /** Database id stored in ZooKeeper. */
   storedDatabaseId = DATABASE_ID;
   nodesReady = true;
@@ -194,13 +196,12 @@ export class LaunchWorld {
       launchEnded: (result, _ms, { image }) => this.counted.push(`${result} ${image}`),
       leaked: (_provider, plural) => this.counted.push(`leaked ${plural}`),
     };
-    return {
+    const context = {
       clock: this.clock,
       logger: silentLogger,
       metrics,
       hostname: 'launcher.example',
       nodes: new NodesInMemory(this),
-      databaseId: DATABASE_ID,
       zk: {
         exists: (path: string) => Promise.resolve(this.#exists(path) ? {} : undefined),
         getData: () => Promise.resolve({ data: Buffer.from(this.storedDatabaseId) }),
@@ -210,6 +211,7 @@ export class LaunchWorld {
       random: () => this.random(),
       ...changes,
     } as unknown as ProviderContext;
+    return Object.defineProperty(context, 'databaseId', { get: () => this.databaseId, enumerable: true });
   }
 
   #exists(path: string): boolean {

@@ -17,11 +17,13 @@ function setUp(
   cloud: CloudBehaviour,
   config: Partial<StateMachineProviderConfig> = {},
   label: Partial<StateMachineLabelConfig> = {},
+  agrees = false,
 ) {
   const clock = new VirtualClock();
   const sky = new MemoryCloud(clock, cloud);
   const open = () => {
-    const world = new LaunchWorld(clock, sky.adapter({}), providerConfig(config, label));
+    const agreedNow = agrees ? () => clock.now() : undefined;
+    const world = new LaunchWorld(clock, sky.adapter({}), providerConfig(config, label), { agreedNow });
     worlds.push(world);
     return world;
   };
@@ -135,6 +137,20 @@ describe('a launch that another launcher began', () => {
     expect([state, error?.message]).toEqual(['failed', expect.stringMatching(/not ready within 60 s/)]);
     expect(endedMs - startedMs).toBeGreaterThanOrEqual(15_000);
     expect(endedMs - startedMs).toBeLessThan(20_000); // with a last look at the instance
+  });
+
+  it.each([300_000, -300_000])('keeps it when a server leads whose clock is %i ms ahead', async (leaderMs) => {
+    const setting = setUp({ neverReady: true, createMs: 1 }, { launchTimeoutMs: 60_000, launchRetries: 1 }, {}, true);
+    const { clock, second } = setting;
+    const left = await beginAndDie(setting, 45_000);
+    const startedMs = clock.now();
+
+    const resumed = second.resume(writtenAt(left, clock.now() + leaderMs)).then(() => clock.now() - startedMs);
+    await clock.advance(80_000);
+    const tookMs = await clock.run(resumed);
+
+    expect(tookMs).toBeGreaterThanOrEqual(15_000);
+    expect(tookMs).toBeLessThan(20_000);
   });
 
   it('uses an instance that became ready while no launcher was there, although its time is over', async () => {

@@ -30,6 +30,8 @@ export interface LaunchServices {
   readonly adapter: Adapter;
   /** Id of the database, which everything carries that is made. */
   readonly databaseId: string | undefined;
+  /** The time that all launchers agree about. */
+  readonly agreedNow?: (() => number) | undefined;
   readonly instances: InstanceList;
   readonly images: ImageSource | undefined;
   readonly addresses: AddressClaims;
@@ -83,7 +85,8 @@ export class LaunchWork {
     this.#node = order.node;
     this.logger = logger.child({ nodeId: order.node.id, pool: order.pool.name });
     this.#mayResume = order.isResumed === true;
-    const serverMs = order.node.stat?.mtime ?? services.clock.now(); // the record was written just before
+    // the record was written just before
+    const serverMs = services.agreedNow?.() ?? order.node.stat?.mtime ?? services.clock.now();
     this.#aheadMs = steadyNow(services.clock) - serverMs;
     this.progress = order.isResumed
       ? readProgress(order.node, services.clock.now() - serverMs)

@@ -355,6 +355,17 @@ describe('a launch', () => {
     expect(result).toMatchObject({ state: 'failed', error: { code: 'NODEPOOL_ADDRESS' }, node: { externalId: 'i-1' } });
   });
 
+  it('tags instances with the id of the database that ZooKeeper serves now', async () => {
+    const { bench, clock, cloud } = setUp();
+    await clock.run(bench.launch());
+
+    bench.databaseId = 'b'.repeat(32);
+    await clock.run(bench.launch());
+
+    const tags = [...cloud.instances.values()].map(({ metadata }) => metadata[DATABASE_ID_TAG]);
+    expect(tags).toEqual([DATABASE_ID, 'b'.repeat(32)]);
+  });
+
   it('does not touch instances of other nodes or providers with the same id', async () => {
     const { bench, clock, cloud } = setUp();
     const former = { [NODE_CREATED_TAG]: '1', [DATABASE_ID_TAG]: DATABASE_ID };

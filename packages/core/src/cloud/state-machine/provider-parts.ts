@@ -42,7 +42,7 @@ export function makeParts(
   instances: InstanceList,
   entries: UnreadableEntries,
 ): ProviderParts {
-  const { clock, metrics, images, nodes, zk, databaseId } = context;
+  const { clock, metrics, images, nodes, zk } = context;
   const logger = context.logger.child({}, LOGGER_NAMES.stateMachine(config.name));
   const random = () => context.random();
   const changed = () => context.capacityChanged();
@@ -53,7 +53,7 @@ export function makeParts(
   const quota = new ProviderQuota({
     ...shared,
     provider: config.name,
-    databaseId,
+    databaseId: () => context.databaseId,
     instances,
     needs,
     settled: () => zones.settled,
@@ -61,7 +61,10 @@ export function makeParts(
     ownNodes: () => context.ownNodes(),
   });
   const leaks = new LeakFinder({
-    ...{ provider: config.name, databaseId, adapter, nodes, images, zk, clock, logger, metrics, entries },
+    ...{ provider: config.name, adapter, nodes, images, zk, clock, logger, metrics, entries },
+    get databaseId() {
+      return context.databaseId;
+    },
     deleted: ({ id }) => quota.leakDeleted(id),
   });
   const machines = new MachineWatch({ context, clock, logger, instances, adapter, entries });
@@ -77,11 +80,14 @@ export function makeServices(
   unanswered: LaunchServices['unanswered'],
   parts: StateMachineProviderParts,
 ): LaunchServices {
-  const { clock, metrics, images, databaseId } = context;
+  const { clock, metrics, images, agreedNow } = context;
   return {
     config,
     adapter,
-    databaseId,
+    get databaseId() {
+      return context.databaseId;
+    },
+    agreedNow,
     instances,
     images,
     addresses: new AddressClaims(() => context.ownNodes()),

@@ -26,7 +26,7 @@ describe('what a launcher has learned', () => {
     const aheadMs = 60_000;
 
     const after = steeringAt(() => NOW + aheadMs);
-    after.recall(decodeMemory(encodeMemory(before.memory, NOW), NOW + aheadMs));
+    after.recall(decodeMemory(encodeMemory(before.memory, NOW, NOW), NOW + aheadMs));
 
     const { provider, labels, zones, ramp } = before.report();
     const later = (health: typeof provider) => ({
@@ -53,13 +53,13 @@ describe('what a launcher has learned', () => {
     nowMs += 30_000;
     before.launchEnded(launch, 'ready');
 
-    const { ramp } = decodeMemory(encodeMemory(before.memory, nowMs), nowMs);
+    const { ramp } = decodeMemory(encodeMemory(before.memory, nowMs, nowMs), nowMs);
 
     expect(ramp.usualMs).toEqual({ small: 30_000 });
   });
 
   it('may have a reason that only a later release knows', () => {
-    const stored = encodeMemory(learn().memory, NOW).toString().replaceAll('"Unavailable"', '"Haunted"');
+    const stored = encodeMemory(learn().memory, NOW, NOW).toString().replaceAll('"Unavailable"', '"Haunted"');
 
     expect(decodeMemory(Buffer.from(stored), NOW).launches?.reason).toBe('Error');
   });

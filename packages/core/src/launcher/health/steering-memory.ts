@@ -18,9 +18,18 @@ export interface SteeringMemory {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The body to store. @param nowMs - by the clock that the times are of */
-export function encodeMemory(memory: SteeringMemory, nowMs: number): Buffer {
-  return Buffer.from(JSON.stringify({ nowMs, ...memory }));
+/**
+ * The body to store.
+ * @param nowMs - by the clock that the times are of
+ * @param agreedMs - the same by the time that all launchers agree about
+ */
+export function encodeMemory(memory: SteeringMemory, nowMs: number, agreedMs: number): Buffer {
+  return Buffer.from(JSON.stringify({ nowMs, agreedMs, ...memory }));
+}
+
+/** When a body was stored, by the time that all launchers agree about; `undefined`: by an earlier release. @throws {SyntaxError} */
+export function agreedMsOf(body: Buffer): number | undefined {
+  return optional(objectOf(JSON.parse(body.toString()))['agreedMs'], numberOf);
 }
 
 /**

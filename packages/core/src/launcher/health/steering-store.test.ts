@@ -71,6 +71,18 @@ describe('what launches have shown of a provider', () => {
     },
   );
 
+  it('is as old as the time says that launchers agree about, also under a leader with another clock', async () => {
+    const world = new RackWorld();
+    fail(await world.startLauncher());
+    await world.settle();
+    const { data } = await world.clock.run(world.zk.getData(PATH));
+    const stored = JSON.parse(data.toString()) as { agreedMs: number };
+    const older = { ...stored, agreedMs: stored.agreedMs - 24 * 3_600_000 };
+    await world.clock.run(world.zk.setData(PATH, JSON.stringify(older)));
+
+    expect((await world.startLauncher()).failingLaunches).toEqual([]);
+  });
+
   it('is forgotten after a day', async () => {
     const world = new RackWorld();
     const launcher = await world.startLauncher();

@@ -1,6 +1,13 @@
-import { isZooKeeperError, steeringPath, storeRecord, type CancelTimer, type Clock } from '@nodepool/zk-protocol';
+import {
+  isZooKeeperError,
+  steeringPath,
+  steadyNow,
+  storeRecord,
+  type CancelTimer,
+  type Clock,
+} from '@nodepool/zk-protocol';
 import type { Context } from '../state/context.js';
-import { decodeMemory, encodeMemory } from './steering-memory.js';
+import { agreedMsOf, decodeMemory, encodeMemory } from './steering-memory.js';
 import type { SteeringSet } from './steering-set.js';
 
 /** The least time between two writes for one provider. */
@@ -18,6 +25,7 @@ export class SteeringStore {
   /** The time of the ZooKeeper server. */
   readonly #serverClock: Pick<Clock, 'now'>;
   readonly #timers = new Map<string, CancelTimer>();
+  /** Steady time. */
   readonly #writtenMs = new Map<string, number>();
   readonly #ends: readonly (() => void)[];
 
@@ -57,7 +65,7 @@ export class SteeringStore {
       throw error;
     });
     if (stored === undefined) return;
-    const ageMs = Math.max(0, this.#serverClock.now() - stored.stat.mtime);
+    const ageMs = Math.max(0, this.#serverClock.now() - (agreedMsOf(stored.data) ?? stored.stat.mtime));
     if (ageMs >= FORGET_MS) return;
     const memory = decodeMemory(stored.data, clock.now() - ageMs);
     this.#steering.of(provider)?.recall(memory);
@@ -71,7 +79,7 @@ export class SteeringStore {
   #changed(provider: string): void {
     if (this.#timers.has(provider)) return;
     const { clock } = this.#context;
-    const afterMs = (this.#writtenMs.get(provider) ?? -Infinity) + PAUSE_MS - clock.now();
+    const afterMs = (this.#writtenMs.get(provider) ?? -Infinity) + PAUSE_MS - steadyNow(clock);
     this.#timers.set(
       provider,
       clock.setTimer(Math.max(0, afterMs), () => void this.#write(provider)),
@@ -83,9 +91,9 @@ export class SteeringStore {
     this.#timers.delete(provider);
     const memory = this.#steering.of(provider)?.memory;
     if (memory === undefined || !life.isActive) return;
-    this.#writtenMs.set(provider, clock.now());
+    this.#writtenMs.set(provider, steadyNow(clock));
     try {
-      await storeRecord(zk, steeringPath(provider), encodeMemory(memory, clock.now()));
+      await storeRecord(zk, steeringPath(provider), encodeMemory(memory, clock.now(), this.#serverClock.now()));
     } catch (error) {
       logger.debug('Could not store what launches have shown of a provider', { provider, error }); // the next change does
     }

@@ -1,8 +1,8 @@
-import type { Clock } from '@nodepool/zk-protocol';
 import type { FoundCondition } from '../../contract/condition.js';
 import type { ProviderSet } from '../providers/provider-set.js';
 import type { Context } from '../state/context.js';
 import type { Part } from '../state/part.js';
+import type { ServerTime } from '../state/server-clock.js';
 import type { PoolViews } from '../view/pool-views.js';
 import type { IdleNodes } from './idle-nodes.js';
 import type { StandbyGoals } from './standby-goals.js';
@@ -13,7 +13,7 @@ export interface Engine {
   readonly providers: ProviderSet;
   readonly views: PoolViews;
   readonly goals: StandbyGoals;
-  readonly serverClock: Pick<Clock, 'now'>;
+  readonly serverClock: ServerTime;
   readonly idle: IdleNodes;
 }
 

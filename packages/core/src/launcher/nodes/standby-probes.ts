@@ -1,13 +1,12 @@
 import {
   isZooKeeperError,
   type CancelTimer,
-  type Clock,
   type RequestId,
   type RequestRecord,
   steadyNow,
 } from '@nodepool/zk-protocol';
 import type { Context } from '../state/context.js';
-import { sinceWrittenMs } from '../state/server-clock.js';
+import { sinceWrittenMs, type ServerTime } from '../state/server-clock.js';
 import { isProbe } from '../plan/health-rules.js';
 import type { PoolViews } from '../view/pool-views.js';
 import type { Standby } from './standby.js';
@@ -28,7 +27,7 @@ export class StandbyProbes {
   readonly #context: Context;
   readonly #views: PoolViews;
   readonly #standby: Standby;
-  readonly #serverClock: Pick<Clock, 'now'>;
+  readonly #serverClock: ServerTime;
   /** Probes of all launchers, by provider. */
   readonly #open = new Map<string, Map<RequestId, Probe>>();
   /** By provider, a probe that the mirror does not show yet, and how long to wait for it. */
@@ -39,7 +38,7 @@ export class StandbyProbes {
   readonly #unsubscribe: readonly (() => void)[];
 
   /** @param standby - may need a node that a probe made */
-  constructor(context: Context, views: PoolViews, standby: Standby, serverClock: Pick<Clock, 'now'>) {
+  constructor(context: Context, views: PoolViews, standby: Standby, serverClock: ServerTime) {
     this.#context = context;
     this.#views = views;
     this.#standby = standby;

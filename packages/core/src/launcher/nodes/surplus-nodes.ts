@@ -1,9 +1,9 @@
-import { isStandby, isStoppedSpare, type Clock, type NodeRecord } from '@nodepool/zk-protocol';
+import { isStandby, isStoppedSpare, type NodeRecord } from '@nodepool/zk-protocol';
 import type { ProviderSet } from '../providers/provider-set.js';
 import type { Context } from '../state/context.js';
 import { releaseNode } from '../state/expire-node.js';
 import type { Occasion, Part } from '../state/part.js';
-import { sinceWrittenMs } from '../state/server-clock.js';
+import { sinceWrittenMs, type ServerTime } from '../state/server-clock.js';
 import type { StandbyGoals, Surplus } from './standby-goals.js';
 
 /** A node that has been free for less time stays: a request may be about to take it. */
@@ -17,14 +17,9 @@ export class SurplusNodes implements Part {
   readonly #context: Context;
   readonly #providers: ProviderSet;
   readonly #goals: Pick<StandbyGoals, 'surplus'>;
-  readonly #serverClock: Pick<Clock, 'now'>;
+  readonly #serverClock: ServerTime;
 
-  constructor(
-    context: Context,
-    providers: ProviderSet,
-    goals: Pick<StandbyGoals, 'surplus'>,
-    serverClock: Pick<Clock, 'now'>,
-  ) {
+  constructor(context: Context, providers: ProviderSet, goals: Pick<StandbyGoals, 'surplus'>, serverClock: ServerTime) {
     this.#context = context;
     this.#providers = providers;
     this.#goals = goals;

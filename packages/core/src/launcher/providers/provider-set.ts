@@ -261,9 +261,12 @@ export class ProviderSet implements Part {
 
   #contextFor({ name, driverName }: ProviderConfig, closing: AbortSignal): ProviderContext {
     const { zk, clock, committer, mirror, hostname, logger, random, metrics, events } = this.#context;
+    const { life, agreedNow } = this.#context;
     return {
-      ...{ zk, clock, committer, hostname, random, metrics, closing },
-      databaseId: this.#context.life.databaseId,
+      ...{ zk, clock, committer, hostname, random, metrics, closing, agreedNow },
+      get databaseId() {
+        return life.databaseId;
+      },
       images: this.#images,
       nodes: mirror.nodes,
       requests: mirror.requests,

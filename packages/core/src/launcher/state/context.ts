@@ -20,6 +20,8 @@ export interface Context {
   readonly life: LifeCycle;
   readonly events: LauncherEvents;
   readonly clock: Clock;
+  /** The time that all launchers agree about. */
+  readonly agreedNow?: (() => number) | undefined;
   readonly logger: Logger;
   /** Fully qualified name of this host. */
   readonly hostname: string;

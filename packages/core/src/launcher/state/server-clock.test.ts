@@ -1,7 +1,7 @@
-import { ensureDatabaseId, LEASES_ROOT } from '@nodepool/zk-protocol';
+import { ensureDatabaseId, LEASES_ROOT, type NodeRecord } from '@nodepool/zk-protocol';
 import { describe, expect, it } from 'vitest';
 import { ServiceWorld } from '../../../test/support/service-world.js';
-import { ServerClock } from './server-clock.js';
+import { ServerClock, sinceWrittenMs } from './server-clock.js';
 
 const signal = new AbortController().signal;
 
@@ -104,6 +104,26 @@ describe('the clock of the server', () => {
     }
 
     expect(Math.abs(aheadMs())).toBeLessThan(2_600);
+  });
+
+  it.each([300_000, -300_000])('says when writes under a former leader were made, %i ms before', async (stepMs) => {
+    const { world, server, measure, lead, serverClock } = await steadyClock();
+    await measure();
+    const record = async () => ({ stat: await world.clock.run(server.setData(LEASES_ROOT, '', -1)), stateTimeMs: 0 });
+    const before = (await record()) as NodeRecord;
+    await world.pass(40_000);
+    lead(stepMs);
+    await measure();
+    const after = (await record()) as NodeRecord;
+    const another = new ServerClock(server, world.clock);
+    await world.clock.run(another.measure(signal));
+    await world.pass(20_000);
+
+    const ages = [serverClock, another].map((clock) => [before, after].map((one) => sinceWrittenMs(one, clock)));
+
+    // it is not known to one that started later, which counts from its start
+    for (const [at, wanted] of [60_000, 20_000, 20_000, 20_000].entries())
+      expect(Math.abs((ages.flat()[at] ?? NaN) - wanted)).toBeLessThan(500);
   });
 
   it('is that of the new leader in the end', async () => {

@@ -7,6 +7,7 @@ import {
   type Clock,
   type NodeRecord,
   type RequestRecord,
+  type Stat,
   type ZooKeeper,
 } from '@nodepool/zk-protocol';
 import { aheadAt, decodeAgreedTime, encodeAgreedTime, termOf, type AgreedTime } from './agreed-time.js';
@@ -49,6 +50,10 @@ export class ServerClock implements Clock {
   readonly #clock: Clock;
   /** How far steady time is ahead of this one, and what showed it; `undefined` before the first comparison. */
   #known: { readonly aheadMs: number; readonly serverAheadMs: number; readonly by: Comparison } | undefined;
+  /** How far this time was ahead of the clock of each leader that this process has seen, by term. */
+  readonly #terms = new Map<number, number>();
+  /** When the clocks were first compared, by this time. */
+  #firstMs = 0;
 
   constructor(zk: Pick<ZooKeeper, 'getData' | 'setData' | 'whenConnected'>, clock: Clock) {
     this.#zk = zk;
@@ -61,6 +66,18 @@ export class ServerClock implements Clock {
 
   steadyNow(): number {
     return steadyNow(this.#clock);
+  }
+
+  /**
+   * When a write was made, by this time. One under a leader that led before this process started is as old as this process; the clock
+   * of that leader is not known.
+   */
+  writtenMs({ mzxid, mtime }: Pick<Stat, 'mzxid' | 'mtime'>): number {
+    if (!this.#known) return mtime;
+    const term = termOf(mzxid);
+    const aheadMs = this.#terms.get(term);
+    if (aheadMs !== undefined) return mtime + aheadMs;
+    return term < this.#known.by.term ? this.#firstMs : this.now();
   }
 
   setTimer(ms: number, fn: () => void): CancelTimer {
@@ -87,7 +104,10 @@ export class ServerClock implements Clock {
   }
 
   #follow(by: Comparison, serverAheadMs: number): void {
+    const isFirst = this.#known === undefined;
     this.#known = { aheadMs: this.#judge(by, serverAheadMs), serverAheadMs, by };
+    this.#terms.set(by.term, serverAheadMs);
+    if (isFirst) this.#firstMs = this.now();
   }
 
   /** How far this time is ahead of the clock of a new leader, so that it continues without a jump. */
@@ -162,9 +182,13 @@ export class ServerClock implements Clock {
   }
 }
 
+/** The time of the server; without `writtenMs`, all writes were made by it. */
+export type ServerTime = Pick<Clock, 'now'> & Partial<Pick<ServerClock, 'writtenMs'>>;
+
 /** How long a record has been as it is, whatever the clock of its writer says. */
-export function sinceWrittenMs(record: NodeRecord | RequestRecord, serverClock: Pick<Clock, 'now'>): number {
-  return serverClock.now() - (record.stat?.mtime ?? record.stateTimeMs);
+export function sinceWrittenMs({ stat, stateTimeMs }: NodeRecord | RequestRecord, serverTime: ServerTime): number {
+  const writtenMs = stat ? (serverTime.writtenMs?.(stat) ?? stat.mtime) : stateTimeMs;
+  return serverTime.now() - writtenMs;
 }
 
 const isPassing = (error: unknown): boolean =>
