@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { newNode, newRequest, systemClock, withNode, type NodeId, type RequestId } from '@nodepool/zk-protocol';
 import {
   DATABASE_ID_TAG,
@@ -21,6 +22,7 @@ export const DATABASE_ID = 'da7aba5e'.repeat(4);
 export { DATABASE_ID_TAG };
 
 const NEVER = new AbortController().signal;
+setMaxListeners(0, NEVER); // one for each launch in progress
 
 export interface WorldOptions {
   readonly driver?: DriverName;
