@@ -114,7 +114,7 @@ export class BuiltImages {
   /** Names of the files that belong to builds. */
   async files(): Promise<string[]> {
     const all = await readdir(this.#harness.imagesDir(this.#name));
-    return all.filter((name) => !/^(builder_id|build_space)/.test(name)).sort();
+    return all.filter((name) => !/^(builder_id|build_space|database_id)/.test(name)).sort();
   }
 
   /** Path of the file of a build. */
