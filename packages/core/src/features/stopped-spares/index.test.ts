@@ -1,11 +1,14 @@
 import {
   encodeNode,
+  lockOps,
+  nodeLockPath,
   nodePath,
   withNode,
   type JsonObject,
   type LauncherId,
   type NodeFields,
   type NodeId,
+  type NodeRecord,
   type PoolComponentRecord,
 } from '@nodepool/zk-protocol';
 import { afterEach, describe, expect, it, vi } from 'vitest';
@@ -115,6 +118,24 @@ describe('a free node of a label that keeps stopped nodes', () => {
     await world.pass(6_000);
 
     expect(node(id)?.state).toBe('testing');
+  });
+
+  it('stays while another launcher stops it, also where its record is known before its lock is', async () => {
+    const { world, create, node, isLocked, keep } = await setUp();
+    keep(undefined);
+    const id = await create();
+    const { other, clock } = world;
+    const ready = await clock.run(other.getData(nodePath(id)));
+    const stopping = { state: 'testing', launchState: { stopping: true } } as const;
+    const data = encodeNode(withNode(node(id) as NodeRecord, stopping, clock.now()));
+    const { ops } = lockOps(nodeLockPath(id), { directoryExists: false });
+
+    const first = other.setData(nodePath(id), ready.data); // read by this launcher while the next one is written
+    const second = other.multi([...ops, { op: 'set', path: nodePath(id), data, version: ready.stat.version + 1 }]);
+    await clock.run(Promise.all([first, second]));
+    await world.pass(1_000);
+
+    expect([node(id)?.state, isLocked(id)]).toEqual(['testing', true]);
   });
 
   it('counts on standby, and for no request, while it is being stopped', async () => {

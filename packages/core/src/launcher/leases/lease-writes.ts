@@ -21,9 +21,9 @@ import {
   type RequestRecord,
 } from '@nodepool/zk-protocol';
 import { UNALLOCATED } from '../requests/release.js';
-import { proveUnlocked, setRequest } from '../requests/writes.js';
+import { setRequest } from '../requests/writes.js';
 import type { Context } from '../state/context.js';
-import { removeLockDirectory, setNode, Transaction } from '../state/transaction.js';
+import { proveUnlocked, removeLockDirectory, setNode, Transaction } from '../state/transaction.js';
 
 /** What refused a transaction about a lease. */
 export type LeaseOwner = 'lease' | 'request' | 'token' | 'slot' | 'node';

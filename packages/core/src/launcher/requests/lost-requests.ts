@@ -12,14 +12,14 @@ import {
 } from '@nodepool/zk-protocol';
 import { removeAbandonedLocks } from './abandoned.js';
 import { NODES_PER_TRANSACTION } from './locks.js';
-import { proveUnlocked, setRequest } from './writes.js';
+import { setRequest } from './writes.js';
 import { UNALLOCATED } from './release.js';
 import { TakeOvers, type KnownPools } from './take-overs.js';
 import type { Ledger } from '../ledger/ledger.js';
 import type { Context } from '../state/context.js';
 import type { Occasion, Part } from '../state/part.js';
 import { isUnreadable } from '../state/unreadable.js';
-import { isRefusal, removeLockDirectory, setNode, Transaction } from '../state/transaction.js';
+import { isRefusal, proveUnlocked, removeLockDirectory, setNode, Transaction } from '../state/transaction.js';
 
 const RETRY = { firstMs: 100, longestMs: 30_000 };
 /** The first attempts often fail because another process works on the request, so these are logged at debug level. */

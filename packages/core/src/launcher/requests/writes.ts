@@ -9,7 +9,7 @@ import {
 } from '@nodepool/zk-protocol';
 import type { Reason, RuleName } from '../plan/types.js';
 import type { Context } from '../state/context.js';
-import { isRefusal, Transaction } from '../state/transaction.js';
+import { isRefusal, proveUnlocked, Transaction } from '../state/transaction.js';
 
 /** The rule of a pool that has handed a request over to another one. */
 const HANDED_OVER: RuleName = 'failed-over';
@@ -72,16 +72,6 @@ export async function writeUnlockedRequest(context: Context, next: RequestRecord
       directoryExists = error.kind === 'directory-exists';
     }
   }
-}
-
-/**
- * Operations that are refused while any process holds or waits for a lock, and that leave its directory as it was: another
- * process may be about to create an entry in it.
- */
-export function proveUnlocked(root: string, directoryExists: boolean): Operation[] {
-  const remove: Operation = { op: 'delete', path: root };
-  const make: Operation = { op: 'create', path: root };
-  return directoryExists ? [remove, make] : [make, remove];
 }
 
 /** Writes a request's body if no other process has written it since it was read. */

@@ -1,6 +1,6 @@
-import { isStandby, withNode, type NodeId, type NodeRecord } from '@nodepool/zk-protocol';
+import { isStandby, nodeLockPath, withNode, type NodeId, type NodeRecord } from '@nodepool/zk-protocol';
 import type { Context } from './context.js';
-import { isRefusal, removeLockDirectory, setNode, Transaction } from './transaction.js';
+import { isRefusal, proveUnlocked, removeLockDirectory, setNode, Transaction } from './transaction.js';
 
 /**
  * Marks an unlocked node `deleting`, with the reason as its comment, if it has not changed meanwhile; the reaper deletes it.
@@ -10,6 +10,8 @@ export async function expireNode(context: Context, node: NodeRecord, why: string
   const { committer, mirror, clock, logger } = context;
   const transaction = new Transaction<'lock' | 'record'>();
   if (mirror.nodes.hasLockDirectory(node.id)) transaction.add('lock', removeLockDirectory(node));
+  // a record that was written together with the lock may be known before the lock is
+  else transaction.add('lock', ...proveUnlocked(nodeLockPath(node.id), false));
   transaction.add('record', setNode(withNode(node, { state: 'deleting', comment: why }, clock.now(), 'launcher')));
   try {
     await transaction.commit(committer);

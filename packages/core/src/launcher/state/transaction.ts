@@ -102,6 +102,16 @@ export function removeLockDirectory(node: NodeRecord): Operation {
   return { op: 'delete', path: nodeLockPath(node.id) };
 }
 
+/**
+ * Operations that are refused while any process holds or waits for a lock, and that leave its directory as it was: another
+ * process may be about to create an entry in it.
+ */
+export function proveUnlocked(root: string, directoryExists: boolean): Operation[] {
+  const remove: Operation = { op: 'delete', path: root };
+  const make: Operation = { op: 'create', path: root };
+  return directoryExists ? [remove, make] : [make, remove];
+}
+
 /** Path of the lock entry that a transaction created. */
 export function createdPath(results: readonly OperationResult[], index: number): string {
   const result = results[index];
