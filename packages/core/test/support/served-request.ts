@@ -57,6 +57,7 @@ export class ServedRequest {
     const world = await ServiceWorld.open();
     const served = new ServedRequest(world);
     served.#rooms = await LauncherRooms.open(standbyConfig, served.#drivers(), world);
+    served.#rooms.idle.stop(); // what becomes of nodes is up to the request alone
     served.#rooms.registry.begin([]);
     const id = await served.store(newRequest({ labels, requestor: 'zuul', ...fields }, world.clock.now()));
     const request = world.context.mirror.requests.get(id);
