@@ -135,6 +135,14 @@ describe('writes', () => {
     expect(audit).toMatchObject([['Write through the web API', { operation: 'holdNode', id: '7', actor: 'alice' }]]);
   });
 
+  it('are logged once, however often they are repeated with one key', async () => {
+    answer = () => ({ state: 'hold' });
+    for (const key of ['k1', 'k1', 'k2', 'k1']) await hold({}, { ...auth, 'idempotency-key': key });
+
+    expect(calls).toHaveLength(4);
+    expect(audit).toHaveLength(2);
+  });
+
   it('are refused and logged without a valid token, before the operation runs', async () => {
     const refused = await hold({}, { authorization: 'Bearer wrong' });
     tokens = [];

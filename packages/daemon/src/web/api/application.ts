@@ -237,9 +237,29 @@ const LONGEST_LOGGED = 64;
 /** Clients choose the parameters. */
 const shortened = (text: string) => (text.length > LONGEST_LOGGED ? `${text.slice(0, LONGEST_LOGGED)}...` : text);
 
-/** Logs one audit line for each write, and for refused ones a line for many where there are many. */
+/** Keys of repeated writes that are remembered. */
+const MOST_KEYS = 1_000;
+
+/** Tells whether a write is the first with its key: clients repeat a write until they have its answer. */
+function firstOfKey(): (actor: string, key: string | undefined) => boolean {
+  const known = new Set<string>();
+  return (actor, key) => {
+    if (key === undefined) return true;
+    const one = `${actor} ${key}`;
+    const isFirst = !known.delete(one);
+    known.add(one);
+    for (const oldest of known) {
+      if (known.size <= MOST_KEYS) break;
+      known.delete(oldest);
+    }
+    return isFirst;
+  };
+}
+
+/** Logs one audit line for each write, however often it is repeated, and for refused ones a line for many where there are many. */
 function writer(operation: ApiOperation, shared: Shared) {
   const { gate, logger, refusals } = shared;
+  const isFirst = firstOfKey();
   const check = checkOf(operation, shared);
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const target = Object.entries(request.params as Record<string, string>).map(([name, value]) => [
@@ -252,8 +272,10 @@ function writer(operation: ApiOperation, shared: Shared) {
     try {
       const caller = check(request);
       actor = caller.name;
-      const answer = await operation.handle(callOf(request, caller));
-      logger.info('Write through the web API', { ...audit, actor, outcome: 'done' });
+      const call = callOf(request, caller);
+      const answer = await operation.handle(call);
+      if (isFirst(actor, call.idempotencyKey))
+        logger.info('Write through the web API', { ...audit, actor, outcome: 'done' });
       return await sendJson(reply.header('Cache-Control', 'no-store'), JSON.stringify(answer));
     } catch (error) {
       const outcome = error instanceof ApiError ? error.code : 'error';
