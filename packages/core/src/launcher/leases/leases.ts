@@ -12,11 +12,11 @@ import {
   type RequestRecord,
   type UnreadableRecord,
 } from '@nodepool/zk-protocol';
-import type { UnusableNode } from '../../contract/driver.js';
 import type { Context } from '../state/context.js';
 import { isRefusal } from '../state/transaction.js';
 import { endLease, isHeldFor, renewLease, type LeaseOwner } from './lease-writes.js';
-import { LeaseNodesLostError, LeaseUnreadableError, type LeaseSpec } from './lease-spec.js';
+import { LeaseUnreadableError, type LeaseSpec } from './lease-spec.js';
+import { allNodes, lostMachines, type MachineSource } from './lost-machines.js';
 import { checkAge, isOver, RequestedLeases } from './requested-leases.js';
 
 /** How often a change is tried when others change the lease at the same time. */
@@ -35,11 +35,6 @@ export interface LeaseView {
   readonly lostMachines?: ReadonlyMap<NodeId, string> | undefined;
 }
 
-/** Knows nodes whose machine cannot be used any more. */
-interface MachineSource {
-  unusableNodes(): readonly UnusableNode[];
-}
-
 /** The leases of all launchers, and what lessees do with them. See {@link LeaseKeeper} for what happens to them. */
 export class Leases {
   /** Tokens for leases by name, including expired ones. */
@@ -53,10 +48,7 @@ export class Leases {
   readonly #requested: RequestedLeases;
   readonly #unsubscribe: readonly (() => void)[];
 
-  /**
-   * @param keeper - id of this launcher, which marks the leases that it takes care of at once
-   * @param machines - the providers of this launcher
-   */
+  /** @param keeper - id of this launcher, which marks the leases that it takes care of at once */
   constructor(
     context: Context,
     cache: LeaseCache,
@@ -147,7 +139,7 @@ export class Leases {
       if (hasAll || settled === lease)
         return {
           ...{ lease, nodes, request: this.requestOf(id), endMs: this.endOf(lease)?.timeMs },
-          lostMachines: this.#lostMachines(nodes),
+          lostMachines: lostMachines(nodes, this.#machines),
         };
       await this.settle();
       settled = lease;
@@ -164,13 +156,6 @@ export class Leases {
   heldNodes(lease: LeaseRecord): NodeRecord[] {
     const { nodes } = this.#context.mirror;
     return lease.nodeIds.flatMap((id) => nodes.get(id) ?? []).filter((node) => isHeldFor(node, lease.id));
-  }
-
-  /** Why machines of these nodes cannot be used any more. */
-  #lostMachines(nodes: readonly NodeRecord[]): ReadonlyMap<NodeId, string> {
-    const held = new Set(nodes.map(({ id }) => id));
-    const lost = this.#machines.unusableNodes().filter(({ nodeId }) => held.has(nodeId));
-    return new Map(lost.map(({ nodeId, why }) => [nodeId, why]));
   }
 
   /** Whether its request has a record that was never readable here, or a node of it one that cannot be read now. */
@@ -240,24 +225,8 @@ export class Leases {
     return this.change(id, (lease) => {
       if (isOver(lease)) return undefined;
       checkAge(this.#context, lease.state === 'active' ? this.#context.clock.now() - lease.stateTimeMs : 0, ttlMs);
-      return renewLease(this.#context, this.kept(lease), ttlMs, this.#allNodes(lease));
+      return renewLease(this.#context, this.kept(lease), ttlMs, allNodes(lease, this.heldNodes(lease), this.#machines));
     });
-  }
-
-  /** The nodes of an active lease. @throws {LeaseNodesLostError} some are not held for it any more, or have lost their machine */
-  #allNodes(lease: LeaseRecord): NodeRecord[] {
-    const nodes = lease.state === 'active' ? this.heldNodes(lease) : [];
-    const held = new Set(nodes.map(({ id }) => id));
-    const lost = lease.state === 'active' ? lease.nodeIds.filter((id) => !held.has(id)) : [];
-    if (lost.length > 0) throw new LeaseNodesLostError(lease.id, lost);
-    const machines = [...this.#lostMachines(nodes)];
-    if (machines.length > 0)
-      throw new LeaseNodesLostError(
-        lease.id,
-        machines.map(([id]) => id),
-        machines.map(([, why]) => why).join('; '),
-      );
-    return nodes;
   }
 
   /** Ends a lease; its nodes are returned soon afterwards. @throws {Refusal} it changes all the time */
