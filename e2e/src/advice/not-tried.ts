@@ -2,7 +2,6 @@
 export const NOT_TRIED: Readonly<Record<string, readonly string[]>> = {
   ConfigurationNotLoaded: ['Replaced'],
   ConfigurationProblem: ['Invalid'],
-  SecretsReadable: ['Mode'],
   NoLauncher: ['NotRegistered'],
   NoAnswer: ['Unreachable'],
   ClockSkew: ['Clock'],
@@ -14,7 +13,6 @@ export const NOT_TRIED: Readonly<Record<string, readonly string[]>> = {
   NotConnected: ['Suspended', 'Lost', 'NoServer', 'CannotWrite'],
   SlowAnswers: ['Slow'],
   NotStarted: [
-    'Unauthorized',
     'Forbidden',
     'NotFound',
     'Quota',
@@ -60,7 +58,6 @@ export const NOT_TRIED: Readonly<Record<string, readonly string[]>> = {
   ],
   LoginRefused: ['NoAccessToken'],
   LoginEnds: ['Expired', 'Short'],
-  CallsPaused: ['TooManyCalls'],
   ZoneSilent: ['ZoneFails'],
   WatchFails: ['WatchFails'],
   DeletionsHang: ['Finalizers'],
@@ -70,9 +67,8 @@ export const NOT_TRIED: Readonly<Record<string, readonly string[]>> = {
   NotRegistered: ['NoPool'],
   ResourcesLeaked: ['NoRecord', 'DeletionFails', 'DatabaseReplaced'],
   ResourcesOfOtherDatabase: ['OtherDatabase'],
-  NotServed: ['ProviderNotStarted', 'ImageMissing', 'Several'],
+  NotServed: ['ImageMissing', 'Several'],
   LabelUnusable: [
-    'MachineTypeMissing',
     'ProfileMissing',
     'StoragePoolMissing',
     'SourceMissing',

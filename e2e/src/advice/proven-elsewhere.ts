@@ -40,6 +40,26 @@ export const PROVEN_ELSEWHERE: Readonly<Record<string, Proof>> = {
     file: 'packages/launcher/src/certificates/lease-certificates.test.ts',
     test: 'is a condition until it can, and the lessee reads whom to ask',
   },
+  'NotStarted Unauthorized': {
+    file: 'packages/core/src/launcher/find-conditions.test.ts',
+    test: 'is out of service while its provider cannot be started, and in service once it can',
+  },
+  'NotServed ProviderNotStarted': {
+    file: 'packages/core/src/launcher/find-conditions.test.ts',
+    test: 'is out of service while its provider cannot be started, and in service once it can',
+  },
+  'SecretsReadable Mode': {
+    file: 'packages/cli/src/commands/doctor.test.ts',
+    test: 'warns of secrets that other users can read',
+  },
+  'CallsPaused TooManyCalls': {
+    file: 'packages/driver-openstack/src/adapter.test.ts',
+    test: 'is asked again after minutes, does not hold deletions back, and is a condition until then',
+  },
+  'LabelUnusable MachineTypeMissing': {
+    file: 'packages/driver-gce/src/adapter.test.ts',
+    test: 'report a machine type that no zone has, until one has it',
+  },
   'IdNotHeld LockLost': {
     file: 'packages/builder/src/builder-conditions.test.ts',
     test: 'a builder reports that another may have its id until it holds the id again',
