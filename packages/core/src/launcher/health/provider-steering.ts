@@ -79,8 +79,6 @@ export class ProviderSteering implements SteeringView {
     this.#lateness = new Lateness(context, this.#ramp, limits);
   }
 
-  // --- queries ----------------------------------------------------------------------------------------------------
-
   /** The limit on concurrent launches. */
   get launchLimit(): number {
     return this.#ramp.limit;
@@ -169,8 +167,6 @@ export class ProviderSteering implements SteeringView {
     if (launches || calls || labels.length > 0) this.#changed();
   }
 
-  // --- events -----------------------------------------------------------------------------------------------------
-
   /** A call that lists machines has ended. @param error - `undefined` if it succeeded */
   apiAnswered(error: Error | undefined): void {
     if (error && failureKindOf(error) !== 'cloud') return;
@@ -221,26 +217,31 @@ export class ProviderSteering implements SteeringView {
   }
 
   launchEnded(launch: Launch, state: LauncherEventMap['launchEnded']['state']): void {
-    if (!this.#launches.has(launch)) return;
     const isReady = state === 'ready';
+    if (!this.#launches.has(launch)) {
+      // one that another launcher began, or this one before it lost its session, shows that the provider works
+      if (isReady && launch.isResumed && !launch.isStart && this.#succeeded(launch)) this.#changed();
+      return;
+    }
     const isUsual = this.#lateness.isUsual(launch);
     const changes = [this.#lateness.launchEnded(launch, isReady)];
     this.#ramp.launchEnded(launch, isReady, isUsual);
     this.#zones.launchEnded(launch, isReady);
-    for (const health of this.#healthsOf(launch)) {
-      if (isReady) changes.push(health.succeeded());
-      else health.launchEnded(launch);
-    }
-    if (isReady) {
-      this.#labels.delete(launch.label);
-      this.#record.succeeded(launch.label, this.#nowMs);
-    }
+    if (isReady) changes.push(this.#succeeded(launch));
+    else for (const health of this.#healthsOf(launch)) health.launchEnded(launch);
     this.#probes.get(launch)?.();
     this.#probes.delete(launch);
     const wasInTime = this.#launches.get(launch) === 'in time';
     this.#launches.delete(launch);
     if (changes.includes(true)) this.#changed();
     if (wasInTime) this.#settled();
+  }
+
+  #succeeded(launch: Launch): boolean {
+    const changes = this.#healthsOf(launch).map((health) => health.succeeded());
+    this.#labels.delete(launch.label);
+    this.#record.succeeded(launch.label, this.#nowMs);
+    return changes.includes(true);
   }
 
   /** Cancels all timers. */

@@ -49,6 +49,20 @@ describe('the health of providers', () => {
     expect(told).toEqual(['changed rack', 'settled rack', 'changed rack', 'changed rack']);
   });
 
+  it('is good again once a launch is ready that began as a probe and was lost with the session', () => {
+    const { told, set, fail, events } = setUp();
+    fail(down);
+    const launch = { ...newLaunch('big'), provider: 'rack', isResumed: true };
+
+    events.emit('launchBegun', { launch });
+    events.emit('launchEnded', { launch, state: 'failed' });
+    const during = set.failingProviders();
+    events.emit('launchEnded', { launch, state: 'ready' });
+
+    expect([during, set.failingProviders()]).toEqual([['rack'], []]);
+    expect(told.at(-1)).toBe('changed rack');
+  });
+
   it('is logged for a label without capacity as such, and not as a provider that fails, with an error of before', () => {
     const { lines, events, begin, fail } = setUp();
     fail(down);
