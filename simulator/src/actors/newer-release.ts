@@ -12,7 +12,8 @@ export class NewerRelease {
   readonly #world: World;
   readonly #random: Random;
   readonly #process: SimulatedProcess;
-  readonly #written = new Set<string>();
+  /** In which database each path was written: in another one, it is another record. */
+  readonly #written = new Map<string, number>();
 
   constructor(world: World) {
     this.#world = world;
@@ -28,7 +29,7 @@ export class NewerRelease {
     const path = { node: `${NODES_ROOT}/`, request: requestCreatePath(200), lease: `${LEASES_ROOT}/${lease}` }[kind];
     void this.#try(async (zk) => {
       const written = await zk.create(path, random.pick(CONTENTS), { sequential: kind !== 'lease' });
-      this.#written.add(written);
+      this.#written.set(written, this.#world.replacements);
       if (kind === 'lease' && lessees.length > 0) random.pick(lessees).repeatUnreadable(lease);
       this.#world.clock.setTimer(random.between(1_000, 20_000), () => this.#remove(written));
     });
@@ -36,12 +37,13 @@ export class NewerRelease {
 
   /** Removes all that is left. */
   end(): void {
-    for (const path of this.#written) this.#remove(path);
+    for (const path of this.#written.keys()) this.#remove(path);
   }
 
   #remove(path: string): void {
     void this.#try(async (zk) => {
-      if (!this.#written.has(path)) return; // a lessee may have made a lease of this name since
+      // a lessee may have made a lease of this name since
+      if (this.#written.get(path) !== this.#world.replacements) return;
       await zk.delete(path);
       this.#written.delete(path);
     });
