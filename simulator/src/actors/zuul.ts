@@ -189,13 +189,15 @@ export class ZuulClient {
     }
   }
 
+  /** @returns `undefined`: it is gone, or another one has its number since the database was lost */
   async #readRequest(process: SimulatedProcess, id: RequestId): Promise<RequestRecord | undefined> {
     for (;;) {
       try {
         const { data, stat } = await process.zk.getData(requestPath(id));
-        return decodeRequest(id, data, stat, process.clock.now());
+        const request = decodeRequest(id, data, stat, process.clock.now());
+        return request?.requestor === this.#name ? request : undefined;
       } catch (error) {
-        if (isZooKeeperError(error, 'ZK_NO_NODE')) return undefined;
+        if (isZooKeeperError(error, 'ZK_NO_NODE', 'ZK_CLOSED')) return undefined;
         if (!isZooKeeperError(error) && !(error instanceof RecordError)) throw error;
         await delay(process.clock, 100);
       }
@@ -205,6 +207,7 @@ export class ZuulClient {
   async #deleteRequest(process: SimulatedProcess, id: RequestId): Promise<void> {
     for (;;) {
       try {
+        if (this.#world.replacements > 0 && !(await this.#readRequest(process, id))) return;
         await process.zk.delete(requestPath(id));
         return;
       } catch (error) {
