@@ -88,7 +88,7 @@ const ROOMS = {
       'launcher/ledger',
       'launcher/view',
     ],
-    'launcher/leases': ['contract', 'async', 'text', 'launcher/state', 'launcher/requests'],
+    'launcher/leases': ['contract', 'async', 'text', 'launcher/providers', 'launcher/state', 'launcher/requests'],
     'launcher/nodes': [
       'contract',
       'async',

@@ -79,8 +79,7 @@ export function makeParts(options: LauncherOptions): LauncherParts {
   const serverClock = new ServerClock(zk, clock);
   const context: Context = {
     ...common,
-    agreedNow: () => serverClock.now(),
-    ...{ hostname, version, random, events, metrics: options.metrics, mirror },
+    ...{ serverClock, hostname, version, random, events, metrics: options.metrics, mirror },
     config: { now: config },
     life: new LifeCycle(zk, [nodes, requests], clock),
     committer: createCommitter(zk, [nodes, requests, components, leaseCache]),

@@ -1,11 +1,9 @@
 import type { LeaseRecord, NodeId, NodeRecord } from '@nodepool/zk-protocol';
-import type { UnusableNode } from '../../contract/driver.js';
+import type { ProviderSet } from '../providers/provider-set.js';
 import { LeaseNodesLostError } from './lease-spec.js';
 
 /** Knows nodes whose machine cannot be used any more. */
-export interface MachineSource {
-  unusableNodes(): readonly UnusableNode[];
-}
+export type MachineSource = Pick<ProviderSet, 'unusableNodes'>;
 
 /** Why machines of these nodes cannot be used any more. */
 export function lostMachines(nodes: readonly NodeRecord[], machines: MachineSource): ReadonlyMap<NodeId, string> {

@@ -261,15 +261,15 @@ export class ProviderSet implements Part {
 
   #contextFor({ name, driverName }: ProviderConfig, closing: AbortSignal): ProviderContext {
     const { zk, clock, committer, mirror, hostname, logger, random, metrics, events } = this.#context;
-    const { life, agreedNow } = this.#context;
+    const { life, serverClock } = this.#context;
     return {
-      ...{ zk, clock, committer, hostname, random, metrics, closing, agreedNow },
+      ...{ zk, clock, committer, hostname, random, metrics, closing },
+      agreedNow: serverClock && (() => serverClock.now()),
       get databaseId() {
         return life.databaseId;
       },
       images: this.#images,
-      nodes: mirror.nodes,
-      requests: mirror.requests,
+      ...{ nodes: mirror.nodes, requests: mirror.requests },
       logger: logger.child({ provider: name }, LOGGER_NAMES.driver(driverName)),
       config: () => this.#context.config.now,
       ownNodes: () => mirror.ofProvider(name),

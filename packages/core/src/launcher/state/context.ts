@@ -21,7 +21,7 @@ export interface Context {
   readonly events: LauncherEvents;
   readonly clock: Clock;
   /** The time that all launchers agree about. */
-  readonly agreedNow?: (() => number) | undefined;
+  readonly serverClock?: Pick<Clock, 'now'> | undefined;
   readonly logger: Logger;
   /** Fully qualified name of this host. */
   readonly hostname: string;
