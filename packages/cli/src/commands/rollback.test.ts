@@ -175,16 +175,12 @@ it('nodepool rollback says what it waits for once, although leases are renewed m
   const pause = controlPath({ kind: 'provider', name: 'rack' });
   await vi.waitFor(async () => expect(await exists(pause)).toBe(true), SOON);
 
-  const end = Date.now() + 3_000;
-  while (Date.now() < end) {
-    const { data } = await get().zk.getData(leasePath('l2'));
-    const lease = decodeLease('l2', data, undefined);
-    if (lease)
-      await get().zk.setData(
-        leasePath('l2'),
-        encodeLease(withLease(lease, { dueTimeMs: Date.now() + 60_000 }, Date.now())),
-      );
-    await new Promise((resolve) => setTimeout(resolve, 100));
+  for (const [round, waiting] of ['w1', 'w2', 'w3', 'w4'].entries()) {
+    const lease = decodeLease('l2', (await get().zk.getData(leasePath('l2'))).data, undefined) ?? expect.fail();
+    const renewed = withLease(lease, { dueTimeMs: Date.now() + (round + 2) * 3_600_000 }, Date.now());
+    await get().zk.setData(leasePath('l2'), encodeLease(renewed));
+    await createLease(waiting, 'waiting'); // ends once the command has looked again
+    await vi.waitFor(async () => expect(await leaseState(waiting)).toBe('ended'), SOON);
   }
   child.kill('SIGINT');
   await exited;

@@ -17,7 +17,7 @@ import {
   type RequestCache,
   type RequestRecord,
 } from '@nodepool/zk-protocol';
-import type { UnusableNode } from '../../src/contract/driver.js';
+import type { ProviderSet } from '../../src/launcher/providers/provider-set.js';
 import { ServiceWorld } from './service-world.js';
 import { LeaseKeeper } from '../../src/launcher/leases/lease-keeper.js';
 import type { LeaseSpec } from '../../src/launcher/leases/lease-spec.js';
@@ -42,7 +42,7 @@ export async function leaseWorld() {
   const { clock, other, zk } = world;
   await clock.run(Promise.all([LEASES_ROOT, leaseSlotsPath('alice')].map((path) => other.ensurePath(path))));
   const { nodes, requests } = world.context.mirror;
-  const unusable: UnusableNode[] = [];
+  const unusable: ReturnType<ProviderSet['unusableNodes']> = [];
   /**
    * A launcher with its own cache; all share the session.
    * @param aheadMs - how far its own clock is ahead of the server's

@@ -53,7 +53,9 @@ export function makeParts(
   const quota = new ProviderQuota({
     ...shared,
     provider: config.name,
-    databaseId: () => context.databaseId,
+    get databaseId() {
+      return context.databaseId;
+    },
     instances,
     needs,
     settled: () => zones.settled,

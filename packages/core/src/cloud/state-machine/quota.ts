@@ -22,7 +22,7 @@ import type { Adapter } from './types.js';
 /** Sources of a provider's quota. */
 export interface ProviderQuotaOptions {
   readonly provider: string;
-  readonly databaseId: () => string | undefined;
+  readonly databaseId: string | undefined;
   readonly adapter: Adapter;
   readonly instances: InstanceList;
   readonly needs: LabelNeeds;
@@ -233,8 +233,7 @@ export class ProviderQuota implements QuotaSupport {
 
   #isOurs({ metadata }: Instance, recordOf: (nodeId: string) => NodeRecord | undefined): boolean {
     const node = recordOf(metadata[NODE_ID_TAG] ?? '');
-    const { provider } = this.#options;
-    const databaseId = this.#options.databaseId();
+    const { provider, databaseId } = this.#options;
     if ((metadata[DATABASE_ID_TAG] ?? databaseId) !== databaseId) return false; // another database has nodes of this number
     return metadata[PROVIDER_TAG] === provider && node !== undefined && isOfNode(metadata, node);
   }

@@ -19,15 +19,19 @@ interface Ready {
 class AgeLimits implements Feature {
   readonly #engine: Engine;
   readonly #ready = new Map<NodeId, Ready>();
-  readonly stop: () => void;
+  readonly #unsubscribe: () => void;
 
   constructor(engine: Engine) {
     this.#engine = engine;
-    this.stop = engine.context.events.on('nodeChanged', ({ id, after }) => {
+    this.#unsubscribe = engine.context.events.on('nodeChanged', ({ id, after }) => {
       if (after?.state === 'ready') this.#see(after);
       else this.#ready.delete(id as NodeId);
     });
     engine.idle.add((node) => this.#judge(node));
+  }
+
+  stop(): void {
+    this.#unsubscribe();
   }
 
   #judge(node: NodeRecord): Verdict | undefined {

@@ -60,16 +60,20 @@ class StoppedSpares implements Feature {
   /** Until when no nodes are stopped, by provider and label, and why. */
   readonly #off = new Map<string, { readonly untilMs: number; readonly why: string }>();
   readonly #busy = new Set<NodeId>();
-  readonly stop: () => void;
+  readonly #unsubscribe: () => void;
 
   constructor(engine: Engine) {
     const { context, idle } = engine;
     this.#engine = engine;
     this.#clock = countedClock(context.clock);
-    this.stop = context.events.on('poolChanged', ({ before, after }) => {
+    this.#unsubscribe = context.events.on('poolChanged', ({ before, after }) => {
       if (before?.stoppedSpares?.join() !== after?.stoppedSpares?.join()) idle.reconsider();
     });
     idle.add((node) => this.#judge(node));
+  }
+
+  stop(): void {
+    this.#unsubscribe();
   }
 
   /** What `explain` says about stopped nodes of the label; `undefined`: it keeps none. */

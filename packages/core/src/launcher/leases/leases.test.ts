@@ -103,7 +103,13 @@ describe('a lease', () => {
     const [id = '' as NodeId] = await serve();
     stop();
     const before = await world.clock.run(leases.look('l1'));
-    unusable.push({ nodeId: id, why: 'its instance does not exist any more', sinceMs: 1, lastSeenMs: 1 });
+    unusable.push({
+      provider: 'p',
+      nodeId: id,
+      why: 'its instance does not exist any more',
+      sinceMs: 1,
+      lastSeenMs: 1,
+    });
 
     const after = await world.clock.run(leases.look('l1'));
     const refusal = await world.clock.run(leases.renew('l1', 20 * MINUTE_MS)).catch(String);
