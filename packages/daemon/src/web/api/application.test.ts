@@ -5,7 +5,7 @@ import { silentLogger, type LogFields } from '@nodepool/core';
 import type { ApiToken } from '@nodepool/core/config';
 import { systemClock, type Json } from '@nodepool/zk-protocol';
 import { ApiError } from '../api-error.js';
-import { WebGate } from '../gate.js';
+import { WebGate, type Credentials } from '../gate.js';
 import { createApplication } from './application.js';
 import { EventStreams } from './events.js';
 import { TEXT, type ApiCall, type ApiOperation } from './operation.js';
@@ -20,6 +20,13 @@ let audit: [string, LogFields | undefined][];
 let tokens: ApiToken[];
 let events: EventStreams;
 let crossOriginReads: boolean;
+
+/** Knows one token for leases. */
+const lesseeOf = ({ authorization }: Credentials) => {
+  if (authorization === 'Bearer ci.secret') return { name: 'ci' };
+  if (authorization === 'Bearer fast.secret') throw new ApiError(429, 'too-fast', 'Too many calls');
+  throw new ApiError(401, 'bad-token', 'The token is wrong');
+};
 
 beforeEach(async () => {
   calls = [];
@@ -40,6 +47,7 @@ beforeEach(async () => {
     { ...shared, id: 'deleteNode', method: 'DELETE', path: '/nodes/{id}', pathParameters: id },
     { ...shared, id: 'createNode', method: 'POST', path: '/nodes', body: { ...body, required: ['seconds'] } },
     { ...shared, id: 'holdNode', method: 'POST', path: '/nodes/{id}/hold', pathParameters: id, body },
+    { ...shared, id: 'listLeases', method: 'GET', path: '/leases', authorize: lesseeOf },
   ];
   const logger = {
     ...silentLogger,
@@ -150,6 +158,17 @@ describe('writes', () => {
 
     expect([refused.status, refused.headers.get('www-authenticate'), off.status]).toEqual([401, 'Bearer', 403]);
     expect(audit.map(([, fields]) => fields?.['outcome'])).toEqual(['bad-token', 'writes-off']);
+    expect(calls).toEqual([]);
+  });
+
+  it('are refused as forbidden for a caller who is known, but no operator', async () => {
+    const refused = await hold({}, { authorization: 'Bearer ci.secret' });
+    const fast = await hold({}, { authorization: 'Bearer fast.secret' });
+
+    expect(refused).toMatchObject({ status: 403, body: { code: 'not-operator' } });
+    expect(refused.body).toMatchObject({ detail: expect.stringMatching(/^"ci" may lease.* api-tokens/) as string });
+    expect(refused.headers.get('www-authenticate')).toBeNull();
+    expect(fast).toMatchObject({ status: 429, body: { code: 'too-fast' } });
     expect(calls).toEqual([]);
   });
 

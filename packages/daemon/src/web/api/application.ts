@@ -8,7 +8,7 @@ import { ComputeBudget } from '../compute-budget.js';
 import { ResponseCache } from '../response-cache.js';
 import { writeParts } from '../write-parts.js';
 import { ApiError } from '../api-error.js';
-import { authorize } from '../authorize.js';
+import { authorizeOperator } from '../authorize.js';
 import { shareOf } from '../client-share.js';
 import type { WebGate } from '../gate.js';
 import type { EventStreams } from './events.js';
@@ -62,6 +62,7 @@ export async function createApplication(options: ApplicationOptions): Promise<Ap
     refusals,
     cache: new ResponseCache(options.clock),
     budget: new ComputeBudget(options.clock),
+    checks: new Set(options.api.operations.flatMap((operation) => operation.authorize ?? [])),
   };
   for (const operation of options.api.operations) addOperation(app, operation, shared);
   addDocument(app, options);
@@ -75,6 +76,8 @@ interface Shared extends ApplicationOptions {
   readonly refusals: RefusalLog;
   readonly cache: ResponseCache;
   readonly budget: ComputeBudget;
+  /** Those of operations that have callers other than operators. */
+  readonly checks: ReadonlySet<NonNullable<ApiOperation['authorize']>>;
 }
 
 const notFound = () => new ApiError(404, 'not-found', 'There is no such path');
@@ -168,8 +171,11 @@ function privateReader(operation: ApiOperation, shared: Shared) {
 }
 
 /** Finds out who calls. Operations without a check of their own need an entry of `api-tokens`. @throws ApiError */
-function checkOf({ authorize: own }: ApiOperation, { tokens, gate }: Shared): (request: FastifyRequest) => Caller {
-  const identify = own ?? (({ authorization }) => ({ name: authorize(authorization, tokens()) }));
+function checkOf(
+  { authorize: own }: ApiOperation,
+  { tokens, gate, checks }: Shared,
+): (request: FastifyRequest) => Caller {
+  const identify = own ?? ((credentials) => authorizeOperator(credentials, tokens(), checks));
   return ({ raw }) => {
     const caller = identify(gate.credentialsOf(raw));
     gate.connections.identified(raw.socket);

@@ -83,7 +83,7 @@ function describe(operation: ApiOperation): JsonObject {
   const needsToken = isWrite || operation.authorize !== undefined;
   const errors = {
     ...operation.errors,
-    ...(needsToken && { 401: 'The token is missing or wrong', 403: 'The token does not allow it' }),
+    ...(needsToken && { 401: 'The token is missing or wrong', 403: forbidden(operation) }),
   };
   return {
     operationId: operation.id,
@@ -107,6 +107,9 @@ function describe(operation: ApiOperation): JsonObject {
     },
   };
 }
+
+const forbidden = ({ authorize }: ApiOperation) =>
+  authorize ? 'The token does not allow it' : 'The token is not one of api-tokens (not-operator), or there are none';
 
 function parameters(place: 'path' | 'query', schemas: Readonly<Record<string, JsonObject>>): JsonObject[] {
   return Object.entries(schemas).map(([name, { description = '', ...schema }]) => ({
