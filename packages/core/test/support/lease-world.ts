@@ -63,7 +63,7 @@ export async function leaseWorld() {
     const tokens = createLeaseTokenCache({ zk, clock, logger: context.logger });
     const leases = new Leases(context, cache, tokens, keeper, { unusableNodes: () => unusable });
     const leaseKeeper = new LeaseKeeper(context, leases);
-    await clock.run(cache.start());
+    await clock.run(Promise.all([cache.start(), tokens.start()]));
     const stop = () => {
       life.stop();
       leaseKeeper.stop();

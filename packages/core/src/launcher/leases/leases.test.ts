@@ -131,12 +131,12 @@ describe('a lease', () => {
     await world.pass(4_000);
     const soon = await world.clock.run(shown());
     await world.pass(10_000);
-    const later = [leases.isCurrent, await world.clock.run(shown())];
+    const later = [leases.knowledge, await world.clock.run(shown())];
     await world.pass(30_000);
 
     expect(soon).toBe('active');
-    expect(later).toEqual([false, expect.stringContaining('cut off')]);
-    expect([leases.isCurrent, await world.clock.run(shown())]).toEqual([true, 'active']);
+    expect(later).toEqual(['cut-off', expect.stringContaining('cut off')]);
+    expect([leases.knowledge, await world.clock.run(shown())]).toEqual(['current', 'active']);
   });
 
   it('returns its nodes in the transaction that ends it', async () => {

@@ -14,6 +14,7 @@ import {
 } from '@nodepool/zk-protocol';
 import type { Context } from '../state/context.js';
 import { isRefusal } from '../state/transaction.js';
+import { leaseKnowledge, type LeaseKnowledge } from './lease-knowledge.js';
 import { endLease, isHeldFor, renewLease, type LeaseOwner } from './lease-writes.js';
 import { LeaseUnreadableError, type LeaseSpec } from './lease-spec.js';
 import { allNodes, lostMachines, type MachineSource } from './lost-machines.js';
@@ -89,14 +90,10 @@ export class Leases {
     return this.#cache.ready;
   }
 
-  /**
-   * Whether this launcher knows what is true now, or was within the session timeout: not while it is cut off from ZooKeeper for longer,
-   * has just woken, or is reading its records again.
-   */
-  get isCurrent(): boolean {
-    const { zk, mirror } = this.#context;
-    if (zk.sessionLeftMs <= 0) return false;
-    return zk.state !== 'CONNECTED' || (this.#cache.ready && mirror.nodes.ready && mirror.requests.ready);
+  /** Whether what this launcher shows of leases is true. */
+  get knowledge(): LeaseKnowledge {
+    const { nodes, requests } = this.#context.mirror;
+    return leaseKnowledge(this.#context, [this.#cache, this.tokens, nodes, requests]);
   }
 
   /** Resolves when leases, requests and nodes show every write that was made before the call. */
@@ -120,11 +117,11 @@ export class Leases {
    * the launcher that wrote it has answered.
    * @returns `undefined` if there is none
    * @throws {LeaseUnreadableError} its record cannot be read
-   * @throws {ZooKeeperError} also if it is not {@link isCurrent}
+   * @throws {ZooKeeperError} also if its {@link knowledge} is not current
    */
   async look(id: string): Promise<LeaseView | undefined> {
     if (!this.#cache.get(id)) await this.#cache.settle();
-    if (!this.isCurrent)
+    if (this.knowledge !== 'current')
       throw new ZooKeeperError('ZK_CONNECTION_LOSS', 'this launcher is cut off, or reads its records');
     let settled: LeaseRecord | undefined;
     for (;;) {

@@ -2,23 +2,30 @@ import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '@nodepool/core/testing';
 import { newLeaseToken, type LeaseTokenRecord } from '@nodepool/zk-protocol';
+import type { ApiToken } from '@nodepool/core/config';
+import type { Leases } from '@nodepool/core/launcher';
 import { LeaseAccess, mayLease } from './lease-access.js';
 
 const hash = createHash('sha256').update('secret').digest('hex');
 
-function accessWith({
-  isReady = true,
-  owner = 'team',
-  apiTokens = [{ name: 'root', token: 'admins-own' }],
-  distrust = undefined as string | undefined,
-} = {}) {
+interface World {
+  readonly isReady?: boolean;
+  readonly knowledge?: Leases['knowledge'];
+  readonly owner?: string;
+  readonly apiTokens?: ApiToken[];
+  readonly distrust?: string | undefined;
+}
+
+function accessWith(world: World = {}) {
+  const { isReady = true, knowledge = 'starting', owner = 'team', distrust } = world;
+  const { apiTokens = [{ name: 'root', token: 'admins-own' }] } = world;
   const clock = new VirtualClock(1_000);
   const rights = { owner, labels: ['*'], maxTtlMs: 1, maxNodes: 3, tenantName: null, highestPriority: 200 };
   const alice = newLeaseToken({ ...rights, admin: false, name: 'alice', hash, endTimeMs: 9_000 }, 0);
   const stored = new Map<string, LeaseTokenRecord>(isReady ? [['alice', alice]] : []);
-  const leaseTokens = { get: (name: string) => stored.get(name), ready: isReady };
+  const tokens = { get: (name: string) => stored.get(name), ready: isReady };
   const access = new LeaseAccess({
-    ...{ clock, leaseTokens, trust: { distrusts: () => distrust } },
+    ...{ clock, leases: { tokens, knowledge }, trust: { distrusts: () => distrust } },
     config: () => ({ apiTokens }),
   });
   const call = (authorization: string | undefined, localUser?: string) =>
@@ -32,6 +39,12 @@ describe('who calls', () => {
 
     expect(() => call('Bearer alice.secret')).toThrow(expect.objectContaining({ status: 503, code: 'starting' }));
     expect(call('Bearer admins-own').admin).toBe(true);
+  });
+
+  it('is not known either while a launcher that was started is cut off from ZooKeeper', () => {
+    const { call } = accessWith({ isReady: false, knowledge: 'cut-off' });
+
+    expect(() => call('Bearer alice.secret')).toThrow(expect.objectContaining({ status: 503, code: 'zookeeper' }));
   });
 
   it('is the owner of a token for leases, or an admin with a token of the secure file', () => {

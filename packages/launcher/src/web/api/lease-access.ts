@@ -1,6 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Config } from '@nodepool/core';
 import type { ApiToken } from '@nodepool/core/config';
+import type { Leases } from '@nodepool/core/launcher';
 import { Allowance } from '@nodepool/core/service';
 import { ApiError, authorize, type Caller, type Credentials } from '@nodepool/daemon';
 import {
@@ -39,8 +40,10 @@ export function rightsToApi(caller: LeaseCaller, longestMs: number): JsonObject 
 /** Where tokens come from. */
 export interface LeaseAccessOptions {
   readonly clock: Clock;
-  /** Tokens for leases, by name. */
-  readonly leaseTokens: { get(name: string): LeaseTokenRecord | undefined; readonly ready: boolean };
+  readonly leases: Pick<Leases, 'knowledge'> & {
+    /** Tokens for leases, by name. */
+    readonly tokens: { get(name: string): LeaseTokenRecord | undefined; readonly ready: boolean };
+  };
   /** Knows which of them give rights. */
   readonly trust: Pick<TokenTrust, 'distrusts'>;
   /** Configuration in force: its `apiTokens` may do everything. */
@@ -63,7 +66,7 @@ export class LeaseAccess {
     this.#options = options;
   }
 
-  /** @throws ApiError 503 while the tokens are being read, 401 for a missing, wrong, expired, revoked or unsigned token, 403 without any token, 429 too many calls */
+  /** @throws ApiError 503 for an unknown token while not all are known, 401 for a missing, wrong, expired, revoked or unsigned token, 403 without any token, 429 too many calls */
   readonly callerOf = (credentials: Credentials): LeaseCaller => {
     const caller = this.#identify(credentials);
     if (!this.#admits(caller.name)) {
@@ -73,13 +76,13 @@ export class LeaseAccess {
   };
 
   #identify({ authorization, localUser }: Credentials): LeaseCaller {
-    const { leaseTokens, clock, trust } = this.#options;
+    const { leases, clock, trust } = this.#options;
     const { apiTokens } = this.#options.config();
     if (localUser !== undefined) {
       return { ...LOCAL, name: localUser, owner: localUser, identity: '', tokenVersion: undefined, isOperator: false };
     }
     const [, name = '', secret = ''] = /^Bearer +([a-z0-9-]+)\.(\S+)$/i.exec(authorization ?? '') ?? [];
-    const token = leaseTokens.get(name);
+    const token = leases.tokens.get(name);
     const expected = token ? Buffer.from(token.hash, 'hex') : sha256('');
     const isRight = expected.length === 32 && timingSafeEqual(sha256(secret), expected);
     const isValid =
@@ -94,7 +97,7 @@ export class LeaseAccess {
       return { ...EVERYTHING, name: owner, owner, identity, admin: true, tokenVersion: undefined, isOperator: true };
     }
     if (distrust !== undefined) throw new ApiError(401, 'token-not-signed', distrust);
-    if (!leaseTokens.ready) throw new ApiError(503, 'starting', 'This launcher is reading the tokens: repeat it soon');
+    if (!leases.tokens.ready) throw notKnown(leases.knowledge);
     throw new ApiError(
       401,
       'bad-token',
@@ -112,6 +115,17 @@ export class LeaseAccess {
     calls.spend(1);
     return true;
   }
+}
+
+/** The refusal of a launcher that does not know all leases and tokens. */
+export function notKnown(knowledge: Leases['knowledge']): ApiError {
+  if (knowledge === 'starting')
+    return new ApiError(503, 'starting', 'This launcher is reading leases and tokens: repeat it soon');
+  return new ApiError(
+    503,
+    'zookeeper',
+    'This launcher is cut off from ZooKeeper: repeat it soon, or ask another launcher',
+  );
 }
 
 /** The owner of a token of the secure file; `undefined`: it is none. */

@@ -5,7 +5,7 @@ import type { LeaseView } from '@nodepool/core/launcher';
 import { didYouMean, explanationToJson, readPublicKey } from '@nodepool/core/service';
 import type { LeaseAgeError, LeaseLimitError } from '@nodepool/core/launcher';
 import { ApiError, type ApiCall } from '@nodepool/daemon';
-import { mayLease, type LeaseCaller } from './lease-access.js';
+import { mayLease, notKnown, type LeaseCaller } from './lease-access.js';
 import { EXPLANATION_COST, LeaseList } from './lease-list.js';
 import { DEFAULT_GIVE_UP_S, DEFAULT_TTL_S } from './lease-schemas.js';
 import { leaseToApi } from './lease-to-api.js';
@@ -145,19 +145,13 @@ export class LeaseCalls {
 
   /** What this launcher shows may be outdated while it starts, or is cut off from ZooKeeper. @throws ApiError 503 */
   #requireCurrent(): void {
-    if (!this.#leases.ready) throw this.#unknown('');
-    if (this.#leases.isCurrent) return;
-    throw new ApiError(
-      503,
-      'zookeeper',
-      'This launcher is cut off from ZooKeeper: repeat it soon, or ask another launcher',
-    );
+    const { knowledge } = this.#leases;
+    if (knowledge !== 'current') throw notKnown(knowledge);
   }
 
-  /** A launcher that starts does not know all leases yet. */
   #unknown(id: string): ApiError {
-    if (!this.#leases.ready)
-      return new ApiError(503, 'starting', 'This launcher is reading the leases: repeat it soon');
+    const { knowledge } = this.#leases;
+    if (knowledge === 'starting') return notKnown(knowledge);
     return new ApiError(404, 'unknown-lease', `There is no lease "${id}", or it belongs to another owner`);
   }
 

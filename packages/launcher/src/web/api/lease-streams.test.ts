@@ -10,6 +10,7 @@ import {
   newLeaseToken,
   type LeaseRecord,
 } from '@nodepool/zk-protocol';
+import type { Leases } from '@nodepool/core/launcher';
 import { connectInMemory, MemoryServer } from '@nodepool/zk-protocol/memory';
 import { LeaseStreams } from './lease-streams.js';
 import { silentLogger } from '@nodepool/core';
@@ -18,7 +19,7 @@ const HEARTBEAT_MS = 15_000;
 const MOST = { all: 5, ofToken: 3, ofLease: 2 };
 
 let clock: VirtualClock;
-let isCurrent: boolean;
+let knowledge: Leases['knowledge'];
 let apiTokens: { name: string; token: string }[];
 let distrust: string | undefined;
 let streams: LeaseStreams;
@@ -49,7 +50,7 @@ const statusOf = async (path: string) => (await open(path)).statusCode;
 
 beforeEach(async () => {
   clock = new VirtualClock();
-  isCurrent = true;
+  knowledge = 'current';
   apiTokens = [{ name: 'root', token: 'secret' }];
   const common = { zk: connectInMemory(new MemoryServer(clock), { clock }).zk, clock, logger: silentLogger };
   const [leases, tokens] = [createLeaseCache(common), createLeaseTokenCache(common)];
@@ -57,8 +58,8 @@ beforeEach(async () => {
   const all = {
     tokens: { ...known, onChange: tokens.onChange.bind(tokens) },
     onChange: leases.onChange.bind(leases),
-    get isCurrent() {
-      return isCurrent;
+    get knowledge() {
+      return knowledge;
     },
   };
   distrust = undefined;
@@ -137,7 +138,7 @@ describe('event streams', () => {
     await clock.advance(HEARTBEAT_MS);
     expect(streams.size).toBe(1);
 
-    isCurrent = false;
+    knowledge = 'cut-off';
     await clock.advance(HEARTBEAT_MS);
     ofAlice.resume();
     await once(ofAlice, 'end');

@@ -16,7 +16,7 @@ export const MOST_LEASE_STREAMS = { all: 8_000, ofToken: 5_000, ofLease: 50 };
 
 /** Where leases and tokens come from. */
 export interface LeaseStreamSources {
-  readonly leases: Pick<Leases, 'onChange' | 'isCurrent'> & {
+  readonly leases: Pick<Leases, 'onChange' | 'knowledge'> & {
     readonly tokens: Pick<Leases['tokens'], 'get' | 'onChange'>;
   };
   readonly config: () => Pick<Config, 'apiTokens'>;
@@ -133,7 +133,7 @@ export class LeaseStreams {
     if (this.#responses.size === 0) return;
     for (const [token, responses] of this.#responses) {
       // a reader whose stream ends asks another launcher
-      if (!this.#leases.isCurrent || !this.#isValid(token)) this.#endAllOf(token);
+      if (this.#leases.knowledge !== 'current' || !this.#isValid(token)) this.#endAllOf(token);
       else for (const response of responses) this.#write(response, ': here\n\n');
     }
     this.#heartbeat = this.#clock.setTimer(HEARTBEAT_MS, () => this.#beat());
