@@ -1,8 +1,37 @@
-import { systemClock } from '@nodepool/zk-protocol';
+import {
+  encodeNode,
+  isFree,
+  nodeLockPath,
+  nodePath,
+  requestPath,
+  systemClock,
+  withNode,
+  ZkLock,
+  type NodeId,
+  type ZooKeeper,
+} from '@nodepool/zk-protocol';
 import { describe, expect, it } from 'vitest';
 import { useSlot, userDataOf, useWorld, yamlOf } from '../test/world.js';
 
 const world = useWorld();
+
+/** Locks the node just before the next write of its record arrives. @returns whether that was refused */
+function lockBeforeWrite(writer: ZooKeeper, id: NodeId, lock: ZkLock): Promise<boolean> {
+  const multi = writer.multi.bind(writer);
+  return new Promise((resolve) => {
+    writer.multi = async (operations) => {
+      if (!operations.some(({ op, path }) => op === 'set' && path === nodePath(id))) return multi(operations);
+      writer.multi = multi;
+      await lock.acquire();
+      const written = multi(operations);
+      void written.then(
+        () => resolve(false),
+        () => resolve(true),
+      );
+      return written;
+    };
+  });
+}
 
 describe('backing nodes', () => {
   it('are returned after grace-time, but never with a slot in use', async () => {
@@ -59,5 +88,26 @@ describe('backing nodes', () => {
 
     expect(other.driverData).not.toMatchObject({ backing_node: old?.id });
     await client.until('the old one goes', () => client.backing().every((node) => node.id !== old?.id));
+  });
+
+  it('that fail keep a free slot that another process locks at that moment, until it is unlocked', async () => {
+    const { zk } = await world.launcher(yamlOf({ label: 'grace-time: 600' }));
+    const client = await world.client();
+    const request = await client.ended(await client.ask(['small']));
+    await client.zk.delete(requestPath(request.id));
+    const slot = await client.until('the slot is free', () => client.slots().find(isFree));
+    const [backing] = client.backing();
+    if (!backing) throw new Error('no backing node');
+    await client.zk.delete(nodeLockPath(slot.id));
+    const lock = new ZkLock(client.zk, nodeLockPath(slot.id), {});
+    const isRefused = lockBeforeWrite(zk, slot.id, lock);
+
+    const userData = userDataOf(client, backing.id).replace('"failed": false', '"failed": true');
+    await client.zk.setData(nodePath(backing.id), encodeNode(withNode(backing, { userData }, Date.now())));
+
+    expect(await isRefused).toBe(true);
+    expect(client.nodes.get(slot.id)?.state).toBe('ready');
+    await lock.release();
+    await client.until('the slot is gone', () => client.nodes.get(slot.id) === undefined);
   });
 });

@@ -1,6 +1,6 @@
 import type { ProviderContext } from '@nodepool/core';
 import { isFree, isZooKeeperError, nodeLockPath, steadyNow, withNode, ZkLock } from '@nodepool/zk-protocol';
-import type { CancelTimer, NodeId, NodeRecord, Operation } from '@nodepool/zk-protocol';
+import type { CancelTimer, NodeId, NodeRecord } from '@nodepool/zk-protocol';
 import type { BackingNode } from './backing-node.js';
 import { setNode } from './claim-writer.js';
 import type { SlotIndex } from './slot-index.js';
@@ -146,8 +146,11 @@ export class BackingNodeReturns {
     this.#timer = { atMs, cancel };
   }
 
-  /** Runs one write at a time for each node, then checks the node again; after a failure, with a delay. */
-  #run(id: NodeId, work: () => Promise<Outcome>): void {
+  /**
+   * Runs one write at a time for each node, then checks its backing node again; after a failure, with a delay.
+   * @param backingId - the backing node if the node is a slot
+   */
+  #run(id: NodeId, work: () => Promise<Outcome>, backingId = id): void {
     if (this.#busy.has(id)) return;
     this.#busy.add(id);
     const { clock, logger } = this.#options.context;
@@ -160,7 +163,7 @@ export class BackingNodeReturns {
       .then((outcome) => {
         this.#busy.delete(id);
         this.#running.delete(run);
-        const backing = this.#options.slots().get(id);
+        const backing = this.#options.slots().get(backingId);
         if (this.#stopped || !backing) return;
         if (outcome === 'later') this.#wakeAt(steadyNow(clock) + RETRY_MS);
         else this.check(backing);
@@ -220,19 +223,14 @@ export class BackingNodeReturns {
     for (const id of [...this.#options.slots().slotNodesOn(backing)]) {
       const node = nodes.get(id);
       const isIdle = node !== undefined && isFree(node) && nodes.contenders(id) === 0;
-      if (isIdle) this.#run(id, () => this.#retire(node, comment));
+      if (isIdle) this.#run(id, () => this.#retire(node, comment), backing);
     }
   }
 
-  /** Also deletes the empty lock directory: ZooKeeper refuses that if another process holds or waits for the lock. */
-  async #retire(node: NodeRecord, comment: string): Promise<Outcome> {
+  async #retire({ id, pool }: NodeRecord, comment: string): Promise<Outcome> {
     const { context } = this.#options;
-    const operations: Operation[] = [];
-    if (context.nodes.hasLockDirectory(node.id)) operations.push({ op: 'delete', path: nodeLockPath(node.id) });
-    operations.push(setNode(withNode(node, { state: 'deleting', comment }, context.clock.now(), 'launcher')));
-    await context.committer.commit(operations);
-    const fields = { nodeId: node.id, pool: node.pool, why: comment };
-    context.logger.info('Removed free slot: its backing node gets no more jobs', fields);
+    if (!(await context.withdrawNode?.(id, comment))) return 'later';
+    context.logger.info('Removed free slot: its backing node gets no more jobs', { nodeId: id, pool, why: comment });
     return 'done';
   }
 }

@@ -5,6 +5,8 @@ import {
   createRequestCache,
   encodeNode,
   newNode,
+  newLockEntryPrefix,
+  nodeLockPath,
   NODES_ROOT,
   REQUEST_LOCKS_ROOT,
   REQUESTS_ROOT,
@@ -103,6 +105,24 @@ export class ServiceWorld {
     const path = await this.clock.run(this.other.create(`${NODES_ROOT}/`, encodeNode(node), { sequential: true }));
     await this.pass(100);
     return path.slice(NODES_ROOT.length + 1) as NodeId;
+  }
+
+  /** Another process enters the queue for the lock of the node. @returns its entry */
+  async queueForLock(id: NodeId): Promise<string> {
+    await this.other.ensurePath(nodeLockPath(id));
+    const entry = `${nodeLockPath(id)}/${newLockEntryPrefix()}`;
+    return this.other.create(entry, '', { ephemeral: true, sequential: true });
+  }
+
+  /** The context of one whose next transaction arrives just after another process has locked the node. */
+  lockedMeanwhile(id: NodeId): Context {
+    const { committer } = this.context;
+    let locked: Promise<string> | undefined;
+    const commit: typeof committer.commit = async (operations) => {
+      await (locked ??= this.queueForLock(id));
+      return committer.commit(operations);
+    };
+    return { ...this.context, committer: { commit } };
   }
 
   /** Makes the connection of this session break at selected writes. */

@@ -23,7 +23,7 @@ import {
 import { UNALLOCATED } from '../requests/release.js';
 import { setRequest } from '../requests/writes.js';
 import type { Context } from '../state/context.js';
-import { proveUnlocked, removeLockDirectory, setNode, Transaction } from '../state/transaction.js';
+import { proveNodeUnlocked, proveUnlocked, setNode, Transaction } from '../state/transaction.js';
 
 /** What refused a transaction about a lease. */
 export type LeaseOwner = 'lease' | 'request' | 'token' | 'slot' | 'node';
@@ -103,15 +103,16 @@ export async function activate(
   context.logger.info('Lease is active', { lease: lease.id, owner: lease.owner, nodes: nodeIds });
 }
 
-function hold({ mirror }: Context, lease: LeaseRecord, node: NodeRecord, nowMs: number): Operation[] {
+function hold(context: Context, lease: LeaseRecord, node: NodeRecord, nowMs: number): Operation[] {
   if (isHeldFor(node, lease.id)) {
+    // no proof of no lock: a longer hold takes nothing from the holder, an operator, who writes later or made this be refused
     const holdExpirationMs = toWholeSeconds(nowMs - node.stateTimeMs + lease.ttlMs);
     return [setNode(withNode(node, { holdExpirationMs }, nowMs))];
   }
   const held = { allocatedTo: null, userData: { lease: lease.id }, comment: `lease ${lease.id}` };
   const holdExpirationMs = toWholeSeconds(lease.ttlMs);
   const operation = setNode(withNode(node, { state: 'hold', ...held, holdExpirationMs }, nowMs, 'operator'));
-  return mirror.nodes.hasLockDirectory(node.id) ? [removeLockDirectory(node), operation] : [operation];
+  return [...proveNodeUnlocked(context, node), operation];
 }
 
 /**
@@ -135,7 +136,7 @@ export async function requestAgain(
   );
   transaction.add('request', setRequest(withRequest(request, { state: 'requested', nodeIds: [] }, nowMs, 'launcher')));
   for (const node of nodes) {
-    if (mirror.nodes.hasLockDirectory(node.id)) transaction.add('node', removeLockDirectory(node));
+    transaction.add('node', ...proveNodeUnlocked(context, node));
     const changes = isHeldFor(node, lease.id) ? ({ state: 'deleting' } as const) : UNALLOCATED;
     transaction.add('node', setNode(withNode(node, changes, nowMs, 'launcher')));
   }
@@ -178,9 +179,9 @@ export async function returnNode(context: Context, node: NodeRecord): Promise<vo
   await transaction.commit(context.committer);
 }
 
-function returning({ clock, mirror }: Context, node: NodeRecord): Operation[] {
-  const operation = setNode(withNode(node, { state: 'deleting' }, clock.now(), 'launcher'));
-  return mirror.nodes.hasLockDirectory(node.id) ? [removeLockDirectory(node), operation] : [operation];
+function returning(context: Context, node: NodeRecord): Operation[] {
+  const operation = setNode(withNode(node, { state: 'deleting' }, context.clock.now(), 'launcher'));
+  return [...proveNodeUnlocked(context, node), operation];
 }
 
 /**

@@ -11,6 +11,7 @@ import { expect, it } from 'vitest';
 import { silentLogger } from '../../contract/logger.js';
 import { LauncherRooms } from '../../../test/support/launcher-rooms.js';
 import { ControlMirror } from '../state/controls.js';
+import { holdNode } from './hold-orders.js';
 import { Reaper } from './reaper.js';
 
 const HOUR_MS = 3_600_000;
@@ -26,15 +27,15 @@ async function busyNode(endsInMs: number | null = HOUR_MS) {
   await clock.run(cache.start());
   const controls = new ControlMirror(cache, world.context);
   const reaper = new Reaper({ ...world.context, controls }, providers, registry.registered);
-  const order = newControl(
-    {
-      ...{ kind: 'node', name: id, mode: 'hold', owner: 'alice', reason: 'look at it' },
-      endTimeMs: endsInMs === null ? null : clock.now() + endsInMs,
-    },
-    clock.now(),
-  );
-  await clock.run(storeControl(other, order));
-  await world.pass(100);
+  const orderHold = async (name: string) => {
+    const endTimeMs = endsInMs === null ? null : clock.now() + endsInMs;
+    const fields = { kind: 'node', name, mode: 'hold', owner: 'alice', reason: 'look at it', endTimeMs } as const;
+    const order = newControl(fields, clock.now());
+    await clock.run(storeControl(other, order));
+    await world.pass(100);
+    return order;
+  };
+  const order = await orderHold(id);
   const read = async () => {
     const found = await clock.run(other.exists(nodePath(id)));
     if (!found) return undefined;
@@ -45,7 +46,16 @@ async function busyNode(endsInMs: number | null = HOUR_MS) {
     await clock.run(other.delete(lock));
     await world.pass(1_000);
   };
-  return { world, id, reaper, read, release, hasOrder: () => clock.run(other.exists(controlPath(order))) };
+  return {
+    world,
+    id,
+    reaper,
+    controls,
+    orderHold,
+    read,
+    release,
+    hasOrder: () => clock.run(other.exists(controlPath(order))),
+  };
 }
 
 it('holds a node when it is unlocked after its use, until the end of the order', async () => {
@@ -79,6 +89,21 @@ it('returns a node that is used longer than its order lasts, and removes the ord
   reaper.reconsider('minute');
   await world.pass(100);
   expect(await hasOrder()).toBeUndefined();
+});
+
+it('holds no node that another process locks meanwhile', async () => {
+  const { world, controls, orderHold } = await busyNode();
+  const { clock, context } = world;
+  const id = await world.createNode({ state: 'ready' });
+  await orderHold(id);
+  const node = context.mirror.nodes.get(id);
+  if (!node) throw new Error('the mirror does not show the node');
+
+  const done = clock.run(holdNode({ ...world.lockedMeanwhile(id), controls }, node));
+
+  await expect(done).rejects.toMatchObject({ owner: 'lock' });
+  await world.pass(100);
+  expect(context.mirror.nodes.get(id)?.state).toBe('ready');
 });
 
 it('removes the order at once when its node goes', async () => {

@@ -1,7 +1,7 @@
 import { controlPath, isZooKeeperError, withNode } from '@nodepool/zk-protocol';
 import type { ControlRecord, NodeId, NodeRecord } from '@nodepool/zk-protocol';
 import type { Context } from '../state/context.js';
-import { removeLockDirectory, setNode, Transaction } from '../state/transaction.js';
+import { proveNodeUnlocked, setNode, Transaction } from '../state/transaction.js';
 
 const MS_PER_SECOND = 1000;
 /** An order younger than this is kept although its node is unknown: the mirror may show the node's record later. */
@@ -26,14 +26,14 @@ export function nodesToHold({ controls }: Context): NodeId[] {
 export async function holdNode(context: Context, node: NodeRecord): Promise<void> {
   const order = findHoldOrder(context, node.id);
   if (!order) return;
-  const { clock, committer, mirror, logger } = context;
+  const { clock, committer, logger } = context;
   const { owner, reason, endTimeMs } = order;
   const nowMs = clock.now();
   const holdExpirationMs = endTimeMs === null ? null : toWholeSeconds(endTimeMs - nowMs);
   const comment = reason === '' ? owner : `${owner}: ${reason}`;
   const held = withNode(node, { state: 'hold', comment, holdExpirationMs }, nowMs, 'operator');
   const transaction = new Transaction<'lock' | 'record' | 'order'>();
-  if (mirror.nodes.hasLockDirectory(node.id)) transaction.add('lock', removeLockDirectory(node));
+  transaction.add('lock', ...proveNodeUnlocked(context, node));
   transaction.add('record', setNode(held));
   transaction.add('order', { op: 'delete', path: controlPath(order), version: order.stat?.version ?? -1 });
   await transaction.commit(committer);

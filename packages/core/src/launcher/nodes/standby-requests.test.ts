@@ -72,6 +72,16 @@ describe('a standby request', () => {
     expect(await stored()).toMatchObject({ state: 'ready', allocatedTo: id });
   });
 
+  it('is removed without its node when another process locks that meanwhile', async () => {
+    const { world, id, read, exists, make } = await setUp();
+    const { node, stored } = await make();
+
+    const released = releaseStandby(world.lockedMeanwhile(node), { ...read(), nodeIds: [node] }, 'deleting');
+
+    expect([await world.clock.run(released), await exists()]).toEqual([false, false]);
+    expect(await stored()).toMatchObject({ state: 'ready', allocatedTo: id });
+  });
+
   it('is removed again and again until that has come through', async () => {
     const { world, context, id, read, exists } = await setUp();
     world.loseRequest((write) => write === `delete ${requestPath(id)}`);

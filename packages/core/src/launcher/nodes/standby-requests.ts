@@ -13,7 +13,7 @@ import {
 import type { Context } from '../state/context.js';
 import { MIN_READY_REQUESTOR } from '../plan/candidates.js';
 import type { ReleasedState } from '../requests/release.js';
-import { isRefusal, removeLockDirectory, setNode, Transaction } from '../state/transaction.js';
+import { isRefusal, proveNodeUnlocked, setNode, Transaction } from '../state/transaction.js';
 
 /** Part of the request id, which orders standby requests after all others. */
 const PRIORITY = 900;
@@ -60,7 +60,7 @@ export async function releaseStandby(
   for (const id of request.nodeIds) {
     const node = mirror.nodes.get(id);
     if (node?.allocatedTo !== request.id) continue;
-    if (mirror.nodes.hasLockDirectory(id)) transaction.add('node', removeLockDirectory(node));
+    transaction.add('node', ...proveNodeUnlocked(context, node));
     const changes = state === 'free' ? { allocatedTo: null } : { allocatedTo: null, state };
     transaction.add('node', setNode(withNode(node, changes, clock.now(), 'launcher')));
   }

@@ -1,7 +1,6 @@
 import {
   decodeNode,
   encodeRequest,
-  newLockEntryPrefix,
   newNode,
   newRequest,
   nodeLockPath,
@@ -46,11 +45,7 @@ async function setUp(changes: Partial<Provider> = {}) {
       return path.slice(REQUESTS_ROOT.length + 1) as RequestId;
     },
     /** Another process enters the queue for the lock of the node. */
-    queueForLock: async (id: NodeId) => {
-      await world.clock.run(world.other.ensurePath(nodeLockPath(id)));
-      const entry = `${nodeLockPath(id)}/${newLockEntryPrefix()}`;
-      return world.clock.run(world.other.create(entry, '', { ephemeral: true, sequential: true }));
-    },
+    queueForLock: (id: NodeId) => world.clock.run(world.queueForLock(id)),
   };
 }
 
@@ -79,6 +74,17 @@ describe('a ready node that was kept for a request', () => {
 
     expect((await read(node.id))?.allocatedTo).toBe(stays ? request : null);
   });
+});
+
+it('a ready node stays with its request when another process locks it meanwhile', async () => {
+  const { world, create, read } = await setUp();
+  const gone = '200-0000000007' as RequestId;
+  const node = await create({ allocatedTo: gone });
+
+  const done = world.clock.run(deallocateNode(world.lockedMeanwhile(node.id), node));
+
+  await expect(done).rejects.toMatchObject({ owner: 'lock' });
+  expect((await read(node.id))?.allocatedTo).toBe(gone);
 });
 
 describe('a node behind which there is nothing', () => {

@@ -15,15 +15,22 @@ import type { Provider } from '../../contract/driver.js';
 import type { Context } from '../state/context.js';
 import { holdsNodes } from '../plan/nodes.js';
 import { UNALLOCATED } from '../requests/release.js';
-import { createdPath, isRefusal, removeLockDirectory, setNode, Transaction } from '../state/transaction.js';
+import {
+  createdPath,
+  isRefusal,
+  proveNodeUnlocked,
+  removeLockDirectory,
+  setNode,
+  Transaction,
+} from '../state/transaction.js';
 
 /** Makes a ready node free again if the request that it is allocated to is gone or has been returned to the queue. */
 export async function deallocateNode(context: Context, node: NodeRecord): Promise<void> {
-  const { clock, committer, mirror, logger } = context;
+  const { clock, committer, logger } = context;
   const { id, allocatedTo } = node;
   if (allocatedTo === null || holdsNodes(await readRequest(context, allocatedTo))) return;
   const transaction = new Transaction<'lock' | 'record'>();
-  if (mirror.nodes.hasLockDirectory(id)) transaction.add('lock', removeLockDirectory(node));
+  transaction.add('lock', ...proveNodeUnlocked(context, node));
   transaction.add('record', setNode(withNode(node, UNALLOCATED, clock.now())));
   await transaction.commit(committer);
   logger.info('Deallocated node: its request was withdrawn', { nodeId: id, requestId: allocatedTo });

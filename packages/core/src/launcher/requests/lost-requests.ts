@@ -19,7 +19,7 @@ import type { Ledger } from '../ledger/ledger.js';
 import type { Context } from '../state/context.js';
 import type { Occasion, Part } from '../state/part.js';
 import { isUnreadable } from '../state/unreadable.js';
-import { isRefusal, proveUnlocked, removeLockDirectory, setNode, Transaction } from '../state/transaction.js';
+import { isRefusal, proveNodeUnlocked, proveUnlocked, setNode, Transaction } from '../state/transaction.js';
 
 const RETRY = { firstMs: 100, longestMs: 30_000 };
 /** The first attempts often fail because another process works on the request, so these are logged at debug level. */
@@ -212,13 +212,12 @@ export class LostRequests implements Part {
     directoryExists: boolean,
     now: number,
   ): Generator<Transaction<'lock' | 'request' | 'node'>> {
-    const { mirror } = this.#context;
     const root = requestLockPath(request.id);
     for (let at = 0; ; at += NODES_PER_TRANSACTION) {
       const transaction = new Transaction<'lock' | 'request' | 'node'>();
       transaction.add('lock', ...proveUnlocked(root, directoryExists));
       for (const node of nodes.slice(at, at + NODES_PER_TRANSACTION)) {
-        if (mirror.nodes.hasLockDirectory(node.id)) transaction.add('node', removeLockDirectory(node));
+        transaction.add('node', ...proveNodeUnlocked(this.#context, node));
         transaction.add('node', setNode(withNode(node, changesOfLost(node), now)));
       }
       const isLast = at + NODES_PER_TRANSACTION >= nodes.length;

@@ -1,17 +1,15 @@
-import { isStandby, nodeLockPath, withNode, type NodeId, type NodeRecord } from '@nodepool/zk-protocol';
+import { isStandby, withNode, type NodeId, type NodeRecord } from '@nodepool/zk-protocol';
 import type { Context } from './context.js';
-import { isRefusal, proveUnlocked, removeLockDirectory, setNode, Transaction } from './transaction.js';
+import { isRefusal, proveNodeUnlocked, setNode, Transaction } from './transaction.js';
 
 /**
  * Marks an unlocked node `deleting`, with the reason as its comment, if it has not changed meanwhile; the reaper deletes it.
  * @returns false if the node was locked, allocated or changed
  */
 export async function expireNode(context: Context, node: NodeRecord, why: string): Promise<boolean> {
-  const { committer, mirror, clock, logger } = context;
+  const { committer, clock, logger } = context;
   const transaction = new Transaction<'lock' | 'record'>();
-  if (mirror.nodes.hasLockDirectory(node.id)) transaction.add('lock', removeLockDirectory(node));
-  // a record that was written together with the lock may be known before the lock is
-  else transaction.add('lock', ...proveUnlocked(nodeLockPath(node.id), false));
+  transaction.add('lock', ...proveNodeUnlocked(context, node));
   transaction.add('record', setNode(withNode(node, { state: 'deleting', comment: why }, clock.now(), 'launcher')));
   try {
     await transaction.commit(committer);

@@ -38,3 +38,14 @@ it.each([
 
   expect([answer, after?.connectionPort]).toEqual([false, { token: 'old' }]);
 });
+
+it('leaves a node alone that another process locks meanwhile', async () => {
+  const { world } = await LauncherRooms.open();
+  const id = await world.createNode({ state: 'hold', connectionPort: { token: 'old' } });
+  const provider = world.context.mirror.nodes.get(id)?.provider ?? '';
+
+  expect(await world.clock.run(renewLogin(world.lockedMeanwhile(id), provider, id, LOGIN))).toBe(false);
+
+  await world.pass(100);
+  expect(world.context.mirror.nodes.get(id)?.connectionPort).toEqual({ token: 'old' });
+});

@@ -8,6 +8,7 @@ import {
   type OperationResult,
 } from '@nodepool/zk-protocol';
 import { encodeNode, NODE_CREATE_PATH, nodeLockPath, nodePath, type NodeId } from '@nodepool/zk-protocol';
+import type { Context } from './context.js';
 
 /**
  * Operations of one transaction, each with its owner, so that a refusal shows which node or request was locked, changed or
@@ -110,6 +111,14 @@ export function proveUnlocked(root: string, directoryExists: boolean): Operation
   const remove: Operation = { op: 'delete', path: root };
   const make: Operation = { op: 'create', path: root };
   return directoryExists ? [remove, make] : [make, remove];
+}
+
+/**
+ * As {@link proveUnlocked}, for a node. The record's version alone proves nothing: Zuul, the command line and launchers in
+ * Python lock a node first and write it later, and a record may be known before the lock of the same transaction is.
+ */
+export function proveNodeUnlocked({ mirror }: Context, { id }: NodeRecord): Operation[] {
+  return proveUnlocked(nodeLockPath(id), mirror.nodes.hasLockDirectory(id));
 }
 
 /** Path of the lock entry that a transaction created. */
