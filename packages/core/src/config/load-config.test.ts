@@ -300,6 +300,18 @@ describe('a file that is missing', () => {
   });
 });
 
+it('reads files by another way than the disk', async () => {
+  const files = new Map([
+    ['main', 'max-hold-age: 7'],
+    ['secure', 'api-tokens: [{name: ops, token: 0123456789abcdef0123456789abcdef}]'],
+  ]);
+  const read = (file: string) => Promise.resolve(Buffer.from(files.get(file) ?? ''));
+
+  const config = await loadConfig({ file: 'main', secureFile: 'secure', drivers: registryOf(), mode: 'service', read });
+
+  expect([config.maxHoldAgeMs, config.apiTokens.map(({ name }) => name)]).toEqual([7_000, ['ops']]);
+});
+
 it('stops waiting for a driver on abort', async () => {
   const abort = new AbortController();
   const drivers = registryOf();

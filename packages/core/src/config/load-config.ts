@@ -66,6 +66,8 @@ export interface LoadConfigOptions {
   stateDir?: string | undefined;
   /** Default: the system clock. */
   clock?: Clock | undefined;
+  /** Reads a file, rejects with the error of the system. Default: from the disk. */
+  read?: ((file: string) => Promise<Uint8Array>) | undefined;
   /** Aborts loading of drivers, e.g. because the files changed again. */
   signal?: AbortSignal | undefined;
 }
@@ -75,11 +77,11 @@ export interface LoadConfigOptions {
  * @throws {ConfigError} with all problems at once, or the reason of the signal if aborted
  */
 export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
-  const { file, secureFile, env = {}, mode, clock = systemClock, signal = NEVER_ABORTED } = options;
+  const { file, secureFile, env = {}, mode, clock = systemClock, signal = NEVER_ABORTED, read } = options;
   const drivers = options.drivers ?? createDriverRegistry({ searchFrom: [dirname(resolve(file))], clock });
   const problems = new ProblemCollector();
   const [{ main, secure }] = await Promise.all([
-    readSources({ file, secureFile, env, clock }, problems),
+    readSources({ file, secureFile, env, clock, read }, problems),
     orAbort(drivers.reset(), signal),
   ]);
 

@@ -17,6 +17,8 @@ export interface SourceFiles {
   readonly secureFile: string | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
+  /** Default: from the disk. */
+  readonly read?: ((file: string) => Promise<Uint8Array>) | undefined;
 }
 
 /** Parsed files of a configuration. */
@@ -30,10 +32,10 @@ export interface Sources {
  * @throws {ConfigError} if either file is unusable, with the problems of both
  */
 export async function readSources(files: SourceFiles, problems: ProblemCollector): Promise<Sources> {
-  const { file, secureFile, env, clock } = files;
+  const { file, secureFile } = files;
   const [main, secure] = await Promise.all([
-    readOrReport(readSource(file, env, clock), problems),
-    secureFile === undefined ? undefined : readOrReport(readSource(secureFile, env, clock), problems),
+    readOrReport(readSource(file, files), problems),
+    secureFile === undefined ? undefined : readOrReport(readSource(secureFile, files), problems),
   ]);
   for (const document of [main, secure]) problems.addAll(document?.problems ?? []);
   if (main !== undefined && problems.errors.length === 0) refuseEmpty(main, problems);
@@ -70,20 +72,20 @@ const PAUSE_MS = 500;
  * replaces it.
  * @throws {ConfigError} if the file cannot be read or is not text
  */
-async function readSource(
-  file: string,
-  env: Readonly<Record<string, string | undefined>>,
-  clock: Clock,
-): Promise<SourceDocument> {
-  const decoded = decodeText(file, await readPatiently(file, clock));
+async function readSource(file: string, { env, clock, read = readFile }: SourceFiles): Promise<SourceDocument> {
+  const decoded = decodeText(file, await readPatiently(file, clock, read));
   if ('problem' in decoded) throw new ConfigError(formatProblem(decoded.problem), [decoded.problem]);
   return parseSource(file, decoded.text, substituteEnvironment(decoded.text, env));
 }
 
-async function readPatiently(file: string, clock: Clock): Promise<Uint8Array> {
+async function readPatiently(
+  file: string,
+  clock: Clock,
+  read: (file: string) => Promise<Uint8Array>,
+): Promise<Uint8Array> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await readFile(file);
+      return await read(file);
     } catch (error) {
       if (isMissing(error) && attempt < ATTEMPTS) {
         await delay(clock, PAUSE_MS);
