@@ -172,7 +172,8 @@ export class Scenario {
   #addFleets(): void {
     const random = this.#random;
     const isAll = this.#world.faults === 'all';
-    const racks = isAll ? random.pick([0, 0, 1, 2]) : 0;
+    const mayStop = this.#world.drawn.has('stopped-spares'); // hosts cannot be stopped: the loader refuses it
+    const racks = isAll && !mayStop ? random.pick([0, 0, 1, 2]) : 0;
     const accounts = racks === 0 ? random.int(1, 2) : random.int(0, 1);
     for (let i = racks; i > 0; i--) this.#addFleet(new StaticFleet(`rack${i}`, SIZES, random.fork()));
     for (let i = accounts; i > 0; i--) {
@@ -181,7 +182,7 @@ export class Scenario {
     }
     if (!isAll || !random.chance(0.35)) return;
     // Unused slots expire, which frees their backing nodes for other requests.
-    this.#labels.set(SLOT, { name: SLOT, maxReadyAgeMs: random.int(20_000, 60_000) });
+    this.#labels.set(SLOT, { name: SLOT, maxReadyAgeMs: 1_000 * random.int(20, 60) });
     this.#addFleet(new MetastaticFleet(this.#world, 'slots', SLOT, SIZES, [...this.fleets]));
   }
 
@@ -214,7 +215,7 @@ export class Scenario {
     // by clocks that are further apart, each would delete what the other has just made
     const isApart = drawn.has('wrong-clocks') || drawn.has('clock-steps');
     const leastMs = isApart && minReady > 0 ? 2.5 * MOST_AHEAD_MS : 20_000;
-    const maxReadyAgeMs = !mayIdle || random.chance(0.2) ? leastMs + random.int(0, 40_000) : 0;
+    const maxReadyAgeMs = !mayIdle || random.chance(0.2) ? leastMs + 1_000 * random.int(0, 40) : 0;
     const keep = isStopped ? ({ keep: 'stopped' } as const) : {};
     this.#labels.set(name, { name, minReady, maxReadyAgeMs, ...keep, ...this.forecasts.settingsOf(name) });
     return `label ${name} has min-ready ${minReady}, max-ready-age ${maxReadyAgeMs / 1000}`;
@@ -234,6 +235,7 @@ export class Scenario {
     return {
       ...{ world: this.#world, random: this.#random, ...taking, labels: SIZES },
       repeat: this.#repeat.bind(this),
+      spec: this.spec.bind(this),
       reload: this.#reload.bind(this),
     };
   }

@@ -151,6 +151,7 @@ function unsettled(world: World, scenario: Scenario): string[] {
     const missing = [
       ...(launcher.running?.notReady ?? ['it does not run']),
       ...(launcher.running ? cacheProblems(launcher.running, world) : []),
+      ...launcher.configProblems,
     ];
     if (missing.length > 0) problems.push(`${launcher.name}: ${missing.join(', ')}`);
   }

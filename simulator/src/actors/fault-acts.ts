@@ -14,6 +14,7 @@ export const FAULT_ACTS: Partial<Record<FaultName, (scene: Scene) => void>> = {
   },
   'clock-steps': (scene) => scene.repeat(10_000, () => setClock(scene)),
   'leader-clocks': (scene) => scene.repeat(20_000, () => changeLeader(scene)),
+  'broken-files': (scene) => scene.repeat(10_000, () => breakFile(scene)),
   'restored-database': restoreOnce,
   'lost-database': loseOnce,
   'cut-off': (scene) => {
@@ -68,6 +69,13 @@ function closeFleet({ world, random, fleets, reload }: Scene): void {
     open();
     reload();
   });
+}
+
+/** The file of a launcher is broken, and right some time later. */
+function breakFile({ world, random, launchers, spec }: Scene): void {
+  const launcher = random.pick(launchers);
+  launcher.breakFile(spec());
+  world.clock.setTimer(random.pick([300, random.between(1_000, 25_000)]), () => launcher.reconfigure(spec()));
 }
 
 /** Several leases, of one label or of many, that are due at one moment. */

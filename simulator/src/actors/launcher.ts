@@ -1,9 +1,11 @@
+import type { Config } from '@nodepool/core';
 import { Launcher } from '@nodepool/core/launcher';
 import { unfinishedAfter } from '@nodepool/core/service';
+import { Reloader } from '@nodepool/daemon';
 import type { ControlRecord } from '@nodepool/zk-protocol';
 import { HistoryCheck } from '../world/history-check.js';
-import { makeConfig, makeRegistry, type ConfigSpec } from '../fleets/config.js';
-import { Violation } from '../world/violation.js';
+import { makeRegistry, type ConfigSpec } from '../fleets/config.js';
+import { LauncherConfig } from './launcher-config.js';
 import { withCheckedLaunches } from '../world/limit-checks.js';
 import { SimulatedProcess } from '../world/process.js';
 import type { World } from '../world/world.js';
@@ -16,7 +18,8 @@ const MOST_STRAY_MS = 20_000;
 export class SimulatedLauncher {
   #process: SimulatedProcess | undefined;
   #launcher: Launcher | undefined;
-  #spec: ConfigSpec;
+  readonly #config: LauncherConfig;
+  #reloader: Reloader | undefined;
   /** Nodes that its drivers launch. */
   launching = new Set<string>();
   /** Whether an operator keeps it from starting. */
@@ -36,11 +39,17 @@ export class SimulatedLauncher {
     spec: ConfigSpec,
     readonly aheadMs = 0,
   ) {
-    this.#spec = spec;
+    this.#config = new LauncherConfig(world, name, spec);
   }
 
+  /** Its configuration in force, or the last one. */
   get spec(): ConfigSpec {
-    return this.#spec;
+    return this.#config.spec;
+  }
+
+  /** How its configuration in force differs from its file, when all has come to rest. */
+  get configProblems(): string[] {
+    return this.#reloader ? this.#config.problems(this.#reloader) : ['it has no configuration'];
   }
 
   get process(): SimulatedProcess | undefined {
@@ -70,26 +79,44 @@ export class SimulatedLauncher {
       process.step(strayMs);
       world.clock.setTimer(world.random.between(1_000, MOST_STRAY_MS), () => process.stepBack());
     }
-    const { zk, clock, logger } = process;
-    const history = new HistoryCheck(process);
-    const launcher = new Launcher({
-      ...{ zk, clock, logger, version: '0' },
-      config: makeConfig(this.#spec, world.drivers),
-      registry: makeRegistry(withCheckedLaunches(world, world.drivers, this)),
-      hostname: `${name}.example.com`,
-      random: world.random.fork().next,
-    });
     this.#process = process;
-    this.#launcher = launcher;
-    history.recorder.follow(launcher);
     this.#heard = new Map();
-    launcher.events.on('ordersChanged', () => this.#hear(launcher.controls));
-    launcher.start().catch((error: unknown) => {
+    this.#serve(process).catch((error: unknown) => {
       if (process.isDead) return;
       // a service would exit, and its supervisor would restart it
       world.trace.add(name, () => `could not start: ${String(error)}`);
       this.crash();
       world.clock.setTimer(5_000, () => this.start());
+    });
+  }
+
+  async #serve(process: SimulatedProcess): Promise<void> {
+    const { world, name } = this;
+    const config = await this.#config.loadFirst(process);
+    if (process.isDead) return;
+    const { zk, clock, logger } = process;
+    const history = new HistoryCheck(process);
+    const launcher = new Launcher({
+      ...{ zk, clock, logger, version: '0', config },
+      registry: makeRegistry(withCheckedLaunches(world, world.drivers, this)),
+      hostname: `${name}.example.com`,
+      random: world.random.fork().next,
+    });
+    this.#launcher = launcher;
+    this.#reloader = this.#makeReloader(process, launcher, config);
+    history.recorder.follow(launcher);
+    launcher.events.on('ordersChanged', () => this.#hear(launcher.controls));
+    await launcher.start();
+  }
+
+  #makeReloader(process: SimulatedProcess, launcher: Launcher, initial: Config): Reloader {
+    return new Reloader({
+      ...{ initial, webapp: 'webapp', logger: process.logger, now: () => process.clock.now() },
+      load: (signal) => this.#config.load(process, signal),
+      apply: async (config) => {
+        this.#config.apply();
+        await launcher.reconfigure(config);
+      },
     });
   }
 
@@ -110,15 +137,20 @@ export class SimulatedLauncher {
     if (!this.#process) return;
     this.world.trace.add(this.name, 'crashes');
     this.#process.kill();
+    this.#forget();
+  }
+
+  #forget(): void {
     this.#process = undefined;
     this.#launcher = undefined;
+    this.#reloader = undefined;
   }
 
   /** SIGTERM. */
   async stop(): Promise<void> {
     const process = this.#process;
     const launcher = this.#launcher;
-    if (!process || !launcher) return;
+    if (!process || !launcher) return this.crash();
     this.world.trace.add(this.name, 'stops');
     this.isStopping = true;
     try {
@@ -130,8 +162,7 @@ export class SimulatedLauncher {
     }
     process.kill();
     if (this.#process !== process) return;
-    this.#process = undefined;
-    this.#launcher = undefined;
+    this.#forget();
   }
 
   /** SIGQUIT of a successor: as in a service, orders end, then the session is closed. Starts again at once. */
@@ -150,20 +181,30 @@ export class SimulatedLauncher {
     }
     process.kill();
     if (this.#process !== process) return;
-    this.#process = undefined;
-    this.#launcher = undefined;
+    this.#forget();
     this.start();
   }
 
-  /** Puts another configuration in force, now or at the next start. */
+  /** Writes its file, which it reads now or at the next start. */
   reconfigure(spec: ConfigSpec): void {
-    this.#spec = spec;
+    this.#config.write(spec);
+    this.#reload();
+  }
+
+  /** Writes a file that is broken; the right one comes later. */
+  breakFile(spec: ConfigSpec): void {
+    this.#config.writeBroken(spec);
+    this.#reload();
+  }
+
+  #reload(): void {
     const process = this.#process;
-    if (!this.#launcher || !process) return;
+    const reloader = this.#reloader;
+    if (!process || !reloader) return;
     this.world.trace.add(this.name, 'reloads its configuration');
     this.reloadedMs = this.world.elapsedMs;
-    this.#launcher.reconfigure(makeConfig(spec, this.world.drivers)).catch((error: unknown) => {
-      if (!process.isDead) this.world.violate(new Violation(`${this.name}: reconfigure failed: ${String(error)}`));
+    void reloader.reload().then(() => {
+      if (!process.isDead) this.#config.checkReload(reloader, this.#launcher);
     });
   }
 }

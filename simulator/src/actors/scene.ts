@@ -1,4 +1,5 @@
 import type { Random } from '@nodepool/core/testing';
+import type { ConfigSpec } from '../fleets/config.js';
 import type { Fleet } from '../fleets/fleet.js';
 import type { World } from '../world/world.js';
 import type { BrokenTool } from './broken-tool.js';
@@ -18,6 +19,8 @@ export interface Scene {
   readonly operator: Operator;
   readonly newer: NewerRelease | undefined;
   readonly tool: BrokenTool | undefined;
+  /** The intended configuration of all launchers. */
+  readonly spec: () => ConfigSpec;
   /** Gives all launchers the present configuration, each at another time. */
   readonly reload: () => void;
   /** Calls `act` at random times while there are faults. */

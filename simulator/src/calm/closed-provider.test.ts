@@ -7,7 +7,7 @@ import { checkClosedProvider } from './closed-provider.js';
 const KILLED_AFTER_MS = 8_000;
 
 it('finds requests that no launcher works on any more', async () => {
-  const world = new World(1, false);
+  const world = new World(4, false);
   world.drawn = new Set(['no-concurrency']);
   try {
     const scenario = new Scenario(world);

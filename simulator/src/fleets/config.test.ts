@@ -1,35 +1,56 @@
 import { Random } from '@nodepool/core/testing';
 import { describe, expect, it } from 'vitest';
-import { makeConfig, makeRegistry, type ConfigSpec } from './config.js';
+import { differences, makeConfig, makeRegistry, type ConfigSpec } from './config.js';
 import { StaticFleet } from './static-fleet.js';
 
 const fleet = new StaticFleet('rack1', ['small'], new Random(1));
 const drivers = new Map([['static', fleet.driver]]);
 const spec: ConfigSpec = {
-  labels: [{ name: 'small', minReady: 2 }],
-  maxHoldAgeMs: 0,
-  tenantLimits: new Map(),
+  labels: [{ name: 'small', minReady: 2, maxReadyAgeMs: 30_000, standby: { atMost: 3 } }],
+  maxHoldAgeMs: 20_000,
+  tenantLimits: new Map([['one', { instances: 3 }]]),
+  steering: false,
   providers: [fleet.entry()],
 };
 
 describe('a configuration of the simulation', () => {
-  it('contains the labels, and the providers as parsed by their drivers', () => {
-    const { labels, providers } = makeConfig(spec, drivers);
+  it('is what the file says, as the loader reads it', async () => {
+    const config = await makeConfig(spec, drivers);
 
-    expect(labels.get('small')).toEqual({ name: 'small', minReady: 2, maxReadyAgeMs: 0 });
-    expect([...(providers.get('rack1')?.pools.keys() ?? [])].length).toBeGreaterThan(0);
+    expect(config.labels.get('small')).toEqual({
+      ...{ name: 'small', minReady: 2, maxReadyAgeMs: 30_000 },
+      standby: { targetWaitMs: 5_000, idleBudget: undefined, atMost: 3 },
+    });
+    expect(config.steering).toBe(false);
+    expect(differences(config, spec)).toEqual([]);
   });
 
-  it('is rejected when a driver reports a problem', () => {
+  it('differs from that of another file', async () => {
+    const config = await makeConfig(spec, drivers);
+    const others = [
+      { ...spec, maxHoldAgeMs: 0 },
+      { ...spec, tenantLimits: new Map() },
+      { ...spec, labels: [{ name: 'small' }] },
+      { ...spec, providers: [] },
+    ];
+
+    expect(others.map((other) => differences(config, other).map((text) => text.split(' ')[0]))).toEqual([
+      ...[['max-hold-age'], ['limits'], ['labels'], ['providers']],
+    ]);
+  });
+
+  it('is rejected when a driver reports a problem', async () => {
     const entry = { ...fleet.entry(), pools: [{ name: 'main', nodes: [{ name: 'host', labels: ['unheard-of'] }] }] };
 
-    expect(() => makeConfig({ ...spec, providers: [entry] }, drivers)).toThrow(/^provider rack1: .*unheard-of/);
+    await expect(makeConfig({ ...spec, providers: [entry] }, drivers)).rejects.toThrow(/unheard-of/);
   });
 
   it('is rejected when it names an unknown driver', async () => {
-    expect(() => makeConfig({ ...spec, providers: [{ name: 'cloud', driver: 'fake' }] }, drivers)).toThrow(
-      'no driver fake',
+    const provider = { name: 'cloud', driver: 'fake' };
+
+    await expect(makeConfig({ ...spec, providers: [provider] }, drivers)).rejects.toThrow(
+      'driver "fake" is not installed',
     );
-    await expect(makeRegistry(drivers).get('fake')).rejects.toThrow('no driver fake');
+    await expect(makeRegistry(drivers).get('fake')).rejects.toThrow('driver "fake" is not installed');
   });
 });

@@ -1,6 +1,7 @@
-import type { Config, Driver, LabelConfig } from '@nodepool/core';
-import type { DriverRegistry } from '@nodepool/core/config';
-import type { Json, JsonObject, Resources } from '@nodepool/zk-protocol';
+import { stringify } from 'yaml';
+import type { Config, Driver } from '@nodepool/core';
+import { createDriverRegistry, loadConfig, type DriverRegistry } from '@nodepool/core/config';
+import { systemClock, type Clock, type Json, type JsonObject, type Resources } from '@nodepool/zk-protocol';
 
 /** A shortened configuration. */
 export interface ConfigSpec {
@@ -19,60 +20,104 @@ export interface ConfigSpec {
   readonly providers: readonly JsonObject[];
 }
 
+const FILE = '/etc/nodepool/nodepool.yaml';
+const ZOOKEEPER = 'zookeeper.example.com';
+/** Environment of each launcher. */
+const ENV = { NODEPOOL_ZOOKEEPER: ZOOKEEPER };
 /** The simulator gives launchers numbers instead of forecasts. */
-const GOAL = { targetWaitMs: 5_000, idleBudget: undefined };
+const TARGET_WAIT = '5s';
 
-/** Builds the configuration that a launcher would load from its file. @throws {Error} a driver rejects it */
-export function makeConfig(spec: ConfigSpec, drivers: ReadonlyMap<string, Driver>): Config {
-  const labels = new Map<string, LabelConfig>(
-    spec.labels.map(({ name, minReady = 0, maxReadyAgeMs = 0, standby, keep }) => [
-      name,
-      { name, minReady, maxReadyAgeMs, keep, ...(standby && { standby: { ...GOAL, ...standby } }) },
-    ]),
-  );
-  const providers = new Map(
-    spec.providers.map((entry) => {
-      const name = textOf(entry['name']);
-      const driver = drivers.get(textOf(entry['driver']));
-      if (driver === undefined) throw new Error(`no driver ${textOf(entry['driver'])}`);
-      const problem = (_path: readonly (string | number)[], message: string) => {
-        throw new Error(`provider ${name}: ${message}`);
-      };
-      return [name, driver.getProviderConfig(entry, { labels, diskimages: new Map(), problem })];
-    }),
-  );
+/** What the main file says. */
+export function fileOf(spec: ConfigSpec): JsonObject {
+  const { labels, maxHoldAgeMs, tenantLimits, steering, providers } = spec;
   return {
-    file: 'nodepool.yaml',
-    zookeeper: { servers: [], tls: undefined, digest: undefined, sessionTimeoutMs: 10_000, embeddedAccess: 'owner' },
-    webapp: { port: 0, listenAddress: '' },
-    builderWebapp: { port: 0, listenAddress: '' },
-    elementsDir: undefined,
-    imagesDir: undefined,
-    buildLogDir: '',
-    buildLogRetention: 0,
-    labels,
-    diskimages: new Map(),
-    providers,
-    maxHoldAgeMs: spec.maxHoldAgeMs,
-    tenantLimits: spec.tenantLimits,
-    apiTokens: [],
-    tokenKeys: [],
-    webhooks: [],
-    warnings: [],
-    ...(spec.steering !== undefined && { steering: spec.steering }),
+    'zookeeper-servers': [{ host: '%(NODEPOOL_ZOOKEEPER)' }],
+    'max-hold-age': maxHoldAgeMs / 1000,
+    ...(steering !== undefined && { steering }),
+    'tenant-resource-limits': [...tenantLimits].map(([tenant, { instances, ...others }]) => ({
+      ...{ 'tenant-name': tenant, ...others },
+      ...(instances !== undefined && { 'max-servers': instances }),
+    })),
+    labels: labels.map(labelOf),
+    providers: [...providers],
   };
 }
 
-/** A registry of the given drivers. */
-export function makeRegistry(drivers: ReadonlyMap<string, Driver>): DriverRegistry {
+function labelOf({ name, minReady = 0, maxReadyAgeMs = 0, standby, keep }: ConfigSpec['labels'][number]): JsonObject {
+  const goal = standby && { 'target-wait': TARGET_WAIT, 'at-most': standby.atMost };
   return {
-    get: (name) => {
-      const driver = drivers.get(name);
-      return driver === undefined ? Promise.reject(new Error(`no driver ${name}`)) : Promise.resolve(driver);
-    },
-    reset: () => Promise.resolve(),
-    loaded: () => [],
+    ...{ name, 'min-ready': minReady, 'max-ready-age': maxReadyAgeMs / 1000 },
+    ...((goal ?? keep) && { standby: { ...goal, ...(keep && { keep }) } }),
   };
+}
+
+/** The text of the main file. */
+export const configText = (spec: ConfigSpec): string => stringify(fileOf(spec));
+
+/** What it takes to read a file. */
+export interface Reading {
+  readonly drivers: ReadonlyMap<string, Driver>;
+  readonly clock: Clock;
+  /** The text of the main file. Rejects with the error of the system. */
+  readonly read: () => Promise<string>;
+}
+
+/** Reads a file as a service does. @throws ConfigError with all problems */
+export function readConfig({ drivers, clock, read }: Reading): Promise<Config> {
+  return loadConfig({
+    ...{ file: FILE, env: ENV, drivers: makeRegistry(drivers), mode: 'service', clock },
+    read: async () => Buffer.from(await read()),
+  });
+}
+
+/** Reads the file of a configuration. @throws ConfigError a driver rejects it */
+export function makeConfig(spec: ConfigSpec, drivers: ReadonlyMap<string, Driver>): Promise<Config> {
+  return readConfig({ drivers, clock: systemClock, read: () => Promise.resolve(configText(spec)) });
+}
+
+/** A registry of the given drivers alone. */
+export function makeRegistry(drivers: ReadonlyMap<string, Driver>): DriverRegistry {
+  return createDriverRegistry({ searchFrom: [], drivers: [...drivers.values()] });
+}
+
+/** In what a configuration differs from the file that it was read from. */
+export function differences(config: Config, spec: ConfigSpec): string[] {
+  const found: string[] = [];
+  const compare = (what: string, is: Json, should: Json) => {
+    const [left, right] = [JSON.stringify(is), JSON.stringify(should)];
+    if (left !== right) found.push(`${what} ${left}, not ${right}`);
+  };
+  compare('ZooKeeper', config.zookeeper.servers[0]?.host ?? '', ZOOKEEPER);
+  compare('max-hold-age', config.maxHoldAgeMs, spec.maxHoldAgeMs);
+  compare('limits of tenants', entriesOf(config.tenantLimits), entriesOf(spec.tenantLimits));
+  compare(
+    'labels',
+    [...config.labels.values()].map(({ name, minReady, maxReadyAgeMs, keep }) => [
+      ...[name, minReady, maxReadyAgeMs, keep ?? ''],
+    ]),
+    spec.labels.map(({ name, minReady = 0, maxReadyAgeMs = 0, keep = '' }) => [name, minReady, maxReadyAgeMs, keep]),
+  );
+  const entries = [...config.providers.values()].map(({ entry }) => entry);
+  compare('providers', entries, [...spec.providers]);
+  return found;
+}
+
+const entriesOf = (map: ReadonlyMap<string, Resources>): Json => [...map].map(([key, value]) => [key, { ...value }]);
+
+/** The pools of a configuration, with their labels. */
+export function poolsOf({ providers }: ConfigSpec): Map<string, ReadonlySet<string>> {
+  return new Map(
+    providers.flatMap((provider) =>
+      ((provider['pools'] ?? []) as JsonObject[]).map(
+        (pool) => [`${textOf(provider['name'])}/${textOf(pool['name'])}`, labelsOf(pool)] as const,
+      ),
+    ),
+  );
+}
+
+function labelsOf({ labels = [], nodes = [] }: JsonObject): Set<string> {
+  const named = (labels as { name: string }[]).map(({ name }) => name);
+  return new Set([...named, ...(nodes as { labels: string[] }[]).flatMap((node) => node.labels)]);
 }
 
 function textOf(value: Json | undefined): string {

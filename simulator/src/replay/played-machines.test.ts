@@ -35,7 +35,7 @@ function addLaunch(past: Past, provider: string, label: string, tookMs: number):
 async function replayed(past: Past, providers: readonly JsonObject[]): Promise<LabelFigures | undefined> {
   const drivers = new Map<string, Driver>([fake, metastatic, rack].map((driver) => [driver.name, driver]));
   const labels = [{ name: 'small' }, { name: 'backing' }];
-  const config = makeConfig({ labels, maxHoldAgeMs: 0, tenantLimits: new Map(), providers }, drivers);
+  const config = await makeConfig({ labels, maxHoldAgeMs: 0, tenantLimits: new Map(), providers }, drivers);
   const { labels: found } = await replay({
     ...{ past, window: { sinceMs: BEGAN_MS, untilMs: BEGAN_MS + 1 } },
     ...{ configs: [config], registry: makeRegistry(drivers) },

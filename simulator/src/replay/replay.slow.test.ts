@@ -17,7 +17,7 @@ describe('a replay of a recorded period', () => {
     day = await recordDay(2, HOURS, MAX_SERVERS);
   });
 
-  function replayWith(
+  async function replayWith(
     maxServers: number,
     more: { leaveOut?: Set<string>; sinceMs?: number; drop?: string; of?: RecordedDay } = {},
   ): Promise<Replay> {
@@ -26,7 +26,7 @@ describe('a replay of a recorded period', () => {
     return replay({
       past: of.past,
       window: { sinceMs: more.sinceMs ?? of.fromMs, untilMs: of.toMs },
-      configs: [makeConfig(of.spec(maxServers, more.drop), drivers)],
+      configs: [await makeConfig(of.spec(maxServers, more.drop), drivers)],
       registry: makeRegistry(drivers),
       leaveOut: more.leaveOut,
     });

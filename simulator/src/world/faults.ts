@@ -91,6 +91,12 @@ export const FAULTS = [
     text: 'members of the ensemble become leader whose clocks are wrong by up to 300 s',
   },
   {
+    name: 'broken-files',
+    share: 0.25,
+    isOfLaunchers: false,
+    text: 'files of launchers are broken for a while',
+  },
+  {
     name: 'restored-database',
     share: 0, // by `--fault` only, until all seeds with it are clean
     isOfLaunchers: false,

@@ -1,4 +1,4 @@
-import type { Driver, LogFields } from '@nodepool/core';
+import { ConfigError, type Config, type Driver, type LogFields } from '@nodepool/core';
 import type { PastLine } from '@nodepool/history';
 import { isZooKeeperError, requestPath, type Clock, type RequestId } from '@nodepool/zk-protocol';
 import {
@@ -57,6 +57,8 @@ export class World {
   readonly leaderClock = new LeaderClock(this.clock);
   readonly server: MemoryServer;
   readonly drivers = new Map<string, Driver>();
+  /** What launchers have read, by the text of the file. */
+  readonly configs = new Map<string, Promise<Config>>();
   /** By provider; `max-concurrency` of its entry. */
   readonly maxConcurrency = new Map<string, Limit>();
   readonly latencyMs: number;
@@ -203,6 +205,7 @@ export class World {
       this.reported.add(String(fields?.['id']));
       return;
     }
+    if (this.drawn.has('broken-files') && fields?.error instanceof ConfigError) return;
     if (this.drawn.has('lost-database') && message.startsWith(OTHER_DATABASE)) return;
     const detail = fields?.error === undefined ? '' : `: ${stackOf(fields.error)}`;
     this.violate(new Violation(`${who} logs an error: ${message}${detail}`));
