@@ -1,3 +1,4 @@
+import { ROLLBACK_OWNER } from '@nodepool/core/service';
 import { delay } from '@nodepool/zk-protocol';
 import type { ZooKeeper } from '@nodepool/zk-protocol';
 import { defineCommand, flag } from '../command/command.js';
@@ -48,7 +49,7 @@ interface RollbackArguments {
  * when the last one is gone; interrupted, everything is as before, except for what has been ended.
  */
 async function rollBack(context: CliContext, args: RollbackArguments): Promise<number> {
-  const owner = `nodepool rollback (${personName()})`;
+  const owner = `${ROLLBACK_OWNER} (${personName()})`;
   return withImages(context, async ({ zk, images }) => {
     const found = await findUnfinished(context, zk, owner);
     const lines = describeUnfinished(found);

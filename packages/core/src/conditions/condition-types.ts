@@ -488,7 +488,7 @@ export const CONDITION_TYPES = {
     ...{ kind: 'provider', severity: 'warning' },
     meaning: 'an order of an operator pauses, drains or limits a provider, pool, label or image',
     reasons: { Paused: '`pause`', Drained: '`drain`', Limited: '`limit`' },
-    nextStep: 'nodepool KIND resume NAME',
+    nextStep: 'nodepool KIND resume NAME; for the order of a running nodepool rollback: let it end, or interrupt it',
   },
 } as const satisfies Readonly<Record<string, ConditionType>>;
 

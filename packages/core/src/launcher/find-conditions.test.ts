@@ -37,11 +37,8 @@ async function start(provider: Partial<Provider>, config = labelled()): Promise<
   return world.startLauncher(config);
 }
 
-async function order(subject: ControlSubject): Promise<string> {
-  const control = newControl(
-    { ...subject, mode: 'pause', owner: 'alice@ops', reason: 'maintenance' },
-    world.clock.now(),
-  );
+async function order(subject: ControlSubject, owner = 'alice@ops'): Promise<string> {
+  const control = newControl({ ...subject, mode: 'pause', owner, reason: 'maintenance' }, world.clock.now());
   const path = controlPath(subject);
   await world.clock.run(world.zk.ensurePath(path.slice(0, path.lastIndexOf('/'))));
   await world.clock.run(world.zk.create(path, encodeControl(control)));
@@ -236,6 +233,16 @@ describe('a label', () => {
     expect(during.map(({ type, reason }) => `${type} ${reason}`)).toEqual(['NotServed Paused', 'OrderInForce Paused']);
     expect(during[0]?.nextStep).toBe('nodepool pool resume rack/main');
     expect(launcher.conditions.find()).toEqual([]);
+  });
+
+  it('is advised to wait for a running rollback, which would give its order again', async () => {
+    const launcher = await world.startLauncher(labelled());
+
+    await order({ kind: 'provider', name: 'rack' }, 'nodepool rollback (alice)');
+
+    const steps = launcher.conditions.find().map(({ type, nextStep }) => `${type}: ${nextStep}`);
+    const step = 'let the running nodepool rollback (alice) end, or interrupt it: this order ends with it';
+    expect(steps).toEqual([`NotServed: ${step}`, `OrderInForce: ${step}`]);
   });
 
   it('lacks standby nodes once they have been missing for a minute', async () => {

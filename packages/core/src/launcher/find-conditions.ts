@@ -1,3 +1,4 @@
+import { resumeStep } from '../text/resume-step.js';
 import {
   describeControl,
   type ComponentCache,
@@ -152,7 +153,7 @@ function orderCondition(control: ControlRecord): FoundCondition[] {
   const reason = ORDERS[mode];
   if (reason === undefined) return [];
   const message = `it is ${describeControl(control)}`;
-  const nextStep = `nodepool ${kind} resume ${name}`;
+  const nextStep = resumeStep(control);
   const sinceMs = control.createdTimeMs;
   return [newCondition('OrderInForce', { kind, name, reason, message, nextStep, sinceMs, evidence: { owner } })];
 }

@@ -53,6 +53,7 @@ export { kubeconfigOf } from '../render/kubeconfig.js';
 export { shellWord } from '../text/shell-word.js';
 export { userOf } from '../render/user-of.js';
 export { firstOf } from '../text/first-of.js';
+export { ROLLBACK_OWNER } from '../text/resume-step.js';
 export { didYouMean } from '../text/suggest.js';
 export { ambiguousOptionText, expandOption } from './expand-option.js';
 

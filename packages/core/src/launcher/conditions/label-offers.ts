@@ -1,3 +1,4 @@
+import { resumeStep } from '../../text/resume-step.js';
 import { newRequest, type PoolComponentRecord } from '@nodepool/zk-protocol';
 import { CONDITION_TYPES } from '../../conditions/condition-types.js';
 import { adviceFor, causeOf } from '../../conditions/error-reason.js';
@@ -118,7 +119,7 @@ function paused(view: LivePoolView, label: string): Obstacle | undefined {
   if (!order) return undefined;
   const { kind, name, owner } = order;
   const message = `${kind} "${name}" is taken out of service by ${owner}`;
-  return { reason: 'Paused', message, nextStep: `nodepool ${kind} resume ${name}` };
+  return { reason: 'Paused', message, nextStep: resumeStep(order) };
 }
 
 function declined(view: LivePoolView, label: string, { ofDrivers, nowMs }: OfferSources): Obstacle | undefined {

@@ -1,5 +1,6 @@
 import { describeControl, type ControlRecord } from '@nodepool/zk-protocol';
 import type { PoolConfig } from '../../contract/provider-config.js';
+import { resumeStep } from '../../text/resume-step.js';
 import { reason } from './candidates.js';
 import type { PlannedRequest, PoolView, Reason, Verdict } from './types.js';
 
@@ -58,7 +59,7 @@ function findPause({ labels }: Pick<PlannedRequest, 'labels'>, view: PoolView): 
   return reason(
     'paused-by-operator',
     `${kind} "${name}" is ${describeControl(control)}`,
-    `another pool serves it, or: nodepool ${kind} resume ${name}`,
+    `another pool serves it, or: ${resumeStep(control)}`,
     { kind, name, mode, owner },
   );
 }
@@ -74,7 +75,7 @@ function findTooMany({ labels }: Pick<PlannedRequest, 'labels'>, view: PoolView)
   return reason(
     'limited-by-operator',
     `it needs ${needed} nodes, ${kind} "${name}" is ${describeControl(control)}`,
-    `another pool serves it, or: nodepool ${kind} resume ${name}`,
+    `another pool serves it, or: ${resumeStep(control)}`,
     { kind, name, owner, limit: limit ?? 0, needed },
   );
 }

@@ -1,3 +1,4 @@
+import { resumeStep } from '../../text/resume-step.js';
 import { describeControl, type ControlRecord } from '@nodepool/zk-protocol';
 import { reason } from './candidates.js';
 import { isAboutLabel } from './controls.js';
@@ -55,7 +56,7 @@ export class LaunchLimits {
     return reason(
       'limited-by-operator',
       `${kind} "${name}" is ${describeControl(found.control)}; ${(limit ?? 0) - found.left} are there or about to be`,
-      `nodes of the ${kind} are returned, or: nodepool ${kind} resume ${name}`,
+      `nodes of the ${kind} are returned, or: ${resumeStep(found.control)}`,
       { kind, name, owner, limit: limit ?? 0 },
     );
   }
