@@ -134,6 +134,10 @@ function launcherHost(launcherId: string): string {
   return launcherId.split('-PoolWorker.', 1)[0] ?? launcherId;
 }
 
+/** Several processes on one host may have the same pool. */
+const hostsOf = (pools: readonly PoolExplanation[]): string =>
+  [...new Set(pools.map(({ launcherId }) => launcherHost(launcherId)))].join(', ');
+
 const ruleText = ({ rule }: PoolExplanation) => (rule === undefined ? '' : ` (${rule})`);
 
 /** @param others - pools of the same name, of other launchers */
@@ -150,7 +154,7 @@ function poolLines(pool: JudgedPool, others: readonly JudgedPool[]): string[] {
     ['position', pool.position === undefined ? undefined : positionText(pool.position)],
     ['to change', pool.remedy],
     ['launcher', pool.own ? undefined : `${pool.launcherId} (another launcher's pool: seen from outside)`],
-    ['same for', same.length === 0 ? undefined : same.map(({ launcherId }) => launcherHost(launcherId)).join(', ')],
+    ['same for', same.length === 0 ? undefined : hostsOf(same)],
     ...others
       .filter((other) => !isSame(other))
       .map((other): [string, string] => [

@@ -8,9 +8,14 @@ export const poolNameOf = (launcherId: string): string => WORKER_ID.exec(launche
 
 /** Last reason of each pool that did not take the request, e.g. `rack-main: no label big`, grouped by reason. */
 export function reasonsByPool({ declineReasons }: Pick<RequestRecord, 'declineReasons'>): string[] {
-  const pools = new Map<string, string[]>();
+  const launchers = new Map<string, string[]>();
   for (const [launcher, { text }] of Object.entries(declineReasons)) {
-    pools.set(text, [...(pools.get(text) ?? []), poolNameOf(launcher)]);
+    launchers.set(text, [...(launchers.get(text) ?? []), launcher]);
   }
-  return [...pools].map(([text, names]) => `${names.join(', ')}: ${text}`);
+  return [...launchers].map(([text, ids]) => `${poolNames(ids)}: ${text}`);
+}
+
+/** Names of the pools of these launcher ids, each once: several launchers may have the same pool. */
+export function poolNames(launcherIds: readonly string[]): string {
+  return [...new Set(launcherIds.map(poolNameOf))].join(', ');
 }

@@ -14,6 +14,7 @@ import {
   ZkLock,
   type NodeId,
   type NodeRecord,
+  type LauncherId,
 } from '@nodepool/zk-protocol';
 import { describe, expect, it } from 'vitest';
 import { leaseWorld, MINUTE_MS, spec } from '../../../test/support/lease-world.js';
@@ -72,6 +73,19 @@ describe('a lease', () => {
 
     expect(leases.get('l1')).toMatchObject({ state: 'failed', endReason: 'p: too big' });
     expect(world.context.mirror.requests.size).toBe(0);
+  });
+
+  it('fails with the name of each pool once when no pool gave a reason', async () => {
+    const { leases, lease, request, world } = await leaseWorld();
+    await lease();
+    const declinedBy = ['nl01', 'nl02'].map(
+      (host) => `${host}-PoolWorker.rack-main-${'0123456789abcdef'.repeat(2)}` as LauncherId,
+    );
+    const failed = withRequest(request(), { state: 'failed', declinedBy }, world.clock.now());
+    await world.clock.run(world.other.setData(requestPath(request().id), encodeRequest(failed)));
+    await world.pass(200);
+
+    expect(leases.get('l1')).toMatchObject({ state: 'failed', endReason: 'declined by rack-main' });
   });
 
   it('ends when its request is cancelled', async () => {

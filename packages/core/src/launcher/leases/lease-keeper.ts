@@ -10,7 +10,7 @@ import type { Context } from '../state/context.js';
 import type { Part } from '../state/part.js';
 import { isRefusal } from '../state/transaction.js';
 import { WorkQueue, type Step } from '../state/work-queue.js';
-import { poolNameOf, reasonsByPool } from '../../text/decline-reasons.js';
+import { poolNames, reasonsByPool } from '../../text/decline-reasons.js';
 import { activate, removeLease, removeRequest, returnNode } from './lease-writes.js';
 import type { Leases } from './leases.js';
 import { isGone, isOver } from './requested-leases.js';
@@ -240,6 +240,6 @@ function whyFailed(request: RequestRecord): string {
   const { launchError, declinedBy } = request;
   const reasons = reasonsByPool(request);
   if (launchError !== null) reasons.push(launchError);
-  if (reasons.length === 0) reasons.push(`declined by ${declinedBy.map(poolNameOf).join(', ') || 'all pools'}`);
+  if (reasons.length === 0) reasons.push(`declined by ${poolNames(declinedBy) || 'all pools'}`);
   return reasons.join('; ');
 }

@@ -92,7 +92,7 @@ function explainForeign(pool: PoolComponentRecord, request: RequestRecord): Pool
     const text = declined?.text ?? 'it has declined the request';
     return { ...base, action: 'decline', text, remedy: 'another pool, or a new request', details: {} };
   }
-  const missing = request.labels.filter((label) => !pool.supportedLabels.includes(label));
+  const missing = [...new Set(request.labels)].filter((label) => !pool.supportedLabels.includes(label));
   if (missing.length > 0) {
     const text = `it lacks ${missing.map((label) => `"${label}"`).join(', ')}`;
     return { ...base, action: 'defer', text, remedy: 'nothing: it is not for this pool', details: { missing } };

@@ -125,6 +125,17 @@ describe('a label that the pool lacks', () => {
     expect(judge(wanted, view([registered('other', { supportedLabels: ['a', 'b'] })]))).toBe('defer: label-elsewhere');
   });
 
+  it('names each of those pools once, however many launchers have it', () => {
+    const others = ['nl02', 'nl03'].map((launcher) =>
+      registered('other', { launcherId: launcher as LauncherId, supportedLabels: ['a', 'b'] }),
+    );
+
+    expect(judgeStanding(wanted, view(others))?.reason).toMatchObject({
+      text: 'this pool lacks "b"; "other/main" can serve the request',
+      details: { pools: ['other/main'] },
+    });
+  });
+
   it('is a reason to decline when no pool has all of them', () => {
     expect(judge(wanted, view([registered('other', { supportedLabels: ['b'] })]))).toBe('decline: label-unavailable');
   });

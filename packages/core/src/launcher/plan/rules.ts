@@ -99,7 +99,7 @@ function judgePriority(request: PlannedRequest, view: PoolView, candidates: Cand
 function judgeLabels(request: PlannedRequest, view: PoolView, candidates: Candidates): Verdict | undefined {
   const missing = missingLabels(request, view);
   if (missing.length === 0 || candidates.length === 0) return undefined;
-  const pools = candidates.map((pool) => `${pool.providerName}/${pool.name}`);
+  const pools = unique(candidates.map((pool) => `${pool.providerName}/${pool.name}`));
   return {
     action: 'defer',
     reason: reason(
