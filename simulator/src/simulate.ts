@@ -139,6 +139,7 @@ async function probe(world: World, scenario: Scenario): Promise<void> {
   await world.run(PROBE_LIMIT_MS, () => world.checker.fulfilled >= before + count);
   if (world.checker.fulfilled < before + count && world.violations.length === 0) {
     world.violate(new Violation(`${world.checker.fulfilled - before} of ${count} ordinary requests served in time`));
+    explain(world, scenario);
   }
   await settle(world, scenario);
 }

@@ -105,11 +105,10 @@ export class Chaos {
   }
 
   #slow(process: SimulatedProcess): void {
-    const { random, clock, trace } = this.#world;
+    const { random, trace } = this.#world;
     const latencyMs = random.pick([20, 200, 1_000]);
     trace.add('chaos', `the way of ${process.name} to ZooKeeper takes ${latencyMs} ms`);
-    process.weather.latencyMs = latencyMs;
-    clock.setTimer(random.exponential(10_000), () => (process.weather.latencyMs = this.#world.latencyMs));
+    process.slow(latencyMs, random.exponential(10_000));
   }
 
   #stall(process: SimulatedProcess): void {

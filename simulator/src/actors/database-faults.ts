@@ -19,8 +19,7 @@ export function restoreOnce(scene: Scene): void {
     world.trace.add('operator', 'copies the database');
     const copy = copyOf(world);
     world.clock.setTimer(random.between(2_000, 20_000), () => {
-      if (isOrderly) void restoreOrderly(scene, copy);
-      else putBack(scene, copy, true);
+      replace(scene, copy, isOrderly);
     });
   });
 }
@@ -30,8 +29,7 @@ export function loseOnce(scene: Scene): void {
   const { world, random } = scene;
   const isOrderly = random.chance(0.5);
   world.clock.setTimer(random.between(3_000, 30_000), () => {
-    if (isOrderly) void restoreOrderly(scene, undefined);
-    else putBack(scene, undefined, true);
+    replace(scene, undefined, isOrderly);
   });
 }
 
@@ -45,6 +43,14 @@ export function copyOf({ server, spoiled }: World): DatabaseCopy {
     return [[path, text === known?.after ? { ...znode, data: known.before } : znode]];
   });
   return { ...copy, znodes };
+}
+
+/** Serves another database once the former change is complete. */
+function replace(scene: Scene, copy: DatabaseCopy | undefined, isOrderly: boolean): void {
+  const { world } = scene;
+  world.replaced = world.replaced.then(() =>
+    isOrderly ? restoreOrderly(scene, copy) : putBack(scene, copy, true),
+  );
 }
 
 function putBack({ world, lessees }: Scene, copy: DatabaseCopy | undefined, mayLendAgain: boolean): void {

@@ -12,8 +12,7 @@ export class NewerRelease {
   readonly #world: World;
   readonly #random: Random;
   readonly #process: SimulatedProcess;
-  /** In which database each path was written: in another one, it is another record. */
-  readonly #written = new Map<string, number>();
+  readonly #written = new Set<string>();
 
   constructor(world: World) {
     this.#world = world;
@@ -29,7 +28,7 @@ export class NewerRelease {
     const path = { node: `${NODES_ROOT}/`, request: requestCreatePath(200), lease: `${LEASES_ROOT}/${lease}` }[kind];
     void this.#try(async (zk) => {
       const written = await zk.create(path, random.pick(CONTENTS), { sequential: kind !== 'lease' });
-      this.#written.set(written, this.#world.replacements);
+      this.#written.add(written);
       if (kind === 'lease' && lessees.length > 0) random.pick(lessees).repeatUnreadable(lease);
       this.#world.clock.setTimer(random.between(1_000, 20_000), () => this.#remove(written));
     });
@@ -37,14 +36,14 @@ export class NewerRelease {
 
   /** Removes all that is left. */
   end(): void {
-    for (const path of this.#written.keys()) this.#remove(path);
+    for (const path of this.#written) this.#remove(path);
   }
 
   #remove(path: string): void {
     void this.#try(async (zk) => {
-      // a lessee may have made a lease of this name since
-      if (this.#written.get(path) !== this.#world.replacements) return;
-      await zk.delete(path);
+      const { data, stat } = await zk.getData(path);
+      // a lessee may have made a lease of this name since, and in another database it is another record
+      if (CONTENTS.includes(data.toString())) await zk.delete(path, stat.version);
       this.#written.delete(path);
     });
   }

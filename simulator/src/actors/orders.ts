@@ -30,6 +30,7 @@ export class Orders {
   /** Orders in force, by kind and name. */
   readonly #given = new Map<string, ControlRecord>();
   #drained: string | undefined;
+  #isOver = false;
   #written = Promise.resolve();
 
   constructor(
@@ -44,6 +45,9 @@ export class Orders {
     this.#labels = labels;
     this.#random = world.random.fork();
     this.#process = new SimulatedProcess(world, 'orders', world.server);
+    world.onReplaced.push(() => {
+      if (this.#isOver) this.#write(() => this.#removeRestored());
+    });
     world.checker.watch((before, after, who) => {
       if (before === undefined) this.#checkNewNode(after, who);
     });
@@ -67,6 +71,7 @@ export class Orders {
   end(): void {
     this.#drained = undefined;
     for (const control of [...this.#given.values()]) this.#takeBack(control);
+    this.#isOver = true;
     if (this.#world.replacements > 0) this.#write(() => this.#removeRestored());
   }
 

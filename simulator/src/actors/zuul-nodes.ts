@@ -125,7 +125,8 @@ export class ZuulNodes {
     const lock = new ZkLock(zk, nodeLockPath(node.id), { clock, identifier: this.#name });
     try {
       const current = await this.#read(node.id);
-      if (current?.state !== 'hold' || !(await lock.acquire({ blocking: false })) || !lock.held) return;
+      const isAnother = current?.createdTimeMs !== node.createdTimeMs; // in another database numbers repeat
+      if (current?.state !== 'hold' || isAnother || !(await lock.acquire({ blocking: false })) || !lock.held) return;
       await zk.setData(
         nodePath(node.id),
         encodeNode(withNode(current, { state: 'used' }, clock.now())),

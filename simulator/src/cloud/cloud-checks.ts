@@ -73,18 +73,23 @@ export class CloudChecks {
 
   /** Checks that a machine has one user ever, and is the machine of the node that it was made for. */
   nodeChanged(before: NodeEntry | undefined, after: NodeEntry): void {
+    if (this.#world.isReplacing) {
+      if (this.#world.mayLendAgain) this.#forgetUsersOf(after);
+      return;
+    }
     const { external_id: id } = after.body;
     const metadata = typeof id === 'string' ? this.#cloud.fake.get(id)?.metadata : undefined;
     if (typeof id !== 'string' || !metadata || isBacking(after)) return;
-    if (this.#world.isReplacing) {
-      if (this.#world.mayLendAgain) this.#used.delete(id);
-      return;
-    }
     if (before?.state !== after.state && after.state === 'ready' && !isMachineOf(metadata, after))
       this.#violate(`${id} becomes the machine of node ${after.id}, for which it was not made`);
     if (before?.state !== 'ready' || !USED.has(after.state) || after.touched) return;
     if (this.#used.has(id)) this.#violate(`${id} of node ${after.id} is lent again`);
     this.#used.add(id);
+  }
+
+  /** An older copy says that the node is free, or is still being made. */
+  #forgetUsersOf(node: NodeEntry): void {
+    for (const id of this.#used) if (isMachineOf(this.#cloud.fake.get(id)?.metadata ?? {}, node)) this.#used.delete(id);
   }
 
   #checkUnused(id: string, node: NodeEntry, how: string): void {

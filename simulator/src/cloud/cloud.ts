@@ -56,6 +56,7 @@ export class SimulatedCloud {
     this.settings = { ...this.#chooseSettings(), ...settings };
     this.fake = new FakeCloud({ clock: world.clock, random: random.fork().next, settings: this.settings });
     this.#checks = new CloudChecks(world, this, this.#foreign);
+    world.onReplaced.push(() => this.#endLost());
     world.checker.watch((before, after) => this.#checks.nodeChanged(before, after));
     if (random.chance(0.3)) this.#foreign.push(this.fake.leak({ name: 'foreign' }).id);
     this.fake.onChange(({ id, instance }) => {
@@ -149,8 +150,14 @@ export class SimulatedCloud {
     this.#endForeign();
     this.weather.calm();
     this.fake.set('failures', null);
-    for (const { id, status, metadata } of [...this.fake.list()])
-      if (status === 'deleting' || this.#isOfLost(id, metadata)) this.fake.kill(id);
+    for (const { id, status } of [...this.fake.list()]) if (status === 'deleting') this.fake.kill(id);
+    this.#endLost();
+  }
+
+  /** An operator ends machines of a lost database once all else is calm, as requests wait for what they use. */
+  #endLost(): void {
+    if (!this.#isCalm) return;
+    for (const { id, metadata } of [...this.fake.list()]) if (this.#isOfLost(id, metadata)) this.fake.kill(id);
   }
 
   /** Differences of one provider from the expected idle state. */

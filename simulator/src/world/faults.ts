@@ -98,13 +98,13 @@ export const FAULTS = [
   },
   {
     name: 'restored-database',
-    share: 0, // by `--fault` only, until all seeds with it are clean
+    share: 0.1,
     isOfLaunchers: false,
     text: 'an older copy of the database comes back, with launchers stopped or below running ones',
   },
   {
     name: 'lost-database',
-    share: 0, // by `--fault` only, until all seeds with it are clean
+    share: 0.1,
     isOfLaunchers: false,
     text: 'the database comes back empty, with launchers stopped or below running ones',
   },

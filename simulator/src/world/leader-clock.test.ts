@@ -15,7 +15,7 @@ function open() {
     const changes = [{ change: 'setData', path: LEASES_ROOT, data, version: 1 }] as const;
     clock.told(who, { zxid: 1, timeMs: 0, changes });
   };
-  return { reports, tell };
+  return { reports, tell, clock };
 }
 
 it('accepts that launchers count on as before, and reports one that knew the time and does not', () => {
@@ -27,6 +27,16 @@ it('accepts that launchers count on as before, and reports one that knew the tim
   tell('launcher1', -20, 2);
 
   expect(reports).toEqual(['launcher1 sets the time of all launchers 40000 ms wrong', 'lost']);
+});
+
+it('lets those count by the leader that find another database, whose terms repeat', () => {
+  const { reports, tell, clock } = open();
+  tell('launcher1', -60, 1);
+
+  expect(clock.databaseReplaced()).toBe(true);
+  tell('launcher1', 0, 1);
+
+  expect(reports).toEqual(['lost']);
 });
 
 it('lets those that cannot know the time count by the leader, and on from there', () => {

@@ -35,6 +35,16 @@ export class LeaderClock implements Clock {
     this.#isKeeper = isKeeper;
   }
 
+  /**
+   * Another database is served, which does not say how its time continues. Terms may repeat.
+   * @returns whether the clock of the leader is wrong: then it begins a term, as a member of an ensemble does
+   */
+  databaseReplaced(): boolean {
+    this.#told.clear();
+    this.#isKeeper = () => false;
+    return this.#aheadMs !== 0;
+  }
+
   /** What a launcher says about the time. */
   told(who: string, { changes }: Parameters<TransactionListener>[0]): void {
     for (const change of changes) {

@@ -5,6 +5,9 @@ import { ProcessClock } from '@nodepool/core/testing';
 import { Weather } from './weather.js';
 import type { World } from './world.js';
 
+/** Mean latencies after which the last packets of a slow connection have arrived. */
+const LATEST_PACKETS = 5;
+
 /** One simulated process with a clock and a session. Can stall, lose its connection and crash. */
 export class SimulatedProcess {
   readonly clock: ProcessClock;
@@ -72,8 +75,15 @@ export class SimulatedProcess {
     this.link.hold(ms);
   }
 
+  /** Makes the way to ZooKeeper slow. */
+  slow(latencyMs: number, ms: number): void {
+    this.#noteStall(ms + LATEST_PACKETS * latencyMs);
+    this.weather.latencyMs = latencyMs;
+    this.world.clock.setTimer(ms, () => (this.weather.latencyMs = this.world.latencyMs));
+  }
+
   /**
-   * Part of a period in which the process was stalled or got no packets from ZooKeeper.
+   * Part of a period in which the process was stalled, or its packets from ZooKeeper were late.
    * @param fromMs - by the clock of the process, which was never set, as is `untilMs`
    */
   stalledMs(fromMs: number, untilMs: number): number {

@@ -95,8 +95,12 @@ export class World {
   readonly spoiled = new Map<string, { readonly before: Buffer; readonly after: string }>();
   /** How often another database was served. */
   replacements = 0;
+  /** When launchers run above the last one that was asked for. */
+  replaced: Promise<void> = Promise.resolve();
   /** Whether the checks read the content of another database. */
   isReplacing = false;
+  /** Called when another database is served. */
+  readonly onReplaced: (() => void)[] = [];
   /** Machines that were made or deleted when another database was served: a call about them may be on its way. */
   readonly goingMachines = new Set<unknown>();
   /** Whether what is free in that database may have users: launchers ran below it. */
@@ -165,6 +169,7 @@ export class World {
     ];
     const before = this.server.copy().znodes.map(([path]) => path);
     this.server.replace(copy);
+    if (this.leaderClock.databaseReplaced()) this.server.changeLeader();
     this.isReplacing = true;
     this.checker.databaseId = undefined;
     const gone = [...new Set([...ephemeral, ...before])].reverse();
@@ -176,6 +181,7 @@ export class World {
     for (const [path, { mzxid }] of copy?.znodes ?? []) this.stored.restored(path, mzxid);
     this.leases.databaseReplaced();
     this.isReplacing = false;
+    for (const listener of this.onReplaced) listener();
   }
 
   #tell(transaction: Parameters<TransactionListener>[0]): void {
