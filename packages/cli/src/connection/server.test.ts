@@ -106,7 +106,7 @@ it('says what a user of the command line can do about a refusal', () => {
   expect(texts).toEqual([
     'The token is wrong. Name the file with your token: --token-file FILE, or NODEPOOL_TOKEN_FILE',
     'A token over plain HTTP is refused. Here: --server with https://',
-    'Cannot reach it',
+    'Cannot reach it. No launcher answers there: start nodepool-launcher, or name another one with --server',
   ]);
 });
 

@@ -112,6 +112,7 @@ export function createClient(
 /** What a user of the command line can do about some refusals. */
 const ADVICE: Readonly<Record<string, string>> = {
   'bad-token': 'Name the file with your token: --token-file FILE, or NODEPOOL_TOKEN_FILE',
+  unreachable: 'No launcher answers there: start nodepool-launcher, or name another one with --server',
   insecure: 'Here: --server with https://',
 };
 

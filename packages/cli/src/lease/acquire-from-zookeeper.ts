@@ -12,6 +12,7 @@ import { requestorName, whoAmI } from '../connection/who-am-i.js';
 import { loadIfPresent } from '../connection/connection.js';
 import type { AcquireOptions } from './acquire-options.js';
 import { checkLabels } from './check-labels.js';
+import { guardLaunchers } from './guard-launchers.js';
 import { limitWait } from './limit-wait.js';
 import { RequestProgress } from './progress.js';
 import { deleteRequest, submitRequest, waitForRequest } from './request.js';
@@ -60,8 +61,12 @@ async function waitAndTake(
 ): Promise<ZooKeeperLease> {
   const { clock, logger } = context;
   const progress = new RequestProgress(options.quiet ? () => {} : tell, () => clock.now());
-  progress.say(`request ${id} for ${labelsToText(options.labels)}`);
-  const waiting = limitWait(context, options, `Request ${id} for ${labelsToText(options.labels)}`, alive);
+  const what = `request ${id} for ${labelsToText(options.labels)}`;
+  progress.say(what);
+  const subject = what.replace('request', 'Request');
+  const launchers = guardLaunchers(context, zk, subject);
+  const either = options.timeoutMs === undefined ? AbortSignal.any([alive, launchers.gone]) : alive;
+  const waiting = limitWait(context, options, subject, either, () => launchers.missing());
   const say = (line: string) => progress.say(line);
   const endReasons = options.quiet ? () => {} : sayWaitingReasons({ context, zk, requestId: id, say });
   const endNews = zk.onState((state) => sayConnection(state, progress));
@@ -69,6 +74,7 @@ async function waitAndTake(
     const onChange = (request: RequestRecord) => progress.update(request);
     const fulfilled = await waitForRequest(id, { zk, clock, signal: waiting.signal, onChange });
     waiting.end();
+    launchers.end();
     const userData = { nodepool_cli: whoAmI(), purpose: options.purpose };
     const maxHoldAgeMs = (await loadIfPresent(context))?.maxHoldAgeMs ?? 0;
     const lease = await ZooKeeperLease.take({ zk, clock, owner: whoAmI(), userData, maxHoldAgeMs }, fulfilled, alive);
@@ -81,6 +87,7 @@ async function waitAndTake(
     throw error;
   } finally {
     waiting.end();
+    launchers.end();
     endReasons();
     endNews();
   }
