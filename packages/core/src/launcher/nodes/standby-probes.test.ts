@@ -200,4 +200,30 @@ describe('a probe of a provider', () => {
     expect(waiting()).toHaveLength(1);
     expect(waiting()[0]?.id).not.toBe(first?.id);
   });
+
+  it('is asked for again later when that fails for a reason that is not of ZooKeeper', async () => {
+    const { world, check, waiting } = await setUp('a');
+    const { create } = world.zk;
+    world.zk.create = () => Promise.reject(new TypeError('a fault'));
+    await check();
+    world.zk.create = create;
+
+    await world.pass(31_000);
+
+    expect(waiting()).toMatchObject([{ labels: ['a'], provider: PROVIDER }]);
+  });
+
+  it('is ended again later when that fails for a reason that is not of ZooKeeper', async () => {
+    const { world, rooms, check, waiting } = await setUp('a');
+    await check();
+    const { delete: remove } = world.zk;
+    world.zk.delete = () => Promise.reject(new TypeError('a fault'));
+    rooms.tryLaunch('a');
+    await check();
+    world.zk.delete = remove;
+
+    await check();
+
+    expect(waiting()).toEqual([]);
+  });
 });

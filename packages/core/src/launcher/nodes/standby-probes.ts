@@ -85,8 +85,8 @@ export class StandbyProbes {
       if (this.#open.get(provider)?.has(id)) this.#asking.delete(provider);
       else this.#asking.set(provider, { id, untilMs: steadyNow(clock) + AGAIN_MS });
     } catch (error) {
-      if (!isZooKeeperError(error)) throw error;
-      logger.warn('Could not ask for a node to probe a provider', { label, provider, error });
+      const level = isZooKeeperError(error) ? 'warn' : 'error';
+      logger[level]('Could not ask for a node to probe a provider', { label, provider, error });
       this.#asking.delete(provider);
       this.#checkLater(provider, AGAIN_MS);
     }
@@ -132,12 +132,18 @@ export class StandbyProbes {
   #end(probe: Probe): void {
     if (this.#ending.has(probe.id)) return;
     this.#ending.add(probe.id);
-    void this.#writeEnd(probe).then((isOver) => {
-      if (isOver) return;
-      this.#ending.delete(probe.id);
-      const now = this.#open.get(probe.provider)?.get(probe.id);
-      if (now) this.#seen(now);
-    });
+    void this.#writeEnd(probe).then(
+      (isOver) => {
+        if (isOver) return;
+        this.#ending.delete(probe.id);
+        const now = this.#open.get(probe.provider)?.get(probe.id);
+        if (now) this.#seen(now);
+      },
+      (error: unknown) => {
+        this.#context.logger.error('Could not end a probe', { requestId: probe.id, provider: probe.provider, error });
+        this.#ending.delete(probe.id);
+      },
+    );
   }
 
   /** @returns false if the request has changed meanwhile */
