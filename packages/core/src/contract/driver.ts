@@ -8,6 +8,7 @@ import type {
   RecordCache,
   RequestRecord,
   Resources,
+  Stat,
   ZooKeeper,
 } from '@nodepool/zk-protocol';
 import type { DriverSetup } from './driver-setup.js';
@@ -143,6 +144,8 @@ export interface ProviderContext {
   readonly clock: Clock;
   /** The time that all launchers agree about, whatever their clocks and that of the server say. Missing in commands and builders. */
   readonly agreedNow?: (() => number) | undefined;
+  /** When a record was made, by that time. Missing in commands and builders. */
+  readonly madeMs?: ((record: Pick<Stat, 'czxid' | 'ctime'>) => number) | undefined;
   /** Already carries the provider's name. */
   readonly logger: Logger;
   readonly nodes: RecordCache<NodeRecord> & LockAware;

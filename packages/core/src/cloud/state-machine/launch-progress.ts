@@ -1,4 +1,4 @@
-import type { JsonObject, NodeRecord } from '@nodepool/zk-protocol';
+import type { JsonObject, NodeRecord, Stat } from '@nodepool/zk-protocol';
 import type { MachineState } from '../../contract/state-machine.js';
 
 /** Progress of a launch, as another launcher needs it to continue. Stored in the node's record, in writes that happen anyway. */
@@ -35,14 +35,16 @@ export function encodeStopped(state: MachineState): JsonObject {
  * The stored progress of a launch that another launcher began. Before its first own write, the launch is as old as the record, or
  * as the decision to start its stopped instance.
  * @param aheadMs - how far the clock of this process is ahead of ZooKeeper's
+ * @param madeMs - when the record was made, as the clock of ZooKeeper changes with its leader
  */
 export function readProgress(
   { launchState, stat, stateTimeMs }: Pick<NodeRecord, 'launchState' | 'stat' | 'stateTimeMs'>,
   aheadMs: number,
+  madeMs = ({ ctime }: Pick<Stat, 'czxid' | 'ctime'>) => ctime,
 ): LaunchProgress {
   const { attempt, began, image, state, start } = launchState ?? {};
   const isStart = start === true;
-  const firstMs = isStart ? stateTimeMs - aheadMs : (stat?.ctime ?? 0);
+  const firstMs = isStart ? stateTimeMs - aheadMs : stat ? madeMs(stat) : 0;
   return {
     attempt: typeof attempt === 'number' && attempt >= 1 ? Math.floor(attempt) : 1,
     beganMs: typeof began === 'number' ? began * 1000 : firstMs,

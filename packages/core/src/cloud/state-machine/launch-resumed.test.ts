@@ -17,13 +17,14 @@ function setUp(
   cloud: CloudBehaviour,
   config: Partial<StateMachineProviderConfig> = {},
   label: Partial<StateMachineLabelConfig> = {},
-  agrees = false,
+  leaderMs?: number,
 ) {
   const clock = new VirtualClock();
   const sky = new MemoryCloud(clock, cloud);
   const open = () => {
-    const agreedNow = agrees ? () => clock.now() : undefined;
-    const world = new LaunchWorld(clock, sky.adapter({}), providerConfig(config, label), { agreedNow });
+    const agreedNow = leaderMs === undefined ? undefined : () => clock.now();
+    const madeMs = ({ ctime }: Pick<Stat, 'ctime'>) => ctime - (leaderMs ?? 0);
+    const world = new LaunchWorld(clock, sky.adapter({}), providerConfig(config, label), { agreedNow, madeMs });
     worlds.push(world);
     return world;
   };
@@ -140,7 +141,7 @@ describe('a launch that another launcher began', () => {
   });
 
   it.each([300_000, -300_000])('keeps it when a server leads whose clock is %i ms ahead', async (leaderMs) => {
-    const setting = setUp({ neverReady: true, createMs: 1 }, { launchTimeoutMs: 60_000, launchRetries: 1 }, {}, true);
+    const setting = setUp({ neverReady: true, createMs: 1 }, { launchTimeoutMs: 60_000, launchRetries: 1 }, {}, 0);
     const { clock, second } = setting;
     const left = await beginAndDie(setting, 45_000);
     const startedMs = clock.now();
@@ -152,6 +153,29 @@ describe('a launch that another launcher began', () => {
     expect(tookMs).toBeGreaterThanOrEqual(15_000);
     expect(tookMs).toBeLessThan(20_000);
   });
+
+  it.each([300_000, -300_000])(
+    'keeps it before its first write, which a server led whose clock is %i ms ahead',
+    async (leaderMs) => {
+      const setting = setUp(
+        { neverReady: true, createMs: 1 },
+        { launchTimeoutMs: 60_000, launchRetries: 1 },
+        {},
+        leaderMs,
+      );
+      const { clock, second } = setting;
+      const left = second.node({ launchState: {} });
+      const began = clock.now() - 45_000 + leaderMs;
+      const startedMs = clock.now();
+
+      const resumed = second.resume(writtenAt(left, clock.now(), began)).then(() => clock.now() - startedMs);
+      await clock.advance(80_000);
+      const tookMs = await clock.run(resumed);
+
+      expect(tookMs).toBeGreaterThanOrEqual(15_000);
+      expect(tookMs).toBeLessThan(20_000);
+    },
+  );
 
   it('uses an instance that became ready while no launcher was there, although its time is over', async () => {
     const setting = setUp({ createMs: 30_000 }, { launchTimeoutMs: 60_000 });

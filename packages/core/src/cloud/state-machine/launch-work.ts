@@ -1,6 +1,6 @@
 import { steadyNow, type Clock, type NodeRecord, type UploadRecord } from '@nodepool/zk-protocol';
 import { asError } from '../../async/as-error.js';
-import type { LaunchOrder } from '../../contract/driver.js';
+import type { LaunchOrder, ProviderContext } from '../../contract/driver.js';
 import type { ImageSource, UploadChoice } from '../../contract/images.js';
 import { POOL_TAG, PROVIDER_TAG, type Instance } from '../../contract/instance.js';
 import type { Logger } from '../../contract/logger.js';
@@ -32,6 +32,8 @@ export interface LaunchServices {
   readonly databaseId: string | undefined;
   /** The time that all launchers agree about. */
   readonly agreedNow?: (() => number) | undefined;
+  /** When a record was made, by that time. */
+  readonly madeMs?: ProviderContext['madeMs'];
   readonly instances: InstanceList;
   readonly images: ImageSource | undefined;
   readonly addresses: AddressClaims;
@@ -89,7 +91,7 @@ export class LaunchWork {
     const serverMs = services.agreedNow?.() ?? order.node.stat?.mtime ?? services.clock.now();
     this.#aheadMs = steadyNow(services.clock) - serverMs;
     this.progress = order.isResumed
-      ? readProgress(order.node, services.clock.now() - serverMs)
+      ? readProgress(order.node, services.clock.now() - serverMs, services.madeMs)
       : { attempt: 1, beganMs: this.serverNowMs };
   }
 

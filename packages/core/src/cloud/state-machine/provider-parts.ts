@@ -82,14 +82,14 @@ export function makeServices(
   unanswered: LaunchServices['unanswered'],
   parts: StateMachineProviderParts,
 ): LaunchServices {
-  const { clock, metrics, images, agreedNow } = context;
+  const { clock, metrics, images, agreedNow, madeMs } = context;
   return {
     config,
     adapter,
     get databaseId() {
       return context.databaseId;
     },
-    agreedNow,
+    ...{ agreedNow, madeMs },
     instances,
     images,
     addresses: new AddressClaims(() => context.ownNodes()),

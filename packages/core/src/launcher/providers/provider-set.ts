@@ -16,6 +16,7 @@ import type { ProviderConfig } from '../../contract/provider-config.js';
 import type { SteeringSet } from '../health/steering-set.js';
 import type { PoolRegistry } from '../registry/pool-registry.js';
 import type { Context } from '../state/context.js';
+import { madeMs } from '../state/server-clock.js';
 import { withdrawNode } from '../state/expire-node.js';
 import type { Occasion, Part } from '../state/part.js';
 import { renewLogin } from '../state/renew-login.js';
@@ -265,6 +266,7 @@ export class ProviderSet implements Part {
     return {
       ...{ zk, clock, committer, hostname, random, metrics, closing },
       agreedNow: serverClock && (() => serverClock.now()),
+      madeMs: serverClock && ((record) => madeMs(record, serverClock)),
       get databaseId() {
         return life.databaseId;
       },

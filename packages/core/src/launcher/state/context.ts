@@ -6,6 +6,7 @@ import type { ControlMirror } from './controls.js';
 import type { LauncherEvents } from './events.js';
 import type { LifeCycle } from './life-cycle.js';
 import type { Mirror } from './mirror.js';
+import type { ServerTime } from './server-clock.js';
 
 /** The services that all parts of a launcher use. */
 export interface Context {
@@ -21,7 +22,7 @@ export interface Context {
   readonly events: LauncherEvents;
   readonly clock: Clock;
   /** The time that all launchers agree about. */
-  readonly serverClock?: Pick<Clock, 'now'> | undefined;
+  readonly serverClock?: ServerTime | undefined;
   readonly logger: Logger;
   /** Fully qualified name of this host. */
   readonly hostname: string;

@@ -1,7 +1,7 @@
 import { ensureDatabaseId, LEASES_ROOT, type NodeRecord } from '@nodepool/zk-protocol';
 import { describe, expect, it } from 'vitest';
 import { ServiceWorld } from '../../../test/support/service-world.js';
-import { ServerClock, sinceWrittenMs } from './server-clock.js';
+import { madeMs, ServerClock, sinceWrittenMs } from './server-clock.js';
 
 const signal = new AbortController().signal;
 
@@ -194,4 +194,18 @@ describe('the clock of the server', () => {
     expect(world.breaks).toBe(1);
     expect(Math.abs(serverClock.now() - world.clock.now())).toBeLessThan(100);
   });
+});
+
+it.each([300_000, -300_000])('dates records made under a leader whose clock is %i ms ahead', async (leaderMs) => {
+  const { world, server, serverClock, measure, lead } = await steadyClock();
+  await measure();
+  const before = { czxid: 1n, ctime: world.clock.now() };
+  lead(leaderMs);
+  await measure();
+  const after = { czxid: (server.term << 32n) + 1n, ctime: world.clock.now() + leaderMs };
+
+  const dated = [madeMs(before, serverClock) - before.ctime, madeMs(after, serverClock) - (after.ctime - leaderMs)];
+
+  expect(dated.every((ms) => Math.abs(ms) < 100)).toBe(true);
+  expect(madeMs(after, { now: () => 0 })).toBe(after.ctime);
 });

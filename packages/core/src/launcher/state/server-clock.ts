@@ -191,6 +191,11 @@ export function sinceWrittenMs({ stat, stateTimeMs }: NodeRecord | RequestRecord
   return serverTime.now() - writtenMs;
 }
 
+/** When a record was made, by that time. */
+export function madeMs({ czxid, ctime }: Pick<Stat, 'czxid' | 'ctime'>, serverTime: ServerTime): number {
+  return serverTime.writtenMs?.({ mzxid: czxid, mtime: ctime }) ?? ctime;
+}
+
 const isPassing = (error: unknown): boolean =>
   isZooKeeperError(error, 'ZK_CONNECTION_LOSS', 'ZK_SESSION_EXPIRED', 'ZK_BAD_VERSION');
 
