@@ -203,7 +203,7 @@ describe('a probe of a provider', () => {
 
   it('is asked for again later when that fails for a reason that is not of ZooKeeper', async () => {
     const { world, check, waiting } = await setUp('a');
-    const { create } = world.zk;
+    const create = world.zk.create.bind(world.zk);
     world.zk.create = () => Promise.reject(new TypeError('a fault'));
     await check();
     world.zk.create = create;
@@ -216,7 +216,7 @@ describe('a probe of a provider', () => {
   it('is ended again later when that fails for a reason that is not of ZooKeeper', async () => {
     const { world, rooms, check, waiting } = await setUp('a');
     await check();
-    const { delete: remove } = world.zk;
+    const remove = world.zk.delete.bind(world.zk);
     world.zk.delete = () => Promise.reject(new TypeError('a fault'));
     rooms.tryLaunch('a');
     await check();

@@ -270,8 +270,7 @@ export class ProviderSet implements Part {
       get databaseId() {
         return life.databaseId;
       },
-      images: this.#images,
-      ...{ nodes: mirror.nodes, requests: mirror.requests },
+      ...{ images: this.#images, nodes: mirror.nodes, requests: mirror.requests },
       logger: logger.child({ provider: name }, LOGGER_NAMES.driver(driverName)),
       config: () => this.#context.config.now,
       ownNodes: () => mirror.ofProvider(name),
