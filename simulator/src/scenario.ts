@@ -83,7 +83,9 @@ export class Scenario {
     if (OF_TIME.some((name) => world.drawn.has(name))) world.leases.earlyMs = 2_500;
     const least = OF_LEASES.some((name) => world.drawn.has(name)) ? 1 : 0;
     for (let i = Math.max(least, random.pick([0, 1, 1, 2])); i > 0; i--) {
-      this.lessees.push(new Lessee(world, `lessee${i}`, this.launchers, random.pick([1, 3, 10])));
+      this.lessees.push(
+        new Lessee(world, `lessee${i}`, this.launchers, random.pick([1, 3, 10]), random.pick([null, null, ...TENANTS])),
+      );
     }
     new GivenUp(world, this.launchers);
     this.operator = new Operator(world);
@@ -247,7 +249,7 @@ export class Scenario {
 
   #lease(): void {
     const longestMs = this.maxHoldAgeMs === 0 ? 120_000 : 1.2 * this.maxHoldAgeMs; // too long at times
-    this.#random.pick(this.lessees).submit(leasePlan(this.#random, [...this.#labels.keys()], TENANTS, longestMs));
+    this.#random.pick(this.lessees).submit(leasePlan(this.#random, [...this.#labels.keys()], longestMs));
   }
 
   #changeConfig(): void {

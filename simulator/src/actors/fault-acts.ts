@@ -83,7 +83,7 @@ function leaseTogether({ world, random, lessees, labels }: Scene): void {
   const dueMs = world.clock.now() + random.between(5_000, 20_000);
   for (let i = random.int(2, 6); i > 0 && lessees.length > 0; i--) {
     random.pick(lessees).submit({
-      ...{ labels: [random.pick(labels)], priority: 100, tenantName: null, ttlMs: 20_000, giveUpMs: 15_000 },
+      ...{ labels: [random.pick(labels)], priority: 100, ttlMs: 20_000, giveUpMs: 15_000 },
       ...{ isRepeated: false, returnAfterMs: undefined, renewAfterMs: undefined },
       due: { atMs: dueMs, renewedAtMs: random.chance(0.5) ? dueMs + random.between(-60, 30) : undefined },
     });

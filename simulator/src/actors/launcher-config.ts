@@ -72,7 +72,10 @@ export class LauncherConfig {
     else this.#violate(`takes a broken file: ${JSON.stringify(this.#read.text)}`);
   }
 
-  /** Checks what is in force after a reload, whether the file could be used or not. */
+  /**
+   * Checks what is in force after a reload, whether the file could be used or not.
+   * @param launcher - `undefined`: it stops, and changes its pools no more
+   */
   checkReload({ config, status }: Reloader, launcher: Launcher | undefined): void {
     const isRefused = status.error !== undefined;
     if (isRefused && acceptedOf(this.#read, this.#spec)) this.#violate(`refuses a right file: ${status.error}`);

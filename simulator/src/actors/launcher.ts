@@ -5,6 +5,7 @@ import { Reloader } from '@nodepool/daemon';
 import type { ControlRecord } from '@nodepool/zk-protocol';
 import { HistoryCheck } from '../world/history-check.js';
 import { makeRegistry, type ConfigSpec } from '../fleets/config.js';
+import { LeaseApi } from './lease-api.js';
 import { LauncherConfig } from './launcher-config.js';
 import { withCheckedLaunches } from '../world/limit-checks.js';
 import { SimulatedProcess } from '../world/process.js';
@@ -20,10 +21,13 @@ export class SimulatedLauncher {
   #launcher: Launcher | undefined;
   readonly #config: LauncherConfig;
   #reloader: Reloader | undefined;
+  #api: LeaseApi | undefined;
   /** Nodes that its drivers launch. */
   launching = new Set<string>();
   /** Whether an operator keeps it from starting. */
   isBarred = false;
+  /** Whether it stops or hands over, so that a reload changes its pools no more. */
+  #isLeaving = false;
   /** Whether it drains its pools. */
   isStopping = false;
   /** Time when it first saw each operator order. */
@@ -56,6 +60,11 @@ export class SimulatedLauncher {
     return this.#process;
   }
 
+  /** What its web server calls. */
+  get api(): LeaseApi | undefined {
+    return this.#api;
+  }
+
   get running(): Launcher | undefined {
     return this.#launcher;
   }
@@ -69,7 +78,7 @@ export class SimulatedLauncher {
     if (this.#process || this.isBarred) return;
     const { world, name } = this;
     world.trace.add(name, 'starts');
-    this.isStopping = false;
+    this.isStopping = this.#isLeaving = false;
     this.startedMs = world.elapsedMs;
     this.reloadedMs = undefined;
     this.launching = new Set();
@@ -103,7 +112,9 @@ export class SimulatedLauncher {
       random: world.random.fork().next,
     });
     this.#launcher = launcher;
-    this.#reloader = this.#makeReloader(process, launcher, config);
+    const reloader = this.#makeReloader(process, launcher, config);
+    this.#reloader = reloader;
+    this.#api = new LeaseApi(process, launcher, () => reloader.config);
     history.recorder.follow(launcher);
     launcher.events.on('ordersChanged', () => this.#hear(launcher.controls));
     await launcher.start();
@@ -144,6 +155,7 @@ export class SimulatedLauncher {
     this.#process = undefined;
     this.#launcher = undefined;
     this.#reloader = undefined;
+    this.#api = undefined;
   }
 
   /** SIGTERM. */
@@ -152,7 +164,7 @@ export class SimulatedLauncher {
     const launcher = this.#launcher;
     if (!process || !launcher) return this.crash();
     this.world.trace.add(this.name, 'stops');
-    this.isStopping = true;
+    this.isStopping = this.#isLeaving = true;
     try {
       await launcher.drain(20_000);
       await launcher.stop();
@@ -171,6 +183,7 @@ export class SimulatedLauncher {
     const launcher = this.#launcher;
     if (!process || !launcher) return;
     this.world.trace.add(this.name, 'hands over');
+    this.#isLeaving = true;
     try {
       await unfinishedAfter(2_000, process.clock, new Map([['orders', launcher.endOrders()]]));
       if (process.isDead) return;
@@ -204,7 +217,7 @@ export class SimulatedLauncher {
     this.world.trace.add(this.name, 'reloads its configuration');
     this.reloadedMs = this.world.elapsedMs;
     void reloader.reload().then(() => {
-      if (!process.isDead) this.#config.checkReload(reloader, this.#launcher);
+      if (!process.isDead) this.#config.checkReload(reloader, this.#isLeaving ? undefined : this.#launcher);
     });
   }
 }

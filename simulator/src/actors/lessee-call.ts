@@ -1,7 +1,7 @@
-import type { Leases } from '@nodepool/core/launcher';
 import type { Random } from '@nodepool/core/testing';
 import type { Clock } from '@nodepool/zk-protocol';
 import type { SimulatedLauncher } from './launcher.js';
+import type { LeaseApi } from './lease-api.js';
 
 /** Time after which a client stops waiting for an answer. */
 export const ANSWER_LIMIT_MS = 10_000;
@@ -17,9 +17,9 @@ export class Unanswered extends Error {}
 export function callLauncher<T>(
   clock: Clock,
   random: Random,
-  { process, running }: SimulatedLauncher,
+  { process, api }: SimulatedLauncher,
   lostShare: number,
-  act: (leases: Leases) => Promise<T>,
+  act: (api: LeaseApi) => Promise<T>,
 ): Promise<T> {
   const isLost = () => lostShare > 0 && random.chance(lostShare);
   const latencyMs = () => random.exponential(3);
@@ -32,10 +32,10 @@ export function callLauncher<T>(
         reply();
       });
     };
-    if (!process || !running) return answer(() => reject(new Unanswered('connection refused')));
+    if (!process || !api) return answer(() => reject(new Unanswered('connection refused')));
     if (isLost()) return;
     process.clock.sockets.setTimer(latencyMs(), () => {
-      const handle = async () => act(running.leases);
+      const handle = async () => act(api);
       handle().then(
         (value) => answer(() => resolve(value)),
         (error: unknown) => answer(() => reject(error instanceof Error ? error : new Error(String(error)))),

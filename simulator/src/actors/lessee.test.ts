@@ -5,7 +5,7 @@ import { SimulatedLauncher } from './launcher.js';
 import { Lessee, type LeasePlan } from './lessee.js';
 
 const plan: LeasePlan = {
-  ...{ labels: ['small'], priority: 200, tenantName: null, ttlMs: 60_000, giveUpMs: null, isRepeated: false },
+  ...{ labels: ['small'], priority: 200, ttlMs: 60_000, giveUpMs: null, isRepeated: false },
   ...{ returnAfterMs: 5_000, renewAfterMs: undefined },
 };
 

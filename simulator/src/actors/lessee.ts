@@ -1,22 +1,25 @@
+import { createHash } from 'node:crypto';
 import {
   delay,
   encodeLeaseToken,
-  isNodepoolError,
   isZooKeeperError,
   LEASE_TOKENS_ROOT,
   leaseSlotsPath,
   leaseTokenPath,
   newLeaseToken,
   nodePath,
-  type LeaseRecord,
+  signLeaseToken,
   type NodeId,
 } from '@nodepool/zk-protocol';
-import type { LeaseSpec, Leases, LeaseView } from '@nodepool/core/launcher';
 import type { Random } from '@nodepool/core/testing';
+import { ApiError } from '@nodepool/daemon';
+import { leaseId } from '@nodepool/launcher';
+import { TOKEN_KEY } from '../fleets/config.js';
 import { SimulatedProcess } from '../world/process.js';
 import { Violation } from '../world/violation.js';
 import type { World } from '../world/world.js';
 import type { SimulatedLauncher } from './launcher.js';
+import type { LeaseApi, LeaseAnswer } from './lease-api.js';
 import { ANSWER_LIMIT_MS, callLauncher, Unanswered } from './lessee-call.js';
 
 const PAUSE_MS = 500;
@@ -25,16 +28,17 @@ const LOST_SHARE = 0.05;
 
 /** How old an answer may be: the session timeout, and a bit for the network and clocks that differ. */
 const MOST_OUTDATED_MS = 15_000;
-/** Errors of calls that are refused for good. */
-const REFUSALS = ['NODEPOOL_LEASE_LIMIT', 'NODEPOOL_LEASE_AGE', 'NODEPOOL_LEASE_NODES_LOST'];
+/** By then each launcher knows a token, also one that was cut off. */
+const TOKEN_KNOWN_MS = 90_000;
+/** A lease that waits for longer was requested without a limit. */
+const ENDLESS_S = 3_600;
 
 /** The lease that a job requests, and what it does with it. */
 export interface LeasePlan {
   readonly labels: readonly string[];
   readonly priority: number;
-  readonly tenantName: string | null;
   readonly ttlMs: number;
-  /** `null`: it waits without a limit. */
+  /** `null`: it waits for as long as the API lets it. */
   readonly giveUpMs: number | null;
   /** Sends the request to two launchers at the same time. */
   readonly isRepeated: boolean;
@@ -48,42 +52,57 @@ export interface LeasePlan {
 
 /**
  * A client of the lease API: it reaches launchers and no ZooKeeper, loses requests and answers, repeats them at other
- * launchers, and may die. Calls what the HTTP server calls.
+ * launchers, and may die. Calls what the HTTP server calls, with its token.
  */
 export class Lessee {
   readonly #world: World;
   readonly #name: string;
   readonly #random: Random;
   readonly #launchers: readonly SimulatedLauncher[];
-  readonly #maxNodes: number;
+  readonly #rights: { readonly maxNodes: number; readonly tenantName: string | null };
+  readonly #secret: string;
+  #tokenMs = Infinity;
   #isCalm = false;
   /** Raised by each death: jobs of an earlier life do nothing any more. */
   #life = 0;
   /** Jobs that have not ended. */
   active = 0;
 
-  /** @param maxNodes - of its token */
-  constructor(world: World, name: string, launchers: readonly SimulatedLauncher[], maxNodes: number) {
+  /**
+   * @param maxNodes - of its token
+   * @param tenantName - of its token
+   */
+  constructor(
+    world: World,
+    name: string,
+    launchers: readonly SimulatedLauncher[],
+    maxNodes: number,
+    tenantName: string | null = null,
+  ) {
     this.#world = world;
     this.#name = name;
     this.#random = world.random.fork();
     this.#launchers = launchers;
-    this.#maxNodes = maxNodes;
+    this.#rights = { maxNodes, tenantName };
+    this.#secret = this.#random.hex(32);
     world.leases.mostNodes.set(name, maxNodes);
   }
 
   /** An operator makes its token: `nodepool token create`. */
   start(): void {
     const { zk, clock } = new SimulatedProcess(this.#world, `${this.#name}-token`, this.#world.server);
-    const rights = { owner: this.#name, labels: ['*'], maxTtlMs: 3_600_000, tenantName: null, highestPriority: 1 };
-    const limits = { maxNodes: this.#maxNodes, admin: false, endTimeMs: null };
-    const token = newLeaseToken({ name: this.#name, hash: '', ...rights, ...limits }, clock.now());
+    const rights = { ...this.#rights, owner: this.#name, labels: ['*'], maxTtlMs: 3_600_000, highestPriority: 1 };
+    const token = newLeaseToken(
+      { ...rights, name: this.#name, hash: this.#hash, admin: false, endTimeMs: null },
+      clock.now(),
+    );
     const create = async (): Promise<void> => {
       try {
         await zk.whenConnected();
         await zk.ensurePath(leaseSlotsPath(this.#name));
         await zk.ensurePath(LEASE_TOKENS_ROOT);
-        await zk.create(leaseTokenPath(this.#name), encodeLeaseToken(token));
+        await zk.create(leaseTokenPath(this.#name), encodeLeaseToken(signLeaseToken(token, TOKEN_KEY)));
+        this.#tokenMs = this.#world.elapsedMs;
       } catch (error) {
         if (isZooKeeperError(error, 'ZK_CONNECTION_LOSS')) return create();
         if (!isZooKeeperError(error, 'ZK_NODE_EXISTS')) throw error;
@@ -106,11 +125,10 @@ export class Lessee {
   end(): void {
     this.#isCalm = true;
     this.active++;
-    const isEndless = ({ owner, state, dueTimeMs }: LeaseRecord) =>
-      owner === this.#name && state === 'waiting' && dueTimeMs === null;
-    const endAll = async (leases: Leases) => {
-      const endless = [...leases.values()].filter(isEndless);
-      await Promise.all(endless.map(({ id }) => leases.end(id, 'returned')));
+    const endAll = async (api: LeaseApi) => {
+      const waiting = await api.list(this.#token, 'waiting');
+      const endless = waiting.filter(({ gives_up: end, created_time: began }) => (end ?? Infinity) - began > ENDLESS_S);
+      await Promise.all(endless.map(({ id }) => api.end(this.#token, id)));
     };
     void delay(this.#world.clock, ANSWER_LIMIT_MS)
       .then(() => this.#repeat(this.#life, endAll))
@@ -132,16 +150,26 @@ export class Lessee {
   }
 
   /** Requests a lease under the id of one whose record cannot be read. */
-  repeatUnreadable(id: string): void {
-    const { trace } = this.#world;
-    const plan = { labels: ['small'], priority: 100, tenantName: null, ttlMs: 1_000, giveUpMs: 1_000 };
-    const spec = {
-      ...this.#specOf({ ...plan, isRepeated: false, returnAfterMs: undefined, renewAfterMs: undefined }),
-      id,
-    };
-    this.#call(this.#random.pick(this.#launchers), (leases) => this.#request(leases, spec)).catch((error: unknown) =>
-      trace.add(this.#name, () => `cannot have lease ${id}: ${String(error)}`),
+  repeatUnreadable(key: string): void {
+    const plan = { labels: ['small'], priority: 100, ttlMs: 1_000, giveUpMs: 1_000 };
+    this.#call(this.#random.pick(this.#launchers), (api) => api.create(this.#token, key, bodyOf(plan))).catch(
+      (error: unknown) =>
+        this.#world.trace.add(this.#name, () => `cannot have lease ${this.leaseIdOf(key)}: ${String(error)}`),
     );
+  }
+
+  /** The id of the lease that is requested with this `Idempotency-Key`. */
+  leaseIdOf(key: string): string {
+    return leaseId({ owner: this.#name, identity: this.#hash }, key);
+  }
+
+  get #token(): string {
+    return `${this.#name}.${this.#secret}`;
+  }
+
+  /** What is stored of the token. */
+  get #hash(): string {
+    return createHash('sha256').update(this.#secret).digest('hex');
   }
 
   /** Asks one launcher about one of its leases, and checks the answer. */
@@ -150,8 +178,8 @@ export class Lessee {
     if (own.length === 0) return;
     const { id } = this.#random.pick(own);
     const life = this.#life;
-    this.#call(launcher, (leases) => this.#look(leases, id)).then(
-      (view) => view && life === this.#life && this.#check(view),
+    this.#call(launcher, (api) => api.get(this.#token, id)).then(
+      (answer) => life === this.#life && this.#check(answer),
       (error: unknown) => this.#world.trace.add(this.#name, () => `learns nothing of ${id}: ${String(error)}`),
     );
   }
@@ -160,69 +188,47 @@ export class Lessee {
     const { clock, trace } = this.#world;
     const beganMs = clock.now();
     const { replacements } = this.#world;
-    const spec = this.#specOf(plan);
-    const one = this.#repeat(life, (leases) => this.#request(leases, spec));
-    const [lease] = await Promise.all([
-      one,
-      ...(plan.isRepeated ? [this.#repeat(life, (leases) => this.#request(leases, spec))] : []),
-    ]);
-    if (!lease) return trace.add(this.#name, `may not have lease ${spec.id}`);
+    const key = this.#random.hex(32);
+    const create = () => this.#repeat(life, (api) => api.create(this.#token, key, bodyOf(plan)));
+    const [lease, again] = await Promise.all([create(), ...(plan.isRepeated ? [create()] : [])]);
+    if (!lease) return trace.add(this.#name, `may not have lease ${this.leaseIdOf(key)}`);
+    const { id } = lease;
+    if (again && again.id !== id) this.#violate(`has leases ${id} and ${again.id} for one key`);
     const renewals = renewalsOf(plan, beganMs);
     for (;;) {
-      const view = await this.#repeat(life, (leases) => this.#look(leases, spec.id));
+      const waitMs = this.#random.pick([0, 0, 3_000]);
+      const answer = await this.#repeat(life, (api) => api.get(this.#token, id, waitMs));
       if (life !== this.#life) return;
-      if (!view && replacements !== this.#world.replacements) return; // another database knows nothing of it
-      if (!view) return this.#violate(`lease ${spec.id} is unknown, although it was answered`);
-      this.#check(view);
-      if (view.lease.state === 'ended' || view.lease.state === 'failed') return;
+      if (!answer && replacements !== this.#world.replacements) return; // another database knows nothing of it
+      if (!answer) return this.#violate(`lease ${id} is unknown, although it was answered`);
+      this.#check(answer);
+      if (answer.state === 'ended' || answer.state === 'failed') return;
       const passedMs = clock.now() - beganMs;
       if (passedMs >= (plan.returnAfterMs ?? Infinity) || (this.#isCalm && plan.giveUpMs === null)) {
-        await this.#repeat(life, (leases) => leases.end(spec.id, 'returned'));
-      } else if (renewals[0] && clock.now() >= renewals[0].atMs && (!plan.due || view.lease.state === 'active')) {
+        await this.#repeat(life, (api) => api.end(this.#token, id));
+      } else if (renewals[0] && clock.now() >= renewals[0].atMs && (!plan.due || answer.state === 'active')) {
         const { untilMs } = renewals.shift() ?? {};
         const ttlMs = untilMs === undefined ? plan.ttlMs : Math.max(1, untilMs - clock.now());
-        await this.#repeat(life, (leases) => leases.renew(spec.id, ttlMs));
+        await this.#repeat(life, (api) => api.renew(this.#token, id, ttlMs));
       } else {
         const untilNextMs =
-          plan.due && view.lease.state === 'active' ? (renewals[0]?.atMs ?? Infinity) - clock.now() : Infinity;
+          plan.due && answer.state === 'active' ? (renewals[0]?.atMs ?? Infinity) - clock.now() : Infinity;
         await delay(clock, Math.min(this.#random.exponential(2 * PAUSE_MS), untilNextMs));
       }
     }
   }
 
-  #specOf({ labels, priority, tenantName, ttlMs, giveUpMs }: LeasePlan): Omit<LeaseSpec, 'tokenVersion'> {
-    const id = this.#random.hex(32);
-    return {
-      ...{ id, owner: this.#name, token: this.#name, labels, priority, tenantName, ttlMs, giveUpMs },
-      ...{ digest: '', reason: '', maxNodes: this.#maxNodes },
-    };
-  }
-
-  /** What the server does before it requests the lease: it knows the caller by its token. */
-  #request(leases: Leases, spec: Omit<LeaseSpec, 'tokenVersion'>): Promise<LeaseRecord> {
-    const token = leases.tokens.get(this.#name);
-    if (!token) throw new Unanswered('the launcher does not know the token yet');
-    return leases.request({ ...spec, tokenVersion: token.stat?.version });
-  }
-
-  /** As the server answers: a launcher that starts does not know all leases yet. */
-  async #look(leases: Leases, id: string): Promise<LeaseView | undefined> {
-    const view = await leases.look(id);
-    if (!view && !leases.ready) throw new Unanswered('the launcher is reading the leases');
-    return view;
-  }
-
   /** An active lease has all its nodes, unless some were taken from it by an operator or have failed. */
-  #check({ lease: { id, state, nodeIds }, nodes }: LeaseView): void {
+  #check({ id, state, nodes }: LeaseAnswer): void {
     const { checker, clock, leases, spoiled } = this.#world;
     const truth = leases.leases.get(id);
     const overMs = truth?.state === 'ended' || truth?.state === 'failed' ? clock.now() - truth.sinceMs : 0;
     if (state === 'active' && overMs > MOST_OUTDATED_MS)
       this.#violate(`lease ${id} is shown as active ${Math.round(overMs)} ms after its end`);
-    if (state !== 'active' || leases.leases.get(id)?.state !== 'active' || nodes.length === nodeIds.length) return;
+    if (state !== 'active' || truth?.state !== 'active' || nodes.length === truth.nodes.length) return;
     const shown = new Set(nodes.map((node) => node.id));
-    const isHidden = (node: NodeId) => !shown.has(node) && checker.nodes.get(node)?.state === 'hold';
-    const hidden = nodeIds.find((node) => isHidden(node) && !spoiled.has(nodePath(node)));
+    const isHidden = (node: string) => !shown.has(node) && checker.nodes.get(node)?.state === 'hold';
+    const hidden = truth.nodes.find((node) => isHidden(node) && !spoiled.has(nodePath(node as NodeId)));
     if (hidden !== undefined) this.#violate(`lease ${id} is shown without node ${hidden}`);
   }
 
@@ -231,17 +237,14 @@ export class Lessee {
   }
 
   /** Calls launchers in turn until one answers. @returns `undefined` if the call is refused, or the client has died */
-  async #repeat<T>(life: number, act: (leases: Leases) => Promise<T>): Promise<T | undefined> {
+  async #repeat<T>(life: number, act: (api: LeaseApi) => Promise<T>): Promise<T | undefined> {
     const { clock, trace } = this.#world;
     while (life === this.#life) {
       try {
         return await this.#call(this.#random.pick(this.#launchers), act);
       } catch (error) {
-        if (REFUSALS.some((code) => isNodepoolError(error, code))) return undefined;
-        const isUnreadable = isNodepoolError(error, 'NODEPOOL_LEASE_UNREADABLE');
-        const isUnclear = isUnreadable || error instanceof Unanswered || isZooKeeperError(error);
-        const hasChanged = error instanceof Error && error.name === 'Refusal';
-        if (!isUnclear && !hasChanged) throw error;
+        if (error instanceof ApiError && this.#isRefusal(error)) return undefined;
+        if (!(error instanceof ApiError) && !(error instanceof Unanswered)) throw error;
         trace.add(this.#name, () => `repeats its call: ${String(error)}`);
         await delay(clock, this.#random.exponential(PAUSE_MS));
       }
@@ -249,11 +252,29 @@ export class Lessee {
     return undefined;
   }
 
-  #call<T>(launcher: SimulatedLauncher, act: (leases: Leases) => Promise<T>): Promise<T> {
+  /** Whether a repetition is of no use. A token is not known everywhere at once. */
+  #isRefusal({ status, code, message }: ApiError): boolean {
+    const isKnown = this.#world.replacements === 0 && this.#world.elapsedMs - this.#tokenMs > TOKEN_KNOWN_MS;
+    if (status === 401 && isKnown) this.#violate(`is refused with its token: ${message}`);
+    return [403, 404, 422].includes(status) || code === 'over';
+  }
+
+  #call<T>(launcher: SimulatedLauncher, act: (api: LeaseApi) => Promise<T>): Promise<T> {
     const lostShare = !this.#isCalm && this.#world.drawn.has('lessees') ? LOST_SHARE : 0;
     return callLauncher(this.#world.clock, this.#random, launcher, lostShare, act);
   }
 }
+
+/** What a lease is requested with. */
+const bodyOf = ({
+  labels,
+  priority,
+  ttlMs,
+  giveUpMs,
+}: Pick<LeasePlan, 'labels' | 'priority' | 'ttlMs' | 'giveUpMs'>) => ({
+  ...{ labels: [...labels], priority, ttl: ttlMs / 1000 },
+  ...(giveUpMs !== null && { give_up: giveUpMs / 1000 }),
+});
 
 /** When a lease is renewed, and until when. */
 function renewalsOf({ renewAfterMs, due }: LeasePlan, beganMs: number): { atMs: number; untilMs?: number }[] {

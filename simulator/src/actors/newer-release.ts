@@ -23,13 +23,14 @@ export class NewerRelease {
   /** Writes one record; lessees ask for the lease, and request it. */
   write(lessees: readonly Lessee[]): void {
     const random = this.#random;
-    const kind = random.pick(['node', 'request', 'lease'] as const);
-    const lease = random.hex(32);
+    const [kind, key] = [random.pick(['node', 'request', 'lease'] as const), random.hex(32)];
+    const lessee = kind === 'lease' && lessees.length > 0 ? random.pick(lessees) : undefined;
+    const lease = lessee?.leaseIdOf(key) ?? key;
     const path = { node: `${NODES_ROOT}/`, request: requestCreatePath(200), lease: `${LEASES_ROOT}/${lease}` }[kind];
     void this.#try(async (zk) => {
       const written = await zk.create(path, random.pick(CONTENTS), { sequential: kind !== 'lease' });
       this.#written.add(written);
-      if (kind === 'lease' && lessees.length > 0) random.pick(lessees).repeatUnreadable(lease);
+      lessee?.repeatUnreadable(key);
       this.#world.clock.setTimer(random.between(1_000, 20_000), () => this.#remove(written));
     });
   }

@@ -26,17 +26,11 @@ export function jobPlan(
 }
 
 /** A random lease, and what is done with it. */
-export function leasePlan(
-  random: Random,
-  labels: readonly string[],
-  tenants: readonly string[],
-  longestMs: number,
-): LeasePlan {
+export function leasePlan(random: Random, labels: readonly string[], longestMs: number): LeasePlan {
   const returnAfterMs = maybe(random, 0.7, 8_000);
   return {
     labels: Array.from({ length: random.pick([1, 1, 1, 2, 3]) }, () => random.pick(labels)),
     priority: random.pick([100, 200, 200, 300]),
-    tenantName: random.pick([null, null, ...tenants]),
     ttlMs: random.int(1_000, longestMs),
     giveUpMs: returnAfterMs !== undefined && random.chance(0.3) ? null : random.int(1_000, 90_000),
     isRepeated: random.chance(0.2),

@@ -21,6 +21,9 @@ export interface ConfigSpec {
 }
 
 const FILE = '/etc/nodepool/nodepool.yaml';
+const SECURE_FILE = '/etc/nodepool/secure.conf';
+/** Signs the tokens of lessees. */
+export const TOKEN_KEY = 'simulated-key-'.repeat(4);
 const ZOOKEEPER = 'zookeeper.example.com';
 /** Environment of each launcher. */
 const ENV = { NODEPOOL_ZOOKEEPER: ZOOKEEPER };
@@ -65,8 +68,8 @@ export interface Reading {
 /** Reads a file as a service does. @throws ConfigError with all problems */
 export function readConfig({ drivers, clock, read }: Reading): Promise<Config> {
   return loadConfig({
-    ...{ file: FILE, env: ENV, drivers: makeRegistry(drivers), mode: 'service', clock },
-    read: async () => Buffer.from(await read()),
+    ...{ file: FILE, secureFile: SECURE_FILE, env: ENV, drivers: makeRegistry(drivers), mode: 'service', clock },
+    read: async (file) => Buffer.from(file === FILE ? await read() : stringify({ 'token-keys': [TOKEN_KEY] })),
   });
 }
 

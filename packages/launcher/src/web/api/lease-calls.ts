@@ -12,7 +12,7 @@ import { leaseToApi } from './lease-to-api.js';
 import type { LeaseStreams } from './lease-streams.js';
 import { whyNotLent } from './not-lent.js';
 import { waitingRequests } from './records.js';
-import type { LeaseApiSources } from './sources.js';
+import type { LeaseSources } from './sources.js';
 
 const PRIORITY = 200;
 
@@ -33,7 +33,7 @@ export class LeaseCalls {
   readonly #list: LeaseList;
 
   constructor(
-    private readonly sources: LeaseApiSources,
+    private readonly sources: LeaseSources,
     private readonly streams: LeaseStreams,
   ) {
     this.#list = new LeaseList(sources.clock);
@@ -254,7 +254,7 @@ const limitRefusal = ({ isSoonFree, message }: LeaseLimitError): ApiError =>
   isSoonFree ? new ApiError(429, 'nodes-being-deleted', message) : new ApiError(403, 'too-many-nodes', message);
 
 /** The same for the same owner, token and key, so that a repetition finds the lease. A new token of the same name is another one. */
-function leaseId({ owner, identity }: LeaseCaller, key: string | undefined): string {
+export function leaseId({ owner, identity }: Pick<LeaseCaller, 'owner' | 'identity'>, key: string | undefined): string {
   if (key === undefined || key === '') return randomBytes(16).toString('hex');
   return createHash('sha256')
     .update(JSON.stringify([owner, identity, key]))

@@ -5,7 +5,7 @@ import { LeaseCalls } from './lease-calls.js';
 import { LEASES_A_PAGE } from './lease-list.js';
 import { LEASE_BODY, SECONDS, WAIT } from './lease-schemas.js';
 import { LeaseStreams } from './lease-streams.js';
-import type { LeaseApiSources } from './sources.js';
+import type { LeaseSources } from './sources.js';
 
 const ID = { id: { type: 'string', description: 'Id of the lease' } };
 const FORBIDDEN = { 403: 'The token does not allow it' };
@@ -15,7 +15,7 @@ const NOT_NOW = {
 const NO_LEASE = { 404: 'There is no such lease, or it belongs to another owner' };
 
 /** Operations on leases: nodes for anybody who has a token. In one piece: a table. */
-export function leaseOperations(sources: LeaseApiSources): ApiOperation[] {
+export function leaseOperations(sources: LeaseSources): ApiOperation[] {
   const { runtime, clock, config, trust } = sources;
   const access = new LeaseAccess({ clock, leases: runtime.leases, trust, config });
   const calls = new LeaseCalls(sources, new LeaseStreams(clock, { ...sources, leases: runtime.leases }));

@@ -41,9 +41,15 @@ export interface LauncherApiSources {
   >;
 }
 
-/** The same with leases. */
-export interface LeaseApiSources extends LauncherApiSources {
+/** What calls about leases need. */
+export interface LeaseSources extends Pick<LauncherApiSources, 'clock' | 'config' | 'conditions'> {
   readonly certificates: LeaseCertificates;
-  readonly runtime: LauncherApiSources['runtime'] & Pick<Launcher, 'leases' | 'isUnknownLabel'>;
+  readonly runtime: Pick<Launcher, 'leases' | 'isUnknownLabel' | 'components' | 'requests' | 'explain'>;
   readonly trust: Pick<TokenTrust, 'distrusts'>;
+}
+
+/** Sources of all operations. */
+export interface LeaseApiSources extends LauncherApiSources, LeaseSources {
+  readonly certificates: LeaseCertificates;
+  readonly runtime: LauncherApiSources['runtime'] & LeaseSources['runtime'];
 }
