@@ -226,10 +226,13 @@ function offerElsewhere(
   return { provider, pool, obstacle };
 }
 
-/** Excludes `NotServed`: two launchers would derive it from each other. A launcher that has a pool serves its provider. */
+/** Errors that keep a whole provider from launching. Others, such as leaked resources that cannot be deleted, keep no label from it. */
+const STOPS_PROVIDER: ReadonlySet<string> = new Set(['NotStarted', 'LaunchesFail', ...STOPS_LAUNCHES]);
+
+/** Excludes `NotServed`: two launchers would derive it from each other. */
 function isCause({ type, kind, evidence }: Condition, provider: string): boolean {
-  if (type === 'Unserved') return false;
-  return kind === 'provider' || (kind === 'label' && evidence['provider'] === provider);
+  if (kind === 'provider') return STOPS_PROVIDER.has(type);
+  return kind === 'label' && evidence['provider'] === provider;
 }
 
 function reasonFor({ kind, type }: Condition): string {
