@@ -23,16 +23,24 @@ export interface AdviceCloud {
   readonly entry: Record<string, unknown>;
   readonly state: {
     readonly flavors: { id: string; name: string; vcpus: number; ram: number }[];
-    readonly servers: Map<string, { metadata: Record<string, unknown>; status: string }>;
+    readonly servers: Map<string, { id: string; metadata: Record<string, unknown>; status: string }>;
     readonly networks: Record<string, unknown>[];
     readonly securityGroups: Record<string, unknown>[];
     readonly keyPairs: string[];
+    readonly serverGroups: Record<string, unknown>[];
     readonly quota: { instances: number };
     readonly fates: (string | undefined)[];
     readonly tokens: Map<string, number>;
     addImage(name: string): { readonly id: string };
   };
-  readonly faults: { method?: string; path?: RegExp; status?: number; body?: string; silent?: boolean }[];
+  readonly faults: {
+    method?: string;
+    path?: RegExp;
+    status?: number;
+    body?: string;
+    silent?: boolean;
+    reset?: boolean;
+  }[];
   readonly broken: unknown[];
   password: string;
   listen(): Promise<unknown>;

@@ -11,7 +11,14 @@ const inForce = (
   follow: (world) => world.configure(),
 });
 
+const LONELY = Array.from({ length: 300 }, (_, i) => ({ name: `lonely-${i}` }));
 const SPARE = { name: 'spare', driver: 'vessel', pools: [{ name: 'main', labels: [{ name: 'boat' }] }] };
+
+const POOL = {
+  networks: ['public'],
+  'host-key-checking': false,
+  labels: [{ name: 'small', 'cloud-image': 'debian', 'flavor-name': 'm1.small' }],
+};
 
 /** Conditions that end with another configuration. */
 export const CONFIGURATION_ROWS: readonly Row[] = [
@@ -44,4 +51,30 @@ export const CONFIGURATION_ROWS: readonly Row[] = [
     /^raise max-concurrency of provider "sky"$/,
   ),
   inForce('NotServed', 'LabelUnavailable', { label: { 'flavor-name': 'm1.none' } }, /flavor/),
+  inForce(
+    'LabelUnusable',
+    'ServerGroupMissing',
+    { label: { 'server-group': 'pack' } },
+    /^correct "server-group" of the/,
+  ),
+  inForce(
+    'LabelUnusable',
+    'UserDataTooLong',
+    { label: { userdata: 'x'.repeat(50_000) } },
+    /^shorten "userdata" of the label$/,
+  ),
+  inForce('ConditionsLeftOut', 'TooMany', { more: { labels: LONELY } }, /^remove the causes of those that are shown$/),
+  inForce(
+    'NotServed',
+    'Several',
+    {
+      provider: {
+        pools: [
+          { ...POOL, name: 'main', 'max-servers': 0 },
+          { ...POOL, name: 'spare', labels: [{ ...POOL.labels[0], 'flavor-name': 'm1.none' }] },
+        ],
+      },
+    },
+    /nodepool explain --label small has the other pools$/,
+  ),
 ];

@@ -76,24 +76,20 @@ const lost: Row = {
   end: (world) => world.configure(),
 };
 
-const failingDeletion: Row = {
-  ...{
-    type: 'DeletionFails',
-    reason: 'Forbidden',
-    advice: /permission .*; nodepool (delete \d+) tries again at once$/,
-  },
+const failingDeletion = (reason: string, fault: { status: number }, advice: RegExp): Row => ({
+  ...{ type: 'DeletionFails', reason, advice },
   async begin(world) {
     await world.configure({ top: { 'min-ready': 1 } });
     const { id } = await world.readyNode();
     await world.configure();
-    world.cloud.faults.push({ method: 'DELETE', path: /compute\/servers/, status: 403 });
+    world.cloud.faults.push({ method: 'DELETE', path: /compute\/servers/, ...fault });
     await world.nodepool(['delete', id]);
   },
   async follow(world, { next_step: advice }) {
     world.cloud.faults.length = 0;
     await world.nodepool(['delete', /delete (\d+)/.exec(advice)?.[1] ?? '']);
   },
-};
+});
 
 /** Conditions of launchers, nodes and requests. */
 export const LAUNCHER_ROWS: readonly Row[] = [
@@ -104,5 +100,12 @@ export const LAUNCHER_ROWS: readonly Row[] = [
     ...{ type: 'NotServed', reason: 'Paused', advice: /^nodepool (provider resume sky)$/ },
     begin: (world) => world.nodepool(['provider', 'pause', 'sky']),
   },
-  ...[forgotten, unreadable, deletedByNone, orphans, lost, failingDeletion],
+  ...[forgotten, unreadable, deletedByNone, orphans, lost],
+  failingDeletion('Forbidden', { status: 403 }, /permission .*; nodepool delete \d+ tries again at once$/),
+  failingDeletion(
+    'Unauthorized',
+    { status: 401 },
+    /^correct the credentials .*; nodepool delete \d+ tries again at once$/,
+  ),
+  failingDeletion('Unavailable', { status: 503 }, /^look at the cloud .*; nodepool delete \d+ tries again at once$/),
 ];

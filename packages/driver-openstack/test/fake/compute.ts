@@ -15,8 +15,7 @@ export function compute(state: FakeCloudState, request: FakeRequest): FakeAnswer
   if (path === '/os-keypairs') {
     return { status: 200, body: { keypairs: state.keyPairs.map((name) => ({ keypair: { name } })) } };
   }
-  if (path === '/os-server-groups')
-    return { status: 200, body: { server_groups: [{ id: 'group-1', name: 'spread' }] } };
+  if (path === '/os-server-groups') return { status: 200, body: { server_groups: state.serverGroups } };
   const match = /^\/servers\/([^/]+)(\/action|\/metadata)?$/.exec(path);
   const server = match && state.servers.get(match[1] ?? '');
   if (!match) throw new Refusal(404, 'The resource could not be found.');

@@ -105,6 +105,7 @@ export class FakeCloudState {
     ...{ id: `sg-${i + 1}`, name, project_id: 'project-1' },
   }));
   readonly keyPairs: string[] = ['ci'];
+  readonly serverGroups: JsonObject[] = [{ id: 'group-1', name: 'spread' }];
   readonly networks: JsonObject[] = [];
   readonly subnets: JsonObject[] = [];
   /** How the next servers end: the text of their fault, or `stuck`. `undefined`: well. */
