@@ -48,9 +48,7 @@ export function copyOf({ server, spoiled }: World): DatabaseCopy {
 /** Serves another database once the former change is complete. */
 function replace(scene: Scene, copy: DatabaseCopy | undefined, isOrderly: boolean): void {
   const { world } = scene;
-  world.replaced = world.replaced.then(() =>
-    isOrderly ? restoreOrderly(scene, copy) : putBack(scene, copy, true),
-  );
+  world.replaced = world.replaced.then(() => (isOrderly ? restoreOrderly(scene, copy) : putBack(scene, copy, true)));
 }
 
 function putBack({ world, lessees }: Scene, copy: DatabaseCopy | undefined, mayLendAgain: boolean): void {
