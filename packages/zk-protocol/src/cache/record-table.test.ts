@@ -108,6 +108,17 @@ it('lists what is malformed, with the fields that can be read, until it is repai
   expect(ids()).toEqual([]);
 });
 
+it('drops a record in whose place an older copy of the database has a malformed one', () => {
+  table.store('a', body('later'), at(3));
+  table.store('b', body('earlier'), at(1));
+  session.sessionEpoch++;
+
+  table.store('a', body('malformed'), at(2));
+  table.store('b', body('malformed'), at(2));
+
+  expect([table.get('a'), table.get('b')?.text]).toEqual([undefined, 'earlier']);
+});
+
 it('no longer lists what is malformed once an older copy of the database has what it was before', () => {
   table.store('a', body('one'), at(1));
   table.store('a', body('malformed'), at(2));

@@ -123,7 +123,7 @@ export class RecordTable<T extends { readonly stat: Stat | undefined }> {
     if (this.#malformed.delete(id)) this.#unreadable = undefined;
   }
 
-  /** Keeps the cached record if the body is malformed. */
+  /** Keeps the cached record if the body is malformed, unless it is of another znode or of a later copy of the database. */
   #decode(id: string, body: Buffer, stat: Stat, before: T | undefined): T | undefined {
     try {
       const record = this.#decodeBody(id, body, stat);
@@ -137,9 +137,14 @@ export class RecordTable<T extends { readonly stat: Stat | undefined }> {
         this.#unreadable = undefined;
         this.#logger.error('Ignored a malformed record', { id, error });
       }
-      return before;
+      return before?.stat && isEarlier(before.stat, stat) ? before : undefined;
     }
   }
+}
+
+/** Whether one is of an earlier state of the same znode. */
+function isEarlier(one: Stat, other: Stat): boolean {
+  return one.czxid === other.czxid && one.mzxid <= other.mzxid;
 }
 
 /** Whether both are of one write; numbers of transactions repeat after an older copy of the database came back. */
