@@ -42,6 +42,7 @@ function configOf(maxReadyAgeMs: number): Config {
 /** Label `a` may be ready for ten minutes, and nodes may be held for twenty. */
 async function setUp(aheadMs = 0) {
   const rooms = await LauncherRooms.open(configOf(10 * MINUTE_MS));
+  rooms.idle.stop(); // what other features say
   const { world } = rooms;
   const limits = limit(rooms, { now: () => world.clock.now() - aheadMs });
   const node = (id: NodeId) => {
@@ -118,6 +119,8 @@ it.each(AGED.flatMap(([what, fields]) => STEPS_MS.map((stepMs) => [what, stepMs,
   },
 );
 
+const STOPPED = { state: 'testing', launchState: { attempt: 1, start: true, state: { name: 'starting' } } } as const;
+
 describe('a node that is ready', () => {
   it('has its time although the clock of its launcher is behind that of the server', async () => {
     const { world, create, stateOf } = await setUp(-30 * MINUTE_MS);
@@ -128,6 +131,17 @@ describe('a node that is ready', () => {
     await world.pass(2 * MINUTE_MS);
 
     expect([before, stateOf(id)]).toEqual(['ready', 'deleting']);
+  });
+
+  it('has it where it is stopped, and the clock of its launcher is behind that of the server', async () => {
+    const { world, create, stateOf } = await setUp(-30 * MINUTE_MS);
+    const id = await create(STOPPED);
+
+    await world.pass(9 * MINUTE_MS);
+    const before = stateOf(id);
+    await world.pass(2 * MINUTE_MS);
+
+    expect([before, stateOf(id)]).toEqual(['testing', 'deleting']);
   });
 
   it.each([-30, 30])(
