@@ -226,6 +226,21 @@ describe('a free node of a label that keeps stopped nodes', () => {
     expect(node(id)?.state).toBe('deleting');
   });
 
+  it('is not locked any more once it is stopped, although a tool has written its record meanwhile', async () => {
+    let finish = (_state: JsonObject): void => undefined;
+    const { world, create, node, isLocked } = await setUp(() => new Promise((resolve) => (finish = resolve)));
+    const id = await create();
+    await world.pass(6_000);
+    const during = isLocked(id);
+
+    await world.clock.run(world.other.setData(nodePath(id), '{"pool": {}}'));
+    finish(STARTS);
+    await world.pass(1_000);
+
+    expect([during, isLocked(id)]).toEqual([true, false]);
+    expect(node(id)?.launchState).toEqual({ stopping: true });
+  });
+
   it('is deleted in the next session when the session ended meanwhile', async () => {
     let finish = (_state: JsonObject): void => undefined;
     const { world, create, node, sweep } = await setUp(() => new Promise((resolve) => (finish = resolve)));

@@ -180,8 +180,8 @@ class StoppedSpares implements Feature {
         logger.debug('Node changed before it was stopped', { nodeId: id, change: error.kind });
       } else {
         logger.warn('Stopping a standby node was interrupted', { nodeId: id, error });
-        await removeAbandonedLocks(this.#engine.context, { nodes: [id] }, epoch, signal);
       }
+      await removeAbandonedLocks(this.#engine.context, { nodes: [id] }, epoch, signal);
     } finally {
       mirror.unclaim(id, this);
       this.#busy.delete(id);
