@@ -62,7 +62,8 @@ export class CloudChecks {
     const isGoing = this.#world.goingMachines.has(id);
     const isProven = isOfNode || isGoing || metadata?.[DATABASE_ID_TAG] === this.#world.checker.databaseId;
     if (metadata && !isProven) this.#violate(`${id} is deleted, and neither a record nor its tags prove it ours`);
-    if (node && (node.state !== 'ready' || node.allocatedTo !== null)) this.#checkUnused(id, node, 'deleted');
+    if (node && !isGoing && (node.state !== 'ready' || node.allocatedTo !== null))
+      this.#checkUnused(id, node, 'deleted');
   }
 
   /** Checks that no machine is stopped that someone has, or may be given now. */

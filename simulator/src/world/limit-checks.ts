@@ -24,11 +24,8 @@ export function checkMaxServers(
     const limited = poolOf(pool);
     if (limited === undefined) return;
     const { maxServers, lastingLabels } = limited;
-    const isCounted = ({ id, body, labels }: NodeEntry) =>
-      body['provider'] === provider &&
-      body['pool'] === pool &&
-      !world.spoiled.has(nodePath(id as NodeId)) &&
-      (lastingLabels?.has(labels[0] ?? '') ?? true);
+    const isCounted = ({ body, labels }: NodeEntry) =>
+      body['provider'] === provider && body['pool'] === pool && (lastingLabels?.has(labels[0] ?? '') ?? true);
     const count = countNodes(world, isCounted);
     demand(world, count, maxServers.most * world.launcherCount, `${who} makes node ${after.id} in ${provider}/${pool}`);
   });
@@ -91,9 +88,10 @@ export function checkTenantLimit(world: World, tenant: string, limit: number): v
   });
 }
 
-function countNodes({ checker }: World, isCounted: (node: NodeEntry) => boolean): number {
+/** Nodes with readable records. */
+function countNodes({ checker, spoiled }: World, isCounted: (node: NodeEntry) => boolean): number {
   let count = 0;
-  for (const node of checker.nodes.values()) if (isCounted(node)) count++;
+  for (const node of checker.nodes.values()) if (isCounted(node) && !spoiled.has(nodePath(node.id as NodeId))) count++;
   return count;
 }
 
