@@ -121,6 +121,15 @@ describe('a lease', () => {
     expect(refusal).toContain(`Lease l1 has lost ${id}: its instance does not exist any more. Return it`);
   });
 
+  it('is not said to be unknown by a launcher that stops while it asks for it', async () => {
+    const { leases, stop, world } = await leaseWorld();
+
+    const asked = leases.look('of another launcher').then((view) => view?.lease.state, String);
+    stop();
+
+    expect(await world.clock.run(asked)).toContain('cut off');
+  });
+
   it('is not shown by a launcher that has been cut off for longer than the session timeout', async () => {
     const { leases, lease, serve, world } = await leaseWorld();
     await lease();

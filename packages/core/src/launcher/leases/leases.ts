@@ -117,11 +117,14 @@ export class Leases {
    * the launcher that wrote it has answered.
    * @returns `undefined` if there is none
    * @throws {LeaseUnreadableError} its record cannot be read
-   * @throws {ZooKeeperError} also if its {@link knowledge} is not current
+   * @throws {ZooKeeperError} also if its {@link knowledge} is not current, or the lease is not known and ZooKeeper does not answer
    */
   async look(id: string): Promise<LeaseView | undefined> {
+    const { zk, life } = this.#context;
     if (!this.#cache.get(id)) await this.#cache.settle();
-    if (this.knowledge !== 'current')
+    // another launcher may have written it just before the connection broke
+    const isUnseen = !this.#cache.get(id) && (zk.state !== 'CONNECTED' || life.signal.aborted);
+    if (isUnseen || this.knowledge !== 'current')
       throw new ZooKeeperError('ZK_CONNECTION_LOSS', 'this launcher is cut off, or reads its records');
     let settled: LeaseRecord | undefined;
     for (;;) {
