@@ -31,7 +31,10 @@ import { describePool, type PoolStatus } from './pools/pool-status.js';
 import type { DrainingStatus } from './providers/draining-providers.js';
 import { ensureRoots } from './state/ensure-roots.js';
 import { nodesAllocatedTo } from './state/mirror.js';
+import type { Occasion } from './state/part.js';
 import { reconsiderAll, sweepPeriodically } from './sweeps.js';
+
+const RENEW_AGAIN_MS = 1_000;
 
 /**
  * A launcher without its process: providers, pools, taking nodes back, and cleaning up after launchers that died. Knows
@@ -51,6 +54,8 @@ export class Launcher {
   #newestConfig: Config;
   /** The session in which the launcher is registered. */
   #epoch = 0;
+  /** The session that is being registered. */
+  #renewing: number | undefined;
 
   constructor(options: LauncherOptions) {
     this.#newestConfig = options.config;
@@ -149,37 +154,44 @@ export class Launcher {
   }
 
   /** Starts all work that is due, once the caches are complete. */
-  #reconsiderAll(occasion: 'start' | 'reconnect'): void {
+  #reconsiderAll(occasion: Occasion): void {
     const { context, parts } = this.#parts;
     const { life, zk } = context;
-    if (!life.isActive || !life.isStarted) return;
-    const isNewSession = this.#epoch !== zk.sessionEpoch;
-    this.#epoch = zk.sessionEpoch;
-    if (isNewSession && !life.isDraining) void this.#registerAgain();
-    void reconsiderAll(context, parts, occasion);
+    if (!life.isComplete || !life.isStarted) return;
+    if (this.#epoch === zk.sessionEpoch) void reconsiderAll(context, parts, occasion);
+    else void this.#renewSession(zk.sessionEpoch, occasion);
   }
 
   /** ZooKeeper may have lost its data: then the database has another id, which machines carry that are made from now on. */
   async #ensureDatabase(): Promise<void> {
     const { life, zk, logger } = this.#parts.context;
     const before = life.databaseId;
-    life.databaseId = await ensureRoots(zk, life.signal);
-    if (before === undefined || before === life.databaseId) return;
-    logger.warn('ZooKeeper serves another database; machines of the former one stay until they are adopted', {
-      databaseId: life.databaseId,
-      before,
-    });
+    const databaseId = await ensureRoots(zk, life.signal);
+    life.database = { id: databaseId, epoch: zk.sessionEpoch };
+    if (before === undefined || before === databaseId) return;
+    const text = 'ZooKeeper serves another database; machines of the former one stay until they are adopted';
+    logger.warn(text, { databaseId, before });
   }
 
-  async #registerAgain(): Promise<void> {
+  /** Begins work in a new session once it is known which database it has, and registers again. */
+  async #renewSession(epoch: number, occasion: Occasion): Promise<void> {
     const { context, parts } = this.#parts;
+    const { life, logger, clock } = context;
+    if (this.#renewing === epoch) return;
+    this.#renewing = epoch;
     try {
       await this.#ensureDatabase();
-      for (const part of parts) await part.sessionRenewed?.();
+      void reconsiderAll(context, parts, occasion);
+      if (!life.isDraining) for (const part of parts) await part.sessionRenewed?.();
+      this.#epoch = epoch;
     } catch (error) {
-      if (context.life.signal.aborted) return;
+      if (life.signal.aborted) return;
       if (!isZooKeeperError(error) && !(error instanceof RecordError)) throw error;
-      context.logger.warn('Could not register again; the next session retries', { error });
+      logger.warn('Could not register again; trying again', { error });
+      clock.setTimer(RENEW_AGAIN_MS, () => this.#reconsiderAll(occasion));
+    } finally {
+      if (this.#renewing === epoch) this.#renewing = undefined;
+      if (life.isActive) void reconsiderAll(context, parts, occasion);
     }
   }
 

@@ -4,13 +4,13 @@ import { CloudOrders } from './cloud-orders.js';
 
 /** The state of a launcher between start and stop, which decides whether work may begin. */
 export class LifeCycle {
-  readonly #zk: Pick<ZooKeeper, 'state'>;
+  readonly #zk: Pick<ZooKeeper, 'state' | 'sessionEpoch'>;
   readonly #caches: readonly { readonly ready: boolean }[];
   readonly #stop = new AbortController();
   /** Orders in progress. */
   readonly orders: CloudOrders;
-  /** Random id of the database; known once the start has read it. */
-  databaseId: string | undefined;
+  /** Random id of the database, and the session that has read it; known once the start has read it. */
+  database: { readonly id: string; readonly epoch: number } | undefined;
   /** The start has ended. */
   isStarted = false;
   /** The launcher accepts no more requests. */
@@ -18,7 +18,7 @@ export class LifeCycle {
 
   /** @param caches - must be complete before records can be judged */
   constructor(
-    zk: Pick<ZooKeeper, 'state' | 'sessionLeftMs'>,
+    zk: Pick<ZooKeeper, 'state' | 'sessionEpoch' | 'sessionLeftMs'>,
     caches: readonly { readonly ready: boolean }[],
     clock: Clock,
   ) {
@@ -28,8 +28,20 @@ export class LifeCycle {
     setMaxListeners(0, this.#stop.signal); // one for each request that is recovered once the connection is back
   }
 
-  /** Whether work may begin: caches are complete, ZooKeeper is connected, and the launcher has not stopped. */
+  get databaseId(): string | undefined {
+    return this.database?.id;
+  }
+
+  /**
+   * Whether work may begin: this session has read which database it is, whose id machines carry, caches are complete, ZooKeeper is
+   * connected, and the launcher has not stopped.
+   */
   get isActive(): boolean {
+    return this.isComplete && (this.database === undefined || this.database.epoch === this.#zk.sessionEpoch);
+  }
+
+  /** As {@link isActive}, but the database may be another one. */
+  get isComplete(): boolean {
     if (this.#stop.signal.aborted || this.#zk.state !== 'CONNECTED') return false;
     for (const cache of this.#caches) if (!cache.ready) return false;
     return true;
