@@ -47,11 +47,12 @@ export class BrokenTool {
       const { data: before, stat } = await zk.getData(path);
       if (before.length === 0 || this.#spoiled.has(path)) return;
       const after = spoilt(before.toString(), random);
-      this.#world.spoiled.set(path, { before, after }); // the database may be copied before the answer
-      await zk.setData(path, after, stat.version);
       const id = path.slice(path.lastIndexOf('/') + 1);
-      this.#world.trace.add('chaos', () => `a broken tool writes ${path}: ${after}`);
+      // the database may be copied before the answer
+      this.#world.spoiled.set(path, { before, after });
       this.#spoiled.set(path, { id, before, after, sinceMs: this.#world.elapsedMs });
+      await zk.setData(path, after, stat.version);
+      this.#world.trace.add('chaos', () => `a broken tool writes ${path}: ${after}`);
       this.#world.clock.setTimer(random.between(LASTS_MS.least, LASTS_MS.most), () => this.#repair(path));
     });
   }

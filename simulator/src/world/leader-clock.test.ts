@@ -13,7 +13,7 @@ function open() {
   const tell = (who: string, ahead: number, term: number) => {
     const data = Buffer.from(JSON.stringify({ ahead, since: 0, term }));
     const changes = [{ change: 'setData', path: LEASES_ROOT, data, version: 1 }] as const;
-    clock.told(who, { zxid: 1, timeMs: 0, changes });
+    clock.told(who, { zxid: term * 2 ** 32 + 1, timeMs: 0, changes });
   };
   return { reports, tell, clock };
 }

@@ -2,6 +2,9 @@ import { LEASES_ROOT, type CancelTimer, type Clock, type JsonObject } from '@nod
 import type { VirtualClock } from '@nodepool/core/testing';
 import type { TransactionListener } from '@nodepool/zk-protocol/memory';
 
+/** Transactions of a term. */
+const TERM = 2 ** 32;
+
 /** How wrong the time may be by which launchers count: they learn it from writes, which take time. */
 const INEXACT_MS = 2_500;
 
@@ -46,12 +49,14 @@ export class LeaderClock implements Clock {
   }
 
   /** What a launcher says about the time. */
-  told(who: string, { changes }: Parameters<TransactionListener>[0]): void {
+  told(who: string, { changes, zxid }: Parameters<TransactionListener>[0]): void {
+    const present = Math.floor(zxid / TERM);
     for (const change of changes) {
       if (change.change !== 'setData' || change.path !== LEASES_ROOT || !change.data?.length) continue;
       const { ahead, term } = JSON.parse(change.data.toString()) as JsonObject;
-      if (this.#told.has(Number(term))) continue;
-      this.#told.add(Number(term));
+      // a comparison of clocks writes what a former term or an older copy had
+      if (term !== present || this.#told.has(present)) continue;
+      this.#told.add(present);
       const wrongMs = Math.round(this.#aheadMs + Number(ahead) * 1000 - this.#lostMs);
       if (Math.abs(wrongMs) < INEXACT_MS) continue;
       if (this.#isKeeper(who)) this.onViolation(`${who} sets the time of all launchers ${wrongMs} ms wrong`);
