@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { VirtualClock } from '@nodepool/core/testing';
 import type { ApiCall } from '@nodepool/daemon';
@@ -14,4 +15,24 @@ it.each([
   const calls = new LeaseCalls(sources, {} as LeaseStreams);
 
   expect(() => calls.list({ query: {} } as ApiCall)).toThrow(expect.objectContaining({ status: 503, code }));
+});
+
+it('answer with the lease that another launcher wrote a moment ago, in place of a refusal', async () => {
+  const body = { labels: ['gone'], wait: 0 };
+  const digest = createHash('sha256')
+    .update(JSON.stringify({ labels: body.labels }))
+    .digest('hex');
+  const lease = { id: 'l1', owner: 'ann', digest, state: 'ended', nodeIds: [], labels: ['gone'] };
+  const leases = { get: () => undefined, look: () => Promise.resolve({ lease, nodes: [], request: undefined }) };
+  const runtime = { leases, components: [], isUnknownLabel: () => true };
+  const sources = {
+    ...{ clock: new VirtualClock(), runtime, config: () => ({ maxHoldAgeMs: 0 }) },
+    certificates: { of: () => Promise.resolve(new Map()) },
+  } as unknown as LeaseApiSources;
+  const calls = new LeaseCalls(sources, { whenServed: () => Promise.resolve() } as unknown as LeaseStreams);
+  const caller = { name: 'ann', owner: 'ann', identity: '', labels: ['*'], highestPriority: 1, maxTtlMs: Infinity };
+
+  const answer = await calls.create({ body, caller, idempotencyKey: 'k' } as unknown as ApiCall);
+
+  expect(answer).toMatchObject({ id: 'l1' });
 });

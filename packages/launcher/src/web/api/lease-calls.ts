@@ -28,6 +28,9 @@ interface LeaseBody {
   readonly wait?: number;
 }
 
+/** What a token may be too weak for. */
+type Wanted = Pick<LeaseRecord, 'labels' | 'priority'> & { readonly ttl: number };
+
 /** Answers the calls about leases. */
 export class LeaseCalls {
   readonly #list: LeaseList;
@@ -42,25 +45,44 @@ export class LeaseCalls {
   async create({ body, caller, idempotencyKey }: ApiCall): Promise<JsonObject> {
     const { wait = 0, ...wanted } = body as unknown as LeaseBody;
     const who = caller as LeaseCaller;
-    const { labels, priority = PRIORITY, reason = '', owner = who.owner } = wanted;
-    const ttl = wanted.ttl ?? Math.min(DEFAULT_TTL_S, this.#longestMs(who) / 1000);
-    this.#checkWanted(who, { ...wanted, ttl, priority, owner });
-    const publicKey = wanted.ssh_key === undefined ? null : this.#readKey(wanted.ssh_key, labels);
+    const { owner = who.owner } = wanted;
+    this.#checkOwner(who, owner);
     const digest = createHash('sha256').update(JSON.stringify(wanted)).digest('hex');
-    const lease = await this.#write(() =>
-      this.#leases.request({
-        ...{ id: leaseId(who, idempotencyKey), owner, token: who.name, labels, priority, reason, digest },
-        ...{ ttlMs: ttl * 1000, tenantName: who.tenantName, publicKey },
-        giveUpMs: (wanted.give_up ?? DEFAULT_GIVE_UP_S) * 1000,
-        ...{ maxNodes: who.maxNodes, tokenVersion: who.tokenVersion },
-      }),
-    );
+    const id = leaseId(who, idempotencyKey);
+    const lease = this.#leases.get(id) ?? (await this.#request(who, { ...wanted, id, owner, digest }));
     if (lease.digest !== digest || lease.owner !== owner) {
       const text = 'This Idempotency-Key was used for another lease: use a new random key for each lease';
       throw new ApiError(422, 'key-reused', text);
     }
     await this.streams.whenServed(lease, wait * 1000);
     return this.#describe(lease);
+  }
+
+  /** @returns the lease of this id, if there is one, even if a new one is refused: the first request was allowed */
+  async #request(
+    who: LeaseCaller,
+    wanted: LeaseBody & Pick<LeaseRecord, 'id' | 'owner' | 'digest'>,
+  ): Promise<LeaseRecord> {
+    const { id, owner, digest, labels, priority = PRIORITY, reason = '' } = wanted;
+    const ttl = wanted.ttl ?? Math.min(DEFAULT_TTL_S, this.#longestMs(who) / 1000);
+    let publicKey: string | null;
+    try {
+      this.#checkWanted(who, { labels, ttl, priority });
+      publicKey = wanted.ssh_key === undefined ? null : this.#readKey(wanted.ssh_key, labels);
+    } catch (refusal) {
+      // another launcher may have written it a moment ago
+      const view = await this.#write(() => this.#leases.look(id));
+      if (!view) throw refusal;
+      return view.lease;
+    }
+    return this.#write(() =>
+      this.#leases.request({
+        ...{ id, owner, token: who.name, labels, priority, reason, digest },
+        ...{ ttlMs: ttl * 1000, tenantName: who.tenantName, publicKey },
+        giveUpMs: (wanted.give_up ?? DEFAULT_GIVE_UP_S) * 1000,
+        ...{ maxNodes: who.maxNodes, tokenVersion: who.tokenVersion },
+      }),
+    );
   }
 
   list({ caller, query, next }: ApiCall): Promise<JsonObject[]> {
@@ -155,17 +177,18 @@ export class LeaseCalls {
     return new ApiError(404, 'unknown-lease', `There is no lease "${id}", or it belongs to another owner`);
   }
 
-  #checkWanted(who: LeaseCaller, wanted: LeaseBody & { ttl: number; priority: number; owner: string }): void {
-    const { labels, owner, priority } = wanted;
-    if (owner !== who.owner && !who.admin) {
-      throw new ApiError(403, 'wrong-owner', `Token "${who.name}" leases for "${who.owner}", not for "${owner}"`);
-    }
+  #checkOwner(who: LeaseCaller, owner: string): void {
+    if (owner === who.owner || who.admin) return;
+    throw new ApiError(403, 'wrong-owner', `Token "${who.name}" leases for "${who.owner}", not for "${owner}"`);
+  }
+
+  #checkWanted(who: LeaseCaller, { labels, priority, ttl }: Wanted): void {
     for (const label of labels) this.#checkLabel(who, label);
     if (priority < who.highestPriority) {
       const text = `Token "${who.name}" may have priority ${who.highestPriority} at best (smaller is higher), not ${priority}`;
       throw new ApiError(403, 'priority', text);
     }
-    this.#checkTtl(who, wanted.ttl);
+    this.#checkTtl(who, ttl);
   }
 
   /** Refuses what `max-hold-age` forbids in any case, too, where the token allows longer. */

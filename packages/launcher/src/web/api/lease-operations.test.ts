@@ -242,6 +242,26 @@ describe('a lease', () => {
     });
   });
 
+  it('is answered to a repetition with its key although its label is not lent any more', async () => {
+    const request = (key: string) => lease({ labels: ['big'] }, { key });
+    const { body } = await request('k4');
+    const pool = newPoolComponent({
+      ...{ hostname: 'nl02', version: '1', launcherId: 'nl02' as LauncherId, name: 'main', providerName: 'shift' },
+      ...{ supportedLabels: ['big'], notLent: 'set service-account of the pool' },
+    });
+    const path = await zk.create(componentCreatePath('pool', 'nl02'), encodeComponent(pool), {
+      sequential: true,
+      ephemeral: true,
+    });
+    const refusal = { status: 422, body: { code: 'not-lent' } };
+    let others = 0;
+    await expect.poll(() => request(`other-${others++}`), { timeout: 5_000 }).toMatchObject(refusal);
+
+    const again = await request('k4');
+    await zk.delete(path);
+    expect(again).toMatchObject({ status: 200, body: { id: body['id'], state: 'active' } });
+  });
+
   it('is not found with the key of a former token of the same name', async () => {
     await storeToken('tom');
     const former = await lease({}, { token: `tom.${SECRET}`, key: 'k3' });
