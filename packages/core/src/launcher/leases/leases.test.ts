@@ -148,6 +148,27 @@ describe('a lease', () => {
     expect([leases.knowledge, await world.clock.run(shown())]).toEqual(['current', 'active']);
   });
 
+  it('is not shown by a launcher that loses its new connection before it has read all records', async () => {
+    const { leases, lease, serve, world } = await leaseWorld();
+    await lease();
+    const [id = '' as NodeId] = await serve();
+    const { sessionId } = world.zk;
+    const release = holdReads(world.zk, [nodePath(id)]);
+    world.loseSession();
+    await world.pass(40_000);
+    const reading = leases.knowledge;
+
+    world.loseSession();
+    await world.pass(1_000);
+
+    expect(world.zk.sessionId).not.toBe(sessionId);
+    expect([reading, world.zk.state, leases.knowledge]).toEqual(['cut-off', 'SUSPENDED', 'cut-off']);
+    expect(world.zk.sessionLeftMs).toBeGreaterThan(0);
+    release(nodePath(id));
+    await world.pass(40_000);
+    expect(leases.knowledge).toBe('current');
+  });
+
   it('returns its nodes in the transaction that ends it', async () => {
     const { leases, lease, serve, node, world, stop } = await leaseWorld();
     await lease();

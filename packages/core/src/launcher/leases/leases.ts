@@ -14,7 +14,7 @@ import {
 } from '@nodepool/zk-protocol';
 import type { Context } from '../state/context.js';
 import { isRefusal } from '../state/transaction.js';
-import { leaseKnowledge, type LeaseKnowledge } from './lease-knowledge.js';
+import { LeaseReading, type LeaseKnowledge } from './lease-knowledge.js';
 import { endLease, isHeldFor, renewLease, type LeaseOwner } from './lease-writes.js';
 import { LeaseUnreadableError, type LeaseSpec } from './lease-spec.js';
 import { allNodes, lostMachines, type MachineSource } from './lost-machines.js';
@@ -47,6 +47,7 @@ export class Leases {
   /** Last known request of each lease. */
   readonly #requests = new Map<string, RequestId>();
   readonly #requested: RequestedLeases;
+  readonly #reading: LeaseReading;
   readonly #unsubscribe: readonly (() => void)[];
 
   /** @param keeper - id of this launcher, which marks the leases that it takes care of at once */
@@ -63,6 +64,8 @@ export class Leases {
     this.tokens = tokens;
     this.#keeper = keeper;
     this.#requested = new RequestedLeases(context, cache, keeper);
+    const { nodes, requests } = context.mirror;
+    this.#reading = new LeaseReading(context, [cache, tokens, nodes, requests]);
     this.#unsubscribe = [
       cache.onChange((change) => {
         this.#requested.changed(change);
@@ -73,6 +76,7 @@ export class Leases {
   }
 
   stop(): void {
+    this.#reading.stop();
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
   }
 
@@ -92,8 +96,7 @@ export class Leases {
 
   /** Whether what this launcher shows of leases is true. */
   get knowledge(): LeaseKnowledge {
-    const { nodes, requests } = this.#context.mirror;
-    return leaseKnowledge(this.#context, [this.#cache, this.tokens, nodes, requests]);
+    return this.#reading.knowledge;
   }
 
   /** Resolves when leases, requests and nodes show every write that was made before the call. */
