@@ -165,6 +165,22 @@ describe('the clock of the server', () => {
     expect(Math.abs(aheadMs(another) - 300_000)).toBeLessThan(100);
   });
 
+  it('continues as agreed, although the launcher that says so still follows what was agreed while it was cut off', async () => {
+    const { world, server, measure, lead, aheadMs } = await steadyClock();
+    await measure();
+    lead(-240_000);
+    await world.clock.run(server.setData(LEASES_ROOT, '', -1)); // another database
+    await world.clock.run(new ServerClock(server, world.clock).measure(signal));
+    await measure();
+    lead(-250_000);
+
+    await measure();
+    const later = new ServerClock(server, world.clock);
+    await world.clock.run(later.measure(signal));
+
+    expect(Math.abs(aheadMs(later) + 240_000)).toBeLessThan(500);
+  });
+
   it('does not mind what it cannot read', async () => {
     const { world, measure, aheadMs } = await steadyClock();
     await world.clock.run(world.other.setData(LEASES_ROOT, '{"ahead": "much"}'));

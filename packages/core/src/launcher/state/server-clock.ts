@@ -110,11 +110,12 @@ export class ServerClock implements Clock {
     if (isFirst) this.#firstMs = this.now();
   }
 
-  /** How far this time is ahead of the clock of a new leader, so that it continues without a jump. */
+  /** How far the agreed time, which this one may still follow, is ahead of the clock of a new leader: it continues without a jump. */
   #continued(next: Comparison): number {
     const known = this.#known;
     if (!known) return 0;
-    const shiftMs = shiftOf(known.aheadMs, next, known.serverAheadMs);
+    const agreedMs = within(known.aheadMs, known.by, known.serverAheadMs);
+    const shiftMs = shiftOf(agreedMs, next, known.serverAheadMs);
     return known.serverAheadMs + (this.#isShared(shiftMs, next) || Math.abs(shiftMs) <= SAME_MS ? 0 : shiftMs);
   }
 
