@@ -67,7 +67,9 @@ export class GceAdapter implements Adapter<GceInstance, GceLabelConfig, GcePoolC
       client,
       ownership: this.#ownership,
       ownNodes: () => context.ownNodes(),
-      databaseId: context.databaseId,
+      get databaseId() {
+        return context.databaseId;
+      },
       clock: context.clock,
       logger: context.logger,
     });

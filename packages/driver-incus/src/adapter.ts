@@ -48,7 +48,7 @@ export class IncusAdapter implements Adapter<IncusInstance, IncusLabelConfig, In
   #server: Server | undefined;
 
   constructor(config: IncusProviderConfig, context: AdapterContext, transport: Transport) {
-    const { clock, logger, tasks, databaseId, entries } = context;
+    const { clock, logger, tasks, entries } = context;
     const { name, project, imageType: type, imageUploadTimeoutMs: timeoutMs } = config;
     this.#config = config;
     this.#context = context;
@@ -57,7 +57,12 @@ export class IncusAdapter implements Adapter<IncusInstance, IncusLabelConfig, In
     this.#operations = new Operations({ client, clock, logger, random: () => context.random() });
     const operations = this.#operations;
     this.#images = new Images({ client, operations, clock, logger, provider: name, type, timeoutMs });
-    this.#leftovers = new Leftovers({ client, operations, provider: name, databaseId });
+    this.#leftovers = new Leftovers({
+      ...{ client, operations, provider: name },
+      get databaseId() {
+        return context.databaseId;
+      },
+    });
   }
 
   /** Connects, with the trust token at the first contact, and listens to events. */

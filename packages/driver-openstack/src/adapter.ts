@@ -96,7 +96,9 @@ export class OpenStackAdapter implements Adapter<OpenStackInstance, OpenStackLab
     this.#images = new Images({ client, clock, logger, provider: name, timeoutMs: config.imageUploadTimeoutMs });
     this.#leftovers = new Leftovers({
       ...{ client, config, clock, logger, metrics, floatingIps: this.#floatingIps },
-      databaseId: context.databaseId,
+      get databaseId() {
+        return context.databaseId;
+      },
     });
     this.#volumeSizes = new Cached(clock, VOLUME_LIFE_MS, async (signal) => {
       const volumes = (await client.volume.exists(signal)) ? await client.volume.volumes(signal) : [];

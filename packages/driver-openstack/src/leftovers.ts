@@ -46,8 +46,13 @@ export class Leftovers {
 
   constructor(options: LeftoversOptions) {
     this.#options = options;
-    const { config, clock, databaseId } = options;
-    this.#ports = new PortCleanup({ clock, provider: config.name, databaseId, intervalMs: config.portCleanupMs });
+    const { config, clock } = options;
+    this.#ports = new PortCleanup({
+      ...{ clock, provider: config.name, intervalMs: config.portCleanupMs },
+      get databaseId() {
+        return options.databaseId;
+      },
+    });
   }
 
   /** Records the existing servers. */

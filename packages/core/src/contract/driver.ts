@@ -139,6 +139,7 @@ export interface ProviderContext {
   /**
    * Random id of the ZooKeeper database. Tag every resource with it ({@link DATABASE_ID_TAG}): resources without a record are
    * deleted only if they carry it. `undefined` in a command on a database without an id; then nothing may be deleted.
+   * Read it at each use: it changes while the launcher runs when ZooKeeper serves another database.
    */
   readonly databaseId: string | undefined;
   readonly clock: Clock;

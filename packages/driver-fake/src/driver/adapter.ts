@@ -27,11 +27,11 @@ export class FakeAdapter implements Adapter<FakeInstance, FakeLabelConfig, FakeP
   readonly #client: CloudClient;
   readonly #call: CloudCall;
   readonly #paced: PacedCall;
-  readonly #databaseId: string | undefined;
+  readonly #context: Pick<AdapterContext, 'tasks' | 'databaseId'>;
 
   constructor(config: FakeProviderConfig, client: CloudClient, context: Pick<AdapterContext, 'tasks' | 'databaseId'>) {
     this.#config = config;
-    this.#databaseId = context.databaseId;
+    this.#context = context;
     this.#client = client;
     this.#call = callsOf(client);
     this.#paced = pacedCallsOf(this.#call, context.tasks);
@@ -52,7 +52,7 @@ export class FakeAdapter implements Adapter<FakeInstance, FakeLabelConfig, FakeP
       attempt: order.attempt,
       resumed: order.resumed,
       order: this.#instanceOrder(order),
-      isOfNode: ({ metadata }) => isOurs(metadata, this.#config.name, this.#databaseId, order.node),
+      isOfNode: ({ metadata }) => isOurs(metadata, this.#config.name, this.#context.databaseId, order.node),
       toInstance: (shown) => this.#toInstance(shown),
     });
   }

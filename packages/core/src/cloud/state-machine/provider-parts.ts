@@ -119,6 +119,9 @@ export function makeAdapter(
   };
   const adapter = getAdapter({
     ...context,
+    get databaseId() {
+      return context.databaseId; // another one, when ZooKeeper serves another database
+    },
     config: () => context.config(),
     ownNodes: () => context.ownNodes(),
     capacityChanged: (pool) => context.capacityChanged(pool),
