@@ -4,6 +4,7 @@ export type { Interval } from './record/causes.js';
 export { causesOfRequest } from './record/causes.js';
 export type { PastLine } from './record/event.js';
 export { decodeLine, encodeLine, pastEvent } from './record/event.js';
+export { MAX_EVENTS } from './record/open-records.js';
 export type { FollowedLauncher, PastRequest, RecorderOptions } from './record/recorder.js';
 export { Recorder } from './record/recorder.js';
 export type { HistoryFile } from './files/stored-files.js';

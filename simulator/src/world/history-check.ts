@@ -1,4 +1,4 @@
-import { causesOfRequest, Recorder, type Interval, type PastRequest } from '@nodepool/history';
+import { causesOfRequest, MAX_EVENTS, Recorder, type Interval, type PastRequest } from '@nodepool/history';
 import type { SimulatedProcess } from './process.js';
 import { Violation } from './violation.js';
 
@@ -26,7 +26,7 @@ export class HistoryCheck {
   }
 
   #fulfilled({ request, isOwn }: PastRequest): void {
-    if (!isOwn) return;
+    if (!isOwn || request.events.length >= MAX_EVENTS) return; // those in the middle are in the file only
     const intervals = causesOfRequest(request);
     const wrong = this.#findWrong(intervals, request.facts.createdMs ?? 0);
     if (wrong === undefined) return;

@@ -21,7 +21,7 @@ export interface KnownRequest {
 }
 
 /** Limit of the events of one request or node in memory; beyond it, written events in the middle are removed. */
-const MAX_EVENTS = 400;
+export const MAX_EVENTS = 400;
 
 /** Events of one request or node, kept until it has ended and is written. */
 class OpenRecord {
