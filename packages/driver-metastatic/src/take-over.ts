@@ -66,6 +66,12 @@ async function readNode(context: ProviderContext, id: NodeId): Promise<NodeRecor
   }
 }
 
+/** As in the Python implementation, a backing node is as old as its request. Each leader of the ensemble has another clock. */
+function ageMs({ clock, agreedNow, madeMs }: ProviderContext, { stat }: RequestRecord): number {
+  if (!stat) return 0;
+  return Math.max(0, (agreedNow?.() ?? clock.now()) - (madeMs?.(stat) ?? stat.ctime));
+}
+
 async function tryOnce(
   context: ProviderContext,
   { request, owner, label, slots }: TakeOver,
@@ -74,8 +80,7 @@ async function tryOnce(
 ): Promise<'taken' | 'stale' | 'busy'> {
   const now = context.clock.now();
   const root = nodeLockPath(node.id);
-  // As in the Python implementation, the age of a backing node starts at its request.
-  const launchedMs = Math.min(request.stat?.ctime ?? now, now);
+  const launchedMs = now - ageMs(context, request);
   const userData = formatBackingData({ owner, label, slots, failed: false, launchedMs, claims: new Map() });
   const taken = withNode(node, { state: 'in-use', userData }, now, 'metastatic');
   const operations: Operation[] = [

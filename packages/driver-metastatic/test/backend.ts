@@ -43,13 +43,25 @@ export async function realBackend(): Promise<Backend> {
   };
 }
 
+/** One whose server can be replaced by another member of its ensemble. */
+export interface VirtualBackend extends Backend {
+  /** Another member leads, whose clock is so far ahead. */
+  lead(aheadMs: number): void;
+}
+
 /**
  * A server in this process, in virtual time: whatever is on its way when a connection breaks may or may not arrive.
  * @param onTransaction - called for each change, before anybody hears of it
  */
-export function virtualBackend(onTransaction?: TransactionListener): Backend {
+export function virtualBackend(onTransaction?: TransactionListener): VirtualBackend {
   const clock = new PumpClock();
-  const server = new MemoryServer(clock, onTransaction);
+  let leaderMs = 0;
+  const serverClock: Clock = {
+    now: () => clock.now() + leaderMs,
+    steadyNow: () => clock.steadyNow(),
+    setTimer: (ms, fn) => clock.setTimer(ms, fn),
+  };
+  const server = new MemoryServer(serverClock, onTransaction);
   const sessions = new Map<ZooKeeper, { link: MemoryLink; process: ProcessClock }>();
   return {
     clock,
@@ -68,6 +80,10 @@ export function virtualBackend(onTransaction?: TransactionListener): Backend {
       sessions.set(zk, { link, process });
       await zk.whenConnected();
       return zk;
+    },
+    lead: (aheadMs) => {
+      leaderMs = aheadMs;
+      server.changeLeader();
     },
     breakConnections: () => {
       for (const { link } of sessions.values()) link.break();
