@@ -192,6 +192,26 @@ describe('a launcher that is not the first of a label', () => {
 });
 
 describe('a standby request', () => {
+  it('is made after a pause when its creation ended with an error that is not one of ZooKeeper', async () => {
+    const { world, standby, only } = await setUp();
+    const create = world.zk.create.bind(world.zk);
+    const fails = () => {
+      Object.assign(world.zk, { create });
+      return Promise.reject(new TypeError('a defect'));
+    };
+    Object.assign(world.zk, { create: fails });
+
+    standby.reconsider();
+    await world.pass(100);
+    standby.reconsider();
+    await world.pass(100);
+    const soon = world.context.mirror.requests.size;
+    await world.pass(5_000);
+
+    expect(soon).toBe(0);
+    expect(only().state).toBe('requested');
+  });
+
   it('hands its node over although the answer to its creation was lost', async () => {
     const { world, standby, only, answer, isGone, ownerOf, sameSession } = await setUp();
     world.loseAnswer((write) => write.startsWith(`create ${REQUESTS_ROOT}/`));

@@ -1,7 +1,6 @@
 import {
   backoffMs,
   isStandby,
-  isZooKeeperError,
   type CancelTimer,
   type NodeRecord,
   type RequestRecord,
@@ -166,7 +165,6 @@ export class Standby implements Part {
       this.#expected.requested(label, id);
       logger.info('Asked for a standby node', { requestId: id, label });
     } catch (error) {
-      if (!isZooKeeperError(error)) throw error;
       logger.warn('Could not ask for a standby node', { label, error });
       this.#failed(label);
     } finally {
