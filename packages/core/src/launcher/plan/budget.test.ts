@@ -211,6 +211,19 @@ describe('the limit that a request meets', () => {
     });
   });
 
+  it('is shown as quota, but decides as max-concurrency, while no launch is in progress', () => {
+    const fields = { quota: quota({ providerUsed: { instances: 1, cores: 8 } }), maxConcurrency: 1 };
+    const fit = (more: Partial<PoolView> = {}) =>
+      new Budget(cloud([], { ...fields, ...more })).fit(demand(['big', 'big']));
+
+    expect(fit()).toMatchObject({
+      shortage: { rule: 'pool-full', text: 'provider "p": the request needs at least 16 cores, 8 free' },
+      ...{ rule: 'max-concurrency', isProviderShort: false, isOverQuota: false },
+    });
+    expect(fit({ activeLaunches: 1 }).shortage?.rule).toBe('max-concurrency');
+    expect(fit({ maxConcurrency: 0 }).shortage?.rule).toBe('max-concurrency');
+  });
+
   it('is max-concurrency, which is no quota', () => {
     expect(short(cloud([], { maxConcurrency: 1 }))).toMatchObject({ isProviderShort: false, isOverQuota: false });
   });

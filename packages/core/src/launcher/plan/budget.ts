@@ -1,33 +1,18 @@
 import type { NodeRecord, RequestRecord, Resources } from '@nodepool/zk-protocol';
-import {
-  accumulate,
-  findOverrun,
-  findShortage,
-  subtractFromLimit,
-  sumResources,
-  type Shortage,
-} from '../../contract/resources.js';
-import { ceilingsOf, describeCeiling } from './controls.js';
+import { accumulate, findOverrun, findShortage, subtractFromLimit } from '../../contract/resources.js';
 import { reason } from './candidates.js';
 import { LaunchLimits } from './launch-limits.js';
-import { countOf, useText } from './rules.js';
-import { amountText } from './texts.js';
-import type {
-  Assignment,
-  AssignmentPart,
-  PlannedRequest,
-  PoolView,
-  QuotaView,
-  Reason,
-  Reservation,
-  RuleName,
-} from './types.js';
+import { describe, limitedBy, RemainingQuota } from './remaining-quota.js';
+import { countOf } from './rules.js';
+import type { Assignment, AssignmentPart, PlannedRequest, PoolView, Reason, Reservation, RuleName } from './types.js';
 
 /** The nodes that one request may get now, and why it cannot get the others. */
 export interface Fit {
   readonly assignment: Assignment;
   /** First shortage met; `undefined` when everything fits. */
   readonly shortage: Reason | undefined;
+  /** The rule that limits the request: that of the shortage, but see {@link LaunchLimits.isIdle}. */
+  readonly rule: RuleName | undefined;
   /** The pool has capacity for the request, but the provider has not. */
   readonly isProviderShort: boolean;
   /** The request exceeds a quota whose limits are known. */
@@ -51,15 +36,8 @@ export interface Demand {
  */
 export class Budget {
   readonly #view: PoolView;
-  /** The quota at the start of the pass; the view computes it on each access. */
-  readonly #quota: QuotaView;
+  readonly #quota: RemainingQuota;
   readonly #taken = new Set<string>();
-  #providerRest: Resources | undefined;
-  readonly #poolRest: Resources;
-  /** Free capacity at the start of the pass. */
-  readonly #free: { readonly provider: Resources; readonly pool: Resources };
-  /** Limits that existing nodes already exceed; they block every launch. */
-  readonly #overrun: { readonly provider: Shortage | undefined; readonly pool: Shortage | undefined };
   readonly #offersByLabel = new Map<string, Offers>();
   readonly #tenantExtra = new Map<string, Resources>();
   readonly #limits: LaunchLimits;
@@ -70,29 +48,8 @@ export class Budget {
 
   constructor(view: PoolView) {
     this.#view = view;
-    const { pool } = view;
-    const quota = (this.#quota = view.quota);
-    this.#providerRest =
-      quota.providerTotal && !pool.ignoreProviderQuota
-        ? subtractFromLimit(quota.providerTotal, quota.providerUsed)
-        : undefined;
-    const limits = { instances: pool.maxServers, ...pool.maxResources };
-    this.#poolRest = subtractFromLimit(limits, quota.poolUsed);
-    this.#providerRest = this.#applyCeilings();
-    this.#free = { provider: { ...this.#providerRest }, pool: { ...this.#poolRest } };
-    this.#overrun = { provider: findOverrun(this.#free.provider), pool: findOverrun(this.#free.pool) };
+    this.#quota = new RemainingQuota(view);
     this.#limits = new LaunchLimits(view);
-  }
-
-  /** Applies operators' orders that allow fewer nodes than configuration and cloud. @returns the provider's remaining capacity */
-  #applyCeilings(): Resources | undefined {
-    const quota = this.#quota;
-    const { provider, pool } = ceilingsOf(this.#view);
-    if (pool !== Infinity) lower(this.#poolRest, pool - (quota.poolUsed['instances'] ?? 0));
-    if (provider === Infinity) return this.#providerRest;
-    const rest = this.#providerRest ?? {};
-    lower(rest, provider - (quota.providerUsed['instances'] ?? 0));
-    return rest;
   }
 
   /** Finds nodes for a demand without taking them. */
@@ -104,10 +61,10 @@ export class Budget {
     for (const label of demand.labels) parts.push(this.#fitLabel(label, demand.request, parts, scratch));
     if (scratch.limited && !demand.accepted) return nothingFits(demand, scratch.limited);
     const complete = parts.every((part) => part.source.kind !== 'wait');
-    const { az, shortage, isProviderShort, isKnown } = scratch;
+    const { az, shortage, rule, isProviderShort, isKnown } = scratch;
     this.#isProviderShort ||= isProviderShort;
-    const isOverQuota = isKnown && shortage !== undefined && !TOO_MANY_LAUNCHES.has(shortage.rule);
-    return { assignment: { parts, complete, az }, shortage, isProviderShort, isOverQuota };
+    const isOverQuota = isKnown && rule !== undefined && !TOO_MANY_LAUNCHES.has(rule);
+    return { assignment: { parts, complete, az }, shortage, rule, isProviderShort, isOverQuota };
   }
 
   /** Takes an assignment out of the budget, reserving capacity for its waiting parts. */
@@ -117,7 +74,7 @@ export class Budget {
     const tenant = demand.request.tenantName;
     if (tenant === null || demand.accepted) return;
     const extra = this.#tenantExtra.get(tenant) ?? {};
-    accumulate(extra, this.#needOf(demand.request.labels));
+    accumulate(extra, this.#quota.needOf(demand.request.labels));
     this.#tenantExtra.set(tenant, extra);
   }
 
@@ -128,7 +85,7 @@ export class Budget {
 
   /** Resources that an assignment needs beside existing nodes. */
   needOfRest({ parts }: Assignment): Resources {
-    return this.#needOf(parts.filter(({ source }) => source.kind !== 'node').map(({ label }) => label));
+    return this.#quota.needOf(parts.filter(({ source }) => source.kind !== 'node').map(({ label }) => label));
   }
 
   /** Marks reserved nodes as candidates for {@link findSpare}: their request is behind one that waits for capacity. */
@@ -137,9 +94,8 @@ export class Budget {
   }
 
   /** Reserves resources for a request of another pool or launcher. */
-  reserve({ need, isInPool = false }: Pick<Reservation, 'need' | 'isInPool'>): void {
-    if (isInPool) accumulate(this.#poolRest, limitedBy(need, this.#poolRest), -1);
-    if (this.#providerRest) accumulate(this.#providerRest, limitedBy(need, this.#providerRest), -1);
+  reserve(reservation: Pick<Reservation, 'need' | 'isInPool'>): void {
+    this.#quota.reserve(reservation);
   }
 
   /** The longest idle node that no request of this pass takes; failing that, one that is only reserved, see {@link holdBack}. */
@@ -158,9 +114,7 @@ export class Budget {
     }
     if (!this.#view.launches) return;
     this.#limits.takeOrdered(part.label);
-    const need = this.#needOf([part.label]);
-    if (this.#providerRest) accumulate(this.#providerRest, limitedBy(need, this.#providerRest), -1);
-    accumulate(this.#poolRest, limitedBy(need, this.#poolRest), -1);
+    this.#quota.reserve({ need: this.#quota.needOf([part.label]), isInPool: true });
   }
 
   #fitLabel(label: string, request: PlannedRequest, earlier: AssignmentPart[], scratch: Scratch): AssignmentPart {
@@ -178,9 +132,9 @@ export class Budget {
       : nothingFree(label, request.labels, earlier, this.#offered(label));
     if (shortage) {
       scratch.shortage ??= shortage;
+      scratch.rule ??= shortage.rule;
       return { label, source: { kind: 'wait' } };
     }
-    accumulate(scratch.used, this.#needOf([label]));
     scratch.launched.push(label);
     return { label, source: { kind: 'launch' } };
   }
@@ -247,31 +201,14 @@ export class Budget {
     scratch.limited ??= this.#limits.findOrder(label, scratch.launched);
     if (scratch.limited) return scratch.limited;
     const tooMany = this.#limits.findShortage(scratch.launched.length);
-    if (tooMany) return tooMany;
-    const { pool, provider } = this.#view;
-    if (this.#quota.providerTotal === undefined && !pool.ignoreProviderQuota) {
-      scratch.isKnown = false;
-      return reason('pool-full', `limits of provider "${provider}" are being read`, 'the cloud answers', { label });
-    }
-    const need = this.#needOf([label]);
-    const total = { ...scratch.used };
-    accumulate(total, need);
-    const overProvider = this.#providerRest && (findShortage(total, this.#providerRest) ?? this.#overrun.provider);
-    const overPool = findShortage(total, this.#poolRest) ?? this.#overrun.pool;
-    scratch.isProviderShort ||= overProvider !== undefined && !overPool;
-    const over = overProvider ?? overPool;
-    if (!over) return undefined;
-    const whose = overProvider ? `provider "${provider}"` : `pool "${pool.name}"`;
-    const asking = scratch.launched.length > 0 ? 'the request needs at least ' : `label "${label}" needs `;
-    const { text, details } = describe(over, overProvider ? this.#free.provider : this.#free.pool, asking);
-    const order =
-      over.resource === 'instances' ? describeCeiling(this.#view, overProvider ? 'provider' : 'pool') : undefined;
-    const use = overProvider ? useText(over.resource, this.#quota) : '';
-    const why = order === undefined ? `${text}${use}` : `${text}, ${order}`;
-    return reason('pool-full', `${whose}: ${why}`, 'nodes in use are returned, or limits are raised', {
-      label,
-      ...details,
-    });
+    if (tooMany) scratch.rule ??= tooMany.rule;
+    if (tooMany && !this.#limits.isIdle) return tooMany;
+    const short = this.#quota.findShortage(label, scratch.launched);
+    if (tooMany) return short?.reason ?? tooMany;
+    if (!short) return undefined;
+    scratch.isKnown &&= short.isKnown;
+    scratch.isProviderShort ||= short.isProviderShort;
+    return short.reason;
   }
 
   #tenantShortage(demand: Demand): Reason | undefined {
@@ -282,7 +219,7 @@ export class Budget {
     const free = subtractFromLimit(limit, this.#view.tenantUsed(tenant));
     const rest = { ...free };
     accumulate(rest, limitedBy(this.#tenantExtra.get(tenant) ?? {}, rest), -1);
-    const over = findShortage(this.#needOf(demand.request.labels), rest) ?? findOverrun(free);
+    const over = findShortage(this.#quota.needOf(demand.request.labels), rest) ?? findOverrun(free);
     if (!over) return undefined;
     const { text, details } = describe(over, free, 'needs ');
     return reason(
@@ -292,11 +229,6 @@ export class Budget {
       { tenant, ...details },
     );
   }
-
-  #needOf(labels: readonly string[]): Resources {
-    const { pool } = this.#view;
-    return sumResources(labels.filter((label) => pool.labels.has(label)).map((label) => this.#quota.need(label)));
-  }
 }
 
 /** Limits on the number of launches, as opposed to quota. */
@@ -304,7 +236,8 @@ const TOO_MANY_LAUNCHES: ReadonlySet<RuleName> = new Set(['max-concurrency', 'la
 
 /** The demand gets no nodes, and nothing is reserved for it. */
 function nothingFits({ az }: Demand, shortage: Reason): Fit {
-  return { assignment: { parts: [], complete: false, az }, shortage, isProviderShort: false, isOverQuota: false };
+  const assignment = { parts: [], complete: false, az };
+  return { assignment, shortage, rule: shortage.rule, isProviderShort: false, isOverQuota: false };
 }
 
 /**
@@ -336,24 +269,6 @@ function nothingFree(
   );
 }
 
-/** Lowers the remaining instances to a maximum. */
-function lower(rest: Resources, instances: number): void {
-  rest['instances'] = Math.min(rest['instances'] ?? Infinity, instances);
-}
-
-/** A shortage in words. Capacity reserved for requests ahead is named separately. */
-function describe({ resource, needed, available }: Shortage, free: Resources, asking: string) {
-  if (needed === 0) {
-    const text = `${amountText(-available, resource)} more in use than allowed`;
-    return { text, details: { resource, needed, available } };
-  }
-  const left = Math.max(0, available);
-  const kept = Math.max(0, (free[resource] ?? 0) - left);
-  const text = `${asking}${amountText(needed, resource)}, ${left} free${kept > 0 ? `, ${kept} kept for requests ahead` : ''}`;
-  const details = { resource, needed, available: left };
-  return { text, details: kept > 0 ? { ...details, kept } : details };
-}
-
 /** Free nodes of one label. Nodes taken early in a pass are skipped once, not by every later request. */
 interface Offers {
   /** Nodes that were not looked at yet. */
@@ -366,10 +281,10 @@ interface Scratch {
   readonly request: RequestRecord;
   az: string | null;
   readonly nodes: Set<string>;
-  readonly used: Resources;
   /** Labels of the nodes to launch. */
   readonly launched: string[];
   shortage: Reason | undefined;
+  rule: RuleName | undefined;
   /** The operator's order that forbids one of the launches. */
   limited: Reason | undefined;
   isProviderShort: boolean;
@@ -382,14 +297,7 @@ interface Scratch {
 
 function newScratch({ request, az }: Demand): Scratch {
   return {
-    ...{ request, az, nodes: new Set(), used: {}, launched: [], inVain: new Set(), free: new Map() },
-    ...{ shortage: undefined, limited: undefined, isProviderShort: false, isKnown: true },
+    ...{ request, az, nodes: new Set(), launched: [], inVain: new Set(), free: new Map() },
+    ...{ shortage: undefined, rule: undefined, limited: undefined, isProviderShort: false, isKnown: true },
   };
-}
-
-/** The part of an amount that the limit applies to. */
-function limitedBy(amount: Resources, limit: Resources): Resources {
-  const part: Resources = {};
-  for (const name in amount) if (name in limit) part[name] = amount[name] ?? 0;
-  return part;
 }

@@ -27,6 +27,15 @@ export class LaunchLimits {
       .map((control) => ({ control, left: (control.limit ?? 0) - (view.countOrdered?.(control) ?? 0) }));
   }
 
+  /**
+   * Whether launches are allowed, and none is in progress. The number of launches is then only reached by those that requests ahead,
+   * or this one, wait to begin: a shortage of quota says more.
+   */
+  get isIdle(): boolean {
+    const { activeLaunches, maxConcurrency } = this.#view;
+    return activeLaunches === 0 && maxConcurrency !== 0;
+  }
+
   /** Counts launches that this pass begins. */
   take(launches: number): void {
     if (launches === 0) return;

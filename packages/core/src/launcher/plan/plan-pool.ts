@@ -3,7 +3,7 @@ import { Budget, type Demand } from './budget.js';
 import type { RequestGroup } from './queue.js';
 import { MIN_READY_REQUESTOR, reason } from './candidates.js';
 import { countOf, mayHaveCapacityElsewhere, waitsForOthers } from './rules.js';
-import type { Assignment, PoolView, Reason, Reservation } from './types.js';
+import type { Assignment, PoolView, Reason, Reservation, RuleName } from './types.js';
 
 /** An accepted request that waits for capacity, with its missing labels. */
 export interface PausedRequest {
@@ -96,8 +96,8 @@ class PlanningPass {
 
   #resume(item: PausedRequest): void {
     const demand: Demand = { request: item.request, labels: item.missing, az: item.az, accepted: true };
-    const { assignment, shortage } = this.#budget.fit(demand);
-    this.#short ||= shortage?.rule === 'pool-full';
+    const { assignment, shortage, rule } = this.#budget.fit(demand);
+    this.#short ||= rule === 'pool-full';
     if (shortage) this.#plan.paused.push({ request: item.request, reason: shortage });
     this.#budget.take(demand, assignment);
     if (assignment.parts.some((part) => part.source.kind !== 'wait')) {
@@ -119,7 +119,7 @@ class PlanningPass {
   /** @returns whether to examine the next request of the group */
   offer(request: RequestRecord, group: string): boolean {
     const demand: Demand = { request, labels: request.labels, az: null, accepted: false };
-    const { assignment, shortage, isProviderShort, isOverQuota } = this.#budget.fit(demand);
+    const { assignment, shortage, rule, isProviderShort, isOverQuota } = this.#budget.fit(demand);
     if (!shortage) {
       this.#budget.take(demand, assignment);
       this.#plan.accept.push({ request, assignment });
@@ -130,9 +130,9 @@ class PlanningPass {
       this.#plan.decline.push({ request, reason: shortage });
       return true;
     }
-    const isLimited = shortage.rule === 'limited-by-operator';
+    const isLimited = rule === 'limited-by-operator';
     if (isLimited) this.#budget.keepOrdered(demand);
-    if (isStandby || shortage.rule === 'tenant-quota' || isLimited) {
+    if (isStandby || rule === 'tenant-quota' || isLimited) {
       this.#plan.waiting.push({ request, group, reason: shortage });
       return false;
     }
@@ -142,8 +142,8 @@ class PlanningPass {
     }
     this.#budget.take(demand, assignment);
     const isBehind = this.#short;
-    this.#short ||= shortage.rule === 'pool-full';
-    if (this.#mayPause(request, shortage)) {
+    this.#short ||= rule === 'pool-full';
+    if (this.#mayPause(request, rule)) {
       this.#paused = true;
       this.#plan.paused.push({ request, reason: shortage });
       this.#plan.accept.push({ request, assignment });
@@ -168,7 +168,7 @@ class PlanningPass {
     return true;
   }
 
-  #mayPause(request: RequestRecord, { rule }: Reason): boolean {
+  #mayPause(request: RequestRecord, rule: RuleName | undefined): boolean {
     const { pausesAtQuota, maxConcurrency } = this.#view;
     if (!pausesAtQuota || this.#paused) return false;
     // a request that needs more launches than max-concurrency must start with a part of them, or it could never be served
