@@ -152,6 +152,7 @@ const ROOMS = {
     launcher: [
       'contract',
       'async',
+      'text',
       'conditions',
       'canary',
       'metrics',

@@ -42,8 +42,8 @@ export type { ApiEvent } from './web/api/events.js';
 export type { ShownConditions } from './web/api/condition-api.js';
 export { conditionToApi } from './web/api/condition-api.js';
 export { createImageApi, imageNotice, imageToApi } from './web/api/image-api.js';
-export type { ApiCall, ApiOperation, ApiPart, Caller } from './web/api/operation.js';
-export type { Credentials } from './web/gate.js';
+export type { ApiCall, ApiOperation, ApiPart } from './web/api/operation.js';
+export type { Caller, Credentials } from './web/gate.js';
 export {
   FLAG,
   joinParts,

@@ -1,8 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { ApiToken } from '@nodepool/core/config';
 import { ApiError } from './api-error.js';
-import type { Caller } from './api/operation.js';
-import type { Credentials } from './gate.js';
+import type { Caller, Credentials } from './gate.js';
 
 const digest = (text: string) => createHash('sha256').update(text).digest();
 

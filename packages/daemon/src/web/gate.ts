@@ -21,6 +21,12 @@ export interface Credentials {
   readonly localUser: string | undefined;
 }
 
+/** Who may call an operation, as its check found. */
+export interface Caller {
+  /** Shown in the audit lines of the log. */
+  readonly name: string;
+}
+
 /** How a request arrived. */
 interface Arrival {
   /** Of the client, as far as trusted proxies say. */

@@ -1,12 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Json, JsonObject } from '@nodepool/zk-protocol';
-import type { Credentials } from '../gate.js';
-
-/** Who may call an operation, as its {@link ApiOperation.authorize} found. */
-export interface Caller {
-  /** Shown in the audit lines of the log. */
-  readonly name: string;
-}
+import type { Caller, Credentials } from '../gate.js';
 
 /** Parameters of an operation, checked against its schemas. */
 export interface ApiCall {
