@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { nodePath } from '@nodepool/zk-protocol';
-import type { Json, JsonObject, NodeId, ZooKeeper } from '@nodepool/zk-protocol';
+import type { Json, JsonObject, NodeId, NodeRecord, ZooKeeper } from '@nodepool/zk-protocol';
 import { allReady, entry, slotsOf, unchecked, useWorlds } from '../test/world.js';
 
 const open = useWorlds();
@@ -122,6 +122,21 @@ describe('SlotReconciler with a record that cannot be read', () => {
     expect(nodes.unreadable).toEqual([]);
     expect(await registered()).toHaveLength(3);
     expect(context.nodes.size).toBe(3);
+  });
+
+  it('brings the record in line with its configuration once it is repaired', async () => {
+    const { configure, path, body, zk, until } = await spoiled(() => '[]');
+    const provider = await configure(rack);
+    await provider.cleanupLeakedResources();
+    await provider.join();
+    await zk.setData(path, withField('type', ['former'])(body));
+    await until(allReady(3), 'the record is repaired');
+
+    await provider.cleanupLeakedResources();
+
+    const isRight = (all: readonly NodeRecord[]) =>
+      all.filter(({ state, labels }) => state === 'ready' && labels[0] === 'small').length === 3;
+    await until(isRight, 'the sweep has seen it');
   });
 
   it('registers the slot once that record is deleted', async () => {

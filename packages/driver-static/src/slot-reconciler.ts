@@ -69,14 +69,13 @@ export class SlotReconciler {
     else if (host.cancelRetry === undefined) void this.#parts.monitor.check(host);
   }
 
-  /** Reconciles every host whose records are incomplete, for example after a failed write. */
+  /** Reconciles every host: a write may have failed, and a record may have been unreadable or another launcher's. */
   sweep(): void {
-    const { hosts, index, monitor } = this.#parts;
+    const { hosts, monitor } = this.#parts;
     if (!this.#parts.isRunning()) return;
     for (const host of hosts.values()) {
-      const isComplete = fillsEachSlot(index.recordsOf(host.identity), host.offer.host.maxParallelJobs);
       if (host.facts === undefined) void monitor.check(host);
-      else if (!isComplete || host.unsettled) this.reconcile(host);
+      else this.reconcile(host);
     }
     this.deregisterUnknown();
   }
@@ -156,10 +155,4 @@ export class SlotReconciler {
       return { record: now, changes: { state: 'deleting' } };
     });
   }
-}
-
-/** Launchers with temporarily different configurations may leave two records in one slot. */
-function fillsEachSlot(records: readonly NodeRecord[], slotCount: number): boolean {
-  const slots = new Set(records.map(({ slot }) => slot ?? -1).filter((slot) => slot >= 0 && slot < slotCount));
-  return records.length === slotCount && slots.size === slotCount;
 }
