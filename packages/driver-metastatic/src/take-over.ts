@@ -67,9 +67,9 @@ async function readNode(context: ProviderContext, id: NodeId): Promise<NodeRecor
 }
 
 /** As in the Python implementation, a backing node is as old as its request. Each leader of the ensemble has another clock. */
-function ageMs({ clock, agreedNow, madeMs }: ProviderContext, { stat }: RequestRecord): number {
+function ageMs({ agreedNow, madeMs }: ProviderContext, { stat }: RequestRecord, now: number): number {
   if (!stat) return 0;
-  return Math.max(0, (agreedNow?.() ?? clock.now()) - (madeMs?.(stat) ?? stat.ctime));
+  return Math.max(0, (agreedNow?.() ?? now) - (madeMs?.(stat) ?? stat.ctime));
 }
 
 async function tryOnce(
@@ -80,7 +80,7 @@ async function tryOnce(
 ): Promise<'taken' | 'stale' | 'busy'> {
   const now = context.clock.now();
   const root = nodeLockPath(node.id);
-  const launchedMs = now - ageMs(context, request);
+  const launchedMs = now - ageMs(context, request, now);
   const userData = formatBackingData({ owner, label, slots, failed: false, launchedMs, claims: new Map() });
   const taken = withNode(node, { state: 'in-use', userData }, now, 'metastatic');
   const operations: Operation[] = [

@@ -50,7 +50,7 @@ export interface VirtualBackend extends Backend {
 }
 
 /**
- * A server in this process, in virtual time: whatever is on its way when a connection breaks may or may not arrive.
+ * In one piece: its functions share the sessions. A server in this process, in virtual time: whatever is on its way when a connection breaks may or may not arrive.
  * @param onTransaction - called for each change, before anybody hears of it
  */
 export function virtualBackend(onTransaction?: TransactionListener): VirtualBackend {

@@ -1,0 +1,34 @@
+import { expect, it } from 'vitest';
+import { poolConfig } from '../../../test/support/pool-config.js';
+import { poolView } from '../../../test/support/pool-view.js';
+import { RemainingQuota } from './remaining-quota.js';
+
+const quotaOf = (providerTotal: Record<string, number> | undefined) =>
+  new RemainingQuota(
+    poolView({
+      ...{ launcherId: 'me', provider: 'p', pool: poolConfig('main', ['a'], { maxServers: 3 }), launches: true },
+      quota: { need: () => ({ instances: 1, cores: 2 }), providerTotal, providerUsed: { cores: 2 }, poolUsed: {} },
+    }),
+  );
+
+it('counts what is reserved, in the pool only if it says so', () => {
+  const quota = quotaOf({ cores: 10 });
+  quota.reserve({ need: { instances: 1, cores: 2 } });
+  const launched = ['a', 'a'];
+  const before = quota.findShortage('a', launched);
+  quota.reserve({ need: { instances: 1 }, isInPool: true });
+
+  expect(before).toBeUndefined();
+  expect(quota.findShortage('a', launched)).toMatchObject({
+    reason: { text: 'pool "main": the request needs at least 3 instances, 2 free, 1 kept for requests ahead' },
+    ...{ isProviderShort: false, isKnown: true },
+  });
+});
+
+it('is that of the provider first, and not known before the cloud has answered', () => {
+  expect(quotaOf({ cores: 3 }).findShortage('a', [])).toMatchObject({
+    reason: { text: 'provider "p": label "a" needs 2 cores, 1 free' },
+    ...{ isProviderShort: true, isKnown: true },
+  });
+  expect(quotaOf(undefined).findShortage('a', [])).toMatchObject({ isProviderShort: false, isKnown: false });
+});
