@@ -29,7 +29,7 @@ import { makeParts, type LauncherParts } from './parts.js';
 import { explainRequest, type ExplainSubject, type RequestExplanation } from './plan/explanation.js';
 import { describePool, type PoolStatus } from './pools/pool-status.js';
 import type { DrainingStatus } from './providers/draining-providers.js';
-import { ensureRoots } from './state/ensure-roots.js';
+import { readDatabase } from './state/ensure-roots.js';
 import { nodesAllocatedTo } from './state/mirror.js';
 import type { Occasion } from './state/part.js';
 import { reconsiderAll, sweepPeriodically } from './sweeps.js';
@@ -74,7 +74,7 @@ export class Launcher {
   async start(webUrl?: string): Promise<void> {
     const { context, components, parts, registry, registration, serverClock } = this.#parts;
     const { zk, logger, life } = context;
-    await this.#ensureDatabase();
+    await readDatabase(context);
     this.#epoch = zk.sessionEpoch;
     await serverClock.measure(life.signal);
     await Promise.all(parts.flatMap((part) => part.start?.() ?? []));
@@ -162,17 +162,6 @@ export class Launcher {
     else void this.#renewSession(zk.sessionEpoch, occasion);
   }
 
-  /** ZooKeeper may have lost its data: then the database has another id, which machines carry that are made from now on. */
-  async #ensureDatabase(): Promise<void> {
-    const { life, zk, logger } = this.#parts.context;
-    const before = life.databaseId;
-    const databaseId = await ensureRoots(zk, life.signal);
-    life.database = { id: databaseId, epoch: zk.sessionEpoch };
-    if (before === undefined || before === databaseId) return;
-    const text = 'ZooKeeper serves another database; machines of the former one stay until they are adopted';
-    logger.warn(text, { databaseId, before });
-  }
-
   /** Begins work in a new session once it is known which database it has, and registers again. */
   async #renewSession(epoch: number, occasion: Occasion): Promise<void> {
     const { context, parts } = this.#parts;
@@ -180,7 +169,7 @@ export class Launcher {
     if (this.#renewing === epoch) return;
     this.#renewing = epoch;
     try {
-      await this.#ensureDatabase();
+      await readDatabase(context);
       void reconsiderAll(context, parts, occasion);
       if (!life.isDraining) for (const part of parts) await part.sessionRenewed?.();
       this.#epoch = epoch;

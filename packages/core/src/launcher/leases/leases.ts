@@ -132,10 +132,8 @@ export class Leases {
     let settled: LeaseRecord | undefined;
     for (;;) {
       const lease = this.#cache.get(id);
-      if (!lease) {
-        if (this.#cache.unreadable.some((record) => record.id === id)) throw new LeaseUnreadableError(id);
-        return undefined;
-      }
+      if (!lease && this.#cache.unreadable.some((record) => record.id === id)) throw new LeaseUnreadableError(id);
+      if (!lease) return undefined;
       const nodes = lease.state === 'active' ? this.heldNodes(lease) : [];
       const hasAll = lease.state !== 'active' || nodes.length === lease.nodeIds.length;
       // nodes that are missing although all that was written with this version is known were lost since

@@ -11,6 +11,7 @@ import {
   STEERING_ROOT,
   type ZooKeeper,
 } from '@nodepool/zk-protocol';
+import type { Context } from './context.js';
 
 const ROOTS = [
   ...[NODES_ROOT, REQUESTS_ROOT, REQUEST_LOCKS_ROOT, COMPONENTS_ROOT, LEGACY_LAUNCHERS_ROOT],
@@ -25,4 +26,17 @@ const ROOTS = [
  */
 export function ensureRoots(zk: ZooKeeper, signal: AbortSignal): Promise<string> {
   return ensureDatabaseId(zk, signal, ROOTS);
+}
+
+/**
+ * Reads which database a new session has, and creates what is missing: ZooKeeper may have lost its data. Then the database has another
+ * id, which machines carry that are made from now on.
+ */
+export async function readDatabase({ zk, life, logger }: Pick<Context, 'zk' | 'life' | 'logger'>): Promise<void> {
+  const before = life.databaseId;
+  const databaseId = await ensureRoots(zk, life.signal);
+  life.database = { id: databaseId, epoch: zk.sessionEpoch };
+  if (before === undefined || before === databaseId) return;
+  const text = 'ZooKeeper serves another database; machines of the former one stay until they are adopted';
+  logger.warn(text, { databaseId, before });
 }
