@@ -172,6 +172,14 @@ describe('writes', () => {
     expect(calls).toEqual([]);
   });
 
+  it('are refused for missing rights before their body is looked at', async () => {
+    const wrong = await hold({ seconds: 'long' }, { authorization: 'Bearer wrong' });
+    const known = await hold({ seconds: null }, { authorization: 'Bearer ci.secret' });
+    const long = await hold({ padding: 'x'.repeat(70_000) }, { authorization: 'Bearer ci.secret' });
+
+    expect([wrong, known, long].map(({ status }) => status)).toEqual([401, 403, 403]);
+  });
+
   it('are refused with one line in the log for many of a client, with short parameters', async () => {
     const wrong = { authorization: 'Bearer wrong' };
     for (let i = 0; i < 20; i++) await ask(`/nodes/${'x'.repeat(200)}${i}`, { method: 'DELETE', headers: wrong });
@@ -207,6 +215,8 @@ describe('writes', () => {
     });
     const text = await ask('/nodes', { method: 'POST', headers: auth, body: '{"seconds": 5}' });
     expect(text).toMatchObject({ status: 415, body: { code: 'bad-request' } });
+    expect(await hold({ seconds: true })).toMatchObject({ status: 400, body: { detail } });
+    expect(await hold({ seconds: '0x10' })).toMatchObject({ status: 400, body: { detail } });
     expect(await hold({ seconds: null })).toMatchObject({
       ...{ status: 400, body: { detail: '"seconds" is null: give it a value, or leave it out' } },
     });

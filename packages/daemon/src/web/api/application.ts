@@ -1,5 +1,5 @@
 import { STATUS_CODES, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify';
 import type { Logger } from '@nodepool/core';
 import type { ApiToken } from '@nodepool/core/config';
 import { didYouMean } from '@nodepool/core/service';
@@ -15,7 +15,7 @@ import type { EventStreams } from './events.js';
 import { API_ROOT, openApiDocument } from './openapi.js';
 import type { ApiCall, ApiOperation, ApiPart } from './operation.js';
 import { readPageFiles } from './page-files.js';
-import { bodyErrorText, MAX_BODY_BYTES, readBodies, nullMember } from './request-body.js';
+import { bodyErrorText, MAX_BODY_BYTES, readBodies, refusedMember } from './request-body.js';
 import { RefusalLog } from './refusal-log.js';
 import { schemaError } from './schema-error.js';
 
@@ -103,6 +103,7 @@ function toApiError(error: unknown, request: FastifyRequest, logger: Logger): Ap
 
 function addOperation(app: FastifyInstance, operation: ApiOperation, shared: Shared): void {
   const { method, path, query, body } = operation;
+  const { handler, onRequest } = routeOf(operation, shared);
   app.route({
     method,
     url: `${API_ROOT}${path.replace(/\{(\w+)\}/g, ':$1')}`,
@@ -110,15 +111,23 @@ function addOperation(app: FastifyInstance, operation: ApiOperation, shared: Sha
       ...(query && { querystring: { type: 'object', properties: query } }),
       ...(body && { body: { ...body, type: body['required'] === undefined ? ['object', 'null'] : 'object' } }),
     },
-    ...(body && { preValidation: (request, _reply, done) => done(nullMember(request.body)) }),
-    handler: handlerOf(operation, shared),
+    ...(onRequest && { onRequest }),
+    ...(body && { preValidation: (request, _reply, done) => done(refusedMember(request.body, body)) }),
+    handler,
   });
 }
 
-function handlerOf(operation: ApiOperation, shared: Shared) {
-  if (operation.stream) return streamer(operation, shared);
+/** What answers the calls of an operation. */
+interface Route {
+  /** Before the body is read. */
+  readonly onRequest?: onRequestHookHandler;
+  readonly handler: (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
+}
+
+function routeOf(operation: ApiOperation, shared: Shared): Route {
+  if (operation.stream) return { handler: streamer(operation, shared) };
   if (operation.method !== 'GET') return writer(operation, shared);
-  return operation.authorize ? privateReader(operation, shared) : reader(operation, shared);
+  return { handler: operation.authorize ? privateReader(operation, shared) : reader(operation, shared) };
 }
 
 /** Lets pages of other sites read an answer, where the configuration says so. */
@@ -262,35 +271,53 @@ function firstOfKey(): (actor: string, key: string | undefined) => boolean {
   };
 }
 
-/** Logs one audit line for each write, however often it is repeated, and for refused ones a line for many where there are many. */
-function writer(operation: ApiOperation, shared: Shared) {
+/** What the log says of a write. */
+function auditOf(operation: ApiOperation, request: FastifyRequest, gate: WebGate) {
+  const target = Object.entries(request.params as Record<string, string>).map(([name, value]) => [
+    name,
+    shortened(value),
+  ]);
+  const address = gate.addressOf(request.raw);
+  return { operation: operation.id, ...(Object.fromEntries(target) as Record<string, string>), address };
+}
+
+/**
+ * Checks who writes before the body is read. Logs one audit line for each write, however often it is repeated, and for refused ones a
+ * line for many where there are many.
+ */
+function writer(operation: ApiOperation, shared: Shared): Route {
   const { gate, logger, refusals } = shared;
   const isFirst = firstOfKey();
   const check = checkOf(operation, shared);
-  return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
-    const target = Object.entries(request.params as Record<string, string>).map(([name, value]) => [
-      name,
-      shortened(value),
-    ]);
-    const address = gate.addressOf(request.raw);
-    const audit = { operation: operation.id, ...(Object.fromEntries(target) as Record<string, string>), address };
-    let actor: string | undefined;
-    try {
-      const caller = check(request);
-      actor = caller.name;
-      const call = callOf(request, caller);
-      const answer = await operation.handle(call);
-      if (isFirst(actor, call.idempotencyKey))
-        logger.info('Write through the web API', { ...audit, actor, outcome: 'done' });
-      return await sendJson(reply.header('Cache-Control', 'no-store'), JSON.stringify(answer));
-    } catch (error) {
-      const outcome = error instanceof ApiError ? error.code : 'error';
-      refusals.refused(actor === undefined ? shareOf(address) : `token ${actor}`, {
-        ...audit,
-        ...{ actor: actor ?? null, outcome },
-      });
-      throw error;
-    }
+  const callers = new WeakMap<FastifyRequest, Caller>();
+  const refused = (request: FastifyRequest, error: unknown) => {
+    const audit = auditOf(operation, request, gate);
+    const actor = callers.get(request)?.name;
+    const outcome = error instanceof ApiError ? error.code : 'error';
+    const client = actor === undefined ? shareOf(audit.address) : `token ${actor}`;
+    refusals.refused(client, { ...audit, ...{ actor: actor ?? null, outcome } });
+    return error as Error;
+  };
+  return {
+    onRequest(request, _reply, done) {
+      try {
+        callers.set(request, check(request));
+      } catch (error) {
+        return done(refused(request, error));
+      }
+      done();
+    },
+    async handler(request, reply) {
+      const call = callOf(request, callers.get(request));
+      try {
+        const answer = await operation.handle(call);
+        const audit = { ...auditOf(operation, request, gate), actor: call.actor, outcome: 'done' };
+        if (isFirst(call.actor ?? '', call.idempotencyKey)) logger.info('Write through the web API', audit);
+        return await sendJson(reply.header('Cache-Control', 'no-store'), JSON.stringify(answer));
+      } catch (error) {
+        throw refused(request, error);
+      }
+    },
   };
 }
 

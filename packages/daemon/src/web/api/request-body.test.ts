@@ -1,6 +1,6 @@
 import { fastify, type FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { bodyErrorText, nullMember, readBodies } from './request-body.js';
+import { bodyErrorText, refusedMember, readBodies } from './request-body.js';
 
 let app: FastifyInstance;
 
@@ -36,11 +36,30 @@ it('reads JSON only, and says how to send it', async () => {
   }
 });
 
+const SCHEMA = { type: 'object', properties: { ttl: { type: 'number' }, priority: { type: 'integer' }, labels: {} } };
+
 it('names a member that is null', () => {
-  expect(nullMember({ labels: ['small'], ttl: null })).toMatchObject({
+  expect(refusedMember({ labels: ['small'], ttl: null }, SCHEMA)).toMatchObject({
     ...{ status: 400, message: '"ttl" is null: give it a value, or leave it out' },
   });
-  for (const body of [undefined, null, {}, { ttl: 0 }]) expect(nullMember(body)).toBeUndefined();
+  for (const body of [undefined, null, {}, { ttl: 0 }]) expect(refusedMember(body, SCHEMA)).toBeUndefined();
+});
+
+it.each([true, false, '0x10', '1e2', '', ' 5', '5 ', 'Infinity', '.5', '+5', '1_0', ['5']])(
+  'takes %j for no number',
+  (ttl) => {
+    const message = '"ttl" has the wrong type: send a number';
+
+    expect(refusedMember({ ttl }, SCHEMA)).toMatchObject({ status: 400, code: 'bad-request', message });
+  },
+);
+
+it('takes a decimal text for a number, and any value for what is none', () => {
+  for (const ttl of ['300', '0.5', '-1', 1e2]) expect(refusedMember({ ttl }, SCHEMA)).toBeUndefined();
+  expect(refusedMember({ labels: true, unknown: true, toString: true }, SCHEMA)).toBeUndefined();
+  expect(refusedMember({ priority: '0x10' }, SCHEMA)).toMatchObject({
+    message: '"priority" has the wrong type: send a whole number',
+  });
 });
 
 it('says what is wrong with a body that cannot be read', () => {

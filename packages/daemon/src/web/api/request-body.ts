@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import type { JsonObject } from '@nodepool/zk-protocol';
 import { ApiError } from '../api-error.js';
 
 /** Longest body of a call. */
@@ -24,16 +25,30 @@ function wrongType(type: string | undefined): ApiError {
   return new ApiError(415, 'bad-request', `The body ${found}: send JSON, with the header Content-Type: ${JSON_TYPE}`);
 }
 
+/** A number in a text: no other base, no exponent. */
+const DECIMAL = /^-?\d+(\.\d+)?$/;
+
 /**
- * The refusal of a body with a member that is `null`: the validator would take it for 0, or for an empty text.
+ * The refusal of a body with a member that the validator would take for another value: `null` for 0 or an empty text, and for a number
+ * `true` for 1, and a text that is not plain decimal.
+ * @param schema - of the body
  * @returns `undefined` if there is none
  */
-export function nullMember(body: unknown): ApiError | undefined {
+export function refusedMember(body: unknown, schema: JsonObject): ApiError | undefined {
   if (typeof body !== 'object' || body === null) return undefined;
-  const name = Object.entries(body).find(([, value]) => value === null)?.[0];
-  if (name === undefined) return undefined;
-  return new ApiError(400, 'bad-request', `"${name}" is null: give it a value, or leave it out`);
+  const { properties = {} } = schema as { properties?: Readonly<Record<string, { type?: string }>> };
+  for (const [name, value] of Object.entries(body)) {
+    if (value === null) return badMember(`"${name}" is null: give it a value, or leave it out`);
+    const type = Object.hasOwn(properties, name) ? properties[name]?.type : undefined;
+    if ((type === 'number' || type === 'integer') && !isNumber(value)) {
+      return badMember(`"${name}" has the wrong type: send ${type === 'integer' ? 'a whole number' : 'a number'}`);
+    }
+  }
+  return undefined;
 }
+
+const isNumber = (value: unknown) => typeof value === 'number' || (typeof value === 'string' && DECIMAL.test(value));
+const badMember = (text: string) => new ApiError(400, 'bad-request', text);
 
 const TEXTS: Readonly<Record<string, string>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: `The body has more than ${MAX_BODY_BYTES} bytes: send a smaller one`,

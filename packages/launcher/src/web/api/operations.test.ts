@@ -444,6 +444,8 @@ describe('writing', () => {
     await service.reload();
 
     expect(await write('DELETE', '/api/v1/nodes/1')).toMatchObject({ status: 403, body: { code: 'writes-off' } });
+    await writeFile(join(directory, 'secure.yaml'), `api-tokens: [{name: alice, token: ${TOKEN}}]\n`);
+    await service.reload();
   });
 });
 
