@@ -149,7 +149,8 @@ export class Transport {
       const abort = () => void (isComplete() || request.destroy(signal?.reason as Error));
       signal?.addEventListener('abort', abort);
       request.on('close', () => signal?.removeEventListener('abort', abort));
-      request.setTimeout(timeoutMs, () => request.destroy(new Error(`no answer within ${timeoutMs / 1000} s`)));
+      const seconds = Math.round(timeoutMs / 10) / 100;
+      request.setTimeout(timeoutMs, () => request.destroy(new Error(`no answer within ${seconds} s`)));
       request.on('error', (error) => reject(this.#failure(error, signal)));
       request.end(text);
     });
