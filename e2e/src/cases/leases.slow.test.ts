@@ -67,7 +67,7 @@ it('leases survive launchers that are killed in turn: none is lost, and no node 
         leased.set(id, lease.id);
       }
       await delay(100);
-      expect((await lessee.get(lease.id)).nodes).toEqual(lease.nodes);
+      expect(await lessee.get(lease.id)).toMatchObject({ state: lease.state, end_reason: null, nodes: lease.nodes });
       for (const { id } of lease.nodes) leased.delete(id);
       ended.push((await lessee.end(lease.id)).state);
     }

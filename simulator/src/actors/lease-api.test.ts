@@ -82,6 +82,14 @@ it('gives one lease for one key, lets it be renewed, and says when it is over', 
   expect(await answerOf((api) => api.renew('known.secret', id, 30_000))).toBe('over');
 });
 
+it('answers nothing from memory while its launcher starts', async () => {
+  launcher.crash();
+  launcher.start();
+  await world.run(1_000, () => launcher.api !== undefined);
+
+  expect(await answerOf((api) => api.list('known.secret', 'all'))).toBe('starting');
+});
+
 it('refuses what the web API refuses', async () => {
   expect(await answerOf((api) => api.create('known.wrong', 'a', BODY))).toBe('bad-token');
   expect(await answerOf((api) => api.create('forged.secret', 'a', BODY))).toBe('token-not-signed');

@@ -4,6 +4,7 @@ import {
   encodeLeaseToken,
   isZooKeeperError,
   LEASE_TOKENS_ROOT,
+  leasePath,
   leaseSlotsPath,
   leaseTokenPath,
   newLeaseToken,
@@ -30,6 +31,8 @@ const LOST_SHARE = 0.05;
 const MOST_OUTDATED_MS = 15_000;
 /** By then each launcher knows a token, also one that was cut off. */
 const TOKEN_KNOWN_MS = 90_000;
+/** The states of a lease that can only follow others; the last ones are `ended` and `failed`. */
+const ORDER: readonly string[] = ['waiting', 'active'];
 /** A lease that waits for longer was requested without a limit. */
 const ENDLESS_S = 3_600;
 
@@ -178,7 +181,7 @@ export class Lessee {
     if (own.length === 0) return;
     const { id } = this.#random.pick(own);
     const life = this.#life;
-    this.#call(launcher, (api) => api.get(this.#token, id)).then(
+    this.#call(launcher, (api) => this.#get(api, id)).then(
       (answer) => life === this.#life && this.#check(answer),
       (error: unknown) => this.#world.trace.add(this.#name, () => `learns nothing of ${id}: ${String(error)}`),
     );
@@ -197,7 +200,7 @@ export class Lessee {
     const renewals = renewalsOf(plan, beganMs);
     for (;;) {
       const waitMs = this.#random.pick([0, 0, 3_000]);
-      const answer = await this.#repeat(life, (api) => api.get(this.#token, id, waitMs));
+      const answer = await this.#repeat(life, (api) => this.#get(api, id, waitMs));
       if (life !== this.#life) return;
       if (!answer && replacements !== this.#world.replacements) return; // another database knows nothing of it
       if (!answer) return this.#violate(`lease ${id} is unknown, although it was answered`);
@@ -216,6 +219,17 @@ export class Lessee {
         await delay(clock, Math.min(this.#random.exponential(2 * PAUSE_MS), untilNextMs));
       }
     }
+  }
+
+  /** A launcher that is connected shows what was written before it was asked, also by another one. */
+  async #get(api: LeaseApi, id: string, waitMs = 0): Promise<LeaseAnswer> {
+    const { leases, replacements, spoiled } = this.#world;
+    const before = api.isConnected ? leases.leases.get(id)?.state : undefined;
+    const answer = await api.get(this.#token, id, waitMs);
+    const isKnown = before !== undefined && replacements === this.#world.replacements && !spoiled.has(leasePath(id));
+    if (isKnown && placeOf(answer.state) < placeOf(before))
+      this.#violate(`lease ${id} was ${before}, and is shown as ${answer.state} afterwards`);
+    return answer;
   }
 
   /** An active lease has all its nodes, unless some were taken from it by an operator or have failed. */
@@ -264,6 +278,8 @@ export class Lessee {
     return callLauncher(this.#world.clock, this.#random, launcher, lostShare, act);
   }
 }
+
+const placeOf = (state: string): number => (ORDER.includes(state) ? ORDER.indexOf(state) : ORDER.length);
 
 /** What a lease is requested with. */
 const bodyOf = ({

@@ -69,6 +69,15 @@ describe('a lease', () => {
     expect(await world.clock.run(leases.look('l2'))).toBeUndefined();
   });
 
+  it('is not shown as it was before its record became unreadable', async () => {
+    const { leases, lease, world } = await leaseWorld();
+    await lease();
+    await world.clock.run(world.other.setData(leasePath('l1'), 'of a later release'));
+
+    await expect(world.clock.run(leases.look('l1'))).rejects.toThrow(LeaseUnreadableError);
+    expect(await world.clock.run(leases.see('l1'))).toMatchObject({ lease: { state: 'waiting' } });
+  });
+
   it('is refused, and not tried again without end, when there is a record of its id that cannot be read', async () => {
     const { leases, world } = await leaseWorld();
     await world.clock.run(world.other.create(leasePath('l1'), 'of a later release'));
@@ -223,6 +232,23 @@ describe('a lease', () => {
     await renewed;
 
     expect((await node(nodeId))?.holdExpirationMs).toBeGreaterThanOrEqual(20 * MINUTE_MS);
+  });
+
+  it('is shown as another launcher has just left it', async () => {
+    const { leases, lease, world } = await leaseWorld();
+    const { clock, other, zk } = world;
+    await lease();
+    const waiting = leases.get('l1');
+    if (!waiting) throw new Error('there is no lease');
+    const release = holdReads(zk, [leasePath('l1')]);
+    const ended = withLease(waiting, { state: 'ended', dueTimeMs: null }, clock.now());
+    await clock.run(other.setData(leasePath('l1'), encodeLease(ended)));
+
+    const view = leases.look('l1');
+    await world.pass(100);
+    release(leasePath('l1'));
+
+    expect(await clock.run(view)).toMatchObject({ lease: { state: 'ended' } });
   });
 
   it('is shown with its nodes when it becomes active while a launcher learns of it', async () => {

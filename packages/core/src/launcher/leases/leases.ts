@@ -116,23 +116,35 @@ export class Leases {
   }
 
   /**
-   * One lease as every write before the call has left it: a launcher may learn of a lease, or that it is active, a moment after
-   * the launcher that wrote it has answered.
+   * One lease as every write before the call has left it, if this launcher is connected: it may learn of a lease, or of its state,
+   * a moment after the launcher that wrote it has answered.
    * @returns `undefined` if there is none
-   * @throws {LeaseUnreadableError} its record cannot be read
+   * @throws {LeaseUnreadableError} its record cannot be read, or not any more
    * @throws {ZooKeeperError} also if its {@link knowledge} is not current, or the lease is not known and ZooKeeper does not answer
    */
   async look(id: string): Promise<LeaseView | undefined> {
-    const { zk, life } = this.#context;
-    if (!this.#cache.get(id)) await this.#cache.settle();
+    await this.refresh();
     // another launcher may have written it just before the connection broke
-    const isUnseen = !this.#cache.get(id) && (zk.state !== 'CONNECTED' || life.signal.aborted);
-    if (isUnseen || this.knowledge !== 'current')
-      throw new ZooKeeperError('ZK_CONNECTION_LOSS', 'this launcher is cut off, or reads its records');
+    if (!this.#cache.get(id) && !this.#isConnected) throw cutOff();
+    if (this.knowledge === 'current' && this.#cache.unreadable.some((record) => record.id === id))
+      throw new LeaseUnreadableError(id);
+    return this.see(id);
+  }
+
+  /** Learns of all leases that were written before the call, if this launcher is connected. @throws {ZooKeeperError} */
+  async refresh(): Promise<void> {
+    if (this.#isConnected) await this.#cache.settle();
+  }
+
+  /**
+   * The same as this launcher knows it, without asking ZooKeeper unless nodes are missing: of a record that cannot be read any
+   * more, what was read last.
+   */
+  async see(id: string): Promise<LeaseView | undefined> {
+    if (this.knowledge !== 'current') throw cutOff();
     let settled: LeaseRecord | undefined;
     for (;;) {
       const lease = this.#cache.get(id);
-      if (!lease && this.#cache.unreadable.some((record) => record.id === id)) throw new LeaseUnreadableError(id);
       if (!lease) return undefined;
       const nodes = lease.state === 'active' ? this.heldNodes(lease) : [];
       const hasAll = lease.state !== 'active' || nodes.length === lease.nodeIds.length;
@@ -279,6 +291,11 @@ export class Leases {
     }
   }
 
+  get #isConnected(): boolean {
+    const { zk, life } = this.#context;
+    return zk.state === 'CONNECTED' && !life.signal.aborted;
+  }
+
   #requestChanged(before: RequestRecord | undefined, after: RequestRecord | undefined): void {
     const request = after ?? before;
     const lease = request?.requestor === LEASE_REQUESTOR ? leaseOf(request.requestorData) : undefined;
@@ -287,6 +304,8 @@ export class Leases {
     else if (!this.#cache.get(lease)) this.#requests.delete(lease);
   }
 }
+
+const cutOff = () => new ZooKeeperError('ZK_CONNECTION_LOSS', 'this launcher is cut off, or reads its records');
 
 /** Whether an unreadable request names the lease, or what it names is lost. */
 function mayBeOf({ legible }: UnreadableRecord, lease: string): boolean {

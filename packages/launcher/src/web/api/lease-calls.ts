@@ -85,18 +85,21 @@ export class LeaseCalls {
     );
   }
 
-  list({ caller, query, next }: ApiCall): Promise<JsonObject[]> {
+  async list({ caller, query, next }: ApiCall): Promise<JsonObject[]> {
     this.#requireCurrent();
+    await this.#write(() => this.#leases.refresh());
     const page = this.#list.page(this.#leases.values(), caller as LeaseCaller, query);
     if (page.next !== undefined) next?.(page.next);
-    return Promise.all(page.leases.map((lease) => this.#summarize(lease)));
+    const views = await Promise.all(page.leases.map(({ id }) => this.#write(() => this.#leases.see(id))));
+    const { components } = this.sources.runtime;
+    return views.flatMap((view) => (view ? [leaseToApi(view, new Map(), components)] : [])); // a certificate costs a signature
   }
 
   async get(call: ApiCall): Promise<JsonObject> {
     const lease = await this.#find(call);
     await this.streams.whenServed(lease, Number(call.query['wait'] ?? 0) * 1000);
-    const now = this.#leases.get(lease.id) ?? lease;
-    return { ...(await this.#describe(now)), ...this.#waiting(now, call.caller as LeaseCaller) };
+    const view = await this.#look(lease);
+    return { ...(await this.#withCertificates(view)), ...this.#waiting(view, call.caller as LeaseCaller) };
   }
 
   async renew(call: ApiCall): Promise<JsonObject> {
@@ -117,7 +120,10 @@ export class LeaseCalls {
   async stream(call: ApiCall, response: ServerResponse): Promise<void> {
     const who = call.caller as LeaseCaller;
     this.#requireCurrent();
-    if (this.streams.open(await this.#find(call), who, response, (lease) => this.#describe(lease))) return;
+    // the lease as it is known here: each change of it comes
+    const describe = async ({ id }: LeaseRecord) =>
+      this.#withCertificates(this.#known(id, await this.#write(() => this.#leases.see(id))));
+    if (this.streams.open(await this.#find(call), who, response, describe)) return;
     throw new ApiError(
       503,
       'too-many-streams',
@@ -129,30 +135,30 @@ export class LeaseCalls {
     return this.sources.runtime.leases;
   }
 
-  /** With certificates. */
-  async #describe({ id }: Pick<LeaseRecord, 'id'>): Promise<JsonObject> {
-    const view = await this.#look(id);
+  async #describe(lease: LeaseRecord): Promise<JsonObject> {
+    return this.#withCertificates(await this.#look(lease));
+  }
+
+  /** As every write before the call has left it. */
+  async #look({ id }: LeaseRecord): Promise<LeaseView> {
+    return this.#known(id, await this.#write(() => this.#leases.look(id)));
+  }
+
+  async #withCertificates(view: LeaseView): Promise<JsonObject> {
     return leaseToApi(view, await this.sources.certificates.of(view), this.sources.runtime.components);
   }
 
-  /** Without certificates, which cost a signature each. */
-  async #summarize({ id }: Pick<LeaseRecord, 'id'>): Promise<JsonObject> {
-    return leaseToApi(await this.#look(id), new Map(), this.sources.runtime.components);
-  }
-
-  async #look(id: string): Promise<LeaseView> {
-    const view = await this.#write(() => this.#leases.look(id));
-    if (!view) throw this.#unknown(id);
-    return view;
+  #known(id: string, view: LeaseView | undefined): LeaseView {
+    if (view) return view;
+    throw this.#unknown(id);
   }
 
   /** Left out for a token that has too many explained. */
-  #waiting(lease: LeaseRecord, { name }: LeaseCaller): JsonObject {
+  #waiting({ lease, request }: LeaseView, { name }: LeaseCaller): JsonObject {
     const { runtime, conditions } = this.sources;
-    const request = lease.state === 'waiting' ? this.#leases.requestOf(lease.id) : undefined;
-    const mayExplain = request !== undefined && this.#list.spend(name, EXPLANATION_COST);
-    const explanation = mayExplain ? runtime.explain({ requestId: request.id }) : undefined;
-    if (!request || !explanation) return {};
+    if (lease.state !== 'waiting' || !request || !this.#list.spend(name, EXPLANATION_COST)) return {};
+    const explanation = runtime.explain({ requestId: request.id });
+    if (!explanation) return {};
     const place = waitingRequests(runtime.requests.values()).findIndex(({ id }) => id === request.id);
     return { position: place < 0 ? null : place, explanation: explanationToJson(explanation, conditions.merged) };
   }
