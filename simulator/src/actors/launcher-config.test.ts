@@ -1,3 +1,4 @@
+import { ConfigError } from '@nodepool/core';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ConfigSpec } from '../fleets/config.js';
 import { StaticFleet } from '../fleets/static-fleet.js';
@@ -60,8 +61,9 @@ describe('the checks', () => {
     const config = new LauncherConfig(world, 'launcher1', spec);
     const process = new SimulatedProcess(world, 'launcher1', world.server);
     config.writeBroken({ ...spec, providers: [] });
-    config.load(process).catch(() => undefined);
+    const isRefused = expect(config.load(process)).rejects.toThrow(ConfigError);
     await world.run(5_000);
+    await isRefused;
 
     config.apply();
 

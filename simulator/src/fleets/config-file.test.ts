@@ -1,5 +1,5 @@
-import { Random } from '@nodepool/core/testing';
-import { VirtualClock } from '@nodepool/core/testing';
+import { ConfigError } from '@nodepool/core';
+import { Random, VirtualClock } from '@nodepool/core/testing';
 import { expect, it } from 'vitest';
 import { differences, readConfig, type ConfigSpec } from './config.js';
 import { acceptedOf, brokenFile, rightFile } from './config-file.js';
@@ -19,6 +19,10 @@ function read(text: string | undefined) {
   return clock.run(readConfig({ drivers, clock, read: reading }));
 }
 
+function refused(error: unknown): undefined {
+  if (!(error instanceof ConfigError)) throw error;
+}
+
 it('a right file is put in force', async () => {
   const file = rightFile(spec);
 
@@ -31,7 +35,7 @@ it('a broken file is refused by the loader, or leaves one provider out', async (
   for (let seed = 0; seed < 200; seed++) {
     const file = brokenFile(spec, new Random(seed));
     const accepted = acceptedOf(file, undefined);
-    const config = await read(file.text).catch(() => undefined);
+    const config = await read(file.text).catch(refused);
     kinds.add(accepted ? 'unserved' : 'refused');
 
     if (accepted && config) expect(differences(config, accepted)).toEqual([]);
