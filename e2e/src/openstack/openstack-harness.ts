@@ -121,6 +121,7 @@ export class OpenStackHarness extends Harness<OpenStackSetup> {
     const admin = this.cloud.api('admin');
     const [user] = await admin.list('keystone', '/v3/users?name=nodepool', 'users');
     await admin.call('keystone', 'PATCH', `/v3/users/${textOf(user?.['id'])}`, { user: { password } });
+    await pause(1_000); // it revokes by whole seconds: also tokens that are issued in the rest of this one
   }
 
   /** A copy of `clouds.yaml` for this test. @param password - of the user `nodepool` */
