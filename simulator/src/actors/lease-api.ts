@@ -19,11 +19,14 @@ type Parts = Partial<Pick<ApiCall, 'path' | 'query' | 'body' | 'idempotencyKey'>
 /** The operations on leases of one launcher, as its web server calls them: tokens, keys and refusals are theirs, HTTP is not. */
 export class LeaseApi {
   readonly #operations: ReadonlyMap<string, ApiOperation>;
-  readonly #zk: SimulatedProcess['zk'];
+  /** The connection to ZooKeeper that the launcher believes to have: another object after each change of it. */
+  connection: { readonly isMade: boolean };
 
   /** @param config - the configuration in force */
   constructor({ zk, clock, logger, name }: SimulatedProcess, launcher: Launcher, config: () => Config) {
-    this.#zk = zk;
+    const connectionOf = (state: string) => ({ isMade: state === 'CONNECTED' });
+    this.connection = connectionOf(zk.state);
+    zk.onState((state) => (this.connection = connectionOf(state)));
     const { leases } = launcher;
     const noKey = () => Promise.resolve(undefined);
     const trust = new TokenTrust({
@@ -34,11 +37,6 @@ export class LeaseApi {
     });
     const sources = { runtime: launcher, clock, config, conditions: { merged: [] }, certificates, trust };
     this.#operations = new Map(leaseOperations(sources).map((operation) => [operation.id, operation]));
-  }
-
-  /** Whether the launcher believes that it is connected to ZooKeeper. */
-  get isConnected(): boolean {
-    return this.#zk.state === 'CONNECTED';
   }
 
   /** @throws ApiError */

@@ -221,13 +221,14 @@ export class Lessee {
     }
   }
 
-  /** A launcher that is connected shows what was written before it was asked, also by another one. */
+  /** A launcher that stays connected shows what was written before it was asked, also by another one. */
   async #get(api: LeaseApi, id: string, waitMs = 0): Promise<LeaseAnswer> {
     const { leases, replacements, spoiled } = this.#world;
-    const before = api.isConnected ? leases.leases.get(id)?.state : undefined;
+    const { connection } = api;
+    const before = connection.isMade ? leases.leases.get(id)?.state : undefined;
     const answer = await api.get(this.#token, id, waitMs);
-    const isKnown = before !== undefined && replacements === this.#world.replacements && !spoiled.has(leasePath(id));
-    if (isKnown && placeOf(answer.state) < placeOf(before))
+    const isSame = connection === api.connection && replacements === this.#world.replacements;
+    if (before !== undefined && isSame && !spoiled.has(leasePath(id)) && placeOf(answer.state) < placeOf(before))
       this.#violate(`lease ${id} was ${before}, and is shown as ${answer.state} afterwards`);
     return answer;
   }
