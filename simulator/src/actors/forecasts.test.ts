@@ -17,7 +17,7 @@ const LABELS = [...'abcdefghij'];
 const nodeId = (number: number) => String(number).padStart(10, '0') as NodeId;
 const requestId = (number: number) => `900-${String(number).padStart(10, '0')}` as RequestId;
 
-it('finds too many standby nodes, and counts one that was given up with a spoiled record together with its next one', async () => {
+it('finds too many standby nodes, and counts those of one request, given up with spoiled records, once', async () => {
   const world = new World(1, false);
   const { zk } = new SimulatedProcess(world, 'launcher1', world.server);
   const forecasts = new Forecasts(world, [], LABELS);
@@ -42,6 +42,8 @@ it('finds too many standby nodes, and counts one that was given up with a spoile
   for (let number = 0; number < most; number++) await make(number, number);
   world.spoiled.set(nodePath(nodeId(0)), { before: Buffer.from(''), after: '' });
   await make(100, 0);
+  world.spoiled.set(nodePath(nodeId(100)), { before: Buffer.from(''), after: '' });
+  await make(102, 0);
   expect(world.violations).toEqual([]);
 
   await make(101, most);

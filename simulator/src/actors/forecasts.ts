@@ -1,5 +1,4 @@
 import type { NodeEntry, Random } from '@nodepool/core/testing';
-import { nodePath, type NodeId } from '@nodepool/zk-protocol';
 import { Violation } from '../world/violation.js';
 import type { World } from '../world/world.js';
 import type { SimulatedLauncher } from './launcher.js';
@@ -52,12 +51,14 @@ export class Forecasts {
     const atMost = this.#atMost.get(label);
     if (atMost === undefined || !this.#isStandby(node)) return;
     const coming = [...this.#world.checker.nodes.values()].filter(
-      (each) => each.labels[0] === label && this.#isStandby(each) && !this.#isReplaced(each),
+      (each) => each.labels[0] === label && this.#isStandby(each),
     );
+    // a node that was given up for another one of its request cannot be stored so while its record is spoiled
+    const count = new Set(coming.map(({ allocatedTo }) => allocatedTo)).size;
     const most = Math.max(atMost, LARGEST_MIN_READY);
-    if (coming.length > most)
+    if (count > most)
       this.#world.violate(
-        new Violation(`${who}: ${coming.length} standby nodes of ${label} are being made, of at most ${most}`),
+        new Violation(`${who}: ${count} standby nodes of ${label} are being made, of at most ${most}`),
       );
   }
 
@@ -66,13 +67,5 @@ export class Forecasts {
     if ((state !== 'init' && state !== 'building') || allocatedTo === null) return false;
     const request = this.#world.checker.requests.get(allocatedTo);
     return request?.body['requestor'] === REQUESTOR && typeof request.body['provider'] !== 'string';
-  }
-
-  /** Whether it was given up for another one of its request: that cannot be stored in a record that is spoiled. */
-  #isReplaced({ id, allocatedTo }: NodeEntry): boolean {
-    const { checker, spoiled } = this.#world;
-    const isSpoiled = (node: string) => spoiled.has(nodePath(node as NodeId));
-    const isOther = (each: NodeEntry) => each.id !== id && each.allocatedTo === allocatedTo && !isSpoiled(each.id);
-    return isSpoiled(id) && [...checker.nodes.values()].some(isOther);
   }
 }
