@@ -133,6 +133,31 @@ describe('a probe of a provider', () => {
     expect(second?.id).not.toBe(first?.id);
   });
 
+  it('is removed when it is not needed any more by the time it has been asked for', async () => {
+    const { world, rooms, waiting } = await setUp('a');
+
+    probes?.check(PROVIDER);
+    rooms.tryLaunch('a');
+    const [begun] = rooms.views.labelsToProbe(PROVIDER);
+    await world.pass(500);
+
+    expect([begun, waiting()]).toEqual([undefined, []]);
+  });
+
+  it('is removed in the next minute when it was not needed any more while nothing was asked for', async () => {
+    const { world, rooms, check, waiting } = await setUp('a');
+    await check();
+    world.context.life.isDraining = true;
+    rooms.tryLaunch('a');
+    await world.pass(500);
+    world.context.life.isDraining = false;
+
+    probes?.reconsider();
+    await world.pass(500);
+
+    expect(waiting()).toEqual([]);
+  });
+
   it('stays when it begins as it is removed', async () => {
     const { world, rooms, check, waiting } = await setUp('a');
     const [request] = await check();

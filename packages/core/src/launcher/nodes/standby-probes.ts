@@ -6,6 +6,7 @@ import {
   steadyNow,
 } from '@nodepool/zk-protocol';
 import type { Context } from '../state/context.js';
+import type { Part } from '../state/part.js';
 import { sinceWrittenMs, type ServerTime } from '../state/server-clock.js';
 import { isProbe } from '../plan/health-rules.js';
 import type { PoolViews } from '../view/pool-views.js';
@@ -23,7 +24,7 @@ type Probe = RequestRecord & { readonly provider: string };
  * Probes failing and slow providers with nodes that no request waits for: at most one at a time for each provider and label,
  * over all launchers. Deletes the node again unless `min-ready` lacks it.
  */
-export class StandbyProbes {
+export class StandbyProbes implements Part {
   readonly #context: Context;
   readonly #views: PoolViews;
   readonly #standby: Standby;
@@ -56,6 +57,11 @@ export class StandbyProbes {
     for (const cancel of this.#timers.values()) cancel();
   }
 
+  /** Providers may need no probe any more since the last look, which a lost connection may have prevented. */
+  reconsider(): void {
+    for (const provider of this.#open.keys()) this.check(provider);
+  }
+
   /** Requests a probe of the provider if one is due, and removes probes that are not needed or hang. */
   check(provider: string): void {
     const asking = this.#asking.get(provider);
@@ -82,7 +88,7 @@ export class StandbyProbes {
     try {
       const id = await requestStandby(this.#context, label, provider);
       logger.info('Asked for a node to probe a provider', { requestId: id, label, provider });
-      if (this.#open.get(provider)?.has(id)) this.#asking.delete(provider);
+      if (this.#open.get(provider)?.has(id)) this.#asked(provider);
       else this.#asking.set(provider, { id, untilMs: steadyNow(clock) + AGAIN_MS });
     } catch (error) {
       const level = isZooKeeperError(error) ? 'warn' : 'error';
@@ -92,11 +98,17 @@ export class StandbyProbes {
     }
   }
 
+  /** It may be needed no more: nothing was checked while it was being asked for. */
+  #asked(provider: string): void {
+    this.#asking.delete(provider);
+    this.#checkSoon(provider);
+  }
+
   #requestChanged(before: RequestRecord | undefined, after: RequestRecord | undefined): void {
     const request = after ?? before;
     if (!request || !isProbe(request)) return;
     const { id, provider } = request;
-    if (this.#asking.get(provider)?.id === id) this.#asking.delete(provider);
+    if (this.#asking.get(provider)?.id === id) this.#asked(provider);
     const open = this.#open.get(provider) ?? new Map<RequestId, Probe>();
     if (after) {
       this.#open.set(provider, open.set(id, request));
