@@ -100,6 +100,17 @@ describe('the checker accepts', () => {
   });
 });
 
+it('lets a node be held for longer while an operator has its lock, and nothing else of it be changed', async () => {
+  await create(NODE, { ...ready, state: 'hold', hold_expiration: 60 });
+  await lock(`${NODE}/lock`);
+
+  await write(other, NODE, { ...ready, state: 'hold', hold_expiration: 90 });
+  const longer = [...violations];
+  await write(other, NODE, { ...ready, state: 'hold', hold_expiration: 90, comment: 'mine' });
+
+  expect([longer, violations.length]).toEqual([[], 1]);
+});
+
 describe('it is a violation', () => {
   it('to write what another process has locked', async () => {
     await create(NODE, ready);

@@ -165,7 +165,7 @@ export class InvariantChecker {
 
   #node(change: TreeChange, id: string, sessionId: bigint, who: string): void {
     const before = this.nodes.get(id);
-    this.#checkHolder(`/nodepool/nodes/${id}/lock`, change, sessionId, who);
+    if (!isLongerHold(before, change)) this.#checkHolder(`/nodepool/nodes/${id}/lock`, change, sessionId, who);
     if (change.change === 'delete') {
       this.nodes.delete(id);
       if (before !== undefined) this.#checkRemoval(before, 'deletes', who);
@@ -295,6 +295,14 @@ export class InvariantChecker {
   #name(sessionId: bigint | undefined): string {
     return sessionId === undefined ? 'no session' : this.nameOf(sessionId);
   }
+}
+
+/** A renewed lease takes nothing from an operator who holds the lock: that one writes later, or made this be refused. */
+function isLongerHold(before: NodeEntry | undefined, change: TreeChange): boolean {
+  if (before?.state !== 'hold' || change.change !== 'setData') return false;
+  const same = { hold_expiration: 0 };
+  const after = parseBody(change.data);
+  return JSON.stringify({ ...before.body, ...same }) === JSON.stringify({ ...after, ...same });
 }
 
 /** What a change says about how far a launch or deletion is: only the holder of the node's lock writes it, the one runner. */
