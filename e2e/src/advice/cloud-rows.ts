@@ -105,5 +105,11 @@ export const CLOUD_ROWS: readonly Row[] = [
     { path: /compute\/servers/, silent: true },
     /^look at the API of the cloud of provider "sky"/,
   ),
+  failing(
+    'CallsUnanswered',
+    'Unavailable',
+    { method: 'POST', path: /compute\/servers$/, status: 500 },
+    /^look at the API of the cloud of provider "sky"$/,
+  ),
   UNREADABLE,
 ];

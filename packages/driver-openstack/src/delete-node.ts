@@ -83,29 +83,11 @@ async function submitDeletion(
     await client.compute.deleteServer(externalId, run.signal);
   } catch (error) {
     if (isOpenStackError(error, 'not-found')) return done();
-    if (isOpenStackError(error, 'conflict')) return refuse(externalId, refusals, client, run, error);
     // An unanswered deletion may be running: watch it, do not repeat it.
     if (!isOpenStackError(error, 'unavailable') || error.status !== undefined) throw error;
     run.logger.warn('Server deletion was not answered; waiting for its effect', { externalId, error });
   }
   return goto({ name: 'waiting-until-gone', externalId, refusals });
-}
-
-/** The cloud refuses the deletion in the present state of the server. */
-async function refuse(
-  externalId: string,
-  refusals: number,
-  client: OpenStackClient,
-  run: Run,
-  error: unknown,
-): Promise<DeleteStep> {
-  const server = await client.compute.server(externalId, run.signal);
-  if (!server) return done();
-  const { status, taskState } = server;
-  const pauseMs = backoffMs(run.visits, REFUSAL);
-  const fields = { externalId, status, taskState, volumes: server.volumeIds, refusals, pauseMs, error };
-  run.logger.warn('The cloud refused to delete a server; retrying', fields);
-  return wait(pauseMs);
 }
 
 async function waitUntilGone(

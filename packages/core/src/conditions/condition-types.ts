@@ -182,8 +182,8 @@ export const CONDITION_TYPES = {
   },
   CallsUnanswered: {
     ...{ kind: 'provider', severity: 'error' },
-    meaning: 'calls to the cloud of a provider have had no answer for 20 s',
-    reasons: { Timeout: 'the message names the calls' },
+    meaning: 'calls to the cloud of a provider have had no answer for 20 s, or none that says what they did',
+    reasons: { Timeout: 'the message names the calls', Unavailable: 'orders of instances; the message has the error' },
     nextStep: 'look at the API of the cloud; a longer `launch-timeout` does not help',
   },
   ZoneSilent: {

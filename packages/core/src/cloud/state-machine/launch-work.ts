@@ -13,6 +13,7 @@ import { databaseTag, isOfNode, nodeTags } from '../ownership/ownership.js';
 import { encodeProgress, readProgress, type LaunchProgress } from './launch-progress.js';
 import { imageOfNode, type NodeImage } from './node-fields.js';
 import type { AddressClaims } from './shared-address.js';
+import type { UncertainOrders } from './uncertain-orders.js';
 import type {
   Adapter,
   ResumedCreation,
@@ -44,6 +45,7 @@ export interface LaunchServices {
   readonly metrics: OperationMetrics | undefined;
   /** Calls that the cloud has not answered for long, in words. */
   readonly unanswered: () => string | undefined;
+  readonly uncertain: UncertainOrders;
   /** Number in [0, 1). */
   readonly random: () => number;
 }
@@ -218,7 +220,10 @@ export class LaunchWork {
       random,
       logger: this.logger,
       ordering: this.order.ordering,
-      note: (launchError) => this.store({ launchError }),
+      note: (launchError) => {
+        this.services.uncertain.add(launchError);
+        return this.store({ launchError });
+      },
       onTransition: (transition) => metrics?.transition?.(config.name, transition),
       onOutage: (isAway) => this.order.stageBegan?.(isAway ? 'cloud-away' : 'waiting'),
     };

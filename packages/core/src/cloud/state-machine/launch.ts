@@ -226,6 +226,7 @@ async function createInstance(
       ...work.runOptions(signal),
       saveExternalId: async (externalId, state) => {
         known = externalId;
+        work.services.uncertain.end();
         work.order.created?.();
         // a launcher that is gone may have ordered it long ago
         if (!resumed) work.order.stageBegan?.('booting' satisfies LaunchStage);

@@ -14,6 +14,7 @@ import { Readiness } from './readiness.js';
 import { AddressClaims } from './shared-address.js';
 import type { Adapter, AdapterContext, StateMachineProviderConfig } from './types.js';
 import { MachineWatch } from './machine-watch.js';
+import { UncertainOrders } from './uncertain-orders.js';
 import { Zones } from './zones.js';
 
 /** Parts that may be replaced. */
@@ -99,6 +100,7 @@ export function makeServices(
     clock,
     metrics,
     unanswered,
+    uncertain: new UncertainOrders(clock),
     random: () => context.random(),
   };
 }

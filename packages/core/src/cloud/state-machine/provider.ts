@@ -1,10 +1,4 @@
-import {
-  isNodepoolError,
-  steadyNow,
-  type JsonObject,
-  type NodeRecord,
-  type RequestRecord,
-} from '@nodepool/zk-protocol';
+import { isNodepoolError, type JsonObject, type NodeRecord, type RequestRecord } from '@nodepool/zk-protocol';
 import type {
   AlienResource,
   LeakedResource,
@@ -190,7 +184,8 @@ export class StateMachineProvider implements Provider {
     const ofLabels = new Map([...this.#readiness.conditions, ...this.#needs.conditions].map((one) => [one.name, one]));
     const { name } = this.config;
     const pauses = this.#managers.flatMap((each) => each.pauses);
-    const unanswered = unansweredConditions(name, this.#unanswered);
+    const late = unansweredConditions(name, this.#unanswered);
+    const unanswered = late.length > 0 ? late : this.#services.uncertain.conditions(name);
     const ofCalls = [...pauseConditions(name, pauses), ...unanswered, ...this.#entries.conditions];
     return [...(this.adapter.conditions?.() ?? []), ...ofCalls, ...ofLabels.values()];
   }
@@ -201,7 +196,7 @@ export class StateMachineProvider implements Provider {
 
   get #unanswered(): string | undefined {
     const late = this.#managers.flatMap(({ lateCalls }) => lateCalls);
-    return unansweredText(late, steadyNow(this.context.clock));
+    return unansweredText(late, this.context.clock);
   }
 
   listResources(signal: AbortSignal): Promise<readonly Resource[]> {

@@ -64,13 +64,13 @@ export function unansweredConditions(provider: string, text: string | undefined)
 }
 
 /**
- * Calls without an answer, in words; `undefined`: there are none.
+ * Calls without an answer, in words that stay true; `undefined`: there are none.
  * @param late - of all task managers of a provider
- * @param steadyMs - the present steady time
  */
-export function unansweredText(late: readonly OpenCall[], steadyMs: number): string | undefined {
+export function unansweredText(late: readonly OpenCall[], clock: Clock): string | undefined {
   if (late.length === 0) return undefined;
-  const seconds = Math.floor((steadyMs - Math.min(...late.map(({ sinceMs }) => sinceMs))) / 1_000);
+  const passedMs = steadyNow(clock) - Math.min(...late.map(({ sinceMs }) => sinceMs));
+  const since = new Date(clock.now() - passedMs).toISOString();
   const names = [...new Set(late.map(({ call }) => call))].sort().join(', ');
-  return `the cloud has not answered ${late.length === 1 ? 'a call' : `${late.length} calls`} for ${seconds} s (${names})`;
+  return `the cloud has not answered ${late.length === 1 ? 'a call' : `${late.length} calls`} since ${since} (${names})`;
 }
