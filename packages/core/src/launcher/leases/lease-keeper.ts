@@ -15,6 +15,7 @@ import { activate, removeLease, removeRequest, returnNode } from './lease-writes
 import type { Leases } from './leases.js';
 import { isGone, isOver } from './requested-leases.js';
 import { servedNodes } from './served-nodes.js';
+import { hasUnreadable } from './unreadable-leases.js';
 
 /** How long the record of a lease that is over is kept, so that its owner can read how it ended. */
 export const KEPT_MS = 3_600_000;
@@ -108,7 +109,7 @@ export class LeaseKeeper implements Part {
     const atEnd = end && { sinceMs: end.timeMs, run: () => leases.finish(lease, 'ended', end.why) };
     const sinceMs = this.#seenMs(lease.id, request ?? lease);
     if (lease.state === 'waiting') {
-      if (leases.hasUnreadable(lease)) return atEnd;
+      if (this.#hasUnreadable(lease)) return atEnd;
       if (!request) return { sinceMs, run: () => this.#checkRequest(lease) };
       if (request.state === 'fulfilled') return { sinceMs, run: () => this.#activate(lease, request) };
       if (request.state === 'failed') return { sinceMs, run: () => leases.finish(lease, 'failed', whyFailed(request)) };
@@ -116,7 +117,7 @@ export class LeaseKeeper implements Part {
     }
     const nodes = leases.heldNodes(lease);
     if (lease.state === 'active') {
-      const isHeld = nodes.length > 0 || leases.hasUnreadable(lease);
+      const isHeld = nodes.length > 0 || this.#hasUnreadable(lease);
       return isHeld ? atEnd : { sinceMs, run: () => this.#checkNodes(lease) };
     }
     // it ended at a launcher that had not seen its request yet
@@ -125,6 +126,10 @@ export class LeaseKeeper implements Part {
     if (lease.slots.length > 0)
       return isGone(this.#context, lease) ? { sinceMs, run: () => leases.freeSlots(lease.id) } : undefined;
     return { sinceMs: lease.stateTimeMs + KEPT_MS, isSwept: true, run: () => removeLease(this.#context, lease) };
+  }
+
+  #hasUnreadable(lease: LeaseRecord): boolean {
+    return hasUnreadable(this.#context.mirror, this.#leases, lease);
   }
 
   /** When a record was first seen as it is. The server that stamped it may have another clock than the one that leads now. */
@@ -145,7 +150,7 @@ export class LeaseKeeper implements Part {
   async #checkRequest({ id }: LeaseRecord): Promise<void> {
     await this.#leases.settle();
     const lease = this.#leases.get(id);
-    if (lease?.state !== 'waiting' || this.#leases.requestOf(id) || this.#leases.hasUnreadable(lease)) return;
+    if (lease?.state !== 'waiting' || this.#leases.requestOf(id) || this.#hasUnreadable(lease)) return;
     await this.#leases.finish(lease, 'ended', 'its request was cancelled');
   }
 
@@ -154,7 +159,7 @@ export class LeaseKeeper implements Part {
     await this.#leases.settle();
     const lease = this.#leases.get(id);
     if (lease?.state !== 'active' || this.#leases.heldNodes(lease).length > 0) return;
-    if (this.#leases.hasUnreadable(lease)) return;
+    if (this.#hasUnreadable(lease)) return;
     const end = this.#leases.endOf(lease);
     const isDue = end && end.timeMs <= this.#context.clock.now();
     const why = isDue ? end.why : 'its nodes are gone: they failed, or an operator deleted them';

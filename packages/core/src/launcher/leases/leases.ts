@@ -10,11 +10,11 @@ import {
   type RecordChange,
   type RequestId,
   type RequestRecord,
-  type UnreadableRecord,
 } from '@nodepool/zk-protocol';
 import type { Context } from '../state/context.js';
 import { isRefusal } from '../state/transaction.js';
 import { LeaseReading, type LeaseKnowledge } from './lease-knowledge.js';
+import { endOfLease, type LeaseEnd } from './lease-end.js';
 import { endLease, isHeldFor, renewLease, type LeaseOwner } from './lease-writes.js';
 import { LeaseUnreadableError, type LeaseSpec } from './lease-spec.js';
 import { allNodes, lostMachines, type MachineSource } from './lost-machines.js';
@@ -171,16 +171,6 @@ export class Leases {
     return lease.nodeIds.flatMap((id) => nodes.get(id) ?? []).filter((node) => isHeldFor(node, lease.id));
   }
 
-  /** Whether its request has a record that was never readable here, or a node of it one that cannot be read now. */
-  hasUnreadable({ id, state, nodeIds }: LeaseRecord): boolean {
-    const { nodes, requests } = this.#context.mirror;
-    const request = this.requestOf(id);
-    if (state === 'waiting' && !request)
-      return requests.unreadable.some((record) => !requests.get(record.id) && mayBeOf(record, id));
-    const ids = request?.nodeIds ?? nodeIds;
-    return nodes.unreadable.some((record) => ids.includes(record.id as NodeId));
-  }
-
   /** The time by which leases end: that of the ZooKeeper server. */
   now(): number {
     return this.#context.clock.now();
@@ -196,18 +186,9 @@ export class Leases {
     return { ...lease, keeper: this.#keeper };
   }
 
-  /**
-   * When a lease will end, and why it ends then; `undefined`: it waits without a limit, or is over. The configuration may have
-   * been changed since an active lease was requested or renewed.
-   */
-  endOf({ state, stateTimeMs, dueTimeMs }: LeaseRecord): { timeMs: number; why: string } | undefined {
-    if (state === 'waiting' && dueTimeMs !== null) return { timeMs: dueTimeMs, why: 'it was not served in time' };
-    if (state !== 'active') return undefined;
-    const { maxHoldAgeMs } = this.#context.config.now;
-    const lastMs = maxHoldAgeMs === 0 ? Infinity : stateTimeMs + maxHoldAgeMs;
-    const timeMs = dueTimeMs ?? stateTimeMs;
-    if (timeMs <= lastMs) return { timeMs, why: 'it expired' };
-    return { timeMs: lastMs, why: `max-hold-age of the configuration ends a lease after ${maxHoldAgeMs / 1000} s` };
+  /** When a lease will end, and why it ends then; `undefined`: it waits without a limit, or is over. */
+  endOf(lease: LeaseRecord): LeaseEnd | undefined {
+    return endOfLease(lease, this.#context.config.now.maxHoldAgeMs);
   }
 
   /**
@@ -306,9 +287,3 @@ export class Leases {
 }
 
 const cutOff = () => new ZooKeeperError('ZK_CONNECTION_LOSS', 'this launcher is cut off, or reads its records');
-
-/** Whether an unreadable request names the lease, or what it names is lost. */
-function mayBeOf({ legible }: UnreadableRecord, lease: string): boolean {
-  const data = legible['requestor_data'];
-  return data === undefined || leaseOf(data) === lease;
-}

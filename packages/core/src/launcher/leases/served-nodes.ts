@@ -2,6 +2,7 @@ import type { LeaseRecord, NodeRecord, RequestRecord } from '@nodepool/zk-protoc
 import type { Context } from '../state/context.js';
 import { isHeldFor, requestAgain } from './lease-writes.js';
 import type { Leases } from './leases.js';
+import { hasUnreadable } from './unreadable-leases.js';
 
 /**
  * The nodes of a fulfilled request that are still there for its lease: allocated to the request, or already on hold,
@@ -24,7 +25,7 @@ export async function servedNodes(
   if (find().length < request.nodeIds.length) await nodes.settle(); // the request may be known before its nodes
   const found = find();
   if (found.length === request.nodeIds.length) return found;
-  if (leases.hasUnreadable(lease)) return undefined;
+  if (hasUnreadable(context.mirror, leases, lease)) return undefined;
   context.logger.warn('A node was lost before its lease was active; requesting again', { lease: lease.id });
   await requestAgain(context, leases.kept(lease), request, found);
   return undefined;
