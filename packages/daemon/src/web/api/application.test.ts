@@ -42,7 +42,7 @@ beforeEach(async () => {
   const id = { id: TEXT };
   const body = { type: 'object', properties: { seconds: { type: 'integer' } }, additionalProperties: false };
   const operations: ApiOperation[] = [
-    { ...shared, id: 'listNodes', method: 'GET', path: '/nodes', query: { state: TEXT } },
+    { ...shared, id: 'listNodes', method: 'GET', path: '/nodes', query: { state: TEXT, limit: { type: 'integer' } } },
     { ...shared, id: 'getNode', method: 'GET', path: '/nodes/{id}', pathParameters: id },
     { ...shared, id: 'deleteNode', method: 'DELETE', path: '/nodes/{id}', pathParameters: id },
     { ...shared, id: 'createNode', method: 'POST', path: '/nodes', body: { ...body, required: ['seconds'] } },
@@ -98,6 +98,14 @@ describe('reads', () => {
       status: 400,
       body: { code: 'unknown-parameter', detail: expect.stringContaining('did you mean "state"?') as string },
     });
+  });
+
+  it.each(['0x10', '1e2', '', '%205', '+5'])('take the parameter limit=%s for no number', async (limit) => {
+    const detail = '"limit" has the wrong type: send a whole number';
+
+    expect(await ask(`/nodes?limit=${limit}`)).toMatchObject({ status: 400, body: { code: 'bad-request', detail } });
+    expect(await ask('/nodes?limit=5')).toMatchObject({ status: 200 });
+    expect(calls.map(({ query }) => query)).toEqual([{ limit: 5 }]);
   });
 
   it('send errors of operations as JSON that is not cached', async () => {

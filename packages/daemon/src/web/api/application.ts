@@ -112,7 +112,8 @@ function addOperation(app: FastifyInstance, operation: ApiOperation, shared: Sha
       ...(body && { body: { ...body, type: body['required'] === undefined ? ['object', 'null'] : 'object' } }),
     },
     ...(onRequest && { onRequest }),
-    ...(body && { preValidation: (request, _reply, done) => done(refusedMember(request.body, body)) }),
+    preValidation: (request, _reply, done) =>
+      done(refusedMember(request.query, { properties: query ?? {} }) ?? (body && refusedMember(request.body, body))),
     handler,
   });
 }
