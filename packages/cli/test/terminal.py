@@ -1,4 +1,4 @@
-"""Runs a program on a terminal of its own. What it draws goes to stdout; each line of stdin is a text in JSON, typed there.
+"""Runs a program on a terminal of its own, 100 columns wide unless TERMINAL_COLUMNS says otherwise. What it draws goes to stdout; each line of stdin is a text in JSON, typed there.
 
 Prints "\n@stopped\n", "\n@continued\n" and "\n@ended STATUS\n" as they happen; the line "continue" wakes a stopped program.
 """
@@ -7,7 +7,7 @@ import fcntl, json, os, pty, select, signal, struct, sys, termios
 pid, terminal = pty.fork()
 if pid == 0:
     os.execvp(sys.argv[1], sys.argv[1:])
-fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
+fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, int(os.environ.get("TERMINAL_COLUMNS", "100")), 0, 0))
 
 
 def say(text):

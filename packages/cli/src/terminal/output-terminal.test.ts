@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect, it, onTestFinished } from 'vitest';
-import { PROGRAM, TERMINAL } from '../../test/program.js';
+import { newLeaseToken, encodeLeaseToken, LEASE_TOKENS_ROOT, leaseTokenPath } from '@nodepool/zk-protocol';
+import { listenFor, PROGRAM, TERMINAL } from '../../test/program.js';
 import { useWorld } from '../../test/world.js';
 
 const get = useWorld();
@@ -11,9 +12,12 @@ const HOSTILE = 'bad\u001b]0;title\u0007\u001b[2J\u009b2J';
 const CLEAR_SCREEN = '\u001b[H\u001b[2J';
 
 /** Runs `nodepool` on a terminal. @returns what it shows so far, and its end */
-function show(...args: string[]) {
-  const child = spawn('python3', [TERMINAL, process.execPath, PROGRAM, ...get().options(), ...args], {
+const show = (...args: string[]) => showOn(100, ...get().options(), ...args);
+
+function showOn(columns: number, ...args: string[]) {
+  const child = spawn('python3', [TERMINAL, process.execPath, PROGRAM, ...args], {
     stdio: ['pipe', 'pipe', 'inherit'],
+    env: { ...process.env, TERMINAL_COLUMNS: String(columns) },
   });
   onTestFinished(() => void child.kill('SIGKILL'));
   let output = '';
@@ -83,3 +87,77 @@ it.each(['table', 'yaml', 'csv', 'json'])(
     expect(controls(output)).toEqual([]);
   },
 );
+
+/** Values as wide as those of large installations. */
+async function createWideRecords(): Promise<string[]> {
+  const node = await get().createNode({
+    ...{
+      provider: 'region-one-large',
+      labels: ['ubuntu-noble-large'],
+      externalId: 'f3a1c2d4-5b6e-4f70-8192-a3b4c5d6e7f8',
+    },
+    ...{ publicIpv4: '203.113.115.117', publicIpv6: '2001:db8:1234:5678:9abc:def0:1234:5678', state: 'deleting' },
+  });
+  const fields = { requestor: 'zuul-scheduler.example.org', nodeIds: [node], eventId: 'a'.repeat(32) };
+  const request = await get().createRequest(['ubuntu-noble-large', 'small'], fields);
+  const rights = {
+    owner: 'platform-engineering',
+    labels: ['ubuntu-*', 'debian-*'],
+    maxNodes: 100,
+    tenantName: 'example',
+  };
+  const token = newLeaseToken(
+    {
+      ...rights,
+      name: 'continuous-integration',
+      hash: 'ab',
+      maxTtlMs: 3_600_000,
+      highestPriority: 100,
+      admin: true,
+      endTimeMs: 4e12,
+    },
+    Date.now(),
+  );
+  await get().zk.ensurePath(LEASE_TOKENS_ROOT);
+  await get().zk.create(leaseTokenPath(token.name), encodeLeaseToken(token));
+  return [node, request, token.name];
+}
+
+const HOST = {
+  ...{ provider: 'region-one-large', pool: 'main', host: '203.113.115.117', port: 22022, username: 'zuul-worker' },
+  ...{
+    labels: ['ubuntu-noble-large'],
+    slots: 2,
+    health: 'down',
+    reason: 'HostKeyMismatch',
+    message: 'm',
+    last_check: 5,
+  },
+  ...{
+    down_since: 5,
+    nodes: ['0000000007', '0000000008'].map((id) => ({ node: id, state: 'in-use', user: 'alice@desk' })),
+  },
+};
+
+it('tables fit a terminal of 80 columns with whole ids, and name the columns that do not', async () => {
+  const [node = '', request = '', token = ''] = await createWideRecords();
+  const url = await listenFor({ '/api/v1/hosts': [HOST] });
+  const commands: [string[], string][] = [
+    [[...get().options(), 'list'], node],
+    [[...get().options(), 'request-list'], request],
+    [[...get().options(), 'token', 'list'], token],
+    [['hosts', '--url', url], '0000000007'],
+  ];
+  for (const [argv, id] of commands) {
+    const { shown, end } = showOn(80, ...argv);
+    await end;
+
+    const table = shown()
+      .split(/\r?\n/)
+      .filter((line) => /^[|+]/.test(line));
+    expect(table.length, argv.join(' ')).toBeGreaterThan(4);
+    expect(Math.max(...table.map((line) => line.length)), table.join('\n')).toBeLessThanOrEqual(80);
+    expect(table.join('\n')).toMatch(new RegExp(`[ ,|]${id}[ ,…]`));
+    expect(shown()).toMatch(/Columns that do not fit the terminal: \w+/);
+  }
+});

@@ -2,7 +2,7 @@ import { escapeControlCharacters } from '@nodepool/zk-protocol';
 import type { Json } from '@nodepool/zk-protocol';
 import { formatTime } from './age.js';
 import { toPythonJson, toPythonRepr } from '../text/python-text.js';
-import { renderLines, tableLines } from './table.js';
+import { fittingColumns, renderLines, tableLines } from './table.js';
 
 /** One column of a listing, rendered as a JSON member and as a table cell. */
 export interface Column<Row> {
@@ -17,6 +17,11 @@ export interface Column<Row> {
   readonly level: 'brief' | 'detail' | 'extra';
   /** Is not truncated in a table of limited width, as commands take it as an argument. */
   readonly isWhole?: boolean;
+  /**
+   * The column may be left out of a table that is too wide even with truncated cells; the highest number first. Without a number it
+   * is left out only if all its cells are empty.
+   */
+  readonly spare?: number;
   /** The value depends on the time, or on data of the row outside of its record. */
   readonly isChanging?: boolean;
   /** The JSON value. */
@@ -33,6 +38,8 @@ export interface TableSelection {
   fields?: ReadonlySet<string> | undefined;
   /** Maximum width of a table in characters: long cells are truncated. Default: unlimited. */
   width?: number | undefined;
+  /** Called with the keys of columns that are left out to keep the width, if there are any. Columns named in `fields` stay. */
+  onLeftOut?: ((keys: readonly string[]) => void) | undefined;
 }
 
 /** Column of a time: seconds since 1970 in JSON, a UTC time in a table. @param timeMs - `null` for no value */
@@ -92,9 +99,32 @@ export function* listingTableParts<Row>(
     cells.push(columns.map((column) => cellOf(column, row, nowMs)));
     if (cells.length % ROWS_A_PART === 0) yield '';
   }
+  const kept = keptColumns(columns, cells, selection);
+  const shown = kept.flatMap((index) => columns[index] ?? []);
+  const limits = { total: selection.width, whole: wholeColumns(shown) };
+  const headers = shown.map((column) => column.header);
+  const rowsShown = kept.length === columns.length ? cells : cells.map((row) => kept.map((index) => row[index] ?? ''));
+  yield* inParts(tableLines(headers, rowsShown, limits), '\n');
+}
+
+const wholeColumns = <Row>(columns: Listing<Row>) =>
+  new Set(columns.flatMap(({ isWhole }, index) => (isWhole ? index : [])));
+
+/** Numbers of the columns that a table of limited width has. All of those that were asked for by `detail` or `fields`. */
+function keptColumns<Row>(
+  columns: Listing<Row>,
+  cells: readonly (readonly string[])[],
+  { width, detail, fields, onLeftOut }: TableSelection,
+): readonly number[] {
+  const all = [...columns.keys()];
+  if (width === undefined || detail === true || fields) return all;
+  const spare = (index: number) => columns[index]?.spare ?? 0;
+  const order = all.filter((index) => spare(index) > 0).sort((a, b) => spare(b) - spare(a));
   const headers = columns.map((column) => column.header);
-  const whole = new Set(columns.flatMap(({ isWhole }, index) => (isWhole ? index : [])));
-  yield* inParts(tableLines(headers, cells, { total: selection.width, whole }), '\n');
+  const kept = fittingColumns(headers, cells, { total: width, whole: wholeColumns(columns) }, order);
+  const leftOut = columns.filter((_, index) => !kept.includes(index)).map(({ key }) => key);
+  if (leftOut.length > 0) onLeftOut?.(leftOut);
+  return kept;
 }
 
 function* inParts(texts: Iterable<string>, separator: string): Generator<string, void> {

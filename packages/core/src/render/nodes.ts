@@ -26,21 +26,45 @@ function column(key: string, header: string, level: Level, value: (row: NodeRow,
   return { key, header, level, value } satisfies Column<NodeRow>;
 }
 
+/** @param spare - the highest number is left out first if a table is too wide */
+function optional(spare: number, necessary: Column<NodeRow>): Column<NodeRow> {
+  return { ...necessary, spare };
+}
+
 function changing(steady: Column<NodeRow>): Column<NodeRow> {
   return { ...steady, isChanging: true };
 }
 
 /** Columns of `nodepool list`, `nodepool list --detail` and `/node-list`. */
 export const nodeListing: Listing<NodeRow> = [
-  column('id', 'ID', 'brief', ({ node }) => node.id),
-  column('provider', 'Provider', 'brief', ({ node }) => node.provider),
+  { ...column('id', 'ID', 'brief', ({ node }) => node.id), isWhole: true },
+  optional(
+    2,
+    column('provider', 'Provider', 'brief', ({ node }) => node.provider),
+  ),
   column('label', 'Label', 'brief', ({ node }) => [...node.labels]),
-  column('server_id', 'Server ID', 'brief', ({ node }) => node.externalId),
-  column('public_ipv4', 'Public IPv4', 'brief', ({ node }) => node.publicIpv4),
-  column('ipv6', 'IPv6', 'brief', ({ node }) => node.publicIpv6),
+  optional(
+    4,
+    column('server_id', 'Server ID', 'brief', ({ node }) => node.externalId),
+  ),
+  { ...column('public_ipv4', 'Public IPv4', 'brief', ({ node }) => node.publicIpv4), isWhole: true },
+  optional(
+    5,
+    column('ipv6', 'IPv6', 'brief', ({ node }) => node.publicIpv6),
+  ),
   column('state', 'State', 'brief', ({ node }) => node.state),
-  changing(column('age', 'Age', 'brief', ({ node }, nowMs) => formatAge(nowMs - node.stateTimeMs))),
-  changing(column('locked', 'Locked', 'brief', ({ locked }) => (locked ? 'locked' : 'unlocked'))),
+  changing(
+    optional(
+      1,
+      column('age', 'Age', 'brief', ({ node }, nowMs) => formatAge(nowMs - node.stateTimeMs)),
+    ),
+  ),
+  changing(
+    optional(
+      3,
+      column('locked', 'Locked', 'brief', ({ locked }) => (locked ? 'locked' : 'unlocked')),
+    ),
+  ),
   column('pool', 'Pool', 'detail', ({ node }) => node.pool),
   column('hostname', 'Hostname', 'detail', ({ node }) => node.hostname),
   column('private_ipv4', 'Private IPv4', 'detail', ({ node }) => node.privateIpv4),

@@ -17,6 +17,11 @@ function column(
   return { key, header, level, value, ...(cell && { cell }) };
 }
 
+/** @param spare - the highest number is left out first if a table is too wide */
+function optional(spare: number, necessary: Column<RequestRecord>): Column<RequestRecord> {
+  return { ...necessary, spare };
+}
+
 function reasonToJson(reason: DeclineReason): Json {
   return { rule: reason.rule, text: reason.text, time: reason.timeMs / MS_PER_SECOND };
 }
@@ -28,14 +33,29 @@ function reasonsToJson(request: RequestRecord): Json {
 
 /** Columns of `nodepool request-list` and `/request-list`. */
 export const requestListing: Listing<RequestRecord> = [
-  column('id', 'Request ID', 'brief', (request) => request.id),
-  column('relative_priority', 'Priority', 'brief', (request) => request.relativePriority),
+  { ...column('id', 'Request ID', 'brief', (request) => request.id), isWhole: true },
+  optional(
+    3,
+    column('relative_priority', 'Priority', 'brief', (request) => request.relativePriority),
+  ),
   column('state', 'State', 'brief', (request) => request.state),
-  column('requestor', 'Requestor', 'brief', (request) => request.requestor),
+  optional(
+    2,
+    column('requestor', 'Requestor', 'brief', (request) => request.requestor),
+  ),
   column('node_types', 'Node Types', 'brief', (request) => [...request.labels]),
-  column('nodes', 'Nodes', 'brief', (request) => [...request.nodeIds]),
-  column('declined_by', 'Declined By', 'brief', (request) => [...request.declinedBy]),
-  column('event_id', 'Event ID', 'brief', (request) => request.eventId),
+  optional(
+    1,
+    column('nodes', 'Nodes', 'brief', (request) => [...request.nodeIds]),
+  ),
+  optional(
+    4,
+    column('declined_by', 'Declined By', 'brief', (request) => [...request.declinedBy]),
+  ),
+  optional(
+    5,
+    column('event_id', 'Event ID', 'brief', (request) => request.eventId),
+  ),
   column(
     'state_time',
     'Age',

@@ -44,15 +44,42 @@ export interface TableLimits {
   readonly whole?: ReadonlySet<number>;
 }
 
+function leastWidths(widths: readonly number[], headers: readonly string[], { whole }: TableLimits): number[] {
+  return widths.map((own, column) =>
+    whole?.has(column) ? own : Math.min(own, Math.max(NARROWEST, width(headers[column] ?? ''))),
+  );
+}
+
+/**
+ * Selects columns until the table can be as narrow as its limit. Empty columns are dropped first.
+ * @param order - numbers of the columns that may be dropped although they have values, the first one first
+ * @returns numbers of the columns to keep
+ */
+export function fittingColumns(
+  headers: readonly string[],
+  rows: readonly (readonly string[])[],
+  limits: TableLimits,
+  order: readonly number[],
+): number[] {
+  const { total = Infinity } = limits;
+  const least = leastWidths(widthsOf([headers, ...rows]), headers, limits);
+  const kept = new Set(headers.keys());
+  const empty = [...kept].filter((column) => rows.length > 0 && rows.every((row) => row[column] === ''));
+  let needed = 1 + sum(least.map((own) => own + FRAME));
+  for (const column of [...empty, ...order]) {
+    if (needed <= total) break;
+    if (kept.delete(column)) needed -= (least[column] ?? 0) + FRAME;
+  }
+  return [...kept];
+}
+
 /**
  * Shrinks columns to the total width, the widest first and evenly. Columns at their minimum keep it, even if the table
  * remains too wide.
  */
 function fitWidths(widths: readonly number[], headers: readonly string[], limits: TableLimits): number[] {
-  const { total = Infinity, whole } = limits;
-  const least = widths.map((own, column) =>
-    whole?.has(column) ? own : Math.min(own, Math.max(NARROWEST, width(headers[column] ?? ''))),
-  );
+  const { total = Infinity } = limits;
+  const least = leastWidths(widths, headers, limits);
   const fitting = [...widths];
   const room = total - 1 - FRAME * widths.length;
   for (let over = sum(fitting) - room; over > 0; over = sum(fitting) - room) {
@@ -74,12 +101,14 @@ function sum(amounts: readonly number[]): number {
   return amounts.reduce((total, amount) => total + amount, 0);
 }
 
+/** Truncates a list between its members, which may be ids, and any other text anywhere. */
 function cut(text: string, columnWidth: number): string {
-  return width(text) <= columnWidth
-    ? text
-    : `${Array.from(text)
-        .slice(0, columnWidth - 1)
-        .join('')}…`;
+  if (width(text) <= columnWidth) return text;
+  const start = Array.from(text)
+    .slice(0, columnWidth - 1)
+    .join('');
+  const end = text.includes(' ') || text[start.length] === ',' ? 0 : start.lastIndexOf(',') + 1;
+  return `${end > 0 ? start.slice(0, end) : start}…`;
 }
 
 /** The lines of a box table: rules around the header and at the end, cells left-aligned with one space on each side. */
