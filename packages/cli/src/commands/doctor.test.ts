@@ -177,7 +177,7 @@ describe('nodepool doctor', () => {
     expect(silent.status).toBe(1);
     expect(silent.findings.map(({ text, status }) => `${status}: ${text}`)).toEqual([
       expect.stringMatching(
-        `^true: launcher ".*": it is registered, and its web server at ${url} does not answer: .*ECONNREFUSED`,
+        `^true: launcher ".*:${new URL(url).port}": it is registered, and its web server at ${url} does not answer: .*ECONNREFUSED`,
       ),
       'unknown: label "small": it has none (it may be over: its service does not answer)',
     ]);

@@ -1,6 +1,6 @@
 import type { Clock, ComponentRecord } from '@nodepool/zk-protocol';
 import type { FoundCondition } from '@nodepool/core';
-import { fetchService, newCondition } from '@nodepool/core/service';
+import { fetchService, newCondition, serviceName } from '@nodepool/core/service';
 import { describeError } from '../command/errors.js';
 
 const ANSWER_MS = 3_000;
@@ -22,17 +22,17 @@ export async function askService(
   clock: Clock,
 ): Promise<ServiceAnswer> {
   if (url === undefined) return { component, isSilent: false, found: [] };
-  const { kind, hostname: name } = component;
+  const { kind, hostname } = component;
   try {
     const response = await fetchService(new URL('/healthz', url), { signal: AbortSignal.timeout(ANSWER_MS) });
     return { component, isSilent: false, found: skewOf(component, response.headers.get('date'), clock) };
   } catch (error) {
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
     const message = `it is registered, and its web server at ${url} does not answer: ${describeError(cause)}`;
-    const nextStep = `curl ${url}/healthz, and the log of nodepool-${kind} on ${name}`;
+    const nextStep = `curl ${url}/healthz, and the log of nodepool-${kind} on ${hostname}`;
     const details = {
       kind: kind === 'builder' ? 'builder' : 'launcher',
-      name,
+      name: serviceName(component),
       reason: 'Unreachable',
       message,
       nextStep,
@@ -42,13 +42,19 @@ export async function askService(
 }
 
 /** The header has whole seconds. */
-function skewOf({ hostname: name }: ComponentRecord, date: string | null, clock: Clock): FoundCondition[] {
+function skewOf(component: ComponentRecord, date: string | null, clock: Clock): FoundCondition[] {
   const skewMs = Date.parse(date ?? '') - clock.now();
   if (Number.isNaN(skewMs) || Math.abs(skewMs) <= MOST_SKEW_MS) return [];
   const seconds = Math.round(Math.abs(skewMs) / MS_PER_SECOND);
   const message = `its clock is ${seconds} s ${skewMs > 0 ? 'ahead of' : 'behind'} the one of this machine`;
   const nextStep = 'timedatectl set-ntp true, on the machine whose clock is wrong';
   return [
-    newCondition('ClockSkew', { name, reason: 'Clock', message, nextStep, evidence: { skew: skewMs / MS_PER_SECOND } }),
+    newCondition('ClockSkew', {
+      name: serviceName(component),
+      reason: 'Clock',
+      message,
+      nextStep,
+      evidence: { skew: skewMs / MS_PER_SECOND },
+    }),
   ];
 }

@@ -24,7 +24,7 @@ it('a launcher that drains says what it waits for, and says it again', async () 
 it.each([
   ['drains', (launcher: Launcher) => launcher.drain(1_000), []],
   ['hands its work over', (launcher: Launcher) => launcher.endOrders(), []],
-  ['ends otherwise', () => Promise.resolve(), ['LauncherGone nl01']],
+  ['ends otherwise', () => Promise.resolve(), ['LauncherGone nl01:8005']],
 ])('the others report a launcher that %s only if it was lost', async (_what, end, expected) => {
   const world = new RackWorld();
   const { zk } = world.session();

@@ -22,6 +22,7 @@ export type { ConditionChange } from '../conditions/condition-list.js';
 export { ConditionList } from '../conditions/condition-list.js';
 export type { ConditionSource } from '../conditions/condition-source.js';
 export type { ConditionTypeName } from '../conditions/condition-types.js';
+export { serviceName } from '../conditions/service-name.js';
 export { CONDITION_TYPES, newCondition } from '../conditions/condition-types.js';
 export { unservedConditions, unservedImageConditions } from '../conditions/unserved-providers.js';
 export { conditionFromJson, conditionToJson } from '../conditions/condition-json.js';

@@ -57,7 +57,7 @@ it('tells for an hour of a launcher that left without a stop', async () => {
   const later = told();
   await world.pass(3 * MINUTE_MS);
 
-  expect([atOnce, later, told()]).toEqual([[], ['warning LauncherGone nl02'], []]);
+  expect([atOnce, later, told()]).toEqual([[], ['warning LauncherGone nl02:8005'], []]);
   expect(condition?.sinceMs).toBeGreaterThanOrEqual(leftMs);
   expect(condition?.nextStep).toMatch(
     /^on nl02: if its process is still there .*kill -CONT PID .*if it is gone, start the launcher/,
@@ -76,7 +76,7 @@ it('tells no longer once it has returned, and not of one that registers again in
   await register(nl02);
   await world.pass(MINUTE_MS);
 
-  expect([away, back, told()]).toEqual([['warning LauncherGone nl02'], [], []]);
+  expect([away, back, told()]).toEqual([['warning LauncherGone nl02:8005'], [], []]);
 });
 
 it('knows which of two launchers of a host has returned', async () => {
@@ -86,7 +86,16 @@ it('knows which of two launchers of a host has returned', async () => {
   await remove(path);
   await world.pass(MINUTE_MS);
 
-  expect(told()).toEqual(['warning LauncherGone nl02']);
+  expect(told()).toEqual(['warning LauncherGone nl02:8005']);
+});
+
+it('tells apart two launchers of a host that are gone', async () => {
+  const { world, told, register, remove } = await setUp();
+  const paths = [await register(nl02), await register({ ...nl02, webUrl: 'http://nl02:8006' })];
+  for (const path of paths) await remove(path);
+  await world.pass(MINUTE_MS);
+
+  expect(told()).toEqual(['warning LauncherGone nl02:8005', 'warning LauncherGone nl02:8006']);
 });
 
 it('is silent about a stop, launchers that were starting, those of the original, and other services', async () => {
@@ -112,5 +121,5 @@ it('keeps a hundred of them', async () => {
   await world.pass(MINUTE_MS);
 
   expect(told()).toHaveLength(100);
-  expect(told()[0]).toBe('warning LauncherGone pod-2');
+  expect(told()[0]).toBe('warning LauncherGone pod-2:8005');
 });

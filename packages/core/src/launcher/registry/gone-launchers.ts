@@ -1,5 +1,6 @@
 import { steadyNow, withComponent, type ComponentCache, type ComponentRecord } from '@nodepool/zk-protocol';
 import { newCondition } from '../../conditions/condition-types.js';
+import { serviceName } from '../../conditions/service-name.js';
 import type { FoundCondition } from '../../contract/condition.js';
 import type { Context } from '../state/context.js';
 import type { Registration } from './registration.js';
@@ -41,15 +42,14 @@ export class GoneLaunchers {
     this.#unsubscribe();
   }
 
-  /** One for each host with a launcher that left without a stop and has not returned. */
+  /** One for each launcher that left without a stop and has not returned. */
   conditions(): FoundCondition[] {
     const now = steadyNow(this.#context.clock);
     const present = [...this.#components.values()].filter(isOurs);
     const isBack = ({ record }: GoneLauncher) => present.some((other) => isSame(other, record));
     this.#gone = this.#gone.filter((gone) => now - gone.atMs < REMEMBERED_MS && !isBack(gone));
     const late = this.#gone.filter(({ atMs }) => now - atMs >= PATIENCE_MS);
-    const hosts = new Map(late.map((gone) => [gone.record.hostname, gone]));
-    return [...hosts.values()].map(goneCondition);
+    return late.map(goneCondition);
   }
 
   #lost(record: ComponentRecord): void {
@@ -72,12 +72,14 @@ function isSame(a: ComponentRecord, b: ComponentRecord): boolean {
   return a.hostname === b.hostname && a.webUrl === b.webUrl;
 }
 
-function goneCondition({ record: { hostname: name, webUrl }, sinceMs }: GoneLauncher): FoundCondition {
+function goneCondition({ record, sinceMs }: GoneLauncher): FoundCondition {
+  const { hostname, webUrl } = record;
+  const name = serviceName(record);
   return newCondition('LauncherGone', {
     ...{ name, reason: 'NotStopped', sinceMs, lastSeenMs: sinceMs, evidence: { url: webUrl ?? null } },
     message: `launcher ${name} left the registry without a stop: it was killed, it hangs, its machine is gone, or it does not reach ZooKeeper`,
     nextStep:
-      `on ${name}: if its process is still there (systemctl status nodepool-launcher, or ps), it hangs and keeps its port: continue it with ` +
+      `on ${hostname}: if its process is still there (systemctl status nodepool-launcher, or ps), it hangs and keeps its port: continue it with ` +
       `kill -CONT PID or end it with kill -KILL PID; if it is gone, start the launcher, and look at the end of its log; without it this ends after an hour`,
   });
 }
