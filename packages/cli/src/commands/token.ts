@@ -71,10 +71,12 @@ export const command = defineCommand({
     },
     'end-leases': { type: 'boolean', default: false, describe: 'with revoke: end its leases, too' },
   },
+  reads: true,
   parse(values) {
     const name = text(values, 'name');
     const action = text(values, 'action') ?? '';
     if (action === 'list') return { ...NOTHING, action, name: '' };
+    refuseListOptions(values, action);
     if (name === undefined) throw new UsageError(`token ${action} needs a name: nodepool token ${action} NAME`);
     if (!LEASE_TOKEN_NAME.test(name)) {
       throw new UsageError(`"${name}" is no name of a token: use a-z, 0-9 and dashes, at most 63 characters`);
@@ -92,6 +94,14 @@ export const command = defineCommand({
     return create(context, { name, rights, expiresInMs, file });
   },
 });
+
+/** @throws UsageError for an option of listings: `--watch` would repeat a change */
+function refuseListOptions(values: Values, action: string): void {
+  const given = { fields: text(values, 'fields'), watch: text(values, 'watch') };
+  const [option] = Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [`--${name}`]));
+  const refused = option ?? (values['headers'] === false ? '--no-headers' : undefined);
+  if (refused !== undefined) throw new UsageError(`${refused} is an option of token list, not of token ${action}`);
+}
 
 function rightsOf(name: string, values: Values): LeaseRights {
   const maxNodes = last(values, 'max-nodes') as number | undefined;

@@ -62,7 +62,7 @@ describe('a listing', () => {
 });
 
 /** Arguments of commands that read and need some. */
-const ARGUMENTS: Readonly<Record<string, string[]>> = { info: ['rack'] };
+const ARGUMENTS: Readonly<Record<string, string[]>> = { info: ['rack'], token: ['list'] };
 /** What compares things that must be there first takes the options in tests of its own. */
 const ELSEWHERE: readonly string[] = ['advise', 'image-diff', 'replay', 'usage'];
 const reading = (await loadCommands())

@@ -35,3 +35,18 @@ it('nodepool token list shows which tokens give no rights, also among broken rec
   expect(stderr).toContain('To make it again: nodepool token revoke forged; nodepool token create forged');
   expect(stderr).toContain('broken is no token');
 });
+
+it('nodepool token list takes the options of listings, and the other actions refuse them', async () => {
+  await call('create', 'ci', '--owner', 'team');
+
+  expect(await call('list', '--no-headers', '--fields', 'name,owner')).toMatchObject({
+    status: 0,
+    stdout: 'ci  team\n',
+  });
+  for (const option of [['--watch'], ['--fields', 'name'], ['--no-headers']]) {
+    const { status, stderr } = await call('revoke', 'ci', ...option);
+    expect(status).toBe(2);
+    expect(stderr).toContain(`${option[0]} is an option of token list, not of token revoke`);
+  }
+  expect((await call('list', '--no-headers', '--fields', 'name')).stdout).toBe('ci\n');
+});
