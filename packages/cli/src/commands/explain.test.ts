@@ -1,3 +1,4 @@
+import { encodeLease, leasePath, LEASES_ROOT, newLease, withLease, type LeaseRecord } from '@nodepool/zk-protocol';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { nodepool, listen, listenFor } from '../../test/program.js';
 import { condition, RACK_ID, TWO_HOSTS, useWorld } from '../../test/world.js';
@@ -144,4 +145,45 @@ it.each(['--url', '--server'])('shows the history of a deleted request of %s', a
   expect(status).toBe(0);
   expect(stdout).toContain('Request 200-1: fulfilled after 1 min 40 s');
   expect(stdout).toContain('pool-full');
+});
+
+describe('nodepool explain of a lease, for operators', () => {
+  const ID = '0123456789abcdef0123456789abcdef';
+  const NOW_MS = Date.UTC(2026, 0, 2);
+  const fields = { id: ID, owner: 'alice', token: 'ci', labels: ['small'], ttlMs: 1_000, digest: '', keeper: 'nl01' };
+  const waiting = newLease(fields, NOW_MS);
+
+  async function explainLease(lease: LeaseRecord): Promise<string> {
+    await get().zk.ensurePath(LEASES_ROOT);
+    await get().zk.create(leasePath(ID), encodeLease(lease));
+    const { status, stdout } = await get().nodepool('rack.yaml', 'explain', ID);
+    await get().zk.delete(leasePath(ID));
+    expect(status).toBe(0);
+    return stdout;
+  }
+
+  it('explains the request of one that waits', async () => {
+    await get().registerRack(['small']);
+    await get().createNode({ state: 'in-use' });
+    const id = await get().createRequest(['small'], { requestorData: { lease: ID } });
+
+    expect(await explainLease(waiting)).toMatch(new RegExp(`^Request ${id} waits for pool "rack/main": `));
+  });
+
+  it('says the state of the others, and why one is over', async () => {
+    const active = { state: 'active', nodeIds: ['0000000007' as never], dueTimeMs: NOW_MS + 1_000 } as const;
+    const ended = { state: 'ended', endReason: 'returned by alice' } as const;
+    const failed = { state: 'failed', endReason: 'no pool can serve it' } as const;
+
+    expect(await explainLease(waiting)).toBe(`Lease ${ID} of alice waits, and has no request now\n`);
+    expect(await explainLease(withLease(waiting, active, NOW_MS))).toBe(
+      `Lease ${ID} of alice is active until 2026-01-02T00:00:01.000Z, with the nodes 0000000007\n`,
+    );
+    expect(await explainLease(withLease(waiting, ended, NOW_MS))).toBe(
+      `Lease ${ID} of alice ended at 2026-01-02T00:00:00.000Z: returned by alice\n`,
+    );
+    expect(await explainLease(withLease(waiting, failed, NOW_MS))).toBe(
+      `Lease ${ID} of alice failed at 2026-01-02T00:00:00.000Z: no pool can serve it\n`,
+    );
+  });
 });

@@ -14,6 +14,7 @@ import { askLaunchers, mergeAnswers } from '../explain/ask-launchers.js';
 import type { LauncherAnswer } from '../explain/ask-launchers.js';
 import { askTimeline } from '../explain/ask-timeline.js';
 import { explainFromServer, isLeaseId } from '../explain/explain-from-server.js';
+import { explainLease } from '../explain/explain-lease.js';
 import { explainOffline } from '../explain/explain-offline.js';
 import type { Timeline } from '../explain/timeline.js';
 import { printValue } from '../terminal/output.js';
@@ -108,10 +109,15 @@ function nodeText(id: string): string {
   return `${id} is the id of a node, and explain is about requests. The past of the node, with its request: nodepool timeline ${id}`;
 }
 
+/** @returns `undefined`: it is about labels, a request or a node */
+function leaseIdOf(subject: ExplainSubject): string | undefined {
+  if (!('requestId' in subject) || !isLeaseId(subject.requestId) || NODE_ID.test(subject.requestId)) return undefined;
+  return subject.requestId;
+}
+
 async function findOut(context: CliContext, { subject, urls, server }: ExplainArguments): Promise<Outcome> {
   if (urls.length > 0) return explainByUrls(context, subject, urls);
-  const isLease = 'requestId' in subject && isLeaseId(subject.requestId) && !NODE_ID.test(subject.requestId);
-  const found = await (isLease ? findServerOrSocket : findServer)(context, server);
+  const found = await (leaseIdOf(subject) !== undefined ? findServerOrSocket : findServer)(context, server);
   if (!found) return explainBySystem(context, subject);
   const answer = await withServer(found, context, (client) => explainFromServer(client, subject));
   const outcome: Outcome = { explanation: undefined, conditions: [], source: 'launchers', ...answer };
@@ -125,8 +131,12 @@ async function explainByUrls(context: CliContext, subject: ExplainSubject, urls:
   throw new CliError(`No launcher answered: ${answers.map(failureText).join('; ')}`);
 }
 
-function explainBySystem(context: CliContext, subject: ExplainSubject): Promise<Outcome> {
+function explainBySystem(context: CliContext, asked: ExplainSubject): Promise<Outcome> {
   return withZooKeeper(context, async (zk) => {
+    const leaseId = leaseIdOf(asked);
+    const lease = leaseId === undefined ? undefined : await explainLease(context, zk, leaseId);
+    if (lease && 'text' in lease) return { ...lease, explanation: undefined, source: 'offline', conditions: [] };
+    const subject = lease ?? asked;
     const config = await loadIfPresent(context);
     const urls = await findLauncherUrls({ ...context, zk }, config?.webapp);
     const answers = await askLaunchers(urls, subject, context.clock);
