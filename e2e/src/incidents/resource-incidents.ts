@@ -40,7 +40,7 @@ export const RESOURCE_INCIDENTS: readonly Incident[] = [
   },
   {
     name: 'the image is deleted',
-    named: /ImageMissing|no image|image.*(?:missing|exist)/i,
+    named: /ImageMissing|no active image/,
     setup: OpenStackHarness.setup({ entry: images }),
     prepare: makeImage,
     cause: ({ harness }) => deleteImages(harness),
@@ -82,7 +82,7 @@ export const RESOURCE_INCIDENTS: readonly Incident[] = [
   },
   {
     name: 'the server of a node in use is deleted behind our back',
-    named: /MachineUnusable|Lost|gone/,
+    named: /MachineUnusable|instance does not exist any more/,
     cause: async (stage) => {
       const { body } = await stage.takeNode();
       await stage.harness.api.call('nova', 'DELETE', `/v2.1/servers/${textOf(body['external_id'])}`);
