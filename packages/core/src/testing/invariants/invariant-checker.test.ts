@@ -42,9 +42,9 @@ async function write(zk: ZooKeeper, path: string, body: JsonObject): Promise<voi
   await clock.run(zk.setData(path, bytes(body)));
 }
 
-async function lock(path: string): Promise<void> {
-  await clock.run(launcher.ensurePath(path));
-  await clock.run(launcher.create(`${path}/0123-lock-0000000000`, Buffer.alloc(0), { ephemeral: true }));
+async function lock(path: string, holder = launcher): Promise<void> {
+  await clock.run(holder.ensurePath(path));
+  await clock.run(holder.create(`${path}/0123-lock-0000000000`, Buffer.alloc(0), { ephemeral: true }));
 }
 
 async function unlock(path: string): Promise<void> {
@@ -102,13 +102,13 @@ describe('the checker accepts', () => {
 
 it('lets a node be held for longer while an operator has its lock, and nothing else of it be changed', async () => {
   await create(NODE, { ...ready, state: 'hold', hold_expiration: 60 });
-  await lock(`${NODE}/lock`);
+  await lock(`${NODE}/lock`, other);
 
-  await write(other, NODE, { ...ready, state: 'hold', hold_expiration: 90 });
+  await write(launcher, NODE, { ...ready, state: 'hold', hold_expiration: 90 });
   const longer = [...violations];
-  await write(other, NODE, { ...ready, state: 'hold', hold_expiration: 90, comment: 'mine' });
+  await write(launcher, NODE, { ...ready, state: 'hold', hold_expiration: 90, comment: 'mine' });
 
-  expect([longer, violations.length]).toEqual([[], 1]);
+  expect([longer, violations]).toEqual([[], [`launcher 1 setDatas ${NODE} while another holds its lock`]]);
 });
 
 describe('it is a violation', () => {
