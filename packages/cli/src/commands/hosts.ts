@@ -1,6 +1,5 @@
 import type { HostStatus } from '@nodepool/core';
-import { fetchService, formatAge } from '@nodepool/core/service';
-import type { Listing } from '@nodepool/core/service';
+import { fetchService, formatAge, withRanks, type Listing } from '@nodepool/core/service';
 import type { Clock } from '@nodepool/zk-protocol';
 import { defineCommand, texts } from '../command/command.js';
 import type { CliContext } from '../command/context.js';
@@ -34,34 +33,25 @@ const ANSWER_MS = 3_000;
 
 const since = (seconds: number | null, nowMs: number) => (seconds === null ? null : formatAge(nowMs - seconds * 1_000));
 
-const hostListing: Listing<Host> = [
-  { key: 'provider', header: 'Provider', level: 'brief', spare: 3, value: ({ provider }) => provider },
-  { key: 'host', header: 'Host', level: 'brief', value: ({ host }) => host },
-  { key: 'port', header: 'Port', level: 'brief', spare: 5, value: ({ port }) => port },
-  { key: 'username', header: 'Username', level: 'brief', spare: 6, value: ({ username }) => username },
-  { key: 'labels', header: 'Labels', level: 'brief', spare: 2, value: ({ labels }) => [...labels] },
-  { key: 'health', header: 'Health', level: 'brief', value: ({ health }) => health },
-  {
-    key: 'last_check',
-    header: 'Last Check',
-    level: 'brief',
-    spare: 7,
-    value: (host, nowMs) => since(host.last_check, nowMs),
-  },
-  { key: 'nodes', header: 'Nodes', level: 'brief', value: ({ nodes }) => nodes.map(({ node }) => node) },
-  {
-    key: 'users',
-    header: 'Used By',
-    level: 'brief',
-    spare: 1,
-    value: ({ nodes }) => nodes.flatMap(({ user }) => user ?? []),
-  },
-  { key: 'down', header: 'Down', level: 'brief', spare: 4, value: (host, nowMs) => since(host.down_since, nowMs) },
-  { key: 'reason', header: 'Reason', level: 'brief', value: ({ reason }) => reason },
-  { key: 'message', header: 'Message', level: 'extra', value: ({ message }) => message },
-  { key: 'pool', header: 'Pool', level: 'extra', value: ({ pool }) => pool },
-  { key: 'slots', header: 'Slots', level: 'extra', value: ({ slots }) => slots },
-];
+const hostListing: Listing<Host> = withRanks(
+  [
+    { key: 'provider', header: 'Provider', level: 'brief', value: ({ provider }) => provider },
+    { key: 'host', header: 'Host', level: 'brief', value: ({ host }) => host },
+    { key: 'port', header: 'Port', level: 'brief', value: ({ port }) => port },
+    { key: 'username', header: 'Username', level: 'brief', value: ({ username }) => username },
+    { key: 'labels', header: 'Labels', level: 'brief', value: ({ labels }) => [...labels] },
+    { key: 'health', header: 'Health', level: 'brief', value: ({ health }) => health },
+    { key: 'last_check', header: 'Last Check', level: 'brief', value: (host, nowMs) => since(host.last_check, nowMs) },
+    { key: 'nodes', header: 'Nodes', level: 'brief', value: ({ nodes }) => nodes.map(({ node }) => node) },
+    { key: 'users', header: 'Used By', level: 'brief', value: ({ nodes }) => nodes.flatMap(({ user }) => user ?? []) },
+    { key: 'down', header: 'Down', level: 'brief', value: (host, nowMs) => since(host.down_since, nowMs) },
+    { key: 'reason', header: 'Reason', level: 'brief', value: ({ reason }) => reason },
+    { key: 'message', header: 'Message', level: 'extra', value: ({ message }) => message },
+    { key: 'pool', header: 'Pool', level: 'extra', value: ({ pool }) => pool },
+    { key: 'slots', header: 'Slots', level: 'extra', value: ({ slots }) => slots },
+  ],
+  { spare: ['last_check', 'username', 'port', 'down', 'provider', 'labels', 'users'] },
+);
 
 /** `nodepool hosts`: the last checks of launchers. @param urls - of launchers; none: those of the registry */
 async function listHosts(context: CliContext, urls: readonly string[]): Promise<void> {

@@ -1,4 +1,4 @@
-import { formatAge, shellWord, type Listing } from '@nodepool/core/service';
+import { formatAge, shellWord, withRanks, type Listing } from '@nodepool/core/service';
 import {
   decodeLeaseToken,
   isSignedLeaseToken,
@@ -23,25 +23,22 @@ interface TokenRow {
 
 const timeText = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString());
 
-const tokenListing: Listing<TokenRow> = [
-  { key: 'name', header: 'Name', level: 'brief', isWhole: true, value: ({ token }) => token.name },
-  { key: 'owner', header: 'Owner', level: 'brief', spare: 1, value: ({ token }) => token.owner },
-  { key: 'labels', header: 'Labels', level: 'brief', spare: 1, value: ({ token }) => [...token.labels] },
-  { key: 'max_ttl', header: 'Max TTL', level: 'brief', spare: 3, value: ({ token }) => formatAge(token.maxTtlMs) },
-  { key: 'max_nodes', header: 'Max Nodes', level: 'brief', spare: 4, value: ({ token }) => token.maxNodes },
-  { key: 'tenant', header: 'Tenant', level: 'brief', spare: 7, value: ({ token }) => token.tenantName },
-  { key: 'priority', header: 'Priority', level: 'brief', spare: 6, value: ({ token }) => token.highestPriority },
-  { key: 'admin', header: 'Admin', level: 'brief', spare: 2, value: ({ token }) => token.admin },
-  {
-    key: 'age',
-    header: 'Age',
-    level: 'brief',
-    spare: 5,
-    value: ({ token }, nowMs) => formatAge(nowMs - token.createdTimeMs),
-  },
-  { key: 'expires', header: 'Expires', level: 'brief', value: ({ token }) => timeText(token.endTimeMs) },
-  { key: 'state', header: 'State', level: 'brief', value: ({ state }) => state },
-];
+const tokenListing: Listing<TokenRow> = withRanks(
+  [
+    { key: 'name', header: 'Name', level: 'brief', value: ({ token }) => token.name },
+    { key: 'owner', header: 'Owner', level: 'brief', value: ({ token }) => token.owner },
+    { key: 'labels', header: 'Labels', level: 'brief', value: ({ token }) => [...token.labels] },
+    { key: 'max_ttl', header: 'Max TTL', level: 'brief', value: ({ token }) => formatAge(token.maxTtlMs) },
+    { key: 'max_nodes', header: 'Max Nodes', level: 'brief', value: ({ token }) => token.maxNodes },
+    { key: 'tenant', header: 'Tenant', level: 'brief', value: ({ token }) => token.tenantName },
+    { key: 'priority', header: 'Priority', level: 'brief', value: ({ token }) => token.highestPriority },
+    { key: 'admin', header: 'Admin', level: 'brief', value: ({ token }) => token.admin },
+    { key: 'age', header: 'Age', level: 'brief', value: ({ token }, nowMs) => formatAge(nowMs - token.createdTimeMs) },
+    { key: 'expires', header: 'Expires', level: 'brief', value: ({ token }) => timeText(token.endTimeMs) },
+    { key: 'state', header: 'State', level: 'brief', value: ({ state }) => state },
+  ],
+  { whole: ['name'], spare: ['tenant', 'priority', 'age', 'max_nodes', 'max_ttl', 'admin', 'labels', 'owner'] },
+);
 
 /** `nodepool token list`. */
 export async function listTokens(context: CliContext): Promise<void> {

@@ -56,6 +56,21 @@ export function timeColumn<Row>(
 /** The columns of one kind of record. */
 export type Listing<Row> = readonly Column<Row>[];
 
+/**
+ * Says how tables of limited width treat columns.
+ * @param ranks - keys of columns that are never truncated, and of those that may be left out, the first one first
+ */
+export function withRanks<Row>(
+  columns: Listing<Row>,
+  { whole = [], spare }: { readonly whole?: readonly string[]; readonly spare: readonly string[] },
+): Listing<Row> {
+  return columns.map((column) => ({
+    ...column,
+    ...(whole.includes(column.key) && { isWhole: true }),
+    ...(spare.includes(column.key) && { spare: spare.length - spare.indexOf(column.key) }),
+  }));
+}
+
 /** Formats a value as a table cell: lists joined by `,`, null as empty text, objects and booleans in Python's notation. */
 export function toCell(value: Json): string {
   if (value === null) return '';

@@ -1,7 +1,7 @@
 import { reasonsByPool } from '../text/decline-reasons.js';
 import type { DeclineReason, Json, RequestRecord } from '@nodepool/zk-protocol';
 import { formatAge } from './age.js';
-import type { Column, Listing } from './listing.js';
+import { withRanks, type Column, type Listing } from './listing.js';
 
 const MS_PER_SECOND = 1000;
 
@@ -17,11 +17,6 @@ function column(
   return { key, header, level, value, ...(cell && { cell }) };
 }
 
-/** @param spare - the highest number is left out first if a table is too wide */
-function optional(spare: number, necessary: Column<RequestRecord>): Column<RequestRecord> {
-  return { ...necessary, spare };
-}
-
 function reasonToJson(reason: DeclineReason): Json {
   return { rule: reason.rule, text: reason.text, time: reason.timeMs / MS_PER_SECOND };
 }
@@ -32,39 +27,27 @@ function reasonsToJson(request: RequestRecord): Json {
 }
 
 /** Columns of `nodepool request-list` and `/request-list`. */
-export const requestListing: Listing<RequestRecord> = [
-  { ...column('id', 'Request ID', 'brief', (request) => request.id), isWhole: true },
-  optional(
-    3,
+export const requestListing: Listing<RequestRecord> = withRanks(
+  [
+    column('id', 'Request ID', 'brief', (request) => request.id),
     column('relative_priority', 'Priority', 'brief', (request) => request.relativePriority),
-  ),
-  column('state', 'State', 'brief', (request) => request.state),
-  optional(
-    2,
+    column('state', 'State', 'brief', (request) => request.state),
     column('requestor', 'Requestor', 'brief', (request) => request.requestor),
-  ),
-  column('node_types', 'Node Types', 'brief', (request) => [...request.labels]),
-  optional(
-    1,
+    column('node_types', 'Node Types', 'brief', (request) => [...request.labels]),
     column('nodes', 'Nodes', 'brief', (request) => [...request.nodeIds]),
-  ),
-  optional(
-    4,
     column('declined_by', 'Declined By', 'brief', (request) => [...request.declinedBy]),
-  ),
-  optional(
-    5,
     column('event_id', 'Event ID', 'brief', (request) => request.eventId),
-  ),
-  column(
-    'state_time',
-    'Age',
-    'detail',
-    (request) => request.stateTimeMs / MS_PER_SECOND,
-    (request, nowMs) => formatAge(nowMs - request.stateTimeMs),
-  ),
-  column('provider', 'Provider', 'detail', (request) => request.provider),
-  column('tenant_name', 'Tenant', 'detail', (request) => request.tenantName),
-  column('decline_reasons', 'Reasons', 'detail', reasonsToJson, (request) => reasonsByPool(request).join('; ')),
-  column('launch_error', 'Launch Error', 'detail', (request) => request.launchError),
-];
+    column(
+      'state_time',
+      'Age',
+      'detail',
+      (request) => request.stateTimeMs / MS_PER_SECOND,
+      (request, nowMs) => formatAge(nowMs - request.stateTimeMs),
+    ),
+    column('provider', 'Provider', 'detail', (request) => request.provider),
+    column('tenant_name', 'Tenant', 'detail', (request) => request.tenantName),
+    column('decline_reasons', 'Reasons', 'detail', reasonsToJson, (request) => reasonsByPool(request).join('; ')),
+    column('launch_error', 'Launch Error', 'detail', (request) => request.launchError),
+  ],
+  { whole: ['id'], spare: ['event_id', 'declined_by', 'relative_priority', 'requestor', 'nodes'] },
+);

@@ -107,7 +107,7 @@ export { imageWorkFromJson, imageWorkListing, imageWorkToText } from '../render/
 export { labelListing, labelsOf } from '../render/labels.js';
 export type { Column, Listing, TableSelection } from '../render/listing.js';
 export { ListingJsonWriter, listingTableParts } from '../render/listing.js';
-export { listingToLines, listingToObjects, listingToTable } from '../render/listing.js';
+export { listingToLines, listingToObjects, listingToTable, withRanks } from '../render/listing.js';
 export type { NodeRow } from '../render/nodes.js';
 export { extendedNodeListing, nodeListing, shownPort } from '../render/nodes.js';
 export { toPythonJson } from '../text/python-text.js';
