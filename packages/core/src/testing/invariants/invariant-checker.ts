@@ -174,8 +174,7 @@ export class InvariantChecker {
     if (change.change !== 'create' && change.change !== 'setData') return;
     const body = parseBody(change.data);
     if (body === undefined) return;
-    const touched = before?.touched === true || who === 'operator';
-    const after = nodeEntry(id, body, touched);
+    const after = nodeEntry(id, body, before?.touched === true || who === 'operator');
     this.nodes.set(id, after);
     if (before !== undefined) this.#checkNodeChange(before, after, sessionId, who);
     for (const watcher of this.#watchers) watcher(before, after, who);
