@@ -134,9 +134,9 @@ it('the nodes of a killed process are returned when its lease expires', async ()
   await get().assertClean();
 });
 
-function startScript(command: readonly string[], more: Record<string, string> = {}) {
+function startScript(command: readonly string[], more: Record<string, string> = {}, shell = 'sh') {
   const options = { env: { ...process.env, ...env, ...more }, detached: true, stdio: 'pipe' as const };
-  const child = spawn('sh', [SCRIPT, 'small', ...command], options);
+  const child = spawn(shell, [SCRIPT, 'small', ...command], options);
   onTestFinished(() => void child.kill('SIGKILL'));
   const output = { text: '' };
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (output.text += String(text)));
@@ -167,6 +167,18 @@ describe.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('the script for a shell 
     expect(await currentLeases()).toEqual(['active']);
     await other.release();
   });
+});
+
+it('the script for a shell ends a command that it started right before a signal', async () => {
+  const pausing = join(directory, 'pausing');
+  await writeFile(pausing, `trap 'sleep 0.1' DEBUG`); // before each step
+  const { child, output, ended } = startScript(WAITS, { BASH_ENV: pausing }, 'bash');
+  await expect.poll(() => output.text, soon).toContain('up');
+
+  child.kill('SIGINT');
+
+  expect(await ended).toEqual([130, null]);
+  expect(await currentLeases()).toEqual([]);
 });
 
 describe('the script for a shell, when its node is lost,', () => {

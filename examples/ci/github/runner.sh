@@ -27,7 +27,7 @@ finish() {
   exit $status
 }
 trap finish EXIT
-trap '[ -z "${command:-}" ] || { kill -s TERM "$command"; wait "$command" || :; }; exit 143' INT TERM HUP
+trap '[ -z "${!:-}" ] || { kill -s TERM "$!"; wait "$!" || :; }; exit 143' INT TERM HUP
 
 jq -nc --arg name "$label-$(od -An -N8 -tx1 /dev/urandom | tr -d ' \n')" --arg wanted "$label" \
   '{name: $name, runner_group_id: 1, labels: ["self-hosted", "nodepool", $wanted], work_folder: "_work"}' >"$work/body"
@@ -39,5 +39,4 @@ rm "$work/answer"
 # As --jitconfig, but not on a command line. It is valid for an hour
 nodepool ssh "$label" ${NODEPOOL_SSH_KEY:+-i "$NODEPOOL_SSH_KEY"} --timeout 50m --copy "$RUNNER_DIRECTORY" -- \
   sh -c 'IFS= read -r ACTIONS_RUNNER_INPUT_JITCONFIG; export ACTIONS_RUNNER_INPUT_JITCONFIG; exec ./run.sh' <"$work/jitconfig" &
-command=$!
-wait "$command"
+wait "$!"

@@ -7,7 +7,7 @@ umask 077
 lease=$TMPDIR/lease.json key=$TMPDIR/key known_hosts=$TMPDIR/known_hosts lost=$TMPDIR/lost
 job=gitlab-job-${CUSTOM_ENV_CI_JOB_ID:?is the id of the job}
 case $job in *[!a-z0-9-]*) echo "\"$job\" has characters that no id has" >&2; exit 1 ;; esac
-failure=${SYSTEM_FAILURE_EXIT_CODE:-2} renewer='' ssh=''
+failure=${SYSTEM_FAILURE_EXIT_CODE:-2} renewer=''
 functions=$(dirname "$0")/with-node.sh
 [ -e "$functions" ] || functions=$(dirname "$0")/../shell/with-node.sh # where it was written
 NODEPOOL_FUNCTIONS_ONLY=yes
@@ -56,9 +56,8 @@ run() {
   renewer=$!
   trap interrupted INT TERM HUP
   on_node "echo \$\$ >.$job.pid; exec bash" <"$1" &
-  ssh=$!
   status=0
-  wait $ssh || status=$?
+  wait $! || status=$?
   [ $status -ne 255 ] || { echo "The connection to the node is lost, or stage $2 ended with 255" >&2; exit 1; }
   [ $status -ne 0 ] || return 0
   [ -z "${BUILD_EXIT_CODE_FILE:-}" ] || echo $status >"$BUILD_EXIT_CODE_FILE"
@@ -71,7 +70,7 @@ interrupted() {
   trap '' INT TERM HUP
   [ ! -s "$lost" ] || cat "$lost" >&2
   on_node "kill -s TERM -- -\$(cat .$job.pid)" </dev/null || :
-  wait $ssh || :
+  [ "$!" = "$renewer" ] || wait $! || : # $! knows the session from its first moment
   exit 1
 }
 

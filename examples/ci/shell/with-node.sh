@@ -57,7 +57,7 @@ case $label in *[!A-Za-z0-9._-]*) echo "$0: \"$label\" is no label" >&2; exit 2 
 
 work=$(mktemp -d)
 lost=$work/lost
-id='' command='' renewer='' requested=''
+id='' renewer='' requested=''
 key=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n') # the server makes one lease of all requests with this key
 
 # SECONDS TO WAIT: the same lease each time. If this shell is killed, it gives up, or expires, after the time to live
@@ -82,9 +82,9 @@ finish() {
   exit "$status"
 }
 
-# NUMBER: ends the command, then this shell, with the status of a signal
+# NUMBER: ends the command, then this shell, with the status of a signal. $! knows the command from its first moment
 interrupted() {
-  [ -z "$command" ] || { kill -s TERM "$command" 2>/dev/null && wait "$command" || :; }
+  [ "${!:-$renewer}" = "$renewer" ] || { kill -s TERM "$!" 2>/dev/null && wait "$!" || :; }
   exit $((128 + $1))
 }
 trap finish EXIT
@@ -112,5 +112,4 @@ printf '%s\n' "$answer" | sed -n 's/.*"known_hosts":\["//p' | sed 's/"\].*//' |
 keep </dev/null >/dev/null 2>&1 &
 renewer=$!
 "$@" <&0 &
-command=$!
-if wait "$command"; then exit 0; else exit $?; fi
+if wait "$!"; then exit 0; else exit $?; fi
