@@ -4,14 +4,15 @@ import { ID, NEED, openLedger, STORED } from '../../../test/support/open-ledger.
 import { poolConfig } from '../../../test/support/pool-config.js';
 
 describe('what a pool and its provider use', () => {
-  it('has no nodes in it of pools and labels that have left the configuration', async () => {
+  it('has nodes in it of pools and labels that have left the configuration', async () => {
     const { world, used } = await openLedger();
     await world.createNode({ resources: STORED });
     await world.createNode({ resources: STORED, labels: ['removed'] });
     await world.createNode({ resources: STORED, pool: 'removed' });
     await world.createNode({ resources: STORED, provider: 'q' });
 
-    expect(used()).toEqual([NEED, NEED]);
+    const ofTwo = { ...NEED, instances: 2, cores: 8 };
+    expect(used()).toEqual([{ ...ofTwo, instances: 3, cores: 12 }, ofTwo]);
   });
 
   it('has a node in it until it is gone', async () => {

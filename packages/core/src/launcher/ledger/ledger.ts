@@ -193,20 +193,19 @@ export class Ledger {
   }
 
   /**
-   * Resources used by the nodes of a provider. As in the original Nodepool, nodes of pools and labels that have left the
-   * configuration do not count.
+   * Resources used by the nodes of a provider. Unlike in the original Nodepool, nodes of pools and labels that have left the
+   * configuration count: the cloud counts them, and would refuse launches for ever that seem to have room beside idle ones.
    */
   usedByProvider(runner: ProviderRunner): Resources {
     const sum = this.#unstored(runner);
-    for (const pool of runner.config.pools.values()) accumulate(sum, this.#totals.ofPool(runner.name, pool));
+    accumulate(sum, this.#totals.ofProvider(runner.name));
     return sum;
   }
 
   /** As {@link usedByProvider}, of one pool. */
   usedByPool(runner: ProviderRunner, pool: string): Resources {
     const sum = this.#unstored(runner, pool);
-    const configured = runner.config.pools.get(pool);
-    if (configured) accumulate(sum, this.#totals.ofPool(runner.name, configured));
+    accumulate(sum, this.#totals.ofPool(runner.name, pool));
     return sum;
   }
 

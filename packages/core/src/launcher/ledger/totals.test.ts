@@ -1,5 +1,4 @@
-import { describe, expect, it } from 'vitest';
-import { poolConfig } from '../../../test/support/pool-config.js';
+import { expect, it } from 'vitest';
 import { Totals, type Use } from './totals.js';
 
 const need = { instances: 1, cores: 4 };
@@ -14,31 +13,28 @@ function totalsOf(...uses: Use[]): Totals {
   return totals;
 }
 
-describe('what a pool uses', () => {
-  it('has in it the nodes of the labels that are asked for', () => {
-    const totals = totalsOf(use(), use({ labels: ['removed'] }), use({ pool: 'other' }), use({ provider: 'q' }));
+it('a pool and a provider use what their nodes need, each once', () => {
+  const totals = totalsOf(
+    use({ labels: ['a', 'b'] }),
+    use({ labels: ['c'] }),
+    use({ pool: 'other' }),
+    use({ provider: 'q' }),
+  );
 
-    expect(totals.ofPool('p', poolConfig('main', ['a', 'b']))).toEqual(need);
-    expect(totals.ofPool('p', poolConfig('main', ['a', 'removed']))).toEqual({ instances: 2, cores: 8 });
-    expect(totals.ofPool('p', poolConfig('empty', ['a']))).toEqual({});
-  });
+  expect(totals.ofPool('p', 'main')).toEqual({ instances: 2, cores: 8 });
+  expect(totals.ofPool('p', 'empty')).toEqual({});
+  expect(totals.ofProvider('p')).toEqual({ instances: 3, cores: 12 });
+});
 
-  it('has a node of several labels in it by its first one', () => {
-    const totals = totalsOf(use({ labels: ['a', 'b'] }));
+it('a node is used until it no longer counts', () => {
+  const totals = totalsOf(use());
 
-    expect(totals.ofPool('p', poolConfig('main', ['a']))).toEqual(need);
-    expect(totals.ofPool('p', poolConfig('main', ['b']))).toEqual({});
-  });
+  totals.count(use(), -1);
 
-  it('has a node in it until it no longer counts', () => {
-    const totals = totalsOf(use());
-
-    totals.count(use(), -1);
-
-    expect(totals.ofPool('p', poolConfig('main', ['a']))).toEqual({ instances: 0, cores: 0 });
-    expect(totals.ofTenant('t')).toEqual({ instances: 0, cores: 0 });
-    expect([...totals.labelsOf('p')]).toEqual([]);
-  });
+  expect(totals.ofPool('p', 'main')).toEqual({ instances: 0, cores: 0 });
+  expect(totals.ofProvider('p')).toEqual({ instances: 0, cores: 0 });
+  expect(totals.ofTenant('t')).toEqual({ instances: 0, cores: 0 });
+  expect([...totals.labelsOf('p')]).toEqual([]);
 });
 
 it('a tenant uses nodes wherever they are, those included that are not in a pool yet', () => {

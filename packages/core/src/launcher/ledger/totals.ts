@@ -1,12 +1,8 @@
 import type { Resources } from '@nodepool/zk-protocol';
 import { accumulate } from '../../contract/resources.js';
-import type { PoolConfig } from '../../contract/provider-config.js';
 import { poolKey } from '../state/pool-key.js';
 
-/**
- * Resources that one node uses or will use. A node with several labels counts under the first in its pool, and under each in
- * {@link Totals.countNodes}.
- */
+/** Resources that one node uses or will use. A node with several labels counts under each in {@link Totals.countNodes}. */
 export interface Use {
   /** `null` while no pool is chosen. */
   readonly provider: string | null;
@@ -32,8 +28,8 @@ const NOTHING: Resources = Object.freeze({});
 
 /** Running totals of used resources. A change takes constant time, however many nodes there are. */
 export class Totals {
-  /** By pool, then by the nodes' first label. */
-  readonly #pools = new Map<string, Map<string, Resources>>();
+  readonly #providers = new Map<string, Resources>();
+  readonly #pools = new Map<string, Resources>();
   readonly #tenants = new Map<string, Resources>();
   readonly #labels = new Map<string, LabelCount>();
 
@@ -42,12 +38,8 @@ export class Totals {
     if (tenant !== null) add(this.#tenants, tenant, resources, factor);
     if (provider === null || pool === null) return;
     const key = poolKey(provider, pool);
-    const [first] = labels;
-    if (first !== undefined) {
-      let ofPool = this.#pools.get(key);
-      if (!ofPool) this.#pools.set(key, (ofPool = new Map<string, Resources>()));
-      add(ofPool, first, resources, factor);
-    }
+    add(this.#providers, provider, resources, factor);
+    add(this.#pools, key, resources, factor);
     for (const label of labels) this.#countLabel(`${key}\0${label}`, { provider, pool, label }, factor);
   }
 
@@ -55,13 +47,12 @@ export class Totals {
     return this.#tenants.get(tenant) ?? NOTHING;
   }
 
-  /** Resources used by the pool's nodes of its configured labels. */
-  ofPool(provider: string, { name, labels }: Pick<PoolConfig, 'name' | 'labels'>): Resources {
-    const sum: Resources = {};
-    for (const [label, amount] of this.#pools.get(poolKey(provider, name)) ?? []) {
-      if (labels.has(label)) accumulate(sum, amount);
-    }
-    return sum;
+  ofProvider(provider: string): Resources {
+    return this.#providers.get(provider) ?? NOTHING;
+  }
+
+  ofPool(provider: string, pool: string): Resources {
+    return this.#pools.get(poolKey(provider, pool)) ?? NOTHING;
   }
 
   /** Number of nodes in the places for which the predicate is true. */
