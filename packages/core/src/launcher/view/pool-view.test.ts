@@ -153,8 +153,9 @@ describe('what is kept for requests of others', () => {
     expect(view.waitingElsewhere).toEqual([]);
   });
 
-  it('is what accepted requests of other pools and of other launchers lack', async () => {
-    const { view, beside, rooms, world } = await setUp();
+  it('is what accepted requests of other pools and of other launchers lack, whichever pool knows what a label needs', async () => {
+    const quota = { quotaNeededByLabel: (label: string) => ({ instances: label === 'b' ? 2 : 1 }) } as QuotaSupport;
+    const { view, beside, rooms, world } = await setUp({ quota }, configOf(poolConfig('main', ['a']), other));
     rooms.ledger.reserve('p', 'other', [{ request: requestOf('200-0000000900', 'b'), need: { instances: 1 } }]);
     const body = encodeRequest({ ...newRequest({ labels: ['a', 'b', 'unknown'] }, 0), state: 'pending' });
     const path = await world.clock.run(world.other.create(`${REQUESTS_ROOT}/100-`, body, { sequential: true }));
@@ -162,7 +163,7 @@ describe('what is kept for requests of others', () => {
 
     expect(view.foreignReservations).toMatchObject([
       { request: { id: '200-0000000900' }, need: { instances: 1 } },
-      { request: { labels: ['a', 'b', 'unknown'] }, need: { instances: 2 }, isInPool: true },
+      { request: { labels: ['a', 'b', 'unknown'] }, need: { instances: 3 }, isInPool: true },
     ]);
     expect([view.ownReservations, beside.ownReservations.length]).toEqual([[], 1]);
     expect(view.blocksOthers(requestOf('300-0000000001', 'a'))).toBe(true);

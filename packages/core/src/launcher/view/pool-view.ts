@@ -285,8 +285,15 @@ export class LivePoolView<Work extends RequestAtWork = RequestAtWork> implements
     }
   }
 
+  /** Of nodes that another pool of the provider may get. */
   #needOfAll(labels: readonly string[]): Resources {
-    return sumResources(labels.map((label) => (this.#pool.labels.has(label) ? this.needOf(label) : ONE_INSTANCE)));
+    const pools = [this.#pool, ...this.#runner.config.pools.values()];
+    return sumResources(
+      labels.map((label) => {
+        const pool = pools.find((each) => each.labels.has(label));
+        return pool ? this.#runner.needOf(label, pool) : ONE_INSTANCE;
+      }),
+    );
   }
 
   /** Resources of one node of a label. */
