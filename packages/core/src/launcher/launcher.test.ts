@@ -2,6 +2,7 @@ import {
   COMPONENTS_ROOT,
   decodeRequest,
   encodeRequest,
+  LEASES_ROOT,
   newRequest,
   REQUESTS_ROOT,
   requestLockPath,
@@ -85,12 +86,19 @@ describe('a launcher that starts', () => {
   it.each([
     ['its session', 0],
     ['a new session', 60_000],
-  ])('continues in %s, wherever its connection breaks', async (_which, awayMs) => {
+  ])('continues in %s, wherever its connection breaks, and compares the clocks after it', async (_which, awayMs) => {
     for (let at = 1; ; at++) {
       let awayUntilMs = 0;
+      let isCompared = false;
       const { zk, link } = world.session(() => world.clock.now() >= awayUntilMs);
       await world.clock.run(zk.whenConnected());
+      const setData = zk.setData.bind(zk);
+      zk.setData = (path, ...rest) => {
+        isCompared ||= path === LEASES_ROOT;
+        return setData(path, ...rest);
+      };
       const calls = callBefore(zk, at, () => {
+        isCompared = false;
         awayUntilMs = world.clock.now() + awayMs;
         link.break();
       });
@@ -100,7 +108,7 @@ describe('a launcher that starts', () => {
       const isBroken = calls() >= at;
       if (isBroken) await world.clock.advance(awayMs + 5_000);
 
-      expect(launcher.notReady, `broken at call ${at}`).toEqual([]);
+      expect([...launcher.notReady, isCompared], `broken at call ${at}`).toEqual([true]);
       await launcher.stop();
       await world.clock.run(zk.close());
       if (!isBroken) return expect(at).toBeGreaterThan(20);
@@ -138,6 +146,21 @@ describe('a launcher that starts', () => {
     await world.settle();
 
     expect(await registered('pool')).toEqual([]);
+  });
+
+  it('registers no pool before it has read who else there is, also when it is reloaded meanwhile', async () => {
+    const launcher = world.launcher(pooledConfig);
+
+    const started = launcher.start();
+    while (launcher.databaseId === undefined) await world.clock.advance(0);
+    void launcher.reconfigure(pooledConfig);
+    await world.clock.run(started);
+
+    const made = async (kind: string) => {
+      const [name] = await world.clock.run(world.zk.getChildren(`/nodepool/components/${kind}`));
+      return (await world.clock.run(world.zk.exists(`/nodepool/components/${kind}/${name}`)))?.czxid;
+    };
+    expect(await made('pool')).toBeGreaterThan((await made('launcher')) ?? Infinity);
   });
 
   it('returns requests that a dead launcher had accepted, and serves them', async () => {

@@ -32,7 +32,7 @@ import type { DrainingStatus } from './providers/draining-providers.js';
 import { readDatabase } from './state/ensure-roots.js';
 import { nodesAllocatedTo } from './state/mirror.js';
 import type { Occasion } from './state/part.js';
-import { reconsiderAll, sweepPeriodically } from './sweeps.js';
+import { compareClocks, reconsiderAll, sweepPeriodically } from './sweeps.js';
 
 const RENEW_AGAIN_MS = 1_000;
 
@@ -52,6 +52,7 @@ export class Launcher {
   readonly #unsubscribe: (() => void)[] = [];
   /** The configuration that the start applies: a reload during the start replaces it. */
   #newestConfig: Config;
+  #isRegistered = false;
   /** The session in which the launcher is registered. */
   #epoch = 0;
   /** The session that is being registered. */
@@ -77,10 +78,12 @@ export class Launcher {
     await readDatabase(context);
     this.#epoch = zk.sessionEpoch;
     await serverClock.measure(life.signal);
+    this.#unsubscribe.push(zk.onState((state) => state === 'CONNECTED' && void compareClocks(context, serverClock)));
     await Promise.all(parts.flatMap((part) => part.start?.() ?? []));
     this.#follow();
     checkModelApi(components.values(), logger);
     await registration.register();
+    this.#isRegistered = true;
     await this.reconfigure(this.#newestConfig);
     registration.update(withComponent(registration.body, { state: 'running', webUrl: webUrl ?? null }));
     life.isStarted = true;
@@ -94,11 +97,11 @@ export class Launcher {
 
   /**
    * Puts another configuration in force; parts whose configuration is unchanged continue undisturbed. Before the start has read
-   * the database id, which providers need, it only replaces the configuration that the start applies.
+   * what there is, it only replaces the configuration that the start applies: a pool that is registered knows the others.
    */
   async reconfigure(config: Config): Promise<void> {
     this.#newestConfig = config;
-    if (this.databaseId !== undefined) await this.#parts.changes.apply(config);
+    if (this.#isRegistered) await this.#parts.changes.apply(config);
   }
 
   /** Keeps these numbers of standby nodes of labels with `standby`. Without a number, `min-ready` applies. */

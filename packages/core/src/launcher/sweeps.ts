@@ -26,19 +26,17 @@ export async function sweepPeriodically(
   parts: readonly Part[],
   serverClock: ServerClock,
 ): Promise<void> {
-  const { clock, life, zk } = context;
-  const unsubscribe = zk.onState((state) => state === 'CONNECTED' && void compareClocks(context, serverClock));
+  const { clock, life } = context;
   while (!life.isDraining) {
     await delay(clock, INTERVAL_MS, life.signal).catch(() => undefined);
     if (life.signal.aborted) break;
     await compareClocks(context, serverClock);
     if (life.isActive) await reconsiderAll(context, parts, 'minute');
   }
-  unsubscribe();
 }
 
 /** Learns the time of ZooKeeper: each minute, and after a reconnect, as another server may lead. */
-async function compareClocks({ life, logger }: Context, serverClock: ServerClock): Promise<void> {
+export async function compareClocks({ life, logger }: Context, serverClock: ServerClock): Promise<void> {
   try {
     await serverClock.measure(life.signal);
   } catch (error) {
