@@ -37,6 +37,8 @@ export class ServiceWorld {
   readonly context: Context;
   /** Number of connection losses. */
   breaks = 0;
+  /** Changes of each transaction of this session, such as `delete /nodepool/nodes/0000000001`. */
+  readonly written: string[][] = [];
   #requestLost: WriteMatch | undefined;
   #answerLost: WriteMatch | undefined;
   #cutOffUntilMs = 0;
@@ -45,8 +47,9 @@ export class ServiceWorld {
     const { clock } = this;
     const server = new MemoryServer(clock, ({ changes }, sessionId) => {
       if (sessionId !== this.zk.sessionId) return;
-      const lost = this.#answerLost;
-      if (!lost || !changes.some((item) => 'path' in item && lost(`${item.change} ${item.path}`))) return;
+      const written = changes.flatMap((item) => ('path' in item ? [`${item.change} ${item.path}`] : []));
+      this.written.push(written);
+      if (!this.#answerLost || !written.some(this.#answerLost)) return;
       this.#answerLost = undefined;
       this.link.break();
     });

@@ -45,7 +45,7 @@ it('gives up on a tree to which other clients keep adding children', async () =>
   let deletes = 0;
   const busy = {
     getChildren: () => Promise.resolve([]),
-    delete: () => {
+    multi: () => {
       deletes += 1;
       return Promise.reject(new ZooKeeperError('ZK_NOT_EMPTY', 'not empty'));
     },

@@ -1,7 +1,7 @@
 import { isZooKeeperError, ZooKeeperError } from './contract/errors.js';
 import type { ZooKeeper } from './contract/types.js';
 
-/** Concurrent requests of a walk over a tree. */
+/** Concurrent requests of a walk over a tree, and deletions of one transaction. */
 const PARALLEL = 500;
 /** Rounds of a recursive delete while other clients add children. */
 const MAX_ROUNDS = 10;
@@ -24,13 +24,16 @@ export async function ensurePath(
   throw (firstFailure as PromiseRejectedResult).reason;
 }
 
-/** Deletes a subtree, deepest first; starts over while other clients add children. */
-export async function deleteTree(zooKeeper: Pick<ZooKeeper, 'getChildren' | 'delete'>, root: string): Promise<void> {
+/**
+ * Deletes a subtree, deepest first and up to 500 nodes at once, so that nobody gets a lock in it meanwhile; starts over while other
+ * clients change it.
+ */
+export async function deleteTree(zooKeeper: Pick<ZooKeeper, 'getChildren' | 'multi'>, root: string): Promise<void> {
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
     const paths = await listTree(zooKeeper, root);
     if (await deleteAll(zooKeeper, paths.reverse())) return;
   }
-  throw new ZooKeeperError('ZK_NOT_EMPTY', `delete ${root}: other clients keep adding children`, { path: root });
+  throw new ZooKeeperError('ZK_NOT_EMPTY', `delete ${root}: other clients keep changing it`, { path: root });
 }
 
 /** The subtree, parents before children. */
@@ -63,18 +66,16 @@ async function childrenOf(zooKeeper: Pick<ZooKeeper, 'getChildren'>, path: strin
   }
 }
 
-/** Deletes children before parents, pipelined, as the server works in order. @returns false if it must be repeated */
-async function deleteAll(zooKeeper: Pick<ZooKeeper, 'delete'>, paths: readonly string[]): Promise<boolean> {
-  let isComplete = true;
+/** Deletes children before parents. @returns false if it must be repeated */
+async function deleteAll(zooKeeper: Pick<ZooKeeper, 'multi'>, paths: readonly string[]): Promise<boolean> {
   for (let start = 0; start < paths.length; start += PARALLEL) {
-    const results = await Promise.allSettled(
-      paths.slice(start, start + PARALLEL).map((path) => zooKeeper.delete(path)),
-    );
-    for (const result of results) {
-      if (result.status === 'fulfilled' || isZooKeeperError(result.reason, 'ZK_NO_NODE')) continue;
-      if (!isZooKeeperError(result.reason, 'ZK_NOT_EMPTY')) throw result.reason;
-      isComplete = false;
+    const deletions = paths.slice(start, start + PARALLEL).map((path) => ({ op: 'delete' as const, path }));
+    try {
+      await zooKeeper.multi(deletions);
+    } catch (error) {
+      if (!isZooKeeperError(error, 'ZK_NOT_EMPTY', 'ZK_NO_NODE')) throw error;
+      return false;
     }
   }
-  return isComplete;
+  return true;
 }

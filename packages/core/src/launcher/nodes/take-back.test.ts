@@ -185,6 +185,18 @@ describe('a node with an instance', () => {
     expect(states).toContain('deleted');
   });
 
+  it('goes without a moment at which another process that waits has its lock', async () => {
+    const { world, create, remove, queueForLock } = await setUp({
+      startNodeCleanup: async ({ id }) => void (await queueForLock(id)),
+    });
+    const node = await create({ state: 'used', externalId: 'i-1' });
+
+    await remove(node);
+
+    const removals = world.written.filter((changes) => changes.some((change) => change.startsWith('delete')));
+    expect(removals).toHaveLength(1);
+  });
+
   it('is not asked about again when its record says that the instance is gone', async () => {
     const cleaned: string[] = [];
     const { create, remove, nodes } = await setUp({ startNodeCleanup: ({ id }) => void cleaned.push(id) });
