@@ -1,9 +1,12 @@
 import { describe, expect, it } from 'vitest';
+import { silentLogger } from '@nodepool/core';
 import { VirtualClock } from '@nodepool/core/testing';
+import { createCommitter, createNodeCache, NODES_ROOT } from '@nodepool/zk-protocol';
 import { encodeNode, NODE_CREATE_PATH, nodePath, withNode } from '@nodepool/zk-protocol';
 import type { NodeRecord } from '@nodepool/zk-protocol';
 import { connectInMemory, MemoryServer, perfectConditions, type LinkConditions } from '@nodepool/zk-protocol/memory';
 import { entry, openWorld, type World } from '../test/world.js';
+import { guardOf } from './registration-guard.js';
 
 /** A connection with this delay for requests and a millisecond for answers. */
 const link = (requestMs: number): LinkConditions => ({
@@ -67,5 +70,40 @@ describe('RegistrationGuard', () => {
 
     expect(slotsOf(quick).sort()).toEqual(['0 ready', '1 ready']);
     await clock.run(Promise.all([slow.stop(), quick.stop()]));
+  });
+
+  it('computes a change again after a write of another launcher, also in another database, which counts its versions again', async () => {
+    const clock = new VirtualClock({ idle: turns });
+    const server = new MemoryServer(clock);
+    const [zk, other] = [SLOW_MS, 1].map((ms) => connectInMemory(server, { clock, conditions: link(ms) }).zk);
+    if (!zk || !other) throw new Error('no sessions');
+    const nodes = createNodeCache({ zk, clock, logger: silentLogger });
+    const guard = guardOf({ zk, nodes, committer: createCommitter(zk, [nodes]) });
+    await clock.run(nodes.start());
+    let computed = 0;
+    const write = (meanwhile?: () => unknown) =>
+      guard.submit({
+        alone: false,
+        revision: () => {
+          meanwhile?.();
+          meanwhile = undefined;
+          return 0;
+        },
+        operations: () => {
+          computed++;
+          return [];
+        },
+      });
+    await clock.run(write());
+    server.replace(); // by an empty one
+    await clock.advance(60_000);
+    await clock.run(other.ensurePath(NODES_ROOT));
+    await clock.run(nodes.whenReady());
+    computed = 0;
+
+    await expect(clock.run(write(() => other.setData(NODES_ROOT, '')))).resolves.toBe('written');
+
+    expect(computed).toBe(2);
+    await clock.run(Promise.all([zk.close(), other.close()]));
   });
 });

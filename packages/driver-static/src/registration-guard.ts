@@ -48,7 +48,6 @@ interface Pending {
 export class RegistrationGuard {
   readonly #services: GuardServices;
   readonly #queue: Pending[] = [];
-  #version: number | undefined;
   #running = false;
 
   constructor(services: GuardServices) {
@@ -90,7 +89,7 @@ export class RegistrationGuard {
 
   /** Settles each change of the batch or requeues it. */
   async #workOn(batch: readonly Pending[]): Promise<void> {
-    const version = this.#version ?? (await this.#readVersion());
+    const version = await this.#readVersion(); // not one that is known from before: another database may count it again
     const revisions = batch.map(({ change }) => change.revision());
     await this.#catchUp();
     const changed = batch.filter(({ change }, index) => change.revision() !== revisions[index]);
@@ -114,7 +113,6 @@ export class RegistrationGuard {
   }
 
   async #commit(version: number, wanted: readonly Pending[], operations: readonly Operation[]): Promise<void> {
-    this.#version = undefined;
     try {
       await this.#services.committer.commit([{ op: 'set', path: NODES_ROOT, data: '', version }, ...operations]);
     } catch (error) {
@@ -123,7 +121,6 @@ export class RegistrationGuard {
       else for (const { resolve } of wanted) resolve('refused');
       return;
     }
-    this.#version = version + 1;
     for (const { resolve } of wanted) resolve('written');
   }
 
