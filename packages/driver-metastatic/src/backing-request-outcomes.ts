@@ -80,7 +80,7 @@ export class BackingRequestOutcomes {
 
   /** No provider can serve the request: fails the launches that depend on it. */
   async failed(request: RequestRecord, label: string): Promise<void> {
-    const { allocator, config, context, requests, slots } = this.#parts;
+    const { allocator, config, context, requests, signal, slots } = this.#parts;
     const { logger } = context;
     const settings = settingsOf(config, label);
     const backingLabel = request.labels[0] ?? '';
@@ -94,9 +94,9 @@ export class BackingRequestOutcomes {
       claim.failed(new LaunchError('status', message));
     }
     try {
-      await deleteRequest(context, requestPath(request.id));
+      await deleteRequest(context, requestPath(request.id), signal);
     } catch (error) {
-      logger.warn('Deleting a failed backing request failed', { requestId: request.id, error });
+      if (!signal.aborted) logger.warn('Deleting a failed backing request failed', { requestId: request.id, error });
     }
   }
 
