@@ -14,12 +14,18 @@ const SETTLING_MS = 10_000;
 /** After this time a reload is in force, even if providers start slowly. */
 const RELOAD_MS = 60_000;
 
-/** A pool that is or was registered. */
+/** While a pool is registered, ms of the virtual time. */
+interface Stay {
+  readonly fromMs: number;
+  toMs: number | undefined;
+}
+
+/** A pool that is or was registered: it returns after its launcher's session was lost. */
 interface Pool {
   readonly process: SimulatedProcess;
   readonly body: JsonObject;
-  readonly sinceMs: number;
-  leftMs: number | undefined;
+  readonly stay: Stay;
+  readonly former: Stay | undefined;
 }
 
 /** Checks that no request fails while a pool of a running launcher could serve it and has not declined it. */
@@ -39,43 +45,61 @@ export class GivenUp {
     const nowMs = this.#world.elapsedMs;
     const known = this.#pools.get(path);
     if (!body) {
-      if (known) known.leftMs = nowMs;
+      if (known) known.stay.toMs = nowMs;
       return;
     }
     const process = known?.process ?? this.#launchers.find(({ name }) => name === who)?.process;
     if (body['kind'] !== 'pool' || !process) return;
     for (const [other, pool] of this.#pools) if (isReplaced(pool, process, body)) this.#pools.delete(other);
-    const former = [...this.#pools.values()].find((pool) => pool.body['id'] === body['id']);
-    this.#pools.set(path, { process, body, sinceMs: former?.sinceMs ?? nowMs, leftMs: undefined });
+    const [key, pool] =
+      [...this.#pools].find(
+        ([
+          ,
+          {
+            body: { id },
+          },
+        ]) => body['id'] === id,
+      ) ?? [];
+    if (key !== undefined) this.#pools.delete(key);
+    const isHere = pool && pool.stay.toMs === undefined;
+    const stay = isHere ? pool.stay : { fromMs: nowMs, toMs: undefined };
+    this.#pools.set(path, { process, body, stay, former: isHere ? pool.former : pool?.stay });
   }
 
   #check(request: RequestEntry, who: string): void {
     const declinedBy = (request.body['declined_by'] ?? []) as string[];
-    for (const { process, body, sinceMs, leftMs } of this.#pools.values()) {
+    const nowMs = this.#world.elapsedMs;
+    for (const { process, body, stay, former } of this.#pools.values()) {
       const { id, provider_name: provider, name, supported_labels: labels } = body as Record<string, string>;
       const owner = this.#launchers.find((launcher) => launcher.process === process);
       if (!owner || owner.isStopping || !hasPool(owner, provider, name)) continue;
       if (declinedBy.includes(id ?? '') || !request.labels.every((label) => labels?.includes(label))) continue;
-      const nowMs = this.#world.elapsedMs;
-      if (leftMs !== undefined && (nowMs - leftMs > RETURN_MS || this.#cannotKnow(who, leftMs, request))) continue;
+      const isNews = stay.toMs === undefined && owner.name !== who && nowMs - stay.fromMs < NEWS_MS;
+      const seen = isNews ? former : stay;
+      if (!seen) continue;
+      if (seen.toMs !== undefined && (nowMs - seen.toMs > RETURN_MS || this.#cannotKnow(who, seen, request))) continue;
       // the launcher removed and re-added the pool: earlier writes may still be in flight
-      if (leftMs !== undefined && owner.name === who && isReloading(owner, nowMs)) continue;
-      if (owner.name !== who && nowMs - sinceMs < NEWS_MS) continue;
+      if (seen.toMs !== undefined && owner.name === who && isReloading(owner, nowMs)) continue;
       this.#violate(request, who, `${String(id)} of ${owner.name}`);
     }
     const self = this.#launchers.find(({ name }) => name === who);
     if (self && !self.isStopping) this.#checkOwn(request, self, declinedBy);
   }
 
-  /** The launcher has read the registry after the pool had left, and has waited the required time for others (ADR 0017). */
-  #cannotKnow(who: string, leftMs: number, { body }: RequestEntry): boolean {
+  /**
+   * The launcher has read the registry after the pool had left, has not seen it before, and has waited the required time for
+   * others (ADR 0017).
+   */
+  #cannotKnow(who: string, { fromMs, toMs }: Stay, { body }: RequestEntry): boolean {
     const { elapsedMs, clock } = this.#world;
     const self = this.#launchers.find(({ name }) => name === who);
     const own = [...this.#pools.values()].filter(({ process }) => process === self?.process);
-    const readMs = Math.min(...own.map(({ sinceMs }) => sinceMs)); // it registers its pools afterwards
+    const readMs = Math.min(...own.map(({ stay }) => stay.fromMs)); // it registers its pools afterwards
+    if (toMs === undefined || readMs <= toMs) return false;
+    if (own.some(({ former }) => (former?.toMs ?? 0) - fromMs >= NEWS_MS)) return false;
     const startedMs = self?.startedMs ?? 0;
     const createdMs = Number(body['created_time'] ?? Infinity) * 1_000 - (clock.now() - elapsedMs); // none: for standby
-    return readMs > leftMs && (elapsedMs - startedMs >= SETTLING_MS || createdMs > startedMs);
+    return elapsedMs - startedMs >= SETTLING_MS || createdMs > startedMs;
   }
 
   /** A launcher knows its own configuration, whatever the registry shows. */

@@ -14,13 +14,14 @@ export class StoredRecords {
       if (!('path' in change) || change.change === 'setAcl') continue;
       const records = this.#recordsOf(change.path);
       if (change.change === 'delete') records?.delete(change.path);
-      else records?.set(change.path, BigInt(zxid));
+      else if (!isOnlyBegun(change)) records?.set(change.path, BigInt(zxid));
     }
   };
 
   /** A record of a copy is served again. @param zxid - of the transaction that wrote it */
   restored(path: string, zxid: number): void {
-    this.#recordsOf(path)?.set(path, BigInt(zxid));
+    const records = this.#recordsOf(path);
+    if (records?.has(path)) records.set(path, BigInt(zxid));
   }
 
   #recordsOf(path: string): Map<string, bigint> | undefined {
@@ -30,6 +31,11 @@ export class StoredRecords {
     const isControl = path.startsWith(`${CONTROLS_ROOT}/`) && path.split('/').length === CONTROL_PARTS;
     return isControl ? this.controls : undefined;
   }
+}
+
+/** A build or an upload is created empty, and is a record when it is written. */
+function isOnlyBegun({ path, data }: { readonly path: string; readonly data: Buffer | null }): boolean {
+  return ['build', 'upload'].includes(classifyPath(path).shape) && data?.length === 0;
 }
 
 /** Of `/nodepool/controls/<kind>/<name>`. */
