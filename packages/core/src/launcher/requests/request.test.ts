@@ -1,4 +1,4 @@
-import type { Committer } from '@nodepool/zk-protocol';
+import { requestPath, type Committer } from '@nodepool/zk-protocol';
 import { describe, expect, it } from 'vitest';
 import type { LaunchOrder } from '../../contract/driver.js';
 import { LAUNCH, pausedRequest, ready, ServedRequest, WAIT } from '../../../test/support/served-request.js';
@@ -40,6 +40,16 @@ describe('work whose session is over', () => {
     ]);
     expect(served.rooms.ledger.activeLaunches('p')).toBe(0);
   });
+});
+
+it('a request that is read again after it was withdrawn is gone', async () => {
+  const served = await ServedRequest.begin(['a']);
+  served.accept([['a', WAIT]]);
+  await served.world.clock.run(served.world.other.delete(requestPath(served.id)));
+
+  await expect(served.world.clock.run(served.work.reread())).resolves.toBe(true);
+
+  expect([...served.work.heard]).toEqual(['gone']);
 });
 
 describe('work that fails while records are being made for it', () => {

@@ -244,14 +244,16 @@ export class RequestWork implements RequestAtWork {
     return this.#lockEntry;
   }
 
-  /** Reads the request again, after another process wrote it although we hold its lock. @returns whether it can be read */
+  /** Reads the request again, after another process wrote it although we hold its lock. @returns false if it cannot be read */
   async reread(): Promise<boolean> {
     const { requests } = this.context.mirror;
-    const before = this.#request.stat?.version;
+    const { id, stat } = this.#request;
+    const before = stat?.version;
     await requests.settle();
     this.#refresh();
-    if (isUnreadable(requests, this.#request.id)) return false;
-    if (this.#request.stat?.version === before) throw new Error('the request was changed while locked');
+    if (isUnreadable(requests, id)) return false;
+    if (!requests.get(id)) this.tell('gone');
+    else if (this.#request.stat?.version === before) throw new Error('the request was changed while locked');
     return true;
   }
 
