@@ -140,26 +140,14 @@ function readLabel(data: Json): string | undefined {
   return typeof data['label'] === 'string' ? data['label'] : undefined;
 }
 
-/**
- * Deletes a request, again after a lost connection, as nothing else looks for one that has failed; it is gone with the session.
- * @returns false if it was written after `version`; true if it is gone
- * @throws the reason of the signal
- */
-export async function deleteRequest(
-  { committer, zk }: Pick<ProviderContext, 'committer' | 'zk'>,
-  path: string,
-  signal: AbortSignal,
-  version?: number,
-): Promise<boolean> {
-  for (;;) {
-    try {
-      await committer.commit([{ op: 'delete', path, ...(version !== undefined && { version }) }]);
-      return true;
-    } catch (error) {
-      if (isZooKeeperError(error, 'ZK_NO_NODE')) return true;
-      if (isZooKeeperError(error, 'ZK_BAD_VERSION')) return false;
-      if (!isZooKeeperError(error, 'ZK_CONNECTION_LOSS', 'ZK_SESSION_EXPIRED')) throw error;
-      await zk.whenConnected(signal);
-    }
+/** Deletes a request. @returns false if it was written after `version`; true if it is gone */
+export async function deleteRequest(context: ProviderContext, path: string, version?: number): Promise<boolean> {
+  try {
+    await context.committer.commit([{ op: 'delete', path, ...(version !== undefined && { version }) }]);
+    return true;
+  } catch (error) {
+    if (isZooKeeperError(error, 'ZK_NO_NODE')) return true;
+    if (isZooKeeperError(error, 'ZK_BAD_VERSION')) return false;
+    throw error;
   }
 }

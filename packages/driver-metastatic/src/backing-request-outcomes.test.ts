@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Driver, Provider } from '@nodepool/core';
 import { registryOf } from '@nodepool/core/testing';
 import { driver as staticDriver } from '@nodepool/driver-static';
-import { systemClock } from '@nodepool/zk-protocol';
+import { REQUESTS_ROOT, systemClock, ZooKeeperError } from '@nodepool/zk-protocol';
 import { useSlot, useWorld, yamlOf } from '../test/world.js';
 import { driver } from './index.js';
 
@@ -50,5 +50,25 @@ describe('a backing label', () => {
     expect(request.state).toBe('failed');
     expect(request.launchError).toContain('backing label "nowhere"');
     await client.until('nothing is left', () => client.backingRequests().length === 0 && client.slots().length === 0);
+  });
+
+  it('without a pool leaves no request behind, although the connection breaks when it is removed', async () => {
+    let breaks = 0;
+    const getProvider: Driver['getProvider'] = (config, context) => {
+      const commit: typeof context.committer.commit = async (operations) => {
+        const isRemoval = operations.some(({ op, path }) => op === 'delete' && path.startsWith(`${REQUESTS_ROOT}/`));
+        if (!isRemoval || ++breaks > 2) return context.committer.commit(operations);
+        throw new ZooKeeperError('ZK_CONNECTION_LOSS', 'the connection broke before the reply');
+      };
+      return driver.getProvider(config, { ...context, committer: { commit } });
+    };
+    const registry = registryOf(staticDriver, { ...driver, getProvider });
+    await world.launcher(yamlOf({}).replace('backing-label: big', 'backing-label: nowhere'), { registry });
+    const client = await world.client();
+
+    await client.ended(await client.ask(['small']));
+
+    await client.until('nothing is left', () => client.backingRequests().length === 0);
+    expect(breaks).toBeGreaterThan(2);
   });
 });

@@ -7,7 +7,7 @@ import type { BackingRequestsOptions } from './backing-requests.js';
 import { settingsOf } from './config.js';
 import { takeOver } from './take-over.js';
 
-const TAKE_OVER_RETRY_MS = 1_000;
+const RETRY_MS = 1_000;
 /** Age at which a refusal is no longer reported, as there was no newer request for the label. */
 const REFUSAL_LIFE_MS = 600_000;
 
@@ -80,7 +80,7 @@ export class BackingRequestOutcomes {
 
   /** No provider can serve the request: fails the launches that depend on it. */
   async failed(request: RequestRecord, label: string): Promise<void> {
-    const { allocator, config, context, requests, signal, slots } = this.#parts;
+    const { allocator, config, context, requests, slots } = this.#parts;
     const { logger } = context;
     const settings = settingsOf(config, label);
     const backingLabel = request.labels[0] ?? '';
@@ -93,10 +93,21 @@ export class BackingRequestOutcomes {
     for (const claim of waiting.slice(Math.min(coming, Math.max(0, waiting.length - 1)))) {
       claim.failed(new LaunchError('status', message));
     }
-    try {
-      await deleteRequest(context, requestPath(request.id), signal);
-    } catch (error) {
-      if (!signal.aborted) logger.warn('Deleting a failed backing request failed', { requestId: request.id, error });
+    await this.#remove(request);
+  }
+
+  /** Removes a failed request, which nothing looks at again; that of a former session is gone with it. */
+  async #remove(request: RequestRecord): Promise<void> {
+    const { context, requests, signal } = this.#parts;
+    const { clock, logger } = context;
+    while (!signal.aborted && requests.isOwn(request)) {
+      try {
+        await deleteRequest(context, requestPath(request.id));
+        return;
+      } catch (error) {
+        logger.warn('Deleting a failed backing request failed; retrying', { requestId: request.id, error });
+      }
+      await delay(clock, RETRY_MS, signal).catch(() => undefined); // the loop checks the signal
     }
   }
 
@@ -126,7 +137,7 @@ export class BackingRequestOutcomes {
         if (signal.aborted) return;
         logger.warn('Taking over a backing node failed; retrying', { requestId: request.id, label, error });
       }
-      await delay(clock, TAKE_OVER_RETRY_MS, signal).catch(() => undefined); // the loop checks the signal
+      await delay(clock, RETRY_MS, signal).catch(() => undefined); // the loop checks the signal
       request = context.requests.get(first.id);
     }
   }

@@ -230,7 +230,7 @@ export class BackingRequests {
     if (this.#withdrawing.has(id)) return;
     const { context } = this.#options;
     const fields = { requestId: id, backingLabel: labels[0] };
-    const run = deleteRequest(context, requestPath(id), this.#stop.signal, stat?.version)
+    const run = deleteRequest(context, requestPath(id), stat?.version)
       .then((isGone) => {
         if (isGone) context.logger.info('Withdrew an unnecessary backing request', fields);
       })

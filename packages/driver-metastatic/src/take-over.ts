@@ -44,7 +44,7 @@ export async function takeOver(context: ProviderContext, order: TakeOver, signal
     const node = id === undefined ? undefined : await readNode(context, id);
     const isOurs = node?.state === 'ready' && node.allocatedTo === order.request.id;
     if (!isOurs || steadyNow(clock) >= endsMs) {
-      await deleteRequest(context, path, signal);
+      await deleteRequest(context, path);
       return false;
     }
     directoryExists ??= context.nodes.hasLockDirectory(node.id);

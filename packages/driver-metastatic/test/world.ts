@@ -74,14 +74,13 @@ export interface TestLauncherOptions {
 }
 
 /** A new world for each test of a file, stopped after the test. Its properties are those of the current one. */
-export function useWorld(): Pick<World, 'breakConnections' | 'client' | 'launcher' | 'session'> {
+export function useWorld(): Pick<World, 'client' | 'launcher' | 'session'> {
   let world: World;
   beforeEach(async () => {
     world = await startWorld();
   });
   afterEach(() => world.stop());
   return {
-    breakConnections: () => world.breakConnections(),
     client: () => world.client(),
     launcher: (...args) => world.launcher(...args),
     session: (...args) => world.session(...args),
