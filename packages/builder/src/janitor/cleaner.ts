@@ -101,22 +101,10 @@ export class Cleaner {
         await this.#deleteInCloud(upload);
         logger.info('Upload removed', { image, build: buildId, provider, upload: id, externalId });
       }
-      await this.#removeRecord(path, lock);
+      await zk.deleteRecursive(path); // with the lock
       return true;
     } finally {
       await lock.release();
-    }
-  }
-
-  /** Removes record and lock in one transaction; while another process waits for the lock, one after the other. */
-  async #removeRecord(path: string, { root, entryPath }: ZkLock): Promise<void> {
-    const { zk } = this.surroundings;
-    const paths = [...(entryPath === undefined ? [] : [entryPath]), root, path];
-    try {
-      await zk.multi(paths.map((one) => ({ op: 'delete', path: one })));
-    } catch (error) {
-      if (!isZooKeeperError(error, 'ZK_NOT_EMPTY', 'ZK_NO_NODE')) throw error;
-      await zk.deleteRecursive(path);
     }
   }
 
