@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /**
  * How long a test or a hook may take, ms. They compute and start programs, on machines that do other things as
@@ -23,6 +24,19 @@ const NEVER = [
  */
 const SHARED = { isolate: false };
 
+/** Files that take minutes, the longest first. They begin first, so that none of them runs alone at the end. */
+const LONG = ['release', 'advice', 'lease-clients', 'foreign-database', 'conditions'].map(
+  (name) => `/${name}.slow.test.ts`,
+);
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ moduleId }: TestSpecification) =>
+      LONG.findIndex((end) => moduleId.endsWith(end)) + 1 || LONG.length + 1;
+    return (await super.sort(files)).sort((a, b) => rank(a) - rank(b));
+  }
+}
+
 /** One project per package; workspace packages resolve to their sources, so tests need no build. */
 const project = (name: string, dir: string, extra: object = {}) => ({
   resolve: { conditions: ['@nodepool/source', 'node', 'import', 'default'] },
@@ -39,6 +53,7 @@ const project = (name: string, dir: string, extra: object = {}) => ({
 
 export default defineConfig({
   test: {
+    sequence: { sequencer: LongestFirst },
     projects: [
       project('zk-protocol', 'packages/zk-protocol', SHARED),
       project('core', 'packages/core', SHARED),
