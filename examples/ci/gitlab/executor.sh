@@ -69,7 +69,7 @@ run() {
 interrupted() {
   trap '' INT TERM HUP
   [ ! -s "$lost" ] || cat "$lost" >&2
-  on_node "kill -s TERM -- -\$(cat .$job.pid)" </dev/null || :
+  on_node "kill -s TERM -- -\$(cat .$job.pid)" </dev/null || kill "$!" || : # it has not begun: ends its connection
   [ "$!" = "$renewer" ] || wait $! || : # $! knows the session from its first moment
   exit 1
 }

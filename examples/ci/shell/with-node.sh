@@ -84,7 +84,7 @@ finish() {
 
 # NUMBER: ends the command, then this shell, with the status of a signal. $! knows the command from its first moment
 interrupted() {
-  [ "${!:-$renewer}" = "$renewer" ] || { kill -s TERM "$!" 2>/dev/null && wait "$!" || :; }
+  [ -z "${!:-}" ] || { kill -s TERM "$!" 2>/dev/null && wait "$!" || :; }
   exit $((128 + $1))
 }
 trap finish EXIT

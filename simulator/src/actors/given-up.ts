@@ -51,15 +51,7 @@ export class GivenUp {
     const process = known?.process ?? this.#launchers.find(({ name }) => name === who)?.process;
     if (body['kind'] !== 'pool' || !process) return;
     for (const [other, pool] of this.#pools) if (isReplaced(pool, process, body)) this.#pools.delete(other);
-    const [key, pool] =
-      [...this.#pools].find(
-        ([
-          ,
-          {
-            body: { id },
-          },
-        ]) => body['id'] === id,
-      ) ?? [];
+    const [key, pool] = [...this.#pools].find(([, { body: other }]) => other['id'] === body['id']) ?? [];
     if (key !== undefined) this.#pools.delete(key);
     const isHere = pool && pool.stay.toMs === undefined;
     const stay = isHere ? pool.stay : { fromMs: nowMs, toMs: undefined };

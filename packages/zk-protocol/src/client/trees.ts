@@ -3,7 +3,7 @@ import type { ZooKeeper } from './contract/types.js';
 
 /** Concurrent requests of a walk over a tree, and deletions of one transaction. */
 const PARALLEL = 500;
-/** Rounds of a recursive delete while other clients add children. */
+/** Rounds of a recursive delete while other clients change the tree. */
 const MAX_ROUNDS = 10;
 
 /** Creates a path and its parents; one round trip if it exists, otherwise two. */

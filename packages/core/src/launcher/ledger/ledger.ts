@@ -193,8 +193,8 @@ export class Ledger {
   }
 
   /**
-   * Resources used by the nodes of a provider. Unlike in the original Nodepool, nodes of pools and labels that have left the
-   * configuration count: the cloud counts them, and would refuse launches for ever that seem to have room beside idle ones.
+   * Resources used by the nodes of a provider, also by those of pools and labels that have left the configuration: the cloud counts
+   * them, and would refuse launches that seem to have room. Of what records do not hold, their need is not known.
    */
   usedByProvider(runner: ProviderRunner): Resources {
     const sum = this.#unstored(runner);

@@ -122,8 +122,8 @@ async function deleteWithResource(
 }
 
 /**
- * Removes a locked record. If another process waits for the lock, the record is marked `deleted` first, since that process
- * reads it under the lock.
+ * Removes a locked record, with the entries of others that wait for its lock, so that none of them gets it. The record is marked
+ * `deleted` for them first: if the answer is lost, the cloud is not asked again.
  */
 async function removeLocked({ committer, clock, zk }: Context, node: NodeRecord, entry: string): Promise<void> {
   const transaction = new Transaction<'lock' | 'record'>();

@@ -248,12 +248,10 @@ export class RequestWork implements RequestAtWork {
   async reread(): Promise<boolean> {
     const { requests } = this.context.mirror;
     const { id, stat } = this.#request;
-    const before = stat?.version;
     await requests.settle();
     this.#refresh();
     if (isUnreadable(requests, id)) return false;
-    if (!requests.get(id)) this.tell('gone');
-    else if (this.#request.stat?.version === before) throw new Error('the request was changed while locked');
+    if (requests.get(id)?.stat?.version === stat?.version) throw new Error('the request was changed while locked');
     return true;
   }
 

@@ -17,7 +17,7 @@ import type { Ledger } from '../ledger/ledger.js';
 import type { PoolRegistry } from '../registry/pool-registry.js';
 import type { SteeringSet } from '../health/steering-set.js';
 import { PoolDemand, type RequestAtWork } from './pool-demand.js';
-import { blocksOthers, waitsElsewhere } from './waits-elsewhere.js';
+import { blocksOthers, waitsElsewhere, type WaitElsewhere } from './waits-elsewhere.js';
 import type { FreeNodes } from '../state/free-nodes.js';
 import { findCandidates } from '../plan/candidates.js';
 import { isPoolPaused } from '../plan/controls.js';
@@ -281,15 +281,15 @@ export class LivePoolView<Work extends RequestAtWork = RequestAtWork> implements
   *#reservationsElsewhere(): Generator<Reservation> {
     const { ledger } = this.#options;
     for (const wait of waitsElsewhere(this.#context.mirror, ledger, this.provider, this.#pool.name)) {
-      yield { request: wait.request, need: this.#needOfAll(wait.missing), isInPool: wait.isInPool };
+      yield { request: wait.request, need: this.#needOfAll(wait), isInPool: wait.isInPool };
     }
   }
 
-  /** Of nodes that another pool of the provider may get. */
-  #needOfAll(labels: readonly string[]): Resources {
-    const pools = [this.#pool, ...this.#runner.config.pools.values()];
+  #needOfAll({ missing, isInPool }: WaitElsewhere): Resources {
+    const others = [...this.#runner.config.pools.values()].filter(({ name }) => name !== this.#pool.name);
+    const pools = isInPool ? [this.#pool, ...others] : [...others, this.#pool];
     return sumResources(
-      labels.map((label) => {
+      missing.map((label) => {
         const pool = pools.find((each) => each.labels.has(label));
         return pool ? this.#runner.needOf(label, pool) : ONE_INSTANCE;
       }),
