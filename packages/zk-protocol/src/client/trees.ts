@@ -25,7 +25,7 @@ export async function ensurePath(
 }
 
 /**
- * Deletes a subtree, deepest first and up to 500 nodes at once, so that nobody gets a lock in it meanwhile; starts over while other
+ * Deletes a subtree, deepest first and up to 500 nodes at once, so that no client gets a lock in it meanwhile; starts over while other
  * clients change it.
  */
 export async function deleteTree(zooKeeper: Pick<ZooKeeper, 'getChildren' | 'multi'>, root: string): Promise<void> {

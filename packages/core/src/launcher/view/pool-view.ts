@@ -17,14 +17,13 @@ import type { Ledger } from '../ledger/ledger.js';
 import type { PoolRegistry } from '../registry/pool-registry.js';
 import type { SteeringSet } from '../health/steering-set.js';
 import { PoolDemand, type RequestAtWork } from './pool-demand.js';
-import { blocksOthers, waitsElsewhere, type WaitElsewhere } from './waits-elsewhere.js';
+import { blocksOthers, reservationsElsewhere } from './waits-elsewhere.js';
 import type { FreeNodes } from '../state/free-nodes.js';
 import { findCandidates } from '../plan/candidates.js';
 import { isPoolPaused } from '../plan/controls.js';
 import type { PlannedRequest, PoolView, QuotaView, Reservation } from '../plan/types.js';
 import { firstPoolFor } from '../health/first-pool.js';
 import type { ProviderSteering } from '../health/provider-steering.js';
-import { sumResources } from '../../contract/resources.js';
 import type { ProviderRunner } from '../providers/provider-runner.js';
 
 /** The pool to show, and the objects that know its state. */
@@ -38,7 +37,6 @@ export interface PoolViewOptions {
   readonly ledger: Ledger;
 }
 
-const ONE_INSTANCE: Resources = Object.freeze({ instances: 1 });
 const UNLIMITED: Resources = Object.freeze({});
 /** How long a node in deletion counts as capacity to come (source: Nodepool's rule for freeing nodes at quota). */
 const DELETION_GRACE_MS = 300_000;
@@ -242,7 +240,9 @@ export class LivePoolView<Work extends RequestAtWork = RequestAtWork> implements
 
   get foreignReservations(): readonly Reservation[] {
     const others = this.#options.ledger.reservationsBesides(this.provider, this.#pool.name);
-    return this.launches ? [...others, ...this.#reservationsElsewhere()] : others;
+    return this.launches
+      ? [...others, ...reservationsElsewhere(this.#context.mirror, this.#options.ledger, this.#runner, this.#pool)]
+      : others;
   }
 
   /** Reservations for accepted requests of this pool that wait for capacity. */
@@ -276,24 +276,6 @@ export class LivePoolView<Work extends RequestAtWork = RequestAtWork> implements
   /** Whether a request ahead of this one may be waiting for the capacity that it holds. */
   blocksOthers(request: RequestRecord): boolean {
     return blocksOthers(this.#context.mirror, request, [...this.demand.paused(), ...this.foreignReservations]);
-  }
-
-  *#reservationsElsewhere(): Generator<Reservation> {
-    const { ledger } = this.#options;
-    for (const wait of waitsElsewhere(this.#context.mirror, ledger, this.provider, this.#pool.name)) {
-      yield { request: wait.request, need: this.#needOfAll(wait), isInPool: wait.isInPool };
-    }
-  }
-
-  #needOfAll({ missing, isInPool }: WaitElsewhere): Resources {
-    const others = [...this.#runner.config.pools.values()].filter(({ name }) => name !== this.#pool.name);
-    const pools = isInPool ? [this.#pool, ...others] : [...others, this.#pool];
-    return sumResources(
-      missing.map((label) => {
-        const pool = pools.find((each) => each.labels.has(label));
-        return pool ? this.#runner.needOf(label, pool) : ONE_INSTANCE;
-      }),
-    );
   }
 
   /** Resources of one node of a label. */

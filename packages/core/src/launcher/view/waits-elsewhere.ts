@@ -1,7 +1,12 @@
 import { compareRequests, type RequestRecord } from '@nodepool/zk-protocol';
+import type { PoolConfig } from '../../contract/provider-config.js';
+import { sumResources } from '../../contract/resources.js';
 import type { Ledger } from '../ledger/ledger.js';
 import type { Reservation } from '../plan/types.js';
+import type { ProviderRunner } from '../providers/provider-runner.js';
 import type { Mirror } from '../state/mirror.js';
+
+const ONE_INSTANCE = Object.freeze({ instances: 1 });
 
 /** A request that another launcher has partly served from a provider, with its missing labels. */
 export interface WaitElsewhere {
@@ -33,6 +38,24 @@ export function* waitsElsewhere(
       if (index >= 0) missing.splice(index, 1);
     }
     if (isHere) yield { request, missing, isInPool };
+  }
+}
+
+/** What those requests need, seen from a pool. Another pool of the provider may get the missing nodes, and knows their need. */
+export function* reservationsElsewhere(
+  mirror: Mirror,
+  ledger: Ledger,
+  runner: ProviderRunner,
+  own: PoolConfig,
+): Generator<Reservation> {
+  const others = [...runner.config.pools.values()].filter(({ name }) => name !== own.name);
+  for (const { request, missing, isInPool } of waitsElsewhere(mirror, ledger, runner.name, own.name)) {
+    const pools = isInPool ? [own, ...others] : [...others, own];
+    const needs = missing.map((label) => {
+      const pool = pools.find(({ labels }) => labels.has(label));
+      return pool ? runner.needOf(label, pool) : ONE_INSTANCE;
+    });
+    yield { request, need: sumResources(needs), isInPool };
   }
 }
 
