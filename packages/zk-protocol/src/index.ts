@@ -93,7 +93,7 @@ export type { ControlKind, ControlMode, ControlRecord, ControlSubject } from './
 export { CONTROL_KINDS, CONTROL_MODES, controlId, controlPath } from './records/control.js';
 export { decodeControl, describeControl, encodeControl, isInForce, newControl } from './records/control.js';
 export type { LeaseRecord, LeaseState, NewLease } from './records/lease.js';
-export { LEASE_REQUESTOR, LEASE_STATES, leaseOf, leasePath } from './records/lease.js';
+export { LEASE_REQUESTOR, LEASE_STATES, leaseHolding, leaseOf, leasePath } from './records/lease.js';
 export { decodeLease, encodeLease, newLease, withLease } from './records/lease.js';
 export { isLocalOwner, localOwner } from './records/local-owner.js';
 export type { LeaseRights, LeaseTokenRecord } from './records/lease-token.js';

@@ -35,6 +35,16 @@ describe('nodepool hold', () => {
     expect(await read(id)).toMatchObject({ comment: `${SELF}: kernel panic`, holdExpirationMs: 2 * HOUR });
   });
 
+  it('refuses a node that is lent to a lease, with which the hold would end', async () => {
+    const id = await get().createNode({ state: 'hold', userData: { lease: 'abc' }, holdExpirationMs: 60_000 });
+
+    const { status, stderr } = await call('hold', id, '--for', '2h');
+
+    expect(status).toBe(1);
+    expect(stderr).toContain(`Node ${id} is lent to lease abc`);
+    expect((await read(id)).holdExpirationMs).toBe(60_000);
+  });
+
   it('names another owner', async () => {
     const id = await get().createNode();
 

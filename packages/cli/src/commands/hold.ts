@@ -1,3 +1,4 @@
+import { leaseHolding } from '@nodepool/zk-protocol';
 import type { NodeFields, NodeId, NodeRecord } from '@nodepool/zk-protocol';
 import { defineCommand, flag, text } from '../command/command.js';
 import type { Values } from '../command/command.js';
@@ -82,6 +83,11 @@ async function holdNode(context: CliContext, args: HoldArguments): Promise<void>
   await withZooKeeper(context, async (zk) => {
     const connected = { ...context, kept: { zk } };
     const row = await fetchNodeRow({ ...context, zk }, args.id);
+    const lease = row && leaseHolding(row.node);
+    if (lease !== undefined)
+      throw new CliError(
+        `Node ${args.id} is lent to lease ${lease}, and returned with it: its owner keeps it by renewing the lease`,
+      );
     // a job uses its node for longer than the lock timeout
     if (row?.locked === true && row.node.state === 'in-use' && args.extendMs === undefined)
       return orderHold(connected, zk, row.node, args);

@@ -13,7 +13,7 @@ import {
   toBuffer,
 } from './fields.js';
 import { LEASES_ROOT } from './paths.js';
-import type { Json, JsonObject, NodeId, RequestId } from './types.js';
+import type { Json, JsonObject, NodeId, NodeRecord, RequestId } from './types.js';
 
 /**
  * - `waiting` for its nodes; its request exists
@@ -172,6 +172,11 @@ export function withLease(
   nowMs: number,
 ): LeaseRecord {
   return copyWith<LeaseRecord>(lease, changes.state === undefined ? changes : { stateTimeMs: nowMs, ...changes });
+}
+
+/** The lease to which a node is lent; `undefined`: to none. */
+export function leaseHolding({ state, userData }: Pick<NodeRecord, 'state' | 'userData'>): string | undefined {
+  return state === 'hold' ? leaseOf(userData) : undefined;
 }
 
 /** The lease named in a request's `requestorData` or a node's `userData`. */

@@ -3,7 +3,7 @@ import {
   encodeRequest,
   isNodepoolError,
   LEASE_REQUESTOR,
-  leaseOf,
+  leaseHolding,
   leasePath,
   leaseSlotPath,
   leaseTokenPath,
@@ -51,8 +51,7 @@ const removeSlots = ({ token, slots }: LeaseRecord): Operation[] =>
   slots.map((slot) => ({ op: 'delete', path: leaseSlotPath(token, slot) }));
 
 /** The node as the lease holds it. */
-export const isHeldFor = (node: NodeRecord, lease: string): boolean =>
-  node.state === 'hold' && leaseOf(node.userData) === lease;
+export const isHeldFor = (node: NodeRecord, lease: string): boolean => leaseHolding(node) === lease;
 
 /**
  * Stores a new lease together with its request. The request is persistent: it keeps its place when the launcher ends.
@@ -185,7 +184,7 @@ function returning(context: Context, node: NodeRecord): Operation[] {
 }
 
 /**
- * Renews a lease. A waiting one waits for `ttlMs` from now; the nodes of an active one stay for `ttlMs` from now.
+ * Renews a lease. A waiting one waits for at least `ttlMs` from now; the nodes of an active one stay for `ttlMs` from now.
  * @throws {Refusal} of {@link LeaseOwner}
  */
 export async function renewLease(
@@ -196,7 +195,8 @@ export async function renewLease(
 ): Promise<LeaseRecord> {
   const nowMs = context.clock.now();
   const dueTimeMs = nowMs + ttlMs;
-  const renewed = withLease(lease, lease.state === 'active' ? { dueTimeMs, ttlMs } : { dueTimeMs }, nowMs);
+  const lastMs = lease.dueTimeMs === null ? null : Math.max(lease.dueTimeMs, dueTimeMs);
+  const renewed = withLease(lease, lease.state === 'active' ? { dueTimeMs, ttlMs } : { dueTimeMs: lastMs }, nowMs);
   const transaction = new Transaction<LeaseOwner>();
   transaction.add('lease', setLease(renewed));
   for (const node of nodes) {

@@ -47,6 +47,17 @@ describe('a lease', () => {
     expect(world.context.mirror.requests.size).toBe(1);
   });
 
+  it('waits for longer when it is renewed, and never for less', async () => {
+    const { leases, lease, world } = await leaseWorld();
+    const { dueTimeMs } = await lease({ giveUpMs: 10 * MINUTE_MS });
+
+    const sooner = await world.clock.run(leases.renew('l1', MINUTE_MS));
+    const later = await world.clock.run(leases.renew('l1', 20 * MINUTE_MS));
+
+    expect(sooner?.dueTimeMs).toBe(dueTimeMs);
+    expect(later?.dueTimeMs).toBeGreaterThanOrEqual((dueTimeMs ?? Infinity) + 10 * MINUTE_MS);
+  });
+
   it('lasts longer when it is renewed, and so do its nodes', async () => {
     const { leases, lease, serve, node, world } = await leaseWorld();
     await lease();

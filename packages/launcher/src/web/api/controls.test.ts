@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { call, World } from '../../../test/support/world.js';
+import { call, node, World } from '../../../test/support/world.js';
 import { controlOperations } from './controls.js';
 
 let world: World;
@@ -31,6 +31,12 @@ it('replaces an earlier command on the same subject', async () => {
 });
 
 describe('a command is refused', () => {
+  it('to hold a node that is lent to a lease', async () => {
+    world.nodes.set('1', node('1', { state: 'hold', userData: { lease: 'abc' } }));
+
+    await expect(give('node', '1', { mode: 'hold', seconds: 60 })).rejects.toMatchObject({ code: 'leased' });
+  });
+
   it.each([
     ['a limit without a number', 'provider', 'rack', { mode: 'limit' }, 'bad-limit'],
     ['a number without a limit', 'provider', 'rack', { mode: 'pause', limit: 3 }, 'bad-limit'],

@@ -21,6 +21,7 @@ import {
   type ApiCall,
   type ApiOperation,
 } from '@nodepool/daemon';
+import { refuseLent } from './node-operations.js';
 import type { LauncherApiSources } from './sources.js';
 
 const MODE: JsonObject = { type: 'string', enum: [...CONTROL_MODES] };
@@ -75,9 +76,11 @@ export function controlOperations(sources: LauncherApiSources): ApiOperation[] {
     },
     {
       ...{ id: 'giveControl', method: 'POST', path, summary: 'Pause, drain or limit a subject', pathParameters },
-      ...{ body: COMMAND_BODY, answer: ref('Control') },
+      ...{ body: COMMAND_BODY, answer: ref('Control'), errors: { 409: 'A lease has the node to hold' } },
       async handle(call) {
         const control = commandOf(call, sources.clock.now());
+        const node = control.kind === 'node' ? runtime.nodes.get(control.name) : undefined;
+        if (node) refuseLent(node);
         await storeControl(zk, control);
         return controlToApi(control);
       },

@@ -65,6 +65,14 @@ describe('changing a node', () => {
     expect(decodeNode(ID, data, stat, 0)).toMatchObject({ state: 'hold', holdExpirationMs: 600_000 });
   });
 
+  it('refuses to hold one that is lent to a lease, and deletes it', async () => {
+    await store(node(ID, { state: 'hold', userData: { lease: 'abc' } }));
+
+    await expect(run('holdNode', { body: { seconds: 2 } })).rejects.toMatchObject({ status: 409, code: 'leased' });
+
+    expect(await run('deleteNode')).toMatchObject({ state: 'deleting' });
+  });
+
   it('releases its lock afterwards, so that another change can follow', async () => {
     await store(node(ID));
     await run('holdNode');

@@ -1,4 +1,5 @@
 import {
+  leaseHolding,
   decodeNode,
   encodeNode,
   isNodepoolError,
@@ -95,7 +96,7 @@ function holdNode(sources: LauncherApiSources): ApiOperation {
         seconds: { type: 'integer', minimum: 1, description: 'Duration; default max-hold-age' },
       },
     },
-    ...{ answer: ref('Node'), errors: { ...NO_NODE, 409: 'Another process holds its lock' } },
+    ...{ answer: ref('Node'), errors: { ...NO_NODE, 409: 'Another process holds its lock, or a lease has it' } },
     async handle({ path: { id = '' }, body, actor = '' }) {
       const { reason, seconds } = body as { reason?: string; seconds?: number };
       const comment = reason === undefined ? `held by ${actor}` : `held by ${actor}: ${reason}`;
@@ -103,6 +104,14 @@ function holdNode(sources: LauncherApiSources): ApiOperation {
       return nodeToApi(await changeNode(sources, id, { state: 'hold', actor, comment, holdMs }), true);
     },
   };
+}
+
+/** @throws ApiError 409 the node is lent to a lease, with which a hold would end */
+export function refuseLent(node: NodeRecord): void {
+  const lease = leaseHolding(node);
+  if (lease === undefined) return;
+  const why = 'its owner keeps it by renewing the lease';
+  throw new ApiError(409, 'leased', `Node ${node.id} is lent to lease ${lease}, and returned with it: ${why}`);
 }
 
 /** A change of a node by an operator. */
@@ -136,6 +145,7 @@ async function changeNode(sources: LauncherApiSources, id: string, action: NodeA
     const { data, stat } = await zk.getData(nodePath(id as NodeId));
     const node = decodeNode(id as NodeId, data, stat, clock.now());
     if (!node) throw unknown();
+    if (action.state === 'hold') refuseLent(node);
     const hold = {
       ...(action.comment !== undefined && { comment: action.comment }),
       ...(action.holdMs !== undefined && { holdExpirationMs: action.holdMs }),
