@@ -19,10 +19,11 @@ import { countTests, resultTable } from './results.mjs';
 
 const cores = availableParallelism();
 /**
- * Workers: one a core for unit tests, which compute; one more for end-to-end tests, which mostly wait for sessions to expire.
+ * Workers: two a core for unit tests, whose processes and servers make them wait for more than half of their time; one more than cores
+ * for end-to-end tests, which start several processes each.
  */
 const STAGES = {
-  unit: ['--project', '!e2e*', `--maxWorkers=${cores}`],
+  unit: ['--project', '!e2e*', `--maxWorkers=${2 * cores}`],
   e2e: ['--project', 'e2e', `--maxWorkers=${Math.min(cores + 1, 8)}`],
   kubernetes: ['--project', 'e2e-kubernetes'],
   openstack: ['--project', 'e2e-openstack'],
