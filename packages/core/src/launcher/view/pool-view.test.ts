@@ -154,7 +154,11 @@ describe('what is kept for requests of others', () => {
   });
 
   it('is what accepted requests of other pools and of other launchers lack, whichever pool knows what a label needs', async () => {
-    const quota = { quotaNeededByLabel: (label: string) => ({ instances: label === 'b' ? 2 : 1 }) } as QuotaSupport;
+    const quota: QuotaSupport = {
+      quotaNeededByLabel: (label) => ({ instances: label === 'b' ? 2 : 1 }),
+      estimatedNodepoolQuota: () => undefined,
+      invalidateQuotaCache: () => undefined,
+    };
     const { view, beside, rooms, world } = await setUp({ quota }, configOf(poolConfig('main', ['a']), other));
     rooms.ledger.reserve('p', 'other', [{ request: requestOf('200-0000000900', 'b'), need: { instances: 1 } }]);
     const body = encodeRequest({ ...newRequest({ labels: ['a', 'b', 'unknown'] }, 0), state: 'pending' });
