@@ -141,12 +141,19 @@ const HOST = {
 
 it('tables fit a terminal of 80 columns with whole ids, and name the columns that do not', async () => {
   const [node = '', request = '', token = ''] = await createWideRecords();
+  const build = '2f0c5b6d7e8f4a3b9c1d0e2f4a6b8c0d';
+  await get().createBuild({ builder: 'nb01.example.org', formats: ['qcow2', 'raw', 'vhd'] }, build);
+  const externalId = 'f3a1c2d4-5b6e-4f70-8192-a3b4c5d6e7f8';
+  await get().createUpload({ externalId, externalName: 'debian-12-1600000000' }, build);
   const url = await listenFor({ '/api/v1/hosts': [HOST] });
   const commands: [string[], string][] = [
     [[...get().options(), 'list'], node],
     [[...get().options(), 'request-list'], request],
     [[...get().options(), 'token', 'list'], token],
     [['hosts', '--url', url], '0000000007'],
+    [[...get().options(), 'image-list'], build],
+    [[...get().options(), 'dib-image-list'], `debian-12-${build}`],
+    [[...get().options(), 'labels'], 'ubuntu-noble-large'],
   ];
   for (const [argv, id] of commands) {
     const { shown, end } = showOn(80, ...argv);

@@ -54,10 +54,9 @@ describe('listings of images', () => {
     const builds = listingToTable(buildListing, row ? [row] : [], NOW_MS, { width: 80 });
     const uploads = listingToTable(uploadListing, upload ? [upload] : [], NOW_MS, { width: 80 });
 
-    expect(builds).toMatch(
-      new RegExp(`^\\| debian-12-${BUILD_ID} \\| debian-12 \\| nb01.examp… \\| qcow2,raw \\|`, 'm'),
-    );
-    expect(uploads).toContain(`| ${BUILD_ID} | 0000000002 | sky `);
+    expect(builds).toContain(`| debian-12-${BUILD_ID} | qcow2,raw | ready |`);
+    expect(uploads).toContain(`| ${BUILD_ID} | sky `);
+    for (const line of [builds, uploads].join('\n').split('\n')) expect(line.length).toBeLessThanOrEqual(80);
   });
 
   it('show the builds of a paused image as paused', () => {

@@ -3,7 +3,7 @@ import { buildNote, imageNotes } from '../canary/notes.js';
 import { isServing } from '../canary/pick-uploads.js';
 import { formatAge } from './age.js';
 import { buildReasonOf, durationOf, isTested, sizesOf } from './image-figures.js';
-import { timeColumn, type Column, type Listing } from './listing.js';
+import { timeColumn, withRanks, type Column, type Listing } from './listing.js';
 
 /** A build, and whether an operator paused its image. */
 export interface BuildRow {
@@ -51,14 +51,17 @@ function column<Row>(
 }
 
 /** Columns of `nodepool dib-image-list` and `/dib-image-list`. */
-export const buildListing: Listing<BuildRow> = [
-  { ...column<BuildRow>('id', 'ID', ({ build }) => `${build.image}-${build.id}`), isWhole: true },
-  column('image', 'Image', ({ build }) => build.image),
-  column('builder', 'Builder', ({ build }) => build.builder),
-  column('formats', 'Formats', ({ build }) => [...build.formats]),
-  column('state', 'State', ({ build, paused }) => (paused ? 'paused' : build.state)),
-  age('age', 'Age', ({ build }) => build.stateTimeMs),
-];
+export const buildListing: Listing<BuildRow> = withRanks(
+  [
+    column<BuildRow>('id', 'ID', ({ build }) => `${build.image}-${build.id}`),
+    column('image', 'Image', ({ build }) => build.image),
+    column('builder', 'Builder', ({ build }) => build.builder),
+    column('formats', 'Formats', ({ build }) => [...build.formats]),
+    column('state', 'State', ({ build, paused }) => (paused ? 'paused' : build.state)),
+    age('age', 'Age', ({ build }) => build.stateTimeMs),
+  ],
+  { whole: ['id'], spare: ['image', 'builder', 'formats'] },
+);
 
 /** {@link buildListing} with the additional members of this implementation, shown on request. */
 export const extendedBuildListing: Listing<BuildRow> = [
@@ -92,16 +95,19 @@ function testedText(upload: UploadRecord): string {
 }
 
 /** Columns of `nodepool image-list` and `/image-list`. */
-export const uploadListing: Listing<UploadRecord> = [
-  { ...column<UploadRecord>('id', 'Build ID', (upload) => upload.buildId), isWhole: true },
-  column('upload_id', 'Upload ID', (upload) => upload.id),
-  column('provider', 'Provider', (upload) => upload.provider),
-  column('image', 'Image', (upload) => upload.image),
-  column('external_name', 'Provider Image Name', (upload) => upload.externalName),
-  column('external_id', 'Provider Image ID', (upload) => upload.externalId),
-  column('state', 'State', (upload) => upload.state),
-  age('age', 'Age', (upload) => upload.stateTimeMs),
-];
+export const uploadListing: Listing<UploadRecord> = withRanks(
+  [
+    column<UploadRecord>('id', 'Build ID', (upload) => upload.buildId),
+    column('upload_id', 'Upload ID', (upload) => upload.id),
+    column('provider', 'Provider', (upload) => upload.provider),
+    column('image', 'Image', (upload) => upload.image),
+    column('external_name', 'Provider Image Name', (upload) => upload.externalName),
+    column('external_id', 'Provider Image ID', (upload) => upload.externalId),
+    column('state', 'State', (upload) => upload.state),
+    age('age', 'Age', (upload) => upload.stateTimeMs),
+  ],
+  { whole: ['id'], spare: ['external_name', 'external_id', 'upload_id', 'age'] },
+);
 
 /** {@link uploadListing} with the additional members of this implementation, shown on request. */
 export const extendedUploadListing: Listing<UploadRow> = [

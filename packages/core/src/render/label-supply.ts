@@ -1,6 +1,6 @@
 import type { NodeRecord, PoolComponentRecord, RequestRecord } from '@nodepool/zk-protocol';
 import type { SharedCondition } from '../conditions/merge-conditions.js';
-import type { Listing } from './listing.js';
+import { withRanks, type Listing } from './listing.js';
 
 /** Supply and demand of one label. */
 export interface LabelSupply {
@@ -21,16 +21,19 @@ export interface LabelSupply {
 }
 
 /** Columns of `nodepool labels`. */
-export const labelSupplyListing: Listing<LabelSupply> = [
-  { key: 'label', header: 'Label', level: 'brief', value: ({ label }) => label },
-  { key: 'ready', header: 'Ready', level: 'brief', value: ({ ready }) => ready },
-  { key: 'building', header: 'Building', level: 'brief', value: ({ building }) => building },
-  { key: 'in_use', header: 'In Use', level: 'brief', value: ({ inUse }) => inUse },
-  { key: 'hold', header: 'Hold', level: 'brief', value: ({ held }) => held },
-  { key: 'waiting', header: 'Requests Waiting', level: 'brief', value: ({ waiting }) => waiting },
-  { key: 'pools', header: 'Pools', level: 'brief', value: ({ pools }) => [...pools] },
-  { key: 'condition', header: 'Condition', level: 'brief', value: worst },
-];
+export const labelSupplyListing: Listing<LabelSupply> = withRanks(
+  [
+    { key: 'label', header: 'Label', level: 'brief', value: ({ label }) => label },
+    { key: 'ready', header: 'Ready', level: 'brief', value: ({ ready }) => ready },
+    { key: 'building', header: 'Building', level: 'brief', value: ({ building }) => building },
+    { key: 'in_use', header: 'In Use', level: 'brief', value: ({ inUse }) => inUse },
+    { key: 'hold', header: 'Hold', level: 'brief', value: ({ held }) => held },
+    { key: 'waiting', header: 'Requests Waiting', level: 'brief', value: ({ waiting }) => waiting },
+    { key: 'pools', header: 'Pools', level: 'brief', value: ({ pools }) => [...pools] },
+    { key: 'condition', header: 'Condition', level: 'brief', value: worst },
+  ],
+  { whole: ['label'], spare: ['hold', 'pools', 'building'] },
+);
 
 /** Sources of the supply. */
 export interface SupplyRecords {
