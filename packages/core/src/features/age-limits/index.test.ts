@@ -89,6 +89,21 @@ it.each([
   expect(stateOf(id)).toBe('deleting');
 });
 
+it('leaves a node to the end of its lease, which returns it, for five seconds', async () => {
+  const { world, create, stateOf } = await setUp();
+  const held = { state: 'hold', holdExpirationMs: MINUTE_MS, stateTimeMs: world.clock.now() } as const;
+  const ids = [await create(held), await create({ ...held, ...OF_LEASE })];
+
+  await world.pass(MINUTE_MS + 3_000);
+  const before = ids.map(stateOf);
+  await world.pass(3_000);
+
+  expect([before, ids.map(stateOf)]).toEqual([
+    ['deleting', 'hold'],
+    ['deleting', 'deleting'],
+  ]);
+});
+
 const HELD = { state: 'hold', holdExpirationMs: 10 * MINUTE_MS } as const;
 const STEPS_MS = [60 * MINUTE_MS, -60 * MINUTE_MS, 2 * MINUTE_MS, -2 * MINUTE_MS];
 const AGED: [string, NodeFields][] = [

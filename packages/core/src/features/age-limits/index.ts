@@ -1,7 +1,10 @@
-import { isStandby, steadyNow, type NodeId, type NodeRecord } from '@nodepool/zk-protocol';
+import { isStandby, leaseHolding, steadyNow, type NodeId, type NodeRecord } from '@nodepool/zk-protocol';
 import type { Engine, Feature, MakeFeature } from '../../launcher/nodes/feature.js';
 import type { Verdict } from '../../launcher/nodes/idle-nodes.js';
 import { ageLimitOf } from '../../launcher/plan/nodes.js';
+
+/** The end of a lease returns its nodes. They are deleted here if that has not happened by this time after it. */
+const LEASE_MS = 5_000;
 
 /** A node that this launcher saw become ready, or stopped. */
 interface Free {
@@ -14,7 +17,8 @@ interface Free {
 /**
  * Deletes ready nodes older than their label's `max-ready-age`, and held nodes older than `max-hold-age` or their own
  * `hold_expiration`, whichever is shorter. Holds count by the server's clock, as that of this computer may be set. A ready node counts
- * by steady time from when this launcher saw it become ready, and one that is stopped from when it was: were it too old by a wrong clock, so would be the one that replaces it.
+ * by steady time from when this launcher saw it become ready, and one that is stopped from when it was: were it too old by a wrong
+ * clock, so would be the one that replaces it.
  */
 class AgeLimits implements Feature {
   readonly #engine: Engine;
@@ -39,7 +43,8 @@ class AgeLimits implements Feature {
     const limit = ageLimitOf(node, context.config.now);
     if (!limit || !providers.providerOf(node)) return undefined;
     const act = node.state === 'hold' ? 'held for its time' : 'ready for longer than max-ready-age';
-    return { act, afterMs: Math.max(0, limit.ms - this.#ageOf(node)) };
+    const limitMs = limit.ms + (leaseHolding(node) === undefined ? 0 : LEASE_MS);
+    return { act, afterMs: Math.max(0, limitMs - this.#ageOf(node)) };
   }
 
   #see({ id, stateTimeMs }: NodeRecord): Free {
