@@ -32,6 +32,10 @@ export const PROVEN_ELSEWHERE: Readonly<Record<string, Proof>> = {
     file: 'packages/driver-static/src/host-monitor.test.ts',
     test: 'is refused when they are pinned, until its new key is configured',
   },
+  'DatabaseReplaced OtherDatabase': {
+    file: 'packages/core/src/launcher/launcher.test.ts',
+    test: 'serves when ZooKeeper has lost its data, and says so for a day',
+  },
   'LauncherGone NotStopped': {
     file: 'packages/core/src/launcher/registry/gone-launchers.test.ts',
     test: 'tells no longer once it has returned',

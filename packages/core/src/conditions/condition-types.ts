@@ -1,5 +1,6 @@
 import type { FoundCondition } from '../contract/condition.js';
 import type { ConditionType } from './condition-type.js';
+import { ZOOKEEPER_TYPES } from './zookeeper-types.js';
 
 /** All types of services, commands and the drivers of this repository. Other drivers may define their own. */
 export const CONDITION_TYPES = {
@@ -104,31 +105,7 @@ export const CONDITION_TYPES = {
     reasons: { TooMany: 'the message has the number' },
     nextStep: 'resolve the conditions that are shown',
   },
-  NotConnected: {
-    ...{ kind: 'zookeeper', severity: 'error' },
-    meaning: 'the service, or a command, has no connection to ZooKeeper',
-    reasons: {
-      Suspended: 'the connection broke',
-      Lost: 'the session has expired',
-      NoServer: 'a command finds no server',
-      CannotWrite: 'the embedded server cannot write to its disk, as a command found',
-    },
-    nextStep:
-      'check the ZooKeeper servers and the network; with the embedded server, check the launcher and the disk of its state directory',
-  },
-  UnreadableRecords: {
-    ...{ kind: 'zookeeper', severity: 'error' },
-    meaning:
-      'records of nodes or requests cannot be read, so that they are left as they are; a static slot that such a node may stand for is not registered',
-    reasons: { Malformed: 'the message names the records, and what is wrong with the first one' },
-    nextStep: 'repair the records with a client of ZooKeeper, or delete them once no job uses their machines',
-  },
-  SlowAnswers: {
-    ...{ kind: 'zookeeper', severity: 'warning' },
-    meaning: 'ZooKeeper takes more than 250 ms to answer a read',
-    reasons: { Slow: 'its disk or its load' },
-    nextStep: 'check the disk and the load of the ZooKeeper servers',
-  },
+  ...ZOOKEEPER_TYPES,
   NotStarted: {
     ...{ kind: 'provider', severity: 'error' },
     meaning: 'a provider failed to start; retried with back-off',

@@ -22,7 +22,7 @@ import {
   resourceConditions,
   startConditions,
 } from './conditions/provider-conditions.js';
-import { unreadableRecords } from './conditions/record-conditions.js';
+import { recordConditions } from './conditions/record-conditions.js';
 import { forgottenRequests } from './conditions/request-conditions.js';
 import type { SteeringSet } from './health/steering-set.js';
 import type { Feature } from './nodes/feature.js';
@@ -116,7 +116,7 @@ export class LauncherConditions implements ConditionSource {
       ...(images.ready ? imageConditions(config.diskimages.values(), images.images, nowMs) : []),
       ...machineConditions(providers.unusableNodes(), nodes),
       ...deletionConditions(rows, reaper.failing(), nowMs),
-      ...unreadableRecords(nodes.unreadable, requests.unreadable),
+      ...recordConditions(context),
       ...forgottenRequests(requests.values(), nowMs),
       ...controls.inForce.flatMap(orderCondition),
     ];

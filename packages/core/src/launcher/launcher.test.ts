@@ -194,7 +194,7 @@ describe('a launcher beside another one that dies', () => {
 });
 
 describe('a launcher whose session is lost', () => {
-  it('serves when ZooKeeper has lost its data', async () => {
+  it('serves when ZooKeeper has lost its data, and says so for a day', async () => {
     const launcher = await world.startLauncher(pooledConfig);
     const before = launcher.databaseId;
 
@@ -207,6 +207,10 @@ describe('a launcher whose session is lost', () => {
     expect((await stored(id))?.state).toBe('fulfilled');
     expect(launcher.databaseId).not.toBe(before);
     expect(launcher.databaseId).toBe(await world.clock.run(readDatabaseId(world.zk)));
+    const told = () => launcher.conditions.find().filter(({ type }) => type === 'DatabaseReplaced');
+    expect(told()).toMatchObject([{ kind: 'zookeeper', name: 'ensemble', evidence: { before } }]);
+    await world.clock.advance(25 * 3_600_000);
+    expect(told()).toEqual([]);
   });
 
   it('registers itself and its pools again, and serves in the new session', async () => {

@@ -1,10 +1,48 @@
-import { nodePath, requestPath, type NodeId, type RequestId, type UnreadableRecord } from '@nodepool/zk-protocol';
-import { newCondition } from '../../conditions/condition-types.js';
+import {
+  nodePath,
+  requestPath,
+  steadyNow,
+  type Clock,
+  type NodeId,
+  type RequestId,
+  type UnreadableRecord,
+} from '@nodepool/zk-protocol';
+import { CONDITION_TYPES, newCondition } from '../../conditions/condition-types.js';
 import type { FoundCondition } from '../../contract/condition.js';
 import { firstOf } from '../../text/first-of.js';
+import type { Context } from '../state/context.js';
+import type { LifeCycle } from '../state/life-cycle.js';
 
 /** Paths named in one message. */
 const MOST_NAMED = 5;
+
+/** What ZooKeeper serves, and what of it cannot be read. */
+export function recordConditions({
+  life,
+  clock,
+  mirror,
+}: Pick<Context, 'life' | 'clock' | 'mirror'>): FoundCondition[] {
+  const { nodes, requests } = mirror;
+  return [...replacedDatabase(life, clock), ...unreadableRecords(nodes.unreadable, requests.unreadable)];
+}
+
+/** How long the condition of another database lasts. */
+const REPLACED_MS = 24 * 3_600_000;
+
+/** Another database is served than before, which knows no user of a machine. */
+function replacedDatabase({ replaced, databaseId }: LifeCycle, clock: Clock): FoundCondition[] {
+  if (!replaced || steadyNow(clock) - replaced.steadyMs > REPLACED_MS) return [];
+  const { sinceMs, before } = replaced;
+  return [
+    newCondition('DatabaseReplaced', {
+      ...{ name: 'ensemble', reason: 'OtherDatabase', sinceMs, evidence: { before, databaseId: databaseId ?? null } },
+      message:
+        'it serves another database than before, which knows no user of a machine: static hosts and metastatic slots in use are lent ' +
+        'again, instances of the former one stay until they are adopted',
+      nextStep: CONDITION_TYPES.DatabaseReplaced.nextStep,
+    }),
+  ];
+}
 
 /** Records of nodes and requests that cannot be read. */
 export function unreadableRecords(

@@ -9,6 +9,7 @@ import {
   REQUEST_LOCKS_ROOT,
   REQUESTS_ROOT,
   STEERING_ROOT,
+  steadyNow,
   type ZooKeeper,
 } from '@nodepool/zk-protocol';
 import type { Context } from './context.js';
@@ -32,11 +33,17 @@ export function ensureRoots(zk: ZooKeeper, signal: AbortSignal): Promise<string>
  * Reads which database a new session has, and creates what is missing: ZooKeeper may have lost its data. Then the database has another
  * id, which machines carry that are made from now on.
  */
-export async function readDatabase({ zk, life, logger }: Pick<Context, 'zk' | 'life' | 'logger'>): Promise<void> {
+export async function readDatabase({
+  zk,
+  life,
+  clock,
+  logger,
+}: Pick<Context, 'zk' | 'life' | 'clock' | 'logger'>): Promise<void> {
   const before = life.databaseId;
   const databaseId = await ensureRoots(zk, life.signal);
   life.database = { id: databaseId, epoch: zk.sessionEpoch };
   if (before === undefined || before === databaseId) return;
+  life.replaced = { sinceMs: clock.now(), steadyMs: steadyNow(clock), before };
   const text = 'ZooKeeper serves another database; machines of the former one stay until they are adopted';
   logger.warn(text, { databaseId, before });
 }

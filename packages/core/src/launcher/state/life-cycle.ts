@@ -11,6 +11,8 @@ export class LifeCycle {
   readonly orders: CloudOrders;
   /** Random id of the database, and the session that has read it; known once the start has read it. */
   database: { readonly id: string; readonly epoch: number } | undefined;
+  /** When another database was first served, and which one had been before: of this process. */
+  replaced: { readonly sinceMs: number; readonly steadyMs: number; readonly before: string } | undefined;
   /** The start has ended. */
   isStarted = false;
   /** The launcher accepts no more requests. */
