@@ -13,8 +13,6 @@ import type { SimulatedCloud } from '../cloud/cloud.js';
 interface Pool {
   readonly name: string;
   labels: string[];
-  /** Labels that were never removed. */
-  lastingLabels: ReadonlySet<string>;
   readonly maxServers: Limit;
   priority: number | undefined;
 }
@@ -97,7 +95,6 @@ export class CloudFleet implements Fleet {
         return `${this.name}: pool ${pool.name} goes`;
       case 2:
         pool.labels = random.shuffle([...this.#labels]).slice(0, random.int(1, 2));
-        pool.lastingLabels = new Set(pool.labels.filter((label) => pool.lastingLabels.has(label)));
         return `${this.name}: pool ${pool.name} has labels ${pool.labels.join(' ')}`;
       case 3:
         pool.priority = random.int(1, 99);
@@ -165,7 +162,8 @@ export class CloudFleet implements Fleet {
     const name = `pool${++this.#poolCount}`;
     const labels = random.shuffle([...this.#labels]).slice(0, random.int(1, 3));
     return {
-      ...{ name, labels, lastingLabels: new Set(labels) },
+      name,
+      labels,
       maxServers: new Limit(random.int(1, 6)),
       priority: random.chance(0.2) ? random.int(1, 99) : undefined,
     };

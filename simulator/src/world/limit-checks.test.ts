@@ -36,11 +36,13 @@ describe('the check of max-servers', () => {
     expect(await makeNode()).toEqual([expect.stringMatching(/makes node \d+ in cloud\/main, number 3 of at most 2$/)]);
   });
 
-  it('counts neither other pools nor labels that were removed', async () => {
-    const limited = { maxServers: new Limit(1), lastingLabels: new Set(['small']) };
+  it('counts neither other pools nor what the last packets of a dead process made', async () => {
+    const limited = { maxServers: new Limit(1) };
     checkMaxServers(world, 'cloud', (pool) => (pool === 'main' ? limited : undefined));
     await makeNode({ pool: 'other' });
-    await makeNode({ labels: ['removed'] });
+    launcher.isDead = true;
+    await makeNode();
+    launcher = new SimulatedProcess(world, 'launcher1', world.server);
 
     expect(await makeNode()).toEqual([]);
   });

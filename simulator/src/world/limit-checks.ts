@@ -8,8 +8,6 @@ import type { World } from './world.js';
 /** A pool with a limit. */
 export interface LimitedPool {
   readonly maxServers: Limit;
-  /** Labels that were never removed: nodes of a removed label do not count. Default: all. */
-  readonly lastingLabels?: ReadonlySet<string>;
 }
 
 /** Checks each new node against `max-servers` of its pool. A launcher that starts cannot count nodes whose records are spoiled. */
@@ -21,11 +19,11 @@ export function checkMaxServers(
   world.checker.watch((before, after, who) => {
     const pool = after.body['pool'];
     if (before !== undefined || after.body['provider'] !== provider || typeof pool !== 'string') return;
+    if (world.lateRecords.has(nodePath(after.id as NodeId))) return;
     const limited = poolOf(pool);
     if (limited === undefined) return;
-    const { maxServers, lastingLabels } = limited;
-    const isCounted = ({ body, labels }: NodeEntry) =>
-      body['provider'] === provider && body['pool'] === pool && (lastingLabels?.has(labels[0] ?? '') ?? true);
+    const { maxServers } = limited;
+    const isCounted = ({ body }: NodeEntry) => body['provider'] === provider && body['pool'] === pool;
     const count = countNodes(world, isCounted);
     demand(world, count, maxServers.most * world.launcherCount, `${who} makes node ${after.id} in ${provider}/${pool}`);
   });
@@ -88,10 +86,13 @@ export function checkTenantLimit(world: World, tenant: string, limit: number): v
   });
 }
 
-/** Nodes with readable records. */
-function countNodes({ checker, spoiled }: World, isCounted: (node: NodeEntry) => boolean): number {
+/** Nodes with readable records that living launchers made. */
+function countNodes({ checker, spoiled, lateRecords }: World, isCounted: (node: NodeEntry) => boolean): number {
   let count = 0;
-  for (const node of checker.nodes.values()) if (isCounted(node) && !spoiled.has(nodePath(node.id as NodeId))) count++;
+  for (const node of checker.nodes.values()) {
+    const path = nodePath(node.id as NodeId);
+    if (isCounted(node) && !spoiled.has(path) && !lateRecords.has(path)) count++;
+  }
   return count;
 }
 

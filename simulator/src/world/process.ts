@@ -44,6 +44,7 @@ export class SimulatedProcess {
     this.zk = zk;
     this.link = link;
     world.checker.follow(this.zk, name);
+    world.processes.push(this);
     this.zk.onState((state) => {
       world.trace.add(name, () => `is ${state}, session 0x${this.zk.sessionId.toString(16)}`);
     });

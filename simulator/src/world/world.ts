@@ -1,6 +1,6 @@
 import { ConfigError, type Config, type Driver, type LogFields } from '@nodepool/core';
 import type { PastLine } from '@nodepool/history';
-import { isZooKeeperError, requestPath, type Clock, type RequestId } from '@nodepool/zk-protocol';
+import { isZooKeeperError, requestPath, type Clock, type RequestId, type ZooKeeper } from '@nodepool/zk-protocol';
 import {
   Environment,
   InvariantChecker,
@@ -71,6 +71,8 @@ export class World {
     const describe = (change: (typeof changes)[number]) =>
       isForeign ? `${change.change} ${'path' in change ? change.path : ''}` : describeChange(change);
     if (changes.length > 0) this.trace.add(who, () => `zk ${zxid}: ${changes.map(describe).join('; ')}`);
+    const isLate = this.processes.some(({ isDead, zk }) => isDead && zk.sessionId === sessionId);
+    for (const change of isLate ? changes : []) if (change.change === 'create') this.lateRecords.add(change.path);
     this.stored.onTransaction(transaction, sessionId);
     if (isForeign) return;
     this.checker.onTransaction(transaction, sessionId);
@@ -93,6 +95,10 @@ export class World {
   readonly reported = new Set<string>();
   /** Records that a broken tool has written, by path, with what they were before. */
   readonly spoiled = new Map<string, { readonly before: Buffer; readonly after: string }>();
+  /** Processes by name and life. */
+  readonly processes: { readonly isDead: boolean; readonly zk: Pick<ZooKeeper, 'sessionId'> }[] = [];
+  /** Records, by path, that the last packets of a process made after its death: none of its successors could count them. */
+  readonly lateRecords = new Set<string>();
   /** How often another database was served. */
   replacements = 0;
   /** When launchers run above the last one that was asked for. */
