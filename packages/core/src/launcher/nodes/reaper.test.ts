@@ -164,6 +164,30 @@ describe('a record that its launcher is about to lock', () => {
   );
 });
 
+it('a ready node that the work on its request does not know is free after a minute', async () => {
+  const { rooms, world } = await openRooms();
+  const { clock, other, context } = world;
+  const request = '200-0000000001' as RequestId;
+  await clock.run(other.ensurePath(requestLockPath(request)));
+  await clock.run(other.create(`${requestLockPath(request)}/0__lock__`, '', { ephemeral: true, sequential: true }));
+  const body = encodeRequest({ ...newRequest({ labels: ['a', 'a'] }, 0), state: 'pending' });
+  await clock.run(other.ensurePath(requestPath(request)));
+  await clock.run(other.setData(requestPath(request), body));
+  const id = await world.createNode({ allocatedTo: request });
+  const reaper = new Reaper(context, rooms.providers, rooms.registry.registered);
+  const ofNode: unknown[] = [];
+  for (let minute = 0; minute < 3; minute++) {
+    await world.pass(1_000);
+    reaper.reconsider('minute');
+    await world.pass(1_000);
+    ofNode.push(context.mirror.nodes.get(id)?.allocatedTo);
+    await world.pass(58_000);
+  }
+
+  expect(ofNode).toEqual([request, request, null]);
+  await reaper.stop();
+});
+
 describe('an unlocked launch that could be continued', () => {
   /** Its request is locked, and the node as well or not. */
   async function begunLaunch({ isLocked }: { isLocked: boolean }) {

@@ -5,6 +5,7 @@ import { reasonOfError, type ErrorReason } from '../../conditions/error-reason.j
 import { FIRST_POOL_PAUSE_MS } from '../health/first-pool.js';
 import {
   holdsNodes,
+  isLeftOut,
   isResumable,
   isUnwanted,
   judgeNode,
@@ -142,18 +143,20 @@ export class Reaper implements Part {
   }
 
   #judge(node: NodeRecord): NodeVerdict {
-    const isLocked = this.#context.mirror.nodes.contenders(node.id) > 0;
-    return isLocked ? 'keep' : judgeNode(node, this.#factsOf(node));
+    if (this.#context.mirror.nodes.contenders(node.id) === 0) return judgeNode(node, this.#factsOf(node));
+    this.#unwantedSinceMs.delete(node.id);
+    return 'keep';
   }
 
   #factsOf(node: NodeRecord): NodeFacts {
     const { id, allocatedTo, launcher, state } = node;
     const { requests } = this.#context.mirror;
     const request = allocatedTo === null ? undefined : requests.get(allocatedTo);
+    const isRequestLocked = allocatedTo !== null && requests.contenders(allocatedTo) > 0;
+    const isUnused = (state === 'init' && isUnwanted(node, request)) || isLeftOut(node, { request, isRequestLocked });
     return {
-      request,
-      isRequestLocked: allocatedTo !== null && requests.contenders(allocatedTo) > 0,
-      unwantedForMs: state === 'init' && isUnwanted(node, request) ? this.#unwantedForMs(id) : 0,
+      ...{ request, isRequestLocked },
+      unwantedForMs: isUnused ? this.#unwantedForMs(id) : 0,
       hasLauncherLeft: this.#gone.has(launcher ?? ''),
       isHoldOrdered: findHoldOrder(this.#context, id) !== undefined,
       isOurs: this.#providers.providerOf(node) !== undefined,
@@ -168,7 +171,7 @@ export class Reaper implements Part {
   }
 
   #nodeChanged(id: NodeId, before: NodeRecord | undefined, node: NodeRecord | undefined): void {
-    if (node?.state !== 'init') this.#unwantedSinceMs.delete(id);
+    this.#unwantedSinceMs.delete(id);
     if (node) {
       // an operator has ordered the deletion again: launchers keep the time
       const isOrdered = before?.state === 'deleting' && node.state === 'deleting';
@@ -227,7 +230,7 @@ export class Reaper implements Part {
   }
 
   async #carryOut(node: NodeRecord, verdict: Exclude<NodeVerdict, 'keep'>): Promise<void> {
-    if (verdict === 'deallocate') return deallocateNode(this.#context, node);
+    if (verdict === 'deallocate') return deallocateNode(this.#context, node, isLeftOut(node, this.#factsOf(node)));
     if (verdict === 'hold') return holdNode(this.#context, node);
     if (isResumable(node) && !(await this.#isStillGarbage(node.id))) return;
     const provider = this.#providers.providerOf(node);

@@ -24,16 +24,20 @@ import {
   Transaction,
 } from '../state/transaction.js';
 
-/** Makes a ready node free again if the request that it is allocated to is gone or has been returned to the queue. */
-export async function deallocateNode(context: Context, node: NodeRecord): Promise<void> {
+/**
+ * Makes a ready node free again if the request that it is allocated to is gone or has been returned to the queue, or the work on it does
+ * not know the node.
+ */
+export async function deallocateNode(context: Context, node: NodeRecord, isLeftOut = false): Promise<void> {
   const { clock, committer, logger } = context;
   const { id, allocatedTo } = node;
-  if (allocatedTo === null || holdsNodes(await readRequest(context, allocatedTo))) return;
+  if (allocatedTo === null || (!isLeftOut && holdsNodes(await readRequest(context, allocatedTo)))) return;
   const transaction = new Transaction<'lock' | 'record'>();
   transaction.add('lock', ...proveNodeUnlocked(context, node));
   transaction.add('record', setNode(withNode(node, UNALLOCATED, clock.now())));
   await transaction.commit(committer);
-  logger.info('Deallocated node: its request was withdrawn', { nodeId: id, requestId: allocatedTo });
+  const why = isLeftOut ? 'the work on its request does not know it' : 'its request was withdrawn';
+  logger.info(`Deallocated node: ${why}`, { nodeId: id, requestId: allocatedTo });
 }
 
 /** Reads the request from ZooKeeper, as the mirror may be behind. */

@@ -17,7 +17,7 @@ export interface NodeFacts {
   readonly request: Pick<RequestRecord, 'state'> | undefined;
   /** A process has locked that request. */
   readonly isRequestLocked: boolean;
-  /** How long this process, by its own clock, has seen the record in state `init` and needed by no request. */
+  /** How long this process, by its own clock, has seen the record in state `init` and needed by no request, or {@link isLeftOut}. */
   readonly unwantedForMs: number;
   /** The pool that created the record has left the registry. */
   readonly hasLauncherLeft: boolean;
@@ -41,6 +41,7 @@ export function judgeNode(node: NodeRecord, facts: NodeFacts): NodeVerdict {
   if (AFTER_USE.has(node.state) && facts.isHoldOrdered) return 'hold';
   if (isToBeResumed(node, facts)) return 'keep';
   if (UNLOCKED_GARBAGE_STATES.has(node.state)) return 'delete';
+  if (isLeftOut(node, facts) && facts.unwantedForMs > NEVER_LOCKED_MS) return 'deallocate';
   if (!isUnwanted(node, facts.request)) return 'keep';
   if (node.state === 'ready') return 'deallocate';
   // its launcher died before it locked the record; a living one needs a moment for that, not a minute
@@ -66,6 +67,17 @@ export function isResumable({ state, launchState, allocatedTo }: NodeRecord): bo
 /** Whether the node is allocated to a request that does not need it. @param request - that `allocated_to` names */
 export function isUnwanted(node: NodeRecord, request: Pick<RequestRecord, 'state'> | undefined): boolean {
   return node.allocatedTo !== null && !holdsNodes(request);
+}
+
+/**
+ * Whether the work on a request does not know a ready node that is allocated to it, as its record could not be read when the work
+ * began: it has locked all others.
+ */
+export function isLeftOut(
+  { state }: Pick<NodeRecord, 'state'>,
+  { request, isRequestLocked }: Pick<NodeFacts, 'request' | 'isRequestLocked'>,
+): boolean {
+  return state === 'ready' && isRequestLocked && request?.state === 'pending';
 }
 
 /** Whether a request keeps its nodes: not once it is gone, back in the queue, or failed. */
