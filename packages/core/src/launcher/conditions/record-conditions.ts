@@ -10,18 +10,23 @@ import {
 import { CONDITION_TYPES, newCondition } from '../../conditions/condition-types.js';
 import type { FoundCondition } from '../../contract/condition.js';
 import { firstOf } from '../../text/first-of.js';
-import type { Context } from '../state/context.js';
-import type { LifeCycle } from '../state/life-cycle.js';
 
 /** Paths named in one message. */
 const MOST_NAMED = 5;
 
+/** What a launcher knows of the records in ZooKeeper. */
+export interface KnownRecords {
+  readonly clock: Clock;
+  readonly life: {
+    readonly databaseId: string | undefined;
+    /** When this process saw another database, and which one had been before. */
+    readonly replaced: { readonly sinceMs: number; readonly steadyMs: number; readonly before: string } | undefined;
+  };
+  readonly mirror: Readonly<Record<'nodes' | 'requests', { readonly unreadable: readonly UnreadableRecord[] }>>;
+}
+
 /** What ZooKeeper serves, and what of it cannot be read. */
-export function recordConditions({
-  life,
-  clock,
-  mirror,
-}: Pick<Context, 'life' | 'clock' | 'mirror'>): FoundCondition[] {
+export function recordConditions({ life, clock, mirror }: KnownRecords): FoundCondition[] {
   const { nodes, requests } = mirror;
   return [...replacedDatabase(life, clock), ...unreadableRecords(nodes.unreadable, requests.unreadable)];
 }
@@ -30,7 +35,7 @@ export function recordConditions({
 const REPLACED_MS = 24 * 3_600_000;
 
 /** Another database is served than before, which knows no user of a machine. */
-function replacedDatabase({ replaced, databaseId }: LifeCycle, clock: Clock): FoundCondition[] {
+function replacedDatabase({ replaced, databaseId }: KnownRecords['life'], clock: Clock): FoundCondition[] {
   if (!replaced || steadyNow(clock) - replaced.steadyMs > REPLACED_MS) return [];
   const { sinceMs, before } = replaced;
   return [
