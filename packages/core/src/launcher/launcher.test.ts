@@ -1,6 +1,7 @@
 import {
   COMPONENTS_ROOT,
   decodeRequest,
+  delay,
   encodeRequest,
   LEASES_ROOT,
   newRequest,
@@ -149,7 +150,14 @@ describe('a launcher that starts', () => {
   });
 
   it('registers no pool before it has read who else there is, also when it is reloaded meanwhile', async () => {
-    const launcher = world.launcher(pooledConfig);
+    const { zk } = world.session();
+    await world.clock.run(zk.whenConnected());
+    const setData = zk.setData.bind(zk);
+    zk.setData = async (...args) => {
+      await delay(world.clock, 5_000); // the comparison of the clocks takes long
+      return setData(...args);
+    };
+    const launcher = world.launcher(pooledConfig, zk);
 
     const started = launcher.start();
     while (launcher.databaseId === undefined) await world.clock.advance(0);

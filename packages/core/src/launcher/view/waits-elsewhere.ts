@@ -48,8 +48,8 @@ export function* reservationsElsewhere(
   runner: ProviderRunner,
   own: PoolConfig,
 ): Generator<Reservation> {
-  const others = [...runner.config.pools.values()].filter(({ name }) => name !== own.name);
   for (const { request, missing, isInPool } of waitsElsewhere(mirror, ledger, runner.name, own.name)) {
+    const others = [...runner.config.pools.values()].filter(({ name }) => name !== own.name);
     const pools = isInPool ? [own, ...others] : [...others, own];
     const needs = missing.map((label) => {
       const pool = pools.find(({ labels }) => labels.has(label));
