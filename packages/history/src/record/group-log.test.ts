@@ -55,14 +55,33 @@ it('divides the time of one rule at the moment when the member becomes the first
   ]);
 });
 
-it('limits its length, keeping the oldest changes and the newest', () => {
+const change = (i: number) => group.waits(i, i % 2 === 0 ? 'pool-full' : 'label-quota', 'text', 'r1');
+
+it('limits its length, keeping the newest changes', () => {
   const member = group.join(0);
-  for (let i = 0; i < 1_000; i++) group.waits(i, i % 2 === 0 ? 'pool-full' : 'label-quota', 'text', 'r1');
+  for (let i = 0; i < 1_000; i++) change(i);
   const events = shown(member);
 
-  expect(events.length).toBeLessThanOrEqual(300);
-  expect(events[0]?.slice(0, 3)).toEqual([0, 'behind', 'pool-full']);
+  expect(events).toHaveLength(300);
+  expect(events.slice(0, 2).map((event) => event.slice(0, 3))).toEqual([
+    [0, 'behind', 'pool-full'],
+    [701, 'behind', 'label-quota'],
+  ]);
   expect(events.at(-1)?.slice(0, 3)).toEqual([999, 'behind', 'label-quota']);
+});
+
+it('gives a request that joins a long log the rule in force, and each later one', () => {
+  for (let i = 0; i < 1_000; i++) change(i);
+  const member = group.join(1_000);
+  for (let i = 1_000; i < 1_010; i++) change(i);
+
+  expect(shown(member).map((event) => event.slice(0, 3))).toEqual(
+    [1_000, ...Array.from({ length: 9 }, (_, i) => 1_001 + i)].map((i) => [
+      i,
+      'behind',
+      i % 2 === 0 ? 'pool-full' : 'label-quota',
+    ]),
+  );
 });
 
 it('is emptied when the last request leaves, and forgets its first request when that one leaves', () => {

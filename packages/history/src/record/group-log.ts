@@ -1,13 +1,13 @@
 import { pastEvent, type PastEvent } from './event.js';
 
-/** Limit of the log of one group; further changes replace its last entry. */
+/** Limit of the log of one group; further changes drop its first entry. */
 const MAX_CHANGES = 300;
 
 /** The place of a request in a group. */
 export interface Membership {
   readonly group: GroupLog;
   readonly sinceMs: number;
-  /** Index of the last change before the request joined. */
+  /** Number of the last change before the request joined. */
   readonly from: number;
   /** The first request of the group at that time. */
   readonly ahead: string | undefined;
@@ -27,6 +27,8 @@ export class GroupLog {
     readonly first: string | undefined;
     text: string;
   }[] = [];
+  /** Number of changes that the log no longer has. */
+  #dropped = 0;
   #members = 0;
   #first: string | undefined;
 
@@ -51,7 +53,7 @@ export class GroupLog {
 
   join(nowMs: number): Membership {
     this.#members++;
-    const from = Math.max(0, this.#log.length - 1);
+    const from = this.#dropped + Math.max(0, this.#log.length - 1);
     return { group: this, sinceMs: nowMs, from, ahead: this.#first, firstMs: undefined };
   }
 
@@ -77,17 +79,20 @@ export class GroupLog {
       last.text = text;
       return;
     }
-    if (this.#log.length >= MAX_CHANGES) this.#log.pop();
     this.#log.push({ timeMs, rule, text, first: this.#first });
+    if (this.#log.length <= MAX_CHANGES) return;
+    this.#log.shift();
+    this.#dropped++;
   }
 
-  /** What a request of the group waited for until now. */
+  /** What a request of the group waited for until now; what the log has dropped counts as its first entry. */
   eventsOf({ sinceMs, from, ahead, firstMs = Infinity }: Membership): PastEvent[] {
     const events: PastEvent[] = [];
-    for (let i = from; i < this.#log.length; i++) {
+    const begin = from - this.#dropped;
+    for (let i = Math.max(begin, 0); i < this.#log.length; i++) {
       const entry = this.#log[i];
       if (!entry) continue;
-      const beginMs = Math.max(sinceMs, entry.timeMs);
+      const beginMs = begin < 0 && i === 0 ? sinceMs : Math.max(sinceMs, entry.timeMs);
       const endMs = this.#log[i + 1]?.timeMs ?? Infinity;
       if (endMs <= sinceMs) continue;
       const first = entry.timeMs < sinceMs ? (ahead ?? entry.first) : entry.first;
