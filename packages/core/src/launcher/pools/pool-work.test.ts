@@ -57,11 +57,14 @@ describe('a pool at work', () => {
 
   it('declines a request whose images are not there', async () => {
     const getRequestHandler = () => ({ imagesAvailable: () => false });
-    const { rooms, pool } = await open({}, {}, { getRequestHandler });
+    const { rooms, pool, world } = await open({}, {}, { getRequestHandler });
+    const left: unknown[] = [];
+    world.context.events.on('requestNotQueued', ({ action, reason }) => left.push([action, reason.rule]));
 
     const id = await rooms.ask(['a']);
 
     expect(await rooms.stored(id)).toMatchObject({ state: 'failed', declinedBy: [pool.launcherId] });
+    expect(left[0]).toEqual(['decline', 'images-unavailable']);
   });
 
   it('counts a request for its tenant while it works on it, and a launch until it has ended', async () => {

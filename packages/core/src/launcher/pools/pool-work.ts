@@ -4,10 +4,10 @@ import type { RequestOutcome } from '../../contract/request-outcome.js';
 import { sumResources } from '../../contract/resources.js';
 import type { Ledger } from '../ledger/ledger.js';
 import { judgeControls } from '../plan/controls.js';
-import { judgeHealth } from '../plan/health-rules.js';
+import { judgeFirst, judgeHealth } from '../plan/health-rules.js';
 import { planPool, type PausedRequest, type PoolPlan } from '../plan/plan-pool.js';
 import { imagesUnavailable, isPassing, judgeDecline, waitsForOthers } from '../plan/rules.js';
-import type { Assignment, Reason, Reservation } from '../plan/types.js';
+import type { Assignment, Reason, Reservation, Verdict } from '../plan/types.js';
 import { assignPresent, exceedsTenant, isPresent } from '../requests/present-nodes.js';
 import { RequestWork } from '../requests/request.js';
 import { serve } from '../requests/stages.js';
@@ -143,8 +143,9 @@ export class PoolWork {
   #accept(request: RequestRecord, assignment: Assignment): void {
     const { view, lost } = this.#tools;
     if (lost.isRecovering(request.id)) return; // it keeps its place until it is considered again
-    if (judgeHealth(request, view) || (view.steering?.isSlow && view.leftTo(request))) {
-      this.#demand.waiting.remove(request.id); // another request accepted in this pass is the probe
+    const verdict = judgeHealth(request, view) ?? (view.steering?.isSlow ? judgeFirst(request, view) : undefined);
+    if (verdict) {
+      this.#leaveQueue(request, verdict); // another request accepted in this pass is the probe
     } else if (view.handlerOf(request).imagesAvailable()) {
       this.#work(request, assignment);
     } else {
@@ -153,8 +154,13 @@ export class PoolWork {
   }
 
   #decline(request: RequestRecord, reason: Reason): void {
-    this.#demand.waiting.remove(request.id);
+    this.#leaveQueue(request, { action: 'decline', reason });
     this.#queue.refuse(request, reason);
+  }
+
+  #leaveQueue(request: RequestRecord, verdict: Verdict): void {
+    this.#demand.waiting.remove(request.id);
+    this.#context.events.emit('requestNotQueued', { pool: this.#tools.view, request, ...verdict });
   }
 
   /** Starts the work on a request, unless a node of the assignment is not free any more. */
