@@ -159,6 +159,13 @@ describe('writes', () => {
     expect(audit).toHaveLength(2);
   });
 
+  it.each(['', 'k'.repeat(256)])('are refused with a key that has not 1 to 255 characters', async (key) => {
+    const refused = await hold({}, { ...auth, 'idempotency-key': key });
+
+    expect(refused).toMatchObject({ status: 400, body: { code: 'bad-request' } });
+    expect(calls).toEqual([]);
+  });
+
   it('are refused and logged without a valid token, before the operation runs', async () => {
     const refused = await hold({}, { authorization: 'Bearer wrong' });
     tokens = [];

@@ -12,7 +12,7 @@ import { authorizeOperator } from '../authorize.js';
 import { shareOf } from '../client-share.js';
 import type { Caller, WebGate } from '../gate.js';
 import type { EventStreams } from './events.js';
-import { API_ROOT, openApiDocument } from './openapi.js';
+import { API_ROOT, MAX_IDEMPOTENCY_KEY, openApiDocument } from './openapi.js';
 import type { ApiCall, ApiOperation, ApiPart } from './operation.js';
 import { readPageFiles } from './page-files.js';
 import { bodyErrorText, MAX_BODY_BYTES, readBodies, refusedMember } from './request-body.js';
@@ -137,6 +137,8 @@ const forOtherSites = ({ allowsOtherSites }: WebGate): Record<string, string> =>
 
 function callOf(request: FastifyRequest, caller?: Caller): ApiCall {
   const key = request.headers['idempotency-key'];
+  if (key !== undefined && (key.length === 0 || key.length > MAX_IDEMPOTENCY_KEY))
+    throw new ApiError(400, 'bad-request', `The header Idempotency-Key has 1 to ${MAX_IDEMPOTENCY_KEY} characters`);
   return {
     path: request.params as ApiCall['path'],
     query: request.query as ApiCall['query'],

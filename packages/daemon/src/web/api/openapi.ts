@@ -42,11 +42,14 @@ const EVENTS: JsonObject = {
   },
 };
 
+/** Longest text of the header `Idempotency-Key`. */
+export const MAX_IDEMPOTENCY_KEY = 255;
+
 const IDEMPOTENCY_KEY: JsonObject = {
   ...{ name: 'Idempotency-Key', in: 'header', required: false },
   description:
     'A random text of the client. A repetition with the same text has no further effect, and the same answer',
-  schema: { type: 'string', minLength: 1, maxLength: 255 },
+  schema: { type: 'string', minLength: 1, maxLength: MAX_IDEMPOTENCY_KEY },
 };
 
 /** What the document is made for. */

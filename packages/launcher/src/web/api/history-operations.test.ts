@@ -36,7 +36,8 @@ describe('a page of the history', () => {
   });
 
   it('is refused for a time that is no number', async () => {
-    await expect(page('first', { since: 'yesterday' })).rejects.toMatchObject({ status: 400, code: 'bad-time' });
+    for (const since of ['yesterday', '0x10', '1e3', ''])
+      await expect(page('first', { since })).rejects.toMatchObject({ status: 400, code: 'bad-time' });
   });
 
   it('is refused while eight others are in progress', async () => {

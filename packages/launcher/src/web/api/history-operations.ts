@@ -1,7 +1,7 @@
 import { isPoolComponent, type Json, type JsonObject } from '@nodepool/zk-protocol';
 import { ApiError, listOf, orNull, record, ref, TEXT, TIME, type ApiCall, type ApiOperation } from '@nodepool/daemon';
 import { LauncherQuestions, runsToJson, timelineOf, type LauncherAnswer } from '@nodepool/history';
-import { filter } from './parameters.js';
+import { filter, timeParameterMs } from './parameters.js';
 import type { LauncherApiSources } from './sources.js';
 
 /** Limit of concurrent reads of the files; further calls are refused with 429. */
@@ -142,9 +142,9 @@ async function ownHistory({ history, hostname }: LauncherApiSources, id: string)
 async function historyPage(
   { history, hostname }: LauncherApiSources,
   page: string,
-  { since = '0', until = 'Infinity' }: ApiCall['query'],
+  { since, until }: ApiCall['query'],
 ): Promise<Json> {
-  const [sinceMs, untilMs] = [Number(since) * 1000, Number(until) * 1000];
+  const [sinceMs, untilMs] = [timeParameterMs(since, 0), timeParameterMs(until, Infinity)];
   if (Number.isNaN(sinceMs) || Number.isNaN(untilMs))
     throw new ApiError(400, 'bad-time', 'since and until are UNIX times in seconds');
   const {

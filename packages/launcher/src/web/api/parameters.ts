@@ -21,3 +21,9 @@ export function requireState(
   const text = `There is no state "${state}"${didYouMean(state, known) || '.'} States: ${known.join(', ')}`;
   throw new ApiError(400, 'unknown-state', text);
 }
+
+/** A UNIX time in seconds, as a decimal number. @returns ms; NaN for another text, `defaultMs` for none */
+export function timeParameterMs(value: string | number | boolean | undefined, defaultMs: number): number {
+  if (value === undefined) return defaultMs;
+  return /^\d+(\.\d+)?$/.test(String(value)) ? Number(value) * 1000 : NaN;
+}

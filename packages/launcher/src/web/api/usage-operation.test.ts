@@ -55,6 +55,7 @@ it('is limited to the time asked for', async () => {
 it.each([
   [{ by: 'colour' }, 'bad-key'],
   [{ since: 'yesterday' }, 'bad-time'],
+  [{ since: '0x10' }, 'bad-time'],
   [{ since: '5', until: '4' }, 'bad-time'],
 ])('refuses %j', async (query, code) => {
   await expect(usage(query as unknown as Record<string, string>)).rejects.toMatchObject({ status: 400, code });

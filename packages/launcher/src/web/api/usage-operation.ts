@@ -23,7 +23,7 @@ import {
 } from '@nodepool/history';
 import type { Json, JsonObject } from '@nodepool/zk-protocol';
 import { limitReaders } from './history-operations.js';
-import { filter } from './parameters.js';
+import { filter, timeParameterMs } from './parameters.js';
 import type { LauncherApiSources } from './sources.js';
 
 const DAY_MS = 86_400_000;
@@ -73,8 +73,8 @@ async function usageOf(
 ): Promise<Json> {
   if (!isKey(by)) throw new ApiError(400, 'bad-key', `by is one of ${USAGE_KEYS.join(', ')}`);
   const nowMs = clock.now();
-  const sinceMs = since === undefined ? nowMs - DAY_MS : Number(since) * 1000;
-  const untilMs = Math.min(until === undefined ? nowMs : Number(until) * 1000, nowMs);
+  const sinceMs = timeParameterMs(since, nowMs - DAY_MS);
+  const untilMs = Math.min(timeParameterMs(until, nowMs), nowMs);
   if (!(sinceMs < untilMs))
     throw new ApiError(
       400,
