@@ -47,6 +47,9 @@ interface SequentialCreates {
 export class OwnWrites {
   readonly #expected = new Map<string, Expectation>();
   readonly #sequential = new Map<string, SequentialCreates>();
+  /** Numbers of commits that are not answered yet, oldest first. */
+  readonly #pending = new Set<number>();
+  #waiting: { readonly upTo: number; readonly resolve: () => void }[] = [];
   #lastNumber = 0;
 
   constructor(
@@ -85,6 +88,13 @@ export class OwnWrites {
     return count;
   }
 
+  /** Resolves when no event is held back or counted any more whose writer is not known at the time of the call. */
+  whenKnown(): Promise<void> {
+    const isCounted = [...this.#expected.values()].some(({ seen }) => seen > 0);
+    if (!isCounted && this.deferred === 0) return Promise.resolve();
+    return new Promise((resolve) => this.#waiting.push({ upTo: this.#lastNumber, resolve }));
+  }
+
   /** Announces a commit; `undefined` if no operation concerns the cache. Call {@link succeed} or {@link fail} next. */
   begin(operations: readonly Operation[]): PendingWrite | undefined {
     const indexes: number[] = [];
@@ -96,7 +106,9 @@ export class OwnWrites {
       if (operation.op === 'create' && operation.sequential) this.#expectCreate(operation.path, number);
       else this.#expect(operation.path);
     }
-    return indexes.length === 0 ? undefined : { number, indexes, operations };
+    if (indexes.length === 0) return undefined;
+    this.#pending.add(number);
+    return { number, indexes, operations };
   }
 
   /**
@@ -114,6 +126,7 @@ export class OwnWrites {
       } else if (this.#settle(operation.path)) unsure.add(operation.path);
       effects.push(effectOf(operation, result));
     }
+    this.#answered(write);
     return { effects, unsure };
   }
 
@@ -132,6 +145,16 @@ export class OwnWrites {
       if (entry !== undefined && (entry.seen > 0 || fateUnknown)) entry.foreign = true;
       if (this.#settle(operation.path)) this.readAgain(operation.path);
     }
+    this.#answered(write);
+  }
+
+  #answered({ number }: PendingWrite): void {
+    this.#pending.delete(number);
+    const [oldest = Infinity] = this.#pending;
+    this.#waiting = this.#waiting.filter(({ upTo, resolve }) => {
+      if (upTo < oldest) resolve();
+      return upTo >= oldest;
+    });
   }
 
   #expect(path: string): void {

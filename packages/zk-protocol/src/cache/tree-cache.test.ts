@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { changesTo, closing, recordingLogger, until } from '../../test/support/clients.js';
-import { whileReading } from '../../test/support/while-reading.js';
+import { whileReading, whileWriting } from '../../test/support/while-reading.js';
 import { idOf, nodeBody, World } from '../../test/support/world.js';
 import { systemClock } from '../base/clock.js';
 import type { Operation } from '../client/contract/types.js';
@@ -268,6 +268,27 @@ describe('a settled node cache', () => {
     await nodes.settle();
 
     expect([synced, state()]).toEqual(['ready', 'in-use']);
+  });
+
+  it('shows what others wrote before it was asked, though an own commit on it is not answered yet', async () => {
+    const { zk, other, nodes } = await world.watchNodes();
+    const path = await other.create(NODE_CREATE_PATH, nodeBody(), { sequential: true });
+    await until(() => nodes.size === 1);
+    const outdated = { op: 'set', path, data: nodeBody({ state: 'used' }), version: 0 } as const;
+
+    let answer = () => {};
+    const answered = new Promise<void>((resolve) => (answer = resolve));
+    const commit = createCommitter(
+      whileWriting(zk, () => answered),
+      [nodes],
+    ).commit([outdated, { op: 'check', path, version: 0 }]);
+    await other.setData(path, nodeBody({ state: 'in-use' }));
+    const settled = nodes.settle().then(() => nodes.get(idOf(path))?.state);
+    for (let i = 0; i < 3; i++) await zk.sync('/');
+    answer();
+
+    await expect(commit).rejects.toThrow('ZK_BAD_VERSION');
+    expect(await settled).toBe('in-use');
   });
 
   it('shows records that others created during own commits', async () => {

@@ -157,7 +157,7 @@ export class TreeCache<T extends { readonly stat: Stat | undefined }>
   async settle(): Promise<void> {
     const { zk } = this.#options;
     await zk.sync('/'); // events of earlier writes arrive before its reply
-    if (this.#own.deferred > 0) await zk.sync('/'); // by its reply, own commits sent before are answered
+    await this.#own.whenKnown();
     // a rebuild after a reconnect finds what has changed meanwhile; a cache that ends waits for none
     if (this.#running) await this.#readiness.whenReady(this.#end.signal).catch(() => {});
     await this.#reader.whenRead();

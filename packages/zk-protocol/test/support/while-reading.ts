@@ -10,9 +10,22 @@ export function whileReading(zk: ZooKeeper, happen: (reads: readonly ReadOperati
     await happen(operations);
     return results;
   };
+  return withCall(zk, { multiRead });
+}
+
+/** A session that runs an action before it sends a transaction. */
+export function whileWriting(zk: ZooKeeper, happen: () => Promise<void>): ZooKeeper {
+  const multi: ZooKeeper['multi'] = async (operations) => {
+    await happen();
+    return zk.multi(operations);
+  };
+  return withCall(zk, { multi });
+}
+
+function withCall(zk: ZooKeeper, call: Partial<ZooKeeper>): ZooKeeper {
   return new Proxy(zk, {
     get(target, key) {
-      if (key === 'multiRead') return multiRead;
+      if (key in call) return Reflect.get(call, key) as unknown;
       const value: unknown = Reflect.get(target, key, target);
       return typeof value === 'function' ? (value.bind(target) as unknown) : value;
     },
