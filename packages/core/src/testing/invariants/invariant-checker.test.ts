@@ -111,6 +111,14 @@ it('lets a node be held for longer while an operator has its lock, and nothing e
   expect([longer, violations]).toEqual([[], [`launcher 1 setDatas ${NODE} while another holds its lock`]]);
 });
 
+it('lets a request be created whose number a client has locked, as in a database that was lost', async () => {
+  await lock('/nodepool/requests-lock/200-0000000001', other);
+
+  await create(REQUEST, { state: 'requested', node_types: ['small'] });
+
+  expect(violations).toEqual([]);
+});
+
 describe('it is a violation', () => {
   it('to write what another process has locked', async () => {
     await create(NODE, ready);
