@@ -42,7 +42,7 @@ export class ServiceConditions {
   readonly list = new ConditionList();
   readonly #options: ServiceConditionsOptions;
   readonly #listeners = new Set<(change: ConditionChange) => void>();
-  #isStopped = false;
+  #hasEnded = false;
   #cancelCheck: CancelTimer | undefined;
   #checkDueMs = Infinity;
   #checkedMs = -Infinity;
@@ -56,7 +56,7 @@ export class ServiceConditions {
 
   /** Current conditions of this service. */
   get current(): readonly Condition[] {
-    if (!this.#isStopped && this.#options.clock.now() - this.#checkedMs >= this.#pauseMs) this.check();
+    if (!this.#hasEnded && this.#options.clock.now() - this.#checkedMs >= this.#pauseMs) this.check();
     return this.list.all;
   }
 
@@ -73,7 +73,7 @@ export class ServiceConditions {
   }
 
   stop(): void {
-    this.#isStopped = true;
+    this.#hasEnded = true;
     this.#unsubscribe?.();
     this.#cancelCheck?.();
     this.#listeners.clear();
@@ -92,7 +92,7 @@ export class ServiceConditions {
 
   /** Computes all conditions from the current state of the parts. */
   check(): void {
-    if (this.#isStopped) return;
+    if (this.#hasEnded) return;
     const { source, clock, hostname } = this.#options;
     const nowMs = clock.now();
     this.#checkedMs = nowMs;

@@ -83,7 +83,7 @@ export { compareRequests } from './records/request.js';
 export { CERTIFICATE_MODES } from './records/types.js';
 export type { ModelApiVerdict } from './records/component.js';
 export { DEFAULT_POOL_PRIORITY, MODEL_API, judgeModelApi } from './records/component.js';
-export { decodeComponent, encodeComponent, newComponent, newPoolComponent } from './records/component.js';
+export { decodeComponent, encodeComponent, newComponent, newPoolComponent, PARKED_KEY } from './records/component.js';
 export { isPoolComponent, withComponent, decodeLegacyLauncher, encodeLegacyLauncher } from './records/component.js';
 export type { BuildFields, BuildKey, UploadFields, UploadKey } from './records/image.js';
 export { decodeBuild, encodeBuild, newBuild, withBuild } from './records/image.js';
@@ -108,7 +108,7 @@ export { LEASE_TOKEN_NAME, leaseSlotPath, leaseSlotsPath, leaseTokenPath } from 
 export type { NodeActor, NodeTransition, RequestActor, RequestTransition, Transition } from './records/states.js';
 export { NODE_TRANSITIONS, REQUEST_TRANSITIONS, UNLOCKED_GARBAGE_STATES } from './records/states.js';
 export { assertNodeTransition, assertRequestTransition } from './records/states.js';
-export { isFree, isKnownNodeState, isStandby, isStopped, isStoppedSpare } from './records/states.js';
+export { isFree, isKnownNodeState, isStandby, isStartable, isParked } from './records/states.js';
 export type { PathShape } from './records/paths.js';
 export { NODEPOOL_ROOT, NODES_ROOT, NODE_CREATE_PATH, REQUESTS_ROOT, REQUEST_LOCKS_ROOT } from './records/paths.js';
 export {

@@ -1,5 +1,5 @@
 import { firstOf, isInService, readyBuilds } from '@nodepool/core/service';
-import { controlId, isFree, isPoolComponent, isStoppedSpare, LEASE_REQUESTOR, mapOf } from '@nodepool/zk-protocol';
+import { controlId, isFree, isPoolComponent, isParked, LEASE_REQUESTOR, mapOf } from '@nodepool/zk-protocol';
 import type {
   ControlRecord,
   ImageEntry,
@@ -53,7 +53,7 @@ export async function findUnfinished(context: CliContext, zk: ZooKeeper, owner: 
   return {
     ours,
     others: pools.filter((pool) => !ours.includes(pool)),
-    spares: nodes.filter(isStoppedSpare),
+    spares: nodes.filter(isParked),
     ending: nodes.filter((node) => (isFree(node) || node.state === 'hold') && hasTokenThatEnds(node)),
     launches: nodes.filter(({ state, launcher }) => BEING_MADE.has(state) && ids.has(launcher)),
     requests: requests.filter(({ requestor }) => requestor === LEASE_REQUESTOR),

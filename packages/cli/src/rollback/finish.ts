@@ -3,7 +3,7 @@ import {
   encodeControl,
   encodeNode,
   isNodepoolError,
-  isStoppedSpare,
+  isParked,
   isZooKeeperError,
   newControl,
   nodePath,
@@ -68,7 +68,7 @@ async function deleteSpare(context: CliContext, zk: ZooKeeper, { id }: NodeRecor
     const lock = await lockNode(zk, clock, id, { owner, timeoutMs: LOCK_TIMEOUT_MS });
     try {
       const node = await fetchNode({ ...context, zk }, id);
-      if (!node || !isStoppedSpare(node)) return;
+      if (!node || !isParked(node)) return;
       const marked = withNode(node, { state: 'deleting' }, clock.now(), 'operator');
       await zk.setData(nodePath(id), encodeNode(marked), node.stat?.version);
     } finally {

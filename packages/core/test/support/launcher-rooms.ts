@@ -64,7 +64,7 @@ export function launchingDrivers(
 }
 
 /** What a pool of this release says in its entry, and one of the original does not. */
-export const OURS = { firstPoolPauseMs: 0, stoppedSpares: [] } as const;
+export const OURS: Partial<PoolComponentRecord> = { firstPoolPauseMs: 0, raw: { stopped_spares: [] } };
 
 /** The parts of a launcher that serving requests and managing nodes depend on, in a {@link ServiceWorld}. */
 export class LauncherRooms {
@@ -104,9 +104,9 @@ export class LauncherRooms {
 
   /** What features get, with the given changes. */
   engine(changes: Partial<Engine> = {}): Engine {
-    const { providers, views, goals, idle } = this;
+    const { providers, registry, views, goals, idle } = this;
     const { context } = this.world;
-    return { ...{ context, providers, views, goals, idle, serverClock: context.clock }, ...changes };
+    return { ...{ context, providers, registry, views, goals, idle, serverClock: context.clock }, ...changes };
   }
 
   /** Creates the parts with providers and pools of the configuration. */

@@ -46,7 +46,7 @@ export class StandbyForecasts {
   /** Number of slots that were added to the file. */
   #appended = 0;
   #reading: Promise<void> | undefined;
-  #isStopped = false;
+  #hasEnded = false;
 
   constructor(options: StandbyForecastsOptions) {
     this.#options = options;
@@ -73,7 +73,7 @@ export class StandbyForecasts {
 
   /** Stops counting and forecasting. */
   stop(): void {
-    this.#isStopped = true;
+    this.#hasEnded = true;
     this.#cancel?.();
     for (const end of this.#ends.splice(0)) end();
     this.#launcher = undefined;
@@ -82,7 +82,7 @@ export class StandbyForecasts {
   /** Counts and forecasts from now on, unless it does or there is no label. */
   #begin(): void {
     const launcher = this.#launcher;
-    if (this.#isStopped || !launcher || this.#labels.length === 0) return;
+    if (this.#hasEnded || !launcher || this.#labels.length === 0) return;
     if (this.#ends.length === 0) {
       this.#lastSlot = slotOf(this.#options.clock.now());
       this.#ends = [

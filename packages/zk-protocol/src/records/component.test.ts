@@ -60,18 +60,3 @@ it.each([
 
   expect(decodeComponent('pool', 'pool-1', body, undefined)).toMatchObject({ leaseCertificates: mode });
 });
-
-it.each([
-  [['small', 7], ['small']],
-  [[], []],
-  [undefined, null], // the original, and older releases
-  ['small', null],
-])('of a pool whose stopped spares are %j knows %j', (value, labels) => {
-  const body = Buffer.from(JSON.stringify({ kind: 'pool', id: 'x', stopped_spares: value }));
-
-  const pool = present(decodeComponent('pool', 'pool-1', body, undefined));
-
-  expect(pool).toMatchObject({ stoppedSpares: labels });
-  const stored = JSON.parse(encodeComponent(pool).toString()) as JsonObject;
-  expect(stored['stopped_spares']).toEqual(labels ?? undefined);
-});

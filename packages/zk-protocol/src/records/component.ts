@@ -57,11 +57,8 @@ function poolFromRaw(common: ComponentRecord, raw: JsonObject): PoolComponentRec
     firstPoolPauseMs: number(raw.first_pool_pause_ms, 'first_pool_pause_ms'),
     leaseCertificates: modeOf(raw.lease_certificates),
     notLent: text(raw.not_lent, 'not_lent'),
-    stoppedSpares: Array.isArray(raw.stopped_spares) ? raw.stopped_spares.filter(isText) : null,
   };
 }
-
-const isText = (value: Json): value is string => typeof value === 'string';
 
 /** A mode of a newer release is not known, and so not used. */
 function modeOf(value: Json | undefined): CertificateMode | null {
@@ -73,6 +70,9 @@ export function isPoolComponent(component: ComponentRecord): component is PoolCo
   return component.kind === 'pool' && 'launcherId' in component;
 }
 
+/** The key in `raw` of a pool whose launcher counts parked nodes on standby: its labels that are to have some, a list. */
+export const PARKED_KEY = 'stopped_spares';
+
 const KNOWN_KEYS: ReadonlySet<string> = new Set([
   ...['conditions', 'hostname', 'kind', 'model_api', 'state', 'version', 'web_url'],
 ]);
@@ -80,7 +80,6 @@ const KNOWN_POOL_KEYS: ReadonlySet<string> = new Set([
   ...KNOWN_KEYS,
   ...['first_pool_pause_ms', 'health', 'id', 'lease_certificates', 'name', 'not_lent', 'paused', 'priority'],
   'provider_name',
-  'stopped_spares',
   'supported_labels',
 ]);
 
@@ -104,7 +103,6 @@ export function encodeComponent(component: ComponentRecord | PoolComponentRecord
   body.supported_labels = component.supportedLabels as string[];
   if (component.health) body.health = component.health;
   if (component.notLent) body.not_lent = component.notLent;
-  if (component.stoppedSpares) body.stopped_spares = [...component.stoppedSpares];
   const { firstPoolPauseMs } = component;
   if (typeof firstPoolPauseMs === 'number') body.first_pool_pause_ms = firstPoolPauseMs;
   if (component.leaseCertificates) body.lease_certificates = component.leaseCertificates;
@@ -123,7 +121,7 @@ export function newComponent(
   return { id: '', modelApi: MODEL_API, ...fields, raw: NO_BODY, stat: undefined };
 }
 
-/** A pool that is not registered yet. */
+/** A pool that is not registered yet. Keys of `raw` that are no fields of the record are stored as they are. */
 export function newPoolComponent(
   fields: Pick<PoolComponentRecord, 'hostname' | 'version' | 'launcherId' | 'name' | 'providerName'> &
     Partial<
@@ -138,7 +136,7 @@ export function newPoolComponent(
         | 'firstPoolPauseMs'
         | 'leaseCertificates'
         | 'notLent'
-        | 'stoppedSpares'
+        | 'raw'
       >
     >,
 ): PoolComponentRecord {
@@ -151,14 +149,14 @@ export function newPoolComponent(
     priority: DEFAULT_POOL_PRIORITY,
     paused: false,
     legacy: false,
-    ...fields,
     raw: NO_BODY,
+    ...fields,
     stat: undefined,
   };
 }
 
 /** A copy of the component with some fields changed. */
-export function withComponent<T extends ComponentRecord>(component: T, changes: Partial<Omit<T, 'raw' | 'stat'>>): T {
+export function withComponent<T extends ComponentRecord>(component: T, changes: Partial<Omit<T, 'stat'>>): T {
   return copyWith(component, changes as Partial<T>);
 }
 

@@ -126,10 +126,10 @@ export function isFree({ state, allocatedTo }: Pick<NodeRecord, 'state' | 'alloc
 }
 
 /**
- * Whether the node is a standby node whose instance is stopped, or is being stopped: see {@link isStopped}. Nodes that another
- * program made `testing` are none.
+ * Whether the node stands by without being ready, e.g. as its instance is stopped: see {@link isStartable}. Nodes that another program
+ * made `testing` do not.
  */
-export function isStoppedSpare({
+export function isParked({
   state,
   allocatedTo,
   launchState,
@@ -137,12 +137,12 @@ export function isStoppedSpare({
   return state === 'testing' && allocatedTo === null && launchState !== null;
 }
 
-/** Whether the node is a standby node whose instance has been stopped: it may be started for a request. */
-export function isStopped(node: Pick<NodeRecord, 'state' | 'allocatedTo' | 'launchState'>): boolean {
-  return isStoppedSpare(node) && node.launchState?.['start'] === true;
+/** Whether a parked node may be started for a request. */
+export function isStartable(node: Pick<NodeRecord, 'state' | 'allocatedTo' | 'launchState'>): boolean {
+  return isParked(node) && node.launchState?.['start'] === true;
 }
 
-/** Whether the node stands by: it is free, or a stopped spare. Callers must check its lock. */
+/** Whether the node stands by: it is free, or parked. Callers must check its lock. */
 export function isStandby(node: Pick<NodeRecord, 'state' | 'allocatedTo' | 'launchState'>): boolean {
-  return isFree(node) || isStoppedSpare(node);
+  return isFree(node) || isParked(node);
 }

@@ -173,11 +173,6 @@ export interface PoolComponentRecord extends ComponentRecord {
   readonly leaseCertificates?: CertificateMode | null;
   /** Why its nodes are not lent over HTTP, with the fix; missing: they are. */
   readonly notLent?: string | null;
-  /**
-   * Its labels whose standby nodes its launcher wants stopped. Missing: it does not know stopped nodes, as Nodepool and older releases:
-   * it does not count them on standby.
-   */
-  readonly stoppedSpares?: readonly string[] | null;
 }
 
 /** One build of a diskimage. */

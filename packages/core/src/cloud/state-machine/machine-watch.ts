@@ -1,7 +1,7 @@
 import {
   delay,
   isStandby,
-  isStopped,
+  isStartable,
   type CancelTimer,
   type Clock,
   type NodeId,
@@ -158,7 +158,7 @@ export class MachineWatch {
         const isNew = clock.now() - node.stateTimeMs < (adapter.listLagMs ?? 0);
         return isNew ? [] : [{ node, why: GONE, isGone: true }];
       }
-      if (isStopped(node) || instance.unusable === undefined) return [];
+      if (isStartable(node) || instance.unusable === undefined) return [];
       return [{ node, why: `its instance cannot be used: ${instance.unusable}`, isGone: false }];
     });
   }
@@ -228,7 +228,7 @@ function idOf({ externalId }: NodeRecord): string {
 }
 
 function hasMachine(node: NodeRecord): boolean {
-  return typeof node.externalId === 'string' && (RUNNING.has(node.state) || isStopped(node));
+  return typeof node.externalId === 'string' && (RUNNING.has(node.state) || isStartable(node));
 }
 
 /** Of nodes with one address the younger cannot be told from the older. */

@@ -342,22 +342,19 @@ describe('stopped nodes', () => {
   });
 
   it.each([
-    ['keep: stopped', 'running', { stoppedSpares: ['a', 'b'] }, { testing: 2 }],
-    ['no keep', 'stopped', { stoppedSpares: [] }, { deleting: 1, ready: 1 }],
-  ] as const)(
-    'follow a launcher with %s that was registered before one that keeps them %s',
-    async (_a, own, of, expected) => {
-      const { create, states, rooms, sweep, world } = await setUp(undefined, [{ ...OURS, ...of }]);
-      world.context.config.now = { ...configOf(undefined), labels: labelsOf(own === 'stopped' ? own : undefined, 2) };
-      await create({ state: 'testing', launchState: STARTS });
-      await create({ externalId: 'i-2' });
+    ['keep: stopped', 'running', ['a', 'b'], { testing: 2 }],
+    ['no keep', 'stopped', [], { deleting: 1, ready: 1 }],
+  ])('follow a launcher with %s that was registered before one that keeps them %s', async (_a, own, of, expected) => {
+    const { create, states, rooms, sweep, world } = await setUp(undefined, [{ ...OURS, raw: { stopped_spares: of } }]);
+    world.context.config.now = { ...configOf(undefined), labels: labelsOf(own === 'stopped' ? own : undefined, 2) };
+    await create({ state: 'testing', launchState: STARTS });
+    await create({ externalId: 'i-2' });
 
-      await sweep();
-      await world.pass(10_000);
-      await sweep();
+    await sweep();
+    await world.pass(10_000);
+    await sweep();
 
-      expect(states()).toEqual(expected);
-      expect(hindrance(rooms)?.reason).toBe(own === 'stopped' ? 'FilesDiffer' : undefined);
-    },
-  );
+    expect(states()).toEqual(expected);
+    expect(hindrance(rooms)?.reason).toBe(own === 'stopped' ? 'FilesDiffer' : undefined);
+  });
 });

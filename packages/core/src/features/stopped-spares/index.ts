@@ -1,11 +1,13 @@
+import { isDeepStrictEqual } from 'node:util';
 import {
   delay,
   isFree,
   isNodepoolError,
-  isStopped,
-  isStoppedSpare,
+  isStartable,
+  isParked,
   isZooKeeperError,
   nodeLockPath,
+  PARKED_KEY,
   withNode,
   type Clock,
   type JsonObject,
@@ -28,7 +30,7 @@ import { createdPath, isRefusal, setNode, Transaction } from '../../launcher/sta
 
 /** A node that has been free for less time stays: a request may be about to take it. */
 const GRACE_MS = 5_000;
-/** The instance is being stopped; see `isStopped` for what follows. */
+/** The instance is being stopped; see `isStartable` for what follows. */
 const STOPPING = { stopping: true } as const;
 /** While the cloud does not answer, a stop is tried so often, at this distance: for half an hour. */
 const MAX_TRIES = 60;
@@ -63,12 +65,13 @@ class StoppedSpares implements Feature {
   readonly #unsubscribe: () => void;
 
   constructor(engine: Engine) {
-    const { context, idle } = engine;
+    const { context, idle, registry } = engine;
     this.#engine = engine;
     this.#clock = countedClock(context.clock);
     this.#unsubscribe = context.events.on('poolChanged', ({ before, after }) => {
-      if (before?.stoppedSpares?.join() !== after?.stoppedSpares?.join()) idle.reconsider();
+      if (!isDeepStrictEqual(before?.raw[PARKED_KEY], after?.raw[PARKED_KEY])) idle.reconsider();
     });
+    registry.announce((labels) => ({ [PARKED_KEY]: labels.filter((label) => this.#isWanted(label)) }));
     idle.add((node) => this.#judge(node));
   }
 
@@ -79,26 +82,26 @@ class StoppedSpares implements Feature {
   /** What `explain` says about stopped nodes of the label; `undefined`: it keeps none. */
   explain(label: string): string | undefined {
     const { config, mirror } = this.#engine.context;
-    if (config.now.labels.get(label)?.keep !== 'stopped') return undefined;
+    if (!this.#isWanted(label)) return undefined;
     const whyNot = [...config.now.providers.keys()].flatMap((provider) => {
       const why = this.#whyOff(provider, label);
       return why === undefined ? [] : [`; provider "${provider}" stops none ${why}`];
     });
     const hindrance = this.#hindrance(label);
     if (hindrance) whyNot.unshift(`; no more are stopped: ${hindrance.message}`);
-    return `${mirror.stoppedCount(label)} of them stopped, to be started for a request${whyNot.join('')}`;
+    return `${mirror.parkedCount(label)} of them stopped, to be started for a request${whyNot.join('')}`;
   }
 
   /** Why no nodes of the label are stopped although the configuration says so; `undefined`: they are. */
   #hindrance(label: string): StopHindrance | undefined {
-    if (this.#engine.context.config.now.labels.get(label)?.keep !== 'stopped') return undefined;
+    if (!this.#isWanted(label)) return undefined;
     const { first, unaware } = this.#engine.views.sharers(label);
     if (unaware) {
       const message = `${nameOf(unaware)} does not know stopped nodes`;
       const nextStep = 'none, if it is stopped or updated soon; else remove `keep: stopped`';
       return { reason: 'PoolUnaware', message, nextStep };
     }
-    if (!first || this.#engine.views.keepsStopped(label) !== false) return undefined;
+    if (!first || this.#isKept(label) !== false) return undefined;
     const message = `${nameOf(first)}, which decides, has no \`keep: stopped\` for it`;
     return { reason: 'FilesDiffer', message, nextStep: 'give all launchers the same `standby` for it' };
   }
@@ -109,6 +112,23 @@ class StoppedSpares implements Feature {
       const found = this.#hindrance(name);
       return found ? [newCondition('NotStopped', { name, ...found, evidence: {} })] : [];
     });
+  }
+
+  #isWanted(label: string): boolean {
+    return this.#engine.context.config.now.labels.get(label)?.keep === 'stopped';
+  }
+
+  /**
+   * Whether standby nodes of the label are stopped: the first launcher decides, and none is while a pool does not know stopped nodes.
+   * `undefined`: not known yet.
+   */
+  #isKept(label: string): boolean | undefined {
+    const { views } = this.#engine;
+    const { first, unaware } = views.sharers(label);
+    if (!first) return undefined;
+    if (views.isFirstFor(label)) return this.#isWanted(label);
+    const theirs = first.raw[PARKED_KEY];
+    return Array.isArray(theirs) ? theirs.includes(label) : unaware ? undefined : false;
   }
 
   #whyOff(provider: string, label: string): string | undefined {
@@ -125,8 +145,8 @@ class StoppedSpares implements Feature {
   #judge(node: NodeRecord): Verdict | undefined {
     const runner = this.#engine.providers.runnerOf(node);
     if (!runner?.running) return undefined;
-    if (isStoppedSpare(node)) {
-      const why = isStopped(node) ? this.#whyUnwanted(node) : 'its launcher died while it was stopping it';
+    if (isParked(node)) {
+      const why = isStartable(node) ? this.#whyUnwanted(node) : 'its launcher died while it was stopping it';
       return why === undefined ? undefined : { act: why };
     }
     if (!isFree(node) || !this.#mayStop(node)) return undefined;
@@ -141,14 +161,14 @@ class StoppedSpares implements Feature {
 
   /** Whether a node more of the label is to be stopped, also with those that are being stopped. */
   #stopsOneMore(label: string): boolean {
-    if (!this.#engine.views.keepsStopped(label) || this.#engine.views.sharers(label).unaware) return false;
+    if (!this.#isKept(label) || this.#engine.views.sharers(label).unaware) return false;
     const { mirror } = this.#engine.context;
-    let stopped = mirror.stoppedCount(label);
+    let stopped = mirror.parkedCount(label);
     for (const id of this.#busy) {
       const node = mirror.nodes.get(id);
-      if (node && !isStoppedSpare(node) && node.labels.includes(label)) stopped++;
+      if (node && !isParked(node) && node.labels.includes(label)) stopped++;
     }
-    return stopped < this.#engine.goals.mostStopped(label);
+    return stopped < this.#engine.goals.mostParked(label);
   }
 
   #canStop(node: NodeRecord): boolean {
@@ -163,7 +183,7 @@ class StoppedSpares implements Feature {
     const { labels } = this.#engine.context.config.now;
     const gone = node.labels.find((label) => !labels.has(label));
     if (gone !== undefined) return `label "${gone}" is not in the configuration`;
-    const isKept = node.labels.every((label) => this.#engine.views.keepsStopped(label) !== false);
+    const isKept = node.labels.every((label) => this.#isKept(label) !== false);
     return isKept && this.#canStop(node) ? undefined : 'its label does not keep stopped nodes';
   }
 

@@ -1,5 +1,6 @@
 import type { FoundCondition } from '../../contract/condition.js';
 import type { ProviderSet } from '../providers/provider-set.js';
+import type { PoolRegistry } from '../registry/pool-registry.js';
 import type { Context } from '../state/context.js';
 import type { Part } from '../state/part.js';
 import type { ServerTime } from '../state/server-clock.js';
@@ -11,6 +12,7 @@ import type { StandbyGoals } from './standby-goals.js';
 export interface Engine {
   readonly context: Context;
   readonly providers: ProviderSet;
+  readonly registry: Pick<PoolRegistry, 'announce'>;
   readonly views: PoolViews;
   readonly goals: StandbyGoals;
   readonly serverClock: ServerTime;

@@ -49,8 +49,8 @@ export class RequestedByOthers {
   /** Number of free nodes of the label as the other launchers count them. */
   count(label: string): number {
     const { mirror } = this.#context;
-    const stopped = this.#views.sharers(label).unaware ? mirror.stoppedCount(label) : 0;
-    return mirror.standbyCount(label) - stopped;
+    const parked = this.#views.sharers(label).unaware ? mirror.parkedCount(label) : 0;
+    return mirror.standbyCount(label) - parked;
   }
 
   #requestChanged(before: RequestRecord | undefined, after: RequestRecord | undefined): void {

@@ -62,8 +62,8 @@ export class StandbyGoals {
     };
   }
 
-  /** Number of stopped nodes to keep at most: not known where another launcher decides. */
-  mostStopped(label: string): number {
+  /** Number of parked nodes to keep at most: not known where another launcher decides. */
+  mostParked(label: string): number {
     return this.decides(label) ? Math.max(this.wanted(label), this.#others.nodes(label)) : Infinity;
   }
 
@@ -80,7 +80,7 @@ export class StandbyGoals {
     const free = mirror.standbyCount(label);
     const requested = this.#others.nodes(label);
     const nodes = Math.max(0, free - Math.max(wanted, unaware ? 0 : requested));
-    if (isFallback) return { nodes: Math.min(nodes, mirror.stoppedCount(label)), running: 0 };
+    if (isFallback) return { nodes: Math.min(nodes, mirror.parkedCount(label)), running: 0 };
     return { nodes, running: Math.min(nodes, Math.max(0, this.#others.count(label) - requested)) };
   }
 }

@@ -1,4 +1,4 @@
-import { isStandby, isStoppedSpare, type NodeRecord } from '@nodepool/zk-protocol';
+import { isStandby, isParked, type NodeRecord } from '@nodepool/zk-protocol';
 import type { ProviderSet } from '../providers/provider-set.js';
 import type { Context } from '../state/context.js';
 import { releaseNode } from '../state/expire-node.js';
@@ -10,7 +10,7 @@ import type { StandbyGoals, Surplus } from './standby-goals.js';
 const GRACE_MS = 60_000;
 
 /**
- * Deletes free nodes above the number to keep, stopped ones first and then the oldest: nodes of launching providers of this launcher,
+ * Deletes free nodes above the number to keep, parked ones first and then the oldest: nodes of launching providers of this launcher,
  * and only if each of their labels has too many.
  */
 export class SurplusNodes implements Part {
@@ -38,7 +38,7 @@ export class SurplusNodes implements Part {
     if (left.size === 0) return;
     const nodes = [...mirror.nodes.values()].filter((node) => this.#mayGo(node));
     for (const node of nodes.sort((a, b) => rank(a) - rank(b) || a.stateTimeMs - b.stateTimeMs)) {
-      const running = isStoppedSpare(node) ? 0 : 1;
+      const running = isParked(node) ? 0 : 1;
       // judged again for each one: a request may have taken a node, or the demand risen, while another was deleted
       const isSurplus = (label: string) => [left.get(label), this.#goals.surplus(label)].every(holds(running));
       if (!node.labels.every(isSurplus)) continue;
@@ -58,7 +58,7 @@ export class SurplusNodes implements Part {
   }
 }
 
-const rank = (node: NodeRecord) => (isStoppedSpare(node) ? 0 : 1);
+const rank = (node: NodeRecord) => (isParked(node) ? 0 : 1);
 
 const holds = (running: 0 | 1) => (surplus: Surplus | undefined) =>
   surplus !== undefined && surplus.nodes > 0 && surplus.running >= running;

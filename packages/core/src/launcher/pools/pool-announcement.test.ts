@@ -9,8 +9,8 @@ async function setUp() {
   const rooms = await LauncherRooms.open();
   const [view] = rooms.views.all;
   if (!view) throw new Error('there is no pool');
-  const entry = announce(rooms.world.context, view);
-  return { rooms, view, entry, refresh: () => refreshed(rooms.world.context, entry, view) };
+  const entry = announce(rooms.world.context, view, rooms.registry);
+  return { rooms, view, entry, refresh: () => refreshed(rooms.world.context, entry, view, rooms.registry) };
 }
 
 describe('the registry entry of a pool', () => {

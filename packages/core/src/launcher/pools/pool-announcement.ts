@@ -1,12 +1,16 @@
+import { isDeepStrictEqual } from 'node:util';
 import { newPoolComponent, withComponent, type PoolComponentRecord } from '@nodepool/zk-protocol';
 import { certificateModeOf } from '../../contract/certificate-mode.js';
 import { FIRST_POOL_PAUSE_MS } from '../health/first-pool.js';
+import type { PoolRegistry } from '../registry/pool-registry.js';
 import { shortName } from '../registry/registration.js';
 import type { Context } from '../state/context.js';
 import type { LivePoolView } from '../view/pool-view.js';
 
+type Announcements = Pick<PoolRegistry, 'announced'>;
+
 /** The registry entry of a pool. */
-export function announce(context: Context, view: LivePoolView): PoolComponentRecord {
+export function announce(context: Context, view: LivePoolView, registry: Announcements): PoolComponentRecord {
   const { hostname, version } = context;
   const { launcherId, pool, provider } = view;
   return newPoolComponent({
@@ -19,12 +23,19 @@ export function announce(context: Context, view: LivePoolView): PoolComponentRec
       providerName: provider,
     },
     ...published(context, view),
+    raw: registry.announced([...pool.labels.keys()]),
   });
 }
 
 /** The entry with the pool's current labels, priority, pause and health; the same object if none of them changed. */
-export function refreshed(context: Context, entry: PoolComponentRecord, view: LivePoolView): PoolComponentRecord {
+export function refreshed(
+  context: Context,
+  entry: PoolComponentRecord,
+  view: LivePoolView,
+  registry: Announcements,
+): PoolComponentRecord {
   const now = published(context, view);
+  const raw = registry.announced(now.supportedLabels);
   const isSame =
     entry.priority === now.priority &&
     entry.paused === now.paused &&
@@ -32,13 +43,10 @@ export function refreshed(context: Context, entry: PoolComponentRecord, view: Li
     (entry.leaseCertificates ?? null) === now.leaseCertificates &&
     (entry.firstPoolPauseMs ?? null) === now.firstPoolPauseMs &&
     (entry.notLent ?? null) === now.notLent &&
-    isSameList(entry.stoppedSpares, now.stoppedSpares) &&
-    isSameList(entry.supportedLabels, now.supportedLabels);
-  return isSame ? entry : withComponent(entry, now);
+    isDeepStrictEqual(entry.raw, raw) &&
+    isDeepStrictEqual(entry.supportedLabels, now.supportedLabels);
+  return isSame ? entry : withComponent(entry, { ...now, raw });
 }
-
-const isSameList = (a: readonly string[] | null | undefined, b: readonly string[]) =>
-  a?.length === b.length && b.every((each, i) => each === a[i]);
 
 /** What changes in an entry: among others the health of the provider, and how long requests are left to first pools. */
 function published({ config }: Context, { pool, provider, priority, yieldsPrecedence, steering }: LivePoolView) {
@@ -46,8 +54,7 @@ function published({ config }: Context, { pool, provider, priority, yieldsPreced
   const configured = config.now.providers.get(provider);
   const leaseCertificates = (configured && certificateModeOf(configured)) ?? null;
   const notLent = pool.notLent ?? null;
-  const stoppedSpares = supportedLabels.filter((label) => config.now.labels.get(label)?.keep === 'stopped');
-  const common = { supportedLabels, priority, paused: yieldsPrecedence, leaseCertificates, notLent, stoppedSpares };
+  const common = { supportedLabels, priority, paused: yieldsPrecedence, leaseCertificates, notLent };
   if (!steering) return { ...common, health: null, firstPoolPauseMs: 0 };
   const health = steering.report().provider.state === 'healthy' ? null : 'open';
   return { ...common, health, firstPoolPauseMs: FIRST_POOL_PAUSE_MS } as const;

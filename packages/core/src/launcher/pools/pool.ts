@@ -39,7 +39,7 @@ export class Pool {
     this.queue = new PoolQueue(this.#context, tools);
     this.work = new PoolWork(this.#context, tools, this.queue);
     const { zk } = context;
-    const entry = announce(this.#context, view);
+    const entry = announce(this.#context, view, tools.registry);
     const legacy = announceLegacy ? [new Registration(zk, entry, this.#logger, view.launcherId)] : [];
     this.#registrations = [new Registration(zk, entry, this.#logger), ...legacy];
   }
@@ -138,7 +138,7 @@ export class Pool {
   #refreshAnnouncement(): void {
     if (this.view.stopping) return;
     const [{ body }] = this.#registrations;
-    const entry = refreshed(this.#context, body, this.view);
+    const entry = refreshed(this.#context, body, this.view, this.#tools.registry);
     if (entry !== body) for (const registration of this.#registrations) registration.update(entry);
   }
 }

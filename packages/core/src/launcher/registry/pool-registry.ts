@@ -4,6 +4,7 @@ import {
   type CancelTimer,
   type ComponentCache,
   type ComponentRecord,
+  type JsonObject,
   type LauncherId,
   type PoolComponentRecord,
   type RequestId,
@@ -49,6 +50,7 @@ export class PoolRegistry {
   readonly #started = new Set<string>();
   readonly #left = new Map<LauncherId, { readonly pool: PoolComponentRecord; readonly cancel: CancelTimer }>();
   readonly #unsubscribe: (() => void)[];
+  readonly #announced: ((labels: readonly string[]) => JsonObject)[] = [];
   #hasBegun = false;
   /** Set for a while after the start, while other launchers may still register. */
   #settling: CancelTimer | undefined;
@@ -65,6 +67,16 @@ export class PoolRegistry {
       // after a lost connection this cache may be the last one to be whole again
       components.onReady((ready) => ready && this.#hasBegun && context.events.emit('registrySettled', {})),
     ];
+  }
+
+  /** Adds what the entry of each pool of this launcher has beside its own fields, by the labels of the pool. */
+  announce(keys: (labels: readonly string[]) => JsonObject): void {
+    this.#announced.push(keys);
+  }
+
+  /** What {@link announce} has added for a pool with these labels. */
+  announced(labels: readonly string[]): JsonObject {
+    return Object.assign({}, ...this.#announced.map((keys) => keys(labels))) as JsonObject;
   }
 
   /**

@@ -1,5 +1,5 @@
 import {
-  isStopped,
+  isStartable,
   type CancelTimer,
   type NodeId,
   type NodeRecord,
@@ -183,7 +183,7 @@ export class RequestWork implements RequestAtWork {
     this.az ??= assignment.az;
     const { reused, toLaunch } = this.parts.assign(assignment);
     for (const part of reused) {
-      const isStart = part.node !== undefined && isStopped(part.node);
+      const isStart = part.node !== undefined && isStartable(part.node);
       if (isStart || (part.node && isResumable(part.node))) this.#beginLaunch(part, { isResumed: true, isStart });
     }
     return { reused, toLaunch: toLaunch.map((part) => this.#beginLaunch(part)) };

@@ -1,4 +1,4 @@
-import { isFree, isStandby, isStopped, isStoppedSpare, leaseOf } from '@nodepool/zk-protocol';
+import { isFree, isStandby, isStartable, isParked, leaseOf } from '@nodepool/zk-protocol';
 import type {
   LockAware,
   NodeId,
@@ -18,7 +18,7 @@ export type Claimant = object;
 /**
  * Nodes and requests with the indexes that decisions need, updated by watch events. Nothing here lists, scans or waits.
  *
- * A node is *free* if it is `ready` or stopped, unallocated, unlocked, and not claimed by work of this process.
+ * A node is *free* if it is `ready` or can be started, unallocated, unlocked, and not claimed by work of this process.
  */
 export class Mirror {
   readonly nodes: RecordCache<NodeRecord> & LockAware;
@@ -29,10 +29,10 @@ export class Mirror {
   readonly #byRequest = new Map<string, Set<NodeId>>();
   readonly #byProvider = new Map<string, Set<NodeId>>();
   readonly #pending = new Set<RequestId>();
-  /** Unallocated ready and stopped nodes by label, including those locked or claimed at the moment. */
+  /** Nodes that stand by, by label, including those locked or claimed at the moment. */
   readonly #standby = new Map<string, number>();
-  /** Those of them that are stopped, or being stopped. */
-  readonly #stopped = new Map<string, number>();
+  /** Those of them that are parked. */
+  readonly #parked = new Map<string, number>();
   /** Nodes except those that a person holds, by pool and label: leased ones return as those in use do. */
   readonly #present = new Map<string, Map<string, number>>();
   /** When the deletion of each node in deletion began, by pool. */
@@ -96,14 +96,14 @@ export class Mirror {
     return this.#pending;
   }
 
-  /** Number of unallocated ready and stopped nodes of the label, in all pools. */
+  /** Number of nodes of the label that stand by, in all pools. */
   standbyCount(label: string): number {
     return this.#standby.get(label) ?? 0;
   }
 
-  /** Number of those of {@link standbyCount} that are stopped, or being stopped. */
-  stoppedCount(label: string): number {
-    return this.#stopped.get(label) ?? 0;
+  /** Number of those of {@link standbyCount} that are parked. */
+  parkedCount(label: string): number {
+    return this.#parked.get(label) ?? 0;
   }
 
   /** Number of nodes of the label in the pool, free, in use or leased, without those that a person holds. */
@@ -137,7 +137,7 @@ export class Mirror {
   }
 
   #isFree(node: NodeRecord): boolean {
-    return (isFree(node) || isStopped(node)) && !this.#claimed.has(node.id) && this.nodes.contenders(node.id) === 0;
+    return (isFree(node) || isStartable(node)) && !this.#claimed.has(node.id) && this.nodes.contenders(node.id) === 0;
   }
 
   #nodeChanged(change: RecordChange<NodeRecord>): void {
@@ -181,7 +181,7 @@ export class Mirror {
 
   #countStandby(node: NodeRecord | undefined, step: 1 | -1): void {
     if (!node || !isStandby(node)) return;
-    for (const counts of isStoppedSpare(node) ? [this.#standby, this.#stopped] : [this.#standby]) {
+    for (const counts of isParked(node) ? [this.#standby, this.#parked] : [this.#standby]) {
       for (const label of node.labels) counts.set(label, (counts.get(label) ?? 0) + step);
     }
   }

@@ -43,7 +43,7 @@ export class WorkQueue<Key> {
   readonly #reconciler: Reconciler<Key>;
   readonly #entries = new Map<Key, Entry>();
   readonly #running = new Map<Key, Promise<void>>();
-  #isStopped = false;
+  #hasEnded = false;
 
   constructor(context: Pick<Context, 'clock' | 'random'>, reconciler: Reconciler<Key>) {
     this.#context = context;
@@ -59,7 +59,7 @@ export class WorkQueue<Key> {
   add(key: Key): boolean {
     const known = this.#entries.get(key);
     if (known?.isRunning) known.isChanged = true;
-    if (this.#isStopped || known?.isRunning || known?.pauseEndMs !== undefined) return false;
+    if (this.#hasEnded || known?.isRunning || known?.pauseEndMs !== undefined) return false;
     const step = this.#reconciler.decide(key);
     known?.cancel?.();
     if (!step) {
@@ -101,7 +101,7 @@ export class WorkQueue<Key> {
 
   /** Begins no more steps. Resolves when those that are running have ended. */
   async stop(): Promise<void> {
-    this.#isStopped = true;
+    this.#hasEnded = true;
     for (const entry of this.#entries.values()) this.#endPause(entry);
     await Promise.all(this.#running.values());
   }
@@ -131,7 +131,7 @@ export class WorkQueue<Key> {
     entry.isRunning = false;
     this.#running.delete(key);
     const limits = failure && this.#reconciler.failed(key, failure.error);
-    if (limits && !entry.isForgotten && !this.#isStopped) this.#pause(key, entry, limits);
+    if (limits && !entry.isForgotten && !this.#hasEnded) this.#pause(key, entry, limits);
     else this.#entries.delete(key);
     const { isChanged } = entry;
     entry.isChanged = false;

@@ -22,7 +22,7 @@ it('counts the launchers that registered the label before, each once', () => {
 });
 
 it('counts neither other labels nor the original', () => {
-  const original = pool(1n, 1n, { firstPoolPauseMs: undefined, stoppedSpares: undefined });
+  const original = pool(1n, 1n, { firstPoolPauseMs: undefined, raw: {} });
   expect(rank(original, pool(2n, 2n, { supportedLabels: ['b'] }), pool(ME, 10n))).toBe(0);
 });
 

@@ -1,4 +1,4 @@
-import type { PoolComponentRecord } from '@nodepool/zk-protocol';
+import { PARKED_KEY, type PoolComponentRecord } from '@nodepool/zk-protocol';
 import { isOriginal } from '../plan/candidates.js';
 
 /** The registered pools with one label, of all launchers. */
@@ -10,7 +10,7 @@ export interface LabelSharers {
   readonly first: PoolComponentRecord | undefined;
   /** One of the original, which requests `min-ready` nodes without counting requests of others. */
   readonly original: PoolComponentRecord | undefined;
-  /** One whose launcher does not count stopped nodes on standby: of the original, or of an older release. */
+  /** One whose launcher does not count parked nodes on standby: of the original, or of an older release. */
   readonly unaware: PoolComponentRecord | undefined;
 }
 
@@ -19,7 +19,9 @@ export function findSharers(pools: readonly PoolComponentRecord[], label: string
   const sharing = pools.filter(({ supportedLabels }) => supportedLabels.includes(label));
   // a pool may have a second entry, where old launchers look
   const ours = new Set(sharing.filter((pool) => !isOriginal(pool)).map(({ launcherId }) => launcherId));
-  const aware = new Set(sharing.filter(({ stoppedSpares }) => stoppedSpares).map(({ launcherId }) => launcherId));
+  const aware = new Set(
+    sharing.filter(({ raw }) => Array.isArray(raw[PARKED_KEY])).map(({ launcherId }) => launcherId),
+  );
   let first: PoolComponentRecord | undefined;
   for (const pool of sharing) if (!isOriginal(pool) && createdIn(pool) < createdIn(first)) first = pool;
   return {

@@ -53,7 +53,7 @@ describe('the pools of a launcher', () => {
   it('have no other beside them in the entry that they have where old launchers look', async () => {
     const rooms = await LauncherRooms.open();
     await rooms.registerOwn();
-    await rooms.registerOwn({ firstPoolPauseMs: null, stoppedSpares: null });
+    await rooms.registerOwn({ firstPoolPauseMs: null, raw: {} });
 
     expect(rooms.views.sharers('a')).toMatchObject({ original: undefined, unaware: undefined });
   });

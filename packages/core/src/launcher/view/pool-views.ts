@@ -68,17 +68,6 @@ export class PoolViews {
     return this.#registry.pools.some(({ stat }) => stat?.ephemeralOwner === session);
   }
 
-  /**
-   * Whether standby nodes of the label are stopped: the first launcher decides, and none is while a pool does not know stopped nodes.
-   * `undefined`: not known yet.
-   */
-  keepsStopped(label: string): boolean | undefined {
-    const { first, unaware } = this.sharers(label);
-    if (!first) return undefined;
-    if (this.isFirstFor(label)) return this.#context.config.now.labels.get(label)?.keep === 'stopped';
-    return first.stoppedSpares?.includes(label) ?? (unaware ? undefined : false);
-  }
-
   /** Labels for which a probe of the provider is due. */
   labelsToProbe(provider: string): string[] {
     const steering = this.#steering.of(provider);

@@ -1,6 +1,6 @@
 import { textOf, type Clock, type Json, type JsonObject } from '@nodepool/zk-protocol';
 import { formatProblem } from '../../config/problems.js';
-import type { Config } from '../../contract/config.js';
+import type { Config, LabelConfig } from '../../contract/config.js';
 import type { Driver } from '../../contract/driver.js';
 import type { ProviderConfig } from '../../contract/provider-config.js';
 import { loadEntry } from './load-entry.js';
@@ -45,11 +45,14 @@ export class TestConfiguration {
     return this.#config;
   }
 
-  /** From now on, launchers keep one stopped node; with `false`, none. */
-  async keepStopped(isKept: boolean): Promise<void> {
-    const [label] = await this.labels();
+  /** From now on, the first label has these settings too. */
+  async setLabel(changes: Partial<LabelConfig>): Promise<void> {
+    const [first] = await this.labels();
     const config = await this.readEntry(this.entry);
-    this.#config = Promise.resolve(isKept ? withStoppedNode(config, label) : config);
+    const labels = new Map(config.labels);
+    const label = labels.get(first);
+    if (label) labels.set(first, { ...label, ...changes });
+    this.#config = Promise.resolve({ ...config, labels });
   }
 
   /** Loads an entry. */
@@ -71,14 +74,6 @@ export class TestConfiguration {
     if (first === undefined) throw new Error('validConfig has no label: give its first pool one');
     return [first, ...rest];
   }
-}
-
-/** Of the first label: a second node would double what the kit has to interrupt. */
-function withStoppedNode(config: Config, stopped: string): Config {
-  const labels = [...config.labels].map(
-    ([name, label]) => [name, name === stopped ? { ...label, minReady: 1, keep: 'stopped' as const } : label] as const,
-  );
-  return { ...config, labels: new Map(labels) };
 }
 
 function renamed(entry: Json, prefix: string): Json {

@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
-import { isFree, isStopped, type NodeRecord } from '@nodepool/zk-protocol';
+import { isFree, isStartable, type NodeRecord } from '@nodepool/zk-protocol';
 import type { Harness } from '../harness/harness.js';
 import type { ContractPart, PartContext } from '../harness/part.js';
 import { killedDuring } from './restart.js';
 
 /** Time for several leak sweeps. */
 const LONG_MS = 600_000;
+/** A second node would double what there is to interrupt. */
+const KEPT = { minReady: 1, keep: 'stopped' } as const;
 
 /** A node that is stopped while it stands by is the same node when it is started for a request. */
 export const stopped: ContractPart = {
@@ -15,7 +17,7 @@ export const stopped: ContractPart = {
     { name: 'keeps a stopped node, which is not taken for a leak', run: keepsStopped },
     { name: 'deletes a stopped node', run: deletesStopped },
     killedDuring('starts the node that it has stopped, at whatever moment the launcher dies', {
-      configure: ({ configuration }) => configuration.keepStopped(true),
+      configure: ({ configuration }) => configuration.setLabel(KEPT),
       prepare: async (harness) => {
         // how a launch is interrupted is shown by the part "restart"
         await harness.until(() => harness.ownNodes().some(isFree), 'a standby node is ready');
@@ -51,14 +53,14 @@ async function deletesStopped({ harness }: PartContext): Promise<void> {
 }
 
 async function makeStopped(harness: Harness): Promise<NodeRecord> {
-  await harness.configuration.keepStopped(true);
+  await harness.configuration.setLabel(KEPT);
   await harness.startLauncher();
   const [label] = await harness.configuration.labels();
   return untilStopped(harness, label);
 }
 
 async function untilStopped(harness: Harness, label: string): Promise<NodeRecord> {
-  const find = () => harness.ownNodes().find((node) => isStopped(node) && node.labels.includes(label));
+  const find = () => harness.ownNodes().find((node) => isStartable(node) && node.labels.includes(label));
   await harness.until(
     () => find() !== undefined,
     () => `a node is stopped; ${harness.describeNodes()}`,
@@ -73,7 +75,7 @@ async function assertStarted(harness: Harness): Promise<void> {
   const [request] = harness.ownRequests().map((id) => harness.history.requests.get(id));
   const [id] = request?.nodeIds ?? [];
   const past = harness.history.nodeHistory.filter((node) => node.id === id);
-  const spare = past.find(isStopped);
+  const spare = past.find(isStartable);
   const now = past.at(-1);
   assert.ok(spare && now, 'the request got the node that was stopped');
   assert.equal(now.externalId, spare.externalId, 'the node has the instance that was stopped');
@@ -86,6 +88,6 @@ async function assertStarted(harness: Harness): Promise<void> {
 /** A launcher takes over that keeps no stopped nodes. */
 async function endKeeping(harness: Harness): Promise<void> {
   for (const launcher of harness.launchers) launcher.kill();
-  await harness.configuration.keepStopped(false);
+  await harness.configuration.setLabel({});
   await harness.startLauncher();
 }

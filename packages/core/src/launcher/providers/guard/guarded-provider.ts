@@ -68,7 +68,7 @@ export class GuardedProvider implements WholeProvider {
   #quota: { of: QuotaSupport; guarded: QuotaSupport } | undefined;
   #isLookingForLeaks = false;
   #isIdle = false;
-  #isStopped = false;
+  #hasEnded = false;
 
   constructor(options: ProviderGuardOptions) {
     this.config = options.config;
@@ -99,8 +99,8 @@ export class GuardedProvider implements WholeProvider {
 
   stop(): void {
     this.#isIdle = true;
-    if (this.#isStopped) return;
-    this.#isStopped = true;
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
     this.#scope.ask('stop', undefined, () => this.#provider?.stop());
   }
 
