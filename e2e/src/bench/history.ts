@@ -91,7 +91,7 @@ async function live(clock: StepClock, history: History | undefined): Promise<num
     nodes: { onChange: (listener) => ((ears.node = listener), () => {}) },
     requests: { onChange: (listener) => ((ears.request = listener), () => {}) },
   });
-  events.emit('poolOpened', { pool: POOL });
+  events.emit('poolServes', { pool: POOL, serves: true });
   const before = process.cpuUsage();
   for (let i = 0; i < REQUESTS + AFTER.gone; i++) {
     if (i < REQUESTS) ask(ears, request(i, clock.now()));
@@ -122,9 +122,9 @@ function node(index: number, state: NodeRecord['state'], nowMs: number): NodeRec
 }
 
 function ask({ events }: Ears, asked: RequestRecord): void {
-  events.emit('requestQueued', { pool: POOL, request: asked, group: 'small' });
+  events.emit('requestJudged', { pool: POOL, request: asked, group: 'small' });
   const waiting = [{ request: asked, group: 'small', reason: FULL }];
-  events.emit('poolPlanned', { pool: POOL, waiting, paused: [] });
+  events.emit('poolPlanned', { pool: POOL, waits: { waiting, paused: [] } });
 }
 
 function take({ events, node: tell }: Ears, index: number, nowMs: number): void {
@@ -132,12 +132,20 @@ function take({ events, node: tell }: Ears, index: number, nowMs: number): void 
   const init = node(index, 'init', nowMs);
   tell({ id: init.id, before: undefined, after: init });
   tell({ id: init.id, before: init, after: { ...init, state: 'building' } });
-  for (const stage of ['delete-leftovers', 'creating']) events.emit('launchStageBegan', { node: init, stage });
+  for (const stage of ['delete-leftovers', 'creating']) enter(events, stage, init);
+}
+
+function enter(events: LauncherEvents, stage: string, of: NodeRecord): void {
+  const launch = {
+    ...{ provider: 'cloud', pool: 'main', label: 'small' },
+    ...{ request: of.allocatedTo as RequestId, need: { instances: 1 } },
+  };
+  events.emit('launchProgressed', { launch, step: { what: 'stage', stage, node: of } });
 }
 
 function fulfil({ events, node: tell, request: tellRequest }: Ears, index: number, nowMs: number): void {
   const [building, asked] = [node(index, 'building', nowMs), request(index, nowMs)];
-  for (const stage of ['scanning', 'storing']) events.emit('launchStageBegan', { node: building, stage });
+  for (const stage of ['scanning', 'storing']) enter(events, stage, building);
   tell({ id: building.id, before: building, after: { ...building, state: 'ready' } });
   tellRequest({ id: asked.id, before: asked, after: { ...asked, state: 'fulfilled', nodeIds: [building.id] } });
   tell({ id: building.id, before: { ...building, state: 'ready' }, after: { ...building, state: 'in-use' } });

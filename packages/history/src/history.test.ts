@@ -64,8 +64,11 @@ async function pass(id: string, labels = ['small']): Promise<void> {
 }
 
 function queueBehind(asked: ReturnType<typeof request>, reason: { rule: string; text: string }): void {
-  events.emit('requestQueued', { pool: POOL, request: asked, group: 'small' });
-  events.emit('poolPlanned', { pool: POOL, waiting: [{ request: asked, group: 'small', reason }], paused: [] });
+  events.emit('requestJudged', { pool: POOL, request: asked, group: 'small' });
+  events.emit('poolPlanned', {
+    pool: POOL,
+    waits: { waiting: [{ request: asked, group: 'small', reason }], paused: [] },
+  });
 }
 
 let gone: (asked: ReturnType<typeof request>) => void;
@@ -109,7 +112,7 @@ describe('the files', () => {
     );
     history = open();
     const waiting = request('200-0000000002', { createdTimeMs: clock.now() });
-    events.emit('requestQueued', { pool: POOL, request: waiting, group: 'small' });
+    events.emit('requestJudged', { pool: POOL, request: waiting, group: 'small' });
 
     expect(await toldBy(history, '200-0000000001')).toMatchObject({ state: 'withdrawn' });
     expect(await toldBy(history, '200-0000000002')).toMatchObject({

@@ -30,8 +30,8 @@ async function fulfilAfter(ms: number): Promise<string[]> {
     nodes: { onChange: () => () => {} },
     requests: { onChange: (listener) => ((requestChanged = listener), () => {}) },
   });
-  events.emit('poolOpened', { pool: POOL });
-  events.emit('requestQueued', { pool: POOL, request, group: 'small' });
+  events.emit('poolServes', { pool: POOL, serves: true });
+  events.emit('requestJudged', { pool: POOL, request, group: 'small' });
   await world.run(ms);
   events.emit('requestTaken', { pool: POOL, request });
   requestChanged?.({ id: request.id, before: request, after: { ...request, state: 'fulfilled' } });

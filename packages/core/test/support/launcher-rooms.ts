@@ -183,7 +183,7 @@ export class LauncherRooms {
     const place = { provider: 'p', pool: 'main', label };
     const launch = { ...place, request: '200-0000000001' as RequestId, need: { instances: 1 } };
     events.emit('launchBegun', { launch });
-    if (error) events.emit('attemptFailed', { launch, error });
+    if (error) events.emit('launchProgressed', { launch, step: { what: 'failed', error } });
     events.emit('launchEnded', { launch, state: error ? 'failed' : 'ready' });
   }
 

@@ -46,9 +46,9 @@ export class ServedRequest {
     this.context = world.context;
     const { events } = world.context;
     events.on('launchBegun', ({ launch }) => void this.launches.push(`${launch.label} begun`));
-    events.on('launchPlaced', ({ launch }) => void this.launches.push(`${launch.label} placed`));
-    events.on('instanceCreated', ({ launch }) => void this.launches.push(`${launch.label} created`));
-    events.on('attemptFailed', ({ launch }) => void this.launches.push(`${launch.label} attempt failed`));
+    events.on('launchProgressed', ({ launch, step: { what } }) => {
+      if (what !== 'stage') this.launches.push(`${launch.label} ${what === 'failed' ? 'attempt failed' : what}`);
+    });
     events.on('launchEnded', ({ launch, state }) => void this.launches.push(`${launch.label} ended: ${state}`));
   }
 

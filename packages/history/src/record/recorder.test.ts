@@ -1,4 +1,4 @@
-import type { NodeRecord, RequestRecord } from '@nodepool/zk-protocol';
+import type { NodeRecord, RequestId, RequestRecord } from '@nodepool/zk-protocol';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { DecisionReason } from '@nodepool/core/launcher';
 import { VirtualClock } from '@nodepool/core/testing';
@@ -10,6 +10,13 @@ import { Recorder, type PastRequest } from './recorder.js';
 
 const POOL = { launcherId: 'nl01-main', provider: 'cloud', pool: { name: 'main' } };
 const OTHER = { launcherId: 'nl01-other', provider: 'rack', pool: { name: 'main' } };
+const LAUNCH = {
+  provider: 'cloud',
+  pool: 'main',
+  label: 'small',
+  request: '200-1' as RequestId,
+  need: { instances: 1 },
+};
 const FULL = { rule: 'pool-full', text: 'pool "main" is full' };
 
 let clock: VirtualClock;
@@ -25,7 +32,7 @@ beforeEach(() => {
   recorder = new Recorder({ clock, dirty: () => {}, fulfilled: (past) => fulfilled.push(past) });
   launcher = new FollowedLauncher();
   recorder.follow(launcher);
-  launcher.events.emit('poolOpened', { pool: POOL });
+  launcher.events.emit('poolServes', { pool: POOL, serves: true });
 });
 
 let last = 0;
@@ -33,16 +40,16 @@ const ask = (): RequestRecord =>
   request(`200-${String(++last).padStart(10, '0')}`, { requestor: 'zuul', createdTimeMs: clock.now() });
 
 function queue(request: RequestRecord, pool = POOL): void {
-  launcher.events.emit('requestQueued', { pool, request, group: 'small' });
+  launcher.events.emit('requestJudged', { pool, request, group: 'small' });
 }
 
 function leave(request: RequestRecord, action: 'defer' | 'decline', reason: DecisionReason): void {
-  launcher.events.emit('requestNotQueued', { pool: POOL, request, action, reason });
+  launcher.events.emit('requestJudged', { pool: POOL, request, why: { action, reason } });
 }
 
 function waits(...requests: RequestRecord[]) {
   const waiting = requests.slice(0, 1).map((request) => ({ request, group: 'small', reason: FULL }));
-  launcher.events.emit('poolPlanned', { pool: POOL, waiting, paused: [] });
+  launcher.events.emit('poolPlanned', { pool: POOL, waits: { waiting, paused: [] } });
 }
 
 function become(request: RequestRecord, state: 'fulfilled' | 'failed' | undefined): void {
@@ -82,14 +89,17 @@ describe('the history of a request', () => {
     launcher.events.emit('requestTaken', { pool: POOL, request: first });
     waits(second);
     await clock.advance(100);
-    launcher.events.emit('poolRested', { pool: POOL });
+    launcher.events.emit('poolPlanned', { pool: POOL, waits: undefined });
     await clock.advance(100);
     launcher.events.emit('requestTaken', { pool: POOL, request: second });
     await clock.advance(5);
     const building = launching(second);
     launcher.nodes.tell({ id: building.id, before: undefined, after: building });
     await clock.advance(95);
-    launcher.events.emit('launchStageBegan', { node: building, stage: 'scanning' });
+    launcher.events.emit('launchProgressed', {
+      launch: LAUNCH,
+      step: { what: 'stage', stage: 'scanning', node: building },
+    });
     await clock.advance(50);
     launcher.nodes.tell({ id: building.id, before: building, after: { ...building, state: 'ready' } });
     await clock.advance(1);
@@ -140,10 +150,10 @@ describe('the history of a request', () => {
   it('shows when an accepted request waits for capacity, and when it is put back', async () => {
     const request = ask();
     queue(request);
-    launcher.events.emit('poolPlanned', { pool: POOL, waiting: [], paused: [{ request, reason: FULL }] });
+    launcher.events.emit('poolPlanned', { pool: POOL, waits: { waiting: [], paused: [{ request, reason: FULL }] } });
     launcher.events.emit('requestTaken', { pool: POOL, request });
     await clock.advance(70);
-    launcher.events.emit('poolPlanned', { pool: POOL, waiting: [], paused: [] });
+    launcher.events.emit('poolPlanned', { pool: POOL, waits: { waiting: [], paused: [] } });
     await clock.advance(10);
     launcher.events.emit('requestEnded', { outcome: 'put-back', request, provider: 'cloud', pool: 'main' });
     await clock.advance(5);
@@ -162,8 +172,7 @@ describe('the history of a request', () => {
     queue(request, OTHER);
     launcher.events.emit('poolPlanned', {
       pool: OTHER,
-      waiting: [{ request, group: 'small', reason: FULL }],
-      paused: [],
+      waits: { waiting: [{ request, group: 'small', reason: FULL }], paused: [] },
     });
     await clock.advance(30);
     become(request, undefined);
@@ -196,7 +205,10 @@ describe('the history of a request', () => {
     const building = launching(request);
     launcher.nodes.tell({ id: building.id, before, after: building });
     await clock.advance(5);
-    launcher.events.emit('launchStageBegan', { node: building, stage: 'waiting' });
+    launcher.events.emit('launchProgressed', {
+      launch: LAUNCH,
+      step: { what: 'stage', stage: 'waiting', node: building },
+    });
     await clock.advance(50);
     launcher.nodes.tell({ id: building.id, before: building, after: { ...building, state: 'ready' } });
     become(request, 'fulfilled');
@@ -246,11 +258,13 @@ describe('what is held in memory', () => {
     queue(request);
     for (let i = 0; i < 5_000; i++) {
       const reason = { rule: i % 2 === 0 ? 'pool-full' : 'max-concurrency', text: 'so many' };
-      launcher.events.emit('poolPlanned', { pool: POOL, waiting: [{ request, group: 'small', reason }], paused: [] });
       launcher.events.emit('poolPlanned', {
         pool: POOL,
-        waiting: [],
-        paused: i % 2 === 0 ? [{ request, reason }] : [],
+        waits: { waiting: [{ request, group: 'small', reason }], paused: [] },
+      });
+      launcher.events.emit('poolPlanned', {
+        pool: POOL,
+        waits: { waiting: [], paused: i % 2 === 0 ? [{ request, reason }] : [] },
       });
       recorder.take();
     }

@@ -11,6 +11,8 @@ const RESTING_TEXT =
   'the pool makes no plans: it is not registered yet, its provider is not running, or ZooKeeper is unreachable';
 const ENDS: Readonly<Record<string, 'fulfilled' | 'failed'>> = { fulfilled: 'fulfilled', failed: 'failed' };
 
+type NotQueued = NonNullable<LauncherEventMap['requestJudged']['why']>;
+
 /** A finished request with all its recorded events. */
 export interface PastRequest {
   readonly request: KnownRequest;
@@ -97,15 +99,14 @@ export class Recorder {
   /** Records the events of a launcher. Call it before the launcher starts. @returns stops recording */
   follow({ events, nodes, requests }: FollowedLauncher): () => void {
     const unsubscribe = [
-      events.on('poolOpened', ({ pool }) => this.#pools.of(pool)),
-      events.on('poolPlanned', (event) => this.#planned(event)),
-      events.on('poolRested', ({ pool }) => this.#rested(pool)),
-      events.on('poolClosed', ({ pool }) => this.#closed(pool)),
-      events.on('requestQueued', (event) => this.#queued(event)),
-      events.on('requestNotQueued', (event) => this.#notQueued(event)),
+      events.on('poolServes', ({ pool, serves }) => (serves ? this.#pools.of(pool) : this.#closed(pool))),
+      events.on('poolPlanned', ({ pool, waits }) => (waits ? this.#planned(pool, waits) : this.#rested(pool))),
+      events.on('requestJudged', ({ pool, request, group, why }) =>
+        why ? this.#notQueued(pool, request, why) : this.#queued(pool, request, group ?? ''),
+      ),
       events.on('requestTaken', (event) => this.#taken(event)),
       events.on('requestEnded', (event) => this.#ended(event)),
-      events.on('launchStageBegan', (event) => this.#stageBegan(event)),
+      events.on('launchProgressed', ({ step }) => step.what === 'stage' && this.#stageBegan(step.node, step.stage)),
       nodes.onChange((change) => this.#nodeChanged(change)),
       requests.onChange((change) => this.#requestChanged(change)),
     ];
@@ -114,7 +115,7 @@ export class Recorder {
 
   // --- decisions --------------------------------------------------------------------------------------------------
 
-  #queued({ pool: view, request: record, group: groupKey }: LauncherEventMap['requestQueued']): void {
+  #queued(view: DecidingPool, record: RequestRecord, groupKey: string): void {
     const pool = this.#pools.of(view);
     const request = this.#open(record);
     const before = request.membershipOf(pool.key);
@@ -131,7 +132,7 @@ export class Recorder {
     request.queued.push({ pool: pool.key, membership: group.join(this.#options.clock.now()) });
   }
 
-  #notQueued({ pool: view, request: record, action, reason }: LauncherEventMap['requestNotQueued']): void {
+  #notQueued(view: DecidingPool, record: RequestRecord, { action, reason }: NotQueued): void {
     const { rule, text } = reason;
     const known = this.#requests.get(record.id);
     if (rule === 'not-requested' && !known) return;
@@ -155,7 +156,7 @@ export class Recorder {
     this.#add(request, this.#event('taken', pool.key));
   }
 
-  #planned({ pool: view, waiting, paused }: LauncherEventMap['poolPlanned']): void {
+  #planned(view: DecidingPool, { waiting, paused }: PlannedWaits): void {
     const pool = this.#pools.of(view);
     const nowMs = this.#options.clock.now();
     for (const { request, group: key, reason } of waiting) {
@@ -242,7 +243,7 @@ export class Recorder {
     return node;
   }
 
-  #stageBegan({ node: record, stage }: LauncherEventMap['launchStageBegan']): void {
+  #stageBegan(record: NodeRecord, stage: string): void {
     const node = this.#nodes.get(record.id) ?? this.#takenOver(record);
     if (stage === 'storing') return; // too short to be worth a line
     const nowMs = this.#options.clock.now();

@@ -29,7 +29,7 @@ function setUp() {
   const fail = (error: Error) => {
     for (let i = 0; i < failuresToOpen; i++) {
       const launch = begin();
-      events.emit('attemptFailed', { launch, error });
+      events.emit('launchProgressed', { launch, step: { what: 'failed', error } });
       events.emit('launchEnded', { launch, state: 'failed' });
     }
   };
@@ -101,8 +101,8 @@ describe('the health of providers', () => {
     use('big');
     for (let i = 0; i < failuresToOpen; i++) {
       const launch = begin();
-      events.emit('launchPlaced', { launch, zone: 'z1' });
-      events.emit('attemptFailed', { launch, error: new CapacityError('none left') });
+      events.emit('launchProgressed', { launch, step: { what: 'placed', zone: 'z1' } });
+      events.emit('launchProgressed', { launch, step: { what: 'failed', error: new CapacityError('none left') } });
       events.emit('launchEnded', { launch, state: 'failed' });
     }
     const shown = () => set.reports().map(({ report: { labels, zones } }) => [labels.length, zones.length]);

@@ -25,9 +25,12 @@ export class SteeringSet {
     this.#ends = [
       // a launch that another launcher began shows neither how long one takes nor how many are possible
       events.on('launchBegun', ({ launch }) => launch.isResumed || this.of(launch.provider)?.launchBegun(launch)),
-      events.on('launchPlaced', ({ launch, zone }) => this.#begunBy(launch)?.launchPlaced(launch, zone)),
-      events.on('instanceCreated', ({ launch }) => this.#begunBy(launch)?.instanceCreated(launch)),
-      events.on('attemptFailed', ({ launch, error }) => this.#begunBy(launch)?.attemptFailed(launch, error)),
+      events.on('launchProgressed', ({ launch, step }) => {
+        const steering = this.#begunBy(launch);
+        if (step.what === 'placed') steering?.launchPlaced(launch, step.zone);
+        else if (step.what === 'created') steering?.instanceCreated(launch);
+        else if (step.what === 'failed') steering?.attemptFailed(launch, step.error);
+      }),
       events.on('launchEnded', ({ launch, state }) => this.#begunBy(launch)?.launchEnded(launch, state)),
     ];
   }

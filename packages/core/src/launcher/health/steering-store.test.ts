@@ -13,14 +13,17 @@ const PATH = steeringPath('rack');
 function begin({ events }: Launcher): Launch {
   const launch = { ...newLaunch('a'), provider: 'rack' };
   events.emit('launchBegun', { launch });
-  events.emit('instanceCreated', { launch });
+  events.emit('launchProgressed', { launch, step: { what: 'created' } });
   return launch;
 }
 
 function fail(launcher: Launcher): void {
   for (let i = 0; i < failuresToOpen; i++) {
     const launch = begin(launcher);
-    launcher.events.emit('attemptFailed', { launch, error: new ProviderUnavailableError('no route') });
+    launcher.events.emit('launchProgressed', {
+      launch,
+      step: { what: 'failed', error: new ProviderUnavailableError('no route') },
+    });
     launcher.events.emit('launchEnded', { launch, state: 'failed' });
   }
 }

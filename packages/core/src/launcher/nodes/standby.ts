@@ -58,7 +58,7 @@ export class Standby implements Part {
       events.on('nodeChanged', ({ before, after }) => this.#nodeChanged(before, after)),
       events.on('requestChanged', ({ before, after }) => this.#requestChanged(before, after)),
       events.on('providerStarted', () => this.reconsider()),
-      events.on('uploadsChanged', () => this.reconsider()),
+      events.on('imageChanged', ({ provider }) => provider !== undefined && this.reconsider()),
       events.on('poolChanged', ({ before, after }) => {
         if (!before || !after) this.reconsider();
       }),

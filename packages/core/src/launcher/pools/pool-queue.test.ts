@@ -131,7 +131,7 @@ describe('the queue of a pool whose provider has become slow', () => {
     }));
     for (const launch of launches) {
       events.emit('launchBegun', { launch });
-      events.emit('instanceCreated', { launch });
+      events.emit('launchProgressed', { launch, step: { what: 'created' } });
     }
     return launches;
   }

@@ -159,14 +159,14 @@ export class PoolQueue {
     const verdict = judgeStanding(request, view);
     if (verdict) {
       this.#leaveQueue(request.id);
-      events.emit('requestNotQueued', { pool: view, request, ...verdict });
+      events.emit('requestJudged', { pool: view, request, why: verdict });
       if (verdict.action === 'decline') this.refuse(request, verdict.reason);
       else if (isHopeless(this.#tools, request)) this.refuse(request);
       return;
     }
     const { waiting } = this.#demand;
     if (waiting.put(request)) this.planSoon();
-    events.emit('requestQueued', { pool: view, request, group: waiting.groupOf(request.id) ?? '' });
+    events.emit('requestJudged', { pool: view, request, group: waiting.groupOf(request.id) ?? '' });
   }
 
   /** Leaves the request to its first pool for a moment, or for longer while the provider is slow or fails. */

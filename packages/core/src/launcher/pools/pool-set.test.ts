@@ -19,7 +19,7 @@ async function open(launching: { until?: Promise<void> | undefined } = {}, chang
     return names.splice(0).sort();
   };
   const names: string[] = [];
-  for (const name of ['poolPlanned', 'poolRested'] as const) events.on(name, ({ pool }) => names.push(pool.pool.name));
+  events.on('poolPlanned', ({ pool }) => names.push(pool.pool.name));
   return { rooms, pools, events, planned, world: rooms.world };
 }
 
@@ -41,7 +41,7 @@ describe('what happens around pools', () => {
     ],
     ['another provider', ({ events }) => events.emit('capacityChanged', { provider: 'q', pool: undefined }), []],
     ['its start', ({ events }) => events.emit('providerStarted', { provider: 'p' }), ['main', 'other']],
-    ['its images', ({ events }) => events.emit('uploadsChanged', { provider: 'p' }), ['main', 'other']],
+    ['its images', ({ events }) => events.emit('imageChanged', { image: 'i', provider: 'p' }), ['main', 'other']],
     ['its health', ({ events }) => events.emit('healthChanged', { provider: 'p' }), ['main', 'other']],
     ['a tenant', ({ events }) => events.emit('tenantCapacityFreed', { tenant: 't' }), ['main', 'other']],
     ['a label without an order', ({ events }) => events.emit('labelCapacityFreed', { label: 'a' }), []],
@@ -85,9 +85,9 @@ describe('what happens around pools', () => {
   });
 
   it('makes pools look again at a request whose leftovers are gone', async () => {
-    const { events, planned } = await openWaiting();
+    const { pools, planned } = await openWaiting();
 
-    events.emit('requestRecovered', { request: '200-0000000000' as RequestId });
+    pools.recovered('200-0000000000' as RequestId);
 
     expect(await planned()).toEqual(['main', 'other']);
   });

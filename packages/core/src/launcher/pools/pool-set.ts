@@ -1,10 +1,11 @@
-import type { RequestId } from '@nodepool/zk-protocol';
+import type { NodeRecord, RequestId, RequestRecord } from '@nodepool/zk-protocol';
 import type { Config } from '../../contract/config.js';
 import type { PoolLoad } from '../../contract/pool-load.js';
 import type { SteeringSet } from '../health/steering-set.js';
 import type { ProviderRunner } from '../providers/provider-runner.js';
 import type { ProviderSet } from '../providers/provider-set.js';
 import type { RequestWork } from '../requests/request.js';
+import type { TakeOver, Takers } from '../requests/take-overs.js';
 import type { Context } from '../state/context.js';
 import type { Occasion, Part } from '../state/part.js';
 import { poolKey } from '../state/pool-key.js';
@@ -25,7 +26,7 @@ export interface PoolSetTools extends Omit<PoolTools, 'view'> {
  * The pools of a launcher. A reload keeps pools that are still configured; a removed pool finishes its work. Passes events on
  * to the pools that they concern.
  */
-export class PoolSet implements Part {
+export class PoolSet implements Part, Takers {
   readonly #context: Context;
   readonly #tools: PoolSetTools;
   readonly #announceLegacy: boolean;
@@ -39,6 +40,7 @@ export class PoolSet implements Part {
     this.#context = context;
     this.#tools = tools;
     this.#announceLegacy = announceLegacy;
+    tools.lost.handTo(this);
     this.#unsubscribe = [...this.#followRecords(), ...this.#followEvents()];
   }
 
@@ -144,7 +146,7 @@ export class PoolSet implements Part {
     return [
       events.on('capacityChanged', ({ provider, pool }) => this.#capacityChanged(provider, pool)),
       events.on('providerStarted', ({ provider }) => this.#capacityChanged(provider)),
-      events.on('uploadsChanged', ({ provider }) => this.#capacityChanged(provider)),
+      events.on('imageChanged', ({ provider }) => provider !== undefined && this.#capacityChanged(provider)),
       events.on('capacityFreed', ({ provider, pool }) => this.#wakeOthers(provider, pool)),
       events.on('tenantCapacityFreed', () => this.#each((pool) => pool.queue.planIfNeeded())),
       events.on('labelCapacityFreed', () => controls.limitsLabels && this.#each((pool) => pool.queue.planIfNeeded())),
@@ -154,13 +156,9 @@ export class PoolSet implements Part {
       ),
       events.on('waitChanged', ({ provider, pool }) => this.#named(provider, pool, (each) => each.waitChanged())),
       events.on('planDue', ({ pool }) => this.#each((each) => each.view === pool && each.work.run())),
-      events.on('requestLost', ({ request, nodes }) => {
-        for (const pool of this.#pools.values()) pool.work.takeOver(request, nodes);
-      }),
       events.on('nodeUnusable', ({ id, why }) => {
         for (const pool of this.#pools.values()) pool.work.nodeUnusable(id, why);
       }),
-      events.on('requestRecovered', ({ request }) => this.#reconsider(request)),
       events.on('registrySettled', () => this.reconsiderAll()),
     ];
   }
@@ -178,8 +176,15 @@ export class PoolSet implements Part {
     for (const pool of this.#pools.values()) pool.queue.reconsiderAll();
   }
 
-  #reconsider(id: RequestId): void {
+  /** Locks left behind by an abandoned request have been removed: pools may take it again. */
+  recovered(id: RequestId): void {
     for (const pool of this.#pools.values()) pool.queue.reconsider(id);
+  }
+
+  /** Lets the pool of the nodes take a request whose launcher is gone. */
+  takeOver(request: RequestRecord, nodes: readonly NodeRecord[]): TakeOver {
+    const answers = [...this.#pools.values()].map((pool) => pool.work.takeOver(request, nodes));
+    return answers.find((answer) => answer !== 'no') ?? 'no';
   }
 
   /** Pools of one provider share its quota. */

@@ -59,7 +59,7 @@ describe('a pool at work', () => {
     const getRequestHandler = () => ({ imagesAvailable: () => false });
     const { rooms, pool, world } = await open({}, {}, { getRequestHandler });
     const left: unknown[] = [];
-    world.context.events.on('requestNotQueued', ({ action, reason }) => left.push([action, reason.rule]));
+    world.context.events.on('requestJudged', ({ why }) => why && left.push([why.action, why.reason.rule]));
 
     const id = await rooms.ask(['a']);
 

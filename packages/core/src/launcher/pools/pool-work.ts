@@ -10,6 +10,7 @@ import { imagesUnavailable, isPassing, judgeDecline, waitsForOthers } from '../p
 import type { Assignment, Reason, Reservation, Verdict } from '../plan/types.js';
 import { assignPresent, exceedsTenant, isPresent } from '../requests/present-nodes.js';
 import { RequestWork } from '../requests/request.js';
+import type { TakeOver } from '../requests/take-overs.js';
 import { serve } from '../requests/stages.js';
 import { endUnwanted } from '../requests/unwanted-launches.js';
 import type { Context } from '../state/context.js';
@@ -65,11 +66,11 @@ export class PoolWork {
     if (this.#canPlan) {
       const plan = this.#plan();
       this.keepFor(plan.head);
-      events.emit('poolPlanned', { pool: view, waiting: plan.waiting, paused: plan.paused });
+      events.emit('poolPlanned', { pool: view, waits: plan });
       this.#carryOut(plan);
     } else {
       this.keepFor(undefined);
-      if (this.#demand.isSome) events.emit('poolRested', { pool: view });
+      if (this.#demand.isSome) events.emit('poolPlanned', { pool: view, waits: undefined });
     }
   }
 
@@ -115,15 +116,16 @@ export class PoolWork {
    * Takes over a request that another launcher had accepted in this pool, with all nodes that it has; launches go on, and what it
    * lacks waits. Not if an operator's order or the configuration would not let the pool accept it.
    */
-  takeOver(request: RequestRecord, nodes: readonly NodeRecord[]): void {
+  takeOver(request: RequestRecord, nodes: readonly NodeRecord[]): TakeOver {
     const { view, ledger } = this.#tools;
     const isOurs = nodes
       .filter(isPresent)
       .every(({ provider, pool }) => provider === view.provider && pool === view.pool.name);
-    if (!isOurs || view.stopping || !view.runner.resumes || ledger.has(request.id)) return;
+    if (!isOurs || view.stopping || !view.runner.resumes || ledger.has(request.id)) return 'no';
     const how = this.#canTakeOver(request, nodes);
-    if (how === 'later') this.#context.events.emit('takeOverWaits', { request: request.id });
-    else if (how) this.#work(request, how);
+    if (how === undefined || how === 'later') return how ?? 'no';
+    this.#work(request, how);
+    return 'taken';
   }
 
   /** @returns the nodes that it has; `later`: not yet; `undefined`: the pool could not accept it */
@@ -158,9 +160,9 @@ export class PoolWork {
     this.#queue.refuse(request, reason);
   }
 
-  #leaveQueue(request: RequestRecord, verdict: Verdict): void {
+  #leaveQueue(request: RequestRecord, why: Verdict): void {
     this.#demand.waiting.remove(request.id);
-    this.#context.events.emit('requestNotQueued', { pool: this.#tools.view, request, ...verdict });
+    this.#context.events.emit('requestJudged', { pool: this.#tools.view, request, why });
   }
 
   /** Starts the work on a request, unless a node of the assignment is not free any more. */

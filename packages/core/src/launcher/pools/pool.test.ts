@@ -58,8 +58,7 @@ describe('a pool', () => {
     const { rooms, pool, world } = await open({ maxServers: 1 });
     for (let i = 0; i < 3; i++) await rooms.ask(['a']); // the last one is neither served nor accepted
     const judged: string[] = [];
-    for (const name of ['requestQueued', 'requestNotQueued'] as const)
-      world.context.events.on(name, ({ request }) => judged.push(request.id));
+    world.context.events.on('requestJudged', ({ request }) => judged.push(request.id));
     const [before] = rooms.registry.pools;
     if (!before) throw new Error('nothing is registered');
     const priority = changes.priority === 50 && changes.paused ? 50 : 200;
@@ -143,8 +142,7 @@ describe('a pool that stops', () => {
     const { rooms, pool, world } = await open();
     await world.clock.run(pool.drain());
     const judged: string[] = [];
-    for (const name of ['requestQueued', 'requestNotQueued'] as const)
-      world.context.events.on(name, ({ request }) => judged.push(request.id));
+    world.context.events.on('requestJudged', ({ request }) => judged.push(request.id));
 
     const id = await rooms.ask(['a', 'unknown']);
 

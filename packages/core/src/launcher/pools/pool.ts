@@ -48,7 +48,7 @@ export class Pool {
 
   /** Registers the pool, which serves requests as soon as the registry shows it. */
   async start(): Promise<void> {
-    this.#context.events.emit('poolOpened', { pool: this.view });
+    this.#context.events.emit('poolServes', { pool: this.view, serves: true });
     await this.register();
   }
 
@@ -85,7 +85,7 @@ export class Pool {
     await Promise.all(this.#registrations.map((registration) => registration.remove()));
     this.view.isRegistered = false;
     this.view.demand.waiting.clear();
-    this.#context.events.emit('poolClosed', { pool: this.view });
+    this.#context.events.emit('poolServes', { pool: this.view, serves: false });
     await Promise.all([this.work.drain(), this.queue.ended()]);
   }
 

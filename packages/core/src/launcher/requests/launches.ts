@@ -167,7 +167,7 @@ async function launchPart(work: RequestWork, part: RecordedPart): Promise<void> 
   const { events } = work.context;
   const { launch: begun, node } = part;
   releaseLaunch(part);
-  events.emit('launchPlaced', { launch: begun, zone: node.az });
+  events.emit('launchProgressed', { launch: begun, step: { what: 'placed', zone: node.az } });
   const called = await callDriver(work, part, begun);
   const unwanted = called.state === 'failed' ? part.unwanted?.cause : undefined;
   const result: LaunchResult = unwanted ? { ...called, state: 'aborted', error: unwanted } : called;
@@ -185,6 +185,7 @@ function releaseLaunch(part: Part): void {
 /** Never rejects. */
 async function callDriver(work: RequestWork, part: RecordedPart, begun: Launch): Promise<LaunchResult> {
   const { view, driver, signal, request } = work;
+  const { events } = work.context;
   const { node } = part;
   const label = view.pool.labels.get(part.label);
   if (!label || !driver.launch) {
@@ -199,7 +200,7 @@ async function callDriver(work: RequestWork, part: RecordedPart, begun: Launch):
     request,
     store: (changes) => store(work, part, node.id, changes),
     ordering: work.context.life.orders.give,
-    stageBegan: (stage) => work.context.events.emit('launchStageBegan', { node, stage }),
+    stageBegan: (stage) => events.emit('launchProgressed', { launch: begun, step: { what: 'stage', stage, node } }),
     unwanted: part.unwanted?.signal,
     ...(view.steering && attemptEvents(work, begun)),
   };
@@ -215,12 +216,12 @@ async function callDriver(work: RequestWork, part: RecordedPart, begun: Launch):
 }
 
 /** Callbacks by which a driver reports its attempts, where steering is on. */
-function attemptEvents(work: RequestWork, begun: Launch): Pick<LaunchOrder, 'attemptFailed' | 'created'> {
+function attemptEvents(work: RequestWork, launch: Launch): Pick<LaunchOrder, 'attemptFailed' | 'created'> {
   const { events } = work.context;
   return {
-    created: () => events.emit('instanceCreated', { launch: begun }),
+    created: () => events.emit('launchProgressed', { launch, step: { what: 'created' } }),
     attemptFailed: (error) => {
-      events.emit('attemptFailed', { launch: begun, error });
+      events.emit('launchProgressed', { launch, step: { what: 'failed', error } });
       return failureKindOf(error) === 'own' || !isEnough(work);
     },
   };

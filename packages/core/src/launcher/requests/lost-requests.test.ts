@@ -263,7 +263,7 @@ async function abandonedRequest() {
   const ledger = new Ledger(context, { runnerOf: () => undefined });
   const lost = new LostRequests(context, ledger, NO_POOLS);
   const recovered: RequestId[] = [];
-  context.events.on('requestRecovered', ({ request }) => void recovered.push(request));
+  lost.handTo({ takeOver: () => 'no', recovered: (request) => void recovered.push(request) });
   const look = async () => ({
     entries: (await clock.run(other.getChildren(root))).length,
     state: context.mirror.requests.get(id)?.state,

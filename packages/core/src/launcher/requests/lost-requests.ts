@@ -14,7 +14,7 @@ import { removeAbandonedLocks } from './abandoned.js';
 import { NODES_PER_TRANSACTION } from './locks.js';
 import { setRequest } from './writes.js';
 import { UNALLOCATED } from './release.js';
-import { TakeOvers, type KnownPools } from './take-overs.js';
+import { TakeOvers, type KnownPools, type Takers } from './take-overs.js';
 import type { Ledger } from '../ledger/ledger.js';
 import type { Context } from '../state/context.js';
 import type { Occasion, Part } from '../state/part.js';
@@ -37,6 +37,7 @@ export class LostRequests implements Part {
   readonly #context: Context;
   readonly #ledger: Ledger;
   readonly #takeOvers: TakeOvers;
+  #takers: Takers | undefined;
   /** Failed attempts of requests that are being checked. */
   readonly #checking = new Map<RequestId, number>();
   /** Requests to check once more, as they changed while they were being checked. */
@@ -49,7 +50,10 @@ export class LostRequests implements Part {
   constructor(context: Context, ledger: Ledger, registry: KnownPools) {
     this.#context = context;
     this.#ledger = ledger;
-    this.#takeOvers = new TakeOvers(context, ledger, registry);
+    const takers: Pick<Takers, 'takeOver'> = {
+      takeOver: (request, nodes) => this.#takers?.takeOver(request, nodes) ?? 'no',
+    };
+    this.#takeOvers = new TakeOvers(context, { ledger, registry, takers }, (request) => this.#suspect(request));
     const { events } = context;
     this.#unsubscribe = [
       events.on('requestChanged', ({ id, after }) => after?.state === 'pending' && this.#suspect(id as RequestId)),
@@ -57,8 +61,12 @@ export class LostRequests implements Part {
       events.on('poolChanged', ({ before, after }) => {
         if (before && !after) void this.reconsider();
       }),
-      events.on('takeOverDue', ({ request }) => this.#suspect(request)),
     ];
+  }
+
+  /** From now on, these pools take requests. */
+  handTo(takers: Takers): void {
+    this.#takers = takers;
   }
 
   // --- abandoned requests -----------------------------------------------------------------------------------------
@@ -70,7 +78,7 @@ export class LostRequests implements Part {
 
   /**
    * Cleans up after work that does not know which of its writes took effect: removes its locks, then resets the request.
-   * Emits `requestRecovered`.
+   * Then pools may take it again.
    * @param epoch - of the session in which it wrote
    */
   recover(id: RequestId, epoch: number): void {
@@ -83,7 +91,7 @@ export class LostRequests implements Part {
       )
       .finally(() => {
         this.#recovering.delete(id);
-        this.#context.events.emit('requestRecovered', { request: id });
+        this.#takers?.recovered(id);
       });
   }
 

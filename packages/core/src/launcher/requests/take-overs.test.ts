@@ -12,6 +12,7 @@ import { describe, expect, it } from 'vitest';
 import { ServiceWorld } from '../../../test/support/service-world.js';
 import { Ledger } from '../ledger/ledger.js';
 import { LostRequests } from './lost-requests.js';
+import type { TakeOver } from './take-overs.js';
 
 const BEGUN: NodeFields = { state: 'building', launchState: {}, labels: ['a'], provider: 'p', pool: 'main' };
 const POOL = newPoolComponent({
@@ -32,12 +33,15 @@ async function lostLaunches(how: How, count = 1) {
     registered: { has: () => how !== 'own, about to register' },
   };
   const offered: RequestId[] = [];
-  let answer = (_id: RequestId): void => undefined;
-  context.events.on('requestLost', ({ request }) => {
-    offered.push(request.id);
-    answer(request.id);
-  });
+  let answer = (_id: RequestId): TakeOver => 'no';
   const lost = new LostRequests(context, ledger, pools);
+  lost.handTo({
+    takeOver({ id }) {
+      offered.push(id);
+      return answer(id);
+    },
+    recovered: () => undefined,
+  });
   const ids: RequestId[] = [];
   for (let i = 0; i < count; i++) {
     const id = `200-000000000${i}` as RequestId;
@@ -47,14 +51,14 @@ async function lostLaunches(how: How, count = 1) {
     ids.push(id);
   }
   await world.pass(100);
-  const take = (id: RequestId): void => {
+  const take = (id: RequestId): TakeOver => {
     const request = context.mirror.requests.get(id);
     if (request) ledger.begin(request, []);
+    return 'taken';
   };
   return {
     ...{ world, lost, ledger, pools, offered, ids, take },
     answerWith: (next: typeof answer) => (answer = next),
-    waits: (id: RequestId) => context.events.emit('takeOverWaits', { request: id }),
     states: () => ids.map((id) => context.mirror.requests.get(id)?.state),
     appear: (pool: PoolComponentRecord) => {
       pools.candidates = [pool];
@@ -86,8 +90,8 @@ describe('a request whose launches can be continued', () => {
   });
 
   it('is left to a pool of this launcher that will take it', async () => {
-    const { world, states, answerWith, waits } = await lostLaunches('own, about to register');
-    answerWith(waits);
+    const { world, states, answerWith } = await lostLaunches('own, about to register');
+    answerWith(() => 'later');
 
     await world.pass(29_000);
     expect(states()).toEqual(['pending']);

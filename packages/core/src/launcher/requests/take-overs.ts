@@ -15,6 +15,23 @@ export type KnownPools = Pick<PoolRegistry, 'candidates' | 'isOwn'> & {
   readonly registered: Pick<PoolRegistry['registered'], 'has'>;
 };
 
+/** What the hand-over of requests needs to know, and whom it asks. */
+export interface TakeOverTools {
+  readonly ledger: Pick<Ledger, 'has'>;
+  readonly registry: KnownPools;
+  readonly takers: Pick<Takers, 'takeOver'>;
+}
+
+/** Whether a pool has taken a request over; `later`: it cannot yet. */
+export type TakeOver = 'taken' | 'later' | 'no';
+
+/** The pools of this launcher, which take requests over. */
+export interface Takers {
+  takeOver(request: RequestRecord, nodes: readonly NodeRecord[]): TakeOver;
+  /** The request is not being recovered any more. */
+  recovered(id: RequestId): void;
+}
+
 /** A request that pools may take over. */
 interface Offer {
   /** Steady time. */
@@ -24,20 +41,24 @@ interface Offer {
 }
 
 /**
- * Offers lost requests whose launches can be continued to the pools of their nodes, which take them over with all nodes. Emits
- * `takeOverDue` when one may be taken now, or its time is over.
+ * Offers lost requests whose launches can be continued to the pools of their nodes, which take them over with all nodes.
  */
 export class TakeOvers {
   readonly #context: Context;
   readonly #ledger: Pick<Ledger, 'has'>;
   readonly #registry: KnownPools;
+  readonly #takers: Pick<Takers, 'takeOver'>;
+  readonly #due: (request: RequestId) => void;
   readonly #offers = new Map<RequestId, Offer>();
   readonly #unsubscribe: readonly (() => void)[];
 
-  constructor(context: Context, ledger: Pick<Ledger, 'has'>, registry: KnownPools) {
+  /** @param due - called when a request may be taken now, or its time is over */
+  constructor(context: Context, { ledger, registry, takers }: TakeOverTools, due: (request: RequestId) => void) {
     this.#context = context;
     this.#ledger = ledger;
     this.#registry = registry;
+    this.#takers = takers;
+    this.#due = due;
     const { events } = context;
     this.#unsubscribe = [
       events.on(
@@ -45,7 +66,6 @@ export class TakeOvers {
         ({ id, after }) => after?.state !== 'pending' && this.#offers.delete(id as RequestId),
       ),
       events.on('requestLockChanged', ({ id, contenders }) => contenders > 0 && this.#offers.delete(id)),
-      events.on('takeOverWaits', ({ request }) => this.#isWanted(request)),
       // it could not be locked with its nodes: another launcher was faster, or the mirror was behind
       events.on('requestEnded', ({ request, outcome }) => outcome === 'busy' && this.#checkIn(RETRY_MS, request.id)),
       events.on('poolChanged', ({ after }) => after && this.#checkAll()),
@@ -63,7 +83,7 @@ export class TakeOvers {
   /** @returns whether a pool of this launcher took the request, or a pool of this launcher or another may yet */
   offer(request: RequestRecord, nodes: readonly NodeRecord[]): boolean {
     const { id } = request;
-    const { events, clock, life } = this.#context;
+    const { clock, life } = this.#context;
     if (!nodes.some(isResumable)) return false;
     if (life.isDraining) return true; // that is for those that stay
     const nowMs = steadyNow(clock);
@@ -72,9 +92,9 @@ export class TakeOvers {
       this.#offers.set(id, offer);
       for (const ms of [REPLACED_MS, TAKE_OVER_MS]) this.#checkIn(ms, id);
     }
-    offer.isWanted = false;
-    events.emit('requestLost', { request, nodes });
-    return this.#ledger.has(id) || nowMs - offer.sinceMs < this.#leftToPoolsMs(offer, nodes);
+    const answer = this.#takers.takeOver(request, nodes);
+    offer.isWanted = answer === 'later';
+    return answer === 'taken' || nowMs - offer.sinceMs < this.#leftToPoolsMs(offer, nodes);
   }
 
   /** How long the request is left to pools of its nodes: not to one of this launcher that cannot accept it. */
@@ -88,24 +108,18 @@ export class TakeOvers {
     return isWanted || mayTake ? TAKE_OVER_MS : 0;
   }
 
-  #isWanted(id: RequestId): void {
-    const offer = this.#offers.get(id);
-    if (offer) offer.isWanted = true;
-  }
-
   #checkIn(ms: number, request: RequestId): void {
-    const { clock, events } = this.#context;
-    clock.setTimer(ms, () => this.#offers.has(request) && events.emit('takeOverDue', { request }));
+    this.#context.clock.setTimer(ms, () => this.#offers.has(request) && this.#due(request));
   }
 
   #checkAll(): void {
-    for (const request of this.#offers.keys()) this.#context.events.emit('takeOverDue', { request });
+    for (const request of this.#offers.keys()) this.#due(request);
   }
 
   /** Capacity for launches may have come free: one after another may be taken, in the order in which they were lost. */
   #checkNext(): void {
     for (const [request, { isWanted }] of this.#offers) {
-      if (isWanted && !this.#ledger.has(request)) return this.#context.events.emit('takeOverDue', { request });
+      if (isWanted && !this.#ledger.has(request)) return this.#due(request);
     }
   }
 }

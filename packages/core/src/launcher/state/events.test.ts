@@ -6,11 +6,11 @@ const POOL = { launcherId: 'nl01-main', provider: 'cloud', pool: { name: 'main' 
 it('calls the listeners of an event in the order in which they came', () => {
   const events = new LauncherEvents();
   const heard: string[] = [];
-  events.on('poolOpened', ({ pool }) => heard.push(`first: ${pool.provider}`));
-  events.on('poolOpened', ({ pool }) => heard.push(`second: ${pool.provider}`));
-  events.on('poolClosed', () => heard.push('closed'));
+  events.on('poolServes', ({ pool }) => heard.push(`first: ${pool.provider}`));
+  events.on('poolServes', ({ pool }) => heard.push(`second: ${pool.provider}`));
+  events.on('planDue', () => heard.push('closed'));
 
-  events.emit('poolOpened', { pool: POOL });
+  events.emit('poolServes', { pool: POOL, serves: true });
 
   expect(heard).toEqual(['first: cloud', 'second: cloud']);
 });
@@ -18,11 +18,11 @@ it('calls the listeners of an event in the order in which they came', () => {
 it('calls a listener no longer once it has ended', () => {
   const events = new LauncherEvents();
   const heard: string[] = [];
-  const end = events.on('poolRested', () => heard.push('ended'));
-  events.on('poolRested', () => heard.push('other'));
+  const end = events.on('planDue', () => heard.push('ended'));
+  events.on('planDue', () => heard.push('other'));
 
   end();
-  events.emit('poolRested', { pool: POOL });
+  events.emit('planDue', { pool: POOL });
 
   expect(heard).toEqual(['other']);
 });

@@ -53,6 +53,18 @@ export interface Launch {
   readonly isStart?: boolean | undefined;
 }
 
+/**
+ * - `placed` its record is stored; `zone` is `null` if the cloud chooses
+ * - `stage` an attempt has entered another stage
+ * - `created` the cloud has begun to create the instance of an attempt, whose duration counts from here
+ * - `failed` an attempt has failed; another may follow
+ */
+export type LaunchStep =
+  | { readonly what: 'placed'; readonly zone: string | null }
+  | { readonly what: 'created' }
+  | { readonly what: 'stage'; readonly stage: string; readonly node: NodeRecord }
+  | { readonly what: 'failed'; readonly error: Error };
+
 /** How the set of registered pools changed. */
 export interface PoolChange {
   readonly before: PoolComponentRecord | undefined;
@@ -81,64 +93,39 @@ export interface LauncherEventMap {
   readonly ordersChanged: Readonly<Record<never, never>>;
   /** The machine of a node that is in use, or allocated to a request that waits, cannot be used any more. Repeated for as long as it is so. */
   readonly nodeUnusable: { readonly id: NodeId; readonly why: string };
-  /** An image, or one of its builds or uploads, changed. */
-  readonly imageChanged: { readonly image: string };
-  /** Uploads of a provider's images changed: labels may have become ready or unavailable. */
-  readonly uploadsChanged: { readonly provider: string };
+  /** An image, or one of its builds or uploads, changed. `provider`: of the upload; its labels may be ready now, or not any more. */
+  readonly imageChanged: { readonly image: string; readonly provider: string | undefined };
 
   // --- decisions of pools
-  /** The pool is being registered, and will serve requests once it is. */
-  readonly poolOpened: { readonly pool: DecidingPool };
+  /** The pool is being registered, and serves requests once it is; or it has ended, and its queue is empty. */
+  readonly poolServes: { readonly pool: DecidingPool; readonly serves: boolean };
   /** Something changed that may let the pool serve a request: plan again, once for all changes of a turn. */
   readonly planDue: { readonly pool: DecidingPool };
-  /** A planning pass has ended. */
-  readonly poolPlanned: PlannedWaits & { readonly pool: DecidingPool };
-  /** The pool has requests, but cannot plan at the moment. */
-  readonly poolRested: { readonly pool: DecidingPool };
-  /** The pool has ended; its queue is empty. */
-  readonly poolClosed: { readonly pool: DecidingPool };
-  /** The request is in the pool's queue. Requests of one group ask for the same, so all wait for what the first one lacks. */
-  readonly requestQueued: {
+  /** A planning pass has ended. `waits` is `undefined` if the pool has requests, but cannot plan at the moment. */
+  readonly poolPlanned: { readonly pool: DecidingPool; readonly waits: PlannedWaits | undefined };
+  /** The pool has judged the request: it is in the queue, or `why` it is not. */
+  readonly requestJudged: {
     readonly pool: DecidingPool;
     readonly request: RequestRecord;
-    readonly group: string;
+    /** In the queue. Requests of one group ask for the same, so all wait for what the first one lacks. */
+    readonly group?: string;
+    readonly why?: {
+      readonly action: 'skip' | 'yield' | 'defer' | 'decline' | 'wait' | 'accept';
+      readonly reason: DecisionReason;
+    };
   };
-  /** The pool does not queue the request. Emitted each time the request is judged. */
-  readonly requestNotQueued: {
-    readonly pool: DecidingPool;
-    readonly request: RequestRecord;
-    readonly action: 'skip' | 'yield' | 'defer' | 'decline' | 'wait' | 'accept';
-    readonly reason: DecisionReason;
-  };
-  /**
-   * The launcher that had accepted the request is gone, and launches for it can be continued: the pool of the nodes takes it
-   * before the listeners return, or it is put back.
-   */
-  readonly requestLost: { readonly request: RequestRecord; readonly nodes: readonly NodeRecord[] };
-  /** Answer to `requestLost`: a pool of the nodes cannot take the request yet. */
-  readonly takeOverWaits: { readonly request: RequestId };
-  /** A lost request may be taken over now, or the time for that has passed. */
-  readonly takeOverDue: { readonly request: RequestId };
   /** The pool starts to work on the request, which is `pending` if another launcher had accepted it before. */
   readonly requestTaken: { readonly pool: DecidingPool; readonly request: RequestRecord };
   /** A pool has ended its work on the request. */
   readonly requestEnded: EndedWork;
-  /** Locks left behind by an abandoned request have been removed: pools may take it again. */
-  readonly requestRecovered: { readonly request: RequestId };
   /** No launcher is starting or expected back any more: requests may be failed now. */
   readonly registrySettled: Readonly<Record<never, never>>;
 
   // --- launches
   /** The pool has decided to launch a node. */
   readonly launchBegun: { readonly launch: Launch };
-  /** The node's record is stored. `zone`: of the node; `null`: the cloud chooses. */
-  readonly launchPlaced: { readonly launch: Launch; readonly zone: string | null };
-  /** The cloud has started to create the instance of an attempt; the attempt's duration counts from here. */
-  readonly instanceCreated: { readonly launch: Launch };
-  /** The launch of a node has entered another stage of an attempt. */
-  readonly launchStageBegan: { readonly node: NodeRecord; readonly stage: string };
-  /** An attempt has failed; another may follow. */
-  readonly attemptFailed: { readonly launch: Launch; readonly error: Error };
+  /** The launch has come further. */
+  readonly launchProgressed: { readonly launch: Launch; readonly step: LaunchStep };
   /** The launch has ended. `state` is `undefined` if the driver was never asked. */
   readonly launchEnded: { readonly launch: Launch; readonly state: 'ready' | 'failed' | 'aborted' | undefined };
 

@@ -52,7 +52,7 @@ describe('ImageMirror', () => {
     await addUpload('a'.repeat(32), 1_000);
     const changed: string[] = [];
     const events = new LauncherEvents();
-    events.on('uploadsChanged', ({ provider }) => changed.push(provider));
+    events.on('imageChanged', ({ provider }) => provider !== undefined && changed.push(provider));
     const mirror = new ImageMirror({ zk, clock: systemClock, logger: silentLogger, events }, new Map());
 
     await mirror.start();

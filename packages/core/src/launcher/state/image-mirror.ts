@@ -77,8 +77,7 @@ export class ImageMirror implements ImageSource {
   /** @param provider - of the upload that changed, if it was one */
   #changed(image: string, provider: string | undefined): void {
     const { events } = this.#context;
-    if (provider !== undefined) events.emit('uploadsChanged', { provider });
-    events.emit('imageChanged', { image });
+    events.emit('imageChanged', { image, provider });
     this.#canaries.imageChanged(image);
   }
 }
