@@ -24,6 +24,7 @@ import type { LeaseApi, LeaseAnswer } from './lease-api.js';
 import { ANSWER_LIMIT_MS, callLauncher, Unanswered } from './lessee-call.js';
 
 const PAUSE_MS = 500;
+const LONGEST_PAUSE_MS = 10_000;
 /** Share of requests, and of answers, that are lost while there are faults. */
 const LOST_SHARE = 0.05;
 
@@ -254,14 +255,14 @@ export class Lessee {
   /** Calls launchers in turn until one answers. @returns `undefined` if the call is refused, or the client has died */
   async #repeat<T>(life: number, act: (api: LeaseApi) => Promise<T>): Promise<T | undefined> {
     const { clock, trace } = this.#world;
-    while (life === this.#life) {
+    for (let pauseMs = PAUSE_MS; life === this.#life; pauseMs = Math.min(1.5 * pauseMs, LONGEST_PAUSE_MS)) {
       try {
         return await this.#call(this.#random.pick(this.#launchers), act);
       } catch (error) {
         if (error instanceof ApiError && this.#isRefusal(error)) return undefined;
         if (!(error instanceof ApiError) && !(error instanceof Unanswered)) throw error;
         trace.add(this.#name, () => `repeats its call: ${String(error)}`);
-        await delay(clock, this.#random.exponential(PAUSE_MS));
+        await delay(clock, this.#random.exponential(pauseMs));
       }
     }
     return undefined;
