@@ -9,13 +9,14 @@ import { isNodepoolError } from '@nodepool/zk-protocol';
 export type FailureKind = 'cloud' | 'capacity' | 'own';
 
 const CAPACITY = 'NODEPOOL_CAPACITY';
-const OWN = [
-  'NODEPOOL_QUOTA',
-  'NODEPOOL_CONFIG',
-  'NODEPOOL_DRIVER',
-  'NODEPOOL_NOT_FOUND',
-  'NODEPOOL_LOCK_LOST',
-] as const;
+/** Causes that stay until the definition of the label, or the driver, is repaired. */
+const LASTING = ['NODEPOOL_CONFIG', 'NODEPOOL_DRIVER', 'NODEPOOL_NOT_FOUND'] as const;
+const OWN = ['NODEPOOL_QUOTA', 'NODEPOOL_LOCK_LOST', ...LASTING] as const;
+
+/** Whether launches of the label fail until an operator repairs something, although no other provider would do better. */
+export function isLasting(error: unknown): boolean {
+  return LASTING.some((code) => isNodepoolError(error, code));
+}
 
 /** @param error - of a launch that was not aborted; a driver's own errors count as `cloud` */
 export function failureKindOf(error: unknown): FailureKind {

@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { CapacityError, ProviderUnavailableError, QuotaError, TimeoutError } from '../../contract/errors.js';
+import {
+  CapacityError,
+  NotFoundError,
+  ProviderUnavailableError,
+  QuotaError,
+  TimeoutError,
+} from '../../contract/errors.js';
 import { begin, fail, newLaunch, steeringAt } from '../../../test/support/steering-at.js';
 import { silentLogger } from '../../contract/logger.js';
 import { VirtualClock } from '../../testing/virtual-clock.js';
@@ -51,6 +57,20 @@ describe('what launches show of a provider', () => {
 
     expect(steering.mayLaunch(['small'])).toBe(true);
     expect(steering.report().provider.failures).toBe(0);
+  });
+
+  it('is not changed by what the cloud does not have, which is reported of the label until a launch works', () => {
+    const { steering } = setUp();
+
+    for (let i = 0; i < failuresToOpen; i++) fail(steering, 'small', new NotFoundError('no such network'));
+
+    expect([steering.isWell, steering.mayLaunch(['small'])]).toEqual([true, true]);
+    expect(steering.report().doubted).toMatchObject([
+      { label: 'small', health: { state: 'healthy', failures: failuresToOpen, reason: 'NotFound' } },
+    ]);
+    const launch = begin(steering, 'small');
+    steering.launchEnded(launch, 'ready');
+    expect(steering.report().doubted).toEqual([]);
   });
 
   it('lets one launch through when it is time, and all when that one is ready', () => {

@@ -2,7 +2,7 @@ import type { CancelTimer } from '@nodepool/zk-protocol';
 import type { Launch, LauncherEventMap } from '../state/events.js';
 import { logHealth } from './health-log.js';
 import { DEFAULT_HEALTH_LIMITS, Health, type HealthLimits, type HealthReport } from './health.js';
-import { failureKindOf, type FailureKind } from './failure.js';
+import { failureKindOf, isLasting, type FailureKind } from './failure.js';
 import { LabelRecord, type LabelHealth } from './label-record.js';
 import { Lateness, type SteeringContext } from './lateness.js';
 import { Ramp, type RampReport } from './ramp.js';
@@ -211,6 +211,7 @@ export class ProviderSteering implements SteeringView {
 
   /** What a failure of this kind counts for. */
   #failingBy(kind: FailureKind, { label }: Launch, error: Error): Health | undefined {
+    if (isLasting(error)) this.#record.failed(label, error, this.#nowMs); // it is reported, and holds nothing back
     if (kind === 'own') return undefined;
     const isAlone = kind === 'cloud' && this.#record.failed(label, error, this.#nowMs);
     return kind === 'capacity' || isAlone ? this.#healthOf(label) : this.#provider;
