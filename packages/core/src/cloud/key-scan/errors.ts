@@ -37,6 +37,8 @@ export interface HandshakeFacts {
   readonly machineSaid?: string | undefined;
   /** sshd refuses this address for now. */
   readonly isRefusal?: boolean | undefined;
+  /** It answers, and not as an SSH server does. */
+  readonly isForeign?: boolean | undefined;
   /** There is no common method, so another connection fails as well. */
   readonly isUnknownMethod?: boolean | undefined;
 }
@@ -46,12 +48,14 @@ export class HandshakeError extends Error {
   /** Cut and escaped; `undefined`: nothing. */
   readonly machineSaid: string | undefined;
   readonly isRefusal: boolean;
+  readonly isForeign: boolean;
   readonly isUnknownMethod: boolean;
 
-  constructor(message: string, { machineSaid = '', isRefusal, isUnknownMethod }: HandshakeFacts = {}) {
+  constructor(message: string, { machineSaid = '', isRefusal, isForeign, isUnknownMethod }: HandshakeFacts = {}) {
     super(message);
     this.machineSaid = machineSaid === '' ? undefined : machineText(machineSaid);
     this.isRefusal = isRefusal === true;
+    this.isForeign = isForeign === true;
     this.isUnknownMethod = isUnknownMethod === true;
   }
 }

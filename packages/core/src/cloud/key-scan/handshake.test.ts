@@ -124,6 +124,17 @@ describe('scanHostKeys with a server that lies', () => {
   });
 });
 
+describe('scanHostKeys with a server that is none of SSH', () => {
+  it('says so', async () => {
+    const { port } = await serve((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'));
+
+    const { error, shown } = await failedScan(port);
+
+    expect(error).toMatchObject({ code: 'NODEPOOL_KEYSCAN', failure: 'protocol' });
+    expect(shown).toContain('the service on the port does not speak SSH: check that the port is right');
+  });
+});
+
 describe('scanHostKeys with a server that refuses this address', () => {
   it('says so, and does not ask it again soon', async () => {
     const { port, connections } = await serve((socket) => socket.end('Not allowed at this time\r\n'));

@@ -112,7 +112,8 @@ function ownError(
       return new HandshakeError(message, { machineSaid, isUnknownMethod: true });
     }
   }
-  return new HandshakeError(stepText(greeting, offer), { machineSaid, isRefusal });
+  const isForeign = offer === undefined && !greeting.isIdentified && !isRefusal && greeting.said !== '';
+  return new HandshakeError(stepText(greeting, offer), { machineSaid, isRefusal, isForeign });
 }
 
 /** What failed at which step. */

@@ -123,6 +123,10 @@ function timeoutError(options: ScanHostKeysOptions, wantsKeys: boolean, lastErro
     const message = `${lastError.message}: add this machine's address to PerSourcePenaltyExemptList in its sshd_config`;
     return new KeyScanError({ host, port, failure: 'refused', message, cause: lastError });
   }
+  if (lastError instanceof HandshakeError && lastError.isForeign) {
+    const message = `${lastError.message}: check that the port is right`;
+    return new KeyScanError({ host, port, failure: 'protocol', message, cause: lastError });
+  }
   const wanted = wantsKeys ? 'its SSH host keys could not be read' : 'the port did not answer';
   const last = lastError === undefined ? 'nothing came back' : messageOf(lastError);
   return new TimeoutError(
