@@ -156,10 +156,10 @@ async function submitOrder(
   const { capacity, client, facts } = context;
   const zone = order.zone ?? null;
   // A retry means that no other provider can serve the request, so ask the cloud in any case.
-  if (context.order.attempt === 1 && capacity.isFull(zone, order.flavorId)) {
-    return failed(
-      new CapacityError(`the cloud recently had no capacity for flavor ${order.flavorId} in zone "${zone ?? 'any'}"`),
-    );
+  const whyFull = context.order.attempt === 1 ? capacity.whyFull(zone, order.flavorId) : undefined;
+  if (whyFull !== undefined) {
+    const what = `flavor ${order.flavorId} in zone "${zone ?? 'any'}"`;
+    return failed(new CapacityError(`the cloud recently had no capacity for ${what}: ${whyFull}`));
   }
   try {
     const externalId = await client.compute.createServer(order, run.signal);
@@ -173,7 +173,7 @@ async function submitOrder(
       );
       return goto({ name: 'looking-for-lost-answer', order, error: error.message });
     }
-    if (error.kind === 'capacity') capacity.noteFull(zone, order.flavorId);
+    if (error.kind === 'capacity') capacity.noteFull(zone, order.flavorId, error.message);
     if (isOutdated(error) && !isSecondTry) {
       run.logger.warn('The cloud does not know a flavor, image, network, zone, key pair or group; reading them again', {
         error,
@@ -245,8 +245,9 @@ async function waitForServer(
   if (server.status === 'ERROR') {
     // Lists of some clouds omit the fault.
     const fault = server.fault ?? (await client.compute.server(externalId, run.signal))?.fault;
-    if (place && kindOfText(fault ?? '') === 'capacity') capacity.noteFull(place.zone, place.flavorId);
-    if (kindOfText(fault ?? '') === 'not-found') context.facts.flush();
+    const kind = kindOfText(fault ?? '');
+    if (place && kind === 'capacity') capacity.noteFull(place.zone, place.flavorId, fault ?? '');
+    if (kind === 'not-found') context.facts.flush();
     return failed(errorOfFault(name, externalId, fault));
   }
   if (server.status !== 'ACTIVE') return wait();

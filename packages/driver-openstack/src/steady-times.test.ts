@@ -43,7 +43,7 @@ const LASTING: [string, minutes: number, begin: (clock: VirtualClock) => () => u
     1,
     (clock) => {
       const memory = new CapacityMemory(clock);
-      memory.noteFull('az1', 'small');
+      memory.noteFull('az1', 'small', 'No valid host was found.');
       return () => memory.isFull('az1', 'small');
     },
   ],
