@@ -23,7 +23,12 @@ async function start(options: FakeOptions = {}, label: JsonObject = {}) {
   const config = readProviderConfig(
     {
       ...{ name: 'lab', driver: 'incus', 'cloud-images': [{ name: 'debian' }, { name: 'missing' }] },
-      pools: [{ name: 'main', labels: [{ name: 'a', 'cloud-image': 'debian', ...label }] }],
+      pools: [
+        {
+          name: 'main',
+          labels: [{ name: 'a', ...('clone-from' in label ? {} : { 'cloud-image': 'debian' }), ...label }],
+        },
+      ],
     },
     { labels: new Map(), diskimages: new Map(), problem: () => undefined },
   );
@@ -81,6 +86,30 @@ it('is ready if all that the label names is there', async () => {
     {},
     { profiles: ['default'], network: 'br0', 'storage-pool': 'default' },
   );
+
+  expect(await adapter.labelReady(label, pool, SIGNAL)).toBe(true);
+});
+
+it.each<[string, JsonObject, RegExp, (daemon: FakeIncus) => unknown]>([
+  ['ProfileMissing', { profiles: ['gpu'] }, /^correct "profiles"/, ({ state }) => state.profiles.add('gpu')],
+  [
+    'StoragePoolMissing',
+    { 'storage-pool': 'fast' },
+    /^correct "storage-pool"/,
+    ({ state }) => state.storagePools.add('fast'),
+  ],
+  [
+    'SourceMissing',
+    { 'clone-from': 'golden' },
+    /^correct "clone-from"/,
+    (daemon) => daemon.handle('POST', '/1.0/instances', Buffer.from('{"name":"golden","source":{"alias":"debian"}}')),
+  ],
+])('is not ready for want of what the label names, until it is there: %s', async (reason, own, step, make) => {
+  const { adapter, daemon, label, pool } = await start({}, own);
+
+  const nextStep = expect.stringMatching(step) as string;
+  await expect(adapter.labelReady(label, pool, SIGNAL)).rejects.toMatchObject({ reason, nextStep });
+  make(daemon);
 
   expect(await adapter.labelReady(label, pool, SIGNAL)).toBe(true);
 });
@@ -155,7 +184,7 @@ it('lists the others beside an instance of a member that is away, which has no c
   expect(unread).toEqual([['instances', null]]);
 });
 
-it('has a condition while the daemon does not trust it', async () => {
+it('has a condition while the daemon does not trust it, until it does', async () => {
   const { adapter, daemon } = await start();
   expect(adapter.conditions()).toEqual([]);
 
@@ -165,4 +194,7 @@ it('has a condition while the daemon does not trust it', async () => {
   expect(adapter.conditions()).toMatchObject([
     { kind: 'provider', name: 'lab', type: 'LoginRefused', reason: 'Untrusted' },
   ]);
+  daemon.trust();
+  await adapter.listInstances(SIGNAL);
+  expect(adapter.conditions()).toEqual([]);
 });

@@ -137,6 +137,7 @@ export const CONDITION_TYPES = {
     reasons: {
       Unauthorized: 'the cloud does not know the user, the password or the key',
       NoAccessToken: 'the credentials cannot be read, or yield no token',
+      Untrusted: 'the daemon of LXD or Incus does not trust the certificate of the launcher',
     },
     nextStep: 'correct the credentials of the provider',
   },

@@ -49,6 +49,11 @@ export class FakeIncus {
     this.#isTrusted = false;
   }
 
+  /** Adds the client to the trust store again. */
+  trust(): void {
+    this.#isTrusted = true;
+  }
+
   /** Restricts the certificate of the client to its project. */
   restrict(): void {
     this.#isRestricted = true;
@@ -82,8 +87,9 @@ export class FakeIncus {
       case 'projects':
         return success({ name, config: this.state.projectConfig });
       case 'profiles':
+        return this.state.profiles.has(name) ? success({ name }) : failure(404, 'not found');
       case 'storage-pools':
-        return name === 'default' ? success({ name }) : failure(404, 'not found');
+        return this.state.storagePools.has(name) ? success({ name }) : failure(404, 'not found');
       case 'networks':
         if (name !== '') return name === 'br0' ? success({ name }) : failure(404, 'Network not found');
         return success([

@@ -32,6 +32,8 @@ export interface FakeState {
   readonly images: Map<string, ApiImage>;
   readonly operations: Map<string, ApiOperation>;
   readonly projectConfig: Record<string, string>;
+  readonly profiles: Set<string>;
+  readonly storagePools: Set<string>;
   readonly trusted: Set<string>;
   readonly fates: Fate[];
   /** Calls that are refused with 503. */
@@ -47,6 +49,8 @@ export function emptyState(): FakeState {
     images: new Map(),
     operations: new Map(),
     projectConfig: {},
+    profiles: new Set(['default']),
+    storagePools: new Set(['default']),
     trusted: new Set(),
     fates: [],
     unavailable: 0,
