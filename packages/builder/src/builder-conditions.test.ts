@@ -8,6 +8,10 @@ import {
   ZkLock,
   type Clock,
 } from '@nodepool/zk-protocol';
+import { mkdir, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Driver, Provider } from '@nodepool/core';
+import { createFakeDriver } from '@nodepool/driver-fake';
 import { afterEach, expect, it, vi } from 'vitest';
 import { builderConditions } from './builder-conditions.js';
 import type { Builder } from './index.js';
@@ -60,6 +64,90 @@ it('a builder reports that uploads of a removed provider keep files until the pr
     message: expect.stringMatching(/its uploads keep builds and their files: debian-\w+$/) as string,
     nextStep: expect.stringContaining('nodepool erase sky') as string,
   });
+});
+
+it('a builder reports a build that failed, until one succeeds', async () => {
+  const failing = `${DEBIAN}  env-vars: {FAIL: "3"}\n`;
+  const of = await World.start({ diskimages: failing });
+  world = of;
+  const builder = await of.builder();
+  const found = () => builderConditions(builder, 'nb01', Date.now()).map(({ type, reason }) => `${type} ${reason}`);
+  const repair = async () => {
+    await builder.reconfigure(await of.reload({ diskimages: DEBIAN }));
+    await requestBuild(of.zk, 'debian'); // nodepool image-build
+    await vi.waitFor(() => expect(found()).toEqual([]), WAIT);
+  };
+  await vi.waitFor(() => expect(found()).toEqual(['NoReadyBuild BuildFailed']), WAIT);
+  await repair();
+
+  await builder.reconfigure(await of.reload({ diskimages: failing }));
+  await requestBuild(of.zk, 'debian');
+  await vi.waitFor(() => expect(found()).toEqual(['BuildFailed Error']), WAIT);
+  await repair();
+});
+
+it('a builder reports a build that cannot begin, until its cause is corrected', async () => {
+  const of = await World.start({ diskimages: `${DEBIAN}  pause: true\n` });
+  world = of;
+  const clock = fastClock(1_200);
+  const tmpDir = join(of.dir, 'tmp');
+  await mkdir(tmpDir);
+  const builder = await of.builder({ clock, tmpDir });
+  const found = () => builderConditions(builder, 'nb01', clock.now());
+  await rename(tmpDir, `${tmpDir}.away`); // as if its disk was not mounted
+  await builder.reconfigure(await of.reload({ diskimages: DEBIAN }));
+  await vi.waitFor(() => expect(found()).toMatchObject([{ type: 'BuildBlocked', reason: 'Error' }]), WAIT);
+  expect(found()[0]).toMatchObject({ nextStep: 'correct what the error names; it is tried again without a restart' });
+
+  await rename(`${tmpDir}.away`, tmpDir);
+
+  await vi.waitFor(() => expect(of.states('debian').builds).toEqual(['ready']), WAIT);
+  await vi.waitFor(() => expect(found()).toEqual([]), WAIT);
+});
+
+it('a builder reports an upload whose file is gone, until the image is built again', async () => {
+  const of = await World.start({ diskimages: DEBIAN, provider: 'pause: true' });
+  world = of;
+  const builder = await of.builder();
+  const found = () => builderConditions(builder, 'nb01', Date.now());
+  await vi.waitFor(() => expect(of.states('debian').builds).toEqual(['ready']), WAIT);
+  for (const file of await of.files()) await rm(join(of.imagesDir, file));
+  await builder.reconfigure(await of.reload({ diskimages: DEBIAN }));
+  await vi.waitFor(() => expect(found()).toMatchObject([{ type: 'UploadImpossible', reason: 'FileGone' }]), WAIT);
+  expect(found()[0]).toMatchObject({ name: 'debian/sky', nextStep: 'nodepool image-build debian' });
+
+  await requestBuild(of.zk, 'debian');
+
+  await vi.waitFor(() => expect(of.states('debian').uploads).toEqual(['sky ready']), WAIT);
+  await vi.waitFor(() => expect(found()).toEqual([]), WAIT);
+});
+
+it('a builder reports a removal that fails, until its cause is corrected', async () => {
+  const fake = createFakeDriver();
+  let isInUse = true;
+  const picky: Driver = {
+    ...fake,
+    getProvider(config, context) {
+      const provider = fake.getProvider(config, context);
+      const deleteImage = provider.deleteImage?.bind(provider);
+      const value = (id: string, signal: AbortSignal) =>
+        isInUse ? Promise.reject(new Error('it is in use')) : deleteImage?.(id, signal);
+      return Object.defineProperty<Provider>(provider, 'deleteImage', { value });
+    },
+  };
+  const of = await World.start({ diskimages: DEBIAN, drivers: [picky] });
+  world = of;
+  const builder = await of.builder({ clock: fastClock(100) });
+  const found = () => builderConditions(builder, 'nb01', Date.now()).filter(({ type }) => type === 'RemovalFails');
+  await vi.waitFor(() => expect(of.states('debian').uploads).toEqual(['sky ready']), WAIT);
+  await builder.reconfigure(await of.reload({ diskimages: DEBIAN, images: [] }));
+  await vi.waitFor(() => expect(found()).toMatchObject([{ reason: 'Error' }]), WAIT);
+  expect(found()[0]?.message).toMatch(/^its removal has failed \d+ times: .*it is in use/);
+
+  isInUse = false;
+
+  await vi.waitFor(() => expect(found()).toEqual([]), WAIT);
+  expect(await of.cloudImages()).toEqual([]);
 });
 
 it('a builder does not report what was paused on purpose, nor builds that a removed provider keeps, as errors', async () => {

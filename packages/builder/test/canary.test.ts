@@ -3,13 +3,14 @@ import {
   decodeRequest,
   encodeRequest,
   imageBuildRequestPath,
+  imagePausePath,
   newRequest,
   NODES_ROOT,
   requestPath,
   REQUESTS_ROOT,
   type RequestId,
 } from '@nodepool/zk-protocol';
-import { canaryOf } from '@nodepool/core/service';
+import { canaryOf, imageConditions } from '@nodepool/core/service';
 import { describe, expect, it, vi } from 'vitest';
 import { useWorld, whenReady } from './support/use-world.js';
 import { MAKE_IMAGE, type World } from './support/world.js';
@@ -66,7 +67,7 @@ const tried = (of: World) => {
 
 describe('a canary build', () => {
   it(
-    'reaches at most five nodes if it is broken; no request fails, and the previous build serves',
+    'reaches at most five nodes if it is broken, which is a condition until it is unpaused; no request fails',
     LIMITS,
     async () => {
       const { of, old, next, madeOf } = await start(2);
@@ -85,6 +86,11 @@ describe('a canary build', () => {
       });
       await ready(of, 1);
       await vi.waitFor(() => expect(of.cloud.cloud.images().map(({ id }) => id)).toEqual([old]), WAIT);
+      const conditions = () =>
+        imageConditions(of.config.diskimages.values(), of.tree.images, Date.now()).map(({ type }) => type);
+      expect(conditions()).toContain('BuildWithdrawn');
+      await of.zk.delete(imagePausePath('debian')); // nodepool image-unpause
+      await vi.waitFor(() => expect(conditions()).not.toContain('BuildWithdrawn'), WAIT);
     },
   );
 

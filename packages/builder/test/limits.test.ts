@@ -2,11 +2,14 @@ import { execFile } from 'node:child_process';
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { systemClock } from '@nodepool/zk-protocol';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { builderConditions } from '../src/builder-conditions.js';
 import { MAKE_IMAGE, World } from './support/world.js';
 
 let world: World | undefined;
+/** How much faster the clock is of a builder that waits. */
+const HURRY = 20;
 const run = promisify(execFile);
 const WAIT = { timeout: 50_000, interval: 10 };
 const image = (name: string, more = '') => `- name: ${name}\n  dib-cmd: ${MAKE_IMAGE}\n  elements: [vm]\n${more}`;
@@ -17,13 +20,18 @@ afterEach(async () => {
 });
 
 describe('a builder', () => {
-  it('does not start a build without enough disk space', async () => {
+  it('does not start a build without enough disk space, until there is enough', async () => {
     world = await World.start({ diskimages: image('debian') });
     const small = join(world.dir, 'small');
     await mkdir(small);
     await run('mount', ['-t', 'tmpfs', '-o', 'size=8m,mode=0755', 'tmpfs', small]);
     try {
-      const builder = await world.builder({ imagesDir: small });
+      const beganMs = systemClock.now();
+      const clock = {
+        now: () => beganMs + (systemClock.now() - beganMs) * HURRY,
+        setTimer: (ms: number, fire: () => void) => systemClock.setTimer(ms / HURRY, fire),
+      };
+      const builder = await world.builder({ imagesDir: small, clock });
       await writeFile(join(world.dir, 'logs', `debian-${'a'.repeat(32)}.log`), 'of an earlier build');
 
       await vi.waitFor(
@@ -45,6 +53,9 @@ describe('a builder', () => {
       expect(conditions[0]?.message).toMatch(/small" has \d MiB free, .*: 5\d MiB are missing$/);
       expect(world.states('debian').builds).toEqual([]);
       expect(await readdir(join(world.dir, 'logs'))).toHaveLength(1);
+      await run('mount', ['-o', 'remount,size=500m', small]);
+      await vi.waitFor(() => expect(builderConditions(builder, 'nb01', clock.now())).toEqual([]), WAIT);
+      await vi.waitFor(() => expect(world?.states('debian').builds).toEqual(['ready']), WAIT);
       await builder.stop();
     } finally {
       await run('umount', ['--lazy', small]);

@@ -64,7 +64,7 @@ it('tells of the warnings of the configuration in force, by number and first pla
   });
 });
 
-it('tells that a container does not see the file that replaced the one it has by a bind mount', () => {
+it('tells that a container does not see the file that replaced the one it has by a bind mount, until it is restarted', () => {
   const directory = mkdtempSync(join(tmpdir(), 'np-replaced-'));
   onTestFinished(() => rmSync(directory, { recursive: true }));
   const named = join(directory, 'nodepool.yaml');
@@ -81,9 +81,13 @@ it('tells that a container does not see the file that replaced the one it has by
       type: 'ConfigurationNotLoaded',
       reason: 'Replaced',
       name: file,
-      nextStep: expect.stringContaining('mount the') as string,
+      nextStep: expect.stringMatching(/^mount the directory .*, or restart the container$/) as string,
     },
   ]);
+  writeFileSync(named, '{}');
+  const restarted = openSync(named, 'r'); // the mount of a new container has the present file
+  onTestFinished(() => closeSync(restarted));
+  expect(findIn({ file: `/proc/self/fd/${restarted}` })).toEqual([]);
 });
 
 it.each([

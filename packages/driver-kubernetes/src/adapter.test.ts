@@ -1,11 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '@nodepool/core';
+import { systemClock } from '@nodepool/zk-protocol';
 import { namesIn, useFakeWorlds } from '../test/fake-world.js';
 import { lifeOf } from './token.js';
 
 const { fake: startFake, world: startWorld } = useFakeWorlds();
 const SHARED = { driver: 'openshiftpods' } as const;
 const NEVER = new AbortController().signal;
+/** How much faster the clock is of a provider that waits. */
+const HURRY = 100;
 
 /** A namespace that this provider made for a node of its database, without a record. */
 const lost = (name: string, databaseId = 'da7aba5e'.repeat(4)) => ({
@@ -92,6 +95,9 @@ describe('a node', () => {
 
     expect(world.withdrawn).toEqual([{ id: '0000000001', why: 'half of the life of its token is over' }]);
     expect(world.provider.conditions?.()).toMatchObject([{ type: 'TokensShortened' }]);
+    fake.maxTokenSeconds = 600;
+    await world.launch('space');
+    expect(world.provider.conditions?.()).toEqual([]);
   });
 
   it('that is held gets a new token before its own ends, and keeps all else', async () => {
@@ -117,7 +123,7 @@ describe('a launch', () => {
     ['unpullable', 'NODEPOOL_CONFIG', 'ErrImagePull', 'Image'],
     ['fails', 'NODEPOOL_LAUNCH_STATUS', 'DeadlineExceeded', 'Container'],
     ['unschedulable', 'NODEPOOL_CAPACITY', '3 Insufficient cpu', 'Unschedulable'],
-  ] as const)('of a pod that is %s fails with %s and says why', async (fate, code, why, reason) => {
+  ] as const)('of a pod that is %s fails with %s and says why, until one starts', async (fate, code, why, reason) => {
     const fake = await startFake();
     const world = await startWorld(fake, { 'launch-retries': 1, 'schedule-timeout': 0 });
     fake.cluster.nextPod(fate);
@@ -130,6 +136,8 @@ describe('a launch', () => {
     expect(found).toMatchObject([{ type: 'PodsNotStarting', name: 'cluster/main/small', reason }]);
     await world.cleanUp(node);
     expect(namesIn(fake, 'namespaces')).toEqual(['default', 'kube-system']);
+    expect((await world.launch('small')).state).toBe('ready');
+    expect(world.provider.conditions?.()).toEqual([]);
   });
 
   it('says why its pod waits before it fails', async () => {
@@ -219,7 +227,12 @@ describe('leaks', () => {
 describe('a deletion', () => {
   it('ends when the namespace is gone, and names the finalizers that hold it', async () => {
     const fake = await startFake();
-    const world = await startWorld(fake);
+    const beganMs = systemClock.now();
+    const clock = {
+      now: () => beganMs + (systemClock.now() - beganMs) * HURRY,
+      setTimer: (ms: number, fire: () => void) => systemClock.setTimer(ms / HURRY, fire),
+    };
+    const world = await startWorld(fake, {}, { clock });
     const { node } = await world.launch('space');
     const space = fake.cluster.store.get('namespaces', undefined, 'main-0000000001');
     if (!space) throw new Error('there is no namespace');
@@ -230,9 +243,14 @@ describe('a deletion', () => {
     const deletion = world.cleanUp(node).then(() => (isDone = true));
     await expect.poll(() => held.metadata.name).toBe('main-0000000001');
 
+    await expect
+      .poll(() => world.provider.conditions?.(), { timeout: 50_000 })
+      .toMatchObject([{ type: 'DeletionsHang', reason: 'Finalizers' }]);
+    expect(world.provider.conditions?.()[0]?.nextStep).toMatch(/^repair the controllers of these finalizers/);
     expect(isDone).toBe(false);
     fake.cluster.dropFinalizers('namespaces', held);
     await deletion;
+    expect(world.provider.conditions?.()).toEqual([]);
     expect(namesIn(fake, 'namespaces')).toEqual(['default', 'kube-system']);
   });
 });
@@ -266,6 +284,21 @@ describe('pods of a shared namespace', () => {
     const { node } = await world.launch('small');
 
     expect(node.connectionPort).toMatchObject({ user: 'jobs', token: expect.stringContaining('e30.') as string });
+  });
+
+  it('are not launched while a range of the namespace forbids their size', async () => {
+    const { fake } = await inMain();
+    const limits = [{ type: 'Container', max: { cpu: '500m' } }];
+    fake.cluster.store.create('limitranges', { metadata: { name: 'most', namespace: 'main' }, spec: { limits } });
+    const world = await startWorld(fake, {}, SHARED);
+    const found = () => world.provider.conditions?.() ?? [];
+
+    await expect.poll(found).toMatchObject([{ type: 'LabelUnusable', reason: 'LargerThanQuota' }]);
+    expect(found()[0]?.nextStep).toBe('lower limits.cpu of the label, or raise the LimitRange');
+    const range = fake.cluster.store.get('limitranges', 'main', 'most');
+    if (range) fake.cluster.store.remove('limitranges', range);
+
+    await expect.poll(found, { timeout: 50_000 }).toEqual([]);
   });
 
   it('fit into the quota of the namespace, which others use too', async () => {

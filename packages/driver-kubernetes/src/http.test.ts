@@ -8,6 +8,7 @@ import { createHttp, type Http } from './http.js';
 const NEVER = new AbortController().signal;
 let server: Server | undefined;
 let http: Http | undefined;
+let credentialsFail = false;
 
 afterEach(async () => {
   await http?.close();
@@ -25,6 +26,7 @@ async function connect(listener: RequestListener, tokens = ['only']): Promise<Ht
   };
   const rest = [...tokens];
   const get = (): Promise<Login> => {
+    if (credentialsFail) return Promise.reject(new Error('no such file'));
     const token = rest[0] ?? '';
     const headers = { authorization: `Bearer ${token}` };
     return Promise.resolve({ cluster, token, headers, certificate: undefined, key: undefined });
@@ -67,6 +69,17 @@ describe('a call', () => {
 
     await calls.call({ verb: 'GET', path: 'x' }, NEVER);
 
+    expect(calls.refusal).toBeUndefined();
+  });
+
+  it('remembers credentials that cannot be had until they can', async () => {
+    const calls = await connect((_request, response) => response.end('{}'));
+    credentialsFail = true;
+
+    await expect(calls.call({ verb: 'GET', path: 'x' }, NEVER)).rejects.toThrow('no such file');
+    expect(calls.refusal).toMatchObject({ reason: 'NoAccessToken', message: 'no such file' });
+    credentialsFail = false;
+    await calls.call({ verb: 'GET', path: 'x' }, NEVER);
     expect(calls.refusal).toBeUndefined();
   });
 

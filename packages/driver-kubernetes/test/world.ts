@@ -1,5 +1,13 @@
 import { setMaxListeners } from 'node:events';
-import { newNode, newRequest, systemClock, withNode, type NodeId, type RequestId } from '@nodepool/zk-protocol';
+import {
+  newNode,
+  newRequest,
+  systemClock,
+  withNode,
+  type Clock,
+  type NodeId,
+  type RequestId,
+} from '@nodepool/zk-protocol';
 import {
   DATABASE_ID_TAG,
   type JsonObject,
@@ -33,6 +41,8 @@ export interface WorldOptions {
   readonly entry: JsonObject;
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly http?: Http;
+  /** Default: the clock of the computer. */
+  readonly clock?: Clock;
   /** Wraps the connection of the driver. */
   readonly wrap?: (http: Http) => Http;
   /** Records that another world began with. */
@@ -59,10 +69,12 @@ export class World {
   onStore: (changes: Partial<NodeRecord>) => void = () => undefined;
   readonly withdrawn: { id: string; why: string }[] = [];
   readonly #databaseId: string;
+  readonly #clock: Clock;
   #nextNode: number;
 
   constructor(options: WorldOptions) {
     this.#databaseId = options.databaseId ?? DATABASE_ID;
+    this.#clock = options.clock ?? systemClock;
     this.#nextNode = options.firstNode ?? 1;
     this.nodes = options.nodes ?? new Map<string, NodeRecord>();
     const { http, wrap = (one: Http) => one, driver: name = 'kubernetes' } = options;
@@ -161,7 +173,7 @@ export class World {
   #context(): ProviderContext {
     // The state-machine provider uses no more of a launcher than this.
     return {
-      clock: systemClock,
+      clock: this.#clock,
       logger: this.#logger(),
       metrics: { apiCall: (_provider: string, call: string) => this.calls.push(call) },
       hostname: 'launcher.example',

@@ -1,5 +1,6 @@
 import { createServer, type AddressInfo } from 'node:net';
 import { describe, expect, it } from 'vitest';
+import type { HostLookup } from '@nodepool/core/ssh';
 import { systemClock } from '@nodepool/zk-protocol';
 import type { NodeId, NodeRecord } from '@nodepool/zk-protocol';
 import { allReady, entry, ready, slotsOf, unchecked, useWorlds } from '../test/world.js';
@@ -49,7 +50,9 @@ describe('a ready node', () => {
     const server = createServer((socket) => socket.end());
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as AddressInfo;
-    const { configure, until } = await open({ lookup: () => Promise.resolve({ address: '127.0.0.1', family: 4 }) });
+    const { configure, until } = await open({
+      lookup: () => Promise.resolve({ address: '127.0.0.1', family: 4 }),
+    });
     const host = { name: 'win1', labels: ['small'], 'connection-type': 'winrm', 'connection-port': port, timeout: 1 };
     const provider = await configure(entry([host]));
     const [record] = (await until(ready(1), 'the host is registered')) as [NodeRecord];
@@ -82,9 +85,12 @@ describe('a ready node', () => {
 });
 
 describe('a host whose name has no address', () => {
-  it('has a condition and explains why its pool cannot serve the label', async () => {
-    const { configure } = await open({ clock: systemClock, lookup: () => Promise.reject(new Error('ENOTFOUND')) });
-    const provider = await configure(entry([{ name: 'web7', labels: ['small'] }]));
+  it('has a condition and explains why its pool cannot serve the label, until the name has one', async () => {
+    let isNamed = false;
+    const lookup: HostLookup = () =>
+      isNamed ? Promise.resolve({ address: '127.0.0.1', family: 4 }) : Promise.reject(new Error('ENOTFOUND'));
+    const { configure } = await open({ clock: systemClock, lookup });
+    const provider = await configure(entry([{ name: 'web7', labels: ['small'], 'host-key-checking': false }]));
 
     await expect
       .poll(() => provider.conditions())
@@ -95,5 +101,7 @@ describe('a host whose name has no address', () => {
       expect.stringMatching(/^web7 port 22: the name has no address: .* \(next check at \d{4}-.*Z\)$/),
     ]);
     expect(provider.hindrances('main', 'other')).toEqual([]);
+    isNamed = true; // the launcher keeps checking
+    await expect.poll(() => provider.conditions(), { timeout: 50_000 }).toEqual([]);
   });
 });

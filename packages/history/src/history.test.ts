@@ -1,6 +1,8 @@
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { silentLogger, type LogFields, type Logger } from '@nodepool/core';
 import type { HistorySettings } from '@nodepool/core/config';
@@ -12,6 +14,7 @@ import { timelineOf } from './timeline/timeline.js';
 
 const POOL = { launcherId: 'nl01-main', provider: 'rack', pool: { name: 'main' } };
 const DAY_MS = 86_400_000;
+const run = promisify(execFile);
 
 let parent: string;
 let directory: string;
@@ -160,6 +163,44 @@ describe('the files', () => {
     await pass('200-0000000001');
 
     await expect(files()).rejects.toMatchObject({ code: 'ENOENT' });
+  });
+
+  it('that find no space are a condition, until there is some', async () => {
+    await mkdir(directory, { mode: 0o700 });
+    await run('mount', ['-t', 'tmpfs', '-o', 'size=64k,mode=0700', 'tmpfs', directory]);
+    try {
+      await writeFile(join(directory, 'other'), Buffer.alloc(65_536));
+      await pass('200-0000000001');
+      await expect
+        .poll(() => history.conditions('nl01'))
+        .toMatchObject([{ reason: 'NoSpace', nextStep: `free space on the disk of ${directory}` }]);
+
+      await rm(join(directory, 'other'));
+      await clock.advance(60_000); // it is tried again after a while, with the next event
+      await pass('200-0000000002');
+
+      await expect.poll(() => history.conditions('nl01')).toEqual([]);
+      await history.close();
+    } finally {
+      await run('umount', ['--lazy', directory]);
+    }
+  });
+
+  it('that cannot be written are a condition, until the folder can be written', async () => {
+    await writeFile(directory, 'not a folder');
+    await pass('200-0000000001');
+    await expect
+      .poll(() => history.conditions('nl01'))
+      .toMatchObject([
+        { type: 'HistoryNotWritten', reason: 'NotWritable', nextStep: `make ${directory} writable for this user` },
+      ]);
+
+    await rm(directory);
+    await mkdir(directory);
+    await clock.advance(60_000);
+    await pass('200-0000000002');
+
+    await expect.poll(() => history.conditions('nl01')).toEqual([]);
   });
 
   it('log a write failure once, and count the lines dropped', async () => {

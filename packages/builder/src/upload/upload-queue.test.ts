@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { systemClock, type Clock } from '@nodepool/zk-protocol';
 import { ensureDebianPackages } from '@nodepool/test-servers';
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { builderConditions } from '../builder-conditions.js';
 import { MAKE_IMAGE, World, type WorldOptions } from '../../test/support/world.js';
 
 let world: World | undefined;
@@ -118,6 +119,8 @@ describe('an upload', () => {
       provider: 'sky',
       buildId: expect.stringMatching(/^\w{32}$/) as string,
     });
+    const conditions = () => builderConditions(builder, 'nb01', Date.now());
+    expect(conditions()).toMatchObject([{ type: 'UploadFails', reason: 'Error', nextStep: 'nodepool image-status' }]);
     expect(builder.work[0]?.error).toMatch(/exit code 9.* \((2 times, )?next try in 00:00:00:\d\d\)$/s);
 
     await writeFile(join(of.dir, 'good'), '');
@@ -125,6 +128,7 @@ describe('an upload', () => {
 
     await settled(of, READY);
     expect(await of.cloudImages()).toHaveLength(1);
+    await vi.waitFor(() => expect(conditions()).toEqual([]), WAIT);
   });
 
   it("succeeds with a hook that accepts it, and logs the hook's output without secrets", async () => {

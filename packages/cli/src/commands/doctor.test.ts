@@ -1,9 +1,10 @@
 import { chmod, mkdir } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import { createServer as createSocketServer, type AddressInfo } from 'node:net';
+import { connect, createServer as createSocketServer, type AddressInfo } from 'node:net';
 import { dirname } from 'node:path';
 import { embeddedDataDir, embeddedSocket, writeEmbeddedServerInfo } from '@nodepool/core/config';
 import type { LauncherId } from '@nodepool/zk-protocol';
+import { startEmbeddedServer } from '@nodepool/zk-protocol/embedded';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { nodepool } from '../../test/program.js';
 import { condition, rackYaml, TWO_HOSTS, useWorld } from '../../test/world.js';
@@ -35,8 +36,9 @@ describe('nodepool doctor', () => {
     expect(stdout).toMatch(/^(Nothing is wrong\.\n|warning: zookeeper "ensemble": ZooKeeper takes \d+ ms.*\n.*\n)$/);
   });
 
-  it('reports that no launcher runs', async () => {
+  it('reports that no launcher runs, until one does', async () => {
     const { status, findings } = await doctor('rack.yaml');
+    await get().registerRack(['small', 'big']);
 
     expect(status).toBe(1);
     expect(findings).toMatchObject([
@@ -46,6 +48,7 @@ describe('nodepool doctor', () => {
         remedy: 'nodepool-launcher',
       },
     ]);
+    expect(await doctor('rack.yaml')).toEqual({ status: 0, findings: [] });
   });
 
   it('shows conditions published by services once each, the worst first', async () => {
@@ -100,31 +103,38 @@ describe('nodepool doctor', () => {
     expect(stdout).toContain('warning: label "small": it has 0 of 2 standby nodes\n  repair it\n');
   });
 
-  it('names providers of the configuration that no launcher has registered', async () => {
+  it('names providers of the configuration that no launcher has registered, until one has', async () => {
     await get().register('launcher', {});
 
     const { findings } = await doctor('rack.yaml');
+    await get().registerRack(['small', 'big']); // as a launcher does that has loaded the same file
 
     expect(findings).toMatchObject([{ kind: 'provider', name: 'rack', type: 'NotRegistered' }]);
+    expect(await doctor('rack.yaml')).toEqual({ status: 0, findings: [] });
   });
 
   it.each([
     ['is no YAML', 'labels: [\n', /broken\.yaml:\d+:\d+/],
     ['has a wrong value', 'labels: []\nmax-hold-age: never\n', /max-hold-age/],
-  ])('says that its own file %s, and shows what services have published', async (_what, text, named) => {
-    await get().registerRack(['small', 'big']);
-    await get().register('launcher', { conditions: [condition('StandbyMissing', 'small', 'it has none')] });
-    await get().write('broken.yaml', text);
+  ])(
+    'says that its own file %s until it is corrected, and shows what services have published',
+    async (_what, text, named) => {
+      await get().registerRack(['small', 'big']);
+      await get().register('launcher', { conditions: [condition('StandbyMissing', 'small', 'it has none')] });
+      await get().write('broken.yaml', text);
 
-    const { status, findings } = await doctor('broken.yaml');
+      const { status, findings } = await doctor('broken.yaml');
 
-    expect(status).toBe(1);
-    expect(findings.map(({ severity, type }) => `${severity} ${type}`)).toEqual([
-      'error ConfigurationProblem',
-      'warning StandbyMissing',
-    ]);
-    expect(findings[0]?.text).toMatch(named);
-  });
+      expect(status).toBe(1);
+      expect(findings.map(({ severity, type }) => `${severity} ${type}`)).toEqual([
+        'error ConfigurationProblem',
+        'warning StandbyMissing',
+      ]);
+      expect(findings[0]?.text).toMatch(named);
+      await get().write('broken.yaml', TWO_HOSTS);
+      expect((await doctor('broken.yaml')).findings.map(({ type }) => type)).toEqual(['StandbyMissing']);
+    },
+  );
 
   it('says that the servers of ZooKeeper are not known while they cannot be read', async () => {
     await get().write('broken.yaml', 'labels: [\n');
@@ -153,21 +163,29 @@ describe('nodepool doctor', () => {
     expect(closed.findings).toEqual([]);
   });
 
-  it('asks registered services how late it is there, and doubts what silent ones have published', async () => {
+  it('asks registered services how late it is there, and doubts what silent ones have published, until all is well', async () => {
     await get().registerRack(['small', 'big']);
+    let aheadMs = HOUR;
     const server = createServer((_request, response) => {
-      response.setHeader('Date', new Date(Date.now() + HOUR).toUTCString());
+      response.setHeader('Date', new Date(Date.now() + aheadMs).toUTCString());
       response.end('{}');
     });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const listen = (port: number) => new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+    await listen(0);
+    const { port } = server.address() as AddressInfo;
+    const url = `http://127.0.0.1:${port}`;
     await get().register('launcher', {
       webUrl: url,
       conditions: [condition('StandbyMissing', 'small', 'it has none')],
     });
     const asked = await doctor('rack.yaml');
+    aheadMs = 0; // timedatectl set-ntp true
+    const onTime = await doctor('rack.yaml');
     await new Promise((resolve) => server.close(resolve));
     const silent = await doctor('rack.yaml');
+    await listen(port);
+    const back = await doctor('rack.yaml');
+    server.close();
 
     expect(asked.status).toBe(0);
     expect(asked.findings.map(({ text }) => text)).toEqual([
@@ -181,6 +199,9 @@ describe('nodepool doctor', () => {
       ),
       'unknown: label "small": it has none (it may be over: its service does not answer)',
     ]);
+    expect([onTime, back].map(({ findings }) => findings.map(({ text }) => text))).toEqual(
+      Array(2).fill(['label "small": it has none']),
+    );
   });
 
   it('warns of what config-validate warns of', async () => {
@@ -232,6 +253,40 @@ describe('nodepool doctor with a provider without a driver', () => {
   });
 });
 
+it('nodepool doctor says that ZooKeeper answers slowly, until it does not', async () => {
+  const zookeeper = await startEmbeddedServer({ dataDir: get().file('slow'), fsync: false });
+  const [, port = ''] = zookeeper.connectString.split(':');
+  let lateMs = 300;
+  const proxy = createSocketServer((client) => {
+    const server = connect(Number(port), '127.0.0.1');
+    const sockets = [client, server];
+    for (const socket of sockets) socket.on('error', () => sockets.forEach((each) => each.destroy()));
+    client.on('data', (data) => void setTimeout(() => server.write(data), lateMs));
+    client.on('end', () => server.end());
+    server.pipe(client);
+  });
+  onTestFinished(async () => {
+    proxy.close();
+    await zookeeper.close();
+  });
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+  await get().write(
+    'slow.yaml',
+    `zookeeper-servers: [{host: 127.0.0.1, port: ${(proxy.address() as AddressInfo).port}}]\n`,
+  );
+  const slow = async () => {
+    const { stdout } = await get().nodepool('slow.yaml', 'doctor', '--json');
+    return (JSON.parse(stdout) as Record<string, string>[]).find(({ type }) => type === 'SlowAnswers');
+  };
+
+  expect(await slow()).toMatchObject({
+    text: expect.stringMatching(/ZooKeeper takes [3-9]\d\d ms to answer$/) as string,
+    remedy: 'look at the disk and the load of the ZooKeeper servers',
+  });
+  lateMs = 0;
+  await expect.poll(slow, { timeout: 50_000 }).toBeUndefined();
+});
+
 describe('nodepool doctor without ZooKeeper', () => {
   /** What it finds with this state directory, as JSON and as text. */
   async function bothForms(stateDir: string) {
@@ -242,17 +297,31 @@ describe('nodepool doctor without ZooKeeper', () => {
     return { found: JSON.parse(json.stdout) as object[], status: [json.status, text.status], text: text.stdout, list };
   }
 
-  it('reports that no server runs, also as JSON', async () => {
-    const { found, status, text } = await bothForms(get().file('nowhere'));
+  const NO_LAUNCHER = { found: [{ type: 'NoLauncher' }], list: { status: 0 } };
+
+  /** A server in this state directory, as a launcher starts it. */
+  async function serve(stateDir: string): Promise<void> {
+    const socket = { path: embeddedSocket(stateDir), mode: 0o600 };
+    const server = await startEmbeddedServer({ dataDir: embeddedDataDir(stateDir), fsync: false, socket });
+    onTestFinished(() => server.close());
+    await writeEmbeddedServerInfo(stateDir, { socket: socket.path, pid: process.pid });
+  }
+
+  it('reports that no server runs, also as JSON, until one does', async () => {
+    const stateDir = get().file('nowhere');
+    const { found, status, text } = await bothForms(stateDir);
 
     expect(status).toEqual([1, 1]);
     expect(found).toMatchObject([{ kind: 'zookeeper', type: 'NotConnected', reason: 'NoServer', severity: 'error' }]);
     expect(text).toMatch(
       /^error: zookeeper "ensemble": No zookeeper-servers .*\n {2}start nodepool-launcher, or name its/,
     );
+    await mkdir(stateDir, { mode: 0o700 });
+    await serve(stateDir);
+    expect(await bothForms(stateDir)).toMatchObject(NO_LAUNCHER);
   });
 
-  it('names the disk of an embedded server that cannot write, as every command does', async () => {
+  it('names the disk of an embedded server that cannot write, as every command does, until it can', async () => {
     const stateDir = get().file('full');
     await mkdir(embeddedDataDir(stateDir), { recursive: true, mode: 0o700 });
     const why =
@@ -280,5 +349,8 @@ describe('nodepool doctor without ZooKeeper', () => {
       status: 1,
       stderr: expect.stringContaining(`nodepool: ${finding} ${remedy}`) as string,
     });
+    await new Promise((resolve) => server.close(resolve));
+    await serve(stateDir); // it resumes
+    expect(await bothForms(stateDir)).toMatchObject(NO_LAUNCHER);
   });
 });

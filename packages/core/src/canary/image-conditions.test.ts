@@ -40,6 +40,21 @@ describe('imageConditions', () => {
     });
   });
 
+  it.each([
+    ['NoReadyBuild NeverBuilt', []],
+    ['NoReadyBuild BuildFailed', [build('1', 'failed', HOUR_MS)]],
+    ['BuildFailed Error', [build('1', 'ready', 47 * HOUR_MS), build('2', 'failed', HOUR_MS)]],
+    ['OldBuild NotRebuilt', [build('1', 'ready', 49 * HOUR_MS)]],
+    ['OldBuild BuildFailed', [build('1', 'ready', 49 * HOUR_MS), build('2', 'failed', HOUR_MS)]],
+    ['TestFailed ImageFault', [withFailedTest(build('1', 'ready', HOUR_MS), 'sky', 'no')]],
+  ])('%s ends with a new build that is ready, as after nodepool image-build', (expected, builds) => {
+    const found = (all: readonly BuildRecord[]) =>
+      imageConditions([debian], imagesOf(all), NOW_MS).map(({ type, reason }) => `${type} ${reason}`);
+
+    expect(found(builds)).toEqual([expected]);
+    expect(found([...builds, build('9', 'ready', 0)])).toEqual([]);
+  });
+
   it('reports why a build was withdrawn', () => {
     const why = 'build 2 was withdrawn: 3 of 3 launches failed';
 

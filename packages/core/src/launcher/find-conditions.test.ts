@@ -13,7 +13,14 @@ import { ConditionList } from '../conditions/condition-list.js';
 import { newCondition } from '../conditions/condition-types.js';
 import type { Config, DiskimageConfig } from '../contract/config.js';
 import type { HostStatus, Provider } from '../contract/driver.js';
-import { ConfigError, LaunchError, ProviderUnavailableError } from '../contract/errors.js';
+import {
+  ConfigError,
+  DriverError,
+  LaunchError,
+  NotFoundError,
+  ProviderUnavailableError,
+  RateLimitedError,
+} from '../contract/errors.js';
 import { silentLogger } from '../contract/logger.js';
 import type { Launcher } from './launcher.js';
 
@@ -99,6 +106,26 @@ describe('a provider whose driver is missing', () => {
 });
 
 describe('a label', () => {
+  it.each([
+    [new NotFoundError('there is no region "mars"'), 'NotFound', 'correct its name in the configuration of provider'],
+    [new RateLimitedError('429 Too Many Requests'), 'RateLimited', 'lower the rate of provider "rack"'],
+    [new DriverError('static', 'getProvider returned no provider'), 'Driver', 'nodepool drivers; the log of the'],
+  ])(
+    'is out of service while its provider cannot be started: %o, until that is repaired',
+    async (why, reason, step) => {
+      let error: Error | undefined = why;
+      const launcher = await start({ start: () => (error ? Promise.reject(error) : Promise.resolve()) });
+      await world.createNodes([{}]);
+
+      const [provider] = launcher.conditions.find();
+      error = undefined;
+      await world.clock.advance(2 * MINUTE_MS);
+
+      expect(provider).toMatchObject({ type: 'NotStarted', reason, nextStep: expect.stringContaining(step) as string });
+      expect(launcher.conditions.find()).toEqual([]);
+    },
+  );
+
   it('is out of service while its provider cannot be started, and in service once it can', async () => {
     let error: Error | undefined = Object.assign(new ConfigError('keystone answered with 401'), { status: 401 });
     const launcher = await start({ start: () => (error ? Promise.reject(error) : Promise.resolve()) });
@@ -322,9 +349,9 @@ describe('a node', () => {
   });
 });
 
-it('a node of an instance that failed is looked at in the cloud, not at its image', async () => {
-  const error = new LaunchError('status', 'the instance is in state ERROR');
-  const launcher = await start({ startNodeCleanup: () => Promise.reject(error) });
+it('a node of an instance that failed is looked at in the cloud, not at its image, until it can be deleted', async () => {
+  let error: Error | undefined = new LaunchError('status', 'the instance is in state ERROR');
+  const launcher = await start({ startNodeCleanup: () => (error ? Promise.reject(error) : undefined) });
   await world.createNodes([{ state: 'used', externalId: 'i-1' }, {}]);
   await world.settle();
 
@@ -334,6 +361,9 @@ it('a node of an instance that failed is looked at in the cloud, not at its imag
   expect(found?.nextStep).toBe(
     `look at the instance with the tools of the cloud; nodepool delete ${found?.name} tries again at once`,
   );
+  error = undefined;
+  await world.clock.advance(2 * MINUTE_MS);
+  expect(launcher.conditions.find()).toEqual([]);
 });
 
 describe('a provider', () => {

@@ -3,6 +3,7 @@ import {
   chmodSync,
   chownSync,
   existsSync,
+  mkdirSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -128,6 +129,23 @@ describe('a log file on a full disk', () => {
 
     expect(messages(file)).toEqual(['one', 'two', 'three']);
     expect(errors).toEqual([expect.objectContaining({ code: 'ENOSPC' })]);
+    close();
+  });
+
+  it('or at a place that cannot be written, is a failure until it can', () => {
+    const dir = tempDir();
+    const file = join(dir, 'nodepool.log');
+    const { logger, close, failures } = createLogging({ destination: { file }, onError: () => undefined });
+    rmSync(file);
+    mkdirSync(file);
+    logger.info('one');
+    passMoment();
+    expect(failures()).toMatchObject([{ file, error: { code: 'EISDIR' } }]);
+
+    rmSync(file, { recursive: true });
+
+    expect(failures()).toEqual([]);
+    expect(messages(file)).toEqual(['one']);
     close();
   });
 

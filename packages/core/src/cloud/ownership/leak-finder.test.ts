@@ -221,7 +221,7 @@ describe('what is not proven to be ours', () => {
     expect(cloud.lines[0]).toContain('nodepool adopt cloud');
   });
 
-  it('is everything when the database was emptied or replaced under the service', async () => {
+  it('is everything when the database was emptied or replaced under the service, until its data is restored', async () => {
     const cloud = look('in-use', ['one'], { ...OURS, [NODE_ID_TAG]: '0000000099' });
     cloud.stored.data = Buffer.from(OTHER_DATABASE);
 
@@ -230,6 +230,9 @@ describe('what is not proven to be ours', () => {
     expect(cloud.deleted).toEqual([]);
     const error = expect.stringContaining('its records prove nothing') as string;
     expect(cloud.found()).toMatchObject([{ id: 'one', error, isOfReplacedDatabase: true }]);
+    cloud.stored.data = Buffer.from(DATABASE);
+    await cloud.run();
+    expect(cloud.found().some(({ isOfReplacedDatabase }) => isOfReplacedDatabase)).toBe(false);
   });
 });
 

@@ -261,12 +261,18 @@ describe('the quota of a state-machine provider', () => {
       },
     });
     const before = [...provider.errorLabels()];
+    expect(provider.conditions()).toMatchObject([
+      {
+        ...{ type: 'LabelUnusable', reason: 'Misconfigured', name: expect.stringContaining('/main/small') as string },
+        nextStep: 'correct the label in the configuration or the cloud; it is tried again without a restart',
+      },
+    ]);
     isMended = true;
 
     await clock.advance(10_000);
 
     expect(before).toEqual(['small']);
-    expect([...provider.errorLabels()]).toEqual([]);
+    expect([[...provider.errorLabels()], provider.conditions()]).toEqual([[], []]);
     expect(bench.capacityChanges).toBeGreaterThan(2);
   });
 });

@@ -356,5 +356,7 @@ describe('stopped nodes', () => {
 
     expect(states()).toEqual(expected);
     expect(hindrance(rooms)?.reason).toBe(own === 'stopped' ? 'FilesDiffer' : undefined);
+    world.context.config.now = configOf(undefined); // the same for all launchers
+    expect(hindrance(rooms)).toBeUndefined();
   });
 });

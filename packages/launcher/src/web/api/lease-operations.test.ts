@@ -494,7 +494,7 @@ describe('what a token does not allow is refused:', () => {
     expect((await call('POST', '/leases', { body })).body).toMatchObject({ code: 'bad-request', detail });
   });
 
-  it('a token whose record comes from a program with access to ZooKeeper, but without the key', async () => {
+  it('a token whose record comes from a program with access to ZooKeeper, but without the key, until it is revoked', async () => {
     const { data } = await zk.getData(leaseTokenPath('alice'));
     const forged = { ...(JSON.parse(data.toString()) as object), admin: true };
     await zk.create(leaseTokenPath('mallory'), Buffer.from(JSON.stringify(forged)));
@@ -505,7 +505,8 @@ describe('what a token does not allow is refused:', () => {
     const refusal = { status: 401, body: { code: 'token-not-signed' } };
     expect(await call('GET', '/leases', { token: `mallory.${SECRET}` })).toMatchObject(refusal);
     expect(await lease({}, { token: `mallory.${SECRET}` })).toMatchObject(refusal);
-    await zk.delete(leaseTokenPath('mallory'));
+    await zk.delete(leaseTokenPath('mallory')); // nodepool token revoke
+    await expect.poll(conditions).not.toContainEqual(expect.objectContaining(named));
   });
 
   it('a token that was revoked, at once', async () => {

@@ -45,13 +45,17 @@ describe('trust in tokens', () => {
     );
   });
 
-  it('is nothing without a key, with the one command that makes it', async () => {
-    const { trust } = await trustWith([signed]);
+  it('is nothing without a key, with the one command that makes it, until the token is made again with one', async () => {
+    const tokens = [signLeaseToken(tokenOf('alice'), OTHER)];
+    const { trust, state } = await trustWith(tokens);
 
     expect(trust.distrusts(signed)).toMatch(/no key for tokens.*openssl rand -hex 32/);
     expect(trust.conditions()).toMatchObject([
       { type: 'TokensRefused', name: 'nl01', reason: 'NoKey', nextStep: expect.stringContaining('openssl') as string },
     ]);
+    state.keys = [KEY];
+    tokens.splice(0, 1, signed);
+    expect(trust.conditions()).toEqual([]);
   });
 
   it('follows a reload that changes the keys', async () => {
