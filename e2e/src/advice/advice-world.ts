@@ -39,6 +39,7 @@ export interface AdviceCloud {
     status?: number;
     body?: string;
     silent?: boolean;
+    delayMs?: number;
     reset?: boolean;
   }[];
   readonly broken: unknown[];

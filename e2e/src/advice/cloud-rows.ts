@@ -30,6 +30,23 @@ const failing = (type: string, reason: string, fault: AdviceCloud['faults'][numb
   },
 });
 
+/** Servers that break in one way, or are never finished, until the cloud makes good ones again. */
+const breaking = (type: string, reason: string, fate: string, advice: RegExp, provider = {}): Row => ({
+  ...{ type, reason, advice },
+  async begin(world) {
+    await world.deleteReadyNodes();
+    world.cloud.state.fates.push(...Array.from({ length: 100 }, () => fate));
+    await world.configure({ top: { 'min-ready': 1 }, provider });
+  },
+  follow({ cloud }) {
+    cloud.state.fates.length = 0;
+  },
+  end(world) {
+    world.cloud.state.fates.length = 0;
+    return world.configure();
+  },
+});
+
 const QUOTA: Row = {
   ...{ type: 'NotServed', reason: 'Quota', advice: /^raise the quota of the cloud project$/ },
   begin(world) {
@@ -98,6 +115,23 @@ export const CLOUD_ROWS: readonly Row[] = [
     { method: 'POST', path: /compute\/servers$/, status: 403 },
     /the permission that the message names$/,
   ),
+  failing(
+    'LabelLaunchesFail',
+    'NotFound',
+    { method: 'POST', path: /compute\/servers$/, status: 404 },
+    /^correct its name in the configuration of provider "sky", or create it in the cloud$/,
+  ),
+  failing('LaunchesFail', 'Unreachable', { path: /compute/, reset: true }, /^check the endpoint, the network and/),
+  failing(
+    'LaunchesFail',
+    'Error',
+    { method: 'POST', path: /compute\/servers$/, status: 400, body: 'it is Monday' },
+    /^the log of the service has the details$/,
+  ),
+  breaking('LaunchesFail', 'Timeout', 'stuck', /^look at the cloud of provider "sky"$/, { 'launch-timeout': 2 }),
+  breaking('LaunchesFail', 'InstanceFailed', 'its disk burns', /^look at the image, the flavor and the network of/),
+  breaking('LabelLaunchesFail', 'NoCapacity', 'No valid host was found.', /^$/),
+  breaking('LabelLaunchesFail', 'NoAddress', 'No more IP addresses available on network 7.', /^free addresses of the/),
   failing('NotServed', 'ProviderFails', { path: /compute/, status: 503 }, /^look at the cloud of provider "sky"$/),
   failing(
     'CallsUnanswered',

@@ -24,6 +24,12 @@ const POOL = {
 export const CONFIGURATION_ROWS: readonly Row[] = [
   inForce('ConfigurationNotLoaded', 'Invalid', { more: { 'max-hold-age': 'never' } }, /config-validate, on /),
   inForce('ConfigurationProblem', 'Warnings', { more: { 'unknown-key': 1 } }, /config-validate/),
+  inForce(
+    'NotStarted',
+    'Configuration',
+    { provider: { cloud: 'nowhere' } },
+    /^correct the configuration of provider "sky"/,
+  ),
   inForce('RestartNeeded', 'SettingChanged', { more: { 'zookeeper-timeout': 33 } }, /or take the change back$/),
   inForce(
     'Unserved',

@@ -76,7 +76,7 @@ const lost: Row = {
   end: (world) => world.configure(),
 };
 
-const failingDeletion = (reason: string, fault: { status: number }, advice: RegExp): Row => ({
+const failingDeletion = (reason: string, fault: { status: number; body?: string }, advice: RegExp): Row => ({
   ...{ type: 'DeletionFails', reason, advice },
   async begin(world) {
     await world.configure({ top: { 'min-ready': 1 } });
@@ -106,6 +106,11 @@ export const LAUNCHER_ROWS: readonly Row[] = [
     'Unauthorized',
     { status: 401 },
     /^correct the credentials .*; nodepool delete \d+ tries again at once$/,
+  ),
+  failingDeletion(
+    'Quota',
+    { status: 403, body: 'Quota exceeded for snapshots' },
+    /^raise the quota of the project, or free some of it; nodepool delete \d+ tries again at once$/,
   ),
   failingDeletion('Unavailable', { status: 503 }, /^look at the cloud .*; nodepool delete \d+ tries again at once$/),
 ];
