@@ -83,7 +83,7 @@ export function makeParts(options: LauncherOptions): LauncherParts {
     config: { now: config },
     life: new LifeCycle(zk, [nodes, requests], clock),
     committer: createCommitter(zk, [nodes, requests, components, leaseCache]),
-    controls: new ControlMirror(controlCache, { clock, events }),
+    controls: new ControlMirror(controlCache, { clock: serverClock, events }),
   };
   const cleanup = loggingAs(context, LOGGER_NAMES.cleanup);
   const images = new ImageMirror(context, nodes);

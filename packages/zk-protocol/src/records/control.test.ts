@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { Stat } from '../client/contract/types.js';
 import {
   controlId,
   controlPath,
@@ -41,6 +42,21 @@ describe('a control', () => {
 
     if (expected === undefined) expect(read).toBeUndefined();
     else expect(read).toMatchObject(expected);
+  });
+
+  const HOUR_MS = 3_600_000;
+  it.each([
+    ['an hour behind', -HOUR_MS, 0],
+    ['an hour ahead', HOUR_MS, 0],
+    ['half a minute ahead', 30_000, 30_000],
+  ])('lasts for as long as its writer said, whose clock was %s', (_what, aheadMs, leftMs) => {
+    const writtenMs = 10 * HOUR_MS;
+    const [createdTimeMs, endTimeMs] = [writtenMs + aheadMs, writtenMs + aheadMs + 600_000];
+    const stat = { mtime: writtenMs } as Stat;
+
+    const read = decodeControl(controlId(control), encodeControl({ ...control, createdTimeMs, endTimeMs }), stat);
+
+    expect(read).toMatchObject({ createdTimeMs: writtenMs + leftMs, endTimeMs: writtenMs + leftMs + 600_000 });
   });
 
   it('rejects a value of the wrong type', () => {

@@ -41,6 +41,9 @@ export interface ControlRecord extends ControlSubject {
   readonly stat: Stat | undefined;
 }
 
+/** A writer whose clock differs from the server's by more has a wrong one. */
+const WRONG_CLOCK_MS = 60_000;
+
 const isKind = (kind: string): kind is ControlKind => (CONTROL_KINDS as readonly string[]).includes(kind);
 const isMode = (mode: string | null): mode is ControlMode =>
   (CONTROL_MODES as readonly (string | null)[]).includes(mode);
@@ -54,7 +57,7 @@ export function controlId({ kind, name }: ControlSubject): string {
 export const controlPath = (subject: ControlSubject): string => `${CONTROLS_ROOT}/${controlId(subject)}`;
 
 /**
- * Reads a control.
+ * Reads a control. If its times are those of a wrong clock, they are shifted by what its writer was ahead of the server.
  * @param id - as made by {@link controlId}
  * @returns `undefined` for an empty body or an unknown kind
  * @throws {RecordError} the body is not JSON, or a value has the wrong type
@@ -72,12 +75,19 @@ export function decodeControl(id: string, body: Buffer, stat: Stat | undefined):
       limit: number(raw.limit, 'limit'),
       owner: text(raw.owner, 'owner') ?? '',
       reason: text(raw.reason, 'reason') ?? '',
-      createdTimeMs: timeMs(raw.created_time, 'created_time') ?? stat?.ctime ?? 0,
-      endTimeMs: timeMs(raw.end_time, 'end_time'),
+      ...timesOf(raw, stat),
       raw,
       stat,
     };
   });
+}
+
+function timesOf(raw: Readonly<JsonObject>, stat: Stat | undefined) {
+  const createdTimeMs = timeMs(raw.created_time, 'created_time') ?? stat?.mtime ?? 0;
+  const endTimeMs = timeMs(raw.end_time, 'end_time');
+  const aheadMs = createdTimeMs - (stat?.mtime ?? createdTimeMs);
+  if (Math.abs(aheadMs) <= WRONG_CLOCK_MS) return { createdTimeMs, endTimeMs };
+  return { createdTimeMs: createdTimeMs - aheadMs, endTimeMs: endTimeMs === null ? null : endTimeMs - aheadMs };
 }
 
 /** Tolerates names that were created by hand and are not encoded. */

@@ -89,6 +89,21 @@ it.each([
   expect(stateOf(id)).toBe('deleting');
 });
 
+it.each([-60 * MINUTE_MS, 60 * MINUTE_MS])(
+  'holds a node for its time when the clock of its holder is %i ms ahead',
+  async (aheadMs) => {
+    const { world, create, write, stateOf } = await setUp();
+    const id = await create({ state: 'in-use' });
+    await write(id, { state: 'hold', holdExpirationMs: 10 * MINUTE_MS, stateTimeMs: world.clock.now() + aheadMs });
+
+    await world.pass(9 * MINUTE_MS);
+    expect(stateOf(id)).toBe('hold');
+    await world.pass(2 * MINUTE_MS);
+
+    expect(stateOf(id)).toBe('deleting');
+  },
+);
+
 it('leaves a node to the end of its lease, which returns it, for five seconds', async () => {
   const { world, create, stateOf } = await setUp();
   const held = { state: 'hold', holdExpirationMs: MINUTE_MS, stateTimeMs: world.clock.now() } as const;

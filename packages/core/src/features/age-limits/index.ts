@@ -3,33 +3,35 @@ import type { Engine, Feature, MakeFeature } from '../../launcher/nodes/feature.
 import type { Verdict } from '../../launcher/nodes/idle-nodes.js';
 import { ageLimitOf } from '../../launcher/plan/nodes.js';
 
+/** Whoever writes a time that differs by more from that of the server has a wrong clock. */
+const WRONG_CLOCK_MS = 60_000;
 /** The end of a lease returns its nodes. They are deleted here if that has not happened by this time after it. */
 const LEASE_MS = 5_000;
 
-/** A node that this launcher saw become ready, or stopped. */
-interface Free {
+/** A node that this launcher saw become ready, stopped or held. */
+interface Idle {
   /** When, as the record says: another time means that it was used meanwhile. */
   readonly stateTimeMs: number;
-  /** Steady time. `undefined`: it may have been free before this launcher saw it. */
+  /** Steady time. `undefined`: it may have been so before this launcher saw it. */
   readonly sinceMs: number | undefined;
 }
 
 /**
  * Deletes ready nodes older than their label's `max-ready-age`, and held nodes older than `max-hold-age` or their own
- * `hold_expiration`, whichever is shorter. Holds count by the server's clock, as that of this computer may be set. A ready node counts
- * by steady time from when this launcher saw it become ready, and one that is stopped from when it was: were it too old by a wrong
+ * `hold_expiration`, whichever is shorter. Holds count by the server's clock, as that of this computer may be set, if its holder's clock
+ * agrees; all others by steady time from when this launcher saw the node become ready, stopped or held: were it too old by a wrong
  * clock, so would be the one that replaces it.
  */
 class AgeLimits implements Feature {
   readonly #engine: Engine;
-  readonly #free = new Map<NodeId, Free>();
+  readonly #idle = new Map<NodeId, Idle>();
   readonly #unsubscribe: () => void;
 
   constructor(engine: Engine) {
     this.#engine = engine;
     this.#unsubscribe = engine.context.events.on('nodeChanged', ({ id, after }) => {
-      if (after?.state === 'ready' || (after && isStandby(after))) this.#see(after);
-      else this.#free.delete(id as NodeId);
+      if (after && (after.state === 'ready' || after.state === 'hold' || isStandby(after))) this.#see(after);
+      else this.#idle.delete(id as NodeId);
     });
     engine.idle.add((node) => this.#judge(node));
   }
@@ -47,20 +49,22 @@ class AgeLimits implements Feature {
     return { act, afterMs: Math.max(0, limitMs - this.#ageOf(node)) };
   }
 
-  #see({ id, stateTimeMs }: NodeRecord): Free {
-    let seen = this.#free.get(id);
+  #see({ id, state, stateTimeMs }: NodeRecord): Idle {
+    let seen = this.#idle.get(id);
     if (seen?.stateTimeMs === stateTimeMs) return seen;
-    const { mirror, clock } = this.#engine.context;
-    // what comes while records are read from the beginning may have been free for long
-    seen = { stateTimeMs, sinceMs: mirror.nodes.ready ? steadyNow(clock) : undefined };
-    this.#free.set(id, seen);
+    const { serverClock, context } = this.#engine;
+    const { mirror, clock } = context;
+    const isTrusted = state === 'hold' && Math.abs(serverClock.now() - stateTimeMs) <= WRONG_CLOCK_MS;
+    // what comes while records are read from the beginning may have been idle for long
+    seen = { stateTimeMs, sinceMs: mirror.nodes.ready && !isTrusted ? steadyNow(clock) : undefined };
+    this.#idle.set(id, seen);
     return seen;
   }
 
   #ageOf(node: NodeRecord): number {
     const { stateTimeMs, stat } = node;
     const isFree = node.state !== 'hold';
-    const { sinceMs } = (isFree && this.#see(node)) || { sinceMs: undefined };
+    const { sinceMs } = this.#see(node);
     if (sinceMs !== undefined) return steadyNow(this.#engine.context.clock) - sinceMs;
     // a state is neither older than its record nor younger than its last change, whatever the clock of its writer says
     const { ctime, mtime } = (isFree && stat) || { ctime: -Infinity, mtime: Infinity };

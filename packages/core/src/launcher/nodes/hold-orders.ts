@@ -26,9 +26,9 @@ export function nodesToHold({ controls }: Context): NodeId[] {
 export async function holdNode(context: Context, node: NodeRecord): Promise<void> {
   const order = findHoldOrder(context, node.id);
   if (!order) return;
-  const { clock, committer, logger } = context;
+  const { clock, committer, logger, serverClock = clock } = context;
   const { owner, reason, endTimeMs } = order;
-  const nowMs = clock.now();
+  const nowMs = serverClock.now();
   const holdExpirationMs = endTimeMs === null ? null : toWholeSeconds(endTimeMs - nowMs);
   const comment = reason === '' ? owner : `${owner}: ${reason}`;
   const held = withNode(node, { state: 'hold', comment, holdExpirationMs }, nowMs, 'operator');
@@ -47,8 +47,8 @@ export function removeHoldOrdersOf(context: Context, id: NodeId): void {
 
 /** Removes hold orders that have ended or whose node does not exist. */
 export function removeStaleHoldOrders(context: Context): void {
-  const { clock, controls, mirror } = context;
-  const nowMs = clock.now();
+  const { clock, controls, mirror, serverClock = clock } = context;
+  const nowMs = serverClock.now();
   for (const order of controls.stored) {
     if (!isHold(order) || nowMs - order.createdTimeMs < CERTAIN_MS) continue;
     const hasEnded = order.endTimeMs !== null && order.endTimeMs <= nowMs;
