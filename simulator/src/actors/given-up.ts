@@ -86,7 +86,8 @@ export class GivenUp {
     const { elapsedMs, clock } = this.#world;
     const self = this.#launchers.find(({ name }) => name === who);
     const own = [...this.#pools.values()].filter(({ process }) => process === self?.process);
-    const readMs = Math.min(...own.map(({ stay }) => stay.fromMs)); // it registers its pools afterwards
+    const isHere = own.filter(({ stay }) => stay.toMs === undefined); // others are not registered again yet
+    const readMs = Math.min(...isHere.map(({ stay }) => stay.fromMs)); // it registers its pools afterwards
     if (toMs === undefined || readMs <= toMs) return false;
     if (own.some(({ former }) => (former?.toMs ?? 0) - fromMs >= NEWS_MS)) return false;
     const startedMs = self?.startedMs ?? 0;
