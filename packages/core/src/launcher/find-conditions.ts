@@ -11,7 +11,7 @@ import type { ConditionSource } from '../conditions/condition-source.js';
 import { unservedConditions } from '../conditions/unserved-providers.js';
 import { publishedConditions, type ServiceConditions } from '../conditions/merge-conditions.js';
 import type { Condition, FoundCondition } from '../contract/condition.js';
-import { imageConditions } from '../canary/image-conditions.js';
+import { imageConditions } from '../images/image-conditions.js';
 import { missingStandby, unservedLabels } from './conditions/label-conditions.js';
 import { findOffers } from './conditions/label-offers.js';
 import { deletionConditions, machineConditions } from './conditions/node-conditions.js';

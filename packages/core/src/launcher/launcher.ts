@@ -16,7 +16,7 @@ import type { ConditionSource } from '../conditions/condition-source.js';
 import type { Config } from '../contract/config.js';
 import type { AlienResource, HostStatus, LeakedResource } from '../contract/driver.js';
 import type { PoolLoad } from '../contract/pool-load.js';
-import { nodeNote } from '../canary/notes.js';
+import { nodeNote } from '../images/notes.js';
 import { drain, endOrders } from './drain.js';
 import type { LauncherEvents } from './state/events.js';
 import type { SteeringReport } from './health/provider-steering.js';

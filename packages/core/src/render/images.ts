@@ -1,6 +1,6 @@
 import type { BuildRecord, ImageEntry, UploadRecord } from '@nodepool/zk-protocol';
-import { buildNote, imageNotes } from '../canary/notes.js';
-import { isServing } from '../canary/pick-uploads.js';
+import { buildNote, imageNotes } from '../images/notes.js';
+import { isServing } from '../images/pick-uploads.js';
 import { formatAge } from './age.js';
 import { buildReasonOf, durationOf, isTested, sizesOf } from './image-figures.js';
 import { timeColumn, withRanks, type Column, type Listing } from './listing.js';

@@ -32,16 +32,16 @@ export { foldConditions, type FoldedCondition } from '../conditions/fold-conditi
 export { asUnknown, mergeConditions, publishedConditions } from '../conditions/merge-conditions.js';
 
 /* Trial of new builds, and the way back */
-export type { Comparison } from '../canary/rates.js';
-export { canaryOf, isInService, newCanary, withCanary, withoutCanary, worseThanBefore } from '../canary/canary.js';
-export { failedTests, withFailedTest, withoutFailedTests } from '../canary/failed-tests.js';
-export { mayBeFaultOfImage } from '../canary/image-causes.js';
-export { added, NONE as NO_LAUNCHES } from '../canary/rates.js';
-export { readyBuilds, readyUploads } from '../canary/newest-builds.js';
-export { isServing, pickUploads } from '../canary/pick-uploads.js';
-export { buildNote, canaryPercent, imageNotes, withdrawnNote } from '../canary/notes.js';
-export { imageConditions } from '../canary/image-conditions.js';
-export { providersWithout, withdrawal } from '../canary/withdrawal.js';
+export type { Comparison } from '../images/rates.js';
+export { canaryOf, isInService, newCanary, withCanary, withoutCanary, worseThanBefore } from '../images/trial.js';
+export { failedTests, withFailedTest, withoutFailedTests } from '../images/failed-tests.js';
+export { mayBeFaultOfImage } from '../images/image-causes.js';
+export { added, NONE as NO_LAUNCHES } from '../images/rates.js';
+export { readyBuilds, readyUploads } from '../images/newest-builds.js';
+export { isServing, pickUploads } from '../images/pick-uploads.js';
+export { buildNote, canaryPercent, imageNotes, withdrawnNote } from '../images/notes.js';
+export { imageConditions } from '../images/image-conditions.js';
+export { providersWithout, withdrawal } from '../images/withdrawal.js';
 
 /* Command lines */
 export type { ConnectionDetails } from '../text/connection-details.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { newCanary, type Canary } from '../../canary/canary.js';
-import { NONE } from '../../canary/rates.js';
+import { newCanary, type Canary } from '../../images/trial.js';
+import { NONE } from '../../images/rates.js';
 import {
   applyCounts,
   countLaunch,

@@ -1,5 +1,5 @@
-import { afterPrevious, afterUses, type Canary, type Uses } from '../../canary/canary.js';
-import { added, NONE, type LaunchCounts } from '../../canary/rates.js';
+import { afterPrevious, afterUses, type Canary, type Uses } from '../../images/trial.js';
+import { added, NONE, type LaunchCounts } from '../../images/rates.js';
 
 /** So many counts are stored for other launchers even if no decision depends on them. */
 const STORED_TOGETHER = 20;

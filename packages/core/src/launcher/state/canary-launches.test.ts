@@ -25,7 +25,7 @@ import { startEmbeddedServer } from '@nodepool/zk-protocol/embedded';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { QuotaError } from '../../contract/errors.js';
 import { silentLogger } from '../../contract/logger.js';
-import { canaryOf, newCanary, withCanary } from '../../canary/canary.js';
+import { canaryOf, newCanary, withCanary } from '../../images/trial.js';
 import { LauncherEvents } from './events.js';
 import { ImageMirror } from './image-mirror.js';
 

@@ -19,11 +19,11 @@ import {
   withoutProbe,
   withProbe,
   type Canary,
-} from '../../canary/canary.js';
-import { mayBeFaultOfImage } from '../../canary/image-causes.js';
-import { NONE } from '../../canary/rates.js';
-import { pickUploads, type UploadPick } from '../../canary/pick-uploads.js';
-import { providersWithout, withdrawal } from '../../canary/withdrawal.js';
+} from '../../images/trial.js';
+import { mayBeFaultOfImage } from '../../images/image-causes.js';
+import { NONE } from '../../images/rates.js';
+import { pickUploads, type UploadPick } from '../../images/pick-uploads.js';
+import { providersWithout, withdrawal } from '../../images/withdrawal.js';
 import {
   applyCounts,
   countLaunch,

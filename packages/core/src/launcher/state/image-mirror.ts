@@ -7,7 +7,7 @@ import {
 } from '@nodepool/zk-protocol';
 import type { ImageSource, LaunchAttempt, UploadChoice } from '../../contract/images.js';
 import { uploadEvidence, type UploadEvidence } from '../../contract/images.js';
-import { pickUploads } from '../../canary/pick-uploads.js';
+import { pickUploads } from '../../images/pick-uploads.js';
 import { CanaryLaunches, type NodesById } from './canary-launches.js';
 import type { Context } from './context.js';
 

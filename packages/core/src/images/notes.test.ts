@@ -1,6 +1,6 @@
 import { newBuild, newNode, type BuildRecord, type ImageEntry } from '@nodepool/zk-protocol';
 import { describe, expect, it } from 'vitest';
-import { afterLaunch, newCanary, withCanary, type Canary } from './canary.js';
+import { afterLaunch, newCanary, withCanary, type Canary } from './trial.js';
 import { canaryPercent, imageNotes, nodeNote, withdrawnNote } from './notes.js';
 
 const BEGUN = newCanary({ launches: 5, stepMs: 3_600_000 }, 2_000);

@@ -1,6 +1,6 @@
 import { newBuild, newUpload, uploadPath, type BuildRecord, type ImageEntry } from '@nodepool/zk-protocol';
 import { describe, expect, it } from 'vitest';
-import { newCanary, withCanary } from './canary.js';
+import { newCanary, withCanary } from './trial.js';
 import { isServing, pickUploads } from './pick-uploads.js';
 
 const NOW_MS = 1_600_000_000_000;

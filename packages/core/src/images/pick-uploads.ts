@@ -1,5 +1,5 @@
 import type { BuildRecord, ImageEntry, UploadRecord } from '@nodepool/zk-protocol';
-import { canaryOf, isInService, shareOf, type Canary } from './canary.js';
+import { canaryOf, isInService, shareOf, type Canary } from './trial.js';
 
 /** Uploads of an image in one provider between which launches choose. */
 export interface UploadPick {

@@ -14,7 +14,7 @@ import {
   withoutProbe,
   withProbe,
   type Canary,
-} from './canary.js';
+} from './trial.js';
 
 const STEP_MS = 3_600_000;
 const BEGUN = newCanary({ launches: 2, stepMs: STEP_MS }, 0);

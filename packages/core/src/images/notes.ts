@@ -1,5 +1,5 @@
 import type { BuildRecord, ImageEntry, NodeRecord } from '@nodepool/zk-protocol';
-import { canaryOf, countsOfAll, isInDoubt, isInService, type Canary } from './canary.js';
+import { canaryOf, countsOfAll, isInDoubt, isInService, type Canary } from './trial.js';
 import { failedTests } from './failed-tests.js';
 import { readyBuilds } from './newest-builds.js';
 
