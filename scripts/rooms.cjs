@@ -148,7 +148,14 @@ const ROOMS = {
       'launcher/requests',
       'launcher/nodes',
     ],
-    features: ['launcher/nodes', 'features/age-limits', 'features/drains', 'features/stopped-spares'],
+    'features/image-trials': ['contract', 'images', 'launcher/state', 'launcher/nodes'],
+    features: [
+      'launcher/nodes',
+      'features/age-limits',
+      'features/drains',
+      'features/stopped-spares',
+      'features/image-trials',
+    ],
     launcher: [
       'contract',
       'async',

@@ -143,7 +143,7 @@ function report(metrics: Metrics): void {
     [
       {
         ...{ image: 'debian', isBuildRequested: false, build: 'idle', uploads },
-        ...{ canaryPercent: 100, isWithdrawn: false, failures: new Map(), newest: undefined, servedMs: new Map() },
+        ...{ newestPercent: 100, isWithdrawn: false, failures: new Map(), newest: undefined, servedMs: new Map() },
       },
     ],
     load,

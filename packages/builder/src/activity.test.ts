@@ -24,21 +24,13 @@ function describe(images: readonly ImageEntry[], running: { builds?: Progress[];
   } as unknown as Config;
   const tree = { images: new Map(images.map((each) => [each.name, each])) } as unknown as ImageTree;
   const { builds = [], uploads = [] } = running;
-  return describeActivity(
-    config,
-    tree,
-    { builds, uploads },
-    {
-      nowMs: 0,
-      failuresOf: (_image, name) => (name === 'sky' ? 2 : 0),
-    },
-  );
+  return describeActivity(config, tree, { builds, uploads }, (_image, name) => (name === 'sky' ? 2 : 0));
 }
 
 it('covers configured images that are built, with the providers that use them', () => {
   expect(describe([])).toEqual([
     {
-      ...{ image: 'debian', isBuildRequested: false, build: 'idle', canaryPercent: 100, isWithdrawn: false },
+      ...{ image: 'debian', isBuildRequested: false, build: 'idle', newestPercent: 100, isWithdrawn: false },
       newest: undefined,
       servedMs: new Map([
         ['sky', 0],
@@ -76,7 +68,7 @@ it('has age, duration and size of the newest build, and the age of what each pro
 it('shows of a provider the age of the build in service while a newer one is on trial', () => {
   const build = (id: string, builtMs: number, raw: JsonObject = {}) =>
     [id, { ...newBuild({ image: 'debian', id }, { state: 'ready' }, builtMs), raw }] as const;
-  const canary = { share: 5, since: 0, now: { sky: { ready: 1, failed: 0 } } };
+  const canary = { share: 0, now: { sky: { ready: 0, failed: 2 } } };
   const builds = new Map([build('b1', 1_000), build('b2', 7_000, { canary })]);
   const uploads = ['b1', 'b2'].map((buildId, index) => {
     const key = { image: 'debian', buildId, provider: 'sky', id: String(index) };
@@ -85,7 +77,7 @@ it('shows of a provider the age of the build in service while a newer one is on 
 
   const [image] = describe([entry({ builds, uploads: new Map(uploads) })]);
 
-  expect(image?.canaryPercent).toBe(5);
+  expect(image?.newestPercent).toBe(0);
   expect(image?.servedMs.get('sky')).toBe(1_000);
 });
 

@@ -1,7 +1,7 @@
 import type { Config } from '@nodepool/core';
 import {
-  canaryPercent,
   durationOf,
+  newestPercent,
   sizesOf,
   withdrawnNote,
   type ImageActivity,
@@ -11,19 +11,15 @@ import {
 import type { ImageEntry, ImageTree } from '@nodepool/zk-protocol';
 import type { Progress } from './context/progress.js';
 
-/** Additional input of {@link describeActivity}. */
-export interface ActivityFacts {
-  readonly nowMs: number;
-  /** Number of failed uploads of an image to a provider since the last successful one. */
-  readonly failuresOf: (image: string, provider: string) => number;
-}
+/** Number of failed uploads of an image to a provider since the last successful one. */
+export type FailuresOf = (image: string, provider: string) => number;
 
 /** Describes the work of this builder on each configured image, for metrics. */
 export function describeActivity(
   config: Config,
   tree: ImageTree,
   running: { readonly builds: readonly Progress[]; readonly uploads: readonly Progress[] },
-  { nowMs, failuresOf }: ActivityFacts,
+  failuresOf: FailuresOf,
 ): ImageActivity[] {
   const images = [...config.diskimages.values()].filter(({ abstract }) => !abstract);
   return images.map(({ name, pause }) => {
@@ -34,11 +30,9 @@ export function describeActivity(
       image: name,
       isBuildRequested: entry?.buildRequestedMs !== undefined,
       build: isBuilding ? 'building' : isPaused ? 'paused' : 'idle',
-      ...standingOf(entry, nowMs),
+      ...standingOf(entry),
       newest: newestOf(entry),
-      servedMs: new Map(
-        wantingProviders(config, name).map(({ provider }) => [provider, servedMs(entry, provider, nowMs)]),
-      ),
+      servedMs: new Map(wantingProviders(config, name).map(({ provider }) => [provider, servedMs(entry, provider)])),
       uploads: new Map(
         wantingProviders(config, name).map(({ provider, pause }) => {
           const isUploading = running.uploads.some((upload) => upload.image === name && upload.provider === provider);
@@ -50,10 +44,10 @@ export function describeActivity(
   });
 }
 
-function standingOf(entry: ImageEntry | undefined, nowMs: number) {
+function standingOf(entry: ImageEntry | undefined) {
   return {
-    canaryPercent: entry ? canaryPercent(entry, nowMs) : 100,
-    isWithdrawn: entry !== undefined && withdrawnNote(entry, nowMs) !== undefined,
+    newestPercent: entry ? newestPercent(entry) : 100,
+    isWithdrawn: entry !== undefined && withdrawnNote(entry) !== undefined,
   };
 }
 
@@ -62,9 +56,9 @@ function newestOf(entry: ImageEntry | undefined): ImageActivity['newest'] {
   return build && { builtMs: build.stateTimeMs, seconds: durationOf(build), sizes: sizesOf(build) ?? {} };
 }
 
-/** Of the build in service. A newer one on trial, or held back, does not count until it replaces that. */
-function servedMs(entry: ImageEntry | undefined, provider: string, nowMs: number): number {
-  const upload = pickUploads(entry, provider, nowMs)?.upload;
+/** Of the build in service. A newer one on trial does not count until it replaces that. */
+function servedMs(entry: ImageEntry | undefined, provider: string): number {
+  const upload = pickUploads(entry, provider)?.upload;
   return (upload && entry?.builds.get(upload.buildId)?.stateTimeMs) ?? 0;
 }
 

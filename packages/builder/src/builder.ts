@@ -9,7 +9,7 @@ import {
 import type { Config, Logger } from '@nodepool/core';
 import { Registration } from '@nodepool/core/launcher';
 import { lastBuildMs, unfinishedAfter, readyBuilds } from '@nodepool/core/service';
-import { ActivityReport, describeActivity, type ActivityFacts } from './activity.js';
+import { ActivityReport, describeActivity, type FailuresOf } from './activity.js';
 import { Builds, type BuildStatus } from './build/build-queue.js';
 import { failedToImageWork, type FailedWork } from './context/failed-work.js';
 import { ImagesDatabase } from './context/images-database.js';
@@ -135,7 +135,7 @@ export class Builder {
   /** Builds and uploads that cannot start, and builds that cannot be removed, with reasons. */
   get waiting(): readonly WaitingWork[] {
     const { builds, uploads } = this.#parts ?? {};
-    const recorded = waitingRecords(this.#config, this.#tree.images, this.#options.clock.now());
+    const recorded = waitingRecords(this.#config, this.#tree.images);
     return [...(builds?.waiting ?? []), ...(uploads?.missing ?? []), ...recorded];
   }
 
@@ -295,11 +295,11 @@ export class Builder {
 /** Reports the activity of each image to the metrics. */
 function reportActivity(
   { config, tree, running }: Builder,
-  { clock, events, buildWorkers, uploadWorkers }: BuilderOptions,
-  failuresOf: ActivityFacts['failuresOf'],
+  { events, buildWorkers, uploadWorkers }: BuilderOptions,
+  failuresOf: FailuresOf,
 ): void {
   const load = { builds: running.builds.length, uploads: running.uploads.length, buildWorkers, uploadWorkers };
-  events.imagesChanged(describeActivity(config, tree, running, { nowMs: clock.now(), failuresOf }), load);
+  events.imagesChanged(describeActivity(config, tree, running, failuresOf), load);
 }
 
 /** The entry in the registry, with the id by which other builders know whose builds these are. */

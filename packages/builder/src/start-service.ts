@@ -23,7 +23,7 @@ import { createBuildRoutes } from './web/build-routes.js';
 import { contextFor } from './providers/provider-context.js';
 
 /** Emits changes of images, with webhook events for builds of this builder. @returns unsubscribes */
-function followImages(builder: Builder, clock: Clock, tell: (event: ApiEvent) => void): () => void {
+function followImages(builder: Builder, tell: (event: ApiEvent) => void): () => void {
   const known = new Map<string, ImageEntry>();
   const own = (image: ImageEntry | undefined) =>
     image && { ...image, builds: new Map([...image.builds].filter(([, build]) => build.builderId === builder.id)) };
@@ -33,7 +33,7 @@ function followImages(builder: Builder, clock: Clock, tell: (event: ApiEvent) =>
     const notice = imageNotice(known.get(name), after);
     if (after) known.set(name, after);
     else known.delete(name);
-    tell({ type: 'image', id: name, data: () => (image ? imageToApi(image, clock.now()) : null), notice });
+    tell({ type: 'image', id: name, data: () => (image ? imageToApi(image) : null), notice });
   });
 }
 
@@ -70,9 +70,9 @@ function builderRuntime(builder: Builder, zk: ZooKeeper, clock: Clock, hostname:
         ...createBuildRoutes(() => builder.config),
       ]),
     api: () => ({
-      ...createImageApi({ zk, clock, config: () => builder.config, images }),
-      overview: () => overviewOf(builder, clock.now()),
-      subscribe: (listener) => followImages(builder, clock, listener),
+      ...createImageApi({ zk, config: () => builder.config, images }),
+      overview: () => overviewOf(builder),
+      subscribe: (listener) => followImages(builder, listener),
     }),
   };
 }
@@ -87,10 +87,10 @@ function conditionsOf(builder: Builder, clock: Clock, hostname: string): Conditi
   };
 }
 
-function overviewOf({ notReady, tree, running, failingDeletions }: Builder, nowMs: number) {
+function overviewOf({ notReady, tree, running, failingDeletions }: Builder) {
   return {
     not_ready: [...notReady],
-    images: [...tree.images.values()].map((image) => imageToApi(image, nowMs)),
+    images: [...tree.images.values()].map(imageToApi),
     running: {
       builds: running.builds.map(({ image }) => image),
       uploads: running.uploads.map(({ image }) => image),

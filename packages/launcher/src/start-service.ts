@@ -136,9 +136,9 @@ function routesOf(runtime: Launcher, shown: ShownConditions, clock: Clock): Rout
 }
 
 function apiOf(sources: LeaseApiSources): ReturnType<DaemonRuntime['api']> {
-  const { zk, clock, config, runtime } = sources;
+  const { zk, config, runtime } = sources;
   return {
-    ...joinParts(createLauncherApi(sources), createImageApi({ zk, clock, config, images: () => runtime.images })),
+    ...joinParts(createLauncherApi(sources), createImageApi({ zk, config, images: () => runtime.images })),
     overview: () => launcherOverview(sources),
     subscribe: (listener) => followChanges(sources, listener),
   };

@@ -9,7 +9,7 @@ import {
   type BuildRecord,
 } from '@nodepool/zk-protocol';
 import type { DiskimageConfig } from '@nodepool/core/config';
-import { BUILD_REASON_KEY, DURATION_KEY, newCanary, withCanary, readyBuilds } from '@nodepool/core/service';
+import { BUILD_REASON_KEY, DURATION_KEY, NEW_TRIAL, readyBuilds, withTrial } from '@nodepool/core/service';
 import { RETIRED_KEY } from '../plan/plan-cleanup.js';
 import type { Surroundings } from '../context/surroundings.js';
 
@@ -85,11 +85,11 @@ export class BuildRecords {
     }
   }
 
-  /** A build that replaces another one starts as a canary if that is configured. */
+  /** A build that replaces another one is tried out by launches if that is configured. */
   #tried(build: BuildRecord): BuildRecord {
     const { canary, name } = this.#image;
     const hasPrevious = readyBuilds(this.#surroundings.tree.images.get(name)).some(({ id }) => id !== build.id);
-    return canary && hasPrevious ? withCanary(build, newCanary(canary, this.now())) : build;
+    return canary && hasPrevious ? withTrial(build, NEW_TRIAL) : build;
   }
 
   /** Another process has built the image since. */

@@ -1,5 +1,5 @@
 import type { Config } from '@nodepool/core';
-import { newCanary, withCanary } from '@nodepool/core/service';
+import { NEW_TRIAL, withTrial } from '@nodepool/core/service';
 import {
   newBuild,
   newUpload,
@@ -19,12 +19,11 @@ const configWith = (image: object) =>
 const CONFIG = configWith({ name: 'debian' });
 const PAUSED = configWith({ name: 'debian', pause: true });
 
-/** Ready builds with uploads, each one second newer than its predecessor. Capital letters mark canary builds. */
+/** Ready builds with uploads, each one second newer than its predecessor. Capital letters mark builds on trial. */
 function image(names: string): ImageEntry {
   const builds = [...names].map((id, at): BuildRecord => {
     const build = newBuild({ image: 'debian', id }, { state: 'ready' }, at * 1_000);
-    const canary = newCanary({ launches: 5, stepMs: 3_600_000 }, at * 1_000);
-    return id === id.toUpperCase() ? withCanary(build, canary) : build;
+    return id === id.toUpperCase() ? withTrial(build, NEW_TRIAL) : build;
   });
   const uploads = builds.map(({ id, stateTimeMs }) => {
     const upload = newUpload(
@@ -49,7 +48,7 @@ describe('an old build', () => {
   it('kept only by an upload to a removed provider is reported with a remedy', () => {
     const gone = { ...CONFIG, providers: new Map() } as unknown as Config;
     const names = (config: Config) =>
-      pinnedBuilds(config, image('abc'), 5_000).map(({ build, provider, reason }) => [build.id, provider, reason]);
+      pinnedBuilds(config, image('abc')).map(({ build, provider, reason }) => [build.id, provider, reason]);
 
     expect(planCleanup(gone, image('abc'), 5_000)).toEqual([]);
     expect(names(gone)).toEqual([['a', 'sky', expect.stringContaining('or run "nodepool erase sky"')]]);
@@ -82,7 +81,7 @@ describe('the cleanup of an image', () => {
     expect(removed('abc')).toEqual(['a']);
   });
 
-  it('keeps the build in service while newer builds are canaries', () => {
+  it('keeps the build in service while newer builds are on trial', () => {
     expect(removed('abCD')).toEqual(['a']);
     expect(removed('abcD')).toEqual(['a', 'b']);
   });

@@ -36,9 +36,9 @@ export interface PinnedBuild {
 }
 
 /** Finds old builds that are kept only by uploads to providers missing from the configuration. */
-export function pinnedBuilds(config: Config, entry: ImageEntry, nowMs: number): PinnedBuild[] {
+export function pinnedBuilds(config: Config, entry: ImageEntry): PinnedBuild[] {
   const isBuilt = config.diskimages.get(entry.name)?.abstract === false;
-  const keep = new Set(isBuilt ? keptBuilds(entry, nowMs).map(({ id }) => id) : []);
+  const keep = new Set(isBuilt ? keptBuilds(entry).map(({ id }) => id) : []);
   return [...entry.builds.values()].flatMap((build) => {
     const uploads = [...entry.uploads.values()].filter(({ buildId }) => buildId === build.id);
     const unknown = [...new Set(uploads.map(({ provider }) => provider))].filter((name) => !isConfigured(config, name));
@@ -57,18 +57,18 @@ const whyPinned = (provider: string): string =>
  */
 export function planCleanup(config: Config, entry: ImageEntry, nowMs: number): CleanupStep[] {
   const isBuilt = config.diskimages.get(entry.name)?.abstract === false;
-  const keep = new Set(isBuilt ? keptBuilds(entry, nowMs).map(({ id }) => id) : []);
+  const keep = new Set(isBuilt ? keptBuilds(entry).map(({ id }) => id) : []);
   const failure = isBuilt ? lastFailure(entry, nowMs) : undefined;
   if (failure) keep.add(failure.id);
-  const stays = new Set([...recentUploads(config, entry, nowMs), ...continuedUploads(config, entry)]);
+  const stays = new Set([...recentUploads(config, entry), ...continuedUploads(config, entry)]);
   const steps = [...entry.builds.values()].flatMap((build) => stepsFor(build, config, entry, keep, stays));
   return isForUnserved(config, entry.name) ? steps.filter(({ step }) => !step.startsWith('retire-')) : steps;
 }
 
-/** Newest builds and, while they are canaries, the build in service. */
-function keptBuilds(entry: ImageEntry, nowMs: number): BuildRecord[] {
+/** Newest builds and, while they are on trial, the build in service. */
+function keptBuilds(entry: ImageEntry): BuildRecord[] {
   const builds = readyBuilds(entry);
-  const serving = builds.find((build) => isInService(build, nowMs));
+  const serving = builds.find((build) => isInService(build));
   return [...builds.slice(0, KEPT_BUILDS), ...(serving ? [serving] : [])];
 }
 
@@ -83,14 +83,14 @@ function lastFailure(entry: ImageEntry, nowMs: number): BuildRecord | undefined 
 }
 
 /** Uploads that are the current or previous image of a provider. They keep even an old build. */
-function recentUploads(config: Config, entry: ImageEntry, nowMs: number): ReadonlySet<UploadRecord> {
+function recentUploads(config: Config, entry: ImageEntry): ReadonlySet<UploadRecord> {
   const recent = new Set<UploadRecord>();
   for (const { name, images } of config.providers.values()) {
     if (!images?.diskimages.has(entry.name)) continue;
     const uploads = readyUploads(entry, name);
     const serving = uploads.find(({ buildId }) => {
       const build = entry.builds.get(buildId);
-      return build !== undefined && isInService(build, nowMs);
+      return build !== undefined && isInService(build, name);
     });
     for (const upload of [...uploads.slice(0, KEPT_UPLOADS), ...(serving ? [serving] : [])]) recent.add(upload);
   }

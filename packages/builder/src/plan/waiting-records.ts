@@ -20,10 +20,10 @@ export interface WaitingWork {
 }
 
 /** Finds waiting work that follows from configuration and records alone: paused uploads and pinned old builds. */
-export function waitingRecords(config: Config, images: ReadonlyMap<string, ImageEntry>, nowMs: number): WaitingWork[] {
+export function waitingRecords(config: Config, images: ReadonlyMap<string, ImageEntry>): WaitingWork[] {
   const paused = pausedUploads(config, images).map((one) => ({ ...one, sinceMs: one.build.stateTimeMs }));
   const pinned = [...images.values()].flatMap((entry) =>
-    pinnedBuilds(config, entry, nowMs).map(
+    pinnedBuilds(config, entry).map(
       (one) => ({ ...one, image: entry.name, sinceMs: one.build.stateTimeMs, isKept: true }) as const,
     ),
   );

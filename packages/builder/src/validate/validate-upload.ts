@@ -2,11 +2,11 @@ import { backoffMs, delay, type UploadRecord } from '@nodepool/zk-protocol';
 import { isNodepoolError } from '@nodepool/core';
 import {
   added,
+  faultOf,
   mayBeFaultOfImage,
   NO_LAUNCHES,
-  worseThanBefore,
-  type Comparison,
   readyUploads,
+  type ComparedLaunches,
 } from '@nodepool/core/service';
 import type { Surroundings } from '../context/surroundings.js';
 import { findTarget } from './find-target.js';
@@ -26,7 +26,7 @@ export interface TestProgress {
 /**
  * Tests an upload before it becomes `ready`: a node must boot, show its host keys if the pool checks them, and pass the
  * image's command. A failed launch counts against the image only if an image can cause the failure and the previous
- * build boots in the same provider. The upload is refused when chance does not explain the difference; otherwise the test
+ * build boots in the same provider. The upload is refused when chance does not explain the failures; otherwise the test
  * is repeated later. Images without `validate`, and providers without a suitable label, need no test.
  * @param upload - complete, with its external id
  * @returns whether it was tested
@@ -40,7 +40,7 @@ export async function validateUpload(
 ): Promise<boolean> {
   const { clock, logger, random } = surroundings;
   const { image, buildId: build, provider } = upload;
-  let seen: Comparison = { now: NO_LAUNCHES, before: NO_LAUNCHES };
+  let seen: ComparedLaunches = { now: NO_LAUNCHES, before: NO_LAUNCHES };
   let last: string | undefined;
   for (let failures = 0; ; failures++) {
     const order = orderOf(surroundings, upload, signal);
@@ -56,7 +56,7 @@ export async function validateUpload(
     if (isNodepoolError(failure, 'NODEPOOL_IMAGE_TEST')) throw failure;
     last = failure.message;
     const next = mayBeFaultOfImage(failure) ? await compare(surroundings, order, seen, failure) : seen;
-    const isCompared = next !== seen;
+    const isCompared = next.now !== seen.now;
     seen = next;
     logger.warn('Image test is repeated: the launch failed', { ...fields, ...seen, error: failure });
     if (isCompared) continue;
@@ -89,25 +89,25 @@ async function failureOf(surroundings: Surroundings, order: TestOrder): Promise<
 }
 
 /**
- * Launches the previous build under the same conditions. If that fails too, neither launch counts.
+ * Launches the previous build under the same conditions. If that fails too, the failure of the new one does not count.
  * @returns the updated evidence
  * @throws NODEPOOL_IMAGE_TEST when chance does not explain the failures, or there is no build to compare with
  */
 async function compare(
   surroundings: Surroundings,
   order: TestOrder,
-  seen: Comparison,
+  seen: ComparedLaunches,
   failure: Error,
-): Promise<Comparison> {
+): Promise<ComparedLaunches> {
   const { target, signal, upload } = order;
   const previous = previousUpload(surroundings, upload);
   if (!previous) throw refused(order, `${failure.message} (there is no build before it to compare with)`, failure);
   if (await failureOf(surroundings, { upload: previous, target, signal })) {
-    return seen;
+    return { ...seen, before: added(seen.before, { ready: 0, failed: 1 }) };
   }
   const now = added(seen.now, { ready: 0, failed: 1 });
   const before = added(seen.before, { ready: 1, failed: 0 });
-  const bad = worseThanBefore([{ now, before }], 'launches failed');
+  const bad = faultOf({ now, before });
   if (bad !== undefined) throw refused(order, `${bad}; the last error was: ${failure.message}`, failure);
   return { now, before };
 }

@@ -1,4 +1,4 @@
-import { newCanary, withCanary } from '@nodepool/core/service';
+import { NEW_TRIAL, withTrial } from '@nodepool/core/service';
 import { describe, expect, it } from 'vitest';
 import { buildPath, encodeBuild, newBuild } from '@nodepool/zk-protocol';
 import { BUILD, useWorld } from '../../test/world.js';
@@ -8,9 +8,8 @@ const call = (...argv: string[]) => get().call(...argv);
 
 describe('a build that is tried out', () => {
   async function createTriedBuild(more: object = {}): Promise<void> {
-    const canary = newCanary({ launches: 5, stepMs: 3_600_000 }, Date.now());
     const build = newBuild({ image: 'debian-12', id: BUILD }, { state: 'ready', formats: ['qcow2'] }, Date.now());
-    const stored = withCanary({ ...build, raw: { ...build.raw, ...more } }, canary);
+    const stored = withTrial({ ...build, raw: { ...build.raw, ...more } }, NEW_TRIAL);
     await get().zk.ensurePath(buildPath('debian-12', BUILD));
     await get().zk.setData(buildPath('debian-12', BUILD), encodeBuild(stored));
   }

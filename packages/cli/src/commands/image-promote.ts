@@ -1,4 +1,4 @@
-import { canaryOf, failedTests, withoutCanary, withoutFailedTests, readyBuilds } from '@nodepool/core/service';
+import { failedTests, readyBuilds, trialOf, withoutFailedTests, withoutTrial } from '@nodepool/core/service';
 import { buildPath, decodeBuild, encodeBuild, isZooKeeperError } from '@nodepool/zk-protocol';
 import type { BuildRecord } from '@nodepool/zk-protocol';
 import { defineCommand, text } from '../command/command.js';
@@ -40,10 +40,10 @@ async function endTrial(context: CliContext, zk: StoredImages['zk'], { image, id
     const stored = await ifPresent(zk.getData(buildPath(image, id)));
     const build = stored && decodeBuild({ image, id }, stored.data, stored.stat, nowMs);
     if (build?.state !== 'ready') throw new CliError(`Build ${id} of ${image} is not ready any more, nothing was done`);
-    const wasTried = canaryOf(build, nowMs) !== undefined;
+    const wasTried = trialOf(build) !== undefined;
     if (!wasTried && failedTests(build).size === 0) return false;
     try {
-      const promoted = withoutFailedTests(withoutCanary(build));
+      const promoted = withoutFailedTests(withoutTrial(build));
       await zk.setData(buildPath(image, id), encodeBuild(promoted), stored?.stat.version);
       return wasTried;
     } catch (error) {

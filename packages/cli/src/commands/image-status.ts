@@ -35,6 +35,6 @@ async function listImageStatus(context: CliContext): Promise<void> {
   printImages(context, { brief: imageStatusListing, extended: [...extendedImageStatusListing, progress] }, rows);
   const { format, fields } = context.options;
   if (format !== 'table' || fields) return;
-  for (const row of rows) for (const note of imageNotes(row, nowMs)) tell(`${row.name}: ${note}`);
+  for (const row of rows) for (const note of imageNotes(row)) tell(`${row.name}: ${note}`);
   for (const one of work) tell(`${one.image}: ${imageWorkToText(one, nowMs)}`);
 }

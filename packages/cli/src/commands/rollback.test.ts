@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
 import { once } from 'node:events';
-import { newCanary, withCanary } from '@nodepool/core/service';
+import { NEW_TRIAL, withTrial } from '@nodepool/core/service';
 import {
   buildPath,
   CONTROLS_ROOT,
@@ -130,7 +130,7 @@ it('nodepool rollback --check names free and held nodes whose token ends', async
 it('nodepool rollback --check names images with a build on trial, which the original would use for all launches', async () => {
   const key = { image: 'debian-12', id: BUILD };
   const build = newBuild(key, { state: 'ready', formats: ['qcow2'] }, Date.now());
-  const tried = withCanary(build, newCanary({ launches: 5, stepMs: 3_600_000 }, Date.now()));
+  const tried = withTrial(build, NEW_TRIAL);
   await get().createBuild();
   await get().zk.setData(buildPath(key.image, key.id), encodeBuild(tried));
   const during = await get().call('rollback', '--check');

@@ -53,7 +53,7 @@ async function rollBack(context: CliContext, args: RollbackArguments): Promise<n
   return withImages(context, async ({ zk, images }) => {
     const found = await findUnfinished(context, zk, owner);
     const lines = describeUnfinished(found);
-    const advice = adviceFor(found, trialsAmong(images, context.clock.now()));
+    const advice = adviceFor(found, trialsAmong(images));
     for (const line of [...lines, ...advice]) print(line);
     if (args.check) {
       if (lines.length > 0) print('nodepool rollback ends this, or waits for it');

@@ -141,8 +141,8 @@ function lostLabels({ ours, others }: Unfinished): string[] {
 }
 
 /** Images with a build on trial, which the original, that knows no trials, uses as any other. */
-export function trialsAmong(images: ReadonlyMap<string, ImageEntry>, nowMs: number): string[] {
-  const isTried = (entry: ImageEntry) => readyBuilds(entry).some((build) => !isInService(build, nowMs));
+export function trialsAmong(images: ReadonlyMap<string, ImageEntry>): string[] {
+  const isTried = (entry: ImageEntry) => readyBuilds(entry).some((build) => !isInService(build));
   return [...images].flatMap(([image, entry]) => (isTried(entry) ? [image] : []));
 }
 

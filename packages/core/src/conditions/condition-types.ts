@@ -397,9 +397,9 @@ export const CONDITION_TYPES = {
   },
   BuildWithdrawn: {
     ...{ kind: 'image', severity: 'warning' },
-    meaning: 'the newest build was withdrawn, or is used only where there is no other',
-    reasons: { LaunchesFailed: 'its launches failed more often than those of the previous build' },
-    nextStep: 'nodepool image-log IMAGE; then nodepool image-unpause IMAGE',
+    meaning: 'the newest build was withdrawn, everywhere or in the providers that the message names',
+    reasons: { LaunchesFailed: 'all its launches failed, and those of the previous build did not' },
+    nextStep: 'nodepool image-log IMAGE; then nodepool image-unpause IMAGE, or image-build if it is not paused',
   },
   LeaseCaUnusable: {
     ...{ kind: 'configuration', severity: 'error' },

@@ -20,14 +20,10 @@ const VALIDATION: JsonSchema = section('Test of an image before it is used', {
   timeout: integer('Time limit of the program, in seconds', { default: 600 }, { minimum: 1 }),
 });
 
-/** Canary rollout of a new build. */
-const CANARY: JsonSchema = section('Trial of a new build by a growing share of launches', {
-  launches: integer('Nodes that must become ready at one share before the next share', { default: 5 }, { minimum: 1 }),
-  'step-time': integer(
-    'Time after which one ready node is enough to reach the next share, in seconds',
-    { default: 3600 },
-    { minimum: 1 },
-  ),
+/** Trial of a new build. Its keys are those of former releases. */
+const TRIAL: JsonSchema = section('Trial of a new build by launches', {
+  launches: { ...integer('Without effect', {}, { minimum: 1 }), deprecated: true },
+  'step-time': { ...integer('Without effect', {}, { minimum: 1 }), deprecated: true },
 });
 
 /** An entry of the top-level `diskimages`. */
@@ -70,9 +66,9 @@ export const DISKIMAGE: JsonSchema = section(
       'x-default': 'no test',
     },
     canary: {
-      ...CANARY,
+      ...TRIAL,
       description:
-        'Gives a new build 5, 25, and then 100 % of the launches, and withdraws it if it fails more often than the previous build',
+        'Gives a new build one launch at a time in each provider until a node is ready there, and withdraws it if all of them fail',
       'x-default': 'all launches at once',
     },
     'dib-cmd': name('Command that builds the image', { default: 'disk-image-create' }),

@@ -32,7 +32,7 @@ describe('diskimages', () => {
       shellType: undefined,
       dibCmd: 'disk-image-create',
       validate: undefined,
-      canary: undefined,
+      canary: false,
       metadata: {},
     });
   });
@@ -54,15 +54,18 @@ diskimages:
     });
   });
 
-  it('inherit the canary settings unless they override them', () => {
-    const { images } = read(`
+  it('inherit the trial of new builds, whose former keys are named as such', () => {
+    const { images, problems } = read(`
 diskimages:
 - {name: base, abstract: true, canary: {}}
 - {name: same, parent: base}
-- {name: other, parent: base, canary: {launches: 20, step-time: 600}}
+- {name: other, canary: {launches: 20, step-time: 600}}
 `);
-    expect(images.get('same')?.canary).toEqual({ launches: 5, stepMs: 3_600_000 });
-    expect(images.get('other')?.canary).toEqual({ launches: 20, stepMs: 600_000 });
+    expect([...images.values()].map(({ canary }) => canary)).toEqual([true, true, true]);
+    expect(problems).toEqual([
+      expect.stringMatching(/^diskimages\[2\]\.canary\.launches: it has no effect any more: .* "validate" tests/),
+      expect.stringMatching(/^diskimages\[2\]\.canary\.step-time: it has no effect/),
+    ]);
   });
 
   it('inherit from the root of the chain down, each key by its own rule', () => {

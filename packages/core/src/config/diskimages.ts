@@ -4,7 +4,7 @@ import { namedEntries } from './raw-values.js';
 import { pythonNumber } from './python-number.js';
 import type { SourceDocument, WrittenScalar } from './source-document.js';
 import { didYouMean } from '../text/suggest.js';
-import type { DiskimageCanary, DiskimageConfig, DiskimageValidation } from '../contract/config.js';
+import type { DiskimageConfig, DiskimageValidation } from '../contract/config.js';
 
 /** Default values of an image. */
 const DEFAULTS: Omit<DiskimageConfig, 'name' | 'abstract' | 'parent'> = {
@@ -23,15 +23,15 @@ const DEFAULTS: Omit<DiskimageConfig, 'name' | 'abstract' | 'parent'> = {
   dibCmd: 'disk-image-create',
   builders: undefined,
   validate: undefined,
-  canary: undefined,
+  canary: false,
   metadata: {},
 };
 
 /** Default timeout of the validation command of an image. */
 const COMMAND_LIMIT_MS = 600_000;
 
-const CANARY_LAUNCHES = 5;
-const CANARY_STEP_MS = 3_600_000;
+/** Keys of the trial of new builds that only former releases have. */
+const FORMER_TRIAL_KEYS = ['launches', 'step-time'];
 
 interface Entry {
   index: number;
@@ -59,6 +59,7 @@ export function readDiskimages(
     for (const link of chain) image = applyEntry(image, link, document);
     warnOfLostMetadata(item, chain, document, problems);
     checkFileNames(item, document, problems);
+    warnOfFormerKeys(item, document, problems);
     images.set(item.name, {
       ...image,
       envVars: { ...image.envVars, ...secureEnvVars.get(item.name) },
@@ -140,7 +141,7 @@ function applyEntry(image: DiskimageConfig, { index, entry }: Entry, document: S
     dibCmd: textOf(entry['dib-cmd']) ?? image.dibCmd,
     builders: entry['builders'] === undefined ? image.builders : textsOf(entry['builders']),
     validate: entry['validate'] === undefined ? image.validate : readValidation(mapOf(entry['validate'])),
-    canary: entry['canary'] === undefined ? image.canary : readCanary(mapOf(entry['canary'])),
+    canary: image.canary || entry['canary'] !== undefined,
     metadata: mapOf(entry['metadata']),
   };
 }
@@ -152,13 +153,6 @@ function readValidation(entry: JsonObject): DiskimageValidation {
     label: textOf(entry['label']),
     command: textOf(entry['command']),
     timeoutMs: secondsOr(entry['timeout'], COMMAND_LIMIT_MS),
-  };
-}
-
-function readCanary(entry: JsonObject): DiskimageCanary {
-  return {
-    launches: numberOf(entry['launches']) ?? CANARY_LAUNCHES,
-    stepMs: secondsOr(entry['step-time'], CANARY_STEP_MS),
   };
 }
 
@@ -175,6 +169,16 @@ function secondsOr(value: Json | undefined, inheritedMs: number): number {
 /** Formats a number as Python does, for the environment of a build. */
 function releaseText(value: Json | undefined, written: WrittenScalar | undefined): string | undefined {
   return typeof value === 'number' ? pythonNumber(value, written?.text) : textOf(value);
+}
+
+/** Warns of keys that have no effect any more. */
+function warnOfFormerKeys({ index, entry }: Entry, document: SourceDocument, problems: ProblemCollector): void {
+  for (const key of FORMER_TRIAL_KEYS.filter((name) => name in mapOf(entry['canary']))) {
+    const message =
+      'it has no effect any more: all launches in a provider use a new build once one of its nodes was ready there; "validate" tests ' +
+      'it before that';
+    problems.add(document, ['diskimages', index, 'canary', key], message, { severity: 'warning', atKey: true });
+  }
 }
 
 /** Warns because users expect metadata to be inherited like all other keys. */

@@ -104,14 +104,6 @@ export interface DiskimageValidation {
   timeoutMs: number;
 }
 
-/** Trial of a new build of an image. */
-export interface DiskimageCanary {
-  /** Nodes that must become ready at one share of the launches before the next share. */
-  launches: number;
-  /** After this time one ready node is enough to reach the next share. */
-  stepMs: number;
-}
-
 /** A top-level `diskimages[]` entry with its parents' values merged in. */
 export interface DiskimageConfig {
   name: string;
@@ -134,8 +126,8 @@ export interface DiskimageConfig {
   builders: readonly string[] | undefined;
   /** `undefined`: an upload is used as soon as the cloud has it. */
   validate: DiskimageValidation | undefined;
-  /** `undefined`: a new build gets all launches at once. */
-  canary: DiskimageCanary | undefined;
+  /** Whether launches try a new build; otherwise it gets all of them at once. */
+  canary: boolean;
   metadata: JsonObject;
 }
 

@@ -7,10 +7,10 @@ export interface ImageSource {
   /** The upload of an image that a provider uses: the newest ready one, except builds on trial. */
   newestUpload(image: string, provider: string): UploadRecord | undefined;
   /**
-   * Chooses the upload for one launch attempt while a new build of the image is on trial (`canary`). Missing, or `undefined`
-   * returned: use `newestUpload`, and report nothing.
+   * Chooses the upload for one launch attempt while a new build of the image is on trial. Missing, or `undefined` returned: use
+   * `newestUpload`, and report nothing.
    */
-  chooseUpload?(image: string, attempt: LaunchAttempt): Promise<UploadChoice> | undefined;
+  chooseUpload?(image: string, attempt: LaunchAttempt): UploadChoice | undefined;
   /**
    * Whether a record of this upload exists, whatever its state.
    * @param provider - ids of uploads count from one in each provider; default: of any provider
@@ -35,7 +35,7 @@ export interface UploadChoice {
    * Call it once, after the attempt. @param error - `undefined`: the node is ready
    * @returns whether the failure counts against a build on trial, and thus not against the provider
    */
-  ended(error: Error | undefined): Promise<boolean>;
+  ended(error: Error | undefined): boolean;
 }
 
 /** Whether records of uploads account for an image in a cloud. */

@@ -1,6 +1,7 @@
 import type { MakeFeature } from '../launcher/nodes/feature.js';
 import { ageLimits } from './age-limits/index.js';
 import { drains } from './drains/index.js';
+import { imageTrials } from './image-trials/index.js';
 import { stoppedSpares } from './stopped-spares/index.js';
 
 /**
@@ -11,4 +12,5 @@ export const FEATURES: Readonly<Record<string, MakeFeature>> = {
   drains,
   'age-limits': ageLimits,
   'stopped-spares': stoppedSpares,
+  'image-trials': imageTrials,
 };

@@ -1,15 +1,21 @@
 import type { BuildRecord, JsonObject } from '@nodepool/zk-protocol';
+import { trialOf } from './trial.js';
 
-/** Additional key in a build record: reasons of failed tests (`validate`) by provider. */
+/** Additional key in a build record: reasons of failed tests (`validate`), and of failed trials, by provider. */
 const FAILED_TESTS_KEY = 'failed_tests';
 
-/** Reasons of failed tests by provider. The build is not uploaded there again. */
+/** Why the build is not uploaded to providers any more, by provider: it failed its test or its trial there. */
 export function failedTests({ raw }: Pick<BuildRecord, 'raw'>): ReadonlyMap<string, string> {
   const stored = raw[FAILED_TESTS_KEY];
   if (typeof stored !== 'object' || stored === null || Array.isArray(stored)) return new Map();
   return new Map(
     Object.entries(stored).flatMap(([provider, reason]) => (typeof reason === 'string' ? [[provider, reason]] : [])),
   );
+}
+
+/** Whether launches in the provider, and not a test before them, showed that the build is bad. */
+export function wasWithdrawnIn(build: Pick<BuildRecord, 'raw'>, provider: string): boolean {
+  return failedTests(build).has(provider) && trialOf(build)?.now[provider] !== undefined;
 }
 
 /** The build with a failed test. */

@@ -75,6 +75,25 @@ describe('imageConditions', () => {
     });
   });
 
+  it('names the provider where launches withdrew the newest build', () => {
+    const counts = { now: { sky: { ready: 0, failed: 3 } } };
+    const bad = withFailedTest({ ...build('2', 'ready', 0), raw: { canary: counts } }, 'sky', '3 of 3 launches failed');
+
+    const found = imageConditions([debian], imagesOf([build('1', 'ready', HOUR_MS), bad]), NOW_MS);
+
+    expect(found).toMatchObject([
+      {
+        ...{
+          kind: 'image',
+          name: 'debian',
+          type: 'BuildWithdrawn',
+          nextStep: expect.stringContaining('image-build debian') as string,
+        },
+        message: 'build 2 was withdrawn in provider "sky": 3 of 3 launches failed',
+      },
+    ]);
+  });
+
   it('leaves out abstract images', () => {
     expect(imageConditions([{ ...debian, abstract: true }], new Map(), NOW_MS)).toEqual([]);
   });

@@ -3,7 +3,7 @@ import { newCondition } from '../conditions/condition-types.js';
 import type { FoundCondition } from '../contract/condition.js';
 import type { DiskimageConfig } from '../contract/config.js';
 import { shellWord } from '../text/shell-word.js';
-import { failedTests } from './failed-tests.js';
+import { failedTests, wasWithdrawnIn } from './failed-tests.js';
 import { readyBuilds } from './newest-builds.js';
 import { failureNote, withdrawnNote } from './notes.js';
 
@@ -19,17 +19,19 @@ export function imageConditions(
   const judged = [...configured].filter(({ abstract, pause }) => !abstract && !pause);
   const built = judged.flatMap((image) => builtCondition(image, images.get(image.name), nowMs) ?? []);
   const tested = [...images.values()].flatMap((entry) => testConditions(entry));
-  return [...built, ...tested, ...[...images.values()].flatMap((entry) => withdrawnCondition(entry, nowMs) ?? [])];
+  return [...built, ...tested, ...[...images.values()].flatMap((entry) => withdrawnCondition(entry) ?? [])];
 }
 
 /** Providers in which the newest build failed its test. */
 function testConditions(entry: ImageEntry): FoundCondition[] {
   const { name: image } = entry;
   const [newest] = readyBuilds(entry);
-  return [...(newest ? failedTests(newest) : [])].map(([provider, reason]) =>
+  if (!newest) return [];
+  const tested = [...failedTests(newest)].filter(([provider]) => !wasWithdrawnIn(newest, provider));
+  return tested.map(([provider, reason]) =>
     newCondition('TestFailed', {
-      ...{ name: `${image}/${provider}`, reason: 'ImageFault', evidence: { image, provider, build: newest?.id ?? '' } },
-      message: `build ${newest?.id} failed its test and is not uploaded to provider "${provider}": ${reason}`,
+      ...{ name: `${image}/${provider}`, reason: 'ImageFault', evidence: { image, provider, build: newest.id } },
+      message: `build ${newest.id} failed its test and is not uploaded to provider "${provider}": ${reason}`,
       nextStep: `correct the image and run nodepool image-build ${image}, or test this build again: nodepool image-promote ${image}`,
     }),
   );
@@ -56,11 +58,12 @@ function builtCondition({ name, rebuildAgeMs }: JudgedImage, entry: ImageEntry |
   return newCondition('OldBuild', { ...details, message, sinceMs: newest.stateTimeMs + 2 * rebuildAgeMs });
 }
 
-function withdrawnCondition(entry: ImageEntry, nowMs: number): FoundCondition | undefined {
-  const message = withdrawnNote(entry, nowMs);
+function withdrawnCondition(entry: ImageEntry): FoundCondition | undefined {
+  const message = withdrawnNote(entry);
   if (message === undefined) return undefined;
-  const { name } = entry;
+  const { name, pauseReason } = entry;
   const word = shellWord(name);
-  const nextStep = `nodepool image-log ${word}; once it is fixed nodepool image-unpause ${word}`;
+  const again = pauseReason === undefined ? 'build' : 'unpause';
+  const nextStep = `nodepool image-log ${word}; once it is fixed nodepool image-${again} ${word}`;
   return newCondition('BuildWithdrawn', { name, reason: 'LaunchesFailed', message, nextStep });
 }

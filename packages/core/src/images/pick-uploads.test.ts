@@ -1,6 +1,12 @@
-import { newBuild, newUpload, uploadPath, type BuildRecord, type ImageEntry } from '@nodepool/zk-protocol';
+import {
+  newBuild,
+  newUpload,
+  uploadPath,
+  type BuildRecord,
+  type ImageEntry,
+  type JsonObject,
+} from '@nodepool/zk-protocol';
 import { describe, expect, it } from 'vitest';
-import { newCanary, withCanary } from './trial.js';
 import { isServing, pickUploads } from './pick-uploads.js';
 
 const NOW_MS = 1_600_000_000_000;
@@ -21,7 +27,7 @@ function image(uploads: readonly Made[], builds: Readonly<Record<string, BuildRe
 }
 
 const serving = (entry: ImageEntry) =>
-  [...entry.uploads.values()].flatMap((one) => (isServing(entry, one, NOW_MS) ? [one.externalId] : []));
+  [...entry.uploads.values()].flatMap((one) => (isServing(entry, one) ? [one.externalId] : []));
 
 describe('of several ready uploads', () => {
   const cases: [string, ImageEntry, string][] = [
@@ -80,23 +86,53 @@ describe('of several ready uploads', () => {
     ['the last one serves also while its build is deleted', image([['b', '1', 7]], { b: 'deleting' }), 'b1'],
   ];
   it.each(cases)('%s', (_, entry, expected) => {
-    expect(pickUploads(entry, 'sky', NOW_MS)?.upload.externalId).toBe(expected);
+    expect(pickUploads(entry, 'sky')?.upload.externalId).toBe(expected);
     expect(serving(entry)).toEqual([expected]);
   });
 });
 
-it('shows both uploads as serving during a trial, and the old one alone once the new one is refused', () => {
+describe('while a new build is on trial', () => {
   const entry = image([
     ['a', '1', 5],
     ['b', '1', 7],
   ]);
   const build = entry.builds.get('b') ?? expect.fail();
-  const trial = newCanary({ launches: 5, stepMs: 3_600_000 }, NOW_MS);
-  const withTrial = (refused: string | null): ImageEntry => ({
+  const tried = (raw: JsonObject): ImageEntry => ({
     ...entry,
-    builds: new Map([...entry.builds, ['b', withCanary(build, { ...trial, refused })]]),
+    builds: new Map([...entry.builds, ['b', { ...build, raw: { canary: raw } }]]),
   });
 
-  expect(serving(withTrial(null))).toEqual(['a1', 'b1']);
-  expect(serving(withTrial('does not boot'))).toEqual(['a1']);
+  it.each([
+    ['both uploads serve', {}, ['a1', 'b1']],
+    [
+      'the new one serves alone once one of its nodes was ready there',
+      { now: { sky: { ready: 1, failed: 2 } } },
+      ['b1'],
+    ],
+    ['both serve where none was ready yet', { now: { sea: { ready: 1, failed: 0 } } }, ['a1', 'b1']],
+    ['the old one serves alone once a former release refused the new one', { refused: 'does not boot' }, ['a1']],
+  ])('%s', (_, raw, expected) => {
+    expect(serving(tried(raw))).toEqual(expected);
+  });
+
+  it('of others the one that is in service there serves', () => {
+    const three = image([
+      ['a', '1', 5],
+      ['b', '1', 7],
+      ['c', '1', 9],
+    ]);
+    const raws: Record<string, JsonObject> = {
+      b: { canary: { now: { sea: { ready: 1, failed: 0 } } } },
+      c: { canary: {} },
+    };
+    const builds = [...three.builds].map(([id, one]) => [id, { ...one, raw: raws[id] ?? {} }] as const);
+
+    expect(serving({ ...three, builds: new Map(builds) })).toEqual(['a1', 'c1']);
+  });
+
+  it('the new one serves where there is no other', () => {
+    const alone = { ...tried({ refused: 'x' }), uploads: new Map([...entry.uploads].slice(1)) };
+
+    expect(serving(alone)).toEqual(['b1']);
+  });
 });

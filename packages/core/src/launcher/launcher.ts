@@ -16,7 +16,6 @@ import type { ConditionSource } from '../conditions/condition-source.js';
 import type { Config } from '../contract/config.js';
 import type { AlienResource, HostStatus, LeakedResource } from '../contract/driver.js';
 import type { PoolLoad } from '../contract/pool-load.js';
-import { nodeNote } from '../images/notes.js';
 import { drain, endOrders } from './drain.js';
 import type { LauncherEvents } from './state/events.js';
 import type { SteeringReport } from './health/provider-steering.js';
@@ -133,14 +132,8 @@ export class Launcher {
   }
 
   #follow(): void {
-    const { context, registry, images } = this.#parts;
-    const { zk } = context;
     this.#unsubscribe.push(
-      this.nodes.onChange((change) => {
-        const launcher = change.after?.launcher ?? null;
-        if (launcher !== null && registry.isOwn(launcher)) images.nodeChanged(change);
-      }),
-      zk.onState((state) => this.#connectionChanged(state)),
+      this.#parts.context.zk.onState((state) => this.#connectionChanged(state)),
       ...[this.nodes, this.requests].map((cache) =>
         cache.onReady((ready) => ready && this.#reconsiderAll('reconnect')),
       ),
@@ -289,14 +282,14 @@ export class Launcher {
 }
 
 function explainBy(parts: LauncherParts, subject: ExplainSubject): RequestExplanation | undefined {
-  const { context, pools, registry, images, requests, standby } = parts;
+  const { context, pools, registry, requests, standby, features } = parts;
   const nowMs = context.clock.now();
   return explainRequest(subject, {
     requests,
     workers: pools.configured,
     registered: registry.pools,
     nodesOf: (id) => nodesAllocatedTo(context.mirror, id),
-    trialOf: (node) => nodeNote(images.images, node, nowMs),
+    trialOf: (node) => features.flatMap((feature) => feature.explainNode?.(node) ?? [])[0],
     standbyOf: (label) => standby.explain(label),
     nowMs,
   });

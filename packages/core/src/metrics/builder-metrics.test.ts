@@ -6,7 +6,7 @@ import type { MetricDefinition } from './table/definition.js';
 import { METRICS, type PrometheusKey } from './table/table.js';
 
 const IMAGE: ImageActivity = {
-  ...{ image: 'debian', isBuildRequested: true, build: 'building', canaryPercent: 10, isWithdrawn: false },
+  ...{ image: 'debian', isBuildRequested: true, build: 'building', newestPercent: 10, isWithdrawn: false },
   newest: { builtMs: 5_000, seconds: 60, sizes: { qcow2: 7 } },
   servedMs: new Map([['sky', 4_000]]),
   uploads: new Map([['sky', 'uploading']]),

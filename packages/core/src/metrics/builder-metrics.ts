@@ -41,7 +41,7 @@ export interface ImageActivity {
   readonly isBuildRequested: boolean;
   readonly build: 'idle' | 'building' | 'paused';
   /** Percentage of launches with the newest build. */
-  readonly canaryPercent: number;
+  readonly newestPercent: number;
   /** Whether the newest build was withdrawn. */
   readonly isWithdrawn: boolean;
   /** Of the newest ready build; `undefined`: none. */
@@ -79,7 +79,7 @@ export class BuilderMetrics implements BuilderEvents {
       uploadWorkers: load(({ uploadWorkers }) => uploadWorkers),
       buildRequests: () => this.#images.map(({ image, isBuildRequested }) => [{ image }, isBuildRequested ? 1 : 0]),
       buildState: () => this.#images.map(({ image, build }) => [{ image }, STATES[build]]),
-      canary: () => this.#images.map(({ image, canaryPercent }) => [{ image }, canaryPercent]),
+      canary: () => this.#images.map(({ image, newestPercent }) => [{ image }, newestPercent]),
       withdrawn: () => this.#images.map(({ image, isWithdrawn }) => [{ image }, isWithdrawn ? 1 : 0]),
       ...this.#figures(),
       failingUploads: () =>

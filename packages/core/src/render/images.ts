@@ -70,7 +70,7 @@ export const extendedBuildListing: Listing<BuildRow> = [
   column('build_state', 'Build State', ({ build }) => build.state, 'extra'),
   timeColumn('state_time', 'State Time', 'extra', ({ build }) => build.stateTimeMs),
   column('error', 'Error', ({ build }) => errorOf(build), 'extra'),
-  column('canary', 'Canary', ({ build }, nowMs) => buildNote(build, nowMs) ?? null, 'extra'),
+  column('canary', 'Canary', ({ build }) => buildNote(build) ?? null, 'extra'),
   column('reason', 'Reason', ({ build }) => buildReasonOf(build), 'extra'),
   { ...column('duration', 'Duration', ({ build }) => durationOf(build), 'extra'), cell: ({ build }) => took(build) },
   { ...column('sizes', 'Sizes', ({ build }) => sizesOf(build), 'extra'), cell: ({ build }) => sizesText(build) },
@@ -119,9 +119,9 @@ export const extendedUploadListing: Listing<UploadRow> = [
   { ...column<UploadRecord>('duration', 'Duration', durationOf, 'extra'), cell: took },
   { ...column<UploadRecord>('tested', 'Tested', isTested, 'extra'), cell: testedText },
   {
-    ...column<UploadRow>('serves', 'Serves', (upload, nowMs) => isServing(upload.entry, upload, nowMs), 'extra'),
+    ...column<UploadRow>('serves', 'Serves', (upload) => isServing(upload.entry, upload), 'extra'),
     isChanging: true,
-    cell: (upload, nowMs) => (isServing(upload.entry, upload, nowMs) ? 'serves' : ''),
+    cell: (upload) => (isServing(upload.entry, upload) ? 'serves' : ''),
   },
 ];
 

@@ -32,14 +32,22 @@ export { foldConditions, type FoldedCondition } from '../conditions/fold-conditi
 export { asUnknown, mergeConditions, publishedConditions } from '../conditions/merge-conditions.js';
 
 /* Trial of new builds, and the way back */
-export type { Comparison } from '../images/rates.js';
-export { canaryOf, isInService, newCanary, withCanary, withoutCanary, worseThanBefore } from '../images/trial.js';
+export type { ComparedLaunches } from '../images/trial.js';
+export {
+  added,
+  faultOf,
+  isInService,
+  NEW_TRIAL,
+  NO_LAUNCHES,
+  trialOf,
+  withoutTrial,
+  withTrial,
+} from '../images/trial.js';
 export { failedTests, withFailedTest, withoutFailedTests } from '../images/failed-tests.js';
 export { mayBeFaultOfImage } from '../images/image-causes.js';
-export { added, NONE as NO_LAUNCHES } from '../images/rates.js';
 export { readyBuilds, readyUploads } from '../images/newest-builds.js';
 export { isServing, pickUploads } from '../images/pick-uploads.js';
-export { buildNote, canaryPercent, imageNotes, withdrawnNote } from '../images/notes.js';
+export { buildNote, imageNotes, newestPercent, withdrawnNote } from '../images/notes.js';
 export { imageConditions } from '../images/image-conditions.js';
 export { providersWithout, withdrawal } from '../images/withdrawal.js';
 

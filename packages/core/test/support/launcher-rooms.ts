@@ -71,6 +71,7 @@ export class LauncherRooms {
   readonly world: ServiceWorld;
   readonly steering: SteeringSet;
   readonly registry: PoolRegistry;
+  readonly images: ImageMirror;
   readonly providers: ProviderSet;
   readonly ledger: Ledger;
   readonly views: PoolViews;
@@ -87,8 +88,8 @@ export class LauncherRooms {
     this.world = world;
     this.steering = new SteeringSet(context);
     this.registry = new PoolRegistry(context, components);
-    const images = new ImageMirror(context, context.mirror.nodes);
-    this.providers = new ProviderSet(context, drivers, images, this.steering, this.registry);
+    this.images = new ImageMirror(context);
+    this.providers = new ProviderSet(context, drivers, this.images, this.steering, this.registry);
     this.ledger = new Ledger(context, this.providers);
     this.views = new PoolViews(context, this.steering, this.registry);
     this.unlocks = new LateUnlocks(context);
@@ -104,9 +105,9 @@ export class LauncherRooms {
 
   /** What features get, with the given changes. */
   engine(changes: Partial<Engine> = {}): Engine {
-    const { providers, registry, views, goals, idle } = this;
+    const { providers, registry, views, goals, idle, images } = this;
     const { context } = this.world;
-    return { ...{ context, providers, registry, views, goals, idle, serverClock: context.clock }, ...changes };
+    return { ...{ context, providers, registry, views, goals, idle, images, serverClock: context.clock }, ...changes };
   }
 
   /** Creates the parts with providers and pools of the configuration. */

@@ -15,7 +15,7 @@ const RETRY = { firstMs: 1_000, longestMs: 30_000 };
 export async function deleteLeftovers(work: LaunchWork, signal: AbortSignal): Promise<NodeImage> {
   const { config, images } = work.services;
   await deleteAll(work, signal);
-  const upload = await orAbort(work.chooseUpload(), signal);
+  const upload = work.chooseUpload();
   const image = (work.image = imageOfLabel(config, work.label, upload ? { newestUpload: () => upload } : images));
   if (!image) {
     throw new CapacityError(`image "${work.label.diskimage}" has no ready upload in provider "${config.name}"`, {

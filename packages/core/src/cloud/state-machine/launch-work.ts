@@ -189,12 +189,12 @@ export class LaunchWork {
   }
 
   /** The upload for the next attempt, where a new build of the image is being tried out; `undefined`: there is no choice. */
-  async chooseUpload(): Promise<UploadRecord | undefined> {
+  chooseUpload(): UploadRecord | undefined {
     const { config, images } = this.services;
     const { diskimage } = this.label;
     if (diskimage === undefined || !config.managesImages) return undefined;
     const attempt = { provider: config.name, node: this.node.id, mayTry: this.#mayTry };
-    this.#choice = await images?.chooseUpload?.(diskimage, attempt);
+    this.#choice = images?.chooseUpload?.(diskimage, attempt);
     return this.#choice?.upload;
   }
 
@@ -202,10 +202,10 @@ export class LaunchWork {
    * Tells how an attempt ended. @param error - `undefined`: the node is ready
    * @returns whether only the build that was tried out may be at fault: then another attempt uses the one before it
    */
-  async attemptEnded(error: Error | undefined): Promise<boolean> {
+  attemptEnded(error: Error | undefined): boolean {
     const choice = this.#choice;
     this.#choice = undefined;
-    const wasTried = (await choice?.ended(this.end.aborted && error ? abandoned(error) : error)) === true;
+    const wasTried = choice?.ended(this.end.aborted && error ? abandoned(error) : error) === true;
     if (wasTried) this.#mayTry = false;
     return wasTried;
   }

@@ -62,13 +62,13 @@ function setUpTrial(failures: number, createMs?: number) {
     newestUpload: () => uploadOf('old').upload,
     chooseUpload: (_image, { mayTry }) => {
       const build = mayTry ? 'new' : 'old';
-      return Promise.resolve({
+      return {
         upload: uploadOf(build).upload,
         ended: (error) => {
           ended.push(`${build} ${error ? (error.name === 'AbortError' ? error.name : 'failed') : 'ready'}`);
-          return Promise.resolve(mayTry && error !== undefined);
+          return mayTry && error !== undefined;
         },
-      });
+      };
     },
   };
   const config = providerConfig(

@@ -45,7 +45,7 @@ export class Launch {
     for (let { attempt } = work.progress; ; attempt++) {
       const failure = await this.#try(attempt);
       const error = failure && (await work.noteFailure(failure));
-      const mayBeImage = await work.attemptEnded(error);
+      const mayBeImage = work.attemptEnded(error);
       if (error && work.end.aborted) {
         if (!work.signal.aborted) await noteLeftovers(work);
         return { state: 'failed', node: work.node, error };

@@ -1,8 +1,10 @@
+import type { NodeRecord } from '@nodepool/zk-protocol';
 import type { FoundCondition } from '../../contract/condition.js';
 import type { ProviderSet } from '../providers/provider-set.js';
 import type { PoolRegistry } from '../registry/pool-registry.js';
 import type { Context } from '../state/context.js';
 import type { Part } from '../state/part.js';
+import type { ImageMirror } from '../state/image-mirror.js';
 import type { ServerTime } from '../state/server-clock.js';
 import type { PoolViews } from '../view/pool-views.js';
 import type { IdleNodes } from './idle-nodes.js';
@@ -17,12 +19,15 @@ export interface Engine {
   readonly goals: StandbyGoals;
   readonly serverClock: ServerTime;
   readonly idle: IdleNodes;
+  readonly images: ImageMirror;
 }
 
 /** What a launcher does beside launching, lending and deleting nodes. The rest of the launcher does not know its name. */
 export interface Feature extends Part {
   /** What `explain` says about standby nodes of the label. `undefined`: nothing. */
   explain?(label: string): string | undefined;
+  /** What `explain` says about a node that is being made. `undefined`: nothing. */
+  explainNode?(node: NodeRecord): string | undefined;
   conditions?(): readonly FoundCondition[];
 }
 

@@ -37,7 +37,7 @@ describe('ImageMirror', () => {
         return answer;
       };
       const events = new LauncherEvents();
-      const mirror = new ImageMirror({ zk: own, clock: systemClock, logger: silentLogger, events }, new Map());
+      const mirror = new ImageMirror({ zk: own, clock: systemClock, logger: silentLogger, events });
 
       await mirror.start();
 
@@ -53,7 +53,7 @@ describe('ImageMirror', () => {
     const changed: string[] = [];
     const events = new LauncherEvents();
     events.on('imageChanged', ({ provider }) => provider !== undefined && changed.push(provider));
-    const mirror = new ImageMirror({ zk, clock: systemClock, logger: silentLogger, events }, new Map());
+    const mirror = new ImageMirror({ zk, clock: systemClock, logger: silentLogger, events });
 
     await mirror.start();
     expect(mirror.newestUpload('debian', 'cloud')?.externalId).toBe(`image-of-${'a'.repeat(32)}`);
@@ -70,7 +70,7 @@ describe('ImageMirror', () => {
 
   it('tells how far it is behind', async () => {
     const context = { zk, clock: systemClock, logger: silentLogger, events: new LauncherEvents() };
-    const mirror = new ImageMirror(context, new Map());
+    const mirror = new ImageMirror(context);
     await mirror.start();
     const waiting: number[] = [];
     const reading: number[] = [];

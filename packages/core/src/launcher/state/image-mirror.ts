@@ -1,27 +1,27 @@
-import {
-  ImageTree,
-  type ImageEntry,
-  type NodeRecord,
-  type RecordChange,
-  type UploadRecord,
-} from '@nodepool/zk-protocol';
+import { ImageTree, type ImageEntry, type UploadRecord } from '@nodepool/zk-protocol';
 import type { ImageSource, LaunchAttempt, UploadChoice } from '../../contract/images.js';
 import { uploadEvidence, type UploadEvidence } from '../../contract/images.js';
-import { pickUploads } from '../../images/pick-uploads.js';
-import { CanaryLaunches, type NodesById } from './canary-launches.js';
+import { servingFirst } from '../../images/pick-uploads.js';
 import type { Context } from './context.js';
+
+/** Picks uploads for launches in place of the newest ones. */
+export interface UploadPicker {
+  /** The upload in service. `undefined`: there is none. */
+  inService(entry: ImageEntry, provider: string): UploadRecord | undefined;
+  /** As `ImageSource.chooseUpload`. */
+  choose(entry: ImageEntry, attempt: LaunchAttempt): UploadChoice | undefined;
+}
 
 /** Images, builds and uploads that builders have recorded, for labels with a `diskimage`. */
 export class ImageMirror implements ImageSource {
   readonly #tree: ImageTree;
-  readonly #canaries: CanaryLaunches;
   readonly #evidence: UploadEvidence;
-  readonly #context: Pick<Context, 'clock' | 'events'>;
+  readonly #events: Context['events'];
+  #picker: UploadPicker | undefined;
 
-  constructor(context: Pick<Context, 'zk' | 'clock' | 'logger' | 'events'>, nodes: NodesById) {
-    this.#context = context;
+  constructor(context: Pick<Context, 'zk' | 'clock' | 'logger' | 'events'>) {
+    this.#events = context.events;
     this.#tree = new ImageTree({ ...context, changed: (image, { provider }) => this.#changed(image, provider) });
-    this.#canaries = new CanaryLaunches(context, this.#tree, nodes);
     this.#evidence = uploadEvidence(this.#tree);
   }
 
@@ -45,16 +45,14 @@ export class ImageMirror implements ImageSource {
   }
 
   newestUpload(image: string, provider: string): UploadRecord | undefined {
-    return pickUploads(this.#tree.images.get(image), provider, this.#context.clock.now())?.upload;
+    const entry = this.#tree.images.get(image);
+    if (!entry || !this.#picker) return servingFirst(entry, provider)[0];
+    return this.#picker.inService(entry, provider);
   }
 
-  chooseUpload(image: string, attempt: LaunchAttempt): Promise<UploadChoice> | undefined {
-    return this.#canaries.choose(image, attempt);
-  }
-
-  /** A node of one of this launcher's pools has changed. */
-  nodeChanged({ before, after }: RecordChange<NodeRecord>): void {
-    if (before?.state === 'in-use' && after && after.state !== 'in-use') this.#canaries.nodeUsed(before, after);
+  chooseUpload(image: string, attempt: LaunchAttempt): UploadChoice | undefined {
+    const entry = this.#tree.images.get(image);
+    return entry && this.#picker?.choose(entry, attempt);
   }
 
   hasUpload(buildId: string, uploadId: string, provider?: string): boolean {
@@ -63,6 +61,16 @@ export class ImageMirror implements ImageSource {
 
   hasImage(provider: string, externalId: string): boolean {
     return this.#evidence.hasImage(provider, externalId);
+  }
+
+  /** Has a feature pick the uploads of launches. Default: the newest ones. */
+  pickBy(picker: UploadPicker): void {
+    this.#picker = picker;
+  }
+
+  /** Resolves when each write of any process that was made before the call is known. */
+  settle(): Promise<void> {
+    return this.#tree.settle();
   }
 
   /** Resolves when all uploads are known. After a lost connection they are read again without another call. */
@@ -76,8 +84,6 @@ export class ImageMirror implements ImageSource {
 
   /** @param provider - of the upload that changed, if it was one */
   #changed(image: string, provider: string | undefined): void {
-    const { events } = this.#context;
-    events.emit('imageChanged', { image, provider });
-    this.#canaries.imageChanged(image);
+    this.#events.emit('imageChanged', { image, provider });
   }
 }

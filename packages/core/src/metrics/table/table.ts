@@ -267,11 +267,11 @@ const IMAGES = {
     ...exposed('gauge', 'nodepool_image_build_requests', ['image']),
   },
   canary: {
-    help: 'Percentage of launches with the newest build of an image: below 100 during its trial (`canary`)',
+    help: 'Percentage of launches with the newest build of an image: 0 until one of its nodes is ready (`canary`), then 100',
     ...exposed('gauge', 'nodepool_image_canary_percent', ['image']),
   },
   withdrawn: {
-    help: '1 while an image is paused because its newest build was withdrawn, else 0',
+    help: '1 while the newest build of an image is withdrawn in a provider, or the image is paused because it was, else 0',
     ...exposed('gauge', 'nodepool_image_withdrawn', ['image']),
   },
   failingUploads: {

@@ -27,7 +27,7 @@ function image(state: BuildRecord['state'] = 'ready', changes: Partial<ImageEntr
 }
 
 it('shows an image with its builds and their uploads', () => {
-  expect(imageToApi(image('ready', { buildRequestedMs: 5_000 }), NOW_MS)).toMatchObject({
+  expect(imageToApi(image('ready', { buildRequestedMs: 5_000 }))).toMatchObject({
     ...{ name: 'debian', paused: false, pause_reason: null, build_requested_time: 5 },
     builds: [
       {
@@ -54,7 +54,7 @@ describe('a request for a build', () => {
 
   const ask = (name: string) => {
     const config = () => ({ diskimages }) as unknown as Config;
-    const { operations } = createImageApi({ zk, clock: systemClock, config, images: () => images });
+    const { operations } = createImageApi({ zk, config, images: () => images });
     const build = operations.find(({ id }) => id === 'buildImage') ?? expect.fail();
     return build.handle({ path: { name }, query: {}, body: {}, actor: 'alice' });
   };

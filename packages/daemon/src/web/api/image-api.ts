@@ -1,4 +1,4 @@
-import { requestBuild, type Clock, type ImageEntry, type JsonObject, type ZooKeeper } from '@nodepool/zk-protocol';
+import { requestBuild, type ImageEntry, type JsonObject, type ZooKeeper } from '@nodepool/zk-protocol';
 import type { Config } from '@nodepool/core';
 import { buildNote, buildReasonOf, durationOf, isServing, isTested, sizesOf } from '@nodepool/core/service';
 import { ApiError } from '../api-error.js';
@@ -38,11 +38,11 @@ const SCHEMAS = {
   }),
 };
 
-function buildsToApi(image: ImageEntry, nowMs: number): JsonObject[] {
+function buildsToApi(image: ImageEntry): JsonObject[] {
   const uploads = [...image.uploads.values()];
   return [...image.builds.values()].map((build) => ({
     ...{ id: build.id, image: image.name, state: build.state, state_time: seconds(build.stateTimeMs) },
-    ...{ builder: build.builder, formats: [...build.formats], canary: buildNote(build, nowMs) ?? null },
+    ...{ builder: build.builder, formats: [...build.formats], canary: buildNote(build) ?? null },
     ...{ reason: buildReasonOf(build), duration: durationOf(build), sizes: sizesOf(build) },
     uploads: uploads
       .filter(({ buildId }) => buildId === build.id)
@@ -50,23 +50,22 @@ function buildsToApi(image: ImageEntry, nowMs: number): JsonObject[] {
         ...{ id: upload.id, build_id: upload.buildId, provider: upload.provider, state: upload.state },
         ...{ state_time: seconds(upload.stateTimeMs), external_name: upload.externalName },
         ...{ external_id: upload.externalId, duration: durationOf(upload), tested: isTested(upload) },
-        serves: isServing(image, upload, nowMs),
+        serves: isServing(image, upload),
       })),
   }));
 }
 
 /** Converts an image with its builds and uploads to the schema `Image`. */
-export function imageToApi(image: ImageEntry, nowMs: number): JsonObject {
+export function imageToApi(image: ImageEntry): JsonObject {
   const { name, paused, pauseReason, buildRequestedMs } = image;
   const requested = buildRequestedMs === undefined ? null : seconds(buildRequestedMs);
   const pause = { paused, pause_reason: pauseReason ?? null };
-  return { name, ...pause, build_requested_time: requested, builds: buildsToApi(image, nowMs) };
+  return { name, ...pause, build_requested_time: requested, builds: buildsToApi(image) };
 }
 
 /** Data sources of {@link createImageApi}. */
 export interface ImageApiSources {
   readonly zk: ZooKeeper;
-  readonly clock: Clock;
   readonly config: () => Config;
   readonly images: () => ReadonlyMap<string, ImageEntry>;
 }
@@ -89,12 +88,12 @@ export function createImageApi(sources: ImageApiSources): ApiPart {
     {
       ...{ id: 'listImages', method: 'GET', path: '/images', summary: 'Images with their builds and uploads' },
       answer: listOf(ref('Image')),
-      handle: () => [...sources.images().values()].map((image) => imageToApi(image, sources.clock.now())),
+      handle: () => [...sources.images().values()].map(imageToApi),
     },
     {
       ...{ id: 'listBuilds', method: 'GET', path: '/builds', summary: 'Builds of all images' },
       answer: listOf(ref('Build')),
-      handle: () => [...sources.images().values()].flatMap((image) => buildsToApi(image, sources.clock.now())),
+      handle: () => [...sources.images().values()].flatMap(buildsToApi),
     },
     {
       ...{ id: 'buildImage', method: 'POST', path: '/images/{name}/build', summary: 'Ask builders for a build now' },

@@ -25,7 +25,7 @@ export function followChanges(sources: LauncherApiSources, emit: Emit): () => vo
     runtime.requests.onChange((change) => requestChanged(sources, change, emit)),
     runtime.onImageChange((image) => {
       const entry = runtime.images.get(image);
-      emit({ type: 'image', id: image, data: () => (entry ? imageToApi(entry, sources.clock.now()) : null) });
+      emit({ type: 'image', id: image, data: () => (entry ? imageToApi(entry) : null) });
     }),
     followControls(sources, emit),
     activity.onLaunch((result, ms, { provider, az }) => {

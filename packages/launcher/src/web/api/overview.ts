@@ -34,7 +34,7 @@ export function launcherOverview(sources: LauncherApiSources): JsonObject {
       ],
     },
     launches: activity.launches(),
-    images: [...runtime.images.values()].map((image) => imageToApi(image, sources.clock.now())),
+    images: [...runtime.images.values()].map(imageToApi),
     errors: [
       ...runtime.providerErrors.map(({ provider, error }) => ({ time: null, provider, node: null, text: error })),
       ...runtime.failingDeletions.map(({ nodeId, attempts, error }) => ({
