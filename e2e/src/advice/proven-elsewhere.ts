@@ -38,7 +38,7 @@ const BY_FILE: Readonly<Record<string, Readonly<Record<string, readonly string[]
   'packages/builder/src/upload/upload-queue.test.ts': {
     'that the hook refuses leaves nothing in the cloud, and is tried again': ['UploadFails Error'],
   },
-  'packages/builder/test/canary.test.ts': {
+  'packages/builder/test/image-trials.test.ts': {
     'reaches at most five nodes if it is broken, which is a condition until it is unpaused; no request fails': [
       'BuildWithdrawn LaunchesFailed',
     ],
@@ -69,7 +69,7 @@ const BY_FILE: Readonly<Record<string, Readonly<Record<string, readonly string[]
     'nodepool doctor says that ZooKeeper answers slowly, until it does not': ['SlowAnswers Slow'],
     'warns of secrets that other users can read': ['SecretsReadable Mode'],
   },
-  'packages/core/src/canary/image-conditions.test.ts': {
+  'packages/core/src/images/image-conditions.test.ts': {
     '%s ends with a new build that is ready, as after nodepool image-build': [
       'NoReadyBuild NeverBuilt',
       'OldBuild BuildFailed',
