@@ -140,6 +140,7 @@ const ROOMS = {
     ],
     'features/age-limits': ['launcher/plan', 'launcher/nodes'],
     'features/drains': ['contract', 'launcher/plan', 'launcher/nodes'],
+    'features/hold-orders': ['launcher/state', 'launcher/nodes'],
     'features/stopped-spares': [
       'contract',
       'async',
@@ -153,6 +154,7 @@ const ROOMS = {
       'launcher/nodes',
       'features/age-limits',
       'features/drains',
+      'features/hold-orders',
       'features/stopped-spares',
       'features/image-trials',
     ],

@@ -1,6 +1,7 @@
 import type { MakeFeature } from '../launcher/nodes/feature.js';
 import { ageLimits } from './age-limits/index.js';
 import { drains } from './drains/index.js';
+import { holdOrders } from './hold-orders/index.js';
 import { imageTrials } from './image-trials/index.js';
 import { stoppedSpares } from './stopped-spares/index.js';
 
@@ -9,6 +10,7 @@ import { stoppedSpares } from './stopped-spares/index.js';
  * an idle node at the same moment, the first one does it.
  */
 export const FEATURES: Readonly<Record<string, MakeFeature>> = {
+  'hold-orders': holdOrders,
   drains,
   'age-limits': ageLimits,
   'stopped-spares': stoppedSpares,

@@ -113,7 +113,7 @@ export function makeParts(options: LauncherOptions): LauncherParts {
   const others = new RequestedByOthers(context, views);
   const goals = new StandbyGoals(context, views, others);
   const idle = new IdleNodes(cleanup);
-  const engine = { context: cleanup, providers, registry, views, goals, serverClock, idle, images };
+  const engine = { context: cleanup, providers, registry, views, goals, serverClock, idle, reaper, images };
   const features = Object.values(options.features ?? FEATURES).map((make) => make(engine));
   const standby = new Standby(context, views, goals, features);
   const surplus = new SurplusNodes(cleanup, providers, goals, serverClock);

@@ -107,7 +107,9 @@ export class LauncherRooms {
   engine(changes: Partial<Engine> = {}): Engine {
     const { providers, registry, views, goals, idle, images } = this;
     const { context } = this.world;
-    return { ...{ context, providers, registry, views, goals, idle, images, serverClock: context.clock }, ...changes };
+    const reaper = { claimUsed: () => undefined, look: () => undefined }; // none deletes here
+    const own = { context, providers, registry, views, goals, idle, reaper, images, serverClock: context.clock };
+    return { ...own, ...changes };
   }
 
   /** Creates the parts with providers and pools of the configuration. */

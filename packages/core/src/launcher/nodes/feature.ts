@@ -8,6 +8,7 @@ import type { ImageMirror } from '../state/image-mirror.js';
 import type { ServerTime } from '../state/server-clock.js';
 import type { PoolViews } from '../view/pool-views.js';
 import type { IdleNodes } from './idle-nodes.js';
+import type { Reaper } from './reaper.js';
 import type { StandbyGoals } from './standby-goals.js';
 
 /** What features use of a launcher, and where they add themselves. */
@@ -19,6 +20,7 @@ export interface Engine {
   readonly goals: StandbyGoals;
   readonly serverClock: ServerTime;
   readonly idle: IdleNodes;
+  readonly reaper: Pick<Reaper, 'claimUsed' | 'look'>;
   readonly images: ImageMirror;
 }
 

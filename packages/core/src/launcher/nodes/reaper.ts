@@ -8,6 +8,7 @@ import {
   isLeftOut,
   isResumable,
   isUnwanted,
+  isUsed,
   judgeNode,
   NEVER_LOCKED_MS,
   type NodeFacts,
@@ -22,7 +23,6 @@ import type { Occasion, Part } from '../state/part.js';
 import type { RetryLimits } from '../state/retries.js';
 import { isRefusal } from '../state/transaction.js';
 import { WorkQueue, type Step } from '../state/work-queue.js';
-import { findHoldOrder, holdNode, nodesToHold, removeHoldOrdersOf, removeStaleHoldOrders } from './hold-orders.js';
 import { deallocateNode, deleteNode } from './take-back.js';
 
 /** A deletion that was interrupted or has failed, and is retried. */
@@ -53,6 +53,7 @@ export class Reaper implements Part {
   readonly #providers: ProviderSet;
   readonly #pools: RegisteredPools;
   readonly #queue: WorkQueue<NodeId>;
+  readonly #claims: ((node: NodeRecord) => (() => Promise<void>) | undefined)[] = [];
   readonly #failures = new Map<NodeId, Failure>();
   /** Since when nodes are left to the launcher that handles them first, in steady time. */
   readonly #leftSinceMs = new Map<NodeId, number>();
@@ -82,8 +83,17 @@ export class Reaper implements Part {
         for (const node of mirror.allocatedTo(id)) this.#queue.add(node);
       }),
       events.on('poolChanged', (change) => this.#poolChanged(change)),
-      events.on('ordersChanged', () => nodesToHold(context).forEach((id) => this.#queue.add(id))),
     ];
+  }
+
+  /** Asks the claim what to do with an unlocked node whose use is over, in place of its deletion. `undefined`: nothing. */
+  claimUsed(claim: (node: NodeRecord) => (() => Promise<void>) | undefined): void {
+    this.#claims.push(claim);
+  }
+
+  /** Looks at a node again. */
+  look(id: NodeId): void {
+    this.#queue.add(id);
   }
 
   /** Nodes that are being taken back. */
@@ -103,7 +113,6 @@ export class Reaper implements Part {
   /** Considers every node. */
   reconsider(occasion: Occasion): void {
     const certainMs = steadyNow(this.#context.clock) - NEVER_LOCKED_MS;
-    if (this.#context.life.isActive) removeStaleHoldOrders(this.#context);
     for (const [launcherId, leftMs] of this.#gone) if (leftMs < certainMs) this.#gone.delete(launcherId);
     let found = 0;
     for (const node of this.#context.mirror.nodes.values()) if (this.#queue.add(node.id)) found++;
@@ -158,7 +167,6 @@ export class Reaper implements Part {
       ...{ request, isRequestLocked },
       unwantedForMs: isUnused ? this.#unwantedForMs(id) : 0,
       hasLauncherLeft: this.#gone.has(launcher ?? ''),
-      isHoldOrdered: findHoldOrder(this.#context, id) !== undefined,
       isOurs: this.#providers.providerOf(node) !== undefined,
     };
   }
@@ -181,7 +189,6 @@ export class Reaper implements Part {
       this.#leftSinceMs.delete(id);
       this.#failures.delete(id);
       this.#queue.forget(id);
-      if (this.#context.life.isActive) removeHoldOrdersOf(this.#context, id);
     }
   }
 
@@ -231,7 +238,10 @@ export class Reaper implements Part {
 
   async #carryOut(node: NodeRecord, verdict: Exclude<NodeVerdict, 'keep'>): Promise<void> {
     if (verdict === 'deallocate') return deallocateNode(this.#context, node, isLeftOut(node, this.#factsOf(node)));
-    if (verdict === 'hold') return holdNode(this.#context, node);
+    for (const claim of isUsed(node) ? this.#claims : []) {
+      const work = claim(node);
+      if (work) return work();
+    }
     if (isResumable(node) && !(await this.#isStillGarbage(node.id))) return;
     const provider = this.#providers.providerOf(node);
     const result = await deleteNode(this.#context, node, provider, this.#stop.signal);

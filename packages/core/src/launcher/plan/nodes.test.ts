@@ -13,7 +13,7 @@ function node(changes: Partial<NodeRecord>): NodeRecord {
 /** Unlocked, without a request, of a provider that this launcher has. */
 function facts(changes: Partial<NodeFacts> = {}): NodeFacts {
   return {
-    ...{ request: undefined, isRequestLocked: false, unwantedForMs: 0, hasLauncherLeft: false, isHoldOrdered: false },
+    ...{ request: undefined, isRequestLocked: false, unwantedForMs: 0, hasLauncherLeft: false },
     ...{ isOurs: true, ...changes },
   };
 }
@@ -31,18 +31,6 @@ describe('judgeNode', () => {
 
   it.each(['ready', 'hold', 'init', 'testing', 'unheard-of'])('keeps a node in state %s', (state) => {
     expect(judgeNode(node({ state }), facts())).toBe('keep');
-  });
-
-  it.each([
-    ['used', 'hold'],
-    ['in-use', 'hold'],
-    ['deleting', 'delete'],
-    ['failed', 'delete'],
-    ['ready', 'keep'],
-    ['hold', 'keep'],
-  ])('by order of an operator, a node in state %s: %s', (state, verdict) => {
-    expect(judgeNode(node({ state }), facts({ isHoldOrdered: true }))).toBe(verdict);
-    expect(judgeNode(node({ state }), facts({ isHoldOrdered: true, isOurs: false }))).toBe('keep');
   });
 
   it('keeps nodes of providers that other launchers have', () => {

@@ -6,10 +6,9 @@ import type { PoolView } from './types.js';
  * What to do with a node.
  * - `keep` nothing
  * - `deallocate` make a ready node free, as the request that it is allocated to does not need it any more
- * - `hold` hold it after its use, as an operator has ordered
  * - `delete` its use is over: delete the resource behind the record, then the record
  */
-export type NodeVerdict = 'keep' | 'deallocate' | 'hold' | 'delete';
+export type NodeVerdict = 'keep' | 'deallocate' | 'delete';
 
 /** Facts about an unlocked node beside its record. */
 export interface NodeFacts {
@@ -21,8 +20,6 @@ export interface NodeFacts {
   readonly unwantedForMs: number;
   /** The pool that created the record has left the registry. */
   readonly hasLauncherLeft: boolean;
-  /** An operator has ordered to hold it after its use. */
-  readonly isHoldOrdered: boolean;
   /** This launcher has the node's provider, configured or draining. */
   readonly isOurs: boolean;
 }
@@ -33,12 +30,14 @@ export const NEVER_LOCKED_MS = 60_000;
 /** States of a node after its use. */
 const AFTER_USE: ReadonlySet<string> = new Set(['in-use', 'used']);
 
+/** Whether the use of an unlocked node is over. */
+export const isUsed = ({ state }: Pick<NodeRecord, 'state'>): boolean => AFTER_USE.has(state);
+
 /** Decides whether an unlocked node stays, is deallocated, or is deleted. A locked node always stays. */
 export function judgeNode(node: NodeRecord, facts: NodeFacts): NodeVerdict {
   // a record without a provider has no resource; it is removed once it is marked `deleted`
   const isOurs = node.provider === null ? node.state === 'deleted' : facts.isOurs;
   if (!isOurs) return 'keep';
-  if (AFTER_USE.has(node.state) && facts.isHoldOrdered) return 'hold';
   if (isToBeResumed(node, facts)) return 'keep';
   if (UNLOCKED_GARBAGE_STATES.has(node.state)) return 'delete';
   if (isLeftOut(node, facts) && facts.unwantedForMs > NEVER_LOCKED_MS) return 'deallocate';

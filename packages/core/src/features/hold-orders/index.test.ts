@@ -10,15 +10,16 @@ import {
 import { expect, it } from 'vitest';
 import { silentLogger } from '../../contract/logger.js';
 import { LauncherRooms } from '../../../test/support/launcher-rooms.js';
-import { ControlMirror } from '../state/controls.js';
-import { holdNode } from './hold-orders.js';
-import { Reaper } from './reaper.js';
+import { Reaper } from '../../launcher/nodes/reaper.js';
+import { ControlMirror } from '../../launcher/state/controls.js';
+import { holdOrders } from './index.js';
 
 const HOUR_MS = 3_600_000;
 
 /** A launcher with a node that is in use and locked, and an order to hold it. */
 async function busyNode(endsInMs: number | null = HOUR_MS) {
-  const { world, providers, registry } = await LauncherRooms.open();
+  const rooms = await LauncherRooms.open();
+  const { world, providers, registry } = rooms;
   const { clock, other } = world;
   const id = await world.createNode({ state: 'in-use', externalId: 'i-1' });
   await clock.run(other.ensurePath(nodeLockPath(id)));
@@ -26,7 +27,9 @@ async function busyNode(endsInMs: number | null = HOUR_MS) {
   const cache = createControlCache({ zk: world.zk, clock, logger: silentLogger });
   await clock.run(cache.start());
   const controls = new ControlMirror(cache, world.context);
-  const reaper = new Reaper({ ...world.context, controls }, providers, registry.registered);
+  const context = { ...world.context, controls };
+  const reaper = new Reaper(context, providers, registry.registered);
+  const orders = holdOrders(rooms.engine({ context, reaper }));
   const orderHold = async (name: string) => {
     const endTimeMs = endsInMs === null ? null : clock.now() + endsInMs;
     const fields = { kind: 'node', name, mode: 'hold', owner: 'alice', reason: 'look at it', endTimeMs } as const;
@@ -49,7 +52,8 @@ async function busyNode(endsInMs: number | null = HOUR_MS) {
   return {
     world,
     id,
-    reaper,
+    rooms,
+    orders,
     controls,
     orderHold,
     read,
@@ -79,27 +83,32 @@ it('holds it without an end when the order has none', async () => {
 });
 
 it('returns a node that is used longer than its order lasts, and removes the order', async () => {
-  const { world, read, release, hasOrder, reaper } = await busyNode(1_000);
+  const { world, read, release, hasOrder, orders } = await busyNode(1_000);
 
   await world.pass(2_000);
   await release();
 
   expect(await read()).toBeUndefined();
   await world.pass(60_000);
-  reaper.reconsider('minute');
+  orders.reconsider?.('minute');
   await world.pass(100);
   expect(await hasOrder()).toBeUndefined();
 });
 
 it('holds no node that another process locks meanwhile', async () => {
-  const { world, controls, orderHold } = await busyNode();
+  const { rooms, world, controls, orderHold } = await busyNode();
   const { clock, context } = world;
   const id = await world.createNode({ state: 'ready' });
   await orderHold(id);
   const node = context.mirror.nodes.get(id);
   if (!node) throw new Error('the mirror does not show the node');
 
-  const done = clock.run(holdNode({ ...world.lockedMeanwhile(id), controls }, node));
+  const claims: Parameters<Reaper['claimUsed']>[0][] = [];
+  const reaper = { claimUsed: (claim: (typeof claims)[0]) => claims.push(claim), look: () => undefined };
+  holdOrders(rooms.engine({ context: { ...world.lockedMeanwhile(id), controls }, reaper }));
+  const hold = claims[0]?.(node) ?? expect.fail('the node is not claimed');
+
+  const done = clock.run(hold());
 
   await expect(done).rejects.toMatchObject({ owner: 'lock' });
   await world.pass(100);
@@ -116,18 +125,18 @@ it('removes the order at once when its node goes', async () => {
 });
 
 it('removes an order for a node that it has never seen after a minute: the record may be shown later', async () => {
-  const { world, reaper } = await busyNode();
+  const { world, orders } = await busyNode();
   const fields = { kind: 'node', name: '0000000099', mode: 'hold', owner: 'alice' } as const;
   const unknown = newControl(fields, world.clock.now());
   await world.clock.run(storeControl(world.other, unknown));
   const hasOrder = () => world.clock.run(world.other.exists(controlPath(unknown)));
 
   await world.pass(30_000);
-  reaper.reconsider('minute');
+  orders.reconsider?.('minute');
   await world.pass(100);
   expect(await hasOrder()).toBeDefined();
   await world.pass(60_000);
-  reaper.reconsider('minute');
+  orders.reconsider?.('minute');
   await world.pass(100);
 
   expect(await hasOrder()).toBeUndefined();
