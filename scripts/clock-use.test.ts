@@ -89,11 +89,9 @@ const ALLOWED: Record<string, Record<string, number>> = {
   },
   'steady: the clock is that of the server, or counts by steady time': {
     'async/counted-clock.ts': 1,
-    'launcher/health/lateness.ts': 4,
+    'launcher/health/pace.ts': 3,
     'launcher/health/provider-steering.ts': 2,
-    'launcher/health/ramp.ts': 5,
     'launcher/health/steering-set.ts': 1,
-    'launcher/health/steering-store.ts': 4,
     'launcher/leases/lease-keeper.ts': 3,
     'launcher/leases/leases.ts': 2,
     'features/age-limits/index.ts': 1,

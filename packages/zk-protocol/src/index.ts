@@ -121,8 +121,6 @@ export {
   LEASE_TOKENS_ROOT,
   LEGACY_LAUNCHERS_ROOT,
   STATS_ELECTION_PATH,
-  STEERING_ROOT,
-  steeringPath,
 } from './records/paths.js';
 export { nodePath, nodeLockPath, requestPath, requestLockPath, requestCreatePath } from './records/paths.js';
 export { imagePath, imagePausePath, imageBuildRequestPath, imageBuildLockPath } from './records/paths.js';

@@ -41,7 +41,7 @@ export interface DriverCapabilities {
   /** The builder uploads images to its providers. */
   readonly managesImages: boolean;
   /**
-   * Core limits concurrent launches by their duration and failures. Default: true. Set `false` if a launch is only a part of a
+   * Core limits concurrent launches by their duration. Default: true. Set `false` if a launch is only a part of a
    * machine, or waits for another provider.
    */
   readonly rampsLaunches?: boolean | undefined;

@@ -7,7 +7,6 @@ export type { FaultKind } from './state/events.js';
 export type { DriverScope } from './providers/guard/driver-scope.js';
 export type { HealthReport, HealthState } from './health/health.js';
 export type { SteeringReport, SteeringView } from './health/provider-steering.js';
-export type { RampReport } from './health/ramp.js';
 export type { ZoneReport } from './health/zone-health.js';
 export { currentDriverScope } from './providers/guard/driver-scope.js';
 export type { ObservedConfig, ObservedView, ObserverOptions } from './observe/observer.js';

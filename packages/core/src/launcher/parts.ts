@@ -19,7 +19,6 @@ import { Leases } from './leases/leases.js';
 import { LauncherEvents } from './state/events.js';
 import { LauncherConditions, type ObservedParts } from './find-conditions.js';
 import { SteeringSet } from './health/steering-set.js';
-import { SteeringStore } from './health/steering-store.js';
 import { Ledger } from './ledger/ledger.js';
 import { IdleNodes } from './nodes/idle-nodes.js';
 import { Leftovers } from './nodes/leftovers.js';
@@ -89,9 +88,7 @@ export function makeParts(options: LauncherOptions): LauncherParts {
   const images = new ImageMirror(context);
 
   // health, registry, providers, ledger
-  const counted = { ...context, clock: countedClock(clock) };
-  const steering = new SteeringSet(counted);
-  const steeringStore = new SteeringStore(counted, steering, serverClock);
+  const steering = new SteeringSet({ ...context, clock: countedClock(clock) });
   const registry = new PoolRegistry(context, components);
   const providers = new ProviderSet(context, options.registry, images, steering, registry);
   const ledger = new Ledger(context, providers);
@@ -152,7 +149,7 @@ export function makeParts(options: LauncherOptions): LauncherParts {
   if (options.metrics) events.on('requestEnded', options.metrics.requestEnded.bind(options.metrics));
   const parts: Part[] = [
     ...[nodes, requests, components, controlCache, leaseCache, leaseTokens],
-    ...[mirror, context.controls, images, steeringStore, steering],
+    ...[mirror, context.controls, images, steering],
     {
       sessionRenewed: () => registration.register(),
       drains: 'the registration of the launcher',

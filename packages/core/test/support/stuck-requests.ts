@@ -21,7 +21,7 @@ import { TimeoutError } from '../../src/contract/errors.js';
 import type { ProviderSteering } from '../../src/launcher/health/provider-steering.js';
 import { poolConfig } from './pool-config.js';
 import { poolView } from './pool-view.js';
-import { begin, fail, steeringAt } from './steering-at.js';
+import { fail, steeringAt } from './steering-at.js';
 
 /** Time of all explanations. The requests are older. */
 const NOW_MS = Date.parse('2026-03-01T10:00:00Z');
@@ -149,20 +149,6 @@ function timingOut(): ProviderSteering {
   return steering;
 }
 
-/** A provider that was slow to complete ten concurrent launches. */
-function slowedDown(): ProviderSteering {
-  let now = NOW_MS - 600_000;
-  const steering = steeringAt(() => now);
-  const first = begin(steering, 'small');
-  now += 40_000;
-  steering.launchEnded(first, 'ready');
-  const herd = Array.from({ length: 10 }, () => begin(steering, 'small'));
-  now += 95_000;
-  for (const launch of herd) steering.launchEnded(launch, 'ready');
-  now = NOW_MS;
-  return steering;
-}
-
 /** An operator's order for the provider. */
 const order = (fields: Pick<ControlRecord, 'mode'> & Partial<ControlRecord>): ControlRecord =>
   newControl({ kind: 'provider', name: 'cloud', owner: 'alice@ops1', ...fields }, 0);
@@ -281,14 +267,7 @@ const EXAMPLES: Readonly<Record<RuleName, () => Example>> = {
   }),
   'launch-ramp': () => ({
     request: request(41, ['small']),
-    pools: [
-      {
-        view: cloud(
-          { instances: 10, cores: 20, ram: 40_960 },
-          { ...{ activeLaunches: 10, launchLimit: 7 }, steering: slowedDown() },
-        ),
-      },
-    ],
+    pools: [{ view: cloud({ instances: 10, cores: 20, ram: 40_960 }, { activeLaunches: 100, launchLimit: 100 }) }],
   }),
   'pool-disabled': () => ({ request: request(41, ['small']), pools: [{ view: cloud({}, {}, { maxServers: 0 }) }] }),
   'label-disabled': () => ({

@@ -32,7 +32,7 @@ const CAUSES: Readonly<Record<string, string>> = {
   'already-declined': 'it was refused before',
   'not-requested': 'it is not waiting any more',
   'max-concurrency': 'too many requests at once',
-  'launch-ramp': 'launches resume slowly after failures',
+  'launch-ramp': 'too many launches at once',
   'failed-over': 'its launches failed here',
   'exceeds-quota': 'it exceeds the whole quota',
   'label-unavailable': 'the label does not fit the cloud',

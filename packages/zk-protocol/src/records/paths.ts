@@ -23,8 +23,6 @@ export const LEASES_ROOT = '/nodepool/leases';
 export const LEASE_SLOTS_ROOT = '/nodepool/lease-slots';
 /** Parent of the tokens for leases. Our addition; Zuul and Nodepool ignore it. */
 export const LEASE_TOKENS_ROOT = '/nodepool/lease-tokens';
-/** Parent of what launches have shown of each provider. Our addition; Zuul and Nodepool ignore it. */
-export const STEERING_ROOT = '/nodepool/steering';
 /** Random id of the database, created once; see `ensureDatabaseId`. Our addition; Zuul and Nodepool ignore it. */
 export const DATABASE_ID_PATH = '/nodepool/database-id';
 /** Lock directory of the election of the launcher that reports statistics. */
@@ -47,9 +45,6 @@ export const requestLockPath = (id: RequestId): string => `${REQUEST_LOCKS_ROOT}
 
 /** Create path of a request; the server appends the number. Priorities have at least three digits, as in Zuul. */
 export const requestCreatePath = (priority: number): string => `${REQUESTS_ROOT}/${String(priority).padStart(3, '0')}-`;
-
-/** Path of what launches have shown of a provider. */
-export const steeringPath = (provider: string): string => `${STEERING_ROOT}/${encodeURIComponent(provider)}`;
 
 /** Path of an image, a directory without a body. */
 export const imagePath = (image: string): string => `${IMAGES_ROOT}/${part(image, 'image')}`;

@@ -25,12 +25,6 @@ export interface HealthReport {
   readonly nextProbeMs: number | undefined;
 }
 
-/** What a launcher tells its successors of something that fails: a report, and what the next pause depends on. */
-export interface HealthMemory extends Omit<HealthReport, 'state'> {
-  /** Number of probes that failed. */
-  readonly pauses: number;
-}
-
 /** When to consider something failing, and how often to probe it. */
 export interface HealthLimits {
   /** Number of failures in a row until it is `failing`. */
@@ -105,11 +99,11 @@ export class Health {
   }
 
   /**
-   * The probe takes too long: the next one does not wait for its end.
+   * The launch takes too long: if it is the probe, the next one does not wait for its end.
    * @returns whether the state has changed
    */
-  overdue(nowMs: number): boolean {
-    const changed = this.#probe !== undefined;
+  overdue(launch: object, nowMs: number): boolean {
+    const changed = this.#probe === launch;
     if (changed) this.#pause(nowMs);
     return changed;
   }
@@ -128,28 +122,6 @@ export class Health {
       sinceMs: this.#sinceMs,
       nextProbeMs: !this.#isHealthy && !isDue ? this.#nextProbeMs : undefined,
     };
-  }
-
-  /** `undefined` while it is healthy. */
-  get memory(): HealthMemory | undefined {
-    if (this.#isHealthy) return undefined;
-    return {
-      failures: this.#failures,
-      ...this.#last,
-      sinceMs: this.#sinceMs,
-      nextProbeMs: this.#nextProbeMs,
-      pauses: this.#pauses,
-    };
-  }
-
-  /** Continues where another launcher stopped: failing until a probe succeeds. */
-  recall({ failures, error, reason, failedMs, sinceMs, nextProbeMs, pauses }: HealthMemory): void {
-    this.#isHealthy = false;
-    this.#failures = failures;
-    this.#last = { error, reason, failedMs };
-    this.#sinceMs = sinceMs;
-    this.#nextProbeMs = nextProbeMs ?? 0;
-    this.#pauses = pauses;
   }
 
   #pause(nowMs: number): void {

@@ -1,18 +1,17 @@
 import type { CancelTimer } from '@nodepool/zk-protocol';
+import type { Context } from '../state/context.js';
 import type { Launch, LauncherEventMap } from '../state/events.js';
 import { logHealth } from './health-log.js';
 import { DEFAULT_HEALTH_LIMITS, Health, type HealthLimits, type HealthReport } from './health.js';
 import { failureKindOf, isLasting, type FailureKind } from './failure.js';
 import { LabelRecord, type LabelHealth } from './label-record.js';
-import { Lateness, type SteeringContext } from './lateness.js';
-import { Ramp, type RampReport } from './ramp.js';
-import type { SteeringMemory } from './steering-memory.js';
+import { Pace, type PaceContext } from './pace.js';
 import { ZoneHealth, type ZoneReport } from './zone-health.js';
 
-/** A probe of a label with a shorter usual time, or none, is late after this time: the next one does not wait for its end. */
-const LATE_PROBE_MS = 120_000;
+/** What steering needs of the launcher. */
+export interface SteeringContext extends PaceContext, Pick<Context, 'events' | 'logger'> {}
 
-/** Health, speed and launch limit of a provider, as data. */
+/** Health and speed of a provider, as data. */
 export interface SteeringReport {
   readonly provider: HealthReport;
   /** Whether launches fail, or other calls to the API. */
@@ -25,21 +24,19 @@ export interface SteeringReport {
   readonly doubted: readonly LabelHealth[];
   /** Zones without capacity for a label. */
   readonly zones: readonly ZoneReport[];
-  /** Limit on concurrent launches. */
-  readonly ramp: RampReport;
 }
 
 /** The health of a provider, as the plan needs it. */
 export interface SteeringView {
   /** Whether launches and API calls of the provider work. */
   readonly isWell: boolean;
-  /** Whether launches take much longer than usual, and no probe is due: pools of other providers get requests first. */
+  /** Whether launches take much longer than usual: pools of other providers get requests first. False for one of them now and then. */
   readonly isSlow: boolean;
   /** Whether launches of the label fail for lack of capacity. */
   isFailing(label: string): boolean;
   /** Whether nodes of these labels may be launched now: the provider is healthy, or a probe is due. */
   mayLaunch(labels: readonly string[]): boolean;
-  /** Whether a launch of these labels is due as a probe of something that fails or is slow. */
+  /** Whether a launch of these labels is due as a probe of something that fails. */
   isProbeDue(labels: readonly string[]): boolean;
   /** Orders labels by how much a launch of them as a probe would tell, the best first. */
   compareProbes(a: string, b: string): number;
@@ -54,18 +51,13 @@ export class ProviderSteering implements SteeringView {
   readonly #name: string;
   readonly #context: SteeringContext;
   readonly #limits: HealthLimits;
-  /** Launches in progress. */
-  readonly #launches = new Map<Launch, 'in time' | 'late'>();
   readonly #provider: Health;
   /** Health of API calls outside of launches. */
   readonly #api: Health;
   readonly #labels = new Map<string, Health>();
   readonly #record = new LabelRecord();
-  /** Timers of launches as probes. */
-  readonly #probes = new Map<Launch, CancelTimer>();
   readonly #zones: ZoneHealth;
-  readonly #ramp: Ramp;
-  readonly #lateness: Lateness;
+  readonly #pace: Pace;
   #cancelProbe: CancelTimer | undefined;
 
   constructor(name: string, context: SteeringContext, limits: HealthLimits = DEFAULT_HEALTH_LIMITS) {
@@ -75,13 +67,12 @@ export class ProviderSteering implements SteeringView {
     this.#provider = new Health(limits);
     this.#api = new Health(limits);
     this.#zones = new ZoneHealth(limits);
-    this.#ramp = new Ramp(context.clock);
-    this.#lateness = new Lateness(context, this.#ramp, limits);
+    this.#pace = new Pace(context, limits, (launch, isSlower) => this.#late(launch, isSlower));
   }
 
   /** The limit on concurrent launches. */
   get launchLimit(): number {
-    return this.#ramp.limit;
+    return this.#pace.launchLimit;
   }
 
   /** Whether to launch nodes of the label in another zone. */
@@ -94,7 +85,7 @@ export class ProviderSteering implements SteeringView {
   }
 
   get isSlow(): boolean {
-    return this.#lateness.isSlow;
+    return this.#pace.isSlow;
   }
 
   isFailing(label: string): boolean {
@@ -108,8 +99,8 @@ export class ProviderSteering implements SteeringView {
   }
 
   isProbeDue(labels: readonly string[]): boolean {
-    const isWell = this.isWell && this.#lateness.isOver && !labels.some((label) => this.isFailing(label));
-    return !isWell && !this.isSlow && this.mayLaunch(labels);
+    const isWell = this.isWell && !labels.some((label) => this.isFailing(label));
+    return !isWell && this.mayLaunch(labels);
   }
 
   compareProbes(a: string, b: string): number {
@@ -118,17 +109,15 @@ export class ProviderSteering implements SteeringView {
 
   /** Whether a launch in progress will soon show if the label, or the provider if that fails, works again. */
   isProbed(label: string): boolean {
-    for (const [launch, pace] of this.#launches) {
-      const tells = launch.label === label || (!this.isWell && launch.isLastResort !== true);
-      if (pace === 'in time' && tells) return true;
-    }
+    for (const launch of this.#pace.inTime())
+      if (launch.label === label || (!this.isWell && launch.isLastResort !== true)) return true;
     return false;
   }
 
   /** The time of the next probe; `undefined` if nothing fails or a probe is due already. */
   get nextProbeMs(): number | undefined {
     const reports = [this.#provider, this.#api, ...this.#labels.values()].map((health) => health.report(this.#nowMs));
-    const times = [...reports, this.#lateness.report()].flatMap(({ nextProbeMs }) => nextProbeMs ?? []);
+    const times = reports.flatMap(({ nextProbeMs }) => nextProbeMs ?? []);
     return times.length === 0 ? undefined : Math.min(...times);
   }
 
@@ -139,32 +128,11 @@ export class ProviderSteering implements SteeringView {
     return {
       provider: (isApi ? this.#api : this.#provider).report(nowMs),
       failing: isApi ? 'calls' : 'launches',
-      speed: this.#lateness.report(),
+      speed: this.#pace.report(),
       labels: labels.filter(({ health }) => health.state !== 'healthy'),
       doubted: this.isWell ? this.#record.doubted(nowMs).filter(({ label }) => !this.isFailing(label)) : [],
       zones: this.#zones.reports(nowMs),
-      ramp: this.#ramp.report(),
     };
-  }
-
-  get memory(): SteeringMemory {
-    return {
-      launches: this.#provider.memory,
-      calls: this.#api.memory,
-      labels: [...this.#labels].flatMap(([label, { memory }]) => (memory ? [{ label, ...memory }] : [])),
-      zones: this.#zones.memory,
-      ramp: this.#ramp.memory,
-    };
-  }
-
-  /** Continues where another launcher stopped. */
-  recall({ launches, calls, labels, zones, ramp }: SteeringMemory): void {
-    if (launches) this.#provider.recall(launches);
-    if (calls) this.#api.recall(calls);
-    for (const memory of labels) this.#healthOf(memory.label).recall(memory);
-    this.#zones.recall(zones);
-    this.#ramp.recall(ramp);
-    if (launches || calls || labels.length > 0) this.#changed();
   }
 
   /** A call that lists machines has ended. @param error - `undefined` if it succeeded */
@@ -175,36 +143,23 @@ export class ProviderSteering implements SteeringView {
 
   launchBegun(launch: Launch): void {
     if (launch.isLastResort !== true) for (const health of this.#healthsOf(launch)) health.launchBegun(launch);
-    this.#ramp.launchBegun(launch);
-    this.#lateness.launchBegun(launch);
-    this.#launches.set(launch, 'in time');
-    if (!this.isWell || this.isFailing(launch.label)) this.#limitProbe(launch);
-  }
-
-  #limitProbe(launch: Launch): void {
-    const limitMs = Math.max(this.#ramp.lateAfterMs(launch.label) ?? 0, LATE_PROBE_MS);
-    const late = () => this.#launches.get(launch) === 'in time' && this.#late(launch, false);
-    this.#probes.set(launch, this.#context.clock.setTimer(limitMs, late));
+    this.#pace.launchBegun(launch);
   }
 
   launchPlaced(launch: Launch, zone: string | null): void {
-    if (zone !== null && this.#launches.has(launch)) this.#zones.launchPlaced(launch, zone);
+    if (zone !== null && this.#pace.has(launch)) this.#zones.launchPlaced(launch, zone);
   }
 
   instanceCreated(launch: Launch): void {
-    if (!this.#launches.has(launch)) return;
-    this.#launches.set(launch, 'in time');
-    this.#ramp.instanceCreated(launch);
-    this.#lateness.instanceCreated(launch, (isSlower) => this.#late(launch, isSlower));
+    if (this.#pace.has(launch)) this.#pace.instanceCreated(launch);
   }
 
   attemptFailed(launch: Launch, error: Error): void {
-    if (!this.#launches.has(launch)) return;
+    if (!this.#pace.has(launch)) return;
     const kind = failureKindOf(error);
     const failing = this.#failingBy(kind, launch, error);
     for (const health of this.#healthsOf(launch)) if (health !== failing) health.launchEnded(launch);
-    this.#lateness.attemptFailed(launch);
-    if (kind === 'cloud') this.#ramp.attemptFailed(launch);
+    this.#pace.attemptFailed(launch);
     if (kind === 'capacity') this.#zones.attemptFailed(launch, error, this.#nowMs);
     if (failing?.failed(error, this.#nowMs)) this.#changed();
   }
@@ -219,22 +174,16 @@ export class ProviderSteering implements SteeringView {
 
   launchEnded(launch: Launch, state: LauncherEventMap['launchEnded']['state']): void {
     const isReady = state === 'ready';
-    if (!this.#launches.has(launch)) {
+    if (!this.#pace.has(launch)) {
       // one that another launcher began, or this one before it lost its session, shows that the provider works
       if (isReady && launch.isResumed && !launch.isStart && this.#succeeded(launch)) this.#changed();
       return;
     }
-    const isUsual = this.#lateness.isUsual(launch);
-    const changes = [this.#lateness.launchEnded(launch, isReady)];
-    this.#ramp.launchEnded(launch, isReady, isUsual);
+    const { wasInTime, isFaster } = this.#pace.launchEnded(launch, isReady);
     this.#zones.launchEnded(launch, isReady);
-    if (isReady) changes.push(this.#succeeded(launch));
-    else for (const health of this.#healthsOf(launch)) health.launchEnded(launch);
-    this.#probes.get(launch)?.();
-    this.#probes.delete(launch);
-    const wasInTime = this.#launches.get(launch) === 'in time';
-    this.#launches.delete(launch);
-    if (changes.includes(true)) this.#changed();
+    const isHealed = isReady && this.#succeeded(launch);
+    if (!isReady) for (const health of this.#healthsOf(launch)) health.launchEnded(launch);
+    if (isFaster || isHealed) this.#changed();
     if (wasInTime) this.#settled();
   }
 
@@ -248,17 +197,14 @@ export class ProviderSteering implements SteeringView {
   /** Cancels all timers. */
   close(): void {
     this.#cancelProbe?.();
-    for (const cancel of this.#probes.values()) cancel();
-    this.#lateness.close();
+    this.#pace.close();
   }
 
   /** A launch is late. If it was a probe, the next one does not wait for its end. */
   #late(launch: Launch, isSlower: boolean): void {
-    const wasInTime = this.#launches.get(launch) === 'in time';
-    this.#launches.set(launch, 'late');
-    const changes = this.#healthsOf(launch).map((health) => health.overdue(this.#nowMs));
+    const changes = this.#healthsOf(launch).map((health) => health.overdue(launch, this.#nowMs));
     if (isSlower || changes.includes(true)) this.#changed();
-    if (wasInTime) this.#settled();
+    this.#settled();
   }
 
   #changed(): void {

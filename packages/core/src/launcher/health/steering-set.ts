@@ -1,8 +1,7 @@
 import type { Config } from '../../contract/config.js';
 import type { Launch } from '../state/events.js';
 import type { Context } from '../state/context.js';
-import type { SteeringContext } from './lateness.js';
-import { ProviderSteering, type SteeringReport } from './provider-steering.js';
+import { ProviderSteering, type SteeringContext, type SteeringReport } from './provider-steering.js';
 
 /** How long a zone that launches do not try any more is shown as one without capacity. */
 const ZONE_STAYS_MS = 3_600_000;

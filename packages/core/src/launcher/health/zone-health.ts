@@ -1,17 +1,11 @@
 import type { Launch } from '../state/events.js';
-import { Health, type HealthLimits, type HealthMemory, type HealthReport } from './health.js';
+import { Health, type HealthLimits, type HealthReport } from './health.js';
 
 /** The health of a zone for one label. */
 export interface ZoneReport {
   readonly zone: string;
   readonly label: string;
   readonly health: HealthReport;
-}
-
-/** What a launcher tells its successors of a zone. */
-export interface ZoneMemory extends HealthMemory {
-  readonly zone: string;
-  readonly label: string;
 }
 
 /** Zones without capacity, for each label, which stands for a resource type. */
@@ -57,17 +51,6 @@ export class ZoneHealth {
     return [...this.#known.values()]
       .map(({ zone, label, health }) => ({ zone, label, health: health.report(nowMs) }))
       .filter(({ health }) => health.state !== 'healthy');
-  }
-
-  get memory(): ZoneMemory[] {
-    return [...this.#known.values()].flatMap(({ zone, label, health: { memory } }) =>
-      memory ? [{ zone, label, ...memory }] : [],
-    );
-  }
-
-  /** Continues where another launcher stopped. */
-  recall(zones: readonly ZoneMemory[]): void {
-    for (const memory of zones) this.#healthOf(memory.zone, memory.label).recall(memory);
   }
 
   #healthOf(zone: string, label: string): Health {

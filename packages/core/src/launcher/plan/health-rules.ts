@@ -43,19 +43,17 @@ export function isProbe<T extends Pick<PlannedRequest, 'requestor' | 'provider'>
 
 /**
  * Chooses the labels for which a provider launches probes: each failing label; if the provider itself fails, one label, in turn and
- * preferably one that worked last, else one with standby nodes; if it is slow, only a label with standby nodes, as requests show the speed as well.
+ * preferably one that worked last, else one with standby nodes.
  * @param due - labels of the provider for which a probe is due, in the order of the configuration
  */
 export function chooseProbes(
   due: readonly Pick<LabelConfig, 'name' | 'minReady'>[],
-  steering: Pick<SteeringView, 'isWell' | 'isFailing' | 'compareProbes'>,
+  steering: Pick<SteeringView, 'isWell' | 'compareProbes'>,
 ): string[] {
+  const names = due.map(({ name }) => name);
+  if (steering.isWell) return names;
   const standby = due.find(({ minReady }) => minReady > 0);
-  if (!steering.isWell) {
-    const first = [...(standby ? [standby] : []), ...due].sort((a, b) => steering.compareProbes(a.name, b.name))[0];
-    return first ? [first.name] : [];
-  }
-  return due.filter((label) => label === standby || steering.isFailing(label.name)).map(({ name }) => name);
+  return [...(standby ? [standby.name] : []), ...names].sort((a, b) => steering.compareProbes(a, b)).slice(0, 1);
 }
 
 /** Skips a probe that is not due for this launcher: another launcher of the provider may have requested it. */

@@ -5,7 +5,7 @@ import { isAboutLabel } from './controls.js';
 import type { PoolView, Reason } from './types.js';
 
 /**
- * How many more launches a planning pass may begin: by `max-concurrency`, by the launch ramp, and by operators' orders that
+ * How many more launches a planning pass may begin: by `max-concurrency`, by the limit that launches in time raise, and by operators' orders that
  * limit labels and images. Quota is the budget's concern.
  */
 export class LaunchLimits {
@@ -89,10 +89,10 @@ export class LaunchLimits {
 
   #tooManyAtOnce(): Reason {
     const { activeLaunches, steering } = this.#view;
-    const why = steering?.report().ramp.why;
+    const why = steering?.report().speed.error;
     return reason(
       'launch-ramp',
-      `${this.#inProgress}, the launch ramp allows ${this.#rampLimit} at once${why === undefined ? '' : `: ${why}`}`,
+      `${this.#inProgress}, ${this.#rampLimit} at once are allowed${why === undefined ? '' : `: ${why}`}`,
       'a launch of the provider ends; the limit rises while launches take their usual time',
       { active: activeLaunches, limit: this.#rampLimit },
     );

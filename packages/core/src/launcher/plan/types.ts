@@ -110,7 +110,7 @@ export interface PoolView {
   /** Of the whole provider; `-1`: no limit. */
   readonly maxConcurrency: number;
   readonly activeLaunches: number;
-  /** The launch ramp's limit on concurrent launches of the provider. Optional; omit for no limit. */
+  /** Limit on concurrent launches of the provider, which launches in time raise. Optional; omit for no limit. */
   readonly launchLimit?: number | undefined;
   readonly errorLabels: ReadonlySet<string>;
   /** Operators' orders in force, for this pool or others. Optional; omit if there are none. */

@@ -6,7 +6,7 @@ import { configOf, servingDrivers } from '../../../test/support/serving-config.j
 import { poolConfig } from '../../../test/support/pool-config.js';
 import type { Launch } from '../state/events.js';
 import { SLOW_POOL_PAUSE_MS } from '../health/first-pool.js';
-import { RAMP } from '../health/ramp.js';
+import { LAUNCHES_AT_ONCE } from '../health/pace.js';
 
 /** A pool of labels `a` and `b`, at work. @param options - of the launches and of the provider */
 async function open(...options: Parameters<typeof servingDrivers>) {
@@ -177,13 +177,14 @@ describe('the queue of a pool whose provider has become slow', () => {
   });
 
   it('leaves to others what waits until a launch ends', async () => {
-    const { rooms, pool, world } = await slow({ until: new Promise(() => undefined) });
+    const opened = await slow({ until: new Promise(() => undefined) });
+    const { rooms, pool, world } = opened;
 
-    const states: string[] = [];
-    for (let i = 0; i < RAMP.least; i++) states.push(await rooms.stateOf(await rooms.ask(['a'])));
+    launchesOf(opened, LAUNCHES_AT_ONCE - 1);
+    const first = await rooms.stateOf(await rooms.ask(['a']));
     const last = await rooms.stored(await rooms.ask(['a']));
 
-    expect([...states, last.state]).toEqual([...states.map(() => 'pending'), 'requested']);
+    expect([first, last.state]).toEqual(['pending', 'requested']);
     expect(pool.explain(last)).toMatchObject({ action: 'wait', rule: 'launch-ramp' });
     expect(world.context.mirror.requests.contenders(last.id)).toBe(0);
   });

@@ -61,7 +61,7 @@ describe('what happens around pools', () => {
 
     rooms.tryLaunch('a');
 
-    expect(await planned()).toEqual(['main', 'other']); // as launches are ramped up
+    expect(await planned()).toEqual(['main', 'other']); // as launches at once are limited
   });
 
   it('makes pools plan when a launch of one has ended that is not there any more', async () => {

@@ -8,7 +8,6 @@ import {
   NODES_ROOT,
   REQUEST_LOCKS_ROOT,
   REQUESTS_ROOT,
-  STEERING_ROOT,
   steadyNow,
   type ZooKeeper,
 } from '@nodepool/zk-protocol';
@@ -16,7 +15,7 @@ import type { Context } from './context.js';
 
 const ROOTS = [
   ...[NODES_ROOT, REQUESTS_ROOT, REQUEST_LOCKS_ROOT, COMPONENTS_ROOT, LEGACY_LAUNCHERS_ROOT],
-  ...[LEASES_ROOT, LEASE_SLOTS_ROOT, LEASE_TOKENS_ROOT, STEERING_ROOT],
+  ...[LEASES_ROOT, LEASE_SLOTS_ROOT, LEASE_TOKENS_ROOT],
 ];
 
 /**

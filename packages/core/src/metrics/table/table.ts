@@ -151,7 +151,7 @@ const WORK = {
     ...exposed('gauge', 'nodepool_condition', ['kind', 'name', 'type', 'reason', 'severity']),
   },
   launchLimit: {
-    help: 'Present limit of concurrent launches of the provider, learned from earlier ones',
+    help: 'Present limit of concurrent launches of the provider, which launches in time raise',
     ...exposed('gauge', 'nodepool_provider_launch_limit', ['provider']),
   },
   operationState: {

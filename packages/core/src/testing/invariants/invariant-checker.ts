@@ -38,7 +38,7 @@ const STRUCTURE = [
   /^\/nodepool\/components\/[a-z]+$/,
   /^\/nodepool\/images\/[^/]+(\/.*)?$/,
   /^\/nodepool\/controls(\/(provider|pool|label|image)(\/[^/]+)?)?$/,
-  /^\/nodepool\/(leases|lease-tokens|steering)(\/[^/]+)?$/,
+  /^\/nodepool\/(leases|lease-tokens)(\/[^/]+)?$/,
   /^\/nodepool\/lease-slots(\/[^/]+){0,2}$/,
 ];
 

@@ -3,10 +3,11 @@ import { describe, expect, it } from 'vitest';
 import { ProviderUnavailableError, TimeoutError } from '../../contract/errors.js';
 import { VirtualClock } from '../../testing/virtual-clock.js';
 import { DEFAULT_HEALTH_LIMITS } from './health.js';
+import { LAUNCHES_AT_ONCE } from './pace.js';
 import { ProviderSteering } from './provider-steering.js';
 import { begin as beginLaunch } from '../../../test/support/steering-at.js';
 import { silentLogger } from '../../contract/logger.js';
-import { LauncherEvents } from '../state/events.js';
+import { LauncherEvents, type Launch } from '../state/events.js';
 
 const { failuresToOpen, firstPauseMs, longestPauseMs } = DEFAULT_HEALTH_LIMITS;
 const USUAL_MS = 40_000;
@@ -25,13 +26,23 @@ async function setUp() {
     steering.instanceCreated(launch);
     return launch;
   };
-  const run = async (tookMs: number) => {
-    const launch = begin();
+  const busy: Launch[] = [];
+  const runAtOnce = async (count: number, tookMs: number) => {
+    const launches = Array.from({ length: count }, begin);
     await clock.advance(tookMs);
-    steering.launchEnded(launch, 'ready');
+    for (const launch of launches) steering.launchEnded(launch, 'ready');
   };
-  await run(USUAL_MS);
-  return { clock, zk, changes, steering, begin, run };
+  /** As many launches as are allowed, and another one for each that ends. */
+  const busyRound = async (tookMs: number) => {
+    while (busy.length < steering.launchLimit) busy.push(begin());
+    await clock.advance(tookMs);
+    for (const launch of busy.splice(0)) {
+      steering.launchEnded(launch, 'ready');
+      busy.push(begin());
+    }
+  };
+  await runAtOnce(10, USUAL_MS);
+  return { clock, zk, changes, steering, begin, run: (tookMs: number) => runAtOnce(1, tookMs), runAtOnce, busyRound };
 }
 
 describe('a provider whose launches take longer than usual', () => {
@@ -84,12 +95,12 @@ describe('a provider whose launches take longer than usual', () => {
 
     while (clock.now() - beganMs < 3_000_000) await run(400_000);
     Array.from({ length: failuresToOpen }, begin);
-    await clock.advance(LATE_MS);
+    await clock.advance(2 * LATE_MS);
     const { error } = steering.report().speed;
     for (let i = 0; i < 20; i++) await run(400_000);
     await run(400_000);
 
-    expect(error).toBe('launches of "small" take longer than 60 s');
+    expect(error).toBe('launches of "small" take longer than 112 s');
     expect(steering.report().speed.state).toBe('healthy');
   });
 
@@ -100,7 +111,7 @@ describe('a provider whose launches take longer than usual', () => {
     const pauses: number[] = [];
 
     for (let i = 0; i < 6; i++) {
-      const { nextProbeMs = 0 } = steering;
+      const { nextProbeMs = 0 } = steering.report().speed;
       pauses.push(nextProbeMs - clock.now());
       await clock.advance(nextProbeMs - clock.now());
       const isDue = !steering.isSlow;
@@ -121,7 +132,7 @@ describe('a provider whose launches take longer than usual', () => {
     await run(USUAL_MS);
 
     expect(steering.report().speed.state).toBe('healthy');
-    expect(changes).toEqual(['failing', 'probing', 'healthy']);
+    expect(changes).toEqual(['failing', 'healthy']);
   });
 
   it('measures each attempt from its own creation', async () => {
@@ -140,6 +151,34 @@ describe('a provider whose launches take longer than usual', () => {
     expect(clock.pendingTimers).toBe(failuresToOpen);
     for (const launch of launches) steering.launchEnded(launch, 'ready');
     expect(clock.pendingTimers).toBe(0);
+  });
+});
+
+describe('launches at once', () => {
+  it('are twice as many with each round that takes its usual time', async () => {
+    const { busyRound, steering } = await setUp();
+
+    for (let i = 0; i < 3; i++) await busyRound(USUAL_MS);
+
+    expect(steering.launchLimit).toBe(8 * LAUNCHES_AT_ONCE);
+  });
+
+  it('are no more than at first when so many are not wanted', async () => {
+    const { steering, runAtOnce } = await setUp();
+
+    for (let i = 0; i < 20; i++) await runAtOnce(20, USUAL_MS);
+
+    expect(steering.launchLimit).toBe(LAUNCHES_AT_ONCE);
+  });
+
+  it('are as many as at first when the provider becomes slow', async () => {
+    const { busyRound, steering } = await setUp();
+    await busyRound(USUAL_MS);
+    const before = steering.launchLimit;
+
+    await busyRound(2 * USUAL_MS);
+
+    expect([before, steering.launchLimit]).toEqual([2 * LAUNCHES_AT_ONCE, LAUNCHES_AT_ONCE]);
   });
 });
 
