@@ -89,9 +89,9 @@ const ALLOWED: Record<string, Record<string, number>> = {
   },
   'steady: the clock is that of the server, or counts by steady time': {
     'async/counted-clock.ts': 1,
-    'launcher/health/pace.ts': 3,
-    'launcher/health/provider-steering.ts': 2,
-    'launcher/health/steering-set.ts': 1,
+    'features/steering/pace.ts': 3,
+    'features/steering/provider-steering.ts': 2,
+    'features/steering/steering-set.ts': 1,
     'launcher/leases/lease-keeper.ts': 3,
     'launcher/leases/leases.ts': 2,
     'features/age-limits/index.ts': 1,

@@ -3,6 +3,7 @@ import { ageLimits } from './age-limits/index.js';
 import { drains } from './drains/index.js';
 import { holdOrders } from './hold-orders/index.js';
 import { imageTrials } from './image-trials/index.js';
+import { steering } from './steering/index.js';
 import { stoppedSpares } from './stopped-spares/index.js';
 
 /**
@@ -15,4 +16,5 @@ export const FEATURES: Readonly<Record<string, MakeFeature>> = {
   'age-limits': ageLimits,
   'stopped-spares': stoppedSpares,
   'image-trials': imageTrials,
+  steering,
 };

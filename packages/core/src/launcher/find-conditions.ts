@@ -24,7 +24,7 @@ import {
 } from './conditions/provider-conditions.js';
 import { recordConditions } from './conditions/record-conditions.js';
 import { forgottenRequests } from './conditions/request-conditions.js';
-import type { SteeringSet } from './health/steering-set.js';
+import type { Steering } from './plan/steering.js';
 import type { Feature } from './nodes/feature.js';
 import type { Reaper } from './nodes/reaper.js';
 import type { StandbyGoals } from './nodes/standby-goals.js';
@@ -46,7 +46,7 @@ export interface ObservedParts {
   readonly components: ComponentCache;
   readonly registry: PoolRegistry;
   readonly registration: Registration<ComponentRecord>;
-  readonly steering: SteeringSet;
+  readonly steering: Steering;
   readonly providers: ProviderSet;
   readonly pools: PoolSet;
   readonly reaper: Reaper;

@@ -18,7 +18,7 @@ import type { AlienResource, HostStatus, LeakedResource } from '../contract/driv
 import type { PoolLoad } from '../contract/pool-load.js';
 import { drain, endOrders } from './drain.js';
 import type { LauncherEvents } from './state/events.js';
-import type { SteeringReport } from './health/provider-steering.js';
+import type { SteeringReport } from './plan/steering.js';
 import { checkModelApi } from './model-api.js';
 import type { Leases } from './leases/leases.js';
 import type { DeletionStatus } from './nodes/reaper.js';

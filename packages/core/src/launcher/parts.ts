@@ -18,7 +18,6 @@ import { LeaseKeeper } from './leases/lease-keeper.js';
 import { Leases } from './leases/leases.js';
 import { LauncherEvents } from './state/events.js';
 import { LauncherConditions, type ObservedParts } from './find-conditions.js';
-import { SteeringSet } from './health/steering-set.js';
 import { Ledger } from './ledger/ledger.js';
 import { IdleNodes } from './nodes/idle-nodes.js';
 import { Leftovers } from './nodes/leftovers.js';
@@ -29,6 +28,7 @@ import { StandbyProbes } from './nodes/standby-probes.js';
 import { Standby } from './nodes/standby.js';
 import { SurplusNodes } from './nodes/surplus-nodes.js';
 import type { LauncherOptions } from './options.js';
+import { Steered } from './plan/steering.js';
 import { PoolSet } from './pools/pool-set.js';
 import { ProviderSet } from './providers/provider-set.js';
 import { GoneLaunchers } from './registry/gone-launchers.js';
@@ -38,7 +38,6 @@ import { Registration, shortName } from './registry/registration.js';
 import { LateUnlocks } from './requests/late-unlocks.js';
 import { LaunchTurns } from './requests/launch-turns.js';
 import { LostRequests } from './requests/lost-requests.js';
-import { countedClock } from '../async/counted-clock.js';
 import { loggingAs, type Context } from './state/context.js';
 import { ControlMirror } from './state/controls.js';
 import { ImageMirror } from './state/image-mirror.js';
@@ -87,8 +86,8 @@ export function makeParts(options: LauncherOptions): LauncherParts {
   const cleanup = loggingAs(context, LOGGER_NAMES.cleanup);
   const images = new ImageMirror(context);
 
-  // health, registry, providers, ledger
-  const steering = new SteeringSet({ ...context, clock: countedClock(clock) });
+  // registry, providers, ledger
+  const steering = new Steered();
   const registry = new PoolRegistry(context, components);
   const providers = new ProviderSet(context, options.registry, images, steering, registry);
   const ledger = new Ledger(context, providers);
@@ -112,6 +111,7 @@ export function makeParts(options: LauncherOptions): LauncherParts {
   const idle = new IdleNodes(cleanup);
   const engine = { context: cleanup, providers, registry, views, goals, serverClock, idle, reaper, images };
   const features = Object.values(options.features ?? FEATURES).map((make) => make(engine));
+  steering.by = features.find((feature) => feature.steering)?.steering;
   const standby = new Standby(context, views, goals, features);
   const surplus = new SurplusNodes(cleanup, providers, goals, serverClock);
   const probes = new StandbyProbes(context, views, standby, serverClock);
@@ -149,7 +149,7 @@ export function makeParts(options: LauncherOptions): LauncherParts {
   if (options.metrics) events.on('requestEnded', options.metrics.requestEnded.bind(options.metrics));
   const parts: Part[] = [
     ...[nodes, requests, components, controlCache, leaseCache, leaseTokens],
-    ...[mirror, context.controls, images, steering],
+    ...[mirror, context.controls, images],
     {
       sessionRenewed: () => registration.register(),
       drains: 'the registration of the launcher',

@@ -20,8 +20,9 @@ import type { DriverRegistry } from '../../src/config/index.js';
 import type { Config } from '../../src/contract/config.js';
 import type { Driver, Provider } from '../../src/contract/driver.js';
 import { stoppedSpares } from '../../src/features/stopped-spares/index.js';
-import { firstPoolFor } from '../../src/launcher/health/first-pool.js';
-import { SteeringSet } from '../../src/launcher/health/steering-set.js';
+import { firstPoolFor } from '../../src/launcher/plan/first-pool.js';
+import { Steered } from '../../src/launcher/plan/steering.js';
+import { SteeringSet } from '../../src/features/steering/steering-set.js';
 import type { Engine, Feature } from '../../src/launcher/nodes/feature.js';
 import { IdleNodes } from '../../src/launcher/nodes/idle-nodes.js';
 import { RequestedByOthers } from '../../src/launcher/nodes/requested-by-others.js';
@@ -69,7 +70,7 @@ export const OURS: Partial<PoolComponentRecord> = { firstPoolPauseMs: 0, raw: { 
 /** The parts of a launcher that serving requests and managing nodes depend on, in a {@link ServiceWorld}. */
 export class LauncherRooms {
   readonly world: ServiceWorld;
-  readonly steering: SteeringSet;
+  readonly steering = new Steered();
   readonly registry: PoolRegistry;
   readonly images: ImageMirror;
   readonly providers: ProviderSet;
@@ -86,7 +87,7 @@ export class LauncherRooms {
     const { context } = world;
     const components = createComponentCache(context);
     this.world = world;
-    this.steering = new SteeringSet(context);
+    this.steering.by = new SteeringSet(context);
     this.registry = new PoolRegistry(context, components);
     this.images = new ImageMirror(context);
     this.providers = new ProviderSet(context, drivers, this.images, this.steering, this.registry);

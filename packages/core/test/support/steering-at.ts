@@ -1,7 +1,7 @@
 import type { RequestId } from '@nodepool/zk-protocol';
 import { silentLogger } from '../../src/contract/logger.js';
 import { LauncherEvents, type Launch } from '../../src/launcher/state/events.js';
-import { ProviderSteering } from '../../src/launcher/health/provider-steering.js';
+import { ProviderSteering } from '../../src/features/steering/provider-steering.js';
 
 /** Steering of a provider whose launches are never late, so that its timers never fire. */
 export function steeringAt(now: () => number, events = new LauncherEvents()): ProviderSteering {

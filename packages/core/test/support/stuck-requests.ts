@@ -18,7 +18,7 @@ import { RequestQueue } from '../../src/launcher/plan/queue.js';
 import type { PoolView, RuleName } from '../../src/launcher/plan/types.js';
 import { explainRequest, type RequestExplanation } from '../../src/launcher/plan/explanation.js';
 import { TimeoutError } from '../../src/contract/errors.js';
-import type { ProviderSteering } from '../../src/launcher/health/provider-steering.js';
+import type { ProviderSteering } from '../../src/features/steering/provider-steering.js';
 import { poolConfig } from './pool-config.js';
 import { poolView } from './pool-view.js';
 import { fail, steeringAt } from './steering-at.js';

@@ -9,7 +9,7 @@ import type { HostStatus } from '../../contract/driver.js';
 import { isAboutLabel } from '../plan/controls.js';
 import { judgeDecline, othersText } from '../plan/rules.js';
 import type { RuleName } from '../plan/types.js';
-import type { SteeringReport } from '../health/provider-steering.js';
+import type { SteeringReport } from '../plan/steering.js';
 import type { LivePoolView } from '../view/pool-view.js';
 
 /** Why a pool cannot serve a label now. */

@@ -3,7 +3,7 @@ import { newNode } from '@nodepool/zk-protocol';
 import { begin, fail, steeringAt } from '../../../test/support/steering-at.js';
 import { newCondition } from '../../conditions/condition-types.js';
 import { CapacityError, ProviderUnavailableError, TimeoutError } from '../../contract/errors.js';
-import type { ProviderSteering } from '../health/provider-steering.js';
+import type { ProviderSteering } from '../../features/steering/provider-steering.js';
 import type { LabelOffer } from './label-offers.js';
 import { launchConditions, orphanConditions } from './provider-conditions.js';
 

@@ -6,7 +6,7 @@ import type { AlienResource, LeakedResource } from '../../contract/driver.js';
 import { shellWord } from '../../text/shell-word.js';
 import type { DrainingStatus } from '../providers/draining-providers.js';
 import type { ProviderRunner } from '../providers/provider-runner.js';
-import type { SteeringReport } from '../health/provider-steering.js';
+import type { SteeringReport } from '../plan/steering.js';
 import type { LabelOffer } from './label-offers.js';
 import { firstOf } from '../../text/first-of.js';
 

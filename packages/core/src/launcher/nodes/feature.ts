@@ -1,5 +1,6 @@
 import type { NodeRecord } from '@nodepool/zk-protocol';
 import type { FoundCondition } from '../../contract/condition.js';
+import type { Steering } from '../plan/steering.js';
 import type { ProviderSet } from '../providers/provider-set.js';
 import type { PoolRegistry } from '../registry/pool-registry.js';
 import type { Context } from '../state/context.js';
@@ -31,6 +32,8 @@ export interface Feature extends Part {
   /** What `explain` says about a node that is being made. `undefined`: nothing. */
   explainNode?(node: NodeRecord): string | undefined;
   conditions?(): readonly FoundCondition[];
+  /** What it knows of the health of providers, for the plan, for conditions and for what shows it. At most one feature has this. */
+  readonly steering?: Steering;
 }
 
 /** Makes a feature, which adds itself to the engine. */

@@ -13,7 +13,7 @@ import { describe, expect, it } from 'vitest';
 import type { Provider } from '../../contract/driver.js';
 import { ProviderUnavailableError } from '../../contract/errors.js';
 import { launchingDrivers, LauncherRooms, standbyConfig } from '../../../test/support/launcher-rooms.js';
-import { FIRST_POOL_PAUSE_MS } from '../health/first-pool.js';
+import { FIRST_POOL_PAUSE_MS } from '../plan/first-pool.js';
 import { Reaper } from './reaper.js';
 
 /** A used node with an instance, about to be deleted by a provider that is changed as asked. */

@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events';
 import { isZooKeeperError, steadyNow, type NodeId, type NodeRecord } from '@nodepool/zk-protocol';
 import { asError } from '../../async/as-error.js';
 import { reasonOfError, type ErrorReason } from '../../conditions/error-reason.js';
-import { FIRST_POOL_PAUSE_MS } from '../health/first-pool.js';
+import { FIRST_POOL_PAUSE_MS } from '../plan/first-pool.js';
 import {
   holdsNodes,
   isLeftOut,

@@ -5,7 +5,7 @@ import { poolConfig } from '../../../test/support/pool-config.js';
 import { poolView } from '../../../test/support/pool-view.js';
 import { begin, fail, steeringAt } from '../../../test/support/steering-at.js';
 import { LaunchError } from '../../contract/errors.js';
-import type { ProviderSteering } from '../health/provider-steering.js';
+import type { ProviderSteering } from '../../features/steering/provider-steering.js';
 import { MIN_READY_REQUESTOR } from './candidates.js';
 import { chooseProbes, findAlternative, findSuccessor } from './health-rules.js';
 import { judgeStanding } from './rules.js';

@@ -1,6 +1,6 @@
 import type { PoolComponentRecord } from '@nodepool/zk-protocol';
 import type { LabelConfig } from '../../contract/config.js';
-import type { SteeringView } from '../health/provider-steering.js';
+import type { SteeringView } from './steering.js';
 import { findCandidates, isOriginal, MIN_READY_REQUESTOR, reason } from './candidates.js';
 import { failureTime, probeTime } from './texts.js';
 import type { PlannedRequest, PoolView, Reason, Verdict } from './types.js';

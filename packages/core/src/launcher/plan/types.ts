@@ -7,7 +7,7 @@ import type {
   Resources,
 } from '@nodepool/zk-protocol';
 import type { PoolConfig } from '../../contract/provider-config.js';
-import type { SteeringView } from '../health/provider-steering.js';
+import type { SteeringView } from './steering.js';
 
 /** Names of the rules in the order of their application; the first that matches decides. */
 export const RULES = [

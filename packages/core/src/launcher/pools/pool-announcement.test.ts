@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { LauncherRooms } from '../../../test/support/launcher-rooms.js';
 import { poolConfig } from '../../../test/support/pool-config.js';
 import { ProviderUnavailableError } from '../../contract/errors.js';
-import { FIRST_POOL_PAUSE_MS } from '../health/first-pool.js';
+import { FIRST_POOL_PAUSE_MS } from '../plan/first-pool.js';
 import { announce, refreshed } from './pool-announcement.js';
 
 async function setUp() {

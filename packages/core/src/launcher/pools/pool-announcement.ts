@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { newPoolComponent, withComponent, type PoolComponentRecord } from '@nodepool/zk-protocol';
 import { certificateModeOf } from '../../contract/certificate-mode.js';
-import { FIRST_POOL_PAUSE_MS } from '../health/first-pool.js';
+import { FIRST_POOL_PAUSE_MS } from '../plan/first-pool.js';
 import type { PoolRegistry } from '../registry/pool-registry.js';
 import { shortName } from '../registry/registration.js';
 import type { Context } from '../state/context.js';

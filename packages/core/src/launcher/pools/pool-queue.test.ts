@@ -5,8 +5,8 @@ import { LauncherRooms } from '../../../test/support/launcher-rooms.js';
 import { configOf, servingDrivers } from '../../../test/support/serving-config.js';
 import { poolConfig } from '../../../test/support/pool-config.js';
 import type { Launch } from '../state/events.js';
-import { SLOW_POOL_PAUSE_MS } from '../health/first-pool.js';
-import { LAUNCHES_AT_ONCE } from '../health/pace.js';
+import { SLOW_POOL_PAUSE_MS } from '../plan/first-pool.js';
+import { LAUNCHES_AT_ONCE } from '../../features/steering/pace.js';
 
 /** A pool of labels `a` and `b`, at work. @param options - of the launches and of the provider */
 async function open(...options: Parameters<typeof servingDrivers>) {

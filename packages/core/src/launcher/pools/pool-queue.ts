@@ -1,6 +1,6 @@
 import { steadyNow, type NodeRecord, type RequestId, type RequestRecord } from '@nodepool/zk-protocol';
 import { TaskSet } from '../../async/task-set.js';
-import { FIRST_POOL_PAUSE_MS, SLOW_POOL_PAUSE_MS } from '../health/first-pool.js';
+import { FIRST_POOL_PAUSE_MS, SLOW_POOL_PAUSE_MS } from '../plan/first-pool.js';
 import { MIN_READY_REQUESTOR } from '../plan/candidates.js';
 import { judgeStanding } from '../plan/rules.js';
 import type { Reason } from '../plan/types.js';

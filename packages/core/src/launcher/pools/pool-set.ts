@@ -1,7 +1,7 @@
 import type { NodeRecord, RequestId, RequestRecord } from '@nodepool/zk-protocol';
 import type { Config } from '../../contract/config.js';
 import type { PoolLoad } from '../../contract/pool-load.js';
-import type { SteeringSet } from '../health/steering-set.js';
+import type { Steering } from '../plan/steering.js';
 import type { ProviderRunner } from '../providers/provider-runner.js';
 import type { ProviderSet } from '../providers/provider-set.js';
 import type { RequestWork } from '../requests/request.js';
@@ -17,7 +17,7 @@ import type { PoolTools } from './pool-work.js';
 /** The objects that all pools of a launcher use. */
 export interface PoolSetTools extends Omit<PoolTools, 'view'> {
   readonly providers: ProviderSet;
-  readonly steering: SteeringSet;
+  readonly steering: Steering;
   /** Views of the configured pools, maintained by the set. */
   readonly views: PoolViews;
 }

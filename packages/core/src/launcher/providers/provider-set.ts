@@ -13,7 +13,7 @@ import type {
   UnusableNode,
 } from '../../contract/driver.js';
 import type { ProviderConfig } from '../../contract/provider-config.js';
-import type { SteeringSet } from '../health/steering-set.js';
+import type { Steered } from '../plan/steering.js';
 import type { PoolRegistry } from '../registry/pool-registry.js';
 import type { Context } from '../state/context.js';
 import { madeMs } from '../state/server-clock.js';
@@ -38,7 +38,7 @@ export class ProviderSet implements Part {
   readonly #context: Context;
   readonly #drivers: DriverRegistry;
   readonly #images: ImageMirror;
-  readonly #steering: SteeringSet;
+  readonly #steering: Steered;
   readonly #runners = new Map<string, ProviderRunner>();
   /** Replaced or removed providers that are still stopping. */
   readonly #leaving = new Set<Promise<void>>();
@@ -55,7 +55,7 @@ export class ProviderSet implements Part {
     context: Context,
     drivers: DriverRegistry,
     images: ImageMirror,
-    steering: SteeringSet,
+    steering: Steered,
     registry: PoolRegistry,
   ) {
     this.#context = context;

@@ -15,7 +15,7 @@ import {
 import { describe, expect, it } from 'vitest';
 import { ServiceWorld } from '../../../test/support/service-world.js';
 import { LauncherEvents, type PoolChange } from '../state/events.js';
-import { FIRST_POOL_PAUSE_MS } from '../health/first-pool.js';
+import { FIRST_POOL_PAUSE_MS } from '../plan/first-pool.js';
 import { RegisteredPools } from './registered-pools.js';
 
 const ID = 'theirs' as LauncherId;

@@ -7,7 +7,7 @@ import {
   type RecordCache,
 } from '@nodepool/zk-protocol';
 import type { LauncherEvents } from '../state/events.js';
-import { firstPoolFor } from '../health/first-pool.js';
+import { firstPoolFor } from '../plan/first-pool.js';
 import { poolKey } from '../state/pool-key.js';
 
 /** Limits how many nodes {@link RegisteredPools.ownFirst} examines for an own one before it yields the others. */

@@ -2,7 +2,7 @@ import type { NodeId } from '@nodepool/zk-protocol';
 import { MIN_READY_REQUESTOR, reason } from '../plan/candidates.js';
 import { findSuccessor } from '../plan/health-rules.js';
 import type { Reason } from '../plan/types.js';
-import { failureKindOf } from '../health/failure.js';
+import { failureKindOf } from '../plan/failure.js';
 import { isCompleteWith } from './fulfil.js';
 import { continueLaunch, launch, storeAllReady } from './launches.js';
 import { allocate, NODES_PER_TRANSACTION, type Subject } from './locks.js';

@@ -12,7 +12,7 @@ import type { LaunchOrder, LaunchResult } from '../../contract/driver.js';
 import { LockLostError } from '../../contract/errors.js';
 import { storedPart } from '../../contract/resources.js';
 import type { Launch } from '../state/events.js';
-import { failureKindOf } from '../health/failure.js';
+import { failureKindOf } from '../plan/failure.js';
 import { findSuccessor, isProbe } from '../plan/health-rules.js';
 import type { Context } from '../state/context.js';
 import { storeNode } from '../state/store-node.js';

@@ -1,7 +1,7 @@
 import type { RequestId } from '@nodepool/zk-protocol';
 import { expect, it } from 'vitest';
 import { VirtualClock } from '../../testing/virtual-clock.js';
-import { FIRST_POOL_PAUSE_MS } from '../health/first-pool.js';
+import { FIRST_POOL_PAUSE_MS } from '../plan/first-pool.js';
 import { FirstPoolPauses, LONGEST_PAUSE_MS } from './first-pool-pauses.js';
 
 const [A, B] = ['200-0000000001', '200-0000000002'] as [RequestId, RequestId];

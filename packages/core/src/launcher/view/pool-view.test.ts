@@ -12,7 +12,7 @@ import { configOf } from '../../../test/support/serving-config.js';
 import { poolConfig } from '../../../test/support/pool-config.js';
 import type { Provider, QuotaSupport } from '../../contract/driver.js';
 import { ProviderUnavailableError } from '../../contract/errors.js';
-import { FIRST_POOL_PAUSE_MS } from '../health/first-pool.js';
+import { FIRST_POOL_PAUSE_MS } from '../plan/first-pool.js';
 
 const main = poolConfig('main', ['a', 'b']);
 const other = poolConfig('other', ['b']);

@@ -15,15 +15,14 @@ import type { Context } from '../state/context.js';
 import type { LabelPlace } from '../ledger/totals.js';
 import type { Ledger } from '../ledger/ledger.js';
 import type { PoolRegistry } from '../registry/pool-registry.js';
-import type { SteeringSet } from '../health/steering-set.js';
 import { PoolDemand, type RequestAtWork } from './pool-demand.js';
 import { blocksOthers, reservationsElsewhere } from './waits-elsewhere.js';
 import type { FreeNodes } from '../state/free-nodes.js';
 import { findCandidates } from '../plan/candidates.js';
 import { isPoolPaused } from '../plan/controls.js';
 import type { PlannedRequest, PoolView, QuotaView, Reservation } from '../plan/types.js';
-import { firstPoolFor } from '../health/first-pool.js';
-import type { ProviderSteering } from '../health/provider-steering.js';
+import { firstPoolFor } from '../plan/first-pool.js';
+import type { Steering, SteeringView } from '../plan/steering.js';
 import type { ProviderRunner } from '../providers/provider-runner.js';
 
 /** The pool to show, and the objects that know its state. */
@@ -33,7 +32,7 @@ export interface PoolViewOptions {
   readonly launcherId: LauncherId;
   readonly registry: Pick<PoolRegistry, 'candidates' | 'registered'>;
   /** Optional; omit to switch steering off. */
-  readonly steering?: SteeringSet | undefined;
+  readonly steering?: Steering | undefined;
   readonly ledger: Ledger;
 }
 
@@ -146,7 +145,7 @@ export class LivePoolView<Work extends RequestAtWork = RequestAtWork> implements
     return this.paused || isClosed || this.steering?.isWell === false;
   }
 
-  get steering(): ProviderSteering | undefined {
+  get steering(): SteeringView | undefined {
     return this.#options.steering?.of(this.provider);
   }
 

@@ -1,5 +1,5 @@
 import type { PoolComponentRecord } from '@nodepool/zk-protocol';
-import type { SteeringSet } from '../health/steering-set.js';
+import type { Steered } from '../plan/steering.js';
 import { chooseProbes } from '../plan/health-rules.js';
 import { keepsStandby } from '../plan/nodes.js';
 import { findRank, findSharers, type LabelSharers } from './label-sharers.js';
@@ -10,14 +10,14 @@ import type { Context } from '../state/context.js';
 /** Views of the pools of the configuration in force, and what they can launch together. */
 export class PoolViews {
   readonly #context: Context;
-  readonly #steering: SteeringSet;
+  readonly #steering: Steered;
   readonly #registry: PoolRegistry;
   readonly #views = new Map<string, LivePoolView>();
   readonly #sharers = new Map<string, LabelSharers>();
   /** The pools of which {@link #sharers} were found. */
   #sharersOf: readonly PoolComponentRecord[] | undefined;
 
-  constructor(context: Context, steering: SteeringSet, registry: PoolRegistry) {
+  constructor(context: Context, steering: Steered, registry: PoolRegistry) {
     this.#context = context;
     this.#steering = steering;
     this.#registry = registry;

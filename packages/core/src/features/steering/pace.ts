@@ -1,6 +1,7 @@
 import { steadyNow, type CancelTimer, type Clock, type ZooKeeper } from '@nodepool/zk-protocol';
-import type { Launch } from '../state/events.js';
-import { Health, type HealthLimits, type HealthReport } from './health.js';
+import type { HealthReport } from '../../launcher/plan/steering.js';
+import type { Launch } from '../../launcher/state/events.js';
+import { Health, type HealthLimits } from './health.js';
 import { UsualTime } from './usual-time.js';
 
 /** Launches at once until launches in time show that the cloud can do more. */

@@ -1,12 +1,6 @@
-import type { Launch } from '../state/events.js';
-import { Health, type HealthLimits, type HealthReport } from './health.js';
-
-/** The health of a zone for one label. */
-export interface ZoneReport {
-  readonly zone: string;
-  readonly label: string;
-  readonly health: HealthReport;
-}
+import type { ZoneReport } from '../../launcher/plan/steering.js';
+import type { Launch } from '../../launcher/state/events.js';
+import { Health, type HealthLimits } from './health.js';
 
 /** Zones without capacity, for each label, which stands for a resource type. */
 export class ZoneHealth {

@@ -1,16 +1,11 @@
 import { reasonOfError } from '../../conditions/error-reason.js';
-import { DEFAULT_HEALTH_LIMITS, type HealthReport } from './health.js';
+import type { LabelHealth } from '../../launcher/plan/steering.js';
+import { DEFAULT_HEALTH_LIMITS } from './health.js';
 
 /** So long after the first of several failures they are no accident, although they are few: each attempt takes its time. */
 const LONG_MS = 20_000;
 /** A label that nothing launches for this time is not doubted any more. */
 const FORGOTTEN_AFTER_MS = 600_000;
-
-/** A label and its launches. */
-export interface LabelHealth {
-  readonly label: string;
-  readonly health: HealthReport;
-}
 
 /** What is remembered of one label. */
 interface Known {

@@ -1,29 +1,6 @@
 import { backoffMs } from '@nodepool/zk-protocol';
-import { reasonOfError, type ErrorReason } from '../../conditions/error-reason.js';
-
-/**
- * - `healthy` launches work
- * - `failing` no launch starts before `nextProbeMs`
- * - `probing` one launch, in progress or due, shows whether launches work again
- */
-export type HealthState = 'healthy' | 'failing' | 'probing';
-
-/** The health of a provider, label or zone, as data for explain, `/healthz` and metrics. */
-export interface HealthReport {
-  readonly state: HealthState;
-  /** Number of failures since the last success. */
-  readonly failures: number;
-  /** Message of the last failure since the last success; `undefined` if there was none. */
-  readonly error: string | undefined;
-  /** Class of that error. */
-  readonly reason: ErrorReason | undefined;
-  /** Time of that failure, ms since the epoch. */
-  readonly failedMs: number | undefined;
-  /** Start of the current state other than `healthy`, ms since the epoch. */
-  readonly sinceMs: number | undefined;
-  /** The earliest time of the next probe, ms since the epoch; `undefined` unless `failing`. */
-  readonly nextProbeMs: number | undefined;
-}
+import { reasonOfError } from '../../conditions/error-reason.js';
+import type { HealthReport } from '../../launcher/plan/steering.js';
 
 /** When to consider something failing, and how often to probe it. */
 export interface HealthLimits {

@@ -9,7 +9,7 @@ import {
 import { begin, fail, newLaunch, steeringAt } from '../../../test/support/steering-at.js';
 import { silentLogger } from '../../contract/logger.js';
 import { VirtualClock } from '../../testing/virtual-clock.js';
-import { LauncherEvents } from '../state/events.js';
+import { LauncherEvents } from '../../launcher/state/events.js';
 import { DEFAULT_HEALTH_LIMITS } from './health.js';
 import { ProviderSteering } from './provider-steering.js';
 

@@ -1,5 +1,5 @@
 import type { Logger } from '../../contract/logger.js';
-import type { HealthReport } from './health.js';
+import type { HealthReport } from '../../launcher/plan/steering.js';
 
 /** The health of a provider, as far as it is logged. */
 export interface LoggedHealth {

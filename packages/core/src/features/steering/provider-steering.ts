@@ -1,47 +1,16 @@
 import type { CancelTimer } from '@nodepool/zk-protocol';
-import type { Context } from '../state/context.js';
-import type { Launch, LauncherEventMap } from '../state/events.js';
+import { failureKindOf, isLasting, type FailureKind } from '../../launcher/plan/failure.js';
+import type { SteeringReport, SteeringView } from '../../launcher/plan/steering.js';
+import type { Context } from '../../launcher/state/context.js';
+import type { Launch, LauncherEventMap } from '../../launcher/state/events.js';
 import { logHealth } from './health-log.js';
-import { DEFAULT_HEALTH_LIMITS, Health, type HealthLimits, type HealthReport } from './health.js';
-import { failureKindOf, isLasting, type FailureKind } from './failure.js';
-import { LabelRecord, type LabelHealth } from './label-record.js';
+import { DEFAULT_HEALTH_LIMITS, Health, type HealthLimits } from './health.js';
+import { LabelRecord } from './label-record.js';
 import { Pace, type PaceContext } from './pace.js';
-import { ZoneHealth, type ZoneReport } from './zone-health.js';
+import { ZoneHealth } from './zone-health.js';
 
 /** What steering needs of the launcher. */
 export interface SteeringContext extends PaceContext, Pick<Context, 'events' | 'logger'> {}
-
-/** Health and speed of a provider, as data. */
-export interface SteeringReport {
-  readonly provider: HealthReport;
-  /** Whether launches fail, or other calls to the API. */
-  readonly failing: 'launches' | 'calls';
-  /** `healthy` unless launches take much longer than usual. */
-  readonly speed: HealthReport;
-  /** Labels whose launches fail although the provider works, e.g. for lack of capacity. */
-  readonly labels: readonly LabelHealth[];
-  /** Further labels whose last attempts failed, while nothing is held back yet. */
-  readonly doubted: readonly LabelHealth[];
-  /** Zones without capacity for a label. */
-  readonly zones: readonly ZoneReport[];
-}
-
-/** The health of a provider, as the plan needs it. */
-export interface SteeringView {
-  /** Whether launches and API calls of the provider work. */
-  readonly isWell: boolean;
-  /** Whether launches take much longer than usual: pools of other providers get requests first. False for one of them now and then. */
-  readonly isSlow: boolean;
-  /** Whether launches of the label fail for lack of capacity. */
-  isFailing(label: string): boolean;
-  /** Whether nodes of these labels may be launched now: the provider is healthy, or a probe is due. */
-  mayLaunch(labels: readonly string[]): boolean;
-  /** Whether a launch of these labels is due as a probe of something that fails. */
-  isProbeDue(labels: readonly string[]): boolean;
-  /** Orders labels by how much a launch of them as a probe would tell, the best first. */
-  compareProbes(a: string, b: string): number;
-  report(): SteeringReport;
-}
 
 /**
  * The health of one provider as its launches show it, and of each of its labels, which stand for resource types. A lack of
@@ -70,12 +39,10 @@ export class ProviderSteering implements SteeringView {
     this.#pace = new Pace(context, limits, (launch, isSlower) => this.#late(launch, isSlower));
   }
 
-  /** The limit on concurrent launches. */
   get launchLimit(): number {
     return this.#pace.launchLimit;
   }
 
-  /** Whether to launch nodes of the label in another zone. */
   avoidsZone(zone: string, label: string): boolean {
     return this.#zones.avoids(zone, label, this.#nowMs);
   }
@@ -107,7 +74,6 @@ export class ProviderSteering implements SteeringView {
     return this.#record.compare(a, b);
   }
 
-  /** Whether a launch in progress will soon show if the label, or the provider if that fails, works again. */
   isProbed(label: string): boolean {
     for (const launch of this.#pace.inTime())
       if (launch.label === label || (!this.isWell && launch.isLastResort !== true)) return true;
@@ -135,7 +101,6 @@ export class ProviderSteering implements SteeringView {
     };
   }
 
-  /** A call that lists machines has ended. @param error - `undefined` if it succeeded */
   apiAnswered(error: Error | undefined): void {
     if (error && failureKindOf(error) !== 'cloud') return;
     if (error ? this.#api.failed(error, this.#nowMs) : this.#api.succeeded()) this.#changed();

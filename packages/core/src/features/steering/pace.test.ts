@@ -7,7 +7,7 @@ import { LAUNCHES_AT_ONCE } from './pace.js';
 import { ProviderSteering } from './provider-steering.js';
 import { begin as beginLaunch } from '../../../test/support/steering-at.js';
 import { silentLogger } from '../../contract/logger.js';
-import { LauncherEvents, type Launch } from '../state/events.js';
+import { LauncherEvents, type Launch } from '../../launcher/state/events.js';
 
 const { failuresToOpen, firstPauseMs, longestPauseMs } = DEFAULT_HEALTH_LIMITS;
 const USUAL_MS = 40_000;

@@ -1,7 +1,8 @@
 import type { Config } from '../../contract/config.js';
-import type { Launch } from '../state/events.js';
-import type { Context } from '../state/context.js';
-import { ProviderSteering, type SteeringContext, type SteeringReport } from './provider-steering.js';
+import type { Steering, SteeringReport } from '../../launcher/plan/steering.js';
+import type { Context } from '../../launcher/state/context.js';
+import type { Launch } from '../../launcher/state/events.js';
+import { ProviderSteering, type SteeringContext } from './provider-steering.js';
 
 /** How long a zone that launches do not try any more is shown as one without capacity. */
 const ZONE_STAYS_MS = 3_600_000;
@@ -13,7 +14,7 @@ export function isSteered(config: Config, provider: string): boolean {
 }
 
 /** The health of each provider, derived from launch events. */
-export class SteeringSet {
+export class SteeringSet implements Steering {
   readonly #context: SteeringContext & Pick<Context, 'config'>;
   readonly #providers = new Map<string, ProviderSteering>();
   readonly #ends: readonly (() => void)[];
@@ -34,7 +35,6 @@ export class SteeringSet {
     ];
   }
 
-  /** @returns `undefined` if steering is off */
   of(provider: string): ProviderSteering | undefined {
     if (!isSteered(this.#context.config.now, provider)) return undefined;
     let steering = this.#providers.get(provider);
@@ -42,7 +42,7 @@ export class SteeringSet {
     return steering;
   }
 
-  /** The health of the configured providers that are not healthy, without labels and zones that are not used any more. */
+  /** Without labels and zones that are not used any more. */
   reports(): { provider: string; report: SteeringReport }[] {
     return [...this.#providers]
       .filter(([provider]) => this.#context.config.now.providers.has(provider) && this.of(provider))
@@ -62,13 +62,6 @@ export class SteeringSet {
     const zones = report.zones.filter((zone) => isConfigured(zone) && (zone.health.failedMs ?? 0) >= oldestMs);
     const [labels, doubted] = [report.labels.filter(isConfigured), report.doubted.filter(isConfigured)];
     return { ...report, zones, labels, doubted };
-  }
-
-  /** Names of providers whose launches fail. */
-  failingProviders(): string[] {
-    return this.reports()
-      .filter(({ report }) => report.provider.state !== 'healthy')
-      .map(({ provider }) => provider);
   }
 
   stop(): void {
