@@ -111,7 +111,7 @@ describe('a provider whose launches take longer than usual', () => {
     const pauses: number[] = [];
 
     for (let i = 0; i < 6; i++) {
-      const { nextProbeMs = 0 } = steering.report().speed;
+      const { nextProbeMs = 0 } = steering;
       pauses.push(nextProbeMs - clock.now());
       await clock.advance(nextProbeMs - clock.now());
       const isDue = !steering.isSlow;
@@ -132,7 +132,7 @@ describe('a provider whose launches take longer than usual', () => {
     await run(USUAL_MS);
 
     expect(steering.report().speed.state).toBe('healthy');
-    expect(changes).toEqual(['failing', 'healthy']);
+    expect(changes).toEqual(['failing', 'probing', 'healthy']);
   });
 
   it('measures each attempt from its own creation', async () => {

@@ -50,6 +50,11 @@ export class Pace {
     return !this.#slow.mayLaunch(this.#context.clock.now());
   }
 
+  /** Whether the provider is not slow, or not any more. */
+  get isOver(): boolean {
+    return this.#slow.isHealthy;
+  }
+
   /** The limit on concurrent launches. */
   get launchLimit(): number {
     return this.#limit;

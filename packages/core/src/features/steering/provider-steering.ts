@@ -66,8 +66,8 @@ export class ProviderSteering implements SteeringView {
   }
 
   isProbeDue(labels: readonly string[]): boolean {
-    const isWell = this.isWell && !labels.some((label) => this.isFailing(label));
-    return !isWell && this.mayLaunch(labels);
+    const isWell = this.isWell && this.#pace.isOver && !labels.some((label) => this.isFailing(label));
+    return !isWell && !this.isSlow && this.mayLaunch(labels);
   }
 
   compareProbes(a: string, b: string): number {
@@ -83,7 +83,7 @@ export class ProviderSteering implements SteeringView {
   /** The time of the next probe; `undefined` if nothing fails or a probe is due already. */
   get nextProbeMs(): number | undefined {
     const reports = [this.#provider, this.#api, ...this.#labels.values()].map((health) => health.report(this.#nowMs));
-    const times = reports.flatMap(({ nextProbeMs }) => nextProbeMs ?? []);
+    const times = [...reports, this.#pace.report()].flatMap(({ nextProbeMs }) => nextProbeMs ?? []);
     return times.length === 0 ? undefined : Math.min(...times);
   }
 

@@ -21,7 +21,7 @@ const HANGS_MS = 120_000;
 type Probe = RequestRecord & { readonly provider: string };
 
 /**
- * Probes failing providers with nodes that no request waits for: at most one at a time for each provider and label,
+ * Probes failing and slow providers with nodes that no request waits for: at most one at a time for each provider and label,
  * over all launchers. Deletes the node again unless `min-ready` lacks it.
  */
 export class StandbyProbes implements Part {

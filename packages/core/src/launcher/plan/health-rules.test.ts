@@ -39,12 +39,26 @@ describe('the labels with which a provider is probed', () => {
   const label = (name: string, minReady = 0) => ({ name, minReady });
 
   it.each([
-    ['the provider fails', [label('a'), label('b')], false, ['a']],
-    ['the provider fails, and a label is on standby', [label('a'), label('b', 1)], false, ['b']],
-    ['two labels fail', [label('a'), label('b', 1)], true, ['a', 'b']],
-    ['it is not time', [], false, []],
-  ])('%s', (_what, due, isWell, chosen) => {
-    expect(chooseProbes(due, { isWell, compareProbes: () => 0 })).toEqual(chosen);
+    ['the provider fails', [label('a'), label('b')], { isWell: false, fails: [] }, ['a']],
+    [
+      'the provider fails, and a label is on standby',
+      [label('a'), label('b', 1)],
+      { isWell: false, fails: ['a'] },
+      ['b'],
+    ],
+    ['two labels fail', [label('a'), label('b', 1), label('c')], { isWell: true, fails: ['a', 'b'] }, ['a', 'b']],
+    ['the provider is slow', [label('a'), label('b')], { isWell: true, fails: [] }, []],
+    [
+      'the provider is slow, and a label is on standby',
+      [label('a'), label('b', 1)],
+      { isWell: true, fails: [] },
+      ['b'],
+    ],
+    ['it is not time', [], { isWell: false, fails: [] }, []],
+  ])('%s', (_what, due, { isWell, fails }: { isWell: boolean; fails: string[] }, chosen) => {
+    expect(chooseProbes(due, { isWell, isFailing: (name) => fails.includes(name), compareProbes: () => 0 })).toEqual(
+      chosen,
+    );
   });
 });
 

@@ -43,17 +43,19 @@ export function isProbe<T extends Pick<PlannedRequest, 'requestor' | 'provider'>
 
 /**
  * Chooses the labels for which a provider launches probes: each failing label; if the provider itself fails, one label, in turn and
- * preferably one that worked last, else one with standby nodes.
+ * preferably one that worked last, else one with standby nodes; if it is slow, only a label with standby nodes, as requests show the
+ * speed as well.
  * @param due - labels of the provider for which a probe is due, in the order of the configuration
  */
 export function chooseProbes(
   due: readonly Pick<LabelConfig, 'name' | 'minReady'>[],
-  steering: Pick<SteeringView, 'isWell' | 'compareProbes'>,
+  steering: Pick<SteeringView, 'isWell' | 'isFailing' | 'compareProbes'>,
 ): string[] {
-  const names = due.map(({ name }) => name);
-  if (steering.isWell) return names;
-  const standby = due.find(({ minReady }) => minReady > 0);
-  return [...(standby ? [standby.name] : []), ...names].sort((a, b) => steering.compareProbes(a, b)).slice(0, 1);
+  const standby = due.filter(({ minReady }) => minReady > 0).slice(0, 1);
+  if (steering.isWell)
+    return due.filter((label) => standby.includes(label) || steering.isFailing(label.name)).map(({ name }) => name);
+  const names = [...standby, ...due].map(({ name }) => name);
+  return names.sort((a, b) => steering.compareProbes(a, b)).slice(0, 1);
 }
 
 /** Skips a probe that is not due for this launcher: another launcher of the provider may have requested it. */

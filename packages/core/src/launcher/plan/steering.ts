@@ -62,7 +62,7 @@ export interface SteeringView {
   isFailing(label: string): boolean;
   /** Whether nodes of these labels may be launched now: the provider is healthy, or a probe is due. */
   mayLaunch(labels: readonly string[]): boolean;
-  /** Whether a launch of these labels is due as a probe of something that fails. */
+  /** Whether a launch of these labels is due as a probe of something that fails or is slow. */
   isProbeDue(labels: readonly string[]): boolean;
   /** Whether a launch in progress will soon show if the label, or the provider if that fails, works again. */
   isProbed(label: string): boolean;
