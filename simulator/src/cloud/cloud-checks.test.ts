@@ -60,3 +60,19 @@ it('reports two machines of one node, unless an order came after its caller had 
 
   expect(told()).toHaveLength(1);
 });
+
+it.each([
+  ['the lease that had it', 'l1', false],
+  ['another lease', 'l2', true],
+])('takes a machine that is lent to %s, as in an older copy, for lent again: %s', (_whom, lease, isWrong) => {
+  const id = machineOf('ready');
+  const before = world.checker.nodes.get('1');
+  const lend = (to: string) =>
+    before &&
+    checks.nodeChanged(before, { ...before, state: 'hold', body: { ...before.body, user_data: { lease: to } } });
+
+  lend('l1');
+  lend(lease);
+
+  expect(told()).toEqual(isWrong ? [`cloud1: ${id} of node 1 is lent again`] : []);
+});

@@ -1,6 +1,7 @@
 import { DATABASE_ID_TAG, NODE_ID_TAG } from '@nodepool/core';
 import { isBacking, type NodeEntry } from '@nodepool/core/testing';
 import type { CloudInstance, FakeCloud } from '@nodepool/driver-fake';
+import { leaseOfNode } from '../world/lease-checks.js';
 import { Violation } from '../world/violation.js';
 import type { World } from '../world/world.js';
 
@@ -24,8 +25,8 @@ export class CloudChecks {
   readonly #foreign: readonly string[];
   /** Nodes whose order arrived after the caller's timeout; a listing in between shows no instance. */
   readonly #excused = new Set<string>();
-  /** Machines that have had a user. */
-  readonly #used = new Set<string>();
+  /** Machines that have had a user, and the lease of that one, if it was one. */
+  readonly #used = new Map<string, string | undefined>();
 
   /** @param foreign - ids of instances that are not of this installation; may grow */
   constructor(world: World, cloud: CheckedCloud, foreign: readonly string[]) {
@@ -84,13 +85,17 @@ export class CloudChecks {
     if (before?.state !== after.state && after.state === 'ready' && !isMachineOf(metadata, after))
       this.#violate(`${id} becomes the machine of node ${after.id}, for which it was not made`);
     if (before?.state !== 'ready' || !USED.has(after.state) || after.touched) return;
-    if (this.#used.has(id)) this.#violate(`${id} of node ${after.id} is lent again`);
-    this.#used.add(id);
+    const lease = leaseOfNode(after);
+    // in an older copy a lease that had become active waits for the machine that it had
+    const isSame = lease !== undefined && lease === this.#used.get(id);
+    if (this.#used.has(id) && !isSame) this.#violate(`${id} of node ${after.id} is lent again`);
+    this.#used.set(id, lease);
   }
 
   /** An older copy says that the node is free, or is still being made. */
   #forgetUsersOf(node: NodeEntry): void {
-    for (const id of this.#used) if (isMachineOf(this.#cloud.fake.get(id)?.metadata ?? {}, node)) this.#used.delete(id);
+    for (const id of this.#used.keys())
+      if (isMachineOf(this.#cloud.fake.get(id)?.metadata ?? {}, node)) this.#used.delete(id);
   }
 
   #checkUnused(id: string, node: NodeEntry, how: string): void {
