@@ -154,10 +154,8 @@ export class Scenario {
    * and requests of the other account wait without a limit if the cloud has not the capacity for both.
    */
   #keepNoStandby(): void {
-    for (const [name, label] of this.#labels) {
-      const { keep: _, ...others } = label;
-      this.#labels.set(name, { ...others, minReady: 0, standby: undefined });
-    }
+    for (const [name, { maxReadyAgeMs = 0 }] of this.#labels)
+      this.#labels.set(name, { name, minReady: 0, maxReadyAgeMs });
   }
 
   /** Submits one request for each served label. @returns the number of requests */

@@ -57,7 +57,8 @@ describe('nodepool provider, pool, label and image', () => {
 
   it('show nothing whose time has ended', async () => {
     await get().zk.ensurePath('/nodepool/controls/provider');
-    const ended = newControl({ ...RACK, mode: 'pause', owner: 'alice', endTimeMs: Date.now() - 1 }, 0);
+    const nowMs = Date.now();
+    const ended = newControl({ ...RACK, mode: 'pause', owner: 'alice', endTimeMs: nowMs - 1 }, nowMs - 1_000);
     await get().zk.create(controlPath(RACK), encodeControl(ended));
 
     expect((await call('controls', '--no-headers')).stdout).toBe('');

@@ -6,15 +6,23 @@ import {
   nodeLockPath,
   nodePath,
   storeControl,
+  type NodeId,
 } from '@nodepool/zk-protocol';
 import { expect, it } from 'vitest';
 import { silentLogger } from '../../contract/logger.js';
 import { LauncherRooms } from '../../../test/support/launcher-rooms.js';
+import type { ServiceWorld } from '../../../test/support/service-world.js';
 import { Reaper } from '../../launcher/nodes/reaper.js';
 import { ControlMirror } from '../../launcher/state/controls.js';
 import { holdOrders } from './index.js';
 
 const HOUR_MS = 3_600_000;
+
+async function readNode({ clock, other }: ServiceWorld, id: NodeId) {
+  if (!(await clock.run(other.exists(nodePath(id))))) return undefined;
+  const { data, stat } = await clock.run(other.getData(nodePath(id)));
+  return decodeNode(id, data, stat, clock.now());
+}
 
 /** A launcher with a node that is in use and locked, and an order to hold it. */
 async function busyNode(endsInMs: number | null = HOUR_MS) {
@@ -39,12 +47,7 @@ async function busyNode(endsInMs: number | null = HOUR_MS) {
     return order;
   };
   const order = await orderHold(id);
-  const read = async () => {
-    const found = await clock.run(other.exists(nodePath(id)));
-    if (!found) return undefined;
-    const { data, stat } = await clock.run(other.getData(nodePath(id)));
-    return decodeNode(id, data, stat, clock.now());
-  };
+  const read = () => readNode(world, id);
   const release = async () => {
     await clock.run(other.delete(lock));
     await world.pass(1_000);

@@ -53,7 +53,7 @@ export class LostRequests implements Part {
     const takers: Pick<Takers, 'takeOver'> = {
       takeOver: (request, nodes) => this.#takers?.takeOver(request, nodes) ?? 'no',
     };
-    this.#takeOvers = new TakeOvers(context, { ledger, registry, takers }, (request) => this.#suspect(request));
+    this.#takeOvers = new TakeOvers(context, { ledger, registry, takers });
     const { events } = context;
     this.#unsubscribe = [
       events.on('requestChanged', ({ id, after }) => after?.state === 'pending' && this.#suspect(id as RequestId)),
@@ -61,6 +61,7 @@ export class LostRequests implements Part {
       events.on('poolChanged', ({ before, after }) => {
         if (before && !after) void this.reconsider();
       }),
+      events.on('takeOverDue', ({ request }) => this.#suspect(request)),
     ];
   }
 

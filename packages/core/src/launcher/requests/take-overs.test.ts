@@ -22,10 +22,18 @@ const POOL = newPoolComponent({
 
 type How = 'registered elsewhere' | 'own' | 'own, about to register' | 'nowhere';
 
+async function createLost(world: ServiceWorld, id: RequestId): Promise<RequestId> {
+  const { clock, other } = world;
+  await world.createNode({ ...BEGUN, allocatedTo: id });
+  const body = encodeRequest(newRequest({ state: 'pending', labels: ['a'] }, clock.now()));
+  await clock.run(other.create(`${REQUESTS_ROOT}/${id}`, body));
+  return id;
+}
+
 /** A launcher beside requests whose launches were begun by one that is gone. @param how - where the pool of their nodes is */
 async function lostLaunches(how: How, count = 1) {
   const world = await ServiceWorld.open();
-  const { context, clock, other } = world;
+  const { context } = world;
   const ledger = new Ledger(context, { runnerOf: () => undefined });
   const pools = {
     candidates: how === 'nowhere' ? [] : [POOL],
@@ -44,11 +52,7 @@ async function lostLaunches(how: How, count = 1) {
   });
   const ids: RequestId[] = [];
   for (let i = 0; i < count; i++) {
-    const id = `200-000000000${i}` as RequestId;
-    await world.createNode({ ...BEGUN, allocatedTo: id });
-    const body = encodeRequest(newRequest({ state: 'pending', labels: ['a'] }, clock.now()));
-    await clock.run(other.create(`${REQUESTS_ROOT}/${id}`, body));
-    ids.push(id);
+    ids.push(await createLost(world, `200-000000000${i}` as RequestId));
   }
   await world.pass(100);
   const take = (id: RequestId): TakeOver => {

@@ -41,24 +41,22 @@ interface Offer {
 }
 
 /**
- * Offers lost requests whose launches can be continued to the pools of their nodes, which take them over with all nodes.
+ * Offers lost requests whose launches can be continued to the pools of their nodes, which take them over with all nodes. Emits
+ * `takeOverDue` when one may be taken now, or its time is over.
  */
 export class TakeOvers {
   readonly #context: Context;
   readonly #ledger: Pick<Ledger, 'has'>;
   readonly #registry: KnownPools;
   readonly #takers: Pick<Takers, 'takeOver'>;
-  readonly #due: (request: RequestId) => void;
   readonly #offers = new Map<RequestId, Offer>();
   readonly #unsubscribe: readonly (() => void)[];
 
-  /** @param due - called when a request may be taken now, or its time is over */
-  constructor(context: Context, { ledger, registry, takers }: TakeOverTools, due: (request: RequestId) => void) {
+  constructor(context: Context, { ledger, registry, takers }: TakeOverTools) {
     this.#context = context;
     this.#ledger = ledger;
     this.#registry = registry;
     this.#takers = takers;
-    this.#due = due;
     const { events } = context;
     this.#unsubscribe = [
       events.on(
@@ -106,6 +104,10 @@ export class TakeOvers {
     const { registered } = this.#registry;
     const mayTake = pools.some(({ launcherId }) => !this.#registry.isOwn(launcherId) || !registered.has(launcherId));
     return isWanted || mayTake ? TAKE_OVER_MS : 0;
+  }
+
+  #due(request: RequestId): void {
+    this.#context.events.emit('takeOverDue', { request });
   }
 
   #checkIn(ms: number, request: RequestId): void {

@@ -114,6 +114,8 @@ export interface LauncherEventMap {
       readonly reason: DecisionReason;
     };
   };
+  /** A lost request may be taken over now, or the time for that has passed. */
+  readonly takeOverDue: { readonly request: RequestId };
   /** The pool starts to work on the request, which is `pending` if another launcher had accepted it before. */
   readonly requestTaken: { readonly pool: DecidingPool; readonly request: RequestRecord };
   /** A pool has ended its work on the request. */

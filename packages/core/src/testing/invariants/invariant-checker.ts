@@ -243,14 +243,10 @@ export class InvariantChecker {
 
   #request(change: TreeChange, id: string, sessionId: bigint, who: string): void {
     const before = this.requests.get(id);
-    if (change.change === 'delete') {
-      this.requests.delete(id);
-      return;
-    }
+    if (change.change === 'delete') this.requests.delete(id);
     if (change.change !== 'create' && change.change !== 'setData') return;
     // ZooKeeper chose its number: in a new database a client may still lock a former request of that number
-    const isOthers = change.change === 'create';
-    this.#checkHolder(`/nodepool/requests-lock/${id}`, change, sessionId, who, isOthers);
+    this.#checkHolder(`/nodepool/requests-lock/${id}`, change, sessionId, who, change.change === 'create');
     const body = parseBody(change.data);
     if (body === undefined) return;
     const after = requestEntry(id, body);
