@@ -73,6 +73,7 @@ export class PoolQueue {
     if (hasLeft && view.launches) this.planIfNeeded();
     if (!after) this.#requestGone(id);
     else if (view.isRegistered) this.consider(after);
+    else this.#leaveQueue(id); // once the pool is registered again, all requests are considered
   }
 
   #withdrawn(work: RequestWork): void {

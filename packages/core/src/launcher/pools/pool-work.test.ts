@@ -44,6 +44,19 @@ describe('a pool at work', () => {
     expect(await rooms.stateOf(id)).toBe('fulfilled');
   });
 
+  it('forgets a request that another launcher took while the pool was not registered', async () => {
+    const { rooms, pool, world } = await openUnstarted();
+    const id = await rooms.ask(['a']);
+    const before = pool.load.waiting;
+
+    pool.sessionLost(new Error('the session has ended'));
+    const taken = withRequest(await rooms.stored(id), { state: 'pending' }, world.clock.now());
+    await world.clock.run(world.other.setData(requestPath(id), encodeRequest(taken)));
+    await world.pass(100);
+
+    expect([before, pool.load.waiting]).toEqual([1, 0]);
+  });
+
   it('uses a ready node, and serves the request with the best place first', async () => {
     const { rooms, world, start } = await openUnstarted({ maxServers: 1 });
     const [late, early] = [await rooms.ask(['a']), await rooms.ask(['a'], {}, 100)];
