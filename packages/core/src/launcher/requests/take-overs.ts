@@ -90,9 +90,8 @@ export class TakeOvers {
       this.#offers.set(id, offer);
       for (const ms of [REPLACED_MS, TAKE_OVER_MS]) this.#checkIn(ms, id);
     }
-    const answer = this.#takers.takeOver(request, nodes);
-    offer.isWanted = answer === 'later';
-    return answer === 'taken' || nowMs - offer.sinceMs < this.#leftToPoolsMs(offer, nodes);
+    offer.isWanted = this.#takers.takeOver(request, nodes) === 'later';
+    return this.#ledger.has(id) || nowMs - offer.sinceMs < this.#leftToPoolsMs(offer, nodes);
   }
 
   /** How long the request is left to pools of its nodes: not to one of this launcher that cannot accept it. */
