@@ -6,6 +6,7 @@ import {
   connect,
   decodeNode,
   encodeNode,
+  isZooKeeperError,
   newNode,
   NODE_CREATE_PATH,
   nodePath,
@@ -143,15 +144,25 @@ export class AdviceWorld {
     return path.slice(path.lastIndexOf('/') + 1);
   }
 
-  /** Deletes the nodes on standby. */
+  /** Deletes the nodes on standby, also one that is still being made. */
   async deleteReadyNodes(): Promise<void> {
-    for (const id of (await this.zk.getChildren(NODES_ROOT)) as NodeId[]) {
+    const deleteThem = async () => {
+      const ids = (await this.zk.getChildren(NODES_ROOT)) as NodeId[];
+      for (const id of ids) await this.#deleteIfReady(id);
+      return ids;
+    };
+    await expect.poll(deleteThem, { timeout: PATIENCE_MS, interval: 100 }).toEqual([]);
+  }
+
+  async #deleteIfReady(id: NodeId): Promise<void> {
+    try {
       const { data, stat } = await this.zk.getData(nodePath(id));
       const node = decodeNode(id, data, stat, 0);
       if (node?.state === 'ready')
         await this.zk.setData(nodePath(id), encodeNode({ ...node, state: 'deleting' }), stat.version);
+    } catch (error) {
+      if (!isZooKeeperError(error, 'ZK_NO_NODE', 'ZK_BAD_VERSION')) throw error; // a launcher was faster
     }
-    await expect.poll(() => this.zk.getChildren(NODES_ROOT), { timeout: PATIENCE_MS, interval: 100 }).toEqual([]);
   }
 
   /** Runs `nodepool` with these arguments. @param file - another configuration */

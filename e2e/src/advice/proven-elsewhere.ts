@@ -108,7 +108,7 @@ const BY_FILE: Readonly<Record<string, Readonly<Record<string, readonly string[]
       'NotStarted Unauthorized',
     ],
   },
-  'packages/core/src/launcher/health/lateness.test.ts': {
+  'packages/core/src/features/steering/pace.test.ts': {
     'is well again with the first launch that takes its usual time': ['SlowLaunches Slow'],
   },
   'packages/core/src/launcher/launcher.test.ts': {
