@@ -91,7 +91,14 @@ export { decodeUpload, encodeUpload, newUpload, withUpload } from './records/ima
 export { encodePauseReason } from './records/image.js';
 export type { ControlKind, ControlMode, ControlRecord, ControlSubject } from './records/control.js';
 export { CONTROL_KINDS, CONTROL_MODES, controlId, controlPath } from './records/control.js';
-export { decodeControl, describeControl, encodeControl, isInForce, newControl } from './records/control.js';
+export {
+  decodeControl,
+  describeControl,
+  encodeControl,
+  isInForce,
+  newControl,
+  WRONG_CLOCK_MS,
+} from './records/control.js';
 export type { LeaseRecord, LeaseState, NewLease } from './records/lease.js';
 export { LEASE_REQUESTOR, LEASE_STATES, leaseHolding, leaseOf, leasePath } from './records/lease.js';
 export { decodeLease, encodeLease, newLease, withLease } from './records/lease.js';

@@ -280,7 +280,7 @@ it('nodepool doctor says that ZooKeeper answers slowly, until it does not', asyn
   };
 
   expect(await slow()).toMatchObject({
-    text: expect.stringMatching(/ZooKeeper takes [3-9]\d\d ms to answer$/) as string,
+    text: expect.stringMatching(/ZooKeeper takes \d{3,} ms to answer$/) as string,
     remedy: 'look at the disk and the load of the ZooKeeper servers',
   });
   lateMs = 0;

@@ -41,8 +41,8 @@ export interface ControlRecord extends ControlSubject {
   readonly stat: Stat | undefined;
 }
 
-/** A writer whose clock differs from the server's by more has a wrong one. */
-const WRONG_CLOCK_MS = 60_000;
+/** A writer whose clock differs from the server's by more has a wrong one, ms. */
+export const WRONG_CLOCK_MS = 60_000;
 
 const isKind = (kind: string): kind is ControlKind => (CONTROL_KINDS as readonly string[]).includes(kind);
 const isMode = (mode: string | null): mode is ControlMode =>

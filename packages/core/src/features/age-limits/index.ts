@@ -1,10 +1,15 @@
-import { isStandby, leaseHolding, steadyNow, type NodeId, type NodeRecord } from '@nodepool/zk-protocol';
+import {
+  isStandby,
+  leaseHolding,
+  steadyNow,
+  WRONG_CLOCK_MS,
+  type NodeId,
+  type NodeRecord,
+} from '@nodepool/zk-protocol';
 import type { Engine, Feature, MakeFeature } from '../../launcher/nodes/feature.js';
 import type { Verdict } from '../../launcher/nodes/idle-nodes.js';
 import { ageLimitOf } from '../../launcher/plan/nodes.js';
 
-/** A time that differs by more from that of the server was written by a wrong clock. */
-const WRONG_CLOCK_MS = 60_000;
 /** The end of a lease returns its nodes. They are deleted here if that has not happened by this time after it. */
 const LEASE_MS = 5_000;
 

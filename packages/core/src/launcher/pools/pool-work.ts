@@ -123,21 +123,21 @@ export class PoolWork {
       .every(({ provider, pool }) => provider === view.provider && pool === view.pool.name);
     if (!isOurs || view.stopping || !view.runner.resumes || ledger.has(request.id)) return 'no';
     const how = this.#canTakeOver(request, nodes);
-    if (how === undefined || how === 'later') return how ?? 'no';
+    if (how === 'later' || how === 'no') return how;
     this.#work(request, how);
     return 'taken';
   }
 
-  /** @returns the nodes that it has; `later`: not yet; `undefined`: the pool could not accept it */
-  #canTakeOver(request: RequestRecord, nodes: readonly NodeRecord[]): Assignment | 'later' | undefined {
+  /** @returns the nodes that it has; `later`: not yet; `no`: the pool could not accept it */
+  #canTakeOver(request: RequestRecord, nodes: readonly NodeRecord[]): Assignment | 'later' | 'no' {
     const { view, lost } = this.#tools;
     if (!view.isRegistered || !view.runner.running || !this.#context.life.isActive) return 'later';
     if (lost.isRecovering(request.id)) return 'later'; // the locks of its last work are being removed
     const assignment = assignPresent(request, nodes);
-    if (!assignment || view.maxConcurrency === 0 || judgeControls(request, view)) return undefined;
+    if (!assignment || view.maxConcurrency === 0 || judgeControls(request, view)) return 'no';
     const declined = judgeDecline(request, view)?.reason;
     const isForMore = declined?.rule === 'exceeds-quota' && assignment.complete; // what it has exists
-    return !declined || isPassing(declined) || isForMore ? assignment : undefined;
+    return !declined || isPassing(declined) || isForMore ? assignment : 'no';
   }
 
   // --- requests at work -------------------------------------------------------------------------------------------

@@ -50,10 +50,7 @@ export class LostRequests implements Part {
   constructor(context: Context, ledger: Ledger, registry: KnownPools) {
     this.#context = context;
     this.#ledger = ledger;
-    const takers: Pick<Takers, 'takeOver'> = {
-      takeOver: (request, nodes) => this.#takers?.takeOver(request, nodes) ?? 'no',
-    };
-    this.#takeOvers = new TakeOvers(context, { ledger, registry, takers });
+    this.#takeOvers = new TakeOvers(context, ledger, registry);
     const { events } = context;
     this.#unsubscribe = [
       events.on('requestChanged', ({ id, after }) => after?.state === 'pending' && this.#suspect(id as RequestId)),
@@ -190,7 +187,7 @@ export class LostRequests implements Part {
     const request = this.#lostRequest(id);
     if (!request) return false;
     const nodes = [...mirror.allocatedTo(id)].flatMap((node) => mirror.nodes.get(node) ?? []);
-    if (this.#takeOvers.offer(request, nodes)) return false;
+    if (this.#takeOvers.offer(request, nodes, this.#takers)) return false;
     for (const transaction of this.#resetTransactions(request, nodes, entries !== undefined, clock.now())) {
       await transaction.commit(committer);
     }

@@ -15,13 +15,6 @@ export type KnownPools = Pick<PoolRegistry, 'candidates' | 'isOwn'> & {
   readonly registered: Pick<PoolRegistry['registered'], 'has'>;
 };
 
-/** What the hand-over of requests needs to know, and whom it asks. */
-export interface TakeOverTools {
-  readonly ledger: Pick<Ledger, 'has'>;
-  readonly registry: KnownPools;
-  readonly takers: Pick<Takers, 'takeOver'>;
-}
-
 /** Whether a pool has taken a request over; `later`: it cannot yet. */
 export type TakeOver = 'taken' | 'later' | 'no';
 
@@ -48,15 +41,13 @@ export class TakeOvers {
   readonly #context: Context;
   readonly #ledger: Pick<Ledger, 'has'>;
   readonly #registry: KnownPools;
-  readonly #takers: Pick<Takers, 'takeOver'>;
   readonly #offers = new Map<RequestId, Offer>();
   readonly #unsubscribe: readonly (() => void)[];
 
-  constructor(context: Context, { ledger, registry, takers }: TakeOverTools) {
+  constructor(context: Context, ledger: Pick<Ledger, 'has'>, registry: KnownPools) {
     this.#context = context;
     this.#ledger = ledger;
     this.#registry = registry;
-    this.#takers = takers;
     const { events } = context;
     this.#unsubscribe = [
       events.on(
@@ -79,7 +70,7 @@ export class TakeOvers {
   }
 
   /** @returns whether a pool of this launcher took the request, or a pool of this launcher or another may yet */
-  offer(request: RequestRecord, nodes: readonly NodeRecord[]): boolean {
+  offer(request: RequestRecord, nodes: readonly NodeRecord[], takers: Takers | undefined): boolean {
     const { id } = request;
     const { clock, life } = this.#context;
     if (!nodes.some(isResumable)) return false;
@@ -90,7 +81,7 @@ export class TakeOvers {
       this.#offers.set(id, offer);
       for (const ms of [REPLACED_MS, TAKE_OVER_MS]) this.#checkIn(ms, id);
     }
-    offer.isWanted = this.#takers.takeOver(request, nodes) === 'later';
+    offer.isWanted = takers?.takeOver(request, nodes) === 'later';
     return this.#ledger.has(id) || nowMs - offer.sinceMs < this.#leftToPoolsMs(offer, nodes);
   }
 
