@@ -256,6 +256,22 @@ describe('a free node of a label that keeps stopped nodes', () => {
 
     expect([interrupted, node(id)?.state]).toEqual([{ stopping: true }, 'deleting']);
   });
+
+  it('is not stopped again once the session that had locked it has ended: another launcher may have lent it', async () => {
+    let calls = 0;
+    const { world, create } = await setUp(() => {
+      calls++;
+      return Promise.reject(new ProviderUnavailableError('no answer'));
+    });
+    await create();
+    await world.pass(6_000);
+    const before = calls;
+
+    world.loseSession();
+    await world.pass(120_000);
+
+    expect([before, calls]).toEqual([1, 1]);
+  });
 });
 
 describe('a stopped node', () => {

@@ -9,6 +9,7 @@ import {
   nodeLockPath,
   PARKED_KEY,
   withNode,
+  ZooKeeperError,
   type Clock,
   type JsonObject,
   type NodeFields,
@@ -220,11 +221,11 @@ class StoppedSpares implements Feature {
     const stopping = { state: 'testing', launchState: STOPPING, comment: COMMENT } as const;
     lock.add('record', setNode(withNode(node, stopping, clock.now(), 'launcher')));
     const entry = createdPath(await lock.commit(committer), index);
-    const changes = await this.#callDriver(mirror.nodes.get(node.id) ?? node, provider, signal);
+    const locked = mirror.nodes.get(node.id) ?? node;
+    const changes = await this.#callDriver(locked, { provider, epoch, signal });
     if (zk.sessionEpoch !== epoch || signal.aborted) return;
     const unlock = new Transaction<'lock' | 'record'>();
-    const locked = mirror.nodes.get(node.id) ?? node;
-    unlock.add('record', setNode(withNode(locked, changes, clock.now(), 'launcher')));
+    unlock.add('record', setNode(withNode(mirror.nodes.get(node.id) ?? locked, changes, clock.now(), 'launcher')));
     unlock.add('lock', { op: 'delete', path: entry });
     await unlock.commit(committer);
     const { provider: of, externalId } = node;
@@ -233,9 +234,10 @@ class StoppedSpares implements Feature {
   }
 
   /** @returns what to store; a node that cannot be stopped is deleted, as nothing is known about its instance */
-  async #callDriver(node: NodeRecord, provider: Provider, signal: AbortSignal): Promise<NodeFields> {
+  async #callDriver(node: NodeRecord, stop: Stop): Promise<NodeFields> {
+    const { provider, signal } = stop;
     try {
-      const launchState = await this.#stopInstance(node, provider, signal);
+      const launchState = await this.#stopInstance(node, stop);
       if (launchState) return { launchState };
       throw new Error(`driver "${provider.config.driverName}" stops no nodes`);
     } catch (error) {
@@ -251,14 +253,24 @@ class StoppedSpares implements Feature {
     }
   }
 
+  /** @throws {ZooKeeperError} the session that locked the node has ended: another launcher may have lent it */
+  async #checkLocked({ epoch, signal }: Stop): Promise<void> {
+    const { zk, life } = this.#engine.context;
+    await life.orders.give(() => Promise.resolve(), signal); // waits until the session is known to be alive
+    if (zk.sessionEpoch !== epoch)
+      throw new ZooKeeperError('ZK_SESSION_EXPIRED', 'the session that had locked the node has ended');
+  }
+
   /**
    * Tries again while the cloud does not answer. The node is not lent meanwhile, nor for a while after the last stop without an answer:
    * that one may take effect late, although another stop has succeeded.
    */
-  async #stopInstance(node: NodeRecord, provider: Provider, signal: AbortSignal): Promise<JsonObject | undefined> {
+  async #stopInstance(node: NodeRecord, stop: Stop): Promise<JsonObject | undefined> {
+    const { provider, signal } = stop;
     let isSettled = true;
     for (let tries = 1; ; tries++) {
       try {
+        await this.#checkLocked(stop);
         // a changed configuration replaces the provider
         const stopped = await (this.#engine.providers.runnerOf(node)?.provider ?? provider).stopNode?.(node, signal);
         if (!isSettled) await delay(this.#engine.context.clock, SETTLED_AFTER_MS, signal);
@@ -273,6 +285,14 @@ class StoppedSpares implements Feature {
       }
     }
   }
+}
+
+/** A stop that has begun. */
+interface Stop {
+  readonly provider: Provider;
+  /** Of the session that has locked the node. */
+  readonly epoch: number;
+  readonly signal: AbortSignal;
 }
 
 const keyOf = (provider: string, label: string) => JSON.stringify([provider, label]);
