@@ -1,8 +1,15 @@
 import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { imageBuildRequestPath, requestBuild, type BuildRecord } from '@nodepool/zk-protocol';
+import {
+  imageBuildLockPath,
+  imageBuildRequestPath,
+  requestBuild,
+  type BuildRecord,
+  type ZooKeeper,
+} from '@nodepool/zk-protocol';
 import { describe, expect, it, vi } from 'vitest';
 import { debian, logs, newGate, WAIT } from '../../test/support/builds.js';
+import type { Builder } from '../index.js';
 import { useWorld } from '../../test/support/use-world.js';
 import { MAKE_IMAGE, type World } from '../../test/support/world.js';
 import { processesOf } from '../tool/leftovers.js';
@@ -32,7 +39,36 @@ describe('a build that was requested', () => {
     await vi.waitFor(async () => expect(await of.zk.exists(imageBuildRequestPath('debian'))).toBeUndefined(), WAIT);
     expect(of.happened.filter((what) => what.startsWith('built'))).toEqual(Array(2).fill('built debian 0'));
   });
+
+  it('is made as configured when it was requested, though an earlier request had been seen before', async () => {
+    const of = await start({ FAIL: '3' });
+    await requestBuild(of.zk, 'debian');
+    const zk = slowToLock(await of.connect(), async () => {
+      await (await starting).reconfigure(await of.reload({ diskimages: debian() }));
+      await requestBuild(of.zk, 'debian');
+    });
+
+    const starting: Promise<Builder> = of.builder({ zk });
+
+    await vi.waitFor(() => expect(of.states('debian').builds).toEqual(['ready']), WAIT);
+    expect(of.happened.filter((what) => what.startsWith('built'))).toEqual(['built debian 0']);
+  });
 });
+
+/** Waits before it takes the lock of the image. */
+function slowToLock(zk: ZooKeeper, wait: () => Promise<unknown>): ZooKeeper {
+  const create: ZooKeeper['create'] = async (path, ...rest) => {
+    if (path.startsWith(imageBuildLockPath('debian'))) await wait();
+    return zk.create(path, ...rest);
+  };
+  return new Proxy(zk, {
+    get(target, name) {
+      if (name === 'create') return create;
+      const value: unknown = Reflect.get(target, name, target);
+      return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+    },
+  });
+}
 
 describe('a build that fails', () => {
   it('stays to be looked at with the reason and the last words of the tool, and waits longer each time', async () => {

@@ -133,7 +133,7 @@ export class Builds {
     if (!image || this.#running.has(name)) return true;
     const verdict = this.#judge(image);
     if (!verdict.build) this.#sleep(name, verdict);
-    else if (this.#running.size < this.#workers) this.#start(image, verdict);
+    else if (this.#running.size < this.#workers) this.#start(name);
     else {
       this.#waitFor(name, 'WorkersBusy', this.#busyWorkers());
       this.#status.set(name, this.#busyWorkers());
@@ -183,55 +183,59 @@ export class Builds {
     );
   }
 
-  #start(image: DiskimageConfig, verdict: Extract<BuildVerdict, { build: true }>): void {
-    const ended = this.#build(image, verdict)
+  #start(name: string): void {
+    const ended = this.#build(name)
       .catch((error: unknown) => {
-        this.#surroundings.logger.error('Failed to start build', { image: image.name, error });
+        this.#surroundings.logger.error('Failed to start build', { image: name, error });
         const reason = error instanceof Error ? error.message : String(error);
-        this.#backoffs.failed(image.name, reason);
-        this.#waitFor(image.name, 'Error', reason);
+        this.#backoffs.failed(name, reason);
+        this.#waitFor(name, 'Error', reason);
       })
       .finally(() => {
-        this.#running.delete(image.name);
+        this.#running.delete(name);
         this.#surroundings.workEnded();
-        this.consider(image.name);
+        this.consider(name);
       });
-    this.#running.set(image.name, { progress: undefined, ended });
+    this.#running.set(name, { progress: undefined, ended });
   }
 
-  async #build(image: DiskimageConfig, verdict: Extract<BuildVerdict, { build: true }>): Promise<void> {
-    const { zk, clock, space, logger } = this.#surroundings;
-    const shortage = await space.shortage(image.name);
+  async #build(name: string): Promise<void> {
+    const { config, tree, zk, clock, space, logger } = this.#surroundings;
+    const shortage = await space.shortage(name);
     if (shortage !== undefined) {
-      logger.warn('Not starting build: insufficient disk space', { image: image.name, reason: shortage });
-      this.#backoffs.hold(image.name, shortage);
-      this.#waitFor(image.name, 'NoSpace', shortage);
+      logger.warn('Not starting build: insufficient disk space', { image: name, reason: shortage });
+      this.#backoffs.hold(name, shortage);
+      this.#waitFor(name, 'NoSpace', shortage);
       return;
     }
-    const lock = await ImageLock.take({ zk, clock, logger }, image.name);
-    if (!lock) return this.#leaveToOther(image.name);
+    const lock = await ImageLock.take({ zk, clock, logger }, name);
+    if (!lock) return this.#leaveToOther(name);
     try {
-      const isRequested = verdict.why === 'requested';
-      const request = isRequested ? await zk.exists(imageBuildRequestPath(image.name)) : undefined;
-      if (isRequested ? !request : !(await this.#isStillNewest(image, verdict))) return;
+      await tree.settle();
+      const request = await zk.exists(imageBuildRequestPath(name));
+      // Judged again under the lock: records, configuration and request may have changed meanwhile.
+      const image = config().diskimages.get(name);
+      if (!image) return;
+      const verdict = this.#judge(image);
+      if (!verdict.build || (verdict.why === 'requested' && !request)) return;
       const outcome = await buildImage(this.#surroundings, {
         image,
         formats: verdict.formats,
         why: verdict.why,
         progress: (progress) => {
-          const running = this.#running.get(image.name);
+          const running = this.#running.get(name);
           if (!running) return;
           running.progress = progress;
-          this.#blocked.delete(image.name);
+          this.#blocked.delete(name);
           this.#surroundings.activityChanged();
         },
         signal: this.#stop.signal,
         wasLockLost: () => lock.wasLost,
       });
-      if (outcome.result === 'failed') this.#backoffs.failed(image.name, outcome.reason);
+      if (outcome.result === 'failed') this.#backoffs.failed(name, outcome.reason);
       else {
-        this.#backoffs.clear(image.name);
-        if (request) await removeBuildRequest(zk, image.name, request);
+        this.#backoffs.clear(name);
+        if (request) await removeBuildRequest(zk, name, request);
       }
     } finally {
       await lock.release();
@@ -245,13 +249,5 @@ export class Builds {
       this.#backoffs.endHold(image);
       this.consider(image);
     });
-  }
-
-  /** Checks the decision again under the lock, as records may have changed while it was acquired. */
-  async #isStillNewest(image: DiskimageConfig, verdict: Extract<BuildVerdict, { build: true }>): Promise<boolean> {
-    const { tree } = this.#surroundings;
-    await tree.settle();
-    const [newest] = readyBuilds(tree.images.get(image.name));
-    return newest?.id === verdict.basedOn;
   }
 }

@@ -13,8 +13,6 @@ export type BuildVerdict =
       readonly why: 'requested' | 'no ready build' | 'too old' | 'lacks a format' | 'its builder is gone';
       /** Sorted. */
       readonly formats: readonly string[];
-      /** Newest ready build at the time of the decision. The decision is void once there is a newer one. */
-      readonly basedOn: string | undefined;
     }
   | {
       readonly build: false;
@@ -58,7 +56,6 @@ export function judgeBuild(config: Config, image: DiskimageConfig, situation: Bu
     build: true,
     why,
     formats,
-    basedOn: newest?.id,
   });
   if (entry?.buildRequestedMs !== undefined) return yes('requested');
   if (!newest) return yes('no ready build');
