@@ -153,7 +153,7 @@ describe('a stop', () => {
     await service.stop(10_000);
 
     expect(ready).toBe('500 Not ready: stopping\n');
-    expect(calls).toEqual(['drain 8500', 'stop', 'close metrics']);
+    expect(calls).toEqual(['drain 8500', 'end orders', 'stop', 'close metrics']);
     expect([service.stopping, service.web]).toEqual([true, undefined]);
   });
 

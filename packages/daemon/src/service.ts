@@ -196,6 +196,7 @@ export class DaemonService {
     const closingMs = Math.min(CLOSING_MS, Math.max(drainTimeoutMs / 2, LEAST_CLOSING_MS));
     try {
       await runtime.drain(Math.max(0, drainTimeoutMs - closingMs));
+      await this.#endOrders();
       await runtime.stop();
     } catch (error) {
       logger.error('Stopped with unfinished work; other services will clean up', { error });
@@ -212,13 +213,19 @@ export class DaemonService {
     const { name, runtime, logger, clock } = this.#parts;
     this.#draining = true;
     this.#conditions.stop();
-    const orders = new Map([['orders in clouds', runtime.endOrders?.() ?? Promise.resolve()]]);
-    const unfinished = await unfinishedAfter(ORDERS_MS, clock, orders);
-    if (unfinished.length > 0) logger.warn('Orders have not ended; the successor looks for what they make');
+    await this.#endOrders();
     await this.#close(CLOSING_MS);
     const stopped = runtime.stop().catch((error: unknown) => logger.warn('Stopped with an error', { error }));
     await unfinishedAfter(LEAST_CLOSING_MS, clock, new Map([['the runtime', stopped]]));
     logger.info('Service stopped; its work is left to others', { program: name });
+  }
+
+  /** A successor does not see an order that a cloud has yet to carry out, and would give another. */
+  async #endOrders(): Promise<void> {
+    const { runtime, logger, clock } = this.#parts;
+    const orders = new Map([['orders in clouds', runtime.endOrders?.() ?? Promise.resolve()]]);
+    const unfinished = await unfinishedAfter(ORDERS_MS, clock, orders);
+    if (unfinished.length > 0) logger.warn('Orders have not ended; the successor looks for what they make');
   }
 
   async #close(limitMs: number): Promise<void> {
