@@ -12,6 +12,8 @@ import { SimulatedProcess } from '../world/process.js';
 import type { World } from '../world/world.js';
 
 const WEEK_MS = 7 * 86_400_000;
+/** For so long a service that stops waits for orders in clouds. */
+const ORDERS_MS = 2_000;
 /** After this time the clock of a computer that has started is right. */
 const MOST_STRAY_MS = 20_000;
 
@@ -158,15 +160,16 @@ export class SimulatedLauncher {
     this.#api = undefined;
   }
 
-  /** SIGTERM. */
+  /** SIGTERM. As in a service, a second one ends it at once. */
   async stop(): Promise<void> {
     const process = this.#process;
     const launcher = this.#launcher;
-    if (!process || !launcher) return this.crash();
+    if (!process || !launcher || this.isStopping) return this.crash();
     this.world.trace.add(this.name, 'stops');
     this.isStopping = this.#isLeaving = true;
     try {
       await launcher.drain(20_000);
+      await unfinishedAfter(ORDERS_MS, process.clock, new Map([['orders', launcher.endOrders()]]));
       await launcher.stop();
       await process.zk.close();
     } catch (error) {
@@ -185,7 +188,7 @@ export class SimulatedLauncher {
     this.world.trace.add(this.name, 'hands over');
     this.#isLeaving = true;
     try {
-      await unfinishedAfter(2_000, process.clock, new Map([['orders', launcher.endOrders()]]));
+      await unfinishedAfter(ORDERS_MS, process.clock, new Map([['orders', launcher.endOrders()]]));
       if (process.isDead) return;
       await process.zk.close();
       await launcher.stop();

@@ -89,14 +89,16 @@ export class SimulatedCloud {
       worldClock: this.#world.clock,
       clock,
       ownerOf: (name, args) => {
+        // an older copy of the database does not know what was ordered after it was made
+        if (name === 'powerOff') return this.#world.replacements;
         const orderedFor = name === 'create' ? nodeOfOrder(args) : undefined;
         return orderedFor && this.#world.checker.holderOf(`/nodepool/nodes/${orderedFor}/lock`);
       },
-      onCall: (name, args, isAwaited) => {
+      onCall: (name, args, { isWaiting, isOwner }) => {
         if (name === 'remove' && typeof args === 'string') this.#checks.removal(args);
-        if (name === 'powerOff' && typeof args === 'string') this.#checks.stop(args);
+        if (name === 'powerOff' && typeof args === 'string' && isOwner) this.#checks.stop(args);
         const orderedFor = name === 'create' ? nodeOfOrder(args) : undefined;
-        if (orderedFor !== undefined && !isAwaited) this.#checks.excuse(orderedFor);
+        if (orderedFor !== undefined && !(isWaiting && isOwner)) this.#checks.excuse(orderedFor);
         this.#world.onCloudCall?.(clock, orderedFor);
       },
     });

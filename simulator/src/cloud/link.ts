@@ -21,10 +21,18 @@ export interface LinkOptions {
   readonly worldClock: Clock;
   /** Clock of the caller: a dead or stalled process neither sends nor receives. */
   readonly clock: Clock;
-  /** Who may make the call: its answer is not awaited any more once that is another process. Default: does not change. */
+  /** Who may make the call: once that is another, the call is of one who has lost the work. Default: does not change. */
   readonly ownerOf?: (<Name extends CallName>(name: Name, args: CloudCalls[Name][0]) => unknown) | undefined;
-  /** Called just before a call takes effect. `isAwaited` is false after the caller's timeout, and when another one has its work. */
-  readonly onCall: <Name extends CallName>(name: Name, args: CloudCalls[Name][0], isAwaited: boolean) => void;
+  /** Called just before a call takes effect. */
+  readonly onCall: <Name extends CallName>(name: Name, args: CloudCalls[Name][0], caller: Caller) => void;
+}
+
+/** Who made a call that takes effect. */
+export interface Caller {
+  /** Whether it awaits the answer still. */
+  readonly isWaiting: boolean;
+  /** Whether the work is its own still. */
+  readonly isOwner: boolean;
 }
 
 /**
@@ -88,6 +96,7 @@ export class CloudLink implements CloudClient {
   ): void {
     const { cloud, weather, worldClock, onCall, ownerOf } = this.#options;
     const owner = ownerOf?.(name, args);
+    const isOwner = () => ownerOf?.(name, args) === owner;
     const isLost = weather.losesCall();
     const isAnswerLost = weather.losesAnswer();
     const lateMs = MAY_BE_LATE.has(name) ? weather.latenessMs() : undefined;
@@ -95,7 +104,7 @@ export class CloudLink implements CloudClient {
     if (lateMs !== undefined) {
       giveUp();
       worldClock.setTimer(weather.patienceMs + lateMs, () => {
-        onCall(name, args, false);
+        onCall(name, args, { isWaiting: false, isOwner: isOwner() });
         answerOf(() => callCloud(cloud, worldClock, name, args)).catch(() => undefined); // its caller hears nothing
       });
       return;
@@ -107,7 +116,7 @@ export class CloudLink implements CloudClient {
       if (isBroken && weather.isBrokenSlow) return;
       answerOf(() => {
         if (isBroken) throw new CloudFailure('failed', `instances of flavor ${weather.brokenFlavor} cannot be made`);
-        onCall(name, args, isAwaited() && ownerOf?.(name, args) === owner);
+        onCall(name, args, { isWaiting: isAwaited(), isOwner: isOwner() });
         return callCloud(cloud, worldClock, name, args);
       }).then(
         (result) => (isAnswerLost ? giveUp() : this.#later(weather.delayMs(), () => resolve(result))),
