@@ -8,6 +8,7 @@ import { makeRegistry, type ConfigSpec } from '../fleets/config.js';
 import { LeaseApi } from './lease-api.js';
 import { LauncherConfig } from './launcher-config.js';
 import { withCheckedLaunches } from '../world/limit-checks.js';
+import { ShuffledEvents } from './shuffled-events.js';
 import { SimulatedProcess } from '../world/process.js';
 import type { World } from '../world/world.js';
 
@@ -108,7 +109,7 @@ export class SimulatedLauncher {
     const { zk, clock, logger } = process;
     const history = new HistoryCheck(process);
     const launcher = new Launcher({
-      ...{ zk, clock, logger, version: '0', config },
+      ...{ zk, clock, logger, version: '0', config, events: new ShuffledEvents(world.random.fork()) },
       registry: makeRegistry(withCheckedLaunches(world, world.drivers, this)),
       hostname: `${name}.example.com`,
       random: world.random.fork().next,

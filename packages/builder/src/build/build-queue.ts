@@ -222,13 +222,7 @@ export class Builds {
         image,
         formats: verdict.formats,
         why: verdict.why,
-        progress: (progress) => {
-          const running = this.#running.get(name);
-          if (!running) return;
-          running.progress = progress;
-          this.#blocked.delete(name);
-          this.#surroundings.activityChanged();
-        },
+        progress: (progress) => this.#progressed(name, progress),
         signal: this.#stop.signal,
         wasLockLost: () => lock.wasLost,
       });
@@ -240,6 +234,14 @@ export class Builds {
     } finally {
       await lock.release();
     }
+  }
+
+  #progressed(image: string, progress: Progress): void {
+    const running = this.#running.get(image);
+    if (!running) return;
+    running.progress = progress;
+    this.#blocked.delete(image);
+    this.#surroundings.activityChanged();
   }
 
   async #leaveToOther(image: string): Promise<void> {

@@ -2,7 +2,9 @@ import { steadyNow } from '@nodepool/zk-protocol';
 import { asError } from '../async/as-error.js';
 import type { Config } from '../contract/config.js';
 import { DriverError } from '../contract/errors.js';
-import type { LauncherEventMap } from './state/events.js';
+import type { Provider } from '../contract/driver.js';
+import type { FaultKind } from './state/events.js';
+import type { Faults } from './providers/guard/driver-scope.js';
 import type { PoolSet } from './pools/pool-set.js';
 import type { ProviderSet } from './providers/provider-set.js';
 import type { Context } from './state/context.js';
@@ -27,22 +29,20 @@ export interface ConfiguredParts {
  * Applies configurations and restarts faulty providers, one change at a time. After an error outside of any call, a driver's
  * state cannot be trusted: its provider, and no other, is restarted.
  */
-export class ConfigChanges implements Part {
+export class ConfigChanges implements Part, Faults {
   readonly #parts: ConfiguredParts;
   readonly #restarts: Retries<string>;
   /** The time of each provider's last fault. */
   readonly #faultedMs = new Map<string, number>();
-  readonly #unsubscribe: () => void;
   #last: Promise<void> = Promise.resolve();
 
   constructor(parts: ConfiguredParts) {
     this.#parts = parts;
     this.#restarts = new Retries(parts.context);
-    this.#unsubscribe = parts.context.events.on('driverFaulted', (event) => this.#faulted(event));
+    parts.providers.restartBy(this);
   }
 
   stop(): void {
-    this.#unsubscribe();
     this.#restarts.stop();
   }
 
@@ -78,7 +78,7 @@ export class ConfigChanges implements Part {
   }
 
   /** Schedules a restart. A provider that was replaced or removed is stopping anyway. */
-  #faulted({ provider, kind, error }: LauncherEventMap['driverFaulted']): void {
+  driverFaulted(provider: Pick<Provider, 'config'>, kind: FaultKind, error: unknown): void {
     const { providers, context } = this.#parts;
     const { life, clock, logger } = context;
     const { name, driverName: driver } = provider.config;

@@ -4,6 +4,7 @@ import type { Config } from '../contract/config.js';
 import type { Logger } from '../contract/logger.js';
 import type { LauncherMetrics } from '../metrics/types.js';
 import type { MakeFeature } from './nodes/feature.js';
+import type { LauncherEvents } from './state/events.js';
 
 /** Options of a launcher. */
 export interface LauncherOptions {
@@ -23,6 +24,8 @@ export interface LauncherOptions {
   readonly metrics?: LauncherMetrics | undefined;
   /** By name. Default: all. */
   readonly features?: Readonly<Record<string, MakeFeature>> | undefined;
+  /** Optional; omit for new ones. */
+  readonly events?: LauncherEvents | undefined;
   /** Default: `Math.random`. */
   readonly random?: () => number;
 }

@@ -24,8 +24,8 @@ import { Leftovers } from './nodes/leftovers.js';
 import { Reaper } from './nodes/reaper.js';
 import { RequestedByOthers } from './nodes/requested-by-others.js';
 import { StandbyGoals } from './nodes/standby-goals.js';
-import { StandbyProbes } from './nodes/standby-probes.js';
 import { Standby } from './nodes/standby.js';
+import type { Feature } from './nodes/feature.js';
 import { SurplusNodes } from './nodes/surplus-nodes.js';
 import type { LauncherOptions } from './options.js';
 import { Steered } from './plan/steering.js';
@@ -72,7 +72,7 @@ export function makeParts(options: LauncherOptions): LauncherParts {
   const controlCache = createControlCache(common);
   const leaseCache = createLeaseCache(common);
   const leaseTokens = createLeaseTokenCache(common);
-  const events = new LauncherEvents();
+  const { events = new LauncherEvents() } = options;
   const mirror = new Mirror(nodes, requests, events);
   const serverClock = new ServerClock(zk, clock);
   const context: Context = {
@@ -109,12 +109,12 @@ export function makeParts(options: LauncherOptions): LauncherParts {
   const others = new RequestedByOthers(context, views);
   const goals = new StandbyGoals(context, views, others);
   const idle = new IdleNodes(cleanup);
-  const engine = { context: cleanup, providers, registry, views, goals, serverClock, idle, reaper, images };
-  const features = Object.values(options.features ?? FEATURES).map((make) => make(engine));
-  steering.by = features.find((feature) => feature.steering)?.steering;
+  const features: Feature[] = [];
   const standby = new Standby(context, views, goals, features);
+  const engine = { context: cleanup, providers, registry, views, goals, standby, serverClock, idle, reaper, images };
+  features.push(...Object.values(options.features ?? FEATURES).map((make) => make(engine)));
+  steering.by = features.find((feature) => feature.steering)?.steering;
   const surplus = new SurplusNodes(cleanup, providers, goals, serverClock);
-  const probes = new StandbyProbes(context, views, standby, serverClock);
   const leftovers = new Leftovers(cleanup);
 
   // registration, conditions, metrics
@@ -156,7 +156,7 @@ export function makeParts(options: LauncherOptions): LauncherParts {
       drain: () => registration.remove(),
     },
     ...[gone, registry, providers, ledger, unlocks, reaper, lost, turns, pools],
-    ...[leases, leaseKeeper, others, ...features, idle, standby, surplus, probes, leftovers],
+    ...[leases, leaseKeeper, others, ...features, idle, standby, surplus, leftovers],
     {
       reconsider: (occasion) => {
         if (occasion === 'reload') metrics?.configChanged();

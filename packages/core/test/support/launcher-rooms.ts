@@ -109,8 +109,9 @@ export class LauncherRooms {
     const { providers, registry, views, goals, idle, images } = this;
     const { context } = this.world;
     const reaper = { claimUsed: () => undefined, look: () => undefined }; // none deletes here
-    const own = { context, providers, registry, views, goals, idle, reaper, images, serverClock: context.clock };
-    return { ...own, ...changes };
+    const standby = { isMissing: () => false };
+    const own = { context, providers, registry, views, goals, standby, idle, reaper, images };
+    return { ...own, serverClock: context.clock, ...changes };
   }
 
   /** Creates the parts with providers and pools of the configuration. */

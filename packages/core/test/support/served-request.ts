@@ -34,6 +34,8 @@ export class ServedRequest {
   context: Context;
   /** Events of launches, in order. */
   readonly launches: string[] = [];
+  /** Whether the request waited, each time when that changed. */
+  readonly waits: boolean[] = [];
   /** Number of times the quota proved wrong. */
   quotaChecks = 0;
   work!: RequestWork;
@@ -92,12 +94,17 @@ export class ServedRequest {
     const { view } = this;
     const { registry, unlocks, turns, ledger } = this.rooms;
     this.#driver = driver;
-    this.work = new RequestWork(this.context, { view, registry, unlocks, turns }, this.#request);
+    this.work = new RequestWork(this.context, { view, registry, unlocks, turns, waits: this }, this.#request);
     ledger.begin(
       this.#request,
       this.#request.labels.map((label) => view.needOf(label)),
     );
     this.#outcome = serve(this.work, this.#assign(parts)).finally(() => ledger.end(this.id));
+  }
+
+  /** Takes the place of the pools of a launcher. */
+  waitChanged(): void {
+    this.waits.push(this.work.paused !== undefined);
   }
 
   /** Continues a request that waits for capacity. */

@@ -6,11 +6,15 @@ import type { Launch, LauncherEventMap } from '../../launcher/state/events.js';
 import { logHealth } from './health-log.js';
 import { DEFAULT_HEALTH_LIMITS, Health, type HealthLimits } from './health.js';
 import { LabelRecord } from './label-record.js';
+import type { Probes } from './probes.js';
 import { Pace, type PaceContext } from './pace.js';
 import { ZoneHealth } from './zone-health.js';
 
 /** What steering needs of the launcher. */
-export interface SteeringContext extends PaceContext, Pick<Context, 'events' | 'logger'> {}
+export interface SteeringContext extends PaceContext, Pick<Context, 'events' | 'logger'> {
+  /** Asked for another probe when a launch of a failing provider has ended or is late. Optional; omit to probe with requests only. */
+  readonly probes?: Pick<Probes, 'checkSoon'>;
+}
 
 /**
  * The health of one provider as its launches show it, and of each of its labels, which stand for resource types. A lack of
@@ -180,7 +184,7 @@ export class ProviderSteering implements SteeringView {
 
   #settled(): void {
     if (this.isWell && this.#labels.size === 0) return;
-    this.#context.events.emit('probeSettled', { provider: this.#name });
+    this.#context.probes?.checkSoon(this.#name);
   }
 
   #awaitProbe(): void {

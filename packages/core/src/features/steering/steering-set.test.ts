@@ -22,8 +22,8 @@ function setUp() {
   const clock = new VirtualClock();
   const [events, config] = [new LauncherEvents(), { now: rackConfig }];
   events.on('healthChanged', ({ provider }) => told.push(`changed ${provider}`));
-  events.on('probeSettled', ({ provider }) => told.push(`settled ${provider}`));
-  const set = new SteeringSet({ clock, events, config, logger, zk: { state: 'CONNECTED' } });
+  const probes = { checkSoon: (provider: string) => void told.push(`settled ${provider}`) };
+  const set = new SteeringSet({ clock, events, config, logger, probes, zk: { state: 'CONNECTED' } });
   const begin = (): Launch => {
     const launch = { ...newLaunch('big'), provider: 'rack' };
     events.emit('launchBegun', { launch });

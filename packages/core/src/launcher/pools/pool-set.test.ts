@@ -33,13 +33,9 @@ async function openWaiting() {
 
 describe('what happens around pools', () => {
   it.each<[string, (opened: Awaited<ReturnType<typeof openWaiting>>) => void, string[]]>([
-    ['capacity of a pool', ({ events }) => events.emit('capacityChanged', { provider: 'p', pool: 'main' }), ['main']],
-    [
-      'a provider',
-      ({ events }) => events.emit('capacityChanged', { provider: 'p', pool: undefined }),
-      ['main', 'other'],
-    ],
-    ['another provider', ({ events }) => events.emit('capacityChanged', { provider: 'q', pool: undefined }), []],
+    ['capacity of a pool', ({ pools }) => pools.capacityChanged('p', 'main'), ['main']],
+    ['a provider', ({ pools }) => pools.capacityChanged('p'), ['main', 'other']],
+    ['another provider', ({ pools }) => pools.capacityChanged('q'), []],
     ['its start', ({ events }) => events.emit('providerStarted', { provider: 'p' }), ['main', 'other']],
     ['its images', ({ events }) => events.emit('imageChanged', { image: 'i', provider: 'p' }), ['main', 'other']],
     ['its health', ({ events }) => events.emit('healthChanged', { provider: 'p' }), ['main', 'other']],
@@ -47,7 +43,7 @@ describe('what happens around pools', () => {
     ['a label without an order', ({ events }) => events.emit('labelCapacityFreed', { label: 'a' }), []],
     ['the registry', ({ events }) => events.emit('registrySettled', {}), ['main', 'other']],
     ['another pool', ({ events }) => events.emit('capacityFreed', { provider: 'p', pool: 'main' }), ['other']],
-    ['what it waits for', ({ events }) => events.emit('waitChanged', { provider: 'p', pool: 'main' }), ['main']],
+    ['what it waits for', ({ pools }) => pools.waitChanged('p', 'main'), ['main']],
   ])('makes those plan that it concerns: %s', async (_what, happen, concerned) => {
     const opened = await openWaiting();
 
@@ -123,13 +119,13 @@ describe('a pool that has left the configuration', () => {
   });
 
   it('leaves what its successor of the same name keeps for requests', async () => {
-    const { rooms, pools, world } = await open({ until: new Promise(() => undefined) });
+    const { rooms, pools } = await open({ until: new Promise(() => undefined) });
     await rooms.ask(['a']); // its launch never ends, so that the pool never ends either
     await rooms.reload(pools, configOf(other));
     await rooms.reload(pools, configOf(main, other));
 
     const waiting = await rooms.ask(['a']);
-    world.context.events.emit('waitChanged', { provider: 'p', pool: 'main' });
+    pools.waitChanged('p', 'main');
 
     expect(rooms.ledger.reservationsOf('p', 'main')).toMatchObject([{ request: { id: waiting } }]);
   });

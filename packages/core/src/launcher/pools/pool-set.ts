@@ -3,10 +3,12 @@ import type { Config } from '../../contract/config.js';
 import type { PoolLoad } from '../../contract/pool-load.js';
 import type { Steering } from '../plan/steering.js';
 import type { ProviderRunner } from '../providers/provider-runner.js';
+import type { CapacityUsers } from '../providers/provider-context.js';
 import type { ProviderSet } from '../providers/provider-set.js';
-import type { RequestWork } from '../requests/request.js';
+import type { RequestWork, Waits } from '../requests/request.js';
 import type { TakeOver, Takers } from '../requests/take-overs.js';
 import type { Context } from '../state/context.js';
+import type { NodeTakers } from '../state/mirror.js';
 import type { Occasion, Part } from '../state/part.js';
 import { poolKey } from '../state/pool-key.js';
 import { LivePoolView } from '../view/pool-view.js';
@@ -15,7 +17,7 @@ import { Pool } from './pool.js';
 import type { PoolTools } from './pool-work.js';
 
 /** The objects that all pools of a launcher use. */
-export interface PoolSetTools extends Omit<PoolTools, 'view'> {
+export interface PoolSetTools extends Omit<PoolTools, 'view' | 'waits'> {
   readonly providers: ProviderSet;
   readonly steering: Steering;
   /** Views of the configured pools, maintained by the set. */
@@ -26,7 +28,7 @@ export interface PoolSetTools extends Omit<PoolTools, 'view'> {
  * The pools of a launcher. A reload keeps pools that are still configured; a removed pool finishes its work. Passes events on
  * to the pools that they concern.
  */
-export class PoolSet implements Part, Takers {
+export class PoolSet implements Part, Takers, Waits, CapacityUsers, NodeTakers {
   readonly #context: Context;
   readonly #tools: PoolSetTools;
   readonly #announceLegacy: boolean;
@@ -41,6 +43,8 @@ export class PoolSet implements Part, Takers {
     this.#tools = tools;
     this.#announceLegacy = announceLegacy;
     tools.lost.handTo(this);
+    tools.providers.handTo(this);
+    context.mirror.handTo(this);
     this.#unsubscribe = [...this.#followRecords(), ...this.#followEvents()];
   }
 
@@ -91,7 +95,7 @@ export class PoolSet implements Part, Takers {
       const launcherId = registry.idOf(key);
       const options = { runner, pool: config, launcherId, registry, steering, ledger };
       const view = new LivePoolView<RequestWork>(this.#context, options);
-      const pool = new Pool(this.#context, { ...this.#tools, view }, this.#announceLegacy);
+      const pool = new Pool(this.#context, { ...this.#tools, view, waits: this }, this.#announceLegacy);
       this.#pools.set(key, pool);
       views.add(key, view);
       providers.beginWork(runner.name);
@@ -132,7 +136,6 @@ export class PoolSet implements Part, Takers {
         const request = mirror.requests.get(id);
         if (request?.state === 'requested') this.#each((pool) => pool.queue.requestLockChanged(request));
       }),
-      events.on('nodeFree', ({ node }) => this.#ofProvider(node.provider, (pool) => pool.queue.nodeFree(node))),
       events.on('nodeChanged', ({ before, after }) => {
         if (before && !after) this.#ofProvider(before.provider, (pool) => pool.queue.nodeGone());
       }),
@@ -144,9 +147,8 @@ export class PoolSet implements Part, Takers {
   #followEvents(): (() => void)[] {
     const { events, controls } = this.#context;
     return [
-      events.on('capacityChanged', ({ provider, pool }) => this.#capacityChanged(provider, pool)),
-      events.on('providerStarted', ({ provider }) => this.#capacityChanged(provider)),
-      events.on('imageChanged', ({ provider }) => provider !== undefined && this.#capacityChanged(provider)),
+      events.on('providerStarted', ({ provider }) => this.capacityChanged(provider)),
+      events.on('imageChanged', ({ provider }) => provider !== undefined && this.capacityChanged(provider)),
       events.on('capacityFreed', ({ provider, pool }) => this.#wakeOthers(provider, pool)),
       events.on('tenantCapacityFreed', () => this.#each((pool) => pool.queue.planIfNeeded())),
       events.on('labelCapacityFreed', () => controls.limitsLabels && this.#each((pool) => pool.queue.planIfNeeded())),
@@ -154,7 +156,6 @@ export class PoolSet implements Part, Takers {
       events.on('launchEnded', ({ launch }) =>
         this.#ofProvider(launch.provider, (pool) => pool.queue.launchEnded(launch)),
       ),
-      events.on('waitChanged', ({ provider, pool }) => this.#named(provider, pool, (each) => each.waitChanged())),
       events.on('planDue', ({ pool }) => this.#each((each) => each.view === pool && each.work.run())),
       events.on('nodeUnusable', ({ id, why }) => {
         for (const pool of this.#pools.values()) pool.work.nodeUnusable(id, why);
@@ -163,8 +164,15 @@ export class PoolSet implements Part, Takers {
     ];
   }
 
-  /** @param pool - `undefined`: all pools of the provider */
-  #capacityChanged(provider: string, pool?: string): void {
+  nodeFree(node: NodeRecord): void {
+    this.#ofProvider(node.provider, (pool) => pool.queue.nodeFree(node));
+  }
+
+  waitChanged(provider: string, pool: string): void {
+    this.#named(provider, pool, (each) => each.waitChanged());
+  }
+
+  capacityChanged(provider: string, pool?: string): void {
     for (const each of this.#pools.values()) {
       const { view } = each;
       if (view.provider === provider && (pool === undefined || view.pool.name === pool)) each.queue.reconsiderAll();

@@ -76,7 +76,7 @@ beforeEach(async () => {
   ({ world, providers: set } = rooms);
   const { events } = world.context;
   events.on('providerStarted', ({ provider: name }) => told.push(`started ${name}`));
-  events.on('capacityChanged', ({ provider: name, pool }) => told.push(`capacity ${name}/${pool ?? ''}`));
+  set.handTo({ capacityChanged: (name, pool = '') => void told.push(`capacity ${name}/${pool}`) });
 });
 
 const calls = () => made.map((each) => each.calls);

@@ -1,27 +1,17 @@
 import { setMaxListeners } from 'node:events';
 import type { NodeRecord } from '@nodepool/zk-protocol';
-import { LOGGER_NAMES } from '../../contract/logger-names.js';
 import { sameProviderConfig } from '../../config/compare.js';
 import type { Config } from '../../contract/config.js';
 import type { DriverRegistry } from '../../config/discovery/registry-types.js';
-import type {
-  AlienResource,
-  HostStatus,
-  LeakedResource,
-  Provider,
-  ProviderContext,
-  UnusableNode,
-} from '../../contract/driver.js';
+import type { AlienResource, HostStatus, LeakedResource, Provider, UnusableNode } from '../../contract/driver.js';
 import type { ProviderConfig } from '../../contract/provider-config.js';
 import type { Steered } from '../plan/steering.js';
 import type { PoolRegistry } from '../registry/pool-registry.js';
 import type { Context } from '../state/context.js';
-import { madeMs } from '../state/server-clock.js';
-import { withdrawNode } from '../state/expire-node.js';
 import type { Occasion, Part } from '../state/part.js';
-import { renewLogin } from '../state/renew-login.js';
 import type { ImageMirror } from '../state/image-mirror.js';
-import { outOfDriverScope } from './guard/driver-scope.js';
+import type { Faults } from './guard/driver-scope.js';
+import { contextFor, type CapacityUsers, type ProviderSources } from './provider-context.js';
 import { GuardedProvider } from './guard/guarded-provider.js';
 import { DrainingProviders, type DrainingStatus } from './draining-providers.js';
 import { LeakSearches } from './leak-searches.js';
@@ -34,17 +24,18 @@ type OfProvider<T> = T & { readonly provider: string };
  * The running providers. A reload keeps unchanged ones; a removed provider stays until its nodes are gone. A provider without a driver
  * is left to other launchers.
  */
-export class ProviderSet implements Part {
+export class ProviderSet implements Part, Faults, CapacityUsers {
   readonly #context: Context;
   readonly #drivers: DriverRegistry;
-  readonly #images: ImageMirror;
-  readonly #steering: Steered;
+  readonly #sources: ProviderSources;
   readonly #runners = new Map<string, ProviderRunner>();
   /** Replaced or removed providers that are still stopping. */
   readonly #leaving = new Set<Promise<void>>();
   readonly #draining: DrainingProviders;
   readonly #leaks: LeakSearches;
   readonly #unsubscribe: () => void;
+  #users: CapacityUsers | undefined;
+  #restarts: Faults | undefined;
   #isClosed = false;
   #stopped: Promise<void> | undefined;
   /** Of all providers that have not stopped, including replaced ones. */
@@ -60,8 +51,7 @@ export class ProviderSet implements Part {
   ) {
     this.#context = context;
     this.#drivers = drivers;
-    this.#images = images;
-    this.#steering = steering;
+    this.#sources = { context, images, steering, users: this };
     this.#draining = new DrainingProviders(context, registry);
     this.#leaks = new LeakSearches(context, this.#runners);
     const ends = [
@@ -74,6 +64,24 @@ export class ProviderSet implements Part {
       }),
     ];
     this.#unsubscribe = () => ends.forEach((end) => end());
+  }
+
+  /** From now on, these pools use the providers. */
+  handTo(users: CapacityUsers): void {
+    this.#users = users;
+  }
+
+  /** From now on, it restarts providers whose drivers make errors. */
+  restartBy(restarts: Faults): void {
+    this.#restarts = restarts;
+  }
+
+  capacityChanged(provider: string, pool?: string): void {
+    this.#users?.capacityChanged(provider, pool);
+  }
+
+  driverFaulted(...fault: Parameters<Faults['driverFaulted']>): void {
+    this.#restarts?.driverFaulted(...fault);
   }
 
   /** A provider of the configuration in force. */
@@ -234,12 +242,12 @@ export class ProviderSet implements Part {
 
   async #create(config: ProviderConfig): Promise<ProviderRunner> {
     const driver = await this.#drivers.get(config.driverName);
-    const { logger, events } = this.#context;
+    const { logger } = this.#context;
     const closing = new AbortController();
     setMaxListeners(0, closing.signal); // drivers add one for each launch in progress
     const provider = new GuardedProvider({
-      ...{ driver, config, events },
-      context: this.#contextFor(config, closing.signal),
+      ...{ driver, config, faults: this },
+      context: contextFor(this.#sources, config, closing.signal),
       logger: logger.child({ provider: config.name }),
     });
     const runner = new ProviderRunner(this.#context, driver, provider);
@@ -258,29 +266,5 @@ export class ProviderSet implements Part {
         this.#leaving.delete(leaving);
       });
     this.#leaving.add(leaving);
-  }
-
-  #contextFor({ name, driverName }: ProviderConfig, closing: AbortSignal): ProviderContext {
-    const { zk, clock, committer, mirror, hostname, logger, random, metrics, events } = this.#context;
-    const { life, serverClock } = this.#context;
-    return {
-      ...{ zk, clock, committer, hostname, random, metrics, closing },
-      agreedNow: serverClock && (() => serverClock.now()),
-      madeMs: serverClock && ((record) => madeMs(record, serverClock)),
-      get databaseId() {
-        return life.databaseId;
-      },
-      ...{ images: this.#images, nodes: mirror.nodes, requests: mirror.requests },
-      logger: logger.child({ provider: name }, LOGGER_NAMES.driver(driverName)),
-      config: () => this.#context.config.now,
-      ownNodes: () => mirror.ofProvider(name),
-      capacityChanged: (pool) => outOfDriverScope(() => events.emit('capacityChanged', { provider: name, pool })),
-      withdrawNode: (id, why) => outOfDriverScope(() => withdrawNode(this.#context, name, id, why)),
-      renewLogin: (id, port) => outOfDriverScope(() => renewLogin(this.#context, name, id, port)),
-      nodeUnusable: (id, why) => outOfDriverScope(() => events.emit('nodeUnusable', { id, why })),
-      onNodeUnusable: (listener) => events.on('nodeUnusable', ({ id, why }) => listener(id, why)),
-      avoidsZone: (zone, label) => this.#steering.of(name)?.avoidsZone(zone, label) ?? false,
-      apiAnswered: (error) => outOfDriverScope(() => this.#steering.of(name)?.apiAnswered(error)),
-    };
   }
 }

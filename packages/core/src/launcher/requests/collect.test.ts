@@ -53,15 +53,13 @@ describe('a request that waits for capacity', () => {
 
   it('tells its pool when it begins and when it ends to wait', async () => {
     const served = await ServedRequest.begin(['a']);
-    const waits: boolean[] = [];
-    served.world.context.events.on('waitChanged', () => void waits.push(served.work.paused !== undefined));
     served.accept([['a', WAIT]]);
     await served.world.pass(1_000);
 
     served.resume([['a', await served.world.createNode({})]]);
     await served.outcome();
 
-    expect(waits).toEqual([true, false]);
+    expect(served.waits).toEqual([true, false]);
   });
 });
 

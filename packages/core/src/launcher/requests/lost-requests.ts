@@ -50,15 +50,14 @@ export class LostRequests implements Part {
   constructor(context: Context, ledger: Ledger, registry: KnownPools) {
     this.#context = context;
     this.#ledger = ledger;
-    this.#takeOvers = new TakeOvers(context, ledger, registry);
+    this.#takeOvers = new TakeOvers(context, ledger, registry, this);
     const { events } = context;
     this.#unsubscribe = [
-      events.on('requestChanged', ({ id, after }) => after?.state === 'pending' && this.#suspect(id as RequestId)),
-      events.on('requestLockChanged', ({ id, contenders }) => contenders === 0 && this.#suspect(id)),
+      events.on('requestChanged', ({ id, after }) => after?.state === 'pending' && this.suspect(id as RequestId)),
+      events.on('requestLockChanged', ({ id, contenders }) => contenders === 0 && this.suspect(id)),
       events.on('poolChanged', ({ before, after }) => {
         if (before && !after) void this.reconsider();
       }),
-      events.on('takeOverDue', ({ request }) => this.#suspect(request)),
     ];
   }
 
@@ -126,7 +125,7 @@ export class LostRequests implements Part {
     }
     this.#checking.set(id, 0);
     const done = await this.#try(id);
-    if (this.#again.delete(id) && !this.#checking.has(id)) this.#suspect(id);
+    if (this.#again.delete(id) && !this.#checking.has(id)) this.suspect(id);
     return done;
   }
 
@@ -137,7 +136,7 @@ export class LostRequests implements Part {
   }
 
   /** Checks at the end of the turn, as the mirror shows the changes of one transaction one after another. */
-  #suspect(id: RequestId): void {
+  suspect(id: RequestId): void {
     if (!this.#seemsLost(id)) return;
     queueMicrotask(() => {
       if (this.#seemsLost(id)) void this.check(id);

@@ -10,7 +10,7 @@ const NEVER = reason('exceeds-quota', 'too much', 'less');
 async function refusable() {
   const served = await ServedRequest.begin(['a']);
   const { registry, unlocks, turns } = served.rooms;
-  const tools = { view: served.view, registry, unlocks, turns };
+  const tools = { view: served.view, registry, unlocks, turns, waits: served };
   const outcomes: string[] = [];
   served.context.events.on('requestEnded', ({ outcome, pool }) => void outcomes.push(`${pool}: ${outcome}`));
   const request = await served.stored();

@@ -38,6 +38,12 @@ export interface RequestTools {
   readonly registry: PoolRegistry;
   readonly unlocks: LateUnlocks;
   readonly turns: LaunchTurns;
+  readonly waits: Waits;
+}
+
+/** What is to know that accepted requests of a pool wait for more or less than before. */
+export interface Waits {
+  waitChanged(provider: string, pool: string): void;
 }
 
 /** The parts that an assignment serves with ready nodes, and those to launch. */
@@ -288,7 +294,7 @@ export class RequestWork implements RequestAtWork {
     this.#isToGiveWay = false;
     if (isPaused) this.#waitToGiveWay();
     const { provider, pool } = this.view;
-    this.context.events.emit('waitChanged', { provider, pool: pool.name });
+    this.tools.waits.waitChanged(provider, pool.name);
   }
 
   /**

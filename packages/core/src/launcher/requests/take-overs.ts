@@ -3,6 +3,7 @@ import type { Ledger } from '../ledger/ledger.js';
 import { isResumable } from '../plan/nodes.js';
 import type { PoolRegistry } from '../registry/pool-registry.js';
 import type { Context } from '../state/context.js';
+import type { LostRequests } from './lost-requests.js';
 
 /** How long a request is left to the pools of its nodes, which may be about to register or in a new session. */
 const TAKE_OVER_MS = 30_000;
@@ -34,18 +35,25 @@ interface Offer {
 }
 
 /**
- * Offers lost requests whose launches can be continued to the pools of their nodes, which take them over with all nodes. Emits
- * `takeOverDue` when one may be taken now, or its time is over.
+ * Offers lost requests whose launches can be continued to the pools of their nodes, which take them over with all nodes. Has a
+ * request checked again when it may be taken now, or its time is over.
  */
 export class TakeOvers {
   readonly #context: Context;
   readonly #ledger: Pick<Ledger, 'has'>;
   readonly #registry: KnownPools;
+  readonly #lost: Pick<LostRequests, 'suspect'>;
   readonly #offers = new Map<RequestId, Offer>();
   readonly #unsubscribe: readonly (() => void)[];
 
-  constructor(context: Context, ledger: Pick<Ledger, 'has'>, registry: KnownPools) {
+  constructor(
+    context: Context,
+    ledger: Pick<Ledger, 'has'>,
+    registry: KnownPools,
+    lost: Pick<LostRequests, 'suspect'>,
+  ) {
     this.#context = context;
+    this.#lost = lost;
     this.#ledger = ledger;
     this.#registry = registry;
     const { events } = context;
@@ -96,22 +104,18 @@ export class TakeOvers {
     return isWanted || mayTake ? TAKE_OVER_MS : 0;
   }
 
-  #due(request: RequestId): void {
-    this.#context.events.emit('takeOverDue', { request });
-  }
-
   #checkIn(ms: number, request: RequestId): void {
-    this.#context.clock.setTimer(ms, () => this.#offers.has(request) && this.#due(request));
+    this.#context.clock.setTimer(ms, () => this.#offers.has(request) && this.#lost.suspect(request));
   }
 
   #checkAll(): void {
-    for (const request of this.#offers.keys()) this.#due(request);
+    for (const request of this.#offers.keys()) this.#lost.suspect(request);
   }
 
   /** Capacity for launches may have come free: one after another may be taken, in the order in which they were lost. */
   #checkNext(): void {
     for (const [request, { isWanted }] of this.#offers) {
-      if (isWanted && !this.#ledger.has(request)) return this.#due(request);
+      if (isWanted && !this.#ledger.has(request)) return this.#lost.suspect(request);
     }
   }
 }

@@ -7,7 +7,6 @@ import type {
   RequestRecord,
   Resources,
 } from '@nodepool/zk-protocol';
-import type { Provider } from '../../contract/driver.js';
 import type { EndedWork } from '../../contract/request-outcome.js';
 
 /** The pool that decides; the same object in all its events. */
@@ -81,8 +80,6 @@ export interface LauncherEventMap {
   readonly nodeChanged: RecordChange<NodeRecord>;
   /** A node was locked or unlocked. */
   readonly nodeLockChanged: { readonly id: NodeId; readonly contenders: number };
-  /** A ready or stopped node has become free: any request may get it. */
-  readonly nodeFree: { readonly node: NodeRecord };
   /** A request record was created, changed or removed. */
   readonly requestChanged: RecordChange<RequestRecord>;
   /** A request was locked or unlocked. */
@@ -114,8 +111,6 @@ export interface LauncherEventMap {
       readonly reason: DecisionReason;
     };
   };
-  /** A lost request may be taken over now, or the time for that has passed. */
-  readonly takeOverDue: { readonly request: RequestId };
   /** The pool starts to work on the request, which is `pending` if another launcher had accepted it before. */
   readonly requestTaken: { readonly pool: DecidingPool; readonly request: RequestRecord };
   /** A pool has ended its work on the request. */
@@ -136,24 +131,12 @@ export interface LauncherEventMap {
   readonly providerStarted: { readonly provider: string };
   /** A provider or one of its labels became failing, slow or healthy, or a probe is due. */
   readonly healthChanged: { readonly provider: string };
-  /** A launch of a failing provider has ended or is late: perhaps no other one in progress shows whether it works again. */
-  readonly probeSettled: { readonly provider: string };
-  /** A driver caused an error outside of any call. `provider`: the instance, as a restart replaces it under the same name. */
-  readonly driverFaulted: {
-    readonly provider: Pick<Provider, 'config'>;
-    readonly kind: FaultKind;
-    readonly error: unknown;
-  };
-  /** Capacity that no record shows has changed. `pool` is `undefined`: in all pools of the provider. */
-  readonly capacityChanged: { readonly provider: string; readonly pool: string | undefined };
   /** A pool waits for less of its provider: other pools of that provider may use it now. */
   readonly capacityFreed: { readonly provider: string; readonly pool: string };
   /** A tenant uses less: its waiting requests may be served. */
   readonly tenantCapacityFreed: { readonly tenant: string };
   /** A node of the label is gone or will not be made: requests that an order about the label holds back may be served. */
   readonly labelCapacityFreed: { readonly label: string };
-  /** Accepted requests of a pool wait for more or less than before. */
-  readonly waitChanged: { readonly provider: string; readonly pool: string };
 }
 
 /** The event emitter of a launcher: parts emit, and parts of higher rooms, metrics, history and web server listen. */

@@ -12,6 +12,12 @@ import type { LauncherEvents } from './events.js';
 import { FreeNodes } from './free-nodes.js';
 import { poolKey } from './pool-key.js';
 
+/** The pools of this launcher, which lend nodes. */
+export interface NodeTakers {
+  /** A ready or stopped node has become free: any request may get it. */
+  nodeFree(node: NodeRecord): void;
+}
+
 /** The work that has claimed a node, compared by identity. */
 export type Claimant = object;
 
@@ -24,6 +30,7 @@ export class Mirror {
   readonly nodes: RecordCache<NodeRecord> & LockAware;
   readonly requests: RecordCache<RequestRecord> & LockAware;
   readonly #events: LauncherEvents;
+  #takers: NodeTakers | undefined;
   readonly #free = new Map<string, FreeNodes>();
   readonly #claimed = new Map<NodeId, Claimant>();
   readonly #byRequest = new Map<string, Set<NodeId>>();
@@ -57,6 +64,11 @@ export class Mirror {
 
   stop(): void {
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
+  }
+
+  /** From now on, these pools take nodes. */
+  handTo(takers: NodeTakers): void {
+    this.#takers = takers;
   }
 
   /** Free nodes of a pool. The object stays the same for the life of the mirror. */
@@ -172,7 +184,7 @@ export class Mirror {
     if (node.provider === null || node.pool === null) return;
     const free = this.free(node.provider, node.pool);
     if (!this.#isFree(node)) free.delete(node.id);
-    else if (free.put(node)) this.#events.emit('nodeFree', { node });
+    else if (free.put(node)) this.#takers?.nodeFree(node);
   }
 
   #dropFree(node: NodeRecord): void {

@@ -3,15 +3,16 @@ import { idleProvider } from '../../../../test/support/idle-provider.js';
 import { memoryLogging } from '../../../../test/support/memory-logging.js';
 import { rackProvider } from '../../../../test/support/rack-world.js';
 import { VirtualClock } from '../../../testing/virtual-clock.js';
-import { LauncherEvents } from '../../state/events.js';
 import { currentDriverScope, DriverScope, outOfDriverScope } from './driver-scope.js';
 
 function setUp() {
   const clock = new VirtualClock();
   const { logger, stdout } = memoryLogging();
-  const events = new LauncherEvents();
+  const faults: unknown[] = [];
+  const driverFaulted = (...fault: unknown[]) => void faults.push([...fault, currentDriverScope()]);
   const provider = idleProvider(rackProvider);
-  return { clock, stdout, events, provider, scope: new DriverScope(provider, { clock, logger, events }) };
+  const scope = new DriverScope(provider, { clock, logger, faults: { driverFaulted } });
+  return { clock, stdout, faults, provider, scope };
 }
 
 it('covers what the code of a driver starts, and not the launcher’s code that it calls', async () => {
@@ -54,12 +55,10 @@ it('logs violations of a method once a minute', async () => {
 });
 
 it('reports faults with the provider, outside of its scope', () => {
-  const { scope, events, provider } = setUp();
-  const faults: unknown[] = [];
-  events.on('driverFaulted', (event) => faults.push({ ...event, scope: currentDriverScope() }));
+  const { scope, faults, provider } = setUp();
   const error = new Error('forgotten');
 
   scope.run(() => scope.fault('unhandled rejection', error));
 
-  expect(faults).toEqual([{ provider, kind: 'unhandled rejection', error, scope: undefined }]);
+  expect(faults).toEqual([[provider, 'unhandled rejection', error, undefined]]);
 });

@@ -2,12 +2,28 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { steadyNow, type Clock } from '@nodepool/zk-protocol';
 import type { Provider } from '../../../contract/driver.js';
 import type { Logger } from '../../../contract/logger.js';
-import type { FaultKind, LauncherEvents } from '../../state/events.js';
+import type { FaultKind } from '../../state/events.js';
 
 /** Each method's contract violations are logged once in this time, as a driver may be called many times a second. */
 const LOG_INTERVAL_MS = 60_000;
 
 const storage = new AsyncLocalStorage<DriverScope | undefined>();
+
+/** What restarts providers. */
+export interface Faults {
+  /**
+   * A driver made an error outside of any call.
+   * @param provider - the instance, as a restart replaces it under the same name
+   */
+  driverFaulted(provider: Pick<Provider, 'config'>, kind: FaultKind, error: unknown): void;
+}
+
+/** What a scope uses. */
+export interface ScopeOptions {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly faults: Faults;
+}
 
 /**
  * Runs the code of one provider's driver. The scope covers all timers, sockets and promises that the code starts, so errors
@@ -17,13 +33,10 @@ export class DriverScope {
   readonly provider: string;
   readonly driver: string;
   readonly #provider: Pick<Provider, 'config'>;
-  readonly #options: { readonly clock: Clock; readonly logger: Logger; readonly events: LauncherEvents };
+  readonly #options: ScopeOptions;
   readonly #loggedMs = new Map<string, number>();
 
-  constructor(
-    provider: Pick<Provider, 'config'>,
-    options: { readonly clock: Clock; readonly logger: Logger; readonly events: LauncherEvents },
-  ) {
+  constructor(provider: Pick<Provider, 'config'>, options: ScopeOptions) {
     this.provider = provider.config.name;
     this.driver = provider.config.driverName;
     this.#provider = provider;
@@ -59,8 +72,7 @@ export class DriverScope {
 
   /** Reports an error outside of any call to the launcher. Never throws. */
   fault(kind: FaultKind, error: unknown): void {
-    const { events } = this.#options;
-    outOfDriverScope(() => events.emit('driverFaulted', { provider: this.#provider, kind, error }));
+    outOfDriverScope(() => this.#options.faults.driverFaulted(this.#provider, kind, error));
   }
 }
 

@@ -7,7 +7,6 @@ import type { LaunchOrder } from '../../../contract/driver.js';
 import type { PoolLabelConfig } from '../../../contract/provider-config.js';
 import { silentLogger } from '../../../contract/logger.js';
 import { VirtualClock } from '../../../testing/virtual-clock.js';
-import { LauncherEvents } from '../../state/events.js';
 import { DriverScope } from './driver-scope.js';
 import { guardHandler } from './guarded-handler.js';
 
@@ -16,7 +15,7 @@ const NODE: NodeRecord = { ...newNode({ state: 'building', labels: ['a'] }, 0), 
 /** Launches the node with a driver that stores it as `stored` and says that it is ready. */
 async function launch(stored: NodeRecord['state'], shown: NodeRecord['state']) {
   const clock = new VirtualClock();
-  const options = { clock, logger: silentLogger, events: new LauncherEvents() };
+  const options = { clock, logger: silentLogger, faults: { driverFaulted: () => undefined } };
   const scope = new DriverScope(idleProvider(rackProvider), options);
   const guarded = guardHandler(
     {

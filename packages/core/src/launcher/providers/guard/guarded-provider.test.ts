@@ -133,13 +133,13 @@ describe('a driver that makes no provider', () => {
 
 it('tells of errors that no call returned, with the provider whose they are', async () => {
   let scope: DriverScope | undefined;
-  const { world, provider } = await guarded({ start: () => Promise.resolve(void (scope = currentDriverScope())) });
+  const { providers, provider } = await guarded({ start: () => Promise.resolve(void (scope = currentDriverScope())) });
   const told: unknown[] = [];
-  world.context.events.on('driverFaulted', (event) => told.push({ ...event, scope: currentDriverScope() }));
+  providers.restartBy({ driverFaulted: (...fault) => void told.push([...fault, currentDriverScope()]) });
   const error = new Error('forgotten');
 
   scope?.fault('unhandled rejection', error);
 
   expect(scope).toMatchObject({ provider: 'p', driver: 'idle' });
-  expect(told).toEqual([{ provider, kind: 'unhandled rejection', error, scope: undefined }]);
+  expect(told).toEqual([[provider, 'unhandled rejection', error, undefined]]);
 });

@@ -14,8 +14,7 @@ import type {
 } from '../../../contract/driver.js';
 import type { PoolConfig, ProviderConfig } from '../../../contract/provider-config.js';
 import type { Logger } from '../../../contract/logger.js';
-import type { LauncherEvents } from '../../state/events.js';
-import { DriverScope } from './driver-scope.js';
+import { DriverScope, type Faults } from './driver-scope.js';
 import { failingHandler, guardHandler } from './guarded-handler.js';
 import { guardQuota } from './guarded-quota.js';
 import { withTimeLimit } from '../../../async/time-limit.js';
@@ -29,7 +28,7 @@ export interface ProviderGuardOptions {
   /** With the provider's name as a field. */
   readonly logger: Logger;
   /** Reports errors of the driver outside of any call. */
-  readonly events: LauncherEvents;
+  readonly faults: Faults;
 }
 
 /** Longer than any deletion should take; after that the deletion is retried. */
@@ -73,8 +72,8 @@ export class GuardedProvider implements WholeProvider {
   constructor(options: ProviderGuardOptions) {
     this.config = options.config;
     this.#options = options;
-    const { context, logger, events } = options;
-    this.#scope = new DriverScope(this, { clock: context.clock, logger, events });
+    const { context, logger, faults } = options;
+    this.#scope = new DriverScope(this, { clock: context.clock, logger, faults });
   }
 
   get #driver(): string {

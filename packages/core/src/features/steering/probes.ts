@@ -5,18 +5,19 @@ import {
   type RequestRecord,
   steadyNow,
 } from '@nodepool/zk-protocol';
-import type { Context } from '../state/context.js';
-import type { Part } from '../state/part.js';
-import { sinceWrittenMs, type ServerTime } from '../state/server-clock.js';
-import { isProbe } from '../plan/health-rules.js';
-import type { PoolViews } from '../view/pool-views.js';
-import type { Standby } from './standby.js';
-import { isOwnRequest, releaseStandby, removeStandby, requestStandby } from './standby-requests.js';
+import type { Engine } from '../../launcher/nodes/feature.js';
+import { isOwnRequest, releaseStandby, removeStandby, requestStandby } from '../../launcher/nodes/standby-requests.js';
+import { isProbe } from '../../launcher/plan/health-rules.js';
+import type { Context } from '../../launcher/state/context.js';
+import { sinceWrittenMs } from '../../launcher/state/server-clock.js';
 
 /** Pause after a probe that was not launched, e.g. for lack of quota; the result of a launched one sets the next time. */
 const AGAIN_MS = 30_000;
 /** A probe that takes longer is withdrawn when the next one is due. */
 const HANGS_MS = 120_000;
+
+/** `standby` may need a node that a probe made. */
+type ProbingEngine = Pick<Engine, 'context' | 'views' | 'standby' | 'serverClock'>;
 
 type Probe = RequestRecord & { readonly provider: string };
 
@@ -24,11 +25,9 @@ type Probe = RequestRecord & { readonly provider: string };
  * Probes failing and slow providers with nodes that no request waits for: at most one at a time for each provider and label,
  * over all launchers. Deletes the node again unless `min-ready` lacks it.
  */
-export class StandbyProbes implements Part {
+export class Probes {
+  readonly #engine: ProbingEngine;
   readonly #context: Context;
-  readonly #views: PoolViews;
-  readonly #standby: Standby;
-  readonly #serverClock: ServerTime;
   /** Probes of all launchers, by provider. */
   readonly #open = new Map<string, Map<RequestId, Probe>>();
   /** By provider, a probe that the mirror does not show yet, and how long to wait for it. */
@@ -38,17 +37,13 @@ export class StandbyProbes implements Part {
   readonly #ending = new Set<RequestId>();
   readonly #unsubscribe: readonly (() => void)[];
 
-  /** @param standby - may need a node that a probe made */
-  constructor(context: Context, views: PoolViews, standby: Standby, serverClock: ServerTime) {
-    this.#context = context;
-    this.#views = views;
-    this.#standby = standby;
-    this.#serverClock = serverClock;
-    const { events } = context;
+  constructor(engine: ProbingEngine) {
+    this.#engine = engine;
+    this.#context = engine.context;
+    const { events } = this.#context;
     this.#unsubscribe = [
       events.on('requestChanged', ({ before, after }) => this.#requestChanged(before, after)),
-      events.on('healthChanged', ({ provider }) => this.#checkSoon(provider)),
-      events.on('probeSettled', ({ provider }) => this.#checkSoon(provider)),
+      events.on('healthChanged', ({ provider }) => this.checkSoon(provider)),
     ];
   }
 
@@ -66,7 +61,7 @@ export class StandbyProbes implements Part {
   check(provider: string): void {
     const asking = this.#asking.get(provider);
     if (!this.#context.life.isServing || (asking && asking.untilMs > steadyNow(this.#context.clock))) return;
-    const labels = this.#views.labelsToProbe(provider);
+    const labels = this.#engine.views.labelsToProbe(provider);
     const open = [...(this.#open.get(provider)?.values() ?? [])];
     const own = open.filter((probe) => isOwnRequest(this.#context, probe));
     for (const probe of own) {
@@ -78,7 +73,7 @@ export class StandbyProbes implements Part {
   }
 
   /** Checks after the pools have reacted: a request that waits for the provider may be the probe. */
-  #checkSoon(provider: string): void {
+  checkSoon(provider: string): void {
     queueMicrotask(() => this.check(provider));
   }
 
@@ -101,7 +96,7 @@ export class StandbyProbes implements Part {
   /** It may be needed no more: nothing was checked while it was being asked for. */
   #asked(provider: string): void {
     this.#asking.delete(provider);
-    this.#checkSoon(provider);
+    this.checkSoon(provider);
   }
 
   #requestChanged(before: RequestRecord | undefined, after: RequestRecord | undefined): void {
@@ -136,7 +131,7 @@ export class StandbyProbes implements Part {
   /** The next probe is due, as this one takes longer than a usual launch. */
   #endHanging(probe: Probe): void {
     if (probe.state !== 'pending') return;
-    const restMs = HANGS_MS - sinceWrittenMs(probe, this.#serverClock);
+    const restMs = HANGS_MS - sinceWrittenMs(probe, this.#engine.serverClock);
     if (restMs > 0) this.#checkLater(probe.provider, restMs);
     else this.#end(probe);
   }
@@ -162,7 +157,7 @@ export class StandbyProbes implements Part {
   async #writeEnd(probe: Probe): Promise<boolean> {
     if (probe.state !== 'fulfilled') return removeStandby(this.#context, probe, probe.stat?.version);
     const [label] = probe.labels;
-    const isMissing = label !== undefined && this.#standby.isMissing(label);
+    const isMissing = label !== undefined && this.#engine.standby.isMissing(label);
     await releaseStandby(this.#context, probe, isMissing ? 'free' : 'deleting');
     return true;
   }

@@ -13,12 +13,12 @@ import {
 import { afterEach, describe, expect, it } from 'vitest';
 import { LauncherRooms } from '../../../test/support/launcher-rooms.js';
 import { CapacityError } from '../../contract/errors.js';
-import { MIN_READY_REQUESTOR } from '../plan/candidates.js';
-import { Standby } from './standby.js';
-import { StandbyProbes } from './standby-probes.js';
+import { Standby } from '../../launcher/nodes/standby.js';
+import { MIN_READY_REQUESTOR } from '../../launcher/plan/candidates.js';
+import { Probes } from './probes.js';
 
 const PROVIDER = 'p';
-let probes: StandbyProbes | undefined;
+let probes: Probes | undefined;
 let standby: Standby | undefined;
 afterEach(() => {
   probes?.stop();
@@ -38,7 +38,7 @@ async function setUp(...labels: string[]) {
   };
   await fail(...labels);
   standby = new Standby(world.context, rooms.views, rooms.goals, [rooms.spares]);
-  probes = new StandbyProbes(world.context, rooms.views, standby, world.clock);
+  probes = new Probes({ context: world.context, views: rooms.views, standby, serverClock: world.clock });
   const waiting = (): RequestRecord[] => [...world.context.mirror.requests.values()];
   const check = async () => {
     probes?.check(PROVIDER);
