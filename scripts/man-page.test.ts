@@ -17,7 +17,7 @@ const CHECKERS = [
 ].filter(([program = '']) => spawnSync(program, ['--version']).error === undefined);
 
 type MakePage = (of: unknown) => string;
-type ParseCommandLine = (of: unknown, argv: string[], surroundings: object) => Promise<{ print: string }>;
+type ParseCommandLine = (of: unknown, argv: string[], context: object) => Promise<{ print: string }>;
 
 const { manPage } = (await source('cli/src/help/man-page.ts')) as { manPage: MakePage };
 const { loadCommands } = (await source('cli/src/commands/index.ts')) as { loadCommands: () => Promise<unknown> };

@@ -127,11 +127,11 @@ function ask({ events }: Ears, asked: RequestRecord): void {
   events.emit('poolPlanned', { pool: POOL, waits: { waiting, paused: [] } });
 }
 
-function take({ events, node: tell }: Ears, index: number, nowMs: number): void {
+function take({ events, node: notify }: Ears, index: number, nowMs: number): void {
   events.emit('requestTaken', { pool: POOL, request: request(index, nowMs) });
   const init = node(index, 'init', nowMs);
-  tell({ id: init.id, before: undefined, after: init });
-  tell({ id: init.id, before: init, after: { ...init, state: 'building' } });
+  notify({ id: init.id, before: undefined, after: init });
+  notify({ id: init.id, before: init, after: { ...init, state: 'building' } });
   for (const stage of ['delete-leftovers', 'creating']) enter(events, stage, init);
 }
 
@@ -143,21 +143,21 @@ function enter(events: LauncherEvents, stage: string, of: NodeRecord): void {
   events.emit('launchProgressed', { launch, step: { what: 'stage', stage, node: of } });
 }
 
-function fulfil({ events, node: tell, request: tellRequest }: Ears, index: number, nowMs: number): void {
+function fulfil({ events, node: notify, request: tellRequest }: Ears, index: number, nowMs: number): void {
   const [building, asked] = [node(index, 'building', nowMs), request(index, nowMs)];
   for (const stage of ['scanning', 'storing']) enter(events, stage, building);
-  tell({ id: building.id, before: building, after: { ...building, state: 'ready' } });
+  notify({ id: building.id, before: building, after: { ...building, state: 'ready' } });
   tellRequest({ id: asked.id, before: asked, after: { ...asked, state: 'fulfilled', nodeIds: [building.id] } });
-  tell({ id: building.id, before: { ...building, state: 'ready' }, after: { ...building, state: 'in-use' } });
+  notify({ id: building.id, before: { ...building, state: 'ready' }, after: { ...building, state: 'in-use' } });
 }
 
-function giveBack({ node: tell }: Ears, index: number, nowMs: number): void {
+function giveBack({ node: notify }: Ears, index: number, nowMs: number): void {
   const used = node(index, 'used', nowMs);
-  tell({ id: used.id, before: { ...used, state: 'in-use' }, after: used });
-  tell({ id: used.id, before: used, after: { ...used, state: 'deleting' } });
+  notify({ id: used.id, before: { ...used, state: 'in-use' }, after: used });
+  notify({ id: used.id, before: used, after: { ...used, state: 'deleting' } });
 }
 
-function lose({ node: tell }: Ears, index: number, nowMs: number): void {
+function lose({ node: notify }: Ears, index: number, nowMs: number): void {
   const deleting = node(index, 'deleting', nowMs);
-  tell({ id: deleting.id, before: deleting, after: undefined });
+  notify({ id: deleting.id, before: deleting, after: undefined });
 }

@@ -19,9 +19,9 @@ import type { ImageWork } from '@nodepool/core/service';
 import { unbuiltImages, waitingRecords, type WaitingWork } from './plan/waiting-records.js';
 import { toImageWork, waitingToWork, type Progress } from './context/progress.js';
 import { Janitor } from './janitor/janitor.js';
-import type { Surroundings } from './context/surroundings.js';
+import type { BuilderContext } from './context/builder-context.js';
 import type { BuilderOptions } from './options.js';
-import { prepareSurroundings, warnOfPrograms } from './prepare-surroundings.js';
+import { prepareContext, warnOfPrograms } from './prepare-context.js';
 import { Uploads } from './upload/upload-queue.js';
 
 /** Interval of sweeps, which find changes whose events were missed. */
@@ -37,7 +37,7 @@ interface BuilderParts {
   readonly builds: Builds;
   readonly uploads: Uploads;
   readonly janitor: Janitor;
-  readonly surroundings: Surroundings;
+  readonly context: BuilderContext;
 }
 
 /** Builds disk images, uploads them, and removes old ones. */
@@ -99,7 +99,7 @@ export class Builder {
 
   /** Lasting id of the builder; `undefined` before it has started. */
   get id(): string | undefined {
-    return this.#parts?.surroundings.builderId;
+    return this.#parts?.context.builderId;
   }
 
   /** Id of the database; `undefined` before it has been read. */
@@ -161,23 +161,23 @@ export class Builder {
    */
   async start(webUrl?: string): Promise<void> {
     const { zk, logger } = this.#options;
-    const surroundings = await this.#surroundings();
-    this.#database = new ImagesDatabase(surroundings, () => this.#lookAtAll());
+    const context = await this.#context();
+    this.#database = new ImagesDatabase(context, () => this.#lookAtAll());
     await this.#database.check();
-    await surroundings.providers.reconfigure(this.#config);
-    const parts = partsOf(surroundings, this.#options);
-    this.#id = new BuilderIdLock(surroundings, () => this.#lookAtAll());
+    await context.providers.reconfigure(this.#config);
+    const parts = partsOf(context, this.#options);
+    this.#id = new BuilderIdLock(context, () => this.#lookAtAll());
     await this.#id.take();
     await this.#tree.start();
     await this.#id.refuseOthers(this.#tree);
-    await removeLeftovers(surroundings.tmpRoot, logger);
+    await removeLeftovers(context.tmpRoot, logger);
     await this.registration.register();
     this.#parts = parts;
     zk.onState((state) => {
       if (state === 'CONNECTED') registerAgain(this.registration, logger);
     });
-    this.registration.update(runningComponent(this.registration.body, surroundings, webUrl));
-    logger.info('Builder started', { builder: surroundings.builderId, images: [...this.#config.diskimages.keys()] });
+    this.registration.update(runningComponent(this.registration.body, context, webUrl));
+    logger.info('Builder started', { builder: context.builderId, images: [...this.#config.diskimages.keys()] });
     void this.#sweep(true);
   }
 
@@ -188,9 +188,9 @@ export class Builder {
     }
     this.#config = config;
     if (!this.#parts) return;
-    const { builds, uploads, surroundings } = this.#parts;
+    const { builds, uploads, context } = this.#parts;
     warnOfPrograms(config, this.#options.logger);
-    await surroundings.providers.reconfigure(config);
+    await context.providers.reconfigure(config);
     for (const failing of [builds, uploads]) failing.forgetFailures();
     this.#lookAtAll();
   }
@@ -218,7 +218,7 @@ export class Builder {
     this.#database?.stop();
     await this.drain(ABORT_MS);
     this.#tree.stop();
-    const providers = this.#parts?.surroundings.providers.stop() ?? Promise.resolve();
+    const providers = this.#parts?.context.providers.stop() ?? Promise.resolve();
     const id = this.#id?.release() ?? Promise.resolve();
     const registration = this.registration.remove();
     await endWithin(this.#options, ENDING_MS, { providers, 'the registration': registration, 'the id': id });
@@ -227,12 +227,12 @@ export class Builder {
   /** After `stop`: resolves when all work has ended and nothing more is written, without a time limit. */
   async join(): Promise<void> {
     if (!this.#parts) return;
-    const { builds, uploads, janitor, surroundings } = this.#parts;
-    await Promise.all([builds.drain(), uploads.stop(), janitor.stop(), surroundings.providers.stop()]);
+    const { builds, uploads, janitor, context } = this.#parts;
+    await Promise.all([builds.drain(), uploads.stop(), janitor.stop(), context.providers.stop()]);
   }
 
-  #surroundings(): Promise<Surroundings> {
-    return prepareSurroundings(this.#options, {
+  #context(): Promise<BuilderContext> {
+    return prepareContext(this.#options, {
       tree: this.#tree,
       config: () => this.#config,
       databaseId: () => this.databaseId,
@@ -259,7 +259,7 @@ export class Builder {
 
   /** Whether it is not stopping, and no other builder and no other database may have its files. */
   get #mayBegin(): boolean {
-    return !this.#stopping && this.#parts?.surroundings.holdsId() === true;
+    return !this.#stopping && this.#parts?.context.holdsId() === true;
   }
 
   #lookAtAll(): void {
@@ -275,11 +275,11 @@ export class Builder {
   async #sweep(isFirst = false): Promise<void> {
     const { clock, events } = this.#options;
     if (!this.#parts || this.#stopping) return;
-    const { builds, uploads, janitor, surroundings } = this.#parts;
+    const { builds, uploads, janitor, context } = this.#parts;
     this.#cancelSweep = clock.setTimer(SWEEP_MS, () => void this.#sweep());
     await this.#database?.recheck();
     await this.#id?.lookForOthers(this.#tree, (buildId) => isBuilding(builds, buildId));
-    await surroundings.absent.look(newestBuilds(this.#tree.images));
+    await context.absent.look(newestBuilds(this.#tree.images));
     if (!this.#mayBegin) return;
     const startedBefore = uploads.started;
     if (builds.considerAll() > 0 && !isFirst) events.sweepFound('build');
@@ -303,7 +303,7 @@ function reportActivity(
 }
 
 /** The entry in the registry, with the id by which other builders know whose builds these are. */
-function runningComponent(body: ComponentRecord, { builderId }: Surroundings, webUrl = null as string | null) {
+function runningComponent(body: ComponentRecord, { builderId }: BuilderContext, webUrl = null as string | null) {
   const running = withComponent(body, { state: 'running', webUrl });
   return { ...running, raw: { ...running.raw, builder_id: builderId } };
 }
@@ -315,13 +315,13 @@ const isBuilding = ({ running }: Builds, buildId: string): boolean =>
   running.some((progress) => progress.buildId === buildId);
 
 function partsOf(
-  surroundings: Surroundings,
+  context: BuilderContext,
   { buildWorkers, uploadWorkers }: Pick<BuilderOptions, 'buildWorkers' | 'uploadWorkers'>,
 ): BuilderParts {
-  const builds = new Builds(surroundings, buildWorkers);
-  const uploads = new Uploads(surroundings, uploadWorkers);
+  const builds = new Builds(context, buildWorkers);
+  const uploads = new Uploads(context, uploadWorkers);
   const isInUse = (buildId: string) => uploads.isReading(buildId) || isBuilding(builds, buildId);
-  return { builds, uploads, janitor: new Janitor(surroundings, { isInUse }), surroundings };
+  return { builds, uploads, janitor: new Janitor(context, { isInUse }), context };
 }
 
 function registerAgain(registration: { register(): Promise<void> }, logger: Logger): void {

@@ -13,9 +13,9 @@ export function main(argv: readonly string[]): Promise<void> {
       commandLine: COMMAND_LINE,
       version,
       logFile: '/var/log/nodepool/nodepool-builder.log',
-      async createService(surroundings) {
+      async createService(context) {
         const { createService } = await import('./start-service.js');
-        return createService(surroundings);
+        return createService(context);
       },
     },
     argv,

@@ -14,7 +14,7 @@ import {
   type ApiEvent,
   type DaemonRuntime,
   type DaemonService,
-  type ServiceSurroundings,
+  type ServiceContext,
 } from '@nodepool/daemon';
 import { COMMAND_LINE, type BuilderArguments } from './arguments.js';
 import { builderConditions } from './builder-conditions.js';
@@ -23,7 +23,7 @@ import { createBuildRoutes } from './web/build-routes.js';
 import { contextFor } from './providers/provider-context.js';
 
 /** Emits changes of images, with webhook events for builds of this builder. @returns unsubscribes */
-function followImages(builder: Builder, tell: (event: ApiEvent) => void): () => void {
+function followImages(builder: Builder, notify: (event: ApiEvent) => void): () => void {
   const known = new Map<string, ImageEntry>();
   const own = (image: ImageEntry | undefined) =>
     image && { ...image, builds: new Map([...image.builds].filter(([, build]) => build.builderId === builder.id)) };
@@ -33,7 +33,7 @@ function followImages(builder: Builder, tell: (event: ApiEvent) => void): () => 
     const notice = imageNotice(known.get(name), after);
     if (after) known.set(name, after);
     else known.delete(name);
-    tell({ type: 'image', id: name, data: () => (image ? imageToApi(image) : null), notice });
+    notify({ type: 'image', id: name, data: () => (image ? imageToApi(image) : null), notice });
   });
 }
 
@@ -103,9 +103,9 @@ function overviewOf({ notReady, tree, running, failingDeletions }: Builder) {
  * Reads the configuration, connects to ZooKeeper, and starts the web server. Call `start` of the result next.
  * @throws ConfigError, NODEPOOL_WEB_LISTEN, NODEPOOL_STATSD, and ZK_BAD_ARGUMENTS for unusable TLS files
  */
-export function createService(surroundings: ServiceSurroundings<BuilderArguments>): Promise<DaemonService> {
-  const metrics = createServiceMetrics(surroundings);
-  return assembleService(surroundings, {
+export function createService(context: ServiceContext<BuilderArguments>): Promise<DaemonService> {
+  const metrics = createServiceMetrics(context);
+  return assembleService(context, {
     commandLine: COMMAND_LINE,
     programDir: import.meta.dirname,
     webapp: 'builderWebapp',

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import type { Logger } from '@nodepool/core';
-import { print, tell } from './command/context.js';
+import { print, inform } from './command/context.js';
 import type { CliContext } from './command/context.js';
 import { watchOutput } from './output-errors.js';
 import { parseCommandLine } from './parser.js';
@@ -17,13 +17,13 @@ function readVersion(): string {
 
 async function reportError(error: unknown, logger: Logger | undefined, debug: boolean): Promise<number> {
   if (error instanceof UsageError) {
-    tell(`nodepool: ${error.message}\nTry 'nodepool --help'.`);
+    inform(`nodepool: ${error.message}\nTry 'nodepool --help'.`);
     return 2;
   }
   const { describeError } = await import('./command/errors.js');
   const { InterruptedError } = await import('./terminal/interrupts.js');
   if (error instanceof InterruptedError) return error.exitStatus;
-  tell(`nodepool: ${describeError(error)}`);
+  inform(`nodepool: ${describeError(error)}`);
   if (debug) logger?.debug('The error in full', { error });
   return 1;
 }

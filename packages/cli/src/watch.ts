@@ -1,5 +1,5 @@
 import { delay } from '@nodepool/zk-protocol';
-import { print, tell } from './command/context.js';
+import { print, inform } from './command/context.js';
 import type { CliContext } from './command/context.js';
 import { describeError } from './command/errors.js';
 import { Interrupts } from './terminal/interrupts.js';
@@ -25,7 +25,7 @@ export async function watchCommand(
         await run({ ...context, kept });
       } catch (error) {
         if (isFirst) throw error;
-        tell(`nodepool: ${describeError(error)}`);
+        inform(`nodepool: ${describeError(error)}`);
       }
       await delay(context.clock, everyMs, interrupts.signal).catch(() => undefined); // a signal ends the loop
     }

@@ -52,7 +52,7 @@ export interface CommandLine<Args extends CommonArguments> {
 export type ArgumentsToArgv<Args> = { readonly [Name in keyof Args]-?: (args: Args) => readonly string[] };
 
 /** Environment in which the program was started. */
-export interface ParseSurroundings {
+export interface ParseContext {
   readonly home: string;
   readonly cwd: string;
   readonly version: string;
@@ -154,7 +154,7 @@ function checkRefused(refused: Readonly<Record<string, string>>, parsed: ParsedO
   }
 }
 
-function toCommonArguments(parsed: ParsedOptions, { home, cwd }: ParseSurroundings): CommonArguments {
+function toCommonArguments(parsed: ParsedOptions, { home, cwd }: ParseContext): CommonArguments {
   const expand = (name: string) => {
     const path = parsed[name];
     // an empty value is likely an unset variable; it must not select the current directory
@@ -185,7 +185,7 @@ function toCommonArguments(parsed: ParsedOptions, { home, cwd }: ParseSurroundin
 export async function parseCommandLine<Args extends CommonArguments>(
   line: CommandLine<Args>,
   words: readonly string[],
-  surroundings: ParseSurroundings,
+  context: ParseContext,
 ): Promise<Args | PrintAndExit> {
   const argv = expandOptions(line, words);
   const parser = createParser(line, argv).fail((message: string | null, error: Error | undefined) => {
@@ -195,8 +195,8 @@ export async function parseCommandLine<Args extends CommonArguments>(
   const parsed: ParsedOptions = await parser.parseAsync([...argv], {}, (_error, _argv, output) => {
     printed = output;
   });
-  if (parsed['version'] === true) return { print: `Nodepool version: ${surroundings.version}` };
+  if (parsed['version'] === true) return { print: `Nodepool version: ${context.version}` };
   if (parsed['help'] === true || printed !== '') return { print: printed };
   checkRefused(line.refused, parsed);
-  return line.toArguments(toCommonArguments(parsed, surroundings), parsed);
+  return line.toArguments(toCommonArguments(parsed, context), parsed);
 }

@@ -14,7 +14,7 @@ import {
 import type { CommandLine, CommonArguments } from './arguments.js';
 import type { EmbeddedZooKeeper } from './embedded-zookeeper.js';
 import { logConfigWarnings } from './log-config-warnings.js';
-import type { ServiceSurroundings } from './program.js';
+import type { ServiceContext } from './program.js';
 import { WEBAPP_NAMES, type WebappKey } from './reloader.js';
 import type { DaemonRuntime } from './runtime.js';
 import { takeOver } from './take-over.js';
@@ -22,7 +22,7 @@ import { DaemonService } from './service.js';
 import type { ServiceMetrics } from './web/metrics-route.js';
 
 /** Parts that exist once the configuration is read and the connection to ZooKeeper is being established. */
-export interface ServiceBase<Args extends CommonArguments> extends ServiceSurroundings<Args> {
+export interface ServiceBase<Args extends CommonArguments> extends ServiceContext<Args> {
   readonly config: Config;
   readonly zk: ZooKeeperConnection;
   readonly registry: DriverRegistry;
@@ -46,10 +46,10 @@ export interface ServicePlan<Args extends CommonArguments> {
  * @throws ConfigError, NODEPOOL_WEB_LISTEN, NODEPOOL_STATE_DIR, and ZK_BAD_ARGUMENTS for unusable TLS files
  */
 export async function assembleService<Args extends CommonArguments>(
-  surroundings: ServiceSurroundings<Args>,
+  context: ServiceContext<Args>,
   plan: ServicePlan<Args>,
 ): Promise<DaemonService> {
-  const { args, env, clock, logger, version, hostname, profileDirs } = surroundings;
+  const { args, env, clock, logger, version, hostname, profileDirs } = context;
   const { configFile: file, secureFile, stateDir } = args;
   const registry = createRegistry(file, plan.programDir);
   const use = { ...useOf(plan.webapp, args), clock };
@@ -58,15 +58,15 @@ export async function assembleService<Args extends CommonArguments>(
   const config = await load();
   logConfigWarnings(config, logger);
   const isEmbedded = config.zookeeper.servers.length === 0;
-  const embedded = isEmbedded && plan.embedded === 'run' ? await startEmbedded(surroundings, config) : undefined;
+  const embedded = isEmbedded && plan.embedded === 'run' ? await startEmbedded(context, config) : undefined;
   const zk = createZooKeeper({
-    ...(isEmbedded ? await embeddedConnection(surroundings, config, embedded) : configuredConnection(config.zookeeper)),
+    ...(isEmbedded ? await embeddedConnection(context, config, embedded) : configuredConnection(config.zookeeper)),
     logger: logger.child({}, 'zk.ZooKeeper'),
   });
   const service = new DaemonService({
     ...{ name: plan.commandLine.name, config, zk, embedded, clock, logger, version, hostname, profileDirs },
-    runtime: plan.createRuntime({ ...surroundings, config, zk, registry }),
-    ...{ metrics: plan.metrics, logFailures: surroundings.logFailures },
+    runtime: plan.createRuntime({ ...context, config, zk, registry }),
+    ...{ metrics: plan.metrics, logFailures: context.logFailures },
     webapp: args.webapp ? plan.webapp : undefined,
     socketDir: stateDirOf({ stateDir, env }),
     loadConfig: load,
@@ -77,7 +77,7 @@ export async function assembleService<Args extends CommonArguments>(
     },
   });
   try {
-    await listen(service, surroundings, plan, zk);
+    await listen(service, context, plan, zk);
     return service;
   } catch (error) {
     await zk.close();
@@ -94,7 +94,7 @@ function useOf(webapp: keyof typeof WEBAPP_NAMES, args: CommonArguments) {
 /** Opens the port, after the process that has it if this one is to replace that. */
 async function listen<Args extends CommonArguments>(
   service: DaemonService,
-  { args, clock, logger }: ServiceSurroundings<Args>,
+  { args, clock, logger }: ServiceContext<Args>,
   { commandLine }: ServicePlan<Args>,
   zk: ZooKeeperConnection,
 ): Promise<void> {
@@ -114,7 +114,7 @@ function createRegistry(configFile: string, programDir: string): DriverRegistry 
 
 /** @throws ConfigError for a take-over */
 async function startEmbedded(
-  { args, env, logger }: ServiceSurroundings<CommonArguments>,
+  { args, env, logger }: ServiceContext<CommonArguments>,
   config: Config,
 ): Promise<EmbeddedZooKeeper> {
   if (args.takeOver !== undefined)
@@ -129,7 +129,7 @@ async function startEmbedded(
 
 /** @throws ConfigError if no embedded server is running on this machine */
 async function embeddedConnection(
-  { args, env }: ServiceSurroundings<CommonArguments>,
+  { args, env }: ServiceContext<CommonArguments>,
   config: Config,
   own: EmbeddedZooKeeper | undefined,
 ): Promise<ConfiguredConnection> {

@@ -4,12 +4,12 @@ export type {
   CommandLine,
   CommonArguments,
   ParsedOptions,
-  ParseSurroundings,
+  ParseContext,
   PrintAndExit,
 } from './arguments.js';
 export { COMMON_TO_ARGV, parseCommandLine, UsageError } from './arguments.js';
 export { daemonArgv } from './detach.js';
-export type { Program, ServiceSurroundings } from './program.js';
+export type { Program, ServiceContext } from './program.js';
 export { runProgram } from './run-program.js';
 
 export { serviceManPage } from './man-page.js';

@@ -5,7 +5,7 @@ import type { CommandLine, CommonArguments } from './arguments.js';
 import type { DaemonService } from './service.js';
 
 /** Parameters from the process to its service. */
-export interface ServiceSurroundings<Args extends CommonArguments> {
+export interface ServiceContext<Args extends CommonArguments> {
   readonly args: Args;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
@@ -26,5 +26,5 @@ export interface Program<Args extends CommonArguments> {
   /** Default log file of a daemon. */
   readonly logFile: string;
   /** Creates the service. Loads its modules only then, so that `--help` is fast. */
-  createService(surroundings: ServiceSurroundings<Args>): Promise<DaemonService>;
+  createService(context: ServiceContext<Args>): Promise<DaemonService>;
 }

@@ -30,19 +30,19 @@ export class ServiceManager {
   ready(status: string): Promise<void> {
     const intervalMs = pingIntervalMs(this.#options.env);
     if (intervalMs !== undefined) {
-      this.#ping ??= setInterval(() => void this.#tell('WATCHDOG=1'), intervalMs).unref();
+      this.#ping ??= setInterval(() => void this.#notify('WATCHDOG=1'), intervalMs).unref();
     }
-    return this.#tell('READY=1', `STATUS=${status}`);
+    return this.#notify('READY=1', `STATUS=${status}`);
   }
 
   /** Reports the start of a reload; {@link ServiceManager.ready} reports its end. */
   reloading(): Promise<void> {
-    return this.#tell('RELOADING=1', 'STATUS=Reloading the configuration');
+    return this.#notify('RELOADING=1', 'STATUS=Reloading the configuration');
   }
 
   /** Reports that the service is stopping. */
   stopping(): Promise<void> {
-    return this.#tell('STOPPING=1', 'STATUS=Stopping');
+    return this.#notify('STOPPING=1', 'STATUS=Stopping');
   }
 
   /** Sends no more messages; resolves when all sent messages were delivered. */
@@ -52,7 +52,7 @@ export class ServiceManager {
   }
 
   /** Sends messages one after the other, to keep their order. */
-  #tell(...words: string[]): Promise<void> {
+  #notify(...words: string[]): Promise<void> {
     const { env, onError } = this.#options;
     if (env['NOTIFY_SOCKET'] === undefined) return this.#last;
     this.#last = this.#last.then(

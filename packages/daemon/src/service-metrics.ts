@@ -4,11 +4,11 @@ import { Metrics } from '@nodepool/core/service';
 import type { ProcessUsage, StatsdTarget } from '@nodepool/core/service';
 import { NodepoolError } from '@nodepool/zk-protocol';
 import type { CommonArguments } from './arguments.js';
-import type { ServiceSurroundings } from './program.js';
+import type { ServiceContext } from './program.js';
 
 /** Creates the metrics of this process, sent to the statsd daemon in the environment. @throws NODEPOOL_STATSD */
-export function createServiceMetrics(surroundings: ServiceSurroundings<CommonArguments>): Metrics {
-  const { env, clock, logger, hostname, version } = surroundings;
+export function createServiceMetrics(context: ServiceContext<CommonArguments>): Metrics {
+  const { env, clock, logger, hostname, version } = context;
   return new Metrics({
     ...{ clock, hostname, version },
     logger: logger.child({}, 'StatsWorker'),

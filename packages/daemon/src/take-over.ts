@@ -94,8 +94,8 @@ async function checkConfiguration<Args extends CommonArguments>(
   const { name } = commandLine;
   const words = await wordsAfterScript(pid, name);
   if (words === undefined) throw refused(pid, `it does not run ${name}`);
-  const surroundings = { home: homedir(), cwd: await readlink(`/proc/${pid}/cwd`), version: '' };
-  const args = await parseCommandLine(commandLine, words, surroundings).catch(() => undefined);
+  const context = { home: homedir(), cwd: await readlink(`/proc/${pid}/cwd`), version: '' };
+  const args = await parseCommandLine(commandLine, words, context).catch(() => undefined);
   if (args === undefined || 'print' in args) throw refused(pid, `its options are not those of a running ${name}`);
   const [its, own] = await Promise.all([args.configFile, configFile].map((file) => realpath(file).catch(() => file)));
   if (its !== own)

@@ -173,7 +173,7 @@ export class Inventory {
     const known = this.#known.get(name);
     if (isGone) this.#known.delete(name);
     else this.#known.set(name, { namespace: object, pod: known?.pod });
-    this.#tell(name);
+    this.#notify(name);
   }
 
   #podChanged({ object, isGone }: Change<ApiPod>): void {
@@ -184,10 +184,10 @@ export class Inventory {
     const known = this.#known.get(externalId);
     if (isGone && !known?.namespace) this.#known.delete(externalId);
     else this.#known.set(externalId, { namespace: known?.namespace, pod: isGone ? undefined : object });
-    this.#tell(externalId);
+    this.#notify(externalId);
   }
 
-  #tell(externalId: string): void {
+  #notify(externalId: string): void {
     const instance = this.#instanceOf(externalId);
     // A pod may be seen before its namespace.
     if (!instance && this.#known.has(externalId)) return;

@@ -97,10 +97,10 @@ describe('a host whose name has no address', () => {
       .toMatchObject([
         { reason: 'NameUnresolved', message: 'the name has no address: correct it or add it to the name service' },
       ]);
-    expect(provider.hindrances('main', 'small')).toEqual([
+    expect(provider.blockers('main', 'small')).toEqual([
       expect.stringMatching(/^web7 port 22: the name has no address: .* \(next check at \d{4}-.*Z\)$/),
     ]);
-    expect(provider.hindrances('main', 'other')).toEqual([]);
+    expect(provider.blockers('main', 'other')).toEqual([]);
     isNamed = true; // the launcher keeps checking
     await expect.poll(() => provider.conditions(), { timeout: 50_000 }).toEqual([]);
   });

@@ -132,12 +132,12 @@ export class StaticProvider implements Provider {
   }
 
   /** Hosts of the pool that cannot be registered, with the reason. */
-  hindrances(poolName: string, label: string): string[] {
+  blockers(poolName: string, label: string): string[] {
     if (this.#state === 'new') return []; // no host has been checked
     const hosts = [...this.#hosts.values()].filter(
       ({ offer }) => offer.pool.name === poolName && offer.host.labels.includes(label),
     );
-    return hosts.flatMap((host) => (host.facts ? (this.#reconciler.hindrance(host) ?? []) : hindrance(host)));
+    return hosts.flatMap((host) => (host.facts ? (this.#reconciler.blocker(host) ?? []) : blocker(host)));
   }
 
   hosts(): HostStatus[] {
@@ -227,7 +227,7 @@ export class StaticProvider implements Provider {
   }
 }
 
-function hindrance({ offer, lastError, checking, nextCheckMs }: MonitoredHost): string {
+function blocker({ offer, lastError, checking, nextCheckMs }: MonitoredHost): string {
   const { name, port } = offer.host;
   if (lastError === undefined) return `${name} port ${port}: first check is running`;
   const text = lastError.message.startsWith(name) ? lastError.message : `${name} port ${port}: ${lastError.message}`;

@@ -42,7 +42,7 @@ export class SharedScans {
 
   #begin(key: string, options: ScanHostKeysOptions): Scan {
     const onFailure: Scan['onFailure'] = new Set();
-    const keys = this.#scan({ ...options, onFailure: (error) => onFailure.forEach((tell) => tell(error)) });
+    const keys = this.#scan({ ...options, onFailure: (error) => onFailure.forEach((notify) => notify(error)) });
     const scan: Scan = { keys, users: new Set(), onFailure, endedMs: undefined };
     this.#scans.set(key, scan);
     const forget = () => this.#scans.get(key) === scan && this.#scans.delete(key);

@@ -110,13 +110,13 @@ describe('SlotReconciler with a record that cannot be read', () => {
     const provider = await configure(rack);
     await provider.cleanupLeakedResources();
     await provider.join();
-    const hindrances = provider.hindrances('main', 'small');
+    const blockers = provider.blockers('main', 'small');
     await zk.setData(path, body);
     await until(allReady(3), 'the record is repaired');
     await provider.cleanupLeakedResources();
     await provider.join();
 
-    expect(hindrances).toEqual([
+    expect(blockers).toEqual([
       `h1: slot 1 is not registered while the record of node ${id}, which may stand for it, cannot be read`,
     ]);
     expect(nodes.unreadable).toEqual([]);

@@ -108,7 +108,7 @@ export class SlotReconciler {
   }
 
   /** Why slots of the host are not registered, for people; `undefined`: all are, or will be. */
-  hindrance(host: MonitoredHost): string | undefined {
+  blocker(host: MonitoredHost): string | undefined {
     const { slots } = this.#planOf(host);
     const slot = slots.findIndex((record, each) => record === undefined && this.#isHidden(host, each));
     if (slot < 0) return undefined;

@@ -4,7 +4,7 @@ import {
   UsageError,
   type CommandLine,
   type CommonArguments,
-  type ParseSurroundings,
+  type ParseContext,
   type PrintAndExit,
 } from '@nodepool/daemon';
 
@@ -60,7 +60,7 @@ function pidOf(value: unknown): number | undefined {
  */
 export function parseArguments(
   argv: readonly string[],
-  surroundings: ParseSurroundings,
+  context: ParseContext,
 ): Promise<LauncherArguments | PrintAndExit> {
-  return parseCommandLine(COMMAND_LINE, argv, surroundings);
+  return parseCommandLine(COMMAND_LINE, argv, context);
 }

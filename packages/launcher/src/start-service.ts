@@ -11,7 +11,7 @@ import {
   type DaemonRuntime,
   type DaemonService,
   type RouteTable,
-  type ServiceSurroundings,
+  type ServiceContext,
   type ShownConditions,
 } from '@nodepool/daemon';
 import { History, StandbyForecasts } from '@nodepool/history';
@@ -32,7 +32,7 @@ import { createExplainRoutes } from './web/explain-routes.js';
 import { createListingRoutes } from './web/listing-routes.js';
 
 /** Parts and settings of a launcher process. */
-export interface LauncherSurroundings {
+export interface LauncherContext {
   readonly zk: ZooKeeper;
   readonly clock: Clock;
   readonly hostname: string;
@@ -54,26 +54,26 @@ export interface LauncherSurroundings {
  * Connects a launcher to the history, traces, `/healthz`, listings and API of its process. In one piece: its parts share the
  * configuration in force.
  */
-export function launcherRuntime(runtime: Launcher, surroundings: LauncherSurroundings): DaemonRuntime {
-  let config = surroundings.config;
-  const trust = new TokenTrust({ ...surroundings, tokens: runtime.leases.tokens, config: () => config });
+export function launcherRuntime(runtime: Launcher, context: LauncherContext): DaemonRuntime {
+  let config = context.config;
+  const trust = new TokenTrust({ ...context, tokens: runtime.leases.tokens, config: () => config });
   let webAddress: string | undefined;
-  const traces = tracesOf(runtime, surroundings);
-  const certificates = certificatesOf(runtime, surroundings, () => config);
-  const sources = { ...surroundings, runtime, trust, certificates, config: () => config, webUrl: () => webAddress };
+  const traces = tracesOf(runtime, context);
+  const certificates = certificatesOf(runtime, context, () => config);
+  const sources = { ...context, runtime, trust, certificates, config: () => config, webUrl: () => webAddress };
   return {
     async start(webUrl) {
       webAddress = webUrl;
       await trust.start(); // before tokens are read
       traces.start();
-      surroundings.history.follow(runtime);
+      context.history.follow(runtime);
       await runtime.start(webUrl);
-      surroundings.forecasts.start(runtime);
+      context.forecasts.start(runtime);
     },
     async reconfigure(next) {
       await runtime.reconfigure(next);
-      await surroundings.history.configure(next.history);
-      surroundings.forecasts.configure(next.labels.values());
+      await context.history.configure(next.history);
+      context.forecasts.configure(next.labels.values());
       config = next;
     },
     get notReady() {
@@ -82,33 +82,29 @@ export function launcherRuntime(runtime: Launcher, surroundings: LauncherSurroun
     drain: (deadlineMs) => runtime.drain(deadlineMs),
     endOrders: () => runtime.endOrders(),
     async stop() {
-      surroundings.forecasts.stop();
+      context.forecasts.stop();
       certificates.close();
       await runtime.stop();
-      await surroundings.history.close();
+      await context.history.close();
       await traces.close();
     },
     startedFields: () => ({ providers: [...config.providers.keys()], nodes: runtime.nodes.size }),
-    conditions: withOwn(runtime.conditions, { ...surroundings, trust, certificates }),
-    health: () => ({ ...launcherHealth(runtime), history: { dropped_lines: surroundings.history.dropped } }),
+    conditions: withOwn(runtime.conditions, { ...context, trust, certificates }),
+    health: () => ({ ...launcherHealth(runtime), history: { dropped_lines: context.history.dropped } }),
     dump: (nowMs) => dumpState(runtime, nowMs),
-    routes: (shown) => routesOf(runtime, shown, surroundings.clock),
+    routes: (shown) => routesOf(runtime, shown, context.clock),
     api: (conditions) => apiOf({ ...sources, conditions }),
   };
 }
 
-function certificatesOf(
-  runtime: Launcher,
-  { logger, env }: LauncherSurroundings,
-  config: () => Config,
-): LeaseCertificates {
+function certificatesOf(runtime: Launcher, { logger, env }: LauncherContext, config: () => Config): LeaseCertificates {
   return new LeaseCertificates({
     ...{ leases: runtime.leases, pools: () => runtime.components, config },
     ...{ logger: logger.child({}, 'nodepool.Leases'), path: env['PATH'] },
   });
 }
 
-interface OwnConditions extends Pick<LauncherSurroundings, 'history' | 'space' | 'hostname'> {
+interface OwnConditions extends Pick<LauncherContext, 'history' | 'space' | 'hostname'> {
   readonly trust: TokenTrust;
   readonly certificates: LeaseCertificates;
 }
@@ -145,12 +141,12 @@ function apiOf(sources: LeaseApiSources): ReturnType<DaemonRuntime['api']> {
 }
 
 /** Sends traces from the start of the launcher until they are closed. */
-function tracesOf(runtime: Launcher, surroundings: LauncherSurroundings) {
-  const { clock, logger } = surroundings;
+function tracesOf(runtime: Launcher, context: LauncherContext) {
+  const { clock, logger } = context;
   let traces: Promise<Traces | undefined> | undefined;
   return {
     start(): void {
-      traces ??= startTraces({ ...surroundings, runtime, now: () => clock.now() });
+      traces ??= startTraces({ ...context, runtime, now: () => clock.now() });
       traces.catch((error: unknown) => logger.error('Failed to start tracing', { error }));
     },
     async close(): Promise<void> {
@@ -159,7 +155,7 @@ function tracesOf(runtime: Launcher, surroundings: LauncherSurroundings) {
   };
 }
 
-type HistorySources = Pick<LauncherSurroundings, 'clock' | 'logger' | 'activity' | 'env' | 'config'> & {
+type HistorySources = Pick<LauncherContext, 'clock' | 'logger' | 'activity' | 'env' | 'config'> & {
   readonly args: Pick<LauncherArguments, 'stateDir'>;
 };
 
@@ -183,9 +179,9 @@ function startForecasts({ clock, logger, env, config, args }: Omit<HistorySource
  * Reads the configuration, connects to ZooKeeper, and starts the web server. Call `start` of the result next.
  * @throws ConfigError, NODEPOOL_WEB_LISTEN, NODEPOOL_STATE_DIR, NODEPOOL_STATSD, and ZK_BAD_ARGUMENTS for unusable TLS files
  */
-export function createService(surroundings: ServiceSurroundings<LauncherArguments>): Promise<DaemonService> {
-  const metrics = createServiceMetrics(surroundings);
-  return assembleService(surroundings, {
+export function createService(context: ServiceContext<LauncherArguments>): Promise<DaemonService> {
+  const metrics = createServiceMetrics(context);
+  return assembleService(context, {
     commandLine: COMMAND_LINE,
     programDir: import.meta.dirname,
     webapp: 'webapp',

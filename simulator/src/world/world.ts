@@ -179,18 +179,18 @@ export class World {
     this.isReplacing = true;
     this.checker.databaseId = undefined;
     const gone = [...new Set([...ephemeral, ...before])].reverse();
-    this.#tell({ zxid: 0, timeMs: 0, changes: gone.map((path) => ({ change: 'delete', path })) });
+    this.#notify({ zxid: 0, timeMs: 0, changes: gone.map((path) => ({ change: 'delete', path })) });
     const changes = (copy?.znodes ?? []).map(
       ([path, { data, acl, owner }]) => ({ change: 'create', path, data, acl, owner }) as const,
     );
-    this.#tell({ zxid: copy?.zxid ?? 0, timeMs: 0, changes });
+    this.#notify({ zxid: copy?.zxid ?? 0, timeMs: 0, changes });
     for (const [path, { mzxid }] of copy?.znodes ?? []) this.stored.restored(path, mzxid);
     this.leases.databaseReplaced();
     this.isReplacing = false;
     for (const listener of this.onReplaced) listener();
   }
 
-  #tell(transaction: Parameters<TransactionListener>[0]): void {
+  #notify(transaction: Parameters<TransactionListener>[0]): void {
     for (const { onTransaction } of [this.stored, this.checker, this.leases]) onTransaction(transaction, 0n);
   }
 

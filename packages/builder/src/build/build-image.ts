@@ -15,7 +15,7 @@ import {
   removeBuildFiles,
   type BuildFiles,
 } from '../files/image-files.js';
-import type { Surroundings } from '../context/surroundings.js';
+import type { BuilderContext } from '../context/builder-context.js';
 import { BuildLog, removeOldLogs } from './build-log.js';
 import { BuildRecords, type CompleteOptions } from './build-records.js';
 import { removeLeftoversOf } from '../tool/leftovers.js';
@@ -37,7 +37,7 @@ function phaseOf(line: string): string | undefined {
   return CONVERTING.test(line) ? 'convert' : undefined;
 }
 
-/** Input of a build besides the {@link Surroundings}. */
+/** Input of a build besides the {@link BuilderContext}. */
 export interface BuildOrder extends CompleteOptions {
   readonly image: DiskimageConfig;
   readonly formats: readonly string[];
@@ -55,19 +55,18 @@ export type BuildOutcome =
  * Runs the build tool for one image. The caller holds the lock of the image. A lost ZooKeeper session does not end the build:
  * its record is restored in the next session.
  */
-export async function buildImage(surroundings: Surroundings, order: BuildOrder): Promise<BuildOutcome> {
-  const { logger, clock, events, imagesDir } = surroundings;
+export async function buildImage(context: BuilderContext, order: BuildOrder): Promise<BuildOutcome> {
+  const { logger, clock, events, imagesDir } = context;
   const { image, formats, why } = order;
-  const records = new BuildRecords(surroundings, image, formats);
+  const records = new BuildRecords(context, image, formats);
   const building = await records.create(uuidHex(), why);
   const startedMs = clock.now();
   logger.info('Build started', { image: image.name, build: building.id, formats, why });
-  const { result, failure } = await runBuild(surroundings, order, building.id, startedMs);
+  const { result, failure } = await runBuild(context, order, building.id, startedMs);
   const exitCode = result.ended === 'exit' ? result.code : 1;
   events.buildEnded(image.name, { exitCode, durationMs: clock.now() - startedMs });
-  const problem =
-    exitCode === 0 ? await findProblem(surroundings, building, formats) : reasonOf(result, image, failure);
-  if (problem !== undefined) return fail(surroundings, records, building, problem);
+  const problem = exitCode === 0 ? await findProblem(context, building, formats) : reasonOf(result, image, failure);
+  if (problem !== undefined) return fail(context, records, building, problem);
   const files: Record<string, JsonObject> = {};
   for (const format of formats) {
     const file = imageFile(imagesDir, image.name, building.id, format);
@@ -75,7 +74,7 @@ export async function buildImage(surroundings: Surroundings, order: BuildOrder):
     files[format] = await measureFile(file, order.signal);
   }
   const build = await records.complete({ ...building, raw: { ...building.raw, [FILES_KEY]: files } }, order);
-  if (!build) return fail(surroundings, records, building, 'its record was removed while it was built');
+  if (!build) return fail(context, records, building, 'its record was removed while it was built');
   const figures = { durationMs: clock.now() - startedMs, bytes: sizesOf(build), why };
   logger.info('Build is ready', { image: image.name, build: build.id, ...figures });
   return { result: 'ready', build };
@@ -88,22 +87,22 @@ interface ToolEnd {
 }
 
 async function runBuild(
-  surroundings: Surroundings,
+  context: BuilderContext,
   order: BuildOrder,
   buildId: string,
   startedMs: number,
 ): Promise<ToolEnd> {
-  const { imagesDir, logDir, tmpRoot, clock, space, logger, env } = surroundings;
+  const { imagesDir, logDir, tmpRoot, clock, space, logger, env } = context;
   const { image } = order;
   const tmpDir = join(tmpRoot, buildId);
   try {
     await makeDirectory(tmpDir, 0o755);
-    await removeOldLogs(logDir, image.name, surroundings.config().buildLogRetention);
+    await removeOldLogs(logDir, image.name, context.config().buildLogRetention);
     const mask = new SecretMask(env, image.envVars);
     const log = await BuildLog.open(buildLogFile(logDir, image.name, buildId), { mask, logger, clock });
     const watch = await SpaceWatch.start(clock, imagesDir, tmpDir);
     try {
-      const result = await runLogged(surroundings, order, { log, buildId, startedMs, tmpDir });
+      const result = await runLogged(context, order, { log, buildId, startedMs, tmpDir });
       if (result.ended === 'exit' && result.code === 0) await space.learn(image.name, await watch.look());
       return { result, failure: log.failure };
     } finally {
@@ -121,7 +120,7 @@ async function runBuild(
 }
 
 async function runLogged(
-  { imagesDir, env, sandbox, clock, packageDir, logger, config }: Surroundings,
+  { imagesDir, env, sandbox, clock, packageDir, logger, config }: BuilderContext,
   { image, formats, progress, signal }: BuildOrder,
   { log, buildId, startedMs, tmpDir }: { log: BuildLog; buildId: string; startedMs: number; tmpDir: string },
 ): Promise<ToolResult> {
@@ -157,7 +156,7 @@ async function runLogged(
 
 /** Checks the files of a build whose tool succeeded. @returns the problem, if any */
 async function findProblem(
-  { imagesDir, logger }: Surroundings,
+  { imagesDir, logger }: BuilderContext,
   build: BuildRecord,
   formats: readonly string[],
 ): Promise<string | undefined> {
@@ -206,7 +205,7 @@ function reasonOf(result: ToolResult, image: DiskimageConfig, failure: FailureTr
 const at = (script: string | undefined): string => (script === undefined ? '' : ` in ${script}`);
 
 async function fail(
-  { logger, imagesDir }: Surroundings,
+  { logger, imagesDir }: BuilderContext,
   records: BuildRecords,
   building: BuildRecord,
   reason: string,

@@ -4,7 +4,7 @@ import { imageBuildLockPath, imageBuildRequestPath, removeBuildRequest, type Can
 import type { DiskimageConfig } from '@nodepool/core/config';
 import type { Progress } from '../context/progress.js';
 import { judgeBuild, type BuildVerdict } from '../plan/judge-build.js';
-import type { Surroundings } from '../context/surroundings.js';
+import type { BuilderContext } from '../context/builder-context.js';
 import { Backoffs } from '../context/backoffs.js';
 import type { FailedWork } from '../context/failed-work.js';
 import { whenReleased } from '../context/when-released.js';
@@ -30,7 +30,7 @@ export interface WaitingBuild {
 
 /** Builds images: as many at a time as there are workers, and one of each image across all builders. */
 export class Builds {
-  readonly #surroundings: Surroundings;
+  readonly #context: BuilderContext;
   readonly #workers: number;
   readonly #backoffs: Backoffs;
   readonly #running = new Map<string, { progress: Progress | undefined; readonly ended: Promise<void> }>();
@@ -41,10 +41,10 @@ export class Builds {
   readonly #stop = new AbortController();
   #draining = false;
 
-  constructor(surroundings: Surroundings, workers: number) {
-    this.#surroundings = surroundings;
+  constructor(context: BuilderContext, workers: number) {
+    this.#context = context;
     this.#workers = workers;
-    this.#backoffs = new Backoffs(surroundings, RETRY);
+    this.#backoffs = new Backoffs(context, RETRY);
     setMaxListeners(0, this.#stop.signal); // one for each tool that runs
   }
 
@@ -61,7 +61,7 @@ export class Builds {
 
   /** Builds that failed and will be retried. */
   get failing(): readonly FailedWork[] {
-    return [...this.#surroundings.config().diskimages.keys()].flatMap((image) => {
+    return [...this.#context.config().diskimages.keys()].flatMap((image) => {
       const { attempts = 0, isHold, reason: error = '', sinceMs = 0 } = this.#backoffs.get(image) ?? {};
       const nextTryMs = this.#backoffs.until(image);
       const isWaiting = nextTryMs !== undefined && isHold === false && !this.#running.has(image);
@@ -77,7 +77,7 @@ export class Builds {
 
   /** Longest remaining time of the builds in progress until their `build-timeout`. */
   get longestMs(): number {
-    const { config, clock } = this.#surroundings;
+    const { config, clock } = this.#context;
     const nowMs = clock.now();
     const left = [...this.#running].map(([image, { progress }]) => {
       const limitMs = config().diskimages.get(image)?.buildTimeoutMs ?? 0;
@@ -95,7 +95,7 @@ export class Builds {
   /** Checks every configured image. @returns number of builds started */
   considerAll(): number {
     const before = this.#running.size;
-    for (const name of this.#surroundings.config().diskimages.keys()) this.#waiting.add(name);
+    for (const name of this.#context.config().diskimages.keys()) this.#waiting.add(name);
     this.#begin();
     return this.#running.size - before;
   }
@@ -110,7 +110,7 @@ export class Builds {
     this.#draining = true;
     for (const cancel of this.#timers.values()) cancel();
     const builds = [...this.#running.keys()];
-    if (builds.length > 0) this.#surroundings.logger.info('Waiting for builds to end', { builds });
+    if (builds.length > 0) this.#context.logger.info('Waiting for builds to end', { builds });
     await Promise.all([...this.#running.values()].map(({ ended }) => ended));
   }
 
@@ -121,14 +121,14 @@ export class Builds {
   }
 
   #begin(): void {
-    const { tree, holdsId } = this.#surroundings;
+    const { tree, holdsId } = this.#context;
     if (this.#draining || !tree.ready || !holdsId()) return;
     for (const name of this.#waiting) if (this.#consider(name)) this.#waiting.delete(name);
   }
 
   /** @returns false when its build waits for a worker */
   #consider(name: string): boolean {
-    const image = this.#surroundings.config().diskimages.get(name);
+    const image = this.#context.config().diskimages.get(name);
     if (!image) this.#blocked.delete(name);
     if (!image || this.#running.has(name)) return true;
     const verdict = this.#judge(image);
@@ -151,16 +151,16 @@ export class Builds {
   #waitFor(image: string, cause: WaitingBuild['cause'], reason: string): void {
     const known = this.#blocked.get(image);
     if (known?.reason === reason) return;
-    this.#blocked.set(image, { image, cause, reason, sinceMs: known?.sinceMs ?? this.#surroundings.clock.now() });
-    this.#surroundings.activityChanged();
+    this.#blocked.set(image, { image, cause, reason, sinceMs: known?.sinceMs ?? this.#context.clock.now() });
+    this.#context.activityChanged();
   }
 
   #judge(image: DiskimageConfig): BuildVerdict {
-    const { tree, clock, hostname, absent } = this.#surroundings;
+    const { tree, clock, hostname, absent } = this.#context;
     const entry = tree.images.get(image.name);
     const absentSinceMs = absent.sinceMs(readyBuilds(entry)[0]);
     const situation = { entry, nowMs: clock.now(), hostname, absentSinceMs };
-    const verdict = judgeBuild(this.#surroundings.config(), image, situation);
+    const verdict = judgeBuild(this.#context.config(), image, situation);
     const pausedUntilMs = this.#backoffs.until(image.name);
     if (!verdict.build || pausedUntilMs === undefined) return verdict;
     const { reason = '', sinceMs = 0 } = this.#backoffs.get(image.name) ?? {};
@@ -176,31 +176,31 @@ export class Builds {
     this.#timers.get(image)?.();
     this.#timers.delete(image);
     if (verdict.againMs === undefined) return;
-    const ms = Math.min(LONGEST_TIMER_MS, Math.max(0, verdict.againMs - this.#surroundings.clock.now()));
+    const ms = Math.min(LONGEST_TIMER_MS, Math.max(0, verdict.againMs - this.#context.clock.now()));
     this.#timers.set(
       image,
-      this.#surroundings.clock.setTimer(ms, () => this.consider(image)),
+      this.#context.clock.setTimer(ms, () => this.consider(image)),
     );
   }
 
   #start(name: string): void {
     const ended = this.#build(name)
       .catch((error: unknown) => {
-        this.#surroundings.logger.error('Failed to start build', { image: name, error });
+        this.#context.logger.error('Failed to start build', { image: name, error });
         const reason = error instanceof Error ? error.message : String(error);
         this.#backoffs.failed(name, reason);
         this.#waitFor(name, 'Error', reason);
       })
       .finally(() => {
         this.#running.delete(name);
-        this.#surroundings.workEnded();
+        this.#context.workEnded();
         this.consider(name);
       });
     this.#running.set(name, { progress: undefined, ended });
   }
 
   async #build(name: string): Promise<void> {
-    const { config, tree, zk, clock, space, logger } = this.#surroundings;
+    const { config, tree, zk, clock, space, logger } = this.#context;
     const shortage = await space.shortage(name);
     if (shortage !== undefined) {
       logger.warn('Not starting build: insufficient disk space', { image: name, reason: shortage });
@@ -218,7 +218,7 @@ export class Builds {
       if (!image) return;
       const verdict = this.#judge(image);
       if (!verdict.build || (verdict.why === 'requested' && !request)) return;
-      const outcome = await buildImage(this.#surroundings, {
+      const outcome = await buildImage(this.#context, {
         image,
         formats: verdict.formats,
         why: verdict.why,
@@ -241,13 +241,13 @@ export class Builds {
     if (!running) return;
     running.progress = progress;
     this.#blocked.delete(image);
-    this.#surroundings.activityChanged();
+    this.#context.activityChanged();
   }
 
   async #leaveToOther(image: string): Promise<void> {
     this.#blocked.delete(image);
     this.#backoffs.hold(image, 'another builder builds it');
-    await whenReleased(this.#surroundings, imageBuildLockPath(image), () => {
+    await whenReleased(this.#context, imageBuildLockPath(image), () => {
       this.#backoffs.endHold(image);
       this.consider(image);
     });

@@ -11,7 +11,7 @@ import {
 import type { DiskimageConfig } from '@nodepool/core/config';
 import { BUILD_REASON_KEY, DURATION_KEY, NEW_TRIAL, readyBuilds, withTrial } from '@nodepool/core/service';
 import { RETIRED_KEY } from '../plan/plan-cleanup.js';
-import type { Surroundings } from '../context/surroundings.js';
+import type { BuilderContext } from '../context/builder-context.js';
 
 /** Additional key of a build record: why the build failed. Other versions preserve it. */
 const ERROR_KEY = 'error';
@@ -26,23 +26,23 @@ export interface CompleteOptions {
 
 /** The record of one build while it is made. */
 export class BuildRecords {
-  readonly #surroundings: Surroundings;
+  readonly #context: BuilderContext;
   readonly #image: DiskimageConfig;
   readonly #formats: readonly string[];
 
-  constructor(surroundings: Surroundings, image: DiskimageConfig, formats: readonly string[]) {
-    this.#surroundings = surroundings;
+  constructor(context: BuilderContext, image: DiskimageConfig, formats: readonly string[]) {
+    this.#context = context;
     this.#image = image;
     this.#formats = formats;
   }
 
   now(): number {
-    return this.#surroundings.clock.now();
+    return this.#context.clock.now();
   }
 
   /** Stores a new record in state `building`. @param why - the reason for the build */
   async create(buildId: string, why: string): Promise<BuildRecord> {
-    const { zk, hostname, builderId } = this.#surroundings;
+    const { zk, hostname, builderId } = this.#context;
     const fields = { state: 'building', builder: hostname, builderId, formats: [...this.#formats] } as const;
     const begun = newBuild({ image: this.#image.name, id: buildId }, fields, this.now());
     const build = { ...begun, raw: { ...begun.raw, [BUILD_REASON_KEY]: why } };
@@ -57,7 +57,7 @@ export class BuildRecords {
    * @returns `undefined` when it was not stored
    */
   async complete(building: BuildRecord, { signal, wasLockLost }: CompleteOptions): Promise<BuildRecord | undefined> {
-    const { zk } = this.#surroundings;
+    const { zk } = this.#context;
     const { username, pythonPath, shellType } = this.#image;
     const ended = withBuild(
       building,
@@ -88,19 +88,19 @@ export class BuildRecords {
   /** A build that replaces another one is tried out by launches if that is configured. */
   #tried(build: BuildRecord): BuildRecord {
     const { canary, name } = this.#image;
-    const hasPrevious = readyBuilds(this.#surroundings.tree.images.get(name)).some(({ id }) => id !== build.id);
+    const hasPrevious = readyBuilds(this.#context.tree.images.get(name)).some(({ id }) => id !== build.id);
     return canary && hasPrevious ? withTrial(build, NEW_TRIAL) : build;
   }
 
   /** Another process has built the image since. */
   #isOutdated({ image, stateTimeMs }: BuildRecord): boolean {
-    const [newest] = readyBuilds(this.#surroundings.tree.images.get(image));
+    const [newest] = readyBuilds(this.#context.tree.images.get(image));
     return newest !== undefined && newest.stateTimeMs > stateTimeMs;
   }
 
   /** Stores that the build failed, and why; does nothing when the record is gone or is not `building` any more. */
   async fail(building: BuildRecord, error: string): Promise<void> {
-    const { zk } = this.#surroundings;
+    const { zk } = this.#context;
     const failed = withBuild(building, { state: 'failed', formats: [] }, this.now());
     const path = buildPath(building.image, building.id);
     try {
@@ -111,12 +111,12 @@ export class BuildRecords {
     } catch (problem) {
       if (!isZooKeeperError(problem)) throw problem;
       // deleted or unreachable: the janitor removes a build that stays `building` without a lock
-      this.#surroundings.logger.debug('Failed to store the end of a build', { build: building.id, error: problem });
+      this.#context.logger.debug('Failed to store the end of a build', { build: building.id, error: problem });
     }
   }
 
   async #createAgain(path: string, build: BuildRecord): Promise<void> {
-    const { zk } = this.#surroundings;
+    const { zk } = this.#context;
     try {
       await zk.ensurePath(buildsPath(build.image));
       await zk.create(path, encodeBuild(build));

@@ -22,7 +22,7 @@ export class AbsentBuilders {
   #sinceMs = new Map<string, number>();
 
   constructor(
-    private readonly surroundings: {
+    private readonly context: {
       readonly zk: ZooKeeper;
       readonly clock: Pick<Clock, 'now'>;
       readonly logger: Logger;
@@ -37,7 +37,7 @@ export class AbsentBuilders {
 
   /** Compares the builders of builds with the registry. Keeps what it knows if the registry cannot be read. */
   async look(builds: readonly BuildRecord[]): Promise<void> {
-    const { zk, clock, logger, builderId } = this.surroundings;
+    const { zk, clock, logger, builderId } = this.context;
     const foreign = builds.filter((build) => build.builderId !== builderId);
     try {
       const present = foreign.length === 0 ? [] : await registeredBuilders(zk);

@@ -1,7 +1,7 @@
 import { backoffMs, steadyNow, type BackoffOptions, type Clock } from '@nodepool/zk-protocol';
 
 /** Options of {@link Backoffs}. */
-export interface BackoffSurroundings {
+export interface BackoffContext {
   readonly clock: Clock;
   readonly random: () => number;
 }
@@ -28,13 +28,13 @@ export class Backoffs {
   readonly #pauses = new Map<string, TimedPause>();
 
   constructor(
-    private readonly surroundings: BackoffSurroundings,
+    private readonly context: BackoffContext,
     private readonly limits: BackoffOptions,
   ) {}
 
   /** Notes a failure: doubles the pause, with jitter. */
   failed(name: string, reason: string): void {
-    const { clock, random } = this.surroundings;
+    const { clock, random } = this.context;
     const attempts = (this.#pauses.get(name)?.attempts ?? 0) + 1;
     const ms = backoffMs(attempts - 1, this.limits, random);
     this.#pauses.set(name, { attempts, reason, isHold: false, sinceMs: clock.now(), endMs: steadyNow(clock) + ms });
@@ -42,7 +42,7 @@ export class Backoffs {
 
   /** Waits without counting a failure, e.g. for another process. */
   hold(name: string, reason: string): void {
-    const { clock } = this.surroundings;
+    const { clock } = this.context;
     const attempts = this.#pauses.get(name)?.attempts ?? 0;
     this.#pauses.set(name, { attempts, reason, isHold: true, sinceMs: clock.now(), endMs: steadyNow(clock) + HOLD_MS });
   }
@@ -62,11 +62,11 @@ export class Backoffs {
   /** End of the pause in ms since the epoch; `undefined`: there is none, or it is over. */
   until(name: string): number | undefined {
     const pause = this.#pauses.get(name);
-    return pause && pause.endMs > steadyNow(this.surroundings.clock) ? this.#untilMs(pause) : undefined;
+    return pause && pause.endMs > steadyNow(this.context.clock) ? this.#untilMs(pause) : undefined;
   }
 
   #untilMs({ endMs }: TimedPause): number {
-    const { clock } = this.surroundings;
+    const { clock } = this.context;
     return clock.now() + endMs - steadyNow(clock);
   }
 

@@ -13,10 +13,10 @@ import {
 } from '@nodepool/zk-protocol';
 import { imageFile, listBuildFiles, type BuildFiles } from '../files/image-files.js';
 import { readChecksums } from '../files/checksums.js';
-import type { Surroundings } from './surroundings.js';
+import type { BuilderContext } from './builder-context.js';
 
 /** What an {@link ImagesDatabase} works with. */
-type DatabaseSurroundings = Pick<Surroundings, 'zk' | 'logger' | 'config' | 'imagesDir' | 'hostname' | 'builderId'>;
+type DatabaseContext = Pick<BuilderContext, 'zk' | 'logger' | 'config' | 'imagesDir' | 'hostname' | 'builderId'>;
 
 /**
  * Compares the database with the one to which the images directory belongs. An empty database, or that of another chroot, knows
@@ -32,10 +32,10 @@ export class ImagesDatabase {
 
   /** @param settled - called when work may start again after a reconnect or a decision */
   constructor(
-    private readonly surroundings: DatabaseSurroundings,
+    private readonly context: DatabaseContext,
     private readonly settled: () => void,
   ) {
-    this.#unsubscribe = surroundings.zk.onState((state) => this.#onState(state));
+    this.#unsubscribe = context.zk.onState((state) => this.#onState(state));
   }
 
   /** Id of the database; `undefined` before it has been read. */
@@ -59,7 +59,7 @@ export class ImagesDatabase {
    * @throws an error of ZooKeeper or the file system: then they are not known to belong to it
    */
   async check(): Promise<boolean> {
-    const { zk, imagesDir, logger } = this.surroundings;
+    const { zk, imagesDir, logger } = this.context;
     const [wasOwn, connects] = [this.isOwn, this.#connects];
     const id = await ensureDatabaseId(zk, this.#stop.signal);
     const mark = await readDatabaseMark(imagesDir);
@@ -76,7 +76,7 @@ export class ImagesDatabase {
 
   /** {@link check}, if there is a connection; never rejects. */
   async recheck(): Promise<void> {
-    const { zk, logger } = this.surroundings;
+    const { zk, logger } = this.context;
     if (zk.state !== 'CONNECTED') return;
     await this.check().catch((error: unknown) => {
       if (!this.#stop.signal.aborted) logger.warn('Failed to compare images-dir with the database', { error });
@@ -97,7 +97,7 @@ export class ImagesDatabase {
 
   /** @returns why the files do not belong to the database, after an order for it was carried out */
   async #compare(id: string, mark: DatabaseMark | undefined): Promise<string | undefined> {
-    const { imagesDir } = this.surroundings;
+    const { imagesDir } = this.context;
     if (mark?.id === id && mark.order === undefined) return undefined;
     const builds = [...(await listBuildFiles(imagesDir)).values()];
     const unknown = await this.#withoutRecord(builds);
@@ -113,7 +113,7 @@ export class ImagesDatabase {
   }
 
   async #withoutRecord(builds: readonly BuildFiles[]): Promise<BuildFiles[]> {
-    const { zk } = this.surroundings;
+    const { zk } = this.context;
     const unknown: BuildFiles[] = [];
     for (const build of builds) {
       if ((await zk.exists(buildPath(build.image, build.buildId))) === undefined) unknown.push(build);
@@ -122,7 +122,7 @@ export class ImagesDatabase {
   }
 
   async #adopt(builds: readonly BuildFiles[]): Promise<void> {
-    const { logger } = this.surroundings;
+    const { logger } = this.context;
     for (const build of builds) {
       const fields = { image: build.image, build: build.buildId };
       if (await this.#record(build)) logger.info('Build adopted', fields);
@@ -132,7 +132,7 @@ export class ImagesDatabase {
 
   /** The tool writes the checksums at the end, so without them a file may be a part. @returns false without any */
   async #record(files: BuildFiles): Promise<boolean> {
-    const { zk, config, imagesDir, hostname, builderId } = this.surroundings;
+    const { zk, config, imagesDir, hostname, builderId } = this.context;
     const { image, buildId: id } = files;
     const formats: string[] = [];
     let builtMs = 0;

@@ -11,7 +11,7 @@ import {
 import { FILES_KEY } from '@nodepool/core/service';
 import { computeChecksums, readChecksums, type Checksums } from '../files/checksums.js';
 import { imageFile } from '../files/image-files.js';
-import type { Surroundings } from './surroundings.js';
+import type { BuilderContext } from './builder-context.js';
 
 /** What a build's record says about an image file. */
 interface RecordedFile extends Checksums {
@@ -53,7 +53,7 @@ export async function checkFile(build: BuildRecord, format: string, file: string
 
 /** Stores size and checksums of a file that was added to a build. Does nothing if the build is gone. */
 export async function recordFile(
-  { zk, clock, imagesDir }: Pick<Surroundings, 'zk' | 'clock' | 'imagesDir'>,
+  { zk, clock, imagesDir }: Pick<BuilderContext, 'zk' | 'clock' | 'imagesDir'>,
   { image, id }: Pick<BuildRecord, 'image' | 'id'>,
   format: string,
   signal: AbortSignal,

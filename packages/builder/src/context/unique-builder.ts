@@ -21,7 +21,7 @@ const PATIENCE_MS = 40_000;
 const RETRY_MS = 5_000;
 
 /** What a {@link BuilderIdLock} works with. */
-export interface BuilderIdSurroundings extends ForeignBuildSurroundings {
+export interface BuilderIdContext extends ForeignBuildContext {
   readonly hostname: string;
   readonly imagesDir: string;
 }
@@ -37,7 +37,7 @@ export interface IdProblem {
  * files. Builders of the original Nodepool take no such lock and are detected by their builds.
  */
 export class BuilderIdLock {
-  readonly #surroundings: BuilderIdSurroundings;
+  readonly #context: BuilderIdContext;
   readonly #lock: ZkLock;
   readonly #identifier: string;
   readonly #regained: () => void;
@@ -45,12 +45,12 @@ export class BuilderIdLock {
   #foreignBuilds: readonly BuildRecord[] = [];
 
   /** @param regained - called when the lock was lost and is held again */
-  constructor(surroundings: BuilderIdSurroundings, regained: () => void) {
-    const { zk, clock, hostname } = surroundings;
-    this.#surroundings = surroundings;
+  constructor(context: BuilderIdContext, regained: () => void) {
+    const { zk, clock, hostname } = context;
+    this.#context = context;
     this.#regained = regained;
     this.#identifier = `${hostname} (process ${process.pid})`;
-    this.#lock = new ZkLock(zk, rootOf(surroundings), { clock, identifier: this.#identifier });
+    this.#lock = new ZkLock(zk, rootOf(context), { clock, identifier: this.#identifier });
   }
 
   /** False while another builder may have the same id. */
@@ -62,14 +62,17 @@ export class BuilderIdLock {
     const nothing = 'so it builds, uploads and deletes nothing';
     if (!this.#lock.held) return { reason: 'LockLost', message: `another builder may have its id, ${nothing}` };
     if (this.#foreignBuilds.length === 0) return undefined;
-    return { reason: 'BuildOfAnother', message: `another builder has its id, ${nothing}: it ${this.#whatOthersDo()}` };
+    return {
+      reason: 'BuildOfAnother',
+      message: `another builder has its id, ${nothing}: it ${this.#foreignBuildsText()}`,
+    };
   }
 
   /** @throws ConfigError naming the other builder if it still holds the id after a timeout; an error after `release` */
   async take(): Promise<void> {
-    const { zk, logger, builderId: builder } = this.#surroundings;
+    const { zk, logger, builderId: builder } = this.#context;
     if (!(await this.#lock.acquire({ blocking: false, signal: this.#stop.signal }))) {
-      const holder = (await ZkLock.lockHolder(zk, rootOf(this.#surroundings)))?.identifier ?? 'unknown';
+      const holder = (await ZkLock.lockHolder(zk, rootOf(this.#context)))?.identifier ?? 'unknown';
       const isOwn = holder === this.#identifier; // the session before may live on for a while
       const who = isOwn ? 'The session of this builder before this one' : 'Another builder';
       logger.warn(`${who} has its id; waiting for its end`, { builder, holder });
@@ -85,14 +88,14 @@ export class BuilderIdLock {
    * @throws ConfigError naming its builds if they are still in progress after a timeout
    */
   async refuseOthers({ images }: Pick<ImageTree, 'images'>): Promise<void> {
-    this.#foreignBuilds = await findForeignBuilds(this.#surroundings, images.values());
+    this.#foreignBuilds = await findForeignBuilds(this.#context, images.values());
     try {
       const limit = { timeoutMs: PATIENCE_MS, signal: this.#stop.signal };
-      await waitForForeignBuilds(this.#surroundings, this.#foreignBuilds, limit);
+      await waitForForeignBuilds(this.#context, this.#foreignBuilds, limit);
       this.#foreignBuilds = [];
     } catch (error) {
       throw this.#toConfigError(
-        `a builder without a lock on its id, such as one of the original, ${this.#whatOthersDo()}`,
+        `a builder without a lock on its id, such as one of the original, ${this.#foreignBuildsText()}`,
         error,
       );
     }
@@ -109,14 +112,16 @@ export class BuilderIdLock {
     if (!ready) return;
     const wereThere = this.#foreignBuilds.length > 0;
     try {
-      this.#foreignBuilds = await findForeignBuilds(this.#surroundings, images.values(), isOwn);
+      this.#foreignBuilds = await findForeignBuilds(this.#context, images.values(), isOwn);
     } catch (error) {
       if (!isZooKeeperError(error)) throw error;
       return; // checked again in the next session
     }
-    const { logger, builderId: builder } = this.#surroundings;
+    const { logger, builderId: builder } = this.#context;
     if (!wereThere && this.#foreignBuilds.length > 0)
-      logger.error(`Another builder with this id ${this.#whatOthersDo()}; starting no work until it ends`, { builder });
+      logger.error(`Another builder with this id ${this.#foreignBuildsText()}; starting no work until it ends`, {
+        builder,
+      });
     else if (wereThere && this.held) this.#regained();
   }
 
@@ -133,7 +138,7 @@ export class BuilderIdLock {
     }
   }
 
-  #whatOthersDo(): string {
+  #foreignBuildsText(): string {
     const names = this.#foreignBuilds.map(
       ({ image, id, builder }) => `${image}-${id} on ${builder ?? 'an unknown host'}`,
     );
@@ -144,13 +149,13 @@ export class BuilderIdLock {
   #toConfigError(what: string, error: unknown): unknown {
     if (!isNodepoolError(error, 'NODEPOOL_LOCK_TIMEOUT')) return error;
     const advice =
-      `It uses images-dir "${this.#surroundings.imagesDir}" too, or a copy of its builder_id.txt: ` +
+      `It uses images-dir "${this.#context.imagesDir}" too, or a copy of its builder_id.txt: ` +
       'stop one of them, or give it a directory of its own (and delete the copied builder_id.txt)';
     return new ConfigError(`${what}. ${advice}`, [], { cause: error });
   }
 
   async #takeAgain(): Promise<void> {
-    const { clock, logger, builderId: builder } = this.#surroundings;
+    const { clock, logger, builderId: builder } = this.#context;
     const { signal } = this.#stop;
     logger.warn('Lost the lock on the id of the builder; starting no work until it is held again', { builder });
     while (!signal.aborted) {
@@ -169,10 +174,10 @@ export class BuilderIdLock {
   }
 }
 
-const rootOf = ({ builderId }: BuilderIdSurroundings): string => `${ROOT}/${encodeURIComponent(builderId)}`;
+const rootOf = ({ builderId }: BuilderIdContext): string => `${ROOT}/${encodeURIComponent(builderId)}`;
 
 /** Context of {@link findForeignBuilds} and {@link waitForForeignBuilds}. */
-interface ForeignBuildSurroundings {
+interface ForeignBuildContext {
   readonly zk: ZooKeeper;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -185,7 +190,7 @@ interface ForeignBuildSurroundings {
  * @param isOwn - whether this process makes the build
  */
 async function findForeignBuilds(
-  { zk, builderId }: Pick<ForeignBuildSurroundings, 'zk' | 'builderId'>,
+  { zk, builderId }: Pick<ForeignBuildContext, 'zk' | 'builderId'>,
   images: Iterable<ImageEntry>,
   isOwn: (buildId: string) => boolean = () => false,
 ): Promise<BuildRecord[]> {
@@ -211,7 +216,7 @@ async function isMadeElsewhere(zk: ZooKeeper, { image, stat }: BuildRecord): Pro
  * @throws NODEPOOL_LOCK_TIMEOUT if a lock is still held after the time limit
  */
 async function waitForForeignBuilds(
-  { zk, clock, logger }: ForeignBuildSurroundings,
+  { zk, clock, logger }: ForeignBuildContext,
   builds: readonly BuildRecord[],
   limit: { readonly timeoutMs: number; readonly signal: AbortSignal },
 ): Promise<void> {

@@ -17,7 +17,7 @@ import {
 } from '@nodepool/zk-protocol';
 import type { Provider } from '@nodepool/core';
 import { isImageOf } from '@nodepool/core/service';
-import type { Surroundings } from '../context/surroundings.js';
+import type { BuilderContext } from '../context/builder-context.js';
 import { isOfAnotherUpload } from '../context/shared-image.js';
 import { RETIRED_KEY, type CleanupStep } from '../plan/plan-cleanup.js';
 
@@ -33,7 +33,7 @@ const DELETE_LIMIT_MS = 120_000;
 /** Takes single steps, each under the locks of the data model. Records that changed meanwhile wait for the next look. */
 export class Cleaner {
   constructor(
-    private readonly surroundings: Surroundings,
+    private readonly context: BuilderContext,
     private readonly host: CleanerHost,
   ) {}
 
@@ -51,7 +51,7 @@ export class Cleaner {
   }
 
   async #take(step: CleanupStep): Promise<boolean> {
-    const { logger, zk } = this.surroundings;
+    const { logger, zk } = this.context;
     switch (step.step) {
       case 'forget-upload':
         return this.#forgetUpload(step.upload);
@@ -73,7 +73,7 @@ export class Cleaner {
   }
 
   async #isLocked(root: string): Promise<boolean> {
-    return (await ZkLock.lockHolder(this.surroundings.zk, root)) !== undefined;
+    return (await ZkLock.lockHolder(this.context.zk, root)) !== undefined;
   }
 
   /** The builder that made it is gone, perhaps between the creation in the cloud and the moment its id was stored. */
@@ -84,7 +84,7 @@ export class Cleaner {
 
   /** Under the lock from the first look to the end of the record, so that two builders never delete one image twice. */
   async #deleteUpload(upload: UploadRecord): Promise<boolean> {
-    const { zk, clock, logger } = this.surroundings;
+    const { zk, clock, logger } = this.context;
     const { image, buildId, provider, id, externalId } = upload;
     const path = uploadPath(image, buildId, provider, id);
     if ((await zk.exists(path)) === undefined) return false; // Taking its lock would create it again.
@@ -111,8 +111,8 @@ export class Cleaner {
   async #deleteInCloud(upload: UploadRecord): Promise<void> {
     const { provider: name, externalId, state } = upload;
     if (externalId === null && state === 'failed') return;
-    if (isOfAnotherUpload(this.surroundings.tree, upload)) return;
-    const { providers, clock } = this.surroundings;
+    if (isOfAnotherUpload(this.context.tree, upload)) return;
+    const { providers, clock } = this.context;
     const late = new AbortController();
     const cancel = clock.setTimer(DELETE_LIMIT_MS, () =>
       late.abort(new NodepoolError('NODEPOOL_TIMEOUT', `not deleted within ${DELETE_LIMIT_MS / 1_000} s`)),
@@ -131,7 +131,7 @@ export class Cleaner {
   }
 
   async #retire(build: BuildRecord, marks: Readonly<Record<string, true>>): Promise<boolean> {
-    const { zk, clock } = this.surroundings;
+    const { zk, clock } = this.context;
     const lock = new ZkLock(zk, buildLockPath(build.image, build.id), { clock });
     if (!(await lock.acquire({ blocking: false }))) return false;
     try {
@@ -149,7 +149,7 @@ export class Cleaner {
    * that record: ids of older versions repeat among images.
    */
   async #findByTags(provider: Provider, upload: UploadRecord, signal: AbortSignal): Promise<string[]> {
-    const { tree, databaseId } = this.surroundings;
+    const { tree, databaseId } = this.context;
     const images = (await provider.listImages?.(signal)) ?? [];
     const recorded = new Set(
       [...tree.images.values()].flatMap(({ uploads }) =>

@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events';
 import { buildPath, type ImageEntry } from '@nodepool/zk-protocol';
 import type { Config } from '@nodepool/core';
 import { Backoffs } from '../context/backoffs.js';
-import type { Surroundings } from '../context/surroundings.js';
+import type { BuilderContext } from '../context/builder-context.js';
 import { planCleanup, type CleanupStep } from '../plan/plan-cleanup.js';
 import { listBuildFiles, removeBuildFiles, removeFormat, type BuildFiles } from '../files/image-files.js';
 import { isListedUnserved } from '../plan/unserved-images.js';
@@ -25,7 +25,7 @@ const HERE = '';
  * that a slow one delays no other.
  */
 export class Janitor {
-  readonly #surroundings: Surroundings;
+  readonly #context: BuilderContext;
   readonly #host: JanitorHost;
   readonly #cleaner: Cleaner;
   readonly #leaks: LeakedUploads;
@@ -36,12 +36,12 @@ export class Janitor {
   readonly #waiting = new Set<string>();
   readonly #looks = new Set<Promise<void>>();
 
-  constructor(surroundings: Surroundings, host: JanitorHost) {
-    this.#surroundings = surroundings;
+  constructor(context: BuilderContext, host: JanitorHost) {
+    this.#context = context;
     this.#host = host;
-    this.#cleaner = new Cleaner(surroundings, { isInUse: (id) => host.isInUse(id), signal: this.#stop.signal });
-    this.#leaks = new LeakedUploads(surroundings, this.#stop.signal);
-    this.#backoffs = new Backoffs(surroundings, RETRY);
+    this.#cleaner = new Cleaner(context, { isInUse: (id) => host.isInUse(id), signal: this.#stop.signal });
+    this.#leaks = new LeakedUploads(context, this.#stop.signal);
+    this.#backoffs = new Backoffs(context, RETRY);
     setMaxListeners(0, this.#stop.signal); // one for each call to a provider: all are looked at for leaks at once
   }
 
@@ -61,13 +61,12 @@ export class Janitor {
    */
   clean(isSweep = false): void {
     this.#enter(HERE, isSweep);
-    for (const { name, images } of this.#surroundings.config().providers.values())
-      if (images) this.#enter(name, isSweep);
+    for (const { name, images } of this.#context.config().providers.values()) if (images) this.#enter(name, isSweep);
   }
 
   /** Searches the clouds for images without a record and removes those seen twice. Never rejects. */
   async findLeaks(): Promise<void> {
-    if (this.#stop.signal.aborted || !this.#surroundings.tree.ready) return;
+    if (this.#stop.signal.aborted || !this.#context.tree.ready) return;
     const look = this.#leaks.look().finally(() => this.#looks.delete(look));
     this.#looks.add(look);
     await look;
@@ -90,13 +89,13 @@ export class Janitor {
 
   async #work(lane: string, isSweep: boolean): Promise<void> {
     let isUnannounced = isSweep;
-    const { tree, holdsId } = this.#surroundings;
+    const { tree, holdsId } = this.#context;
     while (this.#waiting.delete(lane) && !this.#stop.signal.aborted && tree.ready && holdsId()) {
       const steps = this.#plan().filter((step) => laneOf(step) === lane);
       for (const step of steps) {
         if (!this.#isStillNeeded(step)) continue;
         const isDue = this.#isDueByTime(step);
-        if ((await this.#try(step)) && isUnannounced && !isDue) this.#surroundings.events.sweepFound('cleanup');
+        if ((await this.#try(step)) && isUnannounced && !isDue) this.#context.events.sweepFound('cleanup');
       }
       isUnannounced = false;
       if (lane === HERE) await this.#cleanFiles();
@@ -110,14 +109,14 @@ export class Janitor {
 
   /** Whether the step is still planned: an older image may have come into service again while others were deleted. */
   #isStillNeeded(step: CleanupStep): boolean {
-    const { tree, config, clock } = this.#surroundings;
+    const { tree, config, clock } = this.#context;
     const entry = tree.images.get('build' in step ? step.build.image : step.upload.image);
     const steps = entry ? planCleanup(config(), entry, clock.now()) : [];
     return steps.some((other) => other.step === step.step && nameOf(other) === nameOf(step));
   }
 
   #plan(): CleanupStep[] {
-    const { tree, config, clock } = this.#surroundings;
+    const { tree, config, clock } = this.#context;
     const steps = [...tree.images.values()].flatMap((entry) => planCleanup(config(), entry, clock.now()));
     const names = new Set(steps.map(nameOf));
     for (const name of this.#failing.keys()) if (!names.has(name)) this.#failing.delete(name);
@@ -125,9 +124,9 @@ export class Janitor {
   }
 
   async #cleanFiles(): Promise<void> {
-    const { logger, imagesDir } = this.#surroundings;
+    const { logger, imagesDir } = this.#context;
     try {
-      await cleanLocalFiles(this.#surroundings, (buildId) => this.#host.isInUse(buildId));
+      await cleanLocalFiles(this.#context, (buildId) => this.#host.isInUse(buildId));
     } catch (error) {
       logger.error('Failed to clean the images directory', { directory: imagesDir, error });
     }
@@ -145,7 +144,7 @@ export class Janitor {
     } catch (error) {
       if (this.#stop.signal.aborted) return false;
       const message = error instanceof Error ? error.message : String(error);
-      this.#surroundings.logger.error('Failed to remove an old build or upload', { what: name, error });
+      this.#context.logger.error('Failed to remove an old build or upload', { what: name, error });
       this.#backoffs.failed(name, message);
       this.#failing.set(name, { attempts: (this.#failing.get(name)?.attempts ?? 0) + 1, error: message });
       return false;
@@ -167,26 +166,26 @@ function nameOf(step: CleanupStep): string {
  * Removes files of deleted builds, and with `delete-after-upload` the formats that every provider has. Keeps the files of a
  * build in use.
  */
-async function cleanLocalFiles(surroundings: Surroundings, isInUse: (buildId: string) => boolean): Promise<void> {
-  const { imagesDir, tree, logger, ownsFiles } = surroundings;
+async function cleanLocalFiles(context: BuilderContext, isInUse: (buildId: string) => boolean): Promise<void> {
+  const { imagesDir, tree, logger, ownsFiles } = context;
   for (const files of (await listBuildFiles(imagesDir)).values()) {
     if (isInUse(files.buildId)) continue;
     const entry = tree.images.get(files.image);
     const build = entry?.builds.get(files.buildId);
-    if (!build && (await isRecorded(surroundings, files))) continue;
+    if (!build && (await isRecorded(context, files))) continue;
     if (!build || build.state === 'deleting' || build.state === 'failed') {
       if (!(await ownsFiles())) return;
       logger.info('Removing files of a deleted build', { image: files.image, build: files.buildId });
       await removeBuildFiles(imagesDir, files);
     } else if (entry && build.state === 'ready') {
-      for (const format of superfluousFormats(surroundings.config(), entry, files))
+      for (const format of superfluousFormats(context.config(), entry, files))
         await removeFormat(imagesDir, files, format);
     }
   }
 }
 
 /** Whether there is a record that is not cached yet or cannot be decoded; then the files stay. */
-async function isRecorded({ zk }: Surroundings, { image, buildId }: BuildFiles): Promise<boolean> {
+async function isRecorded({ zk }: BuilderContext, { image, buildId }: BuildFiles): Promise<boolean> {
   return (await zk.exists(buildPath(image, buildId))) !== undefined;
 }
 

@@ -1,7 +1,7 @@
 import { NodepoolError, type Provider } from '@nodepool/core';
 import type { AlienResource } from '@nodepool/core/service';
 import { imageResource, LeakFinder, uploadEvidence } from '@nodepool/core/service';
-import type { Surroundings } from '../context/surroundings.js';
+import type { BuilderContext } from '../context/builder-context.js';
 
 /**
  * How long a list may show a deleted image: an API answers before all of its parts have deleted it, and another builder may have
@@ -19,13 +19,13 @@ export class LeakedUploads {
   #databaseId: string | undefined;
 
   constructor(
-    private readonly surroundings: Surroundings,
+    private readonly context: BuilderContext,
     private readonly signal: AbortSignal,
   ) {}
 
   /** Images with the name of a provider that may belong to another database. */
   get aliens(): readonly (AlienResource & { readonly provider: string })[] {
-    const { providers } = this.surroundings.config();
+    const { providers } = this.context.config();
     return [...this.#finders].flatMap(([provider, { aliens }]) =>
       providers.has(provider) ? aliens.map((resource) => ({ ...resource, provider })) : [],
     );
@@ -33,15 +33,13 @@ export class LeakedUploads {
 
   /** Searches all providers once. Skips a provider whose search is still running. Never rejects. */
   async look(): Promise<void> {
-    const names = [...this.surroundings.config().providers.values()].flatMap(({ name, images }) =>
-      images ? [name] : [],
-    );
+    const names = [...this.context.config().providers.values()].flatMap(({ name, images }) => (images ? [name] : []));
     await Promise.all(names.map((name) => this.#lookIn(name)));
   }
 
   /** What a finder has seen counts for one database. */
   #forgetOtherDatabase(): void {
-    const id = this.surroundings.databaseId();
+    const id = this.context.databaseId();
     if (id !== this.#databaseId) this.#finders.clear();
     this.#databaseId = id;
   }
@@ -55,7 +53,7 @@ export class LeakedUploads {
     try {
       await finder.run(this.signal);
     } catch (error) {
-      const { logger } = this.surroundings;
+      const { logger } = this.context;
       if (!this.signal.aborted) logger.warn('Failed to search for leaked images', { provider: name, error });
     } finally {
       this.#looking.delete(name);
@@ -63,7 +61,7 @@ export class LeakedUploads {
   }
 
   #newFinder(name: string): LeakFinder {
-    const { databaseId, tree, zk, clock, logger } = this.surroundings;
+    const { databaseId, tree, zk, clock, logger } = this.context;
     return new LeakFinder({
       ...{ provider: name, databaseId: databaseId(), zk, clock, logger: logger.child({ provider: name }) },
       nodes: {
@@ -90,7 +88,7 @@ export class LeakedUploads {
   }
 
   async #use(name: string, signal: AbortSignal): Promise<Provider> {
-    const provider = await this.surroundings.providers.use(name, signal);
+    const provider = await this.context.providers.use(name, signal);
     if (!provider) throw new NodepoolError('NODEPOOL_NO_IMAGES', `provider "${name}" has left the configuration`);
     return provider;
   }

@@ -8,7 +8,7 @@ import {
 import type { Config, Logger, ProviderConfig, ProviderContext } from '@nodepool/core';
 
 /** Input of {@link contextFor}. */
-export interface ContextSurroundings {
+export interface ContextSources {
   readonly zk: ZooKeeper;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -21,13 +21,13 @@ export interface ContextSurroundings {
 }
 
 /** Creates the context of a provider in a builder. Its caches stay empty, as a builder serves no requests. */
-export function contextFor(surroundings: ContextSurroundings, { name }: ProviderConfig): ProviderContext {
-  const { zk, clock, logger, hostname, random, config, env } = surroundings;
+export function contextFor(context: ContextSources, { name }: ProviderConfig): ProviderContext {
+  const { zk, clock, logger, hostname, random, config, env } = context;
   const nodes = createNodeCache({ zk, clock, logger });
   const requests = createRequestCache({ zk, clock, logger });
   return {
     ...{ zk, clock, nodes, requests, hostname, random, config, env },
-    databaseId: surroundings.databaseId(),
+    databaseId: context.databaseId(),
     logger: logger.child({ provider: name }),
     committer: createCommitter(zk, [nodes, requests]),
     ownNodes: () => [],

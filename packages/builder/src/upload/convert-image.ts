@@ -5,7 +5,7 @@ import { toolVariables } from '../tool/secrets.js';
 import { computeChecksums } from '../files/checksums.js';
 import { checkFile, recordFile } from '../context/recorded-files.js';
 import { imageFile } from '../files/image-files.js';
-import type { Surroundings } from '../context/surroundings.js';
+import type { BuilderContext } from '../context/builder-context.js';
 import type { PlannedUpload } from '../plan/plan-uploads.js';
 
 const LIMIT_MS = 4 * 3_600_000;
@@ -15,11 +15,11 @@ const LIMIT_MS = 4 * 3_600_000;
  * @throws NODEPOOL_IMAGE_FILE if the file to convert differs from the build; NODEPOOL_CONVERT if it cannot be converted
  */
 export async function convertImage(
-  surroundings: Pick<Surroundings, 'zk' | 'imagesDir' | 'clock' | 'env' | 'sandbox'>,
+  context: Pick<BuilderContext, 'zk' | 'imagesDir' | 'clock' | 'env' | 'sandbox'>,
   { build, format, convertFrom = '' }: PlannedUpload,
   signal: AbortSignal,
 ): Promise<void> {
-  const { imagesDir, clock, env, sandbox } = surroundings;
+  const { imagesDir, clock, env, sandbox } = context;
   const from = imageFile(imagesDir, build.image, build.id, convertFrom);
   await checkFile(build, convertFrom, from, signal);
   const to = imageFile(imagesDir, build.image, build.id, format);
@@ -43,7 +43,7 @@ export async function convertImage(
     await replaceFile(`${to}.md5`, `${md5}  ${to}\n`);
     await replaceFile(`${to}.sha256`, `${sha256}  ${to}\n`);
     await rename(draft, to);
-    await recordFile(surroundings, build, format, signal);
+    await recordFile(context, build, format, signal);
   } finally {
     await rm(draft, { force: true });
   }

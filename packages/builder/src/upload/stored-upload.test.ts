@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { StoredUpload } from './stored-upload.js';
 
 const zk = connectInMemory(new MemoryServer(systemClock)).zk;
-const surroundings = { zk, clock: systemClock };
+const context = { zk, clock: systemClock };
 const planned = {
   build: newBuild({ image: 'debian', id: 'b1' }, { state: 'ready', username: 'zuul' }, 0),
   provider: 'sky',
@@ -22,15 +22,15 @@ async function stored({ current: { id } }: StoredUpload) {
 }
 
 it('begins as uploading, with the login data of its build', async () => {
-  const upload = await StoredUpload.create(surroundings, planned);
+  const upload = await StoredUpload.create(context, planned);
 
   expect(await stored(upload)).toMatchObject({ state: 'uploading', username: 'zuul', externalId: null });
 });
 
 it('is written no more by a builder from which another one has taken it', async () => {
-  const first = await StoredUpload.create(surroundings, planned);
+  const first = await StoredUpload.create(context, planned);
   await first.update({ externalId: 'image-1' });
-  const next = new StoredUpload(surroundings, first.current);
+  const next = new StoredUpload(context, first.current);
 
   await next.update({});
 

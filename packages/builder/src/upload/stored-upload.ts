@@ -8,7 +8,7 @@ import {
   type JsonObject,
   type UploadRecord,
 } from '@nodepool/zk-protocol';
-import type { Surroundings } from '../context/surroundings.js';
+import type { BuilderContext } from '../context/builder-context.js';
 import type { PlannedUpload } from '../plan/plan-uploads.js';
 
 /**
@@ -20,7 +20,7 @@ export class StoredUpload {
 
   /** @param stored - as it was read or written last */
   constructor(
-    private readonly surroundings: Pick<Surroundings, 'zk' | 'clock'>,
+    private readonly context: Pick<BuilderContext, 'zk' | 'clock'>,
     stored: UploadRecord,
   ) {
     this.#current = stored;
@@ -28,16 +28,16 @@ export class StoredUpload {
 
   /** Creates the record of an upload that begins. */
   static async create(
-    surroundings: Pick<Surroundings, 'zk' | 'clock'>,
+    context: Pick<BuilderContext, 'zk' | 'clock'>,
     { build, provider }: Pick<PlannedUpload, 'build' | 'provider'>,
   ): Promise<StoredUpload> {
-    const { zk, clock } = surroundings;
+    const { zk, clock } = context;
     const directory = uploadsPath(build.image, build.id, provider);
     const key = { image: build.image, buildId: build.id, provider, id: '' };
     const { username, pythonPath, shellType } = build;
     const upload = newUpload(key, { state: 'uploading', username, pythonPath, shellType }, clock.now());
     const { path, stat } = await zk.create2(`${directory}/`, encodeUpload(upload), { sequential: true });
-    return new StoredUpload(surroundings, { ...upload, id: lastPart(path), stat });
+    return new StoredUpload(context, { ...upload, id: lastPart(path), stat });
   }
 
   /** The record as stored. */
@@ -50,7 +50,7 @@ export class StoredUpload {
     changes: Partial<Pick<UploadRecord, 'state' | 'externalId' | 'externalName' | 'format'>>,
     notes: JsonObject = {},
   ): Promise<void> {
-    const { zk, clock } = this.surroundings;
+    const { zk, clock } = this.context;
     const changed = withUpload(this.#current, changes, clock.now());
     const next = { ...changed, raw: { ...changed.raw, ...notes } };
     const { image, buildId, provider, id, stat } = next;

@@ -20,7 +20,7 @@ import type { Progress } from '../context/progress.js';
 import { checkFile, expectedChecksums } from '../context/recorded-files.js';
 import { imageFile } from '../files/image-files.js';
 import type { PlannedUpload } from '../plan/plan-uploads.js';
-import type { Surroundings } from '../context/surroundings.js';
+import type { BuilderContext } from '../context/builder-context.js';
 import { validateUpload } from '../validate/validate-upload.js';
 import { isOfAnotherUpload } from '../context/shared-image.js';
 import { convertImage } from './convert-image.js';
@@ -49,32 +49,30 @@ const HOOK_LIMIT_MS = 600_000;
  * can be found and removed after any failure.
  * @throws the error; the record is `failed` and the image was removed, or the record stays for a builder that continues
  */
-export async function uploadImage(surroundings: Surroundings, order: UploadOrder): Promise<UploadRecord> {
-  const { clock, logger, events, imagesDir } = surroundings;
+export async function uploadImage(context: BuilderContext, order: UploadOrder): Promise<UploadRecord> {
+  const { clock, logger, events, imagesDir } = context;
   const { planned, provider } = order;
   const { build, format } = planned;
   const startedMs = clock.now();
   const file = imageFile(imagesDir, build.image, build.id, format);
-  if (planned.convertFrom !== undefined) await convertImage(surroundings, planned, order.signal);
-  const record = order.begun
-    ? new StoredUpload(surroundings, order.begun)
-    : await StoredUpload.create(surroundings, planned);
+  if (planned.convertFrom !== undefined) await convertImage(context, planned, order.signal);
+  const record = order.begun ? new StoredUpload(context, order.begun) : await StoredUpload.create(context, planned);
   const fields = { image: build.image, build: build.id, provider: planned.provider, upload: record.current.id };
   logger.info(order.begun ? 'Upload of a builder that is gone is continued' : 'Upload started', fields);
-  let externalId = order.begun && (await takeLeft(surroundings, order, record));
+  let externalId = order.begun && (await takeLeft(context, order, record));
   if (externalId !== undefined) logger.info('Image is complete in the cloud: nothing is sent again', fields);
   try {
-    externalId ??= await sendImage(surroundings, order, record, file, startedMs);
-    await finish(surroundings, order, { record, externalId, file, startedMs });
+    externalId ??= await sendImage(context, order, record, file, startedMs);
+    await finish(context, order, { record, externalId, file, startedMs });
     events.uploaded(build.image, planned.provider, clock.now() - startedMs);
     logger.info('Upload is ready', { ...fields, externalId, durationMs: clock.now() - startedMs });
     return record.current;
   } catch (error) {
     if (isNodepoolError(error, 'NODEPOOL_IMAGE_TEST')) {
-      await noteFailedTest(surroundings, build, planned.provider, error.message);
+      await noteFailedTest(context, build, planned.provider, error.message);
     }
     const isForNext = externalId !== undefined && (order.signal.aborted || isZooKeeperError(error));
-    if (!isForNext && !order.lost.aborted) await undo(surroundings, provider, record, error);
+    if (!isForNext && !order.lost.aborted) await undo(context, provider, record, error);
     throw error;
   }
 }
@@ -84,7 +82,7 @@ export async function uploadImage(surroundings: Surroundings, order: UploadOrder
  * own the upload can remove the image. An error leaves everything for the next attempt.
  */
 async function takeLeft(
-  { clock, databaseId, tree }: Surroundings,
+  { clock, databaseId, tree }: BuilderContext,
   { provider, settings, progress, signal }: UploadOrder,
   record: StoredUpload,
 ): Promise<string | undefined> {
@@ -101,18 +99,18 @@ async function takeLeft(
 
 /** The steps after the cloud has the image. Must be repeatable, as another builder may have begun with it. */
 async function finish(
-  surroundings: Surroundings,
+  context: BuilderContext,
   order: UploadOrder,
   sent: { record: StoredUpload; externalId: string; file: string; startedMs: number },
 ): Promise<void> {
   const { record, externalId, file, startedMs } = sent;
-  await runHook(surroundings, order, externalId, file);
+  await runHook(context, order, externalId, file);
   const place = at(record.current, startedMs);
-  const tested = await validateUpload(surroundings, { ...record.current, externalId }, order.signal, {
+  const tested = await validateUpload(context, { ...record.current, externalId }, order.signal, {
     testing: (last) => order.progress({ ...place, phase: last === undefined ? 'test' : againAfter(last) }),
     waiting: (reason) => order.progress({ ...place, phase: againAfter(reason), isIdle: true }),
   });
-  const seconds = (surroundings.clock.now() - startedMs) / 1_000;
+  const seconds = (context.clock.now() - startedMs) / 1_000;
   await record.update({ state: 'ready', externalId }, { [DURATION_KEY]: seconds, [TESTED_KEY]: tested });
 }
 
@@ -120,7 +118,7 @@ const againAfter = (reason: string): string => `test again, as the last one fail
 
 /** So that it is not uploaded and tested again and again. A record that cannot be written now costs another test. */
 async function noteFailedTest(
-  { zk, clock, logger }: Surroundings,
+  { zk, clock, logger }: BuilderContext,
   { image, id }: BuildRecord,
   provider: string,
   reason: string,
@@ -143,7 +141,7 @@ async function noteFailedTest(
 }
 
 async function sendImage(
-  surroundings: Surroundings,
+  context: BuilderContext,
   { planned, provider, settings, progress, signal }: UploadOrder,
   record: StoredUpload,
   file: string,
@@ -164,15 +162,15 @@ async function sendImage(
   await record.update({ externalName: name, format });
   progress({ ...place, phase: 'uploading' });
   const late = new AbortController();
-  const cancel = surroundings.clock.setTimer(settings.uploadTimeoutMs, () =>
+  const cancel = context.clock.setTimer(settings.uploadTimeoutMs, () =>
     late.abort(new NodepoolError('NODEPOOL_IMAGE_TIMEOUT', tooLate(settings.uploadTimeoutMs))),
   );
-  const follow = new UploadProgress(surroundings, place, progress);
+  const follow = new UploadProgress(context, place, progress);
   try {
     return await provider.uploadImage(
       {
         ...{ image: build.image, name, file, format, md5, sha256 },
-        metadata: metadataOf(surroundings, settings, place),
+        metadata: metadataOf(context, settings, place),
         onCreated: (externalId) => record.update({ externalId }),
         onProgress: (sentBytes, totalBytes) => follow.sent(sentBytes, totalBytes),
       },
@@ -189,7 +187,7 @@ const at = ({ image, buildId, provider, id: uploadId }: UploadRecord, startedMs:
 
 /** Metadata of the image in the cloud: configured properties and tags of the owner. */
 function metadataOf(
-  { config, databaseId }: Surroundings,
+  { config, databaseId }: BuilderContext,
   settings: ProviderImages,
   { image, buildId, uploadId, provider }: { image: string; buildId: string; uploadId: string; provider: string },
 ): Record<string, string> {
@@ -206,7 +204,7 @@ function metadataOf(
 const tooLate = (ms: number): string => `not uploaded within ${ms / 1_000} s (image-upload-timeout)`;
 
 async function runHook(
-  { env, sandbox, clock, logger }: Surroundings,
+  { env, sandbox, clock, logger }: BuilderContext,
   { planned, settings, signal }: UploadOrder,
   externalId: string,
   file: string,
@@ -230,7 +228,7 @@ async function runHook(
 
 /** Removes a failed upload. If that fails, the record keeps the id for the janitor. */
 async function undo(
-  { tree }: Pick<Surroundings, 'tree'>,
+  { tree }: Pick<BuilderContext, 'tree'>,
   provider: Provider,
   record: StoredUpload,
   error: unknown,

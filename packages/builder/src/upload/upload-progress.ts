@@ -1,5 +1,5 @@
 import type { Progress } from '../context/progress.js';
-import type { Surroundings } from '../context/surroundings.js';
+import type { BuilderContext } from '../context/builder-context.js';
 
 /** How often an upload's progress is written to the log. */
 const LOG_INTERVAL_MS = 30_000;
@@ -10,16 +10,16 @@ export class UploadProgress {
   #loggedMs: number;
 
   constructor(
-    private readonly surroundings: Pick<Surroundings, 'clock' | 'logger'>,
+    private readonly context: Pick<BuilderContext, 'clock' | 'logger'>,
     private readonly at: Omit<Progress, 'phase'>,
     private readonly report: (progress: Progress) => void,
   ) {
-    this.#begunMs = this.#loggedMs = surroundings.clock.now();
+    this.#begunMs = this.#loggedMs = context.clock.now();
   }
 
   /** So much of the image has been sent. */
   sent(sentBytes: number, totalBytes: number): void {
-    const { clock, logger } = this.surroundings;
+    const { clock, logger } = this.context;
     const nowMs = clock.now();
     const elapsedMs = Math.max(1, nowMs - this.#begunMs);
     const bytesPerSecond = Math.round((sentBytes / elapsedMs) * 1_000);

@@ -13,7 +13,7 @@ import {
   type MissingFile,
   type PlannedUpload,
 } from '../plan/plan-uploads.js';
-import type { Surroundings } from '../context/surroundings.js';
+import type { BuilderContext } from '../context/builder-context.js';
 import { uploadImage } from './upload-image.js';
 
 const RETRY = { firstMs: 10_000, longestMs: 1_800_000 };
@@ -23,7 +23,7 @@ const keyFor = (provider: string, image: string): string => JSON.stringify([prov
 
 /** Uploads builds: as many at a time as there are workers, providers in turn, with separate pauses after failures. */
 export class Uploads {
-  readonly #surroundings: Surroundings;
+  readonly #context: BuilderContext;
   readonly #workers: number;
   readonly #backoffs: Backoffs;
   readonly #running = new Map<
@@ -38,10 +38,10 @@ export class Uploads {
   #started = 0;
   #cancelRetry: (() => void) | undefined;
 
-  constructor(surroundings: Surroundings, workers: number) {
-    this.#surroundings = surroundings;
+  constructor(context: BuilderContext, workers: number) {
+    this.#context = context;
     this.#workers = workers;
-    this.#backoffs = new Backoffs(surroundings, RETRY);
+    this.#backoffs = new Backoffs(context, RETRY);
     setMaxListeners(0, this.#stop.signal); // one for each call that begins to use a provider
   }
 
@@ -116,18 +116,18 @@ export class Uploads {
       try {
         await this.#begin();
       } catch (error) {
-        this.#surroundings.logger.error('Failed to search for images to upload', { error });
+        this.#context.logger.error('Failed to search for images to upload', { error });
       }
     }
   }
 
   async #begin(): Promise<void> {
-    const { tree, clock, holdsId } = this.#surroundings;
+    const { tree, clock, holdsId } = this.#context;
     if (!tree.ready || !holdsId()) return;
     const local = await this.#localBuilds();
     if (this.#stop.signal.aborted) return;
     await this.#findMissing(local);
-    const planned = planUploads(this.#surroundings.config(), tree.images, local);
+    const planned = planUploads(this.#context.config(), tree.images, local);
     const wanted = new Set(planned.map(keyOf));
     for (const key of this.#failed.keys()) if (!wanted.has(key)) this.#failed.delete(key);
     let nextMs = Infinity;
@@ -151,13 +151,13 @@ export class Uploads {
   }
 
   async #localBuilds(): Promise<LocalBuilds> {
-    const files = await listBuildFiles(this.#surroundings.imagesDir);
+    const files = await listBuildFiles(this.#context.imagesDir);
     return new Map([...files].map(([base, { formats }]) => [base, formats]));
   }
 
   /** A build that became ready after the files were listed is not missing: the files are listed once more. */
   async #findMissing(local: LocalBuilds): Promise<void> {
-    const { config, tree, builderId, clock, logger, absent } = this.#surroundings;
+    const { config, tree, builderId, clock, logger, absent } = this.#context;
     const situation = { builderId, nowMs: clock.now(), absentSinceMs: (build: BuildRecord) => absent.sinceMs(build) };
     const find = (files: LocalBuilds) => missingFiles(config(), tree.images, files, situation);
     const found = find(local).length === 0 ? [] : find(await this.#localBuilds());
@@ -180,7 +180,7 @@ export class Uploads {
           this.#failed.delete(key);
         },
         (error: unknown) => {
-          const { logger } = this.#surroundings;
+          const { logger } = this.#context;
           const { provider, build } = planned;
           const fields = { provider, image: build.image, build: build.id };
           if (this.#stop.signal.aborted) return logger.info('Aborted upload: the builder stops', fields);
@@ -191,7 +191,7 @@ export class Uploads {
       )
       .finally(() => {
         this.#running.delete(key);
-        this.#surroundings.workEnded();
+        this.#context.workEnded();
         void this.consider();
       });
     this.#running.set(key, { provider: planned.provider, buildId: planned.build.id, ended });
@@ -199,18 +199,18 @@ export class Uploads {
 
   /** @returns false when another builder uploads it, or has done so */
   async #upload(planned: PlannedUpload): Promise<boolean> {
-    const { zk, clock, tree, providers } = this.#surroundings;
+    const { zk, clock, tree, providers } = this.#context;
     const { build, provider: name } = planned;
     const provider = await providers.use(name, this.#stop.signal);
-    const settings = this.#surroundings.config().providers.get(name)?.images;
+    const settings = this.#context.config().providers.get(name)?.images;
     if (!provider || !settings) return false;
     await zk.ensurePath(uploadsPath(build.image, build.id, name));
     const lock = new ZkLock(zk, uploadLockPath(build.image, build.id, name), { clock });
     if (!(await lock.acquire({ blocking: false }))) {
       this.#backoffs.hold(keyOf(planned), 'another builder uploads it');
       const fields = { provider: name, image: build.image };
-      this.#surroundings.logger.info('Skipping upload: another builder uploads it', fields);
-      await whenReleased(this.#surroundings, uploadLockPath(build.image, build.id, name), () => {
+      this.#context.logger.info('Skipping upload: another builder uploads it', fields);
+      await whenReleased(this.#context, uploadLockPath(build.image, build.id, name), () => {
         this.#backoffs.endHold(keyOf(planned));
         void this.consider();
       });
@@ -223,13 +223,13 @@ export class Uploads {
         (upload) => upload.buildId === build.id && upload.provider === name && upload.state === 'ready',
       );
       if (done || entry?.builds.get(build.id)?.state !== 'ready') return false;
-      await uploadImage(this.#surroundings, {
+      await uploadImage(this.#context, {
         ...{ planned, provider, settings, begun: begunUpload(entry, planned), lost: lock.lost },
         progress: (progress) => {
           const running = this.#running.get(keyOf(planned));
           if (!running) return;
           running.progress = progress;
-          this.#surroundings.activityChanged();
+          this.#context.activityChanged();
         },
         signal: AbortSignal.any([this.#stop.signal, lock.lost]),
       });

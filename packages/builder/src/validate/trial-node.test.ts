@@ -21,7 +21,7 @@ beforeAll(() => zk.whenConnected());
 afterAll(() => zk.close());
 
 const draft = () => newNode({ state: 'init', labels: ['small'], provider: 'sky', pool: 'main' }, 0);
-const surroundings = (over: ZooKeeper = zk) => ({
+const context = (over: ZooKeeper = zk) => ({
   ...{ zk: over, clock: systemClock, logger: silentLogger, hostname: 'nb01.example.com' },
 });
 
@@ -32,7 +32,7 @@ async function stored(id: NodeId) {
 
 describe('a node that tests an image', () => {
   it('stays building and locked during the launch, and is garbage after its release', async () => {
-    const node = await TrialNode.create(surroundings(), draft());
+    const node = await TrialNode.create(context(), draft());
     const { id } = node.current;
     expect(await ZkLock.lockHolder(zk, nodeLockPath(id))).toMatchObject({ identifier: 'nb01.example.com' });
 
@@ -46,7 +46,7 @@ describe('a node that tests an image', () => {
   });
 
   it('is not written after its lock is lost', async () => {
-    const node = await TrialNode.create(surroundings(), draft());
+    const node = await TrialNode.create(context(), draft());
     const { id } = node.current;
     await ZkLock.forceUnlock(zk, nodeLockPath(id));
 
@@ -57,7 +57,7 @@ describe('a node that tests an image', () => {
   });
 
   it('is released although another process has written it in the meantime', async () => {
-    const node = await TrialNode.create(surroundings(), draft());
+    const node = await TrialNode.create(context(), draft());
     const path = nodePath(node.current.id);
     const { data } = await zk.getData(path);
     await zk.setData(path, data);
@@ -80,7 +80,7 @@ describe('a node that tests an image', () => {
       },
     });
 
-    await expect(TrialNode.create(surroundings(lossy), draft())).rejects.toMatchObject({ code: 'ZK_CONNECTION_LOSS' });
+    await expect(TrialNode.create(context(lossy), draft())).rejects.toMatchObject({ code: 'ZK_CONNECTION_LOSS' });
 
     expect(await zk.getChildren(NODES_ROOT)).toEqual(before);
   });

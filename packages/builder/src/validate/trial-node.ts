@@ -12,9 +12,9 @@ import {
   type NodeRecord,
 } from '@nodepool/zk-protocol';
 import { LockLostError } from '@nodepool/core';
-import type { Surroundings } from '../context/surroundings.js';
+import type { BuilderContext } from '../context/builder-context.js';
 
-type TrialSurroundings = Pick<Surroundings, 'zk' | 'clock' | 'logger' | 'hostname'>;
+type TrialContext = Pick<BuilderContext, 'zk' | 'clock' | 'logger' | 'hostname'>;
 
 /**
  * A node that a builder launches to test an image. The builder keeps it locked and `building`. When the lock is
@@ -25,7 +25,7 @@ export class TrialNode {
   #node: NodeRecord;
 
   private constructor(
-    private readonly surroundings: TrialSurroundings,
+    private readonly context: TrialContext,
     made: NodeRecord,
     private readonly entryPath: string,
   ) {
@@ -41,12 +41,12 @@ export class TrialNode {
    * Creates the record and locks it. Until then the record is empty, so that launchers remove it if the builder ends.
    * @param draft - in state `init`, without an id
    */
-  static async create(surroundings: TrialSurroundings, draft: NodeRecord): Promise<TrialNode> {
-    const { zk, logger } = surroundings;
+  static async create(context: TrialContext, draft: NodeRecord): Promise<TrialNode> {
+    const { zk, logger } = context;
     await zk.ensurePath(NODES_ROOT);
     const path = await zk.create(NODE_CREATE_PATH, undefined, { sequential: true });
     try {
-      return await TrialNode.#lock(surroundings, path, draft);
+      return await TrialNode.#lock(context, path, draft);
     } catch (error) {
       // The lock may exist if its answer was lost. The node has no instance yet.
       await zk
@@ -59,15 +59,15 @@ export class TrialNode {
     }
   }
 
-  static async #lock(surroundings: TrialSurroundings, path: string, draft: NodeRecord): Promise<TrialNode> {
-    const { zk, clock, hostname } = surroundings;
+  static async #lock(context: TrialContext, path: string, draft: NodeRecord): Promise<TrialNode> {
+    const { zk, clock, hostname } = context;
     const id = path.slice(NODE_CREATE_PATH.length) as NodeId;
     const building = withNode({ ...draft, id }, { state: 'building' }, clock.now(), 'launcher');
     const { ops, entryIndex } = lockOps(nodeLockPath(id), { directoryExists: false, identifier: hostname });
     const results = await zk.multi([...ops, { op: 'set', path, data: encodeNode(building), version: 0 }]);
     const [entry, stored] = [results[entryIndex], results.at(-1)];
     if (entry?.op !== 'create' || stored?.op !== 'set') throw new Error(`node ${id} could not be locked`);
-    return new TrialNode(surroundings, { ...building, stat: stored.stat }, entry.path);
+    return new TrialNode(context, { ...building, stat: stored.stat }, entry.path);
   }
 
   /**
@@ -76,7 +76,7 @@ export class TrialNode {
    * @throws LockLostError if the lock is lost
    */
   async store({ state, ...changes }: Partial<NodeRecord>): Promise<NodeRecord> {
-    const { zk, clock } = this.surroundings;
+    const { zk, clock } = this.context;
     const next = withNode(this.#node, changes, clock.now());
     const path = nodePath(next.id);
     try {
@@ -94,7 +94,7 @@ export class TrialNode {
 
   /** Releases the node for removal by launchers. Waits for the connection if necessary; never rejects. */
   async giveAway(): Promise<void> {
-    const { zk, logger } = this.surroundings;
+    const { zk, logger } = this.context;
     for (;;) {
       try {
         await this.#markAndUnlock();
@@ -116,7 +116,7 @@ export class TrialNode {
   }
 
   async #markAndUnlock(): Promise<void> {
-    const { zk, clock } = this.surroundings;
+    const { zk, clock } = this.context;
     const { id } = this.#node;
     const { data, stat } = await zk.getData(nodePath(id));
     const stored = decodeNode(id, data, stat, clock.now()) ?? this.#node;

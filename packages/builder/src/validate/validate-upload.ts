@@ -8,9 +8,9 @@ import {
   readyUploads,
   type ComparedLaunches,
 } from '@nodepool/core/service';
-import type { Surroundings } from '../context/surroundings.js';
+import type { BuilderContext } from '../context/builder-context.js';
 import { findTarget } from './find-target.js';
-import { launchTest, refused, type TestOrder } from './launch-test.js';
+import { tryLaunch, refused, type TestOrder } from './trial-launch.js';
 
 /** Backoff after launches that prove nothing about the image. */
 const RETRY = { firstMs: 10_000, longestMs: 600_000 };
@@ -33,29 +33,29 @@ export interface TestProgress {
  * @throws NODEPOOL_IMAGE_TEST with the reason for the refusal
  */
 export async function validateUpload(
-  surroundings: Surroundings,
+  context: BuilderContext,
   upload: UploadRecord,
   signal: AbortSignal,
   progress: TestProgress,
 ): Promise<boolean> {
-  const { clock, logger, random } = surroundings;
+  const { clock, logger, random } = context;
   const { image, buildId: build, provider } = upload;
   let seen: ComparedLaunches = { now: NO_LAUNCHES, before: NO_LAUNCHES };
   let last: string | undefined;
   for (let failures = 0; ; failures++) {
-    const order = orderOf(surroundings, upload, signal);
+    const order = orderOf(context, upload, signal);
     if (!order) return false;
     const fields = { image, build, provider, pool: order.target.pool.name, label: order.target.label.name };
     logger.info('Image is tested with a node', fields);
     progress.testing(last);
-    const failure = await failureOf(surroundings, order);
+    const failure = await failureOf(context, order);
     if (!failure) {
       logger.info('Image has passed its test', fields);
       return true;
     }
     if (isNodepoolError(failure, 'NODEPOOL_IMAGE_TEST')) throw failure;
     last = failure.message;
-    const next = mayBeFaultOfImage(failure) ? await compare(surroundings, order, seen, failure) : seen;
+    const next = mayBeFaultOfImage(failure) ? await compare(context, order, seen, failure) : seen;
     const isCompared = next.now !== seen.now;
     seen = next;
     logger.warn('Image test is repeated: the launch failed', { ...fields, ...seen, error: failure });
@@ -66,7 +66,7 @@ export async function validateUpload(
 }
 
 /** @returns `undefined` if the image needs no test here */
-function orderOf({ config, logger }: Surroundings, upload: UploadRecord, signal: AbortSignal): TestOrder | undefined {
+function orderOf({ config, logger }: BuilderContext, upload: UploadRecord, signal: AbortSignal): TestOrder | undefined {
   const { image, buildId: build, provider } = upload;
   const check = config().diskimages.get(image)?.validate;
   const settings = config().providers.get(provider);
@@ -78,9 +78,9 @@ function orderOf({ config, logger }: Surroundings, upload: UploadRecord, signal:
 }
 
 /** @returns `undefined` if the test passed */
-async function failureOf(surroundings: Surroundings, order: TestOrder): Promise<Error | undefined> {
+async function failureOf(context: BuilderContext, order: TestOrder): Promise<Error | undefined> {
   try {
-    await launchTest(surroundings, order);
+    await tryLaunch(context, order);
     return undefined;
   } catch (error) {
     order.signal.throwIfAborted();
@@ -94,15 +94,15 @@ async function failureOf(surroundings: Surroundings, order: TestOrder): Promise<
  * @throws NODEPOOL_IMAGE_TEST when chance does not explain the failures, or there is no build to compare with
  */
 async function compare(
-  surroundings: Surroundings,
+  context: BuilderContext,
   order: TestOrder,
   seen: ComparedLaunches,
   failure: Error,
 ): Promise<ComparedLaunches> {
   const { target, signal, upload } = order;
-  const previous = previousUpload(surroundings, upload);
+  const previous = previousUpload(context, upload);
   if (!previous) throw refused(order, `${failure.message} (there is no build before it to compare with)`, failure);
-  if (await failureOf(surroundings, { upload: previous, target, signal })) {
+  if (await failureOf(context, { upload: previous, target, signal })) {
     return { ...seen, before: added(seen.before, { ready: 0, failed: 1 }) };
   }
   const now = added(seen.now, { ready: 0, failed: 1 });
@@ -112,7 +112,10 @@ async function compare(
   return { now, before };
 }
 
-function previousUpload({ tree }: Surroundings, { image, buildId, provider }: UploadRecord): UploadRecord | undefined {
+function previousUpload(
+  { tree }: BuilderContext,
+  { image, buildId, provider }: UploadRecord,
+): UploadRecord | undefined {
   const entry = tree.images.get(image);
   return entry && readyUploads(entry, provider).find((upload) => upload.buildId !== buildId);
 }

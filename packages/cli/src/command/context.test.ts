@@ -1,5 +1,5 @@
 import { afterEach, expect, it, vi } from 'vitest';
-import { print, tell } from './context.js';
+import { print, inform } from './context.js';
 
 afterEach(() => {
   vi.restoreAllMocks();
@@ -18,7 +18,7 @@ function listen(stream: NodeJS.WriteStream): { written: string } {
 it('a line for the user cannot control the terminal, even with untrusted parts', () => {
   const heard = listen(process.stderr);
 
-  tell('debian: upload failed: \u001b[2J\u009bm\rgone\nand more');
+  inform('debian: upload failed: \u001b[2J\u009bm\rgone\nand more');
 
   expect(heard.written).toBe('debian: upload failed: \\x1b[2J\\x9bm\\rgone\nand more\n');
 });

@@ -26,6 +26,6 @@ export function print(text: string, prefix = ''): void {
 }
 
 /** Writes a line to standard error, for the user. */
-export function tell(text: string): void {
+export function inform(text: string): void {
   process.stderr.write(`${escapeForTerminal(text)}\n`);
 }

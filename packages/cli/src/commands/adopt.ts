@@ -7,7 +7,7 @@ import { ImageTree, nodePath, readDatabaseId } from '@nodepool/zk-protocol';
 import type { NodeId, NodeRecord, ZooKeeper } from '@nodepool/zk-protocol';
 import { closestWord } from '../command/closest.js';
 import { defineCommand, flag, text } from '../command/command.js';
-import { print, tell } from '../command/context.js';
+import { print, inform } from '../command/context.js';
 import type { CliContext } from '../command/context.js';
 import { CliError, describeError } from '../command/errors.js';
 import { driverPlaces, loadFullConfig } from '../connection/config.js';
@@ -117,7 +117,7 @@ async function listAndAdopt(context: CliContext, work: Work, signal: AbortSignal
   const chosen = aliens.filter(({ databaseId }) => args.force || databaseId === undefined);
   if (chosen.length < aliens.length) {
     const others = aliens.length - chosen.length;
-    tell(`${others} of them have the id of another database, which may use them. Adopting them needs --force.`);
+    inform(`${others} of them have the id of another database, which may use them. Adopting them needs --force.`);
   }
   if (chosen.length === 0) return aliens.length === 0 ? 0 : 1;
   if (!(await mayAdopt(work, chosen))) return 1;
@@ -137,18 +137,18 @@ async function mayAdopt({ provider, records, args }: Work, chosen: readonly Alie
     );
   }
   const own = [...nodes.values()].filter((node) => node.provider === args.provider).length;
-  tell(`This database (${databaseId}) has ${own} nodes of provider ${args.provider}.`);
+  inform(`This database (${databaseId}) has ${own} nodes of provider ${args.provider}.`);
   const foreign = chosen.flatMap(({ databaseId: other }) => other ?? []);
   if (foreign.length > 0) {
     const owners = [...new Set(foreign)].join(', ');
-    tell(
+    inform(
       `${foreign.length} of the ${chosen.length} resources have the id of another database (${owners}), which may use them.`,
     );
   }
-  tell('WARNING! The launchers of this database delete adopted resources within seconds or minutes, in use or not.');
+  inform('WARNING! The launchers of this database delete adopted resources within seconds or minutes, in use or not.');
   if (args.yes) return true;
   if (!process.stdin.isTTY) {
-    tell('Nothing adopted: there is no terminal to ask at. Add --yes to adopt them.');
+    inform('Nothing adopted: there is no terminal to ask at. Add --yes to adopt them.');
     return false;
   }
   if (await isConfirmed(`Adopt ${chosen.length} resources of provider ${args.provider}?`)) return true;
@@ -171,7 +171,7 @@ async function adoptAll(
     try {
       const result = await adoption.adopt(alien, args.force, signal);
       if (result === 'adopted') adopted++;
-      else tell(`${name} was not adopted: ${WHY_LEFT[result]}`);
+      else inform(`${name} was not adopted: ${WHY_LEFT[result]}`);
       if (result === 'unreadable' || result === 'other-database') remaining++;
     } catch (error) {
       if (signal.aborted) throw error;
@@ -180,7 +180,7 @@ async function adoptAll(
     }
   }
   const outlook = adopted === 0 ? '' : '; launchers delete them once two sweeps have seen them';
-  tell(`Adopted ${adopted} of ${chosen.length} resources${outlook}.`);
+  inform(`Adopted ${adopted} of ${chosen.length} resources${outlook}.`);
   return remaining === 0;
 }
 

@@ -3,7 +3,7 @@ import { adviseStandby, Past, tooUnsure, type AdvisedLabel } from '@nodepool/his
 import type { LabelConfig } from '@nodepool/core';
 import type { StandbyGoal } from '@nodepool/history';
 import { defineCommand, text, texts } from '../command/command.js';
-import { tell } from '../command/context.js';
+import { inform } from '../command/context.js';
 import type { CliContext } from '../command/context.js';
 import { parseDuration, parseMoment } from '../command/duration.js';
 import { CliError } from '../command/errors.js';
@@ -76,7 +76,7 @@ async function showAdvice(context: CliContext, { since, goal, only, sources }: A
   const advices = adviseStandby(past, window, asked).filter(({ label }) => isAsked(label));
   for (const { label, figures } of advices)
     if (figures && labels.get(label)?.keep === 'stopped')
-      tell(
+      inform(
         `nodepool: label "${label}" keeps stopped nodes: figures are those of running ones; stopped ones cost their disk`,
       );
   printListing(

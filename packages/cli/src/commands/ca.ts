@@ -1,7 +1,7 @@
 import { lstat, readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { defineCommand, text } from '../command/command.js';
-import { print, tell } from '../command/context.js';
+import { print, inform } from '../command/context.js';
 import { CliError } from '../command/errors.js';
 import { shellWord } from '@nodepool/core/service';
 import { sshKeygen } from '../command/ssh-keygen.js';
@@ -27,7 +27,7 @@ async function createCa(file: string): Promise<void> {
   }
   const words = ['-q', '-t', 'ed25519', '-N', '', '-C', 'nodepool-leases', '-f', file];
   await sshKeygen(`Cannot make ${file} with ssh-keygen`, words);
-  tell(adviceFor(file));
+  inform(adviceFor(file));
   print((await readFile(`${file}.pub`, 'utf8')).trim());
 }
 

@@ -2,7 +2,7 @@ import type { Driver } from '@nodepool/core';
 import { composeConfigSchema, createDriverRegistry, listInstalledDrivers } from '@nodepool/core/config';
 import { isNodepoolError } from '@nodepool/zk-protocol';
 import { NO_ARGUMENTS, defineCommand } from '../command/command.js';
-import { print, tell } from '../command/context.js';
+import { print, inform } from '../command/context.js';
 import type { CliContext } from '../command/context.js';
 import { driverPlaces } from '../connection/config.js';
 
@@ -25,7 +25,7 @@ async function configSchema(context: CliContext): Promise<void> {
       drivers.push(await registry.get(name));
     } catch (error) {
       if (!isNodepoolError(error)) throw error;
-      tell(`nodepool: left out: ${error.message}`);
+      inform(`nodepool: left out: ${error.message}`);
     }
   }
   print(JSON.stringify(composeConfigSchema(drivers), undefined, 2));

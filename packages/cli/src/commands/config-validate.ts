@@ -1,5 +1,5 @@
 import { defineCommand, flag } from '../command/command.js';
-import { tell } from '../command/context.js';
+import { inform } from '../command/context.js';
 import type { CliContext } from '../command/context.js';
 import { checkFile, showProblems } from '../configuration/problems.js';
 
@@ -42,7 +42,7 @@ interface Asked {
  */
 async function configValidate(context: CliContext, args: Asked): Promise<number> {
   const { clock, logger } = context;
-  const notKnown = (provider: string, why: string) => tell(`provider "${provider}": rights are not known: ${why}`);
+  const notKnown = (provider: string, why: string) => inform(`provider "${provider}": rights are not known: ${why}`);
   const { problems } = await checkFile(context, {
     ...{ leavesUnserved: args.unservedOk, asOriginal: args.asOriginal },
     access: args.asksClouds ? { clock, logger, notKnown } : undefined,

@@ -2,7 +2,7 @@ import { inspectDrivers } from '@nodepool/core/config';
 import type { InspectedDriver } from '@nodepool/core/config';
 import type { Listing } from '@nodepool/core/service';
 import { NO_ARGUMENTS, defineCommand } from '../command/command.js';
-import { tell } from '../command/context.js';
+import { inform } from '../command/context.js';
 import type { CliContext } from '../command/context.js';
 import { driverPlaces } from '../connection/config.js';
 import { printListing } from '../terminal/output.js';
@@ -35,6 +35,6 @@ async function drivers(context: CliContext): Promise<void> {
   printListing(context, driverListing, found);
   if (context.options.format !== 'table') return;
   for (const { problem, warnings } of found) {
-    for (const text of problem === undefined ? warnings : [problem]) tell(text);
+    for (const text of problem === undefined ? warnings : [problem]) inform(text);
   }
 }

@@ -2,7 +2,7 @@ import { leaseHolding } from '@nodepool/zk-protocol';
 import type { NodeFields, NodeId, NodeRecord } from '@nodepool/zk-protocol';
 import { defineCommand, flag, text } from '../command/command.js';
 import type { Values } from '../command/command.js';
-import { tell } from '../command/context.js';
+import { inform } from '../command/context.js';
 import type { CliContext } from '../command/context.js';
 import { parseDuration } from '../command/duration.js';
 import { CliError } from '../command/errors.js';
@@ -134,5 +134,5 @@ async function warnOfEarlierEnd(context: CliContext, node: NodeRecord): Promise<
   const most = (await loadIfPresent(context))?.maxHoldAgeMs ?? 0;
   if (most <= 0 || (node.holdExpirationMs ?? 0) <= most) return;
   const end = new Date(node.stateTimeMs + most).toISOString();
-  tell(`nodepool: max-hold-age of the configuration ends the hold of node ${node.id} sooner, ${end}`);
+  inform(`nodepool: max-hold-age of the configuration ends the hold of node ${node.id} sooner, ${end}`);
 }

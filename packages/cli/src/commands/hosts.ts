@@ -3,7 +3,7 @@ import { fetchService, formatAge, withRanks, type Listing } from '@nodepool/core
 import type { Clock } from '@nodepool/zk-protocol';
 import { defineCommand, texts } from '../command/command.js';
 import type { CliContext } from '../command/context.js';
-import { tell } from '../command/context.js';
+import { inform } from '../command/context.js';
 import { CliError, describeError } from '../command/errors.js';
 import { registeredLaunchers } from '../connection/find-launchers.js';
 import { whileBusy } from '../connection/while-busy.js';
@@ -64,10 +64,11 @@ async function listHosts(context: CliContext, urls: readonly string[]): Promise<
     newestOfEach(answers.flatMap((answer) => ('hosts' in answer ? answer.hosts : []))),
   );
   const isWatching = context.options.watchMs !== undefined;
-  if (asked.length === 0) tell('nodepool: no launcher is registered: start nodepool-launcher, or name one with --url');
+  if (asked.length === 0)
+    inform('nodepool: no launcher is registered: start nodepool-launcher, or name one with --url');
   else if (failures.length === asked.length && !isWatching)
     throw new CliError(`No launcher answered: ${failures.join('; ')}`);
-  else for (const failure of failures) tell(`nodepool: ${failure}`);
+  else for (const failure of failures) inform(`nodepool: ${failure}`);
 }
 
 type Answer = { readonly hosts: readonly Host[] } | { readonly url: string; readonly why: string };

@@ -8,7 +8,7 @@ import {
 import type { BuildContents } from '@nodepool/core/service';
 import type { BuildRecord, ImageEntry } from '@nodepool/zk-protocol';
 import { defineCommand, text } from '../command/command.js';
-import { tell } from '../command/context.js';
+import { inform } from '../command/context.js';
 import type { CliContext } from '../command/context.js';
 import { CliError } from '../command/errors.js';
 import { UsageError } from '../command/usage-error.js';
@@ -56,7 +56,7 @@ async function diffImages(context: CliContext, subject: DiffSubject): Promise<vo
     if (!before || !after) return [];
     announce(context, older, newer);
     if (before.packages === null || after.packages === null) {
-      tell('nodepool: packages are not compared: a build has no list of them (made by the element dpkg)');
+      inform('nodepool: packages are not compared: a build has no list of them (made by the element dpkg)');
     }
     return compareContents(before, after);
   });
@@ -65,7 +65,7 @@ async function diffImages(context: CliContext, subject: DiffSubject): Promise<vo
 
 function announce({ clock }: CliContext, older: BuildRecord, newer: BuildRecord): void {
   const describe = ({ id, stateTimeMs }: BuildRecord) => `${id} (${formatAge(clock.now() - stateTimeMs)} old)`;
-  tell(`${older.image}: from build ${describe(older)} to build ${describe(newer)}`);
+  inform(`${older.image}: from build ${describe(older)} to build ${describe(newer)}`);
 }
 
 function choose(entry: ImageEntry | undefined, { image, builds }: DiffSubject): [BuildRecord, BuildRecord] {

@@ -1,7 +1,7 @@
 import { imagePath, imagePausePath, isZooKeeperError } from '@nodepool/zk-protocol';
 import type { ZooKeeper } from '@nodepool/zk-protocol';
 import { defineCommand, text } from '../command/command.js';
-import { tell } from '../command/context.js';
+import { inform } from '../command/context.js';
 import type { CliContext } from '../command/context.js';
 import { withZooKeeper } from '../connection/connection.js';
 import { knownNames, meantText } from '../connection/known-names.js';
@@ -18,7 +18,7 @@ export const command = defineCommand({
 export async function warnOfUnknown(context: CliContext, zk: ZooKeeper, image: string): Promise<void> {
   const known = await knownNames(context, zk, 'image');
   if (!known.includes(image))
-    tell(`nodepool: no record and no configuration here has the image ${image}${meantText(image, known)}`);
+    inform(`nodepool: no record and no configuration here has the image ${image}${meantText(image, known)}`);
 }
 
 /** `nodepool image-pause`: builders start no build of the image. It need not exist. Idempotent. */

@@ -8,7 +8,7 @@ import {
 import type { Column } from '@nodepool/core/service';
 import type { ImageEntry } from '@nodepool/zk-protocol';
 import { defineCommand, NO_ARGUMENTS } from '../command/command.js';
-import { tell } from '../command/context.js';
+import { inform } from '../command/context.js';
 import type { CliContext } from '../command/context.js';
 import { fetchImageWork } from '../images/ask-builders.js';
 import { printImages } from '../images/print-images.js';
@@ -35,6 +35,6 @@ async function listImageStatus(context: CliContext): Promise<void> {
   printImages(context, { brief: imageStatusListing, extended: [...extendedImageStatusListing, progress] }, rows);
   const { format, fields } = context.options;
   if (format !== 'table' || fields) return;
-  for (const row of rows) for (const note of imageNotes(row)) tell(`${row.name}: ${note}`);
-  for (const one of work) tell(`${one.image}: ${imageWorkToText(one, nowMs)}`);
+  for (const row of rows) for (const note of imageNotes(row)) inform(`${row.name}: ${note}`);
+  for (const one of work) inform(`${one.image}: ${imageWorkToText(one, nowMs)}`);
 }

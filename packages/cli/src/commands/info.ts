@@ -3,7 +3,7 @@ import type { Listing } from '@nodepool/core/service';
 import { IMAGES_ROOT, buildProviderPath, buildsPath, uploadsPath } from '@nodepool/zk-protocol';
 import type { NodeRecord, ZooKeeper } from '@nodepool/zk-protocol';
 import { defineCommand, text } from '../command/command.js';
-import { print, tell } from '../command/context.js';
+import { print, inform } from '../command/context.js';
 import type { CliContext } from '../command/context.js';
 import { withZooKeeper } from '../connection/connection.js';
 import { fetchNodeRows, ifPresent, mapPipelined } from '../connection/fetch-records.js';
@@ -69,7 +69,7 @@ async function info(context: CliContext, args: { provider: string }): Promise<vo
   );
   const nodes = rows.map(({ node }) => node).filter((node) => node.provider === provider);
   if (images.length + nodes.length === 0 && !known.includes(provider))
-    tell(
+    inform(
       `nodepool: no launcher, record or configuration here has the provider ${provider}${meantText(provider, known)}`,
     );
   const nowMs = context.clock.now();

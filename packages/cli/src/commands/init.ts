@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { createDriverRegistry } from '@nodepool/core/config';
 import { defineCommand, flag, text, texts } from '../command/command.js';
 import type { Values } from '../command/command.js';
-import { print, tell } from '../command/context.js';
+import { print, inform } from '../command/context.js';
 import type { CliContext } from '../command/context.js';
 import { parseDuration } from '../command/duration.js';
 import { CliError, describeError } from '../command/errors.js';
@@ -213,7 +213,7 @@ async function checkAll(
 ): Promise<HostCheck[]> {
   if (hosts.length > MOST_SHOWN) print(`Checking ${hosts.length} machines ...`);
   return checkHosts(hosts, options, (check) => {
-    if ('problem' in check) tell(`  ${describeHost(check.host)}: ${check.problem}`);
+    if ('problem' in check) inform(`  ${describeHost(check.host)}: ${check.problem}`);
     else if (hosts.length <= MOST_SHOWN) print(`  ${describeHost(check.host)}: reached, host keys read, logged in`);
   });
 }

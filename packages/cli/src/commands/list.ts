@@ -1,7 +1,7 @@
 import { extendedNodeListing, nodeListing } from '@nodepool/core/service';
 import { describeControl } from '@nodepool/zk-protocol';
 import { defineCommand, flag } from '../command/command.js';
-import { tell, type CliContext } from '../command/context.js';
+import { inform, type CliContext } from '../command/context.js';
 import { withZooKeeper } from '../connection/connection.js';
 import { fetchControls } from '../connection/fetch-controls.js';
 import { fetchNodeRows } from '../connection/fetch-records.js';
@@ -55,5 +55,5 @@ async function list(context: CliContext, args: ListArguments): Promise<void> {
   });
   const listing = context.options.format !== 'table' || context.options.fields ? extendedNodeListing : nodeListing;
   printListing(context, listing, rows, { detail: args.detail });
-  for (const control of controls) tell(`The ${control.kind} ${control.name} is ${describeControl(control)}`);
+  for (const control of controls) inform(`The ${control.kind} ${control.name} is ${describeControl(control)}`);
 }

@@ -19,7 +19,7 @@ import type { ZooKeeper } from '@nodepool/zk-protocol';
 import { StoredDatabase } from '@nodepool/zk-protocol/embedded';
 import type { MoveNote, StoredZnode } from '@nodepool/zk-protocol/embedded';
 import { defineCommand, flag } from '../command/command.js';
-import { print, tell } from '../command/context.js';
+import { print, inform } from '../command/context.js';
 import type { CliContext } from '../command/context.js';
 import { CliError } from '../command/errors.js';
 import { loadIfPresent, withZooKeeper } from '../connection/connection.js';
@@ -103,7 +103,7 @@ async function move(context: CliContext, { database, dataDir, to }: Move): Promi
   reportForeignData(all);
   if (znodes.some(({ path }) => path.startsWith(`${LEASE_TOKENS_ROOT}/`)))
     await reportTokenKey(context, dirname(dataDir));
-  tell('Now list these servers under zookeeper-servers for each launcher, builder and Zuul, and start them.');
+  inform('Now list these servers under zookeeper-servers for each launcher, builder and Zuul, and start them.');
 }
 
 async function copy(
@@ -118,7 +118,7 @@ async function copy(
   const last = znodes.find(({ path }) => path === DATABASE_ID_PATH);
   const others = znodes.filter((znode) => znode !== last);
   await target.begin();
-  tell(`Copying ${znodes.length} znodes...`);
+  inform(`Copying ${znodes.length} znodes...`);
   await copyZnodes(zk, others);
   await verifyCopy(zk, others);
   await target.complete(last);
@@ -149,7 +149,7 @@ function reportBuilders(database: StoredDatabase): void {
   const builders = database.ephemerals().filter((path) => path.startsWith(root));
   if (builders.length === 0) return;
   const names = builders.map((path) => path.slice(root.length)).sort();
-  tell(
+  inform(
     `Still registered when the server stopped: builder ${names.join(', ')}. If it runs, stop it before you start the ` +
       'services on the ensemble: another builder would take its builds for abandoned.',
   );
@@ -160,7 +160,7 @@ async function reportTokenKey(context: CliContext, stateDir: string): Promise<vo
   const key = await readTokenKey(stateDir).catch(() => undefined);
   const configured = (await loadIfPresent(context))?.tokenKeys ?? [];
   if (key === undefined || configured.includes(key)) return;
-  tell(
+  inform(
     `Tokens stay valid if each launcher has the key of this database: add the content of ${tokenKeyFile(stateDir)} ` +
       'to the list token-keys of the secure file.',
   );
@@ -170,7 +170,7 @@ async function reportTokenKey(context: CliContext, stateDir: string): Promise<vo
 function reportForeignData(all: readonly StoredZnode[]): void {
   const roots = new Set(all.map(({ path }) => `/${path.split('/')[1] ?? ''}`));
   for (const root of ['/', '/zookeeper', NODEPOOL_ROOT]) roots.delete(root);
-  if (roots.size > 0) tell(`Not copied, as other programs made it: ${[...roots].join(', ')}`);
+  if (roots.size > 0) inform(`Not copied, as other programs made it: ${[...roots].join(', ')}`);
 }
 
 async function targetOf(context: CliContext): Promise<string> {

@@ -9,7 +9,7 @@ import { configChangeToJson, configChangeToText } from '@nodepool/core/service';
 import { isNodepoolError } from '@nodepool/zk-protocol';
 import type { NodeRecord, ZooKeeper } from '@nodepool/zk-protocol';
 import { defineCommand, flag, text } from '../command/command.js';
-import { print, tell } from '../command/context.js';
+import { print, inform } from '../command/context.js';
 import type { CliContext } from '../command/context.js';
 import { CliError, describeError } from '../command/errors.js';
 import { DEFAULT_CONFIG } from '../command/global-options.js';
@@ -74,7 +74,7 @@ async function plan(context: CliContext, args: PlanArguments): Promise<number> {
     showProblems(context, refused);
     return 1;
   }
-  for (const { problem } of next.unserved?.values() ?? []) tell(formatProblem(problem));
+  for (const { problem } of next.unserved?.values() ?? []) inform(formatProblem(problem));
   if (args.offline && current) {
     show(context, await compareFiles(current.config, next, registry), { isOffline: true });
     return 0;
@@ -114,7 +114,7 @@ async function loadCurrent(
 ): Promise<Current | undefined> {
   const file = named ?? (await presentDefault(context.options.configFile));
   if (file === undefined) {
-    tell(
+    inform(
       'nodepool: compared with the registered pools only: name the configuration in force with --current to compare limits ' +
         'and provider settings too',
     );
@@ -127,7 +127,7 @@ async function loadCurrent(
   } catch (error) {
     if (!isNodepoolError(error)) throw error;
     if (named !== undefined) throw new CliError(`--current: ${describeError(error)}`, { cause: error });
-    tell(`nodepool: compared with the registered pools only: ${describeError(error)}`);
+    inform(`nodepool: compared with the registered pools only: ${describeError(error)}`);
     return undefined;
   }
 }

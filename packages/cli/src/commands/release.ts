@@ -1,6 +1,6 @@
 import { RefusedError } from '@nodepool/client';
 import { defineCommand, texts } from '../command/command.js';
-import { tell, type CliContext } from '../command/context.js';
+import { inform, type CliContext } from '../command/context.js';
 import { CliError, describeError } from '../command/errors.js';
 import { UsageError } from '../command/usage-error.js';
 import { findServerOrSocket, NAME_SERVER } from '../connection/local-server.js';
@@ -29,7 +29,7 @@ async function release(context: CliContext, args: { ids: readonly string[]; serv
     for (const [done, id] of args.ids.entries()) {
       try {
         const { endReason } = await client.release(id);
-        tell(`Lease ${id} is over: ${endReason ?? 'returned'}`);
+        inform(`Lease ${id} is over: ${endReason ?? 'returned'}`);
       } catch (error) {
         if (error instanceof RefusedError && error.status === 404) unknown.push(error.message);
         else throw unreturned(error, args.ids.slice(done));

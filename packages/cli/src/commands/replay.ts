@@ -4,7 +4,7 @@ import { Past, replay, replayStandby } from '@nodepool/history/replay';
 import type { StandbyGoal } from '@nodepool/history';
 import type { Window } from '@nodepool/history/replay';
 import { defineCommand, flag, last, text, texts } from '../command/command.js';
-import { tell } from '../command/context.js';
+import { inform } from '../command/context.js';
 import type { CliContext } from '../command/context.js';
 import { CliError } from '../command/errors.js';
 import { parseDuration, parseMoment } from '../command/duration.js';
@@ -107,7 +107,7 @@ async function showReplay(context: CliContext, args: ReplayArguments): Promise<n
     ...{ past, window, configs, registry, seed, leaveOut: new Set(args.leaveOut) },
     progress: progress.show,
   }).finally(progress.clear);
-  for (const note of notes) tell(`nodepool: ${note}`);
+  for (const note of notes) inform(`nodepool: ${note}`);
   printListing(context, replayListing, labels);
   return 0;
 }
@@ -131,10 +131,10 @@ async function showStandby(
   if (replays.length === 0) throw new CliError('No request of this time is on record: choose another one with --since');
   if (past.fromMs > window.sinceMs - WEEK_MS) {
     const begin = new Date(past.fromMs).toISOString();
-    tell(`nodepool: the history begins at ${begin}: the forecast knew less than a week before the replayed time`);
+    inform(`nodepool: the history begins at ${begin}: the forecast knew less than a week before the replayed time`);
   }
   for (const { label } of replays.filter((each) => !labels.has(each.label)))
-    tell(`nodepool: label "${label}" is not in the configuration: it is replayed with --target-wait`);
+    inform(`nodepool: label "${label}" is not in the configuration: it is replayed with --target-wait`);
   printListing(context, standbyListing, standbyRows(replays));
   return 0;
 }

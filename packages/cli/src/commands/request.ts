@@ -1,6 +1,6 @@
 import type { Clock } from '@nodepool/zk-protocol';
 import { defineCommand, text } from '../command/command.js';
-import { print, tell } from '../command/context.js';
+import { print, inform } from '../command/context.js';
 import type { CliContext } from '../command/context.js';
 import { parseDuration } from '../command/duration.js';
 import type { AcquireArguments } from '../lease/acquire-options.js';
@@ -69,9 +69,9 @@ async function request(
     showLease(context, lease);
     const { holdForMs, quiet } = options;
     const until = holdForMs === undefined ? 'until Ctrl-C' : `for ${holdForMs / 1000} s or until Ctrl-C`;
-    if (!quiet) tell(`The nodes are yours ${until}`);
+    if (!quiet) inform(`The nodes are yours ${until}`);
     const end = await holdNodes(context.clock, lease, interrupts, holdForMs);
     if (end === 'lost') throw lease.lost.reason;
-    if (!quiet) tell('Returning the nodes');
+    if (!quiet) inform('Returning the nodes');
   });
 }

@@ -2,7 +2,7 @@ import { ROLLBACK_OWNER } from '@nodepool/core/service';
 import { delay } from '@nodepool/zk-protocol';
 import type { ZooKeeper } from '@nodepool/zk-protocol';
 import { defineCommand, flag } from '../command/command.js';
-import { print, tell } from '../command/context.js';
+import { print, inform } from '../command/context.js';
 import type { CliContext } from '../command/context.js';
 import { personName } from '../connection/who-am-i.js';
 import { withImages } from '../images/with-images.js';
@@ -86,7 +86,7 @@ async function finish(
     await endUnfinished(context, zk, now, { endsActive: endLeases, owner });
     const text = progressOf(now, before, endLeases);
     if (text === '') return;
-    if (text !== told) tell(`nodepool: ${text}`);
+    if (text !== told) inform(`nodepool: ${text}`);
     [before, told] = [now, text];
     await delay(context.clock, ROUND_MS);
   }

@@ -1,5 +1,5 @@
 import { defineCommand, texts } from '../command/command.js';
-import { tell } from '../command/context.js';
+import { inform } from '../command/context.js';
 import type { CliContext } from '../command/context.js';
 import { describeError } from '../command/errors.js';
 import { shellWord } from '@nodepool/core/service';
@@ -71,9 +71,9 @@ function whereText(program: string, labels: readonly string[]): string {
 /** `nodepool run`: takes nodes, runs a command with them, returns them. @returns the command's exit status */
 async function run(context: CliContext, options: RunOptions): Promise<number> {
   const [program = ''] = options.command;
-  if (!options.quiet) tell(whereText(program, options.labels));
+  if (!options.quiet) inform(whereText(program, options.labels));
   const acquire = { ...options, purpose: `nodepool run: ${program}` };
-  const onUnreturned = (error: unknown) => tell(`nodepool: ${describeError(error)}`);
+  const onUnreturned = (error: unknown) => inform(`nodepool: ${describeError(error)}`);
   return withLease(context, acquire, onUnreturned, (lease, interrupts) =>
     runWithNodes(context, lease, interrupts, options),
   );

@@ -3,7 +3,7 @@ import { homedir } from 'node:os';
 import { basename, resolve } from 'node:path';
 import { defineCommand, text, texts } from '../command/command.js';
 import type { Values } from '../command/command.js';
-import { tell } from '../command/context.js';
+import { inform } from '../command/context.js';
 import type { CliContext } from '../command/context.js';
 import { CliError, describeError } from '../command/errors.js';
 import { UsageError } from '../command/usage-error.js';
@@ -107,10 +107,10 @@ async function ssh(context: CliContext, options: SshOptions): Promise<number> {
   await checkFiles(options);
   const [program] = options.command;
   if (!options.quiet)
-    tell(`nodepool: ${program ?? 'a login shell'} runs on a node of label ${options.labels[0] ?? ''}`);
+    inform(`nodepool: ${program ?? 'a login shell'} runs on a node of label ${options.labels[0] ?? ''}`);
   const { identity } = options;
   const acquire = { ...options, purpose: `nodepool ssh: ${program ?? 'login'}`, login: { identity } };
-  const onUnreturned = (error: unknown) => tell(`nodepool: ${describeError(error)}`);
+  const onUnreturned = (error: unknown) => inform(`nodepool: ${describeError(error)}`);
   return withLease(context, acquire, onUnreturned, (lease, interrupts) => useNode(context, options, lease, interrupts));
 }
 
@@ -137,14 +137,14 @@ async function useNode(
 async function runSteps(use: Use, localDirectory: string): Promise<number> {
   const { context, options, lease, interrupts, node, directory } = use;
   const { clock, env } = context;
-  if (!options.quiet) tell(`nodepool: uses ${node.where}`);
+  if (!options.quiet) inform(`nodepool: uses ${node.where}`);
   const remote = new RemoteCommand(node, options.command, directory);
   let isHeld = false;
   try {
     await copyFiles(use);
     const status = await remote.run({ env, directory: localDirectory }, { clock, lease, interrupts });
     isHeld = await holdOnFailure(context, lease, status, options.holdMs, options.identity);
-    if (isHeld && directory !== '') tell(`  its copy of the files is in ~/${node.folder}`);
+    if (isHeld && directory !== '') inform(`  its copy of the files is in ~/${node.folder}`);
     return (await fetchAll(use, status)) ? status : status || 1;
   } finally {
     if (!lease.lost.aborted) await remote.end({ keepsFiles: isHeld });
@@ -157,7 +157,7 @@ async function copyFiles({ context, options, node, signal, directory }: Use): Pr
   if (source === undefined) return;
   const token = tokenFileOf(context, server);
   const without = token === undefined ? undefined : await pathBelow(source, token);
-  if (without !== undefined && !quiet) tell(`nodepool: the copy is without ${without}, the file with your token`);
+  if (without !== undefined && !quiet) inform(`nodepool: the copy is without ${without}, the file with your token`);
   await copyTo(node, { source, without }, directory, { clock: context.clock, signal });
 }
 
@@ -172,7 +172,7 @@ async function fetchAll({ options, node, directory, signal, context }: Use, stat
     } catch (error) {
       signal.throwIfAborted();
       if (!(error instanceof CliError)) throw error;
-      tell(`nodepool: ${error.message}`);
+      inform(`nodepool: ${error.message}`);
       context.logger.debug('A fetch failed', { error });
       isComplete = false;
     }

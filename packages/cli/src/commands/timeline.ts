@@ -1,6 +1,6 @@
 import type { Json } from '@nodepool/zk-protocol';
 import { defineCommand, flag, text, texts } from '../command/command.js';
-import { print, tell } from '../command/context.js';
+import { print, inform } from '../command/context.js';
 import type { CliContext } from '../command/context.js';
 import { CliError } from '../command/errors.js';
 import { loadIfPresent, withZooKeeper } from '../connection/connection.js';
@@ -39,7 +39,7 @@ interface TimelineArguments {
 /** `nodepool timeline`: what a request waited for, or the states of a node, also after it is gone. */
 async function showTimeline(context: CliContext, { id, detail, urls }: TimelineArguments): Promise<void> {
   const found = await findTimeline(context, id, urls);
-  for (const failure of found.failures) tell(`nodepool: ${failure}`);
+  for (const failure of found.failures) inform(`nodepool: ${failure}`);
   if (!found.isAnswered) {
     throw new CliError('No launcher answered: the past is kept by launchers, start one or name its --url');
   }
@@ -56,7 +56,7 @@ async function showTimeline(context: CliContext, { id, detail, urls }: TimelineA
 
 /** Prints a timeline in the format of the options. */
 export function printTimeline(context: CliContext, timeline: Timeline, detail: boolean): void {
-  for (const { url, error } of timeline.silent) tell(`nodepool: ${url}: ${error}; what it knows is missing`);
+  for (const { url, error } of timeline.silent) inform(`nodepool: ${url}: ${error}; what it knows is missing`);
   if (context.options.format === 'table') print(timelineToText(timeline, context.clock.now(), detail));
   else printValue(context, timeline as unknown as Json);
 }

@@ -15,7 +15,7 @@ import {
   type ZooKeeper,
 } from '@nodepool/zk-protocol';
 import { defineCommand, flag, last, text, texts, type Values } from '../command/command.js';
-import { print, tell, type CliContext } from '../command/context.js';
+import { print, inform, type CliContext } from '../command/context.js';
 import { parseDuration } from '../command/duration.js';
 import { CliError, describeError } from '../command/errors.js';
 import { UsageError } from '../command/usage-error.js';
@@ -153,9 +153,9 @@ async function create(context: CliContext, { name, rights, expiresInMs, file }: 
     else await writeSecret(file, `${name}.${secret}\n`, () => store(zk, signed));
   });
   if (file === undefined) {
-    tell('The token is shown once and cannot be read again:');
+    inform('The token is shown once and cannot be read again:');
     print(`${name}.${secret}`);
-  } else tell(`The token ${name} is in ${file}, which only you can read`);
+  } else inform(`The token ${name} is in ${file}, which only you can read`);
 }
 
 /** @throws CliError the name is taken */

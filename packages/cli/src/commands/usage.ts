@@ -1,7 +1,7 @@
 import { priceOf } from '@nodepool/core/config';
 import { sumUsage, USAGE_KEYS, UsageRecord, type UsageKey } from '@nodepool/history';
 import { defineCommand, last, text, texts } from '../command/command.js';
-import { tell, type CliContext } from '../command/context.js';
+import { inform, type CliContext } from '../command/context.js';
 import { parseMoment } from '../command/duration.js';
 import { CliError } from '../command/errors.js';
 import { UsageError } from '../command/usage-error.js';
@@ -56,7 +56,7 @@ async function showUsage(context: CliContext, { by, since, until, sources }: Usa
     ...{ by, exists, priceOf: (label, provider) => priceOf(labels?.get(label), provider) },
   });
   if (rows.length === 0) throw new CliError(`No node is on record for this time${reachOf(record)}`);
-  for (const note of notes) tell(`nodepool: ${note}`);
+  for (const note of notes) inform(`nodepool: ${note}`);
   printListing(context, listing, rows);
 }
 

@@ -4,7 +4,7 @@ import type { ConfigProblem, DriverRegistry, UnservedProvider } from '@nodepool/
 import { isNodepoolError } from '@nodepool/zk-protocol';
 import type { Json } from '@nodepool/zk-protocol';
 import { loadStrictConfig, type StrictChecks } from '../connection/config.js';
-import { print, tell } from '../command/context.js';
+import { print, inform } from '../command/context.js';
 import type { CliContext } from '../command/context.js';
 import { printValue } from '../terminal/output.js';
 
@@ -47,10 +47,10 @@ export function showProblems(context: CliContext, problems: readonly ConfigProbl
     printValue(context, { valid, problems: problems.map(problemToJson) });
     return valid;
   }
-  for (const problem of problems) tell(formatProblem(problem));
+  for (const problem of problems) inform(formatProblem(problem));
   const file = context.options.configFile;
   if (valid) print(`Configuration is valid: ${file}`);
-  else tell(`Configuration is not valid: ${file}`);
+  else inform(`Configuration is not valid: ${file}`);
   return valid;
 }
 

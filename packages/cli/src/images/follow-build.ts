@@ -1,7 +1,7 @@
 import { delay } from '@nodepool/zk-protocol';
 import type { BuildRecord, ImageEntry, ZooKeeper } from '@nodepool/zk-protocol';
 import { buildLogFile, formatAge, lastBuildMs } from '@nodepool/core/service';
-import { tell } from '../command/context.js';
+import { inform } from '../command/context.js';
 import type { CliContext } from '../command/context.js';
 import { CliError } from '../command/errors.js';
 import { Interrupts } from '../terminal/interrupts.js';
@@ -36,7 +36,7 @@ export async function followBuild(context: CliContext, followed: Followed): Prom
     return await withImages(context, (stored) => follow(context, stored, followed, interrupts.signal));
   } catch (error) {
     if (!interrupts.signal.aborted) throw error;
-    tell(`nodepool: the request stays; nodepool image-log ${followed.image} --follow shows the log of its build`);
+    inform(`nodepool: the request stays; nodepool image-log ${followed.image} --follow shows the log of its build`);
     throw interrupts.signal.reason;
   } finally {
     interrupts.dispose();
@@ -54,7 +54,7 @@ async function follow(
   const building = await waitForBuild(context, { zk: stored.zk, image, signal }, () => firstBuild(entry(), isServing));
   const lastMs = lastBuildMs(entry());
   const last = lastMs === undefined ? '' : `; the last one took ${formatAge(lastMs)}`;
-  tell(`Build ${building.id} of ${image} has started on ${building.builder ?? 'an unknown builder'}${last}`);
+  inform(`Build ${building.id} of ${image} has started on ${building.builder ?? 'an unknown builder'}${last}`);
   const latest = () => entry()?.builds.get(building.id);
   const log = { file: buildLogFile(logDir, image, building.id), build: `${image}-${building.id}`, token };
   const tail = new BuildLogTail({ ...context, zk: stored.zk }, log, signal);
@@ -100,7 +100,7 @@ async function waitForBuild(
     if (found !== undefined) return found;
     if (clock.now() < mentionMs) continue;
     for (const [key, reason] of await findBlocks(context, { zk }, image)) {
-      if (!told.has(key)) tell(`${image}: ${reason}`);
+      if (!told.has(key)) inform(`${image}: ${reason}`);
       told.add(key);
     }
     mentionMs = clock.now() + MENTION_MS;
@@ -128,7 +128,7 @@ async function showUntilEnd({ clock }: CliContext, { tail, building, latest, las
     mentionMs = clock.now() + MENTION_MS;
     const elapsedMs = clock.now() - building.stateTimeMs;
     const about = lastMs === undefined ? '' : `, about ${Math.min(99, Math.floor((100 * elapsedMs) / lastMs))} %`;
-    tell(`building for ${formatAge(elapsedMs)}${about}; the log is with ${building.builder ?? 'its builder'}`);
+    inform(`building for ${formatAge(elapsedMs)}${about}; the log is with ${building.builder ?? 'its builder'}`);
   }
 }
 
@@ -136,7 +136,7 @@ function report({ clock }: CliContext, building: BuildRecord, latest: BuildRecor
   const { image, id, stateTimeMs } = building;
   const took = formatAge(clock.now() - stateTimeMs);
   if (latest?.state === 'ready') {
-    tell(`Build ${id} of ${image} is ready after ${took}: ${latest.formats.join(',')}`);
+    inform(`Build ${id} of ${image} is ready after ${took}: ${latest.formats.join(',')}`);
     return 0;
   }
   const error = latest?.raw['error'];

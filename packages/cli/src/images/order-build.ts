@@ -2,7 +2,7 @@ import { requestBuild } from '@nodepool/zk-protocol';
 import { silentLogger } from '@nodepool/core';
 import { formatAge, imageWorkToText } from '@nodepool/core/service';
 import type { CliContext } from '../command/context.js';
-import { tell } from '../command/context.js';
+import { inform } from '../command/context.js';
 import { fetchComponents } from '../connection/fetch-records.js';
 import { fetchImageWork } from './ask-builders.js';
 import type { StoredImages } from './with-images.js';
@@ -18,19 +18,19 @@ export async function orderBuild(context: CliContext, stored: StoredImages, imag
   const building = [...(entry?.builds.values() ?? [])].find(({ state }) => state === 'building');
   const { stat, earlierMs } = await requestBuild(zk, image);
   if (entry?.paused === true) {
-    tell(`nodepool: ${image} is paused; the build starts after nodepool image-unpause ${image}`);
+    inform(`nodepool: ${image} is paused; the build starts after nodepool image-unpause ${image}`);
   } else if (building) {
     const { id, builder, stateTimeMs } = building;
     const since = formatAge(Math.max(0, nowMs - stateTimeMs));
-    tell(`nodepool: build ${id} of ${image} runs on ${builder ?? 'a builder'} for ${since}; another one follows it`);
+    inform(`nodepool: build ${id} of ${image} runs on ${builder ?? 'a builder'} for ${since}; another one follows it`);
   } else {
     const since = formatAge(Math.max(0, nowMs - (earlierMs ?? nowMs)));
     if (earlierMs !== undefined)
-      tell(`nodepool: a request of ${image} has waited for ${since}; builders try again now`);
-    for (const reason of (await findBlocks(context, stored, image)).values()) tell(`${image}: ${reason}`);
+      inform(`nodepool: a request of ${image} has waited for ${since}; builders try again now`);
+    for (const reason of (await findBlocks(context, stored, image)).values()) inform(`${image}: ${reason}`);
   }
   if ((await fetchComponents({ ...context, zk }, 'builder')).length === 0) {
-    tell('nodepool: no builder is registered; the build starts when one does');
+    inform('nodepool: no builder is registered; the build starts when one does');
   }
   return stat.mtime;
 }

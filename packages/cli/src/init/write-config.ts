@@ -1,7 +1,7 @@
 import { access, constants, link, lstat, open, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { formatProblem } from '@nodepool/core/config';
-import { tell } from '../command/context.js';
+import { inform } from '../command/context.js';
 import type { CliContext } from '../command/context.js';
 import { CliError } from '../command/errors.js';
 import { checkFile } from '../configuration/problems.js';
@@ -67,5 +67,5 @@ async function validate(context: CliContext, draft: string, file: string): Promi
   const lines = problems.map((problem) => formatProblem(problem).replaceAll(draft, file));
   if (problems.some(({ severity }) => severity === 'error'))
     throw new CliError(`Not written, as ${file} would not be valid:\n${lines.join('\n')}`);
-  for (const line of lines) tell(line);
+  for (const line of lines) inform(line);
 }

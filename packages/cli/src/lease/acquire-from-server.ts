@@ -1,6 +1,6 @@
 import type { Lease, LeaseInfo } from '@nodepool/client';
 import { labelsToText } from '@nodepool/core/service';
-import { tell, type CliContext } from '../command/context.js';
+import { inform, type CliContext } from '../command/context.js';
 import { UsageError } from '../command/usage-error.js';
 import { whoAmI } from '../connection/who-am-i.js';
 import { createClient, serverError, type Server } from '../connection/server.js';
@@ -56,7 +56,7 @@ export async function acquireFromServer(
   refuseMeaningless(options);
   const { clock } = context;
   const { labels, priority, purpose } = options;
-  const progress = new LeaseProgress(options.quiet ? () => {} : tell, () => clock.now());
+  const progress = new LeaseProgress(options.quiet ? () => {} : inform, () => clock.now());
   const client = createClient(server, context, (error) => progress.once(`${error.message}; trying again`));
   progress.say(`leases ${labelsToText(labels)} from ${client.url}`);
   const key = await findLeaseKey(client, options, signal).catch((error: unknown) => {

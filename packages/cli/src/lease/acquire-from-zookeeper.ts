@@ -7,7 +7,7 @@ import {
 } from '@nodepool/zk-protocol';
 import { labelsToText, unfinishedAfter } from '@nodepool/core/service';
 import type { CliContext } from '../command/context.js';
-import { tell } from '../command/context.js';
+import { inform } from '../command/context.js';
 import { requestorName, whoAmI } from '../connection/who-am-i.js';
 import { loadIfPresent } from '../connection/connection.js';
 import type { AcquireOptions } from './acquire-options.js';
@@ -60,7 +60,7 @@ async function waitAndTake(
   alive: AbortSignal,
 ): Promise<ZooKeeperLease> {
   const { clock, logger } = context;
-  const progress = new RequestProgress(options.quiet ? () => {} : tell, () => clock.now());
+  const progress = new RequestProgress(options.quiet ? () => {} : inform, () => clock.now());
   const what = `request ${id} for ${labelsToText(options.labels)}`;
   progress.say(what);
   const subject = what.replace('request', 'Request');

@@ -1,5 +1,5 @@
 import { personName } from '../connection/who-am-i.js';
-import { tell } from '../command/context.js';
+import { inform } from '../command/context.js';
 import { shellWord } from '@nodepool/core/service';
 import type { CliContext } from '../command/context.js';
 import { withIdentity } from './node-login.js';
@@ -32,12 +32,12 @@ export async function holdOnFailure(
   const end = new Date(context.clock.now() + ms).toISOString();
   for (const { node, login: own } of lease.nodes) {
     const login = sshCommand(node, withIdentity(own, identity));
-    tell(`nodepool: the command failed with status ${status}; node ${node.id} is held until ${end}`);
-    if (login !== undefined) tell(`  ${login}`);
+    inform(`nodepool: the command failed with status ${status}; node ${node.id} is held until ${end}`);
+    if (login !== undefined) inform(`  ${login}`);
     if (own?.certificate !== undefined && 'certificateCommand' in lease) {
-      tell(`  ${lease.certificateCommand(node.id)} > ${shellWord(own.certificate)}   # logs in for ten more minutes`);
+      inform(`  ${lease.certificateCommand(node.id)} > ${shellWord(own.certificate)}   # logs in for ten more minutes`);
     }
-    tell(`  ${lease.endHoldCommand(node.id)}   # ends the hold`);
+    inform(`  ${lease.endHoldCommand(node.id)}   # ends the hold`);
   }
   return true;
 }

@@ -3,7 +3,7 @@ import { access, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promis
 import { join } from 'node:path';
 import type { LeasedNode, NodepoolClient } from '@nodepool/client';
 import { orAbort } from '@nodepool/zk-protocol';
-import { tell } from '../command/context.js';
+import { inform } from '../command/context.js';
 import { CliError, describeError } from '../command/errors.js';
 import { sshKeygen } from '../command/ssh-keygen.js';
 import { temporaryDirectory } from '../command/temporary-directory.js';
@@ -144,7 +144,7 @@ async function createKey(signal: AbortSignal, isNeeded: boolean): Promise<LeaseK
     signal.throwIfAborted();
     const { message, cause } = error as CliError;
     if (!isNeeded && (cause as NodeJS.ErrnoException).code === 'ENOENT') {
-      tell('nodepool: there is no ssh-keygen on this computer, so the nodes get no key to log in with');
+      inform('nodepool: there is no ssh-keygen on this computer, so the nodes get no key to log in with');
       return undefined;
     }
     throw new CliError(`${message}; name one with --ssh-key FILE`, { cause });

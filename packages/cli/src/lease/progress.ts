@@ -2,14 +2,14 @@ import type { RequestRecord } from '@nodepool/zk-protocol';
 
 /** Prints the states of a waiting request, each line once. */
 export class RequestProgress {
-  readonly #tell: (line: string) => void;
+  readonly #inform: (line: string) => void;
   readonly #now: () => number;
   readonly #startedMs: number;
   readonly #reasons = new Set<string>();
   #state = 'requested';
 
-  constructor(tell: (line: string) => void, now: () => number) {
-    this.#tell = tell;
+  constructor(inform: (line: string) => void, now: () => number) {
+    this.#inform = inform;
     this.#now = now;
     this.#startedMs = now();
   }
@@ -22,12 +22,12 @@ export class RequestProgress {
     }
     if (request.state === this.#state) return;
     this.#state = request.state;
-    this.#tell(`${this.#elapsed()} ${this.#describeState(request)}`);
+    this.#inform(`${this.#elapsed()} ${this.#describeState(request)}`);
   }
 
   /** A line with the time since the request was made. */
   say(text: string): void {
-    this.#tell(`${this.#elapsed()} ${text}`);
+    this.#inform(`${this.#elapsed()} ${text}`);
   }
 
   #describeState(request: RequestRecord): string {

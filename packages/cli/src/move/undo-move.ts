@@ -1,6 +1,6 @@
 import { NODEPOOL_ROOT, NodepoolError } from '@nodepool/zk-protocol';
 import type { MoveNote } from '@nodepool/zk-protocol/embedded';
-import { print, tell } from '../command/context.js';
+import { print, inform } from '../command/context.js';
 import type { CliContext } from '../command/context.js';
 import { CliError } from '../command/errors.js';
 import { withZooKeeper } from '../connection/connection.js';
@@ -31,8 +31,8 @@ export async function giveUpCopy(context: CliContext, work: UndoWork): Promise<b
     return await giveUpReached(context, work);
   } catch (error) {
     if (!(error instanceof NodepoolError)) throw error;
-    tell(`The copy at ${note.to} was not changed: ${error.message}`);
-    tell(
+    inform(`The copy at ${note.to} was not changed: ${error.message}`);
+    inform(
       `It has the same database id. No service may run on it, or start on it, from now on: stop them all, and delete ${NODEPOOL_ROOT} there. ` +
         'Otherwise each of the two databases deletes the machines of the other.',
     );
@@ -68,7 +68,7 @@ async function checkUnused(target: MoveTarget, { note, force }: UndoWork): Promi
       `${who}. Nothing was changed. Stop them and repeat this command; a registration ends with the session, some seconds after a crash`,
     );
   }
-  tell(`WARNING! ${who}. Stop them before a service uses the embedded database: they delete its machines.`);
+  inform(`WARNING! ${who}. Stop them before a service uses the embedded database: they delete its machines.`);
 }
 
 async function mayUndo({ note, dataDir, yes, force }: UndoWork): Promise<boolean> {
@@ -76,7 +76,7 @@ async function mayUndo({ note, dataDir, yes, force }: UndoWork): Promise<boolean
   print(`\nWARNING! Services that use ${note.to} must be stopped first.`);
   print('Instances and images that were made since the move are deleted once services use this database again.');
   if (!process.stdin.isTTY) {
-    tell('Nothing was changed: there is no terminal to ask at. Add --yes to use the database again.');
+    inform('Nothing was changed: there is no terminal to ask at. Add --yes to use the database again.');
     return false;
   }
   if (await isConfirmed(`Use ${dataDir} again?`)) return true;

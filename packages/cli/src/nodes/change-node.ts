@@ -2,7 +2,7 @@ import { encodeNode, isNodepoolError, nodePath, NODES_ROOT, withNode } from '@no
 import type { NodeFields, NodeId, NodeRecord, ZooKeeper } from '@nodepool/zk-protocol';
 import { nodeListing } from '@nodepool/core/service';
 import { withZooKeeper } from '../connection/connection.js';
-import { print, tell } from '../command/context.js';
+import { print, inform } from '../command/context.js';
 import type { CliContext } from '../command/context.js';
 import { printListing } from '../terminal/output.js';
 import { CliError } from '../command/errors.js';
@@ -22,7 +22,7 @@ export async function reportMissing(context: CliContext, zk: ZooKeeper, id: stri
   const padded = id.padStart(NODE_ID_DIGITS, '0');
   // other numbers could mean any node
   const meant = known.includes(padded) ? `, did you mean ${padded}?` : '';
-  tell(`nodepool: nothing was done: there is no node ${id}${meant}`);
+  inform(`nodepool: nothing was done: there is no node ${id}${meant}`);
 }
 
 const NODE_ID_DIGITS = 10;

@@ -1,7 +1,7 @@
 import { isPoolComponent, newControl, removeControl, storeControl } from '@nodepool/zk-protocol';
 import type { NodeId, NodeRecord, ZooKeeper } from '@nodepool/zk-protocol';
 import { nodeListing } from '@nodepool/core/service';
-import { print, tell } from '../command/context.js';
+import { print, inform } from '../command/context.js';
 import type { CliContext } from '../command/context.js';
 import { CliError } from '../command/errors.js';
 import { withZooKeeper } from '../connection/connection.js';
@@ -38,7 +38,7 @@ export async function orderHold(
   printListing(context, nodeListing, row ? [row] : []);
   const holder = await findLockHolder(zk, node.id);
   const by = holder ? `, ${describeLockHolder(holder)}` : '';
-  tell(
+  inform(
     `nodepool: node ${node.id} is locked (state ${node.state}${by}). It will be held after its use, ` +
       `until ${new Date(endTimeMs).toISOString()}; nodepool hold ${node.id} --cancel cancels this order`,
   );
@@ -52,11 +52,11 @@ async function warnOfOthers(context: CliContext, zk: ZooKeeper, { provider, id }
   const others = own.filter(({ firstPoolPauseMs }) => (firstPoolPauseMs ?? null) === null);
   const hosts = [...new Set(others.map(({ hostname }) => hostname))].sort().join(', ');
   if (own.length === 0)
-    tell(
+    inform(
       `nodepool: no registered launcher has the provider ${provider} now; such a launcher must run when the node is unlocked`,
     );
   else if (hosts !== '')
-    tell(
+    inform(
       `nodepool: the order may have no effect: ${hosts} has the provider ${provider} too, with the original Nodepool or an ` +
         `earlier version, and deletes node ${id} if it sees it first`,
     );

@@ -1,4 +1,4 @@
-import { tell, type CliContext } from '../command/context.js';
+import { inform, type CliContext } from '../command/context.js';
 import { CliError, describeError } from '../command/errors.js';
 import { registeredLaunchers } from '../connection/find-launchers.js';
 import { fetchPast, type PastRange, type PastReader } from './fetch-past.js';
@@ -27,12 +27,12 @@ export async function readPast(
   for (const source of sources) {
     try {
       const damaged = await fetchPast(past, source, range, context.clock);
-      if (damaged > 0) tell(`nodepool: ${source}: skipped ${damaged} damaged lines of its history`);
+      if (damaged > 0) inform(`nodepool: ${source}: skipped ${damaged} damaged lines of its history`);
       damagedLines += damaged;
       answered.push(source);
     } catch (error) {
       if (named.length > 0) throw error;
-      tell(`nodepool: ${describeError(error)}; what it knows is missing`);
+      inform(`nodepool: ${describeError(error)}; what it knows is missing`);
     }
   }
   if (answered.length > 0) return { answered, damagedLines };

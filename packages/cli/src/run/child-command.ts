@@ -3,7 +3,7 @@ import type { ChildProcess, StdioOptions } from 'node:child_process';
 import { constants } from 'node:os';
 import type { Writable } from 'node:stream';
 import type { Clock } from '@nodepool/zk-protocol';
-import { tell } from '../command/context.js';
+import { inform } from '../command/context.js';
 import { CliError, describeError } from '../command/errors.js';
 import type { Interrupts } from '../terminal/interrupts.js';
 import type { Lease } from '../lease/lease.js';
@@ -47,7 +47,7 @@ function statusOf(code: number | null, signal: NodeJS.Signals | null): number {
 function waitForExit(child: ChildProcess, program: string): Promise<number> {
   return new Promise((resolve) => {
     child.once('error', (error: NodeJS.ErrnoException) => {
-      tell(`nodepool: cannot run ${program}: ${error.message}`);
+      inform(`nodepool: cannot run ${program}: ${error.message}`);
       resolve(error.code === 'ENOENT' ? NOT_FOUND_STATUS : NOT_EXECUTABLE_STATUS);
     });
     child.once('exit', (code, signal) => resolve(statusOf(code, signal)));
@@ -62,7 +62,7 @@ function start({ program, args, env, stdout }: ChildCommand, guard: CommandGuard
     guard.watch(child.pid);
     return child;
   } catch (error) {
-    tell(`nodepool: cannot run ${program}: ${error instanceof Error ? error.message : String(error)}`);
+    inform(`nodepool: cannot run ${program}: ${error instanceof Error ? error.message : String(error)}`);
     return NOT_EXECUTABLE_STATUS;
   }
 }
@@ -80,7 +80,7 @@ class Ending {
   /** Only the first call counts. @param status - exit status to report */
   begin(why: string, status: number): void {
     if (this.#ending) return;
-    tell(`nodepool: ${why}; ending the command`);
+    inform(`nodepool: ${why}; ending the command`);
     this.#status = status;
     this.#ending = this.#guard.end();
   }
@@ -134,17 +134,17 @@ function signalReceiver(
  * @returns its exit status as a shell would give it; 1 if it was ended because the nodes were lost, and 128 + N if a second signal ended it
  * @throws the reason why it must not be started: an interrupt, or nodes that are lost already
  */
-export async function runChildCommand(command: ChildCommand, surroundings: ChildContext): Promise<number> {
+export async function runChildCommand(command: ChildCommand, context: ChildContext): Promise<number> {
   const guard = await CommandGuard.start(command.directory, command.env['PATH'], command.killedText);
   try {
-    return await runGuarded(command, surroundings, guard);
+    return await runGuarded(command, context, guard);
   } finally {
     guard.dismiss();
   }
 }
 
-async function runGuarded(command: ChildCommand, surroundings: ChildContext, guard: CommandGuard): Promise<number> {
-  const { clock, lease, interrupts } = surroundings;
+async function runGuarded(command: ChildCommand, context: ChildContext, guard: CommandGuard): Promise<number> {
+  const { clock, lease, interrupts } = context;
   const group = await GroupSignals.start(clock);
   try {
     // Nothing waits from here to the start, so neither a signal nor a loss can come between.

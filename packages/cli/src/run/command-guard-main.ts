@@ -11,7 +11,7 @@ let root: ProcessEntry | undefined;
 let order = 'killed';
 
 /** The command has the same standard error, and `process.stderr` would make it non-blocking for both. */
-function tell(text: string): void {
+function inform(text: string): void {
   try {
     writeSync(2, `nodepool: ${text}\n`);
   } catch {
@@ -27,10 +27,10 @@ for await (const line of createInterface({ input: process.stdin })) {
     break;
   }
 }
-if (order === 'killed') tell(killedText);
+if (order === 'killed') inform(killedText);
 if (order !== 'done') {
   const running = await endProcesses({ marker, root });
-  for (const each of running) tell(`process ${each.pid} of the command could not be ended; end it by hand`);
+  for (const each of running) inform(`process ${each.pid} of the command could not be ended; end it by hand`);
   rmSync(directory, { recursive: true, force: true });
 }
 process.exit();

@@ -1,6 +1,6 @@
 import { lstat } from 'node:fs/promises';
 import { join, posix } from 'node:path';
-import { tell } from '../command/context.js';
+import { inform } from '../command/context.js';
 import { CliError, describeError } from '../command/errors.js';
 import { MarkedOutput } from './marked-output.js';
 import { directoryFor, moveTo, removeDirectory } from './place.js';
@@ -99,7 +99,7 @@ function nothingCame({ node, file }: Fetch, { refused, failed }: Unpacked): CliE
 /** @throws CliError something could not be stored */
 function report({ node, file, target }: Fetch, { refused, failed }: Unpacked): void {
   const path = posix.join(file.directory, file.name);
-  if (refused.count > 0) tell(`nodepool: fetched ${path} without what is not safe to store: ${refused.toString()}`);
+  if (refused.count > 0) inform(`nodepool: fetched ${path} without what is not safe to store: ${refused.toString()}`);
   if (failed.count > 0)
     throw new CliError(`Cannot fetch all of ${path} from ${node.where} to ${target}: ${failed.toString()}`);
 }

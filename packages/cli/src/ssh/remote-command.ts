@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { tell } from '../command/context.js';
+import { inform } from '../command/context.js';
 import { runChildCommand } from '../run/child-command.js';
 import type { ChildCommand, ChildContext } from '../run/child-command.js';
 import { MarkedOutput } from './marked-output.js';
@@ -33,13 +33,13 @@ export class RemoteCommand {
   }
 
   /** Runs it. @returns its exit status; 255 when `ssh` failed */
-  async run(local: Pick<ChildCommand, 'env' | 'directory'>, surroundings: ChildContext): Promise<number> {
-    const status = await this.#run(local, surroundings);
+  async run(local: Pick<ChildCommand, 'env' | 'directory'>, context: ChildContext): Promise<number> {
+    const status = await this.#run(local, context);
     if (status > 128) this.#isLeft = true;
     if (status !== SSH_FAILED) return status;
-    const { status: interrupted } = surroundings.interrupts; // `ssh` answers Ctrl-C so as well
+    const { status: interrupted } = context.interrupts; // `ssh` answers Ctrl-C so as well
     if (interrupted === undefined) {
-      tell(
+      inform(
         `nodepool: ssh failed (status ${SSH_FAILED}): it could not log in to ${this.#node.where}, or the connection broke. ` +
           'Either the node accepts none of the keys that ssh finds (--identity names another one), or its host key has changed ' +
           'since the launcher scanned it; the launcher scans it again before the next use, so try again',
@@ -49,20 +49,20 @@ export class RemoteCommand {
   }
 
   /** A terminal shows all output. Elsewhere the output of a command is data. */
-  async #run(local: Pick<ChildCommand, 'env' | 'directory'>, surroundings: ChildContext): Promise<number> {
+  async #run(local: Pick<ChildCommand, 'env' | 'directory'>, context: ChildContext): Promise<number> {
     const passSignal = (signal: NodeJS.Signals) => this.#unattended(SIGNAL, signal.replace(/^SIG/, ''));
     const killedText = `nodepool ssh was killed; closing its connection; processes on ${this.#node.where} may continue`;
     const command = { program: 'ssh', passSignal, killedText, ...local };
     const mode = process.stdin.isTTY && process.stdout.isTTY ? 'terminal' : 'streams';
     if (mode === 'terminal' || this.#command.length === 0)
-      return runChildCommand({ ...command, args: this.#arguments(mode, '') }, surroundings);
+      return runChildCommand({ ...command, args: this.#arguments(mode, '') }, context);
     const marked = new MarkedOutput(this.#node.where, 'inherit');
     try {
       const args = this.#arguments(mode, marked.marker);
-      const status = await runChildCommand({ ...command, args, stdout: marked.input }, surroundings);
+      const status = await runChildCommand({ ...command, args, stdout: marked.input }, context);
       const why = await marked.end();
-      if (why === undefined || status === SSH_FAILED || surroundings.interrupts.status !== undefined) return status;
-      tell(`nodepool: ${why}`);
+      if (why === undefined || status === SSH_FAILED || context.interrupts.status !== undefined) return status;
+      inform(`nodepool: ${why}`);
       return status || NOT_RUN_STATUS;
     } finally {
       marked.release();
@@ -73,7 +73,7 @@ export class RemoteCommand {
   async end({ keepsFiles }: { keepsFiles: boolean }): Promise<void> {
     if (!this.#isLeft || keepsFiles) return;
     if ((await this.#unattended(END)) || this.#directory === '') return;
-    tell(`nodepool: cannot remove the folder ${this.#node.folder} in the home directory of ${this.#node.where}`);
+    inform(`nodepool: cannot remove the folder ${this.#node.folder} in the home directory of ${this.#node.where}`);
   }
 
   /** @param marker - line before the output, or nothing */

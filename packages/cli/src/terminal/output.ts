@@ -2,7 +2,7 @@ import { stringify } from 'yaml';
 import type { Json } from '@nodepool/zk-protocol';
 import { listingToLines, listingToObjects, listingToTable, toPythonJson } from '@nodepool/core/service';
 import type { Listing, TableSelection } from '@nodepool/core/service';
-import { forOutput, print, tell } from '../command/context.js';
+import { forOutput, print, inform } from '../command/context.js';
 import type { CliContext } from '../command/context.js';
 import { UsageError } from '../command/usage-error.js';
 
@@ -43,7 +43,7 @@ export function tableOf<Row>(
 ): string {
   const width = (process.stdout.isTTY && process.stdout.columns) || undefined; // a terminal of unknown size has 0 columns
   const onLeftOut = (keys: readonly string[]) =>
-    tell(`Columns that do not fit the terminal: ${keys.join(', ')} (to show columns: --fields A,B)`);
+    inform(`Columns that do not fit the terminal: ${keys.join(', ')} (to show columns: --fields A,B)`);
   const chosen = { width, onLeftOut, ...selection, fields: options.fields };
   return (options.headers ? listingToTable : listingToLines)(listing, rows, clock.now(), chosen);
 }

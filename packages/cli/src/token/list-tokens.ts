@@ -7,7 +7,7 @@ import {
   type LeaseTokenRecord,
   type ZooKeeper,
 } from '@nodepool/zk-protocol';
-import { tell, type CliContext } from '../command/context.js';
+import { inform, type CliContext } from '../command/context.js';
 import { loadIfPresent, withZooKeeper } from '../connection/connection.js';
 import { ifPresent, mapPipelined } from '../connection/fetch-records.js';
 import { printListing } from '../terminal/output.js';
@@ -48,10 +48,10 @@ export async function listTokens(context: CliContext): Promise<void> {
   ]);
   const rows = tokens.map((token) => ({ token, state: stateOf(token, keys, context.clock.now()) }));
   printListing(context, tokenListing, rows);
-  if (rows.length > 0 && keys.keys.length === 0) tell(`Which tokens are valid is not known here: ${keys.problem}`);
+  if (rows.length > 0 && keys.keys.length === 0) inform(`Which tokens are valid is not known here: ${keys.problem}`);
   const [first, ...others] = rows.filter(({ state }) => state === 'not signed').map(({ token }) => token.name);
   if (first === undefined) return;
-  tell(
+  inform(
     `${[first, ...others].join(', ')}: not signed with a key of the launchers, so no rights. ` +
       `To make it again: nodepool token revoke ${shellWord(first)}; nodepool token create ${shellWord(first)}`,
   );
@@ -70,7 +70,7 @@ async function fetchTokens(zk: ZooKeeper): Promise<LeaseTokenRecord[]> {
     try {
       return found && decodeLeaseToken(name, found.data, found.stat);
     } catch (error) {
-      tell(
+      inform(
         `${name} is no token, and gives no rights: ${(error as Error).message}. ` +
           `To remove it: nodepool token revoke ${shellWord(name)}`,
       );

@@ -41,7 +41,7 @@ it('rights that are missing are warnings at the provider, each with what it cost
   });
 });
 
-it('a cloud that does not tell, or refuses to, is no problem of the file', async () => {
+it('a cloud that does not notify, or refuses to, is no problem of the file', async () => {
   const found = await ask(({ name }) =>
     name === 'two' ? Promise.reject(new Error('403 Forbidden')) : Promise.resolve(undefined),
   );

@@ -257,7 +257,7 @@ export interface Provider extends ProviderNotifications {
    * Reasons why the pool has fewer nodes of the label than it could, for people. One sentence each with the affected object,
    * such as `host1 port 22: the name has no address`. Called when an operator asks why a request waits.
    */
-  hindrances?(pool: string, label: string): readonly string[];
+  blockers?(pool: string, label: string): readonly string[];
   /**
    * Current problems that only the driver knows: a missing flavor, image or network, an unreachable host, a refused login. Called
    * every few seconds, so answer from memory without calling the cloud, and omit problems that are resolved. `lastSeenMs`: when

@@ -169,7 +169,7 @@ describe('a label', () => {
     let isDown = true;
     let looks = 0;
     const launcher = await start({
-      hindrances: () => [`h1 port 22: connection refused (checked again in ${looks++} s)`],
+      blockers: () => [`h1 port 22: connection refused (checked again in ${looks++} s)`],
       conditions: () => (isDown ? [down, elsewhere] : []),
     });
 

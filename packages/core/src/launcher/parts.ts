@@ -35,7 +35,7 @@ import { GoneLaunchers } from './registry/gone-launchers.js';
 import { MissingBuilder } from './registry/missing-builder.js';
 import { PoolRegistry } from './registry/pool-registry.js';
 import { Registration, shortName } from './registry/registration.js';
-import { LateUnlocks } from './requests/late-unlocks.js';
+import { DelayedUnlocks } from './requests/delayed-unlocks.js';
 import { LaunchTurns } from './requests/launch-turns.js';
 import { LostRequests } from './requests/lost-requests.js';
 import { loggingAs, type Context } from './state/context.js';
@@ -94,7 +94,7 @@ export function makeParts(options: LauncherOptions): LauncherParts {
   const views = new PoolViews(context, steering, registry);
 
   // requests
-  const unlocks = new LateUnlocks(cleanup);
+  const unlocks = new DelayedUnlocks(cleanup);
   const lost = new LostRequests(cleanup, ledger, registry);
   const turns = new LaunchTurns(context);
   const tools = { registry, unlocks, turns, lost, ledger, providers, steering, views };

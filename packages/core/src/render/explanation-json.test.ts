@@ -9,7 +9,7 @@ const EXPLANATION: RequestExplanation = {
     {
       ...{ provider: 'sky', pool: 'main', launcherId: 'nl01', own: true, action: 'wait', rule: 'max-concurrency' },
       ...{ text: 'at quota', details: { resource: 'cores', limit: Infinity, labels: ['big'] } },
-      ...{ position: 2, remedy: 'wait', hindrances: ['host1 is down'] },
+      ...{ position: 2, remedy: 'wait', blockers: ['host1 is down'] },
     },
   ],
 };

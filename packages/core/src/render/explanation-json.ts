@@ -50,7 +50,7 @@ function poolToJson(pool: PoolExplanation): JsonObject {
     details: Object.fromEntries(Object.entries(pool.details).map(([name, value]) => [name, toJson(value)])),
     position: pool.position ?? null,
     remedy: pool.remedy,
-    hindrances: [...pool.hindrances],
+    blockers: [...pool.blockers],
   };
 }
 
@@ -136,7 +136,7 @@ function poolFromJson(value: unknown): PoolExplanation | undefined {
     remedy: textOf(value['remedy']) ?? '',
     details: detailsOf(value['details']),
     position: typeof position === 'number' ? position : undefined,
-    hindrances: textsOf(value['hindrances']),
+    blockers: textsOf(value['blockers']),
   };
 }
 

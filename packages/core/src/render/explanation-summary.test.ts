@@ -8,7 +8,7 @@ function pool(
   fields: Pick<PoolExplanation, 'action' | 'rule'> & Partial<PoolExplanation>,
 ): PoolExplanation {
   const base = { provider, pool: 'main', launcherId: provider, own: true, text: '', remedy: '', position: undefined };
-  return { ...base, details: {}, hindrances: [], ...fields };
+  return { ...base, details: {}, blockers: [], ...fields };
 }
 
 function ofLabels(...pools: PoolExplanation[]): RequestExplanation {
@@ -33,9 +33,9 @@ describe('the first line of an explanation', () => {
     );
   });
 
-  it('lists the first hindrances of the pool, and counts the rest', () => {
-    const hindrances = ['h1: no address', 'h2: closed', 'h3: other key', 'h4: closed'];
-    const waits = pool('rack', { action: 'wait', rule: 'label-quota', text: '1 needed, 0 free', hindrances });
+  it('lists the first blockers of the pool, and counts the rest', () => {
+    const blockers = ['h1: no address', 'h2: closed', 'h3: other key', 'h4: closed'];
+    const waits = pool('rack', { action: 'wait', rule: 'label-quota', text: '1 needed, 0 free', blockers });
 
     expect(summarizeExplanation(ofLabels(waits))).toBe(
       'A request for these labels would wait for pool "rack/main": 1 needed, 0 free: ' +

@@ -3,7 +3,7 @@ import type { LaunchExplanation, PoolExplanation, RequestExplanation } from '../
 import { brokenProvider, unservedLabel } from './related-conditions.js';
 import { firstOf } from '../text/first-of.js';
 
-const MOST_HINDRANCES = 3;
+const MOST_BLOCKERS = 3;
 /** Rules by which a pool temporarily accepts no requests that it could serve. */
 const CLOSED: ReadonlySet<PoolExplanation['rule']> = new Set([
   'paused-by-operator',
@@ -39,7 +39,7 @@ function outlook(
   if (handling) {
     return handling.rule === 'accept'
       ? `${would} being served by ${nameOf(handling)}${launchesText(launches)}`
-      : `is accepted by ${nameOf(handling)}, which waits: ${handling.text}${hindrancesText(handling)}`;
+      : `is accepted by ${nameOf(handling)}, which waits: ${handling.text}${blockersText(handling)}`;
   }
   if (state === 'pending') return 'is being handled by a pool of another launcher';
   if (!pools.some((pool) => isOpen(pool, pools))) return hopelessText(pools, isHypothetical);
@@ -71,7 +71,7 @@ function openText(
   if (accept) return acceptText(accept, isHypothetical, brokenProvider(accept, conditions));
   const wait = first('wait');
   if (wait)
-    return `${isHypothetical ? 'would wait' : 'waits'} for ${nameOf(wait)}${aheadText(wait)}: ${wait.text}${hindrancesText(wait)}`;
+    return `${isHypothetical ? 'would wait' : 'waits'} for ${nameOf(wait)}${aheadText(wait)}: ${wait.text}${blockersText(wait)}`;
   const foreign = first('foreign');
   if (foreign) return `${isHypothetical ? 'would be' : 'is'} left to ${nameOf(foreign)} of another launcher`;
   return `${isHypothetical ? 'would be' : 'is'} left to a pool that has not answered yet`;
@@ -127,15 +127,15 @@ function aheadText({ position, details }: PoolExplanation): string {
   return `, ${position} ahead`;
 }
 
-/** The first few hindrances that keep the pool from launching more nodes. */
-function hindrancesText({ hindrances }: PoolExplanation): string {
-  return hindrances.length === 0 ? '' : `: ${firstOf(hindrances, MOST_HINDRANCES, '; ')}`;
+/** The first few blockers that keep the pool from launching more nodes. */
+function blockersText({ blockers }: PoolExplanation): string {
+  return blockers.length === 0 ? '' : `: ${firstOf(blockers, MOST_BLOCKERS, '; ')}`;
 }
 
 /** Errors so far of the launches of its nodes. */
 function launchesText(launches: readonly LaunchExplanation[]): string {
   const errors = unique(launches.flatMap(({ error }) => (error === null ? [] : [error])));
-  return errors.length === 0 ? '' : `: ${errors.slice(0, MOST_HINDRANCES).join('; ')}`;
+  return errors.length === 0 ? '' : `: ${errors.slice(0, MOST_BLOCKERS).join('; ')}`;
 }
 
 function unique(texts: readonly string[]): string[] {

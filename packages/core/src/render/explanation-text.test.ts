@@ -6,7 +6,7 @@ import { explanationToText } from './explanation-text.js';
 const pool = (host: string, name = 'main'): PoolExplanation => ({
   ...{ provider: 'rack', pool: name, launcherId: `${host}-PoolWorker.rack-${name}-5f0c`, own: true },
   ...{ action: 'wait', rule: 'label-quota', text: 'none is free', remedy: 'wait', details: {} },
-  ...{ position: 0, hindrances: [] },
+  ...{ position: 0, blockers: [] },
 });
 
 function ofPools(...pools: PoolExplanation[]): RequestExplanation {
@@ -54,7 +54,7 @@ describe('a pool that would take a request, beside conditions', () => {
     ]);
   });
 
-  it('takes it when the conditions concern other subjects; host conditions are hindrances', () => {
+  it('takes it when the conditions concern other subjects; host conditions are blockers', () => {
     const label = wrong('label', 'rack/spare/a', 'LabelUnusable', { provider: 'rack', pool: 'spare', label: 'a' });
     const host = wrong('host', 'rack/zuul@h1:22', 'HostUnusable', { provider: 'rack', pool: 'main', labels: 'a' });
 

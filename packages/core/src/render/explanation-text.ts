@@ -150,7 +150,7 @@ function poolLines(pool: JudgedPool, others: readonly JudgedPool[]): string[] {
   const facts: [string, string | undefined][] = [
     ['why', pool.text],
     ['numbers', numbers.length > 0 ? numbers.join(' ') : undefined],
-    ...pool.hindrances.map((hindrance): [string, string] => ['hindered', hindrance]),
+    ...pool.blockers.map((blocker): [string, string] => ['blocked', blocker]),
     ['position', pool.position === undefined ? undefined : positionText(pool.position)],
     ['to change', pool.remedy],
     ['launcher', pool.own ? undefined : `${pool.launcherId} (another launcher's pool: seen from outside)`],

@@ -4,7 +4,7 @@ import type { PoolExplanation, RequestExplanation } from '../launcher/plan/expla
 
 /**
  * Conditions relevant to a request: those of its labels, and of the pools and providers that offer them. Omits hosts, which
- * are among the hindrances of a pool.
+ * are among the blockers of a pool.
  */
 export function relatedConditions<T extends Condition>(
   { labels, pools }: Pick<RequestExplanation, 'labels' | 'pools'>,

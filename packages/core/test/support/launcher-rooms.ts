@@ -33,7 +33,7 @@ import type { ProviderRunner } from '../../src/launcher/providers/provider-runne
 import type { PoolConfig } from '../../src/contract/provider-config.js';
 import { PoolSet } from '../../src/launcher/pools/pool-set.js';
 import { LaunchTurns } from '../../src/launcher/requests/launch-turns.js';
-import { LateUnlocks } from '../../src/launcher/requests/late-unlocks.js';
+import { DelayedUnlocks } from '../../src/launcher/requests/delayed-unlocks.js';
 import { LostRequests } from '../../src/launcher/requests/lost-requests.js';
 import { Ledger } from '../../src/launcher/ledger/ledger.js';
 import { PoolRegistry } from '../../src/launcher/registry/pool-registry.js';
@@ -76,7 +76,7 @@ export class LauncherRooms {
   readonly providers: ProviderSet;
   readonly ledger: Ledger;
   readonly views: PoolViews;
-  readonly unlocks: LateUnlocks;
+  readonly unlocks: DelayedUnlocks;
   readonly others: RequestedByOthers;
   readonly goals: StandbyGoals;
   readonly idle: IdleNodes;
@@ -93,7 +93,7 @@ export class LauncherRooms {
     this.providers = new ProviderSet(context, drivers, this.images, this.steering, this.registry);
     this.ledger = new Ledger(context, this.providers);
     this.views = new PoolViews(context, this.steering, this.registry);
-    this.unlocks = new LateUnlocks(context);
+    this.unlocks = new DelayedUnlocks(context);
     this.others = new RequestedByOthers(context, this.views);
     this.goals = new StandbyGoals(context, this.views, this.others);
     this.idle = new IdleNodes(context);
@@ -198,7 +198,7 @@ export class LauncherRooms {
   async openPools(lost = new LostRequests(this.world.context, this.ledger, this.registry)): Promise<PoolSet> {
     const { registry, ledger, providers, steering, views, turns } = this;
     const { context } = this.world;
-    const tools = { registry, ledger, providers, steering, views, lost, turns, unlocks: new LateUnlocks(context) };
+    const tools = { registry, ledger, providers, steering, views, lost, turns, unlocks: new DelayedUnlocks(context) };
     const pools = new PoolSet(context, tools, false);
     registry.begin([]);
     await this.reload(pools, context.config.now);

@@ -60,11 +60,11 @@ export class MemoryCloud {
     const before = this.instances.get(externalId) ?? blank(externalId);
     const next = { ...before, ...instance };
     this.instances.set(externalId, next);
-    this.#tell({ externalId, instance: next });
+    this.#notify({ externalId, instance: next });
   }
 
   remove(externalId: string): void {
-    if (this.instances.delete(externalId)) this.#tell({ externalId, instance: null });
+    if (this.instances.delete(externalId)) this.#notify({ externalId, instance: null });
   }
 
   async create(order: CreateOrder): Promise<Instance> {
@@ -117,7 +117,7 @@ export class MemoryCloud {
     return this.#failures.get(call)?.shift();
   }
 
-  #tell(change: InstanceChange): void {
+  #notify(change: InstanceChange): void {
     for (const listener of this.#listeners) listener(change);
   }
 

@@ -303,7 +303,7 @@ export function explainExample(rule: RuleName): RequestExplanation {
       explain: (record: RequestRecord) => {
         const { reason, ...finding } = explainInPool(record, { view: pool, queue, paused, handled: 'no' });
         const names = { provider: pool.provider, pool: pool.pool.name, launcherId: pool.launcherId, own: true };
-        return { ...names, ...reason, ...finding, hindrances: [] };
+        return { ...names, ...reason, ...finding, blockers: [] };
       },
     };
   });

@@ -35,14 +35,14 @@ export class FakeOperations {
     const state = { status: 'Running', status_code: RUNNING, err: '' };
     const operation: ApiOperation & { description: string } = { id, description, ...state, metadata };
     this.#operations.set(id, operation);
-    this.#tell(operation);
+    this.#notify(operation);
     this.#clock.setTimer(ms, () => {
       if (!this.#operations.has(id)) return;
       const err = end();
       const ended =
         err === '' ? { status: 'Success', status_code: SUCCESS } : { status: 'Failure', status_code: FAILURE };
       this.#operations.set(id, { ...operation, ...ended, err });
-      this.#tell({ ...operation, ...ended, err });
+      this.#notify({ ...operation, ...ended, err });
     });
     const text = JSON.stringify({
       type: 'async',
@@ -53,7 +53,7 @@ export class FakeOperations {
     return { status: 202, text };
   }
 
-  #tell(operation: ApiOperation): void {
+  #notify(operation: ApiOperation): void {
     const message = JSON.stringify({ type: 'operation', metadata: operation });
     for (const listener of this.#listeners) listener(message);
   }

@@ -54,7 +54,7 @@ function waits(...requests: RequestRecord[]) {
 
 function become(request: RequestRecord, state: 'fulfilled' | 'failed' | undefined): void {
   const after = state && { ...request, state };
-  launcher.requests.tell({ id: request.id, before: request, after });
+  launcher.requests.notify({ id: request.id, before: request, after });
 }
 
 function launching(asked: RequestRecord): NodeRecord {
@@ -94,14 +94,14 @@ describe('the history of a request', () => {
     launcher.events.emit('requestTaken', { pool: POOL, request: second });
     await clock.advance(5);
     const building = launching(second);
-    launcher.nodes.tell({ id: building.id, before: undefined, after: building });
+    launcher.nodes.notify({ id: building.id, before: undefined, after: building });
     await clock.advance(95);
     launcher.events.emit('launchProgressed', {
       launch: LAUNCH,
       step: { what: 'stage', stage: 'scanning', node: building },
     });
     await clock.advance(50);
-    launcher.nodes.tell({ id: building.id, before: building, after: { ...building, state: 'ready' } });
+    launcher.nodes.notify({ id: building.id, before: building, after: { ...building, state: 'ready' } });
     await clock.advance(1);
     become(second, 'fulfilled');
 
@@ -203,14 +203,14 @@ describe('the history of a request', () => {
     await clock.advance(40);
     launcher.events.emit('requestTaken', { pool: POOL, request });
     const building = launching(request);
-    launcher.nodes.tell({ id: building.id, before, after: building });
+    launcher.nodes.notify({ id: building.id, before, after: building });
     await clock.advance(5);
     launcher.events.emit('launchProgressed', {
       launch: LAUNCH,
       step: { what: 'stage', stage: 'waiting', node: building },
     });
     await clock.advance(50);
-    launcher.nodes.tell({ id: building.id, before: building, after: { ...building, state: 'ready' } });
+    launcher.nodes.notify({ id: building.id, before: building, after: { ...building, state: 'ready' } });
     become(request, 'fulfilled');
 
     expect(past(request)).toEqual(['0..40 unseen', '40..45 handling', '45..95 launching']);
@@ -239,9 +239,9 @@ describe('what is held in memory', () => {
     waits(request);
     launcher.events.emit('requestTaken', { pool: POOL, request });
     const building = launching(request);
-    launcher.nodes.tell({ id: building.id, before: undefined, after: building });
+    launcher.nodes.notify({ id: building.id, before: undefined, after: building });
     recorder.take();
-    launcher.nodes.tell({ id: building.id, before: building, after: { ...building, state: 'ready' } });
+    launcher.nodes.notify({ id: building.id, before: building, after: { ...building, state: 'ready' } });
     become(request, 'fulfilled');
     await clock.advance(10);
     recorder.take();

@@ -55,7 +55,7 @@ async function start(labels: readonly LabelConfig[] = [LABEL]): Promise<void> {
 function ask(count: number, requestor = 'zuul'): void {
   for (let i = 0; i < count; i++) {
     const after = request(`200-${asked++}`, { requestor });
-    launcher.requests.tell({ id: after.id, before: undefined, after });
+    launcher.requests.notify({ id: after.id, before: undefined, after });
   }
 }
 
@@ -130,9 +130,9 @@ describe('forecasts of a launcher', () => {
   it('learn how long a launch takes', async () => {
     await start();
     const state = (name: 'building' | 'ready') => node('1', { state: name });
-    launcher.nodes.tell({ id: '1', before: undefined, after: state('building') });
+    launcher.nodes.notify({ id: '1', before: undefined, after: state('building') });
     await clock.advance(3_000);
-    launcher.nodes.tell({ id: '1', before: state('building'), after: state('ready') });
+    launcher.nodes.notify({ id: '1', before: state('building'), after: state('ready') });
 
     await pass(16);
 

@@ -10,7 +10,7 @@ class Changes<Item> {
     return () => this.#listeners.delete(listener);
   }
 
-  tell(change: RecordChange<Item>): void {
+  notify(change: RecordChange<Item>): void {
     for (const listener of this.#listeners) listener(change);
   }
 }

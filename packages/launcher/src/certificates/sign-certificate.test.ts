@@ -8,7 +8,7 @@ import { CertificateError, signCertificate, type CertificateWish } from './sign-
 
 const KEY = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHgB2vVYcEHh2rAsxVBbX4gAIuU5j1dYGY4mrlzVvaxo';
 const run = promisify(execFile);
-const surroundings = { path: process.env['PATH'], signal: new AbortController().signal };
+const context = { path: process.env['PATH'], signal: new AbortController().signal };
 let directory: string;
 let ca: string;
 
@@ -25,15 +25,15 @@ const wish = (changes: Partial<CertificateWish> = {}): CertificateWish => ({
   ...{ fromMs: Date.UTC(2030, 0, 2, 3, 4, 5), untilMs: Date.UTC(2030, 0, 2, 3, 19, 5, 900), ...changes },
 });
 
-async function failure(changes: Partial<CertificateWish>, path = surroundings.path): Promise<CertificateError> {
-  const error: unknown = await signCertificate(wish(changes), { ...surroundings, path }).catch((e: unknown) => e);
+async function failure(changes: Partial<CertificateWish>, path = context.path): Promise<CertificateError> {
+  const error: unknown = await signCertificate(wish(changes), { ...context, path }).catch((e: unknown) => e);
   if (!(error instanceof CertificateError)) throw new Error('it was signed');
   return error;
 }
 
 it('signs for one name and a time in UTC, and leaves nothing behind', async () => {
   const before = (await readdir(tmpdir())).filter((name) => name.startsWith('nodepool-certificate-'));
-  const line = await signCertificate(wish(), surroundings);
+  const line = await signCertificate(wish(), context);
   expect((await readdir(tmpdir())).filter((name) => name.startsWith('nodepool-certificate-'))).toEqual(before);
 
   expect(line).toMatch(/^ssh-ed25519-cert-v01@openssh\.com \S+$/);

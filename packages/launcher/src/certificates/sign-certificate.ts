@@ -36,7 +36,7 @@ export interface CertificateWish {
 }
 
 /** Where programs are found, and what ends them. */
-export interface SigningSurroundings {
+export interface SigningContext {
   /** `PATH`. */
   readonly path: string | undefined;
   readonly signal: AbortSignal;
@@ -47,7 +47,7 @@ export interface SigningSurroundings {
  * @returns one line
  * @throws {CertificateError} the message names the fix, and no content of a file
  */
-export async function signCertificate(wish: CertificateWish, surroundings: SigningSurroundings): Promise<string> {
+export async function signCertificate(wish: CertificateWish, context: SigningContext): Promise<string> {
   const { caKeyFile, publicKey, principal, keyId, fromMs, untilMs } = wish;
   await checkCaKey(caKeyFile);
   const directory = await mkdtemp(join(tmpdir(), 'nodepool-certificate-')); // mode 700
@@ -56,9 +56,9 @@ export async function signCertificate(wish: CertificateWish, surroundings: Signi
     await writeFile(file, `${publicKey}\n`, { mode: 0o600 });
     const validity = `${utc(fromMs)}:${utc(untilMs)}`;
     const words = ['-q', '-s', caKeyFile, '-I', keyId, '-n', principal, '-V', validity, file];
-    const said = await keygen(words, surroundings);
+    const said = await keygen(words, context);
     if (said === undefined) return withoutComment(await readFile(join(directory, 'key-cert.pub'), 'utf8'));
-    if ((await keygen(['-l', '-f', file], surroundings)) !== undefined) {
+    if ((await keygen(['-l', '-f', file], context)) !== undefined) {
       throw new CertificateError(
         'ssh-keygen cannot use the public key of the lease: request one with another key',
         false,
@@ -94,7 +94,7 @@ async function checkCaKey(file: string): Promise<void> {
 }
 
 /** Runs `ssh-keygen` without a terminal, on which it would ask. @returns `undefined`, or the last line of why it failed */
-function keygen(args: readonly string[], { path, signal }: SigningSurroundings): Promise<string | undefined> {
+function keygen(args: readonly string[], { path, signal }: SigningContext): Promise<string | undefined> {
   const env = { PATH: path, TZ: 'UTC', LC_ALL: 'C', SSH_ASKPASS_REQUIRE: 'never' };
   return new Promise((resolve, reject) => {
     const ended = (error: ExecFileException | null, _output: string, errors: string) => {

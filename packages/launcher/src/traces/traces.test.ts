@@ -66,10 +66,10 @@ function stage(env: TracesOptions['env']) {
   return {
     options,
     request: (before: RequestRecord, after: RequestRecord) => {
-      for (const tell of requests) tell({ id: after.id, before, after });
+      for (const notify of requests) notify({ id: after.id, before, after });
     },
     node: (before: NodeRecord | undefined, after: NodeRecord) => {
-      for (const tell of nodes) tell({ id: after.id, before, after });
+      for (const notify of nodes) notify({ id: after.id, before, after });
     },
     outcome: (of: RequestRecord) => {
       events.emit('requestEnded', { outcome: 'fulfilled', request: of, provider: 'rack', pool: 'main' });

@@ -243,7 +243,7 @@ async function createInstance(
     return instance;
   } catch (error) {
     if (known === undefined) work.unknownSinceMs = madeNothing(error) ? undefined : steadyNow(work.services.clock);
-    else if (machine.state.externalId === undefined && machine.complete) await letGo(work, known);
+    else if (machine.state.externalId === undefined && machine.complete) await forgetInstance(work, known);
     throw error;
   }
 }
@@ -272,7 +272,7 @@ function creationOf(
 }
 
 /** The cloud has an instance of this id that is not the node's, or none: it must not be deleted with the node. */
-async function letGo(work: LaunchWork, externalId: string): Promise<void> {
+async function forgetInstance(work: LaunchWork, externalId: string): Promise<void> {
   work.leftovers.delete(externalId);
   work.progress = { ...work.progress, state: undefined };
   if (!work.storeError) await work.store({ externalId: null, ...work.progressFields });

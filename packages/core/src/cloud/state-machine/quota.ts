@@ -176,7 +176,7 @@ export class ProviderQuota implements QuotaSupport {
 
   /**
    * A leaked resource was told to go. What an instance used is free when it is seen to be gone, which is looked for; of
-   * other resources only the cloud can tell, so it is asked.
+   * other resources only the cloud can notify, so it is asked.
    */
   leakDeleted(id: string): void {
     if (!this.#options.adapter.getQuotaLimits || this.#stop.signal.aborted) return;

@@ -74,7 +74,7 @@ async function setUp(
 }
 
 /** The condition of label `a`. */
-const hindrance = ({ spares }: LauncherRooms) => spares.conditions?.().find(({ name }) => name === 'a');
+const blocker = ({ spares }: LauncherRooms) => spares.conditions?.().find(({ name }) => name === 'a');
 
 describe('a free node of a label that keeps stopped nodes', () => {
   it('is stopped after a moment: it is not ready any more before its instance is stopped', async () => {
@@ -339,12 +339,12 @@ describe('stopped nodes', () => {
     rooms.world.context.config.now = { ...configOf('stopped'), labels: labelsOf('stopped', 2) };
 
     await world.pass(60_000);
-    const [during, why] = [states(), hindrance(rooms)];
+    const [during, why] = [states(), blocker(rooms)];
     await world.clock.run(world.other.delete(original));
     await world.pass(10_000);
     await sweep();
     await world.pass(10_000);
-    const after = [states(), hindrance(rooms)];
+    const after = [states(), blocker(rooms)];
     keep(undefined);
 
     expect(during).toEqual({ testing: 1, ready: 1 });
@@ -353,7 +353,7 @@ describe('stopped nodes', () => {
       reason: 'PoolUnaware',
       message: 'pool p/main of launcher nl02 does not know stopped nodes',
     });
-    expect(hindrance(rooms)).toBeUndefined();
+    expect(blocker(rooms)).toBeUndefined();
     expect(after).toEqual([{ testing: 2 }, undefined]);
   });
 
@@ -371,8 +371,8 @@ describe('stopped nodes', () => {
     await sweep();
 
     expect(states()).toEqual(expected);
-    expect(hindrance(rooms)?.reason).toBe(own === 'stopped' ? 'FilesDiffer' : undefined);
+    expect(blocker(rooms)?.reason).toBe(own === 'stopped' ? 'FilesDiffer' : undefined);
     world.context.config.now = configOf(undefined); // the same for all launchers
-    expect(hindrance(rooms)).toBeUndefined();
+    expect(blocker(rooms)).toBeUndefined();
   });
 });

@@ -44,7 +44,7 @@ const COMMENT = 'standby node, stopped until a request needs it';
 const OFF_MS = 86_400_000;
 
 /** Why nodes are not stopped, and what helps. */
-interface StopHindrance {
+interface StopBlocker {
   readonly reason: 'PoolUnaware' | 'FilesDiffer';
   readonly message: string;
   readonly nextStep: string;
@@ -88,13 +88,13 @@ class StoppedSpares implements Feature {
       const why = this.#whyOff(provider, label);
       return why === undefined ? [] : [`; provider "${provider}" stops none ${why}`];
     });
-    const hindrance = this.#hindrance(label);
-    if (hindrance) whyNot.unshift(`; no more are stopped: ${hindrance.message}`);
+    const blocker = this.#blocker(label);
+    if (blocker) whyNot.unshift(`; no more are stopped: ${blocker.message}`);
     return `${mirror.parkedCount(label)} of them stopped, to be started for a request${whyNot.join('')}`;
   }
 
   /** Why no nodes of the label are stopped although the configuration says so; `undefined`: they are. */
-  #hindrance(label: string): StopHindrance | undefined {
+  #blocker(label: string): StopBlocker | undefined {
     if (!this.#isWanted(label)) return undefined;
     const { first, unaware } = this.#engine.views.sharers(label);
     if (unaware) {
@@ -110,7 +110,7 @@ class StoppedSpares implements Feature {
   /** Labels with `keep: stopped` whose nodes are not stopped. */
   conditions(): FoundCondition[] {
     return [...this.#engine.context.config.now.labels.keys()].flatMap((name) => {
-      const found = this.#hindrance(name);
+      const found = this.#blocker(name);
       return found ? [newCondition('NotStopped', { name, ...found, evidence: {} })] : [];
     });
   }

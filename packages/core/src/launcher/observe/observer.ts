@@ -216,7 +216,7 @@ function explainIdle({ provider, pool, launcherId }: ObservedPool): PoolExplanat
     remedy: 'start a launcher with this configuration',
     details: {},
     position: undefined,
-    hindrances: [],
+    blockers: [],
   };
 }
 

@@ -26,7 +26,7 @@ export interface PoolExplanation {
   /** Number of requests ahead of this one; `undefined` if it is not in the pool's queue. */
   readonly position: number | undefined;
   /** Why the provider cannot have more nodes of the labels at the moment, e.g. a host that does not answer. */
-  readonly hindrances: readonly string[];
+  readonly blockers: readonly string[];
 }
 
 /** A node that is being made for a request. */
@@ -85,7 +85,7 @@ function explainForeign(pool: PoolComponentRecord, request: RequestRecord): Pool
     own: false,
     rule: undefined,
     position: undefined,
-    hindrances: [],
+    blockers: [],
   };
   const declined = request.declineReasons[pool.launcherId];
   if (request.declinedBy.includes(pool.launcherId)) {

@@ -66,7 +66,7 @@ export interface SteeringView {
   isProbeDue(labels: readonly string[]): boolean;
   /** Whether a launch in progress will soon show if the label, or the provider if that fails, works again. */
   isProbed(label: string): boolean;
-  /** Orders labels by how much a launch of them as a probe would tell, the best first. */
+  /** Orders labels by how much a launch of them as a probe would notify, the best first. */
   compareProbes(a: string, b: string): number;
   /** Whether to launch nodes of the label in another zone. */
   avoidsZone(zone: string, label: string): boolean;

@@ -90,7 +90,7 @@ export class PoolWork {
     const isNotNow = declined ?? (waitsForOthers(request, view) || (work?.isTakenOver && exceedsTenant(request, view)));
     if (!isNever && !isNotNow) return true;
     const mayWait = work?.isTakenOver && steadyNow(this.#context.clock) - work.sinceMs < TAKEN_OVER_STAYS_MS;
-    if (isNever || !mayWait) work?.tell('hopeless');
+    if (isNever || !mayWait) work?.notify('hopeless');
     return false;
   }
 
@@ -246,7 +246,7 @@ export class PoolWork {
 
   /** Resolves when the work on all requests has ended; those that wait for capacity are returned to the queue. */
   async drain(): Promise<void> {
-    for (const work of this.#demand.atWork.values()) work.tell('draining');
+    for (const work of this.#demand.atWork.values()) work.notify('draining');
     await this.#running.ended();
   }
 

@@ -158,12 +158,12 @@ export class ProviderSet implements Part, Faults, CapacityUsers {
    */
   reconsider(occasion: Occasion): void {
     if (occasion !== 'reload') void this.cleanupLeakedResources(); // a cloud that hangs delays nothing else
-    if (occasion === 'minute') for (const runner of this.#draining.sweep()) this.#letGo(runner);
+    if (occasion === 'minute') for (const runner of this.#draining.sweep()) this.#retire(runner);
   }
 
   #endIfDrained(provider: string): void {
     const runner = this.#draining.takeDrained(provider);
-    if (runner) this.#letGo(runner);
+    if (runner) this.#retire(runner);
   }
 
   /** Lets drivers know that the launcher stops: their providers get no more work. */
@@ -203,7 +203,7 @@ export class ProviderSet implements Part, Faults, CapacityUsers {
     }
     replaced.push(...this.#takeUnserved(config));
     await Promise.all(added.map((runner) => runner.start()));
-    for (const runner of replaced) this.#letGo(runner);
+    for (const runner of replaced) this.#retire(runner);
   }
 
   /** Providers that are configured again, for another launcher: they are not drained any more. */
@@ -219,7 +219,7 @@ export class ProviderSet implements Part, Faults, CapacityUsers {
     current.idle();
     this.#runners.set(name, next);
     await next.start();
-    this.#letGo(current);
+    this.#retire(current);
     return next;
   }
 
@@ -255,7 +255,7 @@ export class ProviderSet implements Part, Faults, CapacityUsers {
     return runner;
   }
 
-  #letGo(runner: ProviderRunner): void {
+  #retire(runner: ProviderRunner): void {
     const leaving = runner
       .stop()
       .catch((error: unknown) =>

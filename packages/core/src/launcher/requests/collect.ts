@@ -40,7 +40,7 @@ export async function collect(
 /** Decides how the work ends, once no part is being worked on. @returns `undefined` if the request waits for capacity */
 function chooseEnd(work: RequestWork): GivenUp | 'fulfil' | undefined {
   const { heard, parts, view } = work;
-  if (heard.has('gone')) return { kind: 'let-go' };
+  if (heard.has('gone')) return { kind: 'withdrawn' };
   const failed = parts.find('failed');
   if (failed) return declineAfterFailure(work, failed);
   if (!parts.has('missing')) return 'fulfil';

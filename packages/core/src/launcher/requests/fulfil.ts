@@ -38,7 +38,7 @@ export async function fulfil(
 
 async function fulfilAlone(work: RequestWork): Promise<StepTo<'collecting' | 'giving-up'>> {
   const result = await writeFulfilled(work, await unlockMost(work));
-  if (result === 'gone') work.tell('gone');
+  if (result === 'gone') work.notify('gone');
   else if (result === 'changed') {
     if (!(await work.reread()))
       return { name: 'giving-up', how: { kind: 'put-back', why: 'its record cannot be read' } };

@@ -22,7 +22,7 @@ import type { Launch } from '../state/events.js';
 import { isUnreadable } from '../state/unreadable.js';
 import type { RequestAtWork } from '../view/pool-demand.js';
 import type { LivePoolView } from '../view/pool-view.js';
-import type { LateUnlocks } from './late-unlocks.js';
+import type { DelayedUnlocks } from './delayed-unlocks.js';
 import type { LaunchTurns } from './launch-turns.js';
 import { RequestParts, type LaunchPart, type Part } from './request-parts.js';
 
@@ -36,7 +36,7 @@ export interface RequestTools {
   /** The pool that works on the request. */
   readonly view: LivePoolView;
   readonly registry: PoolRegistry;
-  readonly unlocks: LateUnlocks;
+  readonly unlocks: DelayedUnlocks;
   readonly turns: LaunchTurns;
   readonly waits: Waits;
 }
@@ -69,7 +69,7 @@ export type GivenUp =
   /** Its nodes are deleted to free capacity for another request; it is `requested` again. */
   | { readonly kind: 'give-way' }
   /** Its requestor has withdrawn it. */
-  | { readonly kind: 'let-go' };
+  | { readonly kind: 'withdrawn' };
 
 /**
  * A stage of the work on a request.
@@ -268,7 +268,7 @@ export class RequestWork implements RequestAtWork {
   // --- news -------------------------------------------------------------------------------------------------------
 
   /** Notes news about the request. */
-  tell(news: RequestNews): void {
+  notify(news: RequestNews): void {
     this.heard.add(news);
     this.wake();
   }
@@ -277,7 +277,7 @@ export class RequestWork implements RequestAtWork {
   requestGone(): void {
     const isAborted = isProbe(this.#request) && this.parts.has('working') && !this.#isFulfilled;
     if (isAborted) this.abandon(new Error('the probe was withdrawn'));
-    else this.tell('gone');
+    else this.notify('gone');
   }
 
   /** Ends the work without any further write, e.g. because the session has ended or the process exits. */

@@ -107,7 +107,7 @@ describe('a request that waits for capacity', () => {
   ])('is put back when %s, and its nodes are free', async (_when, news) => {
     const { served, id } = await pausedRequest();
 
-    served.work.tell(news);
+    served.work.notify(news);
 
     expect(await served.outcome()).toBe('put-back');
     expect(await served.stored()).toMatchObject({ state: 'requested', nodeIds: [], declinedBy: [] });
@@ -150,7 +150,7 @@ describe('a request whose record is spoiled while its nodes are gathered', () =>
     await clock.run(other.setData(requestPath(served.id), '[]'));
 
     if (what === 'resume') served.resume([['b', b]]);
-    else served.work.tell(what);
+    else served.work.notify(what);
 
     expect(await served.outcome()).toBe('put-back');
     expect(served.node(id)).toMatchObject({ state: 'ready', allocatedTo: null });

@@ -144,8 +144,8 @@ async function giveUp(work: RequestWork, { how }: StepTo<'giving-up'>): Promise<
       return putBack(work, how.why);
     case 'give-way':
       return giveWay(work);
-    case 'let-go':
-      return letGo(work);
+    case 'withdrawn':
+      return withdraw(work);
   }
 }
 
@@ -159,7 +159,7 @@ async function decline(work: RequestWork, why: Reason, launchError: string | nul
     const declined = declinedRequest(work.request, view.launcherId, why, isLast, nowMs);
     const next = launchError === null ? declined : withRequest(declined, { launchError }, nowMs);
     const result = await writeAndUnlock(context, work.lockEntry, next);
-    if (result === 'gone') return letGo(work);
+    if (result === 'gone') return withdraw(work);
     if (result === 'done') {
       logger.info('Declined request', { reason: why.text, state: next.state });
       return { name: 'ended', outcome: 'declined' };
@@ -174,7 +174,7 @@ async function putBack(work: RequestWork, why: string): Promise<StepTo<'ended'>>
   for (;;) {
     const next = withRequest(work.request, { state: 'requested', nodeIds: [] }, work.context.clock.now());
     const result = await writeAndUnlock(work.context, work.lockEntry, next);
-    if (result === 'gone') return letGo(work);
+    if (result === 'gone') return withdraw(work);
     if (result === 'done') break;
     if (!(await work.reread())) return leave(work);
   }
@@ -197,7 +197,7 @@ async function giveWay(work: RequestWork): Promise<StepTo<'ended'>> {
 }
 
 /** Releases the nodes and the lock of a withdrawn request. The node of a probe is deleted. */
-async function letGo(work: RequestWork): Promise<StepTo<'ended'>> {
+async function withdraw(work: RequestWork): Promise<StepTo<'ended'>> {
   work.logger.info('Request was withdrawn; releasing its nodes');
   await releaseAll(work, isProbe(work.request) ? 'deleting' : 'free');
   await unlockRequest(work.context, work.lockEntry);

@@ -14,14 +14,14 @@ export function explainPool(request: RequestRecord, view: LivePoolView): PoolExp
   const handled = !work ? 'no' : work.paused ? 'paused' : 'collecting';
   const { reason, ...finding } = explainInPool(request, { view, queue, paused: view.demand.paused(), handled });
   const names = { provider: view.provider, pool: view.pool.name, launcherId: view.launcherId };
-  return { ...names, own: true, ...reason, ...finding, hindrances: hindrancesOf(request, view, finding.action) };
+  return { ...names, own: true, ...reason, ...finding, blockers: blockersOf(request, view, finding.action) };
 }
 
-/** The driver's hindrances, only for a request that waits. */
-function hindrancesOf({ labels }: RequestRecord, view: LivePoolView, action: PoolExplanation['action']): string[] {
+/** The driver's blockers, only for a request that waits. */
+function blockersOf({ labels }: RequestRecord, view: LivePoolView, action: PoolExplanation['action']): string[] {
   if (action !== 'wait' && action !== 'handling') return [];
   const { provider } = view.runner;
-  const found = [...new Set(labels)].flatMap((label) => provider.hindrances?.(view.pool.name, label) ?? []);
+  const found = [...new Set(labels)].flatMap((label) => provider.blockers?.(view.pool.name, label) ?? []);
   return [...new Set(found)];
 }
 

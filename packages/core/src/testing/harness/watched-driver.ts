@@ -117,7 +117,7 @@ function watchProvider(provider: Provider, watch: DriverWatch): Whole<Provider> 
     stopNode: provider.stopNode?.bind(provider),
     ownsResource: provider.ownsResource?.bind(provider),
     canHold: provider.canHold?.bind(provider),
-    hindrances: provider.hindrances?.bind(provider),
+    blockers: provider.blockers?.bind(provider),
     labelCapacity: provider.labelCapacity?.bind(provider),
     cleanupLeakedResources: (signal) => provider.cleanupLeakedResources(signal),
     unusableNodes: provider.unusableNodes?.bind(provider),

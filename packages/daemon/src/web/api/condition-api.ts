@@ -26,8 +26,8 @@ export function withConditions(api: ServiceApi, conditions: ShownConditions): Se
   return {
     ...joinParts(api, conditionPart(conditions)),
     overview: () => ({ ...api.overview(), conditions: conditions.merged.map(overviewOf) }),
-    subscribe(tell) {
-      const ends = [api.subscribe(tell), conditions.onChange((change) => changed(change, tell))];
+    subscribe(notify) {
+      const ends = [api.subscribe(notify), conditions.onChange((change) => changed(change, notify))];
       return () => ends.forEach((end) => end());
     },
   };
@@ -58,9 +58,9 @@ function overviewOf(condition: SharedCondition): JsonObject {
   return others;
 }
 
-function changed({ began, ended }: ConditionChange, tell: (event: ApiEvent) => void): void {
-  for (const condition of began) tell({ ...eventOf(condition), notice: 'condition-began' });
-  for (const condition of ended) tell({ ...eventOf(condition), notice: 'condition-ended' });
+function changed({ began, ended }: ConditionChange, notify: (event: ApiEvent) => void): void {
+  for (const condition of began) notify({ ...eventOf(condition), notice: 'condition-began' });
+  for (const condition of ended) notify({ ...eventOf(condition), notice: 'condition-ended' });
 }
 
 function eventOf(condition: Condition) {

@@ -37,7 +37,7 @@ export class ServiceWeb {
     this.#webhooks = new Webhooks({ clock, logger, hostname, webhooks: () => options.config().webhooks });
     this.#unsubscribe = api.subscribe((event) => {
       this.#events.publish(event);
-      this.#webhooks.tell(event);
+      this.#webhooks.notify(event);
     });
   }
 

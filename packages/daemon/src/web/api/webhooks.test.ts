@@ -60,9 +60,9 @@ const failed = (id: string): ApiEvent => ({
 const arrived = (count: number) => expect.poll(() => received.length).toBe(count);
 
 it('tells what was chosen, with the secret, in order', async () => {
-  webhooks.tell({ type: 'request', id: '1', data: () => ({}), notice: 'request-fulfilled' });
-  webhooks.tell({ type: 'request', id: '2', data: () => ({}) });
-  for (const id of ['3', '4', '5']) webhooks.tell(failed(id));
+  webhooks.notify({ type: 'request', id: '1', data: () => ({}), notice: 'request-fulfilled' });
+  webhooks.notify({ type: 'request', id: '2', data: () => ({}) });
+  for (const id of ['3', '4', '5']) webhooks.notify(failed(id));
   await arrived(3);
 
   expect(received[0]).toEqual({
@@ -74,7 +74,7 @@ it('tells what was chosen, with the secret, in order', async () => {
 
 it('tries again with growing pauses while the address is not well', async () => {
   statuses = [500, 503, 429];
-  webhooks.tell(failed('1'));
+  webhooks.notify(failed('1'));
   await arrived(4);
 
   expect(pauses).toEqual([1_000, 2_000, 4_000]);
@@ -83,8 +83,8 @@ it('tries again with growing pauses while the address is not well', async () => 
 
 it('gives up after five attempts, says so, and continues with the next event', async () => {
   statuses = [500, 500, 500, 500, 500];
-  webhooks.tell(failed('1'));
-  webhooks.tell(failed('2'));
+  webhooks.notify(failed('1'));
+  webhooks.notify(failed('2'));
   await arrived(6);
 
   expect(warnings).toEqual([{ webhook: 'chat', attempt: 5, reason: 'answer 500' }]);
@@ -93,8 +93,8 @@ it('gives up after five attempts, says so, and continues with the next event', a
 
 it.each([400, 404, 307])('does not repeat what was answered with %i, nor follow it elsewhere', async (status) => {
   statuses = [status];
-  webhooks.tell(failed('1'));
-  webhooks.tell(failed('2'));
+  webhooks.notify(failed('1'));
+  webhooks.notify(failed('2'));
   await arrived(2);
 
   expect(received.map(({ body }) => body['id'])).toEqual(['1', '2']);
@@ -102,7 +102,7 @@ it.each([400, 404, 307])('does not repeat what was answered with %i, nor follow 
 });
 
 it('limits the events waiting for a slow address', async () => {
-  for (let n = 0; n < 1_500; n++) webhooks.tell(failed(String(n)));
+  for (let n = 0; n < 1_500; n++) webhooks.notify(failed(String(n)));
 
   expect(warnings.length).toBeGreaterThan(400);
   hooks = [];

@@ -39,7 +39,7 @@ export class Webhooks {
   }
 
   /** Queues an event for all webhooks that subscribed to it. */
-  tell(event: ApiEvent): void {
+  notify(event: ApiEvent): void {
     const { notice } = event;
     if (notice === undefined || this.#stop.signal.aborted) return;
     const { clock, hostname } = this.#options;

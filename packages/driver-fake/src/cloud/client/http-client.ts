@@ -118,7 +118,7 @@ export class HttpClient implements CloudClient {
   async #follow(events: IncomingMessage): Promise<void> {
     const unsure = [...this.#reported];
     this.#reported.clear();
-    for (const id of unsure) this.#tell({ id, instance: undefined });
+    for (const id of unsure) this.#notify({ id, instance: undefined });
     let reason = new Error('the server closed the connection');
     try {
       let rest = '';
@@ -139,10 +139,10 @@ export class HttpClient implements CloudClient {
   #heard(event: InstanceEvent): void {
     if (event.instance) this.#reported.add(event.id);
     else this.#reported.delete(event.id);
-    this.#tell(event);
+    this.#notify(event);
   }
 
-  #tell(change: CloudChange): void {
+  #notify(change: CloudChange): void {
     for (const listener of this.#listeners) listener(change);
   }
 }

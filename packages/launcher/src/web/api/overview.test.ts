@@ -19,7 +19,7 @@ function ask(id: string, pools: Partial<Pool>[], state: 'requested' | 'pending' 
     ...{ requestId: id, state, labels: record.labels, requestor: null, tenant: null, nodes: [], ageMs: 0 },
     ...{ launchError: null, launches: [] },
     pools: pools.map(
-      (each) => ({ provider: 'rack', pool: 'main', text: 'full', position: 0, hindrances: [], ...each }) as Pool,
+      (each) => ({ provider: 'rack', pool: 'main', text: 'full', position: 0, blockers: [], ...each }) as Pool,
     ),
   });
 }

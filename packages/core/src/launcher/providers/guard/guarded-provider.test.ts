@@ -30,14 +30,14 @@ describe('a driver that cannot answer', () => {
     ['answers what is none', () => 'nonsense' as never],
   ])('and %s is taken to have given the answer that is safe', async (_what, answer) => {
     const { provider } = await guarded({
-      ...{ labelReady: answer, hindrances: answer, errorLabels: answer, labelCapacity: answer, canHold: answer },
+      ...{ labelReady: answer, blockers: answer, errorLabels: answer, labelCapacity: answer, canHold: answer },
       ...{ hosts: answer, conditions: answer, leakedResources: answer, alienResources: answer, ownsResource: answer },
       quota: { quotaNeededByLabel: answer, estimatedNodepoolQuota: answer, invalidateQuotaCache: answer },
     });
 
     expect(provider.labelReady('main', 'a')).toBe(false);
     expect(provider.canHold?.('main', ['a'])).toBe(true);
-    expect([provider.hindrances?.('main', 'a'), provider.labelCapacity?.('main', 'a')]).toEqual([[], undefined]);
+    expect([provider.blockers?.('main', 'a'), provider.labelCapacity?.('main', 'a')]).toEqual([[], undefined]);
     expect([provider.hosts?.(), provider.leakedResources?.(), provider.alienResources?.()]).toEqual([[], [], []]);
     expect([provider.conditions?.(), provider.errorLabels().size]).toEqual([[], 0]);
     expect([provider.ownsResource?.(NODE), provider.ownsResource?.({ ...NODE, externalId: 'i' })]).toEqual([

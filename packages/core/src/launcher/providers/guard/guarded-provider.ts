@@ -162,9 +162,9 @@ export class GuardedProvider implements WholeProvider {
     return this.#scope.ask('labelCapacity', undefined, () => this.#provider?.labelCapacity?.(pool, label), isAnswer);
   }
 
-  hindrances(pool: string, label: string): readonly string[] {
+  blockers(pool: string, label: string): readonly string[] {
     const isAnswer = (answer: unknown) => Array.isArray(answer) && answer.every((each) => typeof each === 'string');
-    return this.#scope.ask('hindrances', [], () => this.#provider?.hindrances?.(pool, label) ?? [], isAnswer);
+    return this.#scope.ask('blockers', [], () => this.#provider?.blockers?.(pool, label) ?? [], isAnswer);
   }
 
   canHold(pool: string, labels: readonly string[]): boolean {

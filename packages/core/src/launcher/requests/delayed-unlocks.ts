@@ -11,7 +11,7 @@ const UNLOCKS_PER_TRANSACTION = 100;
  * considers unfinished, and would write one that has just been fulfilled with an outdated version. While the lock is held it
  * skips the request. Locks are released in batches, so the cost is negligible.
  */
-export class LateUnlocks implements Part {
+export class DelayedUnlocks implements Part {
   readonly #context: Context;
   /** Lock entries added since the last release; those in `#due` are older. */
   #young: string[] = [];

@@ -10,7 +10,7 @@ import { NodepoolError, ProviderUnavailableError, type Provider } from '@nodepoo
 import type { DiskimageValidation } from '@nodepool/core/config';
 import type { ImageSource } from '@nodepool/core/service';
 import { runCheck } from '../tool/run-check.js';
-import type { Surroundings } from '../context/surroundings.js';
+import type { BuilderContext } from '../context/builder-context.js';
 import type { TrialTarget } from './find-target.js';
 import { TrialNode } from './trial-node.js';
 
@@ -35,21 +35,21 @@ interface Trial extends TestOrder {
  * Launches a node from an upload, as a launcher would, and runs the test command with it.
  * @throws NODEPOOL_IMAGE_TEST if the command fails, or the error of the launch or of starting the command
  */
-export function launchTest(surroundings: Surroundings, order: TestOrder): Promise<void> {
-  return withTrialProvider(surroundings, order.upload, order.target, order.signal, (running) =>
-    testWithNode(surroundings, { ...order, running }),
+export function tryLaunch(context: BuilderContext, order: TestOrder): Promise<void> {
+  return withTrialProvider(context, order.upload, order.target, order.signal, (running) =>
+    testWithNode(context, { ...order, running }),
   );
 }
 
-async function testWithNode(surroundings: Surroundings, trial: Trial): Promise<void> {
-  const { clock } = surroundings;
+async function testWithNode(context: BuilderContext, trial: Trial): Promise<void> {
+  const { clock } = context;
   const { upload, target, running, signal } = trial;
   const { pool, label } = target;
   const id = `validate-${upload.buildId}-${upload.id}` as RequestId;
   const request = { ...newRequest({ labels: [label.name], requestor: REQUESTOR }, clock.now()), id };
   const handler = running.getRequestHandler(pool, request);
-  const draft = draftOf(surroundings, trial);
-  const trialNode = await TrialNode.create(surroundings, handler.setNodeMetadata?.(draft) ?? draft);
+  const draft = draftOf(context, trial);
+  const trialNode = await TrialNode.create(context, handler.setNodeMetadata?.(draft) ?? draft);
   try {
     const order = { node: trialNode.current, label, pool, request, store: trialNode.store.bind(trialNode) };
     const { state, node, error } = (await handler.launch?.(order, signal)) ?? {
@@ -58,14 +58,14 @@ async function testWithNode(surroundings: Surroundings, trial: Trial): Promise<v
     };
     signal.throwIfAborted();
     if (state !== 'ready') throw error ?? new Error(`its launch ended as ${state}`);
-    await runCommand(surroundings, trial, node);
+    await runCommand(context, trial, node);
   } finally {
     await trialNode.giveAway();
   }
 }
 
 function draftOf(
-  { clock, hostname }: Pick<Surroundings, 'clock' | 'hostname'>,
+  { clock, hostname }: Pick<BuilderContext, 'clock' | 'hostname'>,
   { upload, target: { pool, label }, running }: Trial,
 ): NodeRecord {
   return newNode(
@@ -85,7 +85,7 @@ function draftOf(
 }
 
 async function runCommand(
-  { env, sandbox, clock, logger }: Surroundings,
+  { env, sandbox, clock, logger }: BuilderContext,
   trial: Trial,
   { interfaceIp, connectionPort, username, hostKeys }: NodeRecord,
 ): Promise<void> {
@@ -119,7 +119,7 @@ const START_LIMIT_MS = 120_000;
  * @throws {ProviderUnavailableError} if the provider does not become ready to launch
  */
 async function withTrialProvider<T>(
-  { providers, clock, logger }: Pick<Surroundings, 'providers' | 'clock' | 'logger'>,
+  { providers, clock, logger }: Pick<BuilderContext, 'providers' | 'clock' | 'logger'>,
   upload: UploadRecord,
   target: TrialTarget,
   signal: AbortSignal,

@@ -7,7 +7,7 @@ import type { BuilderEvents } from '@nodepool/core/service';
 import type { ImageProviders } from '../providers/image-providers.js';
 
 /** Context shared by all parts of a builder. */
-export interface Surroundings {
+export interface BuilderContext {
   readonly zk: ZooKeeper;
   readonly clock: Clock;
   readonly logger: Logger;

@@ -1,15 +1,15 @@
 import { requestLockPath, type RequestId } from '@nodepool/zk-protocol';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { ServiceWorld } from '../../../test/support/service-world.js';
-import { LateUnlocks } from './late-unlocks.js';
+import { DelayedUnlocks } from './delayed-unlocks.js';
 
 describe('the lock of a fulfilled request', () => {
   let world: ServiceWorld;
-  let unlocks: LateUnlocks;
+  let unlocks: DelayedUnlocks;
 
   beforeEach(async () => {
     world = await ServiceWorld.open();
-    unlocks = new LateUnlocks(world.context);
+    unlocks = new DelayedUnlocks(world.context);
   });
 
   async function lock(id: string): Promise<string> {

@@ -5,15 +5,15 @@ import { checkPrivilegedDirectory, makeDirectory, makePrivateDirectory } from '@
 import { splitWords } from './build/tool-command.js';
 import { AbsentBuilders } from './context/absent-builders.js';
 import { SpaceBook } from './context/space.js';
-import type { Surroundings } from './context/surroundings.js';
+import type { BuilderContext } from './context/builder-context.js';
 import { readBuilderId } from './files/builder-id.js';
 import type { BuilderOptions } from './options.js';
 import { ImageProviders } from './providers/image-providers.js';
 import { findSandbox } from './tool/sandbox.js';
 
-/** What of the surroundings changes while the builder runs. */
-type LiveSurroundings = Pick<
-  Surroundings,
+/** What of the context changes while the builder runs. */
+type LiveContext = Pick<
+  BuilderContext,
   'tree' | 'config' | 'databaseId' | 'holdsId' | 'ownsFiles' | 'activityChanged' | 'workEnded'
 >;
 
@@ -21,7 +21,7 @@ type LiveSurroundings = Pick<
  * Makes the builder's directories, finds out its lasting id and what its builds may use.
  * @throws {ConfigError} without `images-dir`, or for a directory that cannot be made or written to; NODEPOOL_UNSAFE_DIRECTORY
  */
-export async function prepareSurroundings(options: BuilderOptions, live: LiveSurroundings): Promise<Surroundings> {
+export async function prepareContext(options: BuilderOptions, live: LiveContext): Promise<BuilderContext> {
   const { zk, clock, logger, random, hostname, registry, contextOf, env, packageDir, events, tmpDir } = options;
   const { file, imagesDir, buildLogDir, trustedDirectories } = live.config();
   if (imagesDir === undefined) {
