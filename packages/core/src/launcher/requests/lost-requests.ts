@@ -1,5 +1,4 @@
 import {
-  backoffMs,
   compareRequests,
   delay,
   isZooKeeperError,
@@ -18,7 +17,9 @@ import { TakeOvers, type KnownPools, type Takers } from './take-overs.js';
 import type { Ledger } from '../ledger/ledger.js';
 import type { Context } from '../state/context.js';
 import type { Occasion, Part } from '../state/part.js';
+import type { RetryLimits } from '../state/retries.js';
 import { isUnreadable } from '../state/unreadable.js';
+import { WorkQueue } from '../state/work-queue.js';
 import { isRefusal, proveNodeUnlocked, proveUnlocked, setNode, Transaction } from '../state/transaction.js';
 
 const RETRY = { firstMs: 100, longestMs: 30_000 };
@@ -38,25 +39,30 @@ export class LostRequests implements Part {
   readonly #ledger: Ledger;
   readonly #takeOvers: TakeOvers;
   #takers: Takers | undefined;
-  /** Failed attempts of requests that are being checked. */
-  readonly #checking = new Map<RequestId, number>();
-  /** Requests to check once more, as they changed while they were being checked. */
-  readonly #again = new Set<RequestId>();
+  readonly #queue: WorkQueue<RequestId>;
+  /** Requests that are being checked although no event said that they are lost. */
+  readonly #swept = new Set<RequestId>();
   /** Abandoned requests whose locks are being removed. */
   readonly #recovering = new Set<RequestId>();
-  readonly #stop = new AbortController();
   readonly #unsubscribe: readonly (() => void)[];
 
   constructor(context: Context, ledger: Ledger, registry: KnownPools) {
     this.#context = context;
     this.#ledger = ledger;
     this.#takeOvers = new TakeOvers(context, ledger, registry, this);
+    this.#queue = new WorkQueue(context, {
+      decide: (id) => this.#lostRequest(id) && { run: () => this.#reset(id) },
+      failed: (id, error) => this.#failed(id, error),
+    });
     const { events } = context;
     this.#unsubscribe = [
-      events.on('requestChanged', ({ id, after }) => after?.state === 'pending' && this.suspect(id as RequestId)),
+      events.on('requestChanged', ({ id, after }) => {
+        if (after?.state === 'pending') this.suspect(id as RequestId);
+        else this.#queue.forget(id as RequestId);
+      }),
       events.on('requestLockChanged', ({ id, contenders }) => contenders === 0 && this.suspect(id)),
       events.on('poolChanged', ({ before, after }) => {
-        if (before && !after) void this.reconsider();
+        if (before && !after) this.reconsider();
       }),
     ];
   }
@@ -81,13 +87,12 @@ export class LostRequests implements Part {
   recover(id: RequestId, epoch: number): void {
     this.#recovering.add(id);
     void this.#removeLocks(id, epoch)
-      .then(() => this.#recovering.delete(id))
-      .then(() => this.check(id))
       .catch((error: unknown) =>
         this.#context.logger.error('Could not clean up after an abandoned request', { requestId: id, error }),
       )
       .finally(() => {
         this.#recovering.delete(id);
+        this.#queue.add(id);
         this.#takers?.recovered(id);
       });
   }
@@ -105,41 +110,27 @@ export class LostRequests implements Part {
   // --- lost requests ----------------------------------------------------------------------------------------------
 
   /** Checks every pending request that this process does not work on. */
-  async reconsider(occasion?: Occasion): Promise<void> {
+  reconsider(occasion?: Occasion): void {
     if (occasion === 'reload') return;
     const { mirror, metrics } = this.#context;
+    if (occasion === 'minute') metrics?.sweepFound('lost-request', 0);
     const pending = [...mirror.pendingRequests()].flatMap((id) => mirror.requests.get(id) ?? []);
-    const resets = await Promise.all(pending.sort(compareRequests).map(({ id }) => this.check(id)));
-    if (occasion === 'minute') metrics?.sweepFound('lost-request', resets.filter(Boolean).length);
-  }
-
-  /**
-   * Resets the request if it is pending and no process holds its lock. Never rejects; retries in the background.
-   * @returns whether the first attempt reset it
-   */
-  async check(id: RequestId): Promise<boolean> {
-    if (this.#stop.signal.aborted || this.#ledger.has(id)) return false;
-    if (this.#checking.has(id)) {
-      this.#again.add(id); // the check may have read the request before this change
-      return false;
+    for (const { id } of pending.sort(compareRequests)) {
+      if (this.#queue.add(id) && occasion === 'minute') this.#swept.add(id);
     }
-    this.#checking.set(id, 0);
-    const done = await this.#try(id);
-    if (this.#again.delete(id) && !this.#checking.has(id)) this.suspect(id);
-    return done;
   }
 
   stop(): void {
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
     this.#takeOvers.stop();
-    this.#stop.abort(new Error('the launcher stops'));
+    void this.#queue.stop();
   }
 
   /** Checks at the end of the turn, as the mirror shows the changes of one transaction one after another. */
   suspect(id: RequestId): void {
     if (!this.#seemsLost(id)) return;
     queueMicrotask(() => {
-      if (this.#seemsLost(id)) void this.check(id);
+      if (this.#seemsLost(id)) this.#queue.add(id);
     });
   }
 
@@ -148,45 +139,31 @@ export class LostRequests implements Part {
     return requests.get(id)?.state === 'pending' && requests.contenders(id) === 0 && !this.#ledger.has(id);
   }
 
-  async #try(id: RequestId): Promise<boolean> {
-    const { clock, random, logger } = this.#context;
-    try {
-      const done = await this.#reset(id);
-      this.#checking.delete(id);
-      return done;
-    } catch (error) {
-      if (this.#stop.signal.aborted) return false;
-      if (!isRefusal(error) && !isZooKeeperError(error)) {
-        this.#checking.delete(id);
-        logger.error('Could not reset a lost request', { requestId: id, error });
-        return false;
-      }
-      if (isRefusal(error) && error.kind === 'gone' && error.owner === 'request') {
-        this.#checking.delete(id);
-        return false;
-      }
-      const attempt = this.#checking.get(id) ?? 0;
-      this.#checking.set(id, attempt + 1);
-      const level = attempt < QUIET_ATTEMPTS ? 'debug' : 'warn';
-      logger[level]('Lost request cannot be reset yet', { requestId: id, attempts: attempt + 1, error });
-      clock.setTimer(backoffMs(attempt, RETRY, random), () => {
-        if (this.#stop.signal.aborted) return;
-        void this.#try(id);
-      });
-      return false;
+  #failed(id: RequestId, error: unknown): RetryLimits | undefined {
+    const { logger, life } = this.#context;
+    if (life.signal.aborted || (isRefusal(error) && error.kind === 'gone' && error.owner === 'request'))
+      return undefined;
+    if (!isRefusal(error) && !isZooKeeperError(error)) {
+      logger.error('Could not reset a lost request', { requestId: id, error });
+      return undefined;
     }
+    const { failures } = this.#queue.failuresOf(id);
+    const level = failures < QUIET_ATTEMPTS ? 'debug' : 'warn';
+    logger[level]('Lost request cannot be reset yet', { requestId: id, attempts: failures + 1, error });
+    return RETRY;
   }
 
-  async #reset(id: RequestId): Promise<boolean> {
-    const { mirror, committer, logger, clock } = this.#context;
-    if (!this.#lostRequest(id)) return false;
+  /** Hands the request over, or resets it, if no process holds its lock. */
+  async #reset(id: RequestId): Promise<void> {
+    const { mirror, committer, logger, clock, metrics } = this.#context;
+    const isSwept = this.#swept.delete(id);
     // Lock entries first: once the lock is seen without an entry, the mirror shows all writes of its last holder.
     const [entries] = await Promise.all([this.#lockEntries(id), mirror.requests.settle(), mirror.nodes.settle()]);
-    if (entries !== undefined && entries.length > 0) return false;
+    if (entries !== undefined && entries.length > 0) return;
     const request = this.#lostRequest(id);
-    if (!request) return false;
+    if (!request) return;
     const nodes = [...mirror.allocatedTo(id)].flatMap((node) => mirror.nodes.get(node) ?? []);
-    if (this.#takeOvers.offer(request, nodes, this.#takers)) return false;
+    if (this.#takeOvers.offer(request, nodes, this.#takers)) return;
     for (const transaction of this.#resetTransactions(request, nodes, entries !== undefined, clock.now())) {
       await transaction.commit(committer);
     }
@@ -195,7 +172,7 @@ export class LostRequests implements Part {
       eventId: request.eventId,
       nodes: nodes.map((node) => node.id),
     });
-    return true;
+    if (isSwept) metrics?.sweepFound('lost-request', 1);
   }
 
   /** `undefined` also before all nodes, and the pools of this launcher, are known; then all requests are checked again. */
