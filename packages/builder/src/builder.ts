@@ -253,7 +253,7 @@ export class Builder {
     this.#report.soon();
     if (what === 'build-request') builds.forgetFailures(image);
     if (what !== 'upload' && what !== 'upload-lock') builds.consider(image);
-    if (what === 'build' || what === 'upload') void uploads.consider();
+    if (what === 'build' || what === 'upload') uploads.consider();
     if (what === 'build' || what === 'upload' || what.endsWith('-lock')) janitor.clean();
   }
 
@@ -267,7 +267,7 @@ export class Builder {
     this.#report.soon();
     const { builds, uploads, janitor } = this.#parts;
     builds.considerAll();
-    void uploads.consider();
+    uploads.consider();
     janitor.clean();
   }
 
@@ -281,11 +281,8 @@ export class Builder {
     await this.#id?.lookForOthers(this.#tree, (buildId) => isBuilding(builds, buildId));
     await context.absent.look(newestBuilds(this.#tree.images));
     if (!this.#mayBegin) return;
-    const startedBefore = uploads.started;
     if (builds.considerAll() > 0 && !isFirst) events.sweepFound('build');
-    await uploads.consider();
-    if (!this.#mayBegin) return;
-    if (uploads.started > startedBefore && !isFirst) events.sweepFound('upload');
+    uploads.consider(!isFirst);
     janitor.clean(!isFirst);
     await janitor.findLeaks();
     this.#report.soon();

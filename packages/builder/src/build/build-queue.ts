@@ -1,6 +1,6 @@
-import { readyBuilds } from '@nodepool/core/service';
+import { readyBuilds, WorkQueue, type Step } from '@nodepool/core/service';
 import { setMaxListeners } from 'node:events';
-import { imageBuildLockPath, imageBuildRequestPath, removeBuildRequest, type CancelTimer } from '@nodepool/zk-protocol';
+import { imageBuildLockPath, imageBuildRequestPath, removeBuildRequest } from '@nodepool/zk-protocol';
 import type { DiskimageConfig } from '@nodepool/core/config';
 import type { Progress } from '../context/progress.js';
 import { judgeBuild, type BuildVerdict } from '../plan/judge-build.js';
@@ -12,8 +12,8 @@ import { ImageLock } from './image-lock.js';
 import { buildImage } from './build-image.js';
 
 const RETRY = { firstMs: 30_000, longestMs: 3_600_000 };
-/** Limit of the timers of a clock; longer ones would be of no use. */
-const LONGEST_TIMER_MS = 6 * 3_600_000;
+/** After this time an image is looked at again in any case: the clock may have been set. */
+const LONGEST_WAIT_MS = 6 * 3_600_000;
 
 /** Why an image is not being built, or the progress of its build, for people. */
 export type BuildStatus = { readonly building: Progress } | { readonly waits: string };
@@ -33,24 +33,29 @@ export class Builds {
   readonly #context: BuilderContext;
   readonly #workers: number;
   readonly #backoffs: Backoffs;
-  readonly #running = new Map<string, { progress: Progress | undefined; readonly ended: Promise<void> }>();
+  readonly #queue: WorkQueue<string>;
+  /** Builds in progress by image. `undefined`: it is about to begin. */
+  readonly #running = new Map<string, Progress | undefined>();
+  /** Images whose builds wait for a worker. */
   readonly #waiting = new Set<string>();
-  readonly #timers = new Map<string, CancelTimer>();
   readonly #status = new Map<string, string>();
   readonly #blocked = new Map<string, WaitingBuild>();
   readonly #stop = new AbortController();
-  #draining = false;
 
   constructor(context: BuilderContext, workers: number) {
     this.#context = context;
     this.#workers = workers;
     this.#backoffs = new Backoffs(context, RETRY);
+    this.#queue = new WorkQueue(context, {
+      decide: (image) => this.#decide(image),
+      failed: (image, error) => this.#failed(image, error),
+    });
     setMaxListeners(0, this.#stop.signal); // one for each tool that runs
   }
 
   /** Status of each image. */
   status(image: string): BuildStatus {
-    const progress = this.#running.get(image)?.progress;
+    const progress = this.#running.get(image);
     return progress ? { building: progress } : { waits: this.#status.get(image) ?? 'not looked at yet' };
   }
 
@@ -72,14 +77,14 @@ export class Builds {
 
   /** Builds in progress. */
   get running(): readonly Progress[] {
-    return [...this.#running.values()].flatMap(({ progress }) => (progress ? [progress] : []));
+    return [...this.#running.values()].filter((progress) => progress !== undefined);
   }
 
   /** Longest remaining time of the builds in progress until their `build-timeout`. */
   get longestMs(): number {
     const { config, clock } = this.#context;
     const nowMs = clock.now();
-    const left = [...this.#running].map(([image, { progress }]) => {
+    const left = [...this.#running].map(([image, progress]) => {
       const limitMs = config().diskimages.get(image)?.buildTimeoutMs ?? 0;
       return (progress?.startedMs ?? nowMs) + limitMs - nowMs;
     });
@@ -88,16 +93,12 @@ export class Builds {
 
   /** Checks an image after a change. */
   consider(image: string): void {
-    this.#waiting.add(image);
-    this.#begin();
+    this.#queue.add(image);
   }
 
   /** Checks every configured image. @returns number of builds started */
   considerAll(): number {
-    const before = this.#running.size;
-    for (const name of this.#context.config().diskimages.keys()) this.#waiting.add(name);
-    this.#begin();
-    return this.#running.size - before;
+    return [...this.#context.config().diskimages.keys()].filter((image) => this.#queue.add(image)).length;
   }
 
   /** Forgets earlier failures after a changed configuration or a request by a person. */
@@ -107,39 +108,31 @@ export class Builds {
 
   /** Starts no more builds; resolves when those in progress have ended. */
   async drain(): Promise<void> {
-    this.#draining = true;
-    for (const cancel of this.#timers.values()) cancel();
     const builds = [...this.#running.keys()];
     if (builds.length > 0) this.#context.logger.info('Waiting for builds to end', { builds });
-    await Promise.all([...this.#running.values()].map(({ ended }) => ended));
+    await this.#queue.stop();
   }
 
   /** Aborts builds in progress. */
   abort(): void {
-    this.#draining = true;
     this.#stop.abort(new Error('the builder stops'));
+    void this.#queue.stop();
   }
 
-  #begin(): void {
-    const { tree, holdsId } = this.#context;
-    if (this.#draining || !tree.ready || !holdsId()) return;
-    for (const name of this.#waiting) if (this.#consider(name)) this.#waiting.delete(name);
-  }
-
-  /** @returns false when its build waits for a worker */
-  #consider(name: string): boolean {
-    const image = this.#context.config().diskimages.get(name);
+  #decide(name: string): Step | undefined {
+    const { tree, holdsId, config } = this.#context;
+    if (!tree.ready || !holdsId()) return undefined;
+    this.#waiting.delete(name);
+    const image = config().diskimages.get(name);
     if (!image) this.#blocked.delete(name);
-    if (!image || this.#running.has(name)) return true;
+    if (!image) return undefined;
     const verdict = this.#judge(image);
-    if (!verdict.build) this.#sleep(name, verdict);
-    else if (this.#running.size < this.#workers) this.#start(name);
-    else {
-      this.#waitFor(name, 'WorkersBusy', this.#busyWorkers());
-      this.#status.set(name, this.#busyWorkers());
-      return false;
-    }
-    return true;
+    if (!verdict.build) return this.#later(name, verdict);
+    if (this.#running.size < this.#workers) return { run: () => this.#run(name) };
+    this.#waiting.add(name);
+    this.#waitFor(name, 'WorkersBusy', this.#busyWorkers());
+    this.#status.set(name, this.#busyWorkers());
+    return undefined;
   }
 
   #busyWorkers(): string {
@@ -170,33 +163,31 @@ export class Builds {
     return { build: false, why, againMs: pausedUntilMs, isWanted: true };
   }
 
-  #sleep(image: string, verdict: Extract<BuildVerdict, { build: false }>): void {
+  /** Looks at the image again when the verdict may change. */
+  #later(image: string, verdict: Extract<BuildVerdict, { build: false }>): Step | undefined {
     if (verdict.isWanted !== true) this.#blocked.delete(image);
     this.#status.set(image, verdict.why);
-    this.#timers.get(image)?.();
-    this.#timers.delete(image);
-    if (verdict.againMs === undefined) return;
-    const ms = Math.min(LONGEST_TIMER_MS, Math.max(0, verdict.againMs - this.#context.clock.now()));
-    this.#timers.set(
-      image,
-      this.#context.clock.setTimer(ms, () => this.consider(image)),
-    );
+    if (verdict.againMs === undefined) return undefined;
+    const afterMs = Math.min(LONGEST_WAIT_MS, Math.max(1, verdict.againMs - this.#context.clock.now()));
+    return { run: () => Promise.resolve(), afterMs };
   }
 
-  #start(name: string): void {
-    const ended = this.#build(name)
-      .catch((error: unknown) => {
-        this.#context.logger.error('Failed to start build', { image: name, error });
-        const reason = error instanceof Error ? error.message : String(error);
-        this.#backoffs.failed(name, reason);
-        this.#waitFor(name, 'Error', reason);
-      })
-      .finally(() => {
-        this.#running.delete(name);
-        this.#context.workEnded();
-        this.consider(name);
-      });
-    this.#running.set(name, { progress: undefined, ended });
+  async #run(name: string): Promise<void> {
+    this.#running.set(name, undefined);
+    try {
+      await this.#build(name);
+    } finally {
+      this.#running.delete(name);
+      this.#context.workEnded();
+      for (const image of [...this.#waiting, name]) this.#queue.add(image);
+    }
+  }
+
+  #failed(image: string, error: unknown): undefined {
+    this.#context.logger.error('Failed to start build', { image, error });
+    const reason = error instanceof Error ? error.message : String(error);
+    this.#backoffs.failed(image, reason);
+    this.#waitFor(image, 'Error', reason);
   }
 
   async #build(name: string): Promise<void> {
@@ -237,9 +228,8 @@ export class Builds {
   }
 
   #progressed(image: string, progress: Progress): void {
-    const running = this.#running.get(image);
-    if (!running) return;
-    running.progress = progress;
+    if (!this.#running.has(image)) return;
+    this.#running.set(image, progress);
     this.#blocked.delete(image);
     this.#context.activityChanged();
   }

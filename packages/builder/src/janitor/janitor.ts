@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { buildPath, type ImageEntry } from '@nodepool/zk-protocol';
 import type { Config } from '@nodepool/core';
+import { WorkQueue, type Step } from '@nodepool/core/service';
 import { Backoffs } from '../context/backoffs.js';
 import type { BuilderContext } from '../context/builder-context.js';
 import { planCleanup, type CleanupStep } from '../plan/plan-cleanup.js';
@@ -32,8 +33,10 @@ export class Janitor {
   readonly #backoffs: Backoffs;
   readonly #failing = new Map<string, { attempts: number; error: string }>();
   readonly #stop = new AbortController();
-  readonly #lanes = new Map<string, Promise<void>>();
-  readonly #waiting = new Set<string>();
+  /** By provider, and {@link HERE}. */
+  readonly #queue: WorkQueue<string>;
+  /** Whether what is looked at now was not announced by an event. */
+  #isSweep = false;
   readonly #looks = new Set<Promise<void>>();
 
   constructor(context: BuilderContext, host: JanitorHost) {
@@ -42,6 +45,10 @@ export class Janitor {
     this.#cleaner = new Cleaner(context, { isInUse: (id) => host.isInUse(id), signal: this.#stop.signal });
     this.#leaks = new LeakedUploads(context, this.#stop.signal);
     this.#backoffs = new Backoffs(context, RETRY);
+    this.#queue = new WorkQueue(context, {
+      decide: (lane) => this.#decide(lane),
+      failed: (lane, error) => void context.logger.error('Failed to remove old images', { provider: lane, error }),
+    });
     setMaxListeners(0, this.#stop.signal); // one for each call to a provider: all are looked at for leaks at once
   }
 
@@ -60,8 +67,10 @@ export class Janitor {
    * @param isSweep - no change is known: work found now was missed by an event and is counted
    */
   clean(isSweep = false): void {
-    this.#enter(HERE, isSweep);
-    for (const { name, images } of this.#context.config().providers.values()) if (images) this.#enter(name, isSweep);
+    this.#isSweep = isSweep;
+    this.#queue.add(HERE);
+    for (const { name, images } of this.#context.config().providers.values()) if (images) this.#queue.add(name);
+    this.#isSweep = false;
   }
 
   /** Searches the clouds for images without a record and removes those seen twice. Never rejects. */
@@ -74,32 +83,23 @@ export class Janitor {
 
   async stop(): Promise<void> {
     this.#stop.abort(new Error('the builder stops'));
-    await Promise.all([...this.#lanes.values(), ...this.#looks]);
+    await Promise.all([this.#queue.stop(), ...this.#looks]);
   }
 
-  #enter(lane: string, isSweep: boolean): void {
-    if (this.#stop.signal.aborted) return;
-    this.#waiting.add(lane);
-    if (this.#lanes.has(lane)) return;
-    this.#lanes.set(
-      lane,
-      this.#work(lane, isSweep).finally(() => this.#lanes.delete(lane)),
-    );
+  #decide(lane: string): Step | undefined {
+    const { tree, holdsId } = this.#context;
+    if (!tree.ready || !holdsId()) return undefined;
+    const isSweep = this.#isSweep;
+    return { run: () => this.#work(lane, isSweep) };
   }
 
   async #work(lane: string, isSweep: boolean): Promise<void> {
-    let isUnannounced = isSweep;
-    const { tree, holdsId } = this.#context;
-    while (this.#waiting.delete(lane) && !this.#stop.signal.aborted && tree.ready && holdsId()) {
-      const steps = this.#plan().filter((step) => laneOf(step) === lane);
-      for (const step of steps) {
-        if (!this.#isStillNeeded(step)) continue;
-        const isDue = this.#isDueByTime(step);
-        if ((await this.#try(step)) && isUnannounced && !isDue) this.#context.events.sweepFound('cleanup');
-      }
-      isUnannounced = false;
-      if (lane === HERE) await this.#cleanFiles();
+    for (const step of this.#plan().filter((each) => laneOf(each) === lane)) {
+      if (!this.#isStillNeeded(step)) continue;
+      const isDue = this.#isDueByTime(step);
+      if ((await this.#try(step)) && isSweep && !isDue) this.#context.events.sweepFound('cleanup');
     }
+    if (lane === HERE) await this.#cleanFiles();
   }
 
   /** Whether the step became due with time: a failed build is old enough, or a failed deletion is retried. */

@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events';
+import { WorkQueue, type Step } from '@nodepool/core/service';
 import { uploadLockPath, uploadsPath, ZkLock, type BuildRecord } from '@nodepool/zk-protocol';
 import { Backoffs } from '../context/backoffs.js';
 import type { FailedWork } from '../context/failed-work.js';
@@ -16,6 +17,8 @@ import {
 import type { BuilderContext } from '../context/builder-context.js';
 import { uploadImage } from './upload-image.js';
 
+/** All uploads are planned at once. */
+const ALL = '';
 const RETRY = { firstMs: 10_000, longestMs: 1_800_000 };
 
 const keyOf = ({ provider, build }: PlannedUpload): string => keyFor(provider, build.image);
@@ -33,15 +36,19 @@ export class Uploads {
   readonly #failed = new Map<string, PlannedUpload>();
   #missing: readonly (MissingFile & { readonly sinceMs: number })[] = [];
   readonly #stop = new AbortController();
-  #looking: Promise<void> | undefined;
-  #again = false;
-  #started = 0;
+  readonly #queue: WorkQueue<string>;
+  /** Whether no event announced what is looked at now. */
+  #isSweep = false;
   #cancelRetry: (() => void) | undefined;
 
   constructor(context: BuilderContext, workers: number) {
     this.#context = context;
     this.#workers = workers;
     this.#backoffs = new Backoffs(context, RETRY);
+    this.#queue = new WorkQueue(context, {
+      decide: () => this.#decide(),
+      failed: (_, error) => void context.logger.error('Failed to search for images to upload', { error }),
+    });
     setMaxListeners(0, this.#stop.signal); // one for each call that begins to use a provider
   }
 
@@ -82,18 +89,14 @@ export class Uploads {
     return [...this.#running.values()].some((running) => running.buildId === buildId);
   }
 
-  /** Number of uploads started since the start of the process. */
-  get started(): number {
-    return this.#started;
-  }
-
-  /** Checks for due uploads after a change. Never rejects. */
-  consider(): Promise<void> {
-    this.#again = true;
-    this.#looking ??= this.#look().finally(() => {
-      this.#looking = undefined;
-    });
-    return this.#looking;
+  /**
+   * Checks for due uploads after a change.
+   * @param isSweep - no change is known: an upload that begins now was missed by an event and is counted
+   */
+  consider(isSweep = false): void {
+    this.#isSweep = isSweep;
+    this.#queue.add(ALL);
+    this.#isSweep = false;
   }
 
   /** Forgets earlier failures after a changed configuration. */
@@ -106,24 +109,20 @@ export class Uploads {
   async stop(): Promise<void> {
     this.#stop.abort(new Error('the builder stops'));
     this.#cancelRetry?.();
-    await this.#looking;
+    await this.#queue.stop();
     await Promise.all([...this.#running.values()].map(({ ended }) => ended));
   }
 
-  async #look(): Promise<void> {
-    while (this.#again && !this.#stop.signal.aborted) {
-      this.#again = false;
-      try {
-        await this.#begin();
-      } catch (error) {
-        this.#context.logger.error('Failed to search for images to upload', { error });
-      }
-    }
+  #decide(): Step | undefined {
+    const { tree, holdsId } = this.#context;
+    if (!tree.ready || !holdsId()) return undefined;
+    const isSweep = this.#isSweep;
+    return { run: () => this.#begin(isSweep) };
   }
 
-  async #begin(): Promise<void> {
-    const { tree, clock, holdsId } = this.#context;
-    if (!tree.ready || !holdsId()) return;
+  async #begin(isSweep: boolean): Promise<void> {
+    const { tree, clock, events } = this.#context;
+    let isSome = false;
     const local = await this.#localBuilds();
     if (this.#stop.signal.aborted) return;
     await this.#findMissing(local);
@@ -132,13 +131,18 @@ export class Uploads {
     for (const key of this.#failed.keys()) if (!wanted.has(key)) this.#failed.delete(key);
     let nextMs = Infinity;
     for (const upload of this.#inTurn(planned)) {
-      if (this.#busy >= this.#workers) return;
+      if (this.#busy >= this.#workers) break;
       const pausedUntilMs = this.#backoffs.until(keyOf(upload));
-      if (pausedUntilMs !== undefined) nextMs = Math.min(nextMs, pausedUntilMs);
-      else this.#start(upload);
+      if (pausedUntilMs !== undefined) {
+        nextMs = Math.min(nextMs, pausedUntilMs);
+        continue;
+      }
+      this.#start(upload);
+      isSome = true;
     }
+    if (isSome && isSweep) events.sweepFound('upload');
     this.#cancelRetry?.();
-    if (nextMs < Infinity) this.#cancelRetry = clock.setTimer(nextMs - clock.now(), () => void this.consider());
+    if (nextMs < Infinity) this.#cancelRetry = clock.setTimer(nextMs - clock.now(), () => this.consider());
   }
 
   /** Uploads that are not in progress, providers with the fewest uploads first. */
@@ -171,7 +175,6 @@ export class Uploads {
 
   #start(planned: PlannedUpload): void {
     const key = keyOf(planned);
-    this.#started += 1;
     const ended = this.#upload(planned)
       .then(
         (uploaded) => {
@@ -192,7 +195,7 @@ export class Uploads {
       .finally(() => {
         this.#running.delete(key);
         this.#context.workEnded();
-        void this.consider();
+        this.consider();
       });
     this.#running.set(key, { provider: planned.provider, buildId: planned.build.id, ended });
   }
@@ -212,7 +215,7 @@ export class Uploads {
       this.#context.logger.info('Skipping upload: another builder uploads it', fields);
       await whenReleased(this.#context, uploadLockPath(build.image, build.id, name), () => {
         this.#backoffs.endHold(keyOf(planned));
-        void this.consider();
+        this.consider();
       });
       return false;
     }

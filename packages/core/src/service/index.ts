@@ -72,6 +72,7 @@ export type { Logging } from '../logging/create-logging.js';
 export { createLogging } from '../logging/create-logging.js';
 
 /* Web */
+export { WorkQueue, type Step } from '../async/work-queue.js';
 export { Allowance, type AllowanceOptions } from '../async/allowance.js';
 export { tokenProof } from './token-proof.js';
 

@@ -9,7 +9,7 @@ import {
 import type { Context } from '../state/context.js';
 import type { Part } from '../state/part.js';
 import { isRefusal } from '../state/transaction.js';
-import { WorkQueue, type Step } from '../state/work-queue.js';
+import { WorkQueue, type Step } from '../../async/work-queue.js';
 import { poolNames, reasonsByPool } from '../../text/decline-reasons.js';
 import { activate, removeLease, removeRequest, returnNode } from './lease-writes.js';
 import type { Leases } from './leases.js';

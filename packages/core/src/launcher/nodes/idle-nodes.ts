@@ -2,7 +2,7 @@ import { isStandby, isZooKeeperError, type NodeId, type NodeRecord } from '@node
 import type { Context } from '../state/context.js';
 import { expireNode } from '../state/expire-node.js';
 import type { Part } from '../state/part.js';
-import { WorkQueue, type Step } from '../state/work-queue.js';
+import { WorkQueue, type Step } from '../../async/work-queue.js';
 
 const RETRY = { firstMs: 1_000, longestMs: 60_000 };
 

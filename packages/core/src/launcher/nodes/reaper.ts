@@ -22,7 +22,7 @@ import type { PoolChange } from '../state/events.js';
 import type { Occasion, Part } from '../state/part.js';
 import type { RetryLimits } from '../state/retries.js';
 import { isRefusal } from '../state/transaction.js';
-import { WorkQueue, type Step } from '../state/work-queue.js';
+import { WorkQueue, type Step } from '../../async/work-queue.js';
 import { deallocateNode, deleteNode } from './take-back.js';
 
 /** A deletion that was interrupted or has failed, and is retried. */

@@ -5,6 +5,7 @@ import {
   requestLockPath,
   withNode,
   withRequest,
+  type BackoffOptions,
   type NodeRecord,
   type RequestId,
   type RequestRecord,
@@ -17,9 +18,8 @@ import { TakeOvers, type KnownPools, type Takers } from './take-overs.js';
 import type { Ledger } from '../ledger/ledger.js';
 import type { Context } from '../state/context.js';
 import type { Occasion, Part } from '../state/part.js';
-import type { RetryLimits } from '../state/retries.js';
 import { isUnreadable } from '../state/unreadable.js';
-import { WorkQueue } from '../state/work-queue.js';
+import { WorkQueue } from '../../async/work-queue.js';
 import { isRefusal, proveNodeUnlocked, proveUnlocked, setNode, Transaction } from '../state/transaction.js';
 
 const RETRY = { firstMs: 100, longestMs: 30_000 };
@@ -139,7 +139,7 @@ export class LostRequests implements Part {
     return requests.get(id)?.state === 'pending' && requests.contenders(id) === 0 && !this.#ledger.has(id);
   }
 
-  #failed(id: RequestId, error: unknown): RetryLimits | undefined {
+  #failed(id: RequestId, error: unknown): BackoffOptions | undefined {
     const { logger, life } = this.#context;
     if (life.signal.aborted || (isRefusal(error) && error.kind === 'gone' && error.owner === 'request'))
       return undefined;

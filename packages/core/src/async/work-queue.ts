@@ -1,6 +1,4 @@
-import { backoffMs, steadyNow, type CancelTimer } from '@nodepool/zk-protocol';
-import type { Context } from './context.js';
-import type { RetryLimits } from './retries.js';
+import { backoffMs, steadyNow, type BackoffOptions, type CancelTimer, type Clock } from '@nodepool/zk-protocol';
 
 /** The longest time a timer can wait; a key that is due later is looked at again then. */
 const LONGEST_WAIT_MS = 2 ** 30;
@@ -17,7 +15,14 @@ export interface Reconciler<Key> {
   /** Looks at everything about the key; cheap, as each change leads here. `undefined`: there is nothing to do. */
   decide(key: Key): Step | undefined;
   /** A step has failed. @returns the pauses before the key is looked at again; `undefined`: a change leads back to it */
-  failed(key: Key, error: unknown): RetryLimits | undefined;
+  failed(key: Key, error: unknown): BackoffOptions | undefined;
+}
+
+/** What a queue uses. */
+export interface QueueContext {
+  readonly clock: Clock;
+  /** Returns a random number in [0, 1). */
+  readonly random: () => number;
 }
 
 interface Entry {
@@ -39,13 +44,13 @@ interface Entry {
  * it was added meanwhile, and after growing pauses if the step failed.
  */
 export class WorkQueue<Key> {
-  readonly #context: Pick<Context, 'clock' | 'random'>;
+  readonly #context: QueueContext;
   readonly #reconciler: Reconciler<Key>;
   readonly #entries = new Map<Key, Entry>();
   readonly #running = new Map<Key, Promise<void>>();
   #hasEnded = false;
 
-  constructor(context: Pick<Context, 'clock' | 'random'>, reconciler: Reconciler<Key>) {
+  constructor(context: QueueContext, reconciler: Reconciler<Key>) {
     this.#context = context;
     this.#reconciler = reconciler;
   }
@@ -138,7 +143,7 @@ export class WorkQueue<Key> {
     if (isChanged) this.add(key);
   }
 
-  #pause(key: Key, entry: Entry, limits: RetryLimits): void {
+  #pause(key: Key, entry: Entry, limits: BackoffOptions): void {
     const { clock, random } = this.#context;
     const pauseMs = backoffMs(entry.failures++, limits, random);
     entry.pauseEndMs = steadyNow(clock) + pauseMs;

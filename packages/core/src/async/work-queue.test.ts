@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { VirtualClock } from '../../testing/virtual-clock.js';
+import { VirtualClock } from '../testing/virtual-clock.js';
 import { WorkQueue, type Step } from './work-queue.js';
 
 const LIMITS = { firstMs: 100, longestMs: 1_000 };
