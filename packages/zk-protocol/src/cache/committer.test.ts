@@ -48,6 +48,21 @@ describe('a committer', () => {
     expect(nodes.get(id)).toBeUndefined();
   });
 
+  it('passes over numbers that a client has taken by name', async () => {
+    const { zk, nodes } = await world.watchNodes();
+    const create = (): Operation => ({ op: 'create', path: NODE_CREATE_PATH, data: nodeBody(), sequential: true });
+    const committer = createCommitter(zk, [nodes]);
+    const [first] = await committer.commit([create()]);
+    if (first?.op !== 'create') throw new Error('no create result');
+    const next = (by: number) => String(Number(idOf(first.path)) + by).padStart(10, '0') as NodeRecord['id'];
+    for (const by of [3, 4]) await zk.ensurePath(`${nodePath(next(by))}/lock`); // as a lock of kazoo does: 1 and 2 are counted
+
+    const results = await committer.commit([create(), create()]);
+
+    expect(results.map((result) => 'path' in result && idOf(result.path))).toEqual([next(5), next(6)]);
+    expect([...nodes.values()].map(({ id }) => id)).toEqual(expect.arrayContaining([next(5), next(6)]));
+  });
+
   it('changes nothing when a commit is rejected, and names the failed operation', async () => {
     const { zk, nodes, changes } = await world.watchNodes();
     const committer = createCommitter(zk, [nodes]);

@@ -20,7 +20,7 @@ export function createCommitter(zk: ZooKeeper, caches: readonly CommitTarget[]):
       }
       let results: OperationResult[];
       try {
-        results = await send(zk, operations);
+        results = await send(zk, operations).catch((error: unknown) => sendPastTaken(zk, operations, error));
       } catch (error) {
         // Only a MultiError proves that no operation took effect.
         const fateUnknown = !(error instanceof MultiError);
@@ -32,6 +32,33 @@ export function createCommitter(zk: ZooKeeper, caches: readonly CommitTarget[]):
       return results;
     },
   };
+}
+
+/**
+ * A database that has lost its data counts from 0 again, and a client that locks an entry of before makes it by its number: once the
+ * count of the directory comes there, no entry can be made in it. Passes over such numbers.
+ */
+async function sendPastTaken(
+  zk: ZooKeeper,
+  operations: readonly Operation[],
+  cause: unknown,
+): Promise<OperationResult[]> {
+  const epoch = zk.sessionEpoch;
+  for (let error = cause; ;) {
+    const failed = error instanceof MultiError ? operations[error.failedIndex] : undefined;
+    const isTaken = failed?.op === 'create' && failed.sequential === true && isZooKeeperError(error, 'ZK_NODE_EXISTS');
+    if (!isTaken || zk.sessionEpoch !== epoch) throw error;
+    const path = `${failed.path}taken`;
+    await zk.multi([
+      { op: 'create', path },
+      { op: 'delete', path, version: 0 },
+    ]);
+    try {
+      return await send(zk, operations);
+    } catch (next) {
+      error = next;
+    }
+  }
 }
 
 /** Not `async`: every transaction would pay for the extra promise. */
