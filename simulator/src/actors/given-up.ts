@@ -67,7 +67,7 @@ export class GivenUp {
       if (!owner || owner.isStopping || !hasPool(owner, provider, name)) continue;
       if (declinedBy.includes(id ?? '') || !request.labels.every((label) => labels?.includes(label))) continue;
       const isNews = stay.toMs === undefined && owner.name !== who && nowMs - stay.fromMs < NEWS_MS;
-      const seen = isNews ? former : stay;
+      const seen = isNews || this.#hasMissed(who, stay) ? former : stay;
       if (!seen) continue;
       if (seen.toMs !== undefined && (nowMs - seen.toMs > RETURN_MS || this.#cannotKnow(who, seen, request))) continue;
       // the launcher removed and re-added the pool: earlier writes may still be in flight
@@ -76,6 +76,14 @@ export class GivenUp {
     }
     const self = this.#launchers.find(({ name }) => name === who);
     if (self && !self.isStopping) this.#checkOwn(request, self, declinedBy);
+  }
+
+  /** The launcher was stalled or cut off for as long as the pool was registered. */
+  #hasMissed(who: string, { fromMs, toMs }: Stay): boolean {
+    const process = this.#launchers.find(({ name }) => name === who)?.process;
+    if (toMs === undefined || !process) return false;
+    const aheadMs = process.clock.now() - this.#world.elapsedMs;
+    return process.stalledMs(fromMs + aheadMs, toMs + aheadMs) >= toMs - fromMs;
   }
 
   /**

@@ -64,6 +64,8 @@ export class SimulatedCloud {
       if (instance) world.launches?.shown(instance);
       else world.launches?.gone(id);
       if (instance?.status === 'building' || instance?.status === 'active') this.#checks.onlyOne(instance);
+      // one that was ordered before the database was lost
+      if (this.#isCalm && instance?.status === 'active') world.clock.setTimer(0, () => this.#endLost());
     });
   }
 
