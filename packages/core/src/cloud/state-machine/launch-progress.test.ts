@@ -25,6 +25,12 @@ describe('the progress of a launch', () => {
     expect(read(null)).toEqual(nothing);
   });
 
+  it('begins no earlier than the record was made, whatever time its writer counted from', () => {
+    expect(read({ attempt: 1, began: -300 })).toMatchObject({ beganMs: 5_000 });
+    expect(read({ attempt: 1, began: -300, start: true })).toMatchObject({ beganMs: -300_000 });
+    expect(read({ attempt: 1, began: 6 })).toMatchObject({ beganMs: 6_000 });
+  });
+
   it('begins with the decision to start a stopped instance, by the clock of ZooKeeper', () => {
     const state = { name: 'starting', externalId: 'i-1' };
 

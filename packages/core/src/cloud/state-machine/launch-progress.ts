@@ -47,7 +47,8 @@ export function readProgress(
   const firstMs = isStart ? stateTimeMs - aheadMs : stat ? madeMs(stat) : 0;
   return {
     attempt: typeof attempt === 'number' && attempt >= 1 ? Math.floor(attempt) : 1,
-    beganMs: typeof began === 'number' ? began * 1000 : firstMs,
+    // its writer may have counted from another agreed time, if it was cut off while another member came to lead
+    beganMs: typeof began === 'number' ? Math.max(began * 1000, isStart ? -Infinity : firstMs) : firstMs,
     state: isMachineState(state) ? state : undefined,
     imageExternalId: typeof image === 'string' ? image : undefined,
     isStart,

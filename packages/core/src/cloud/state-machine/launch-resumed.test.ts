@@ -32,7 +32,7 @@ function setUp(
 }
 
 /** The record, as a write at this moment by the clock of ZooKeeper leaves it. */
-function writtenAt(node: NodeRecord, mtime: number, ctime = mtime): NodeRecord {
+function writtenAt(node: NodeRecord, mtime: number, ctime = node.stat?.ctime ?? mtime): NodeRecord {
   return { ...node, stat: { mtime, ctime } as Stat };
 }
 
@@ -113,7 +113,7 @@ describe('a launch that another launcher began', () => {
     const nowMs = clock.now();
     const launchState = { attempt, began: (nowMs + beganMs) / 1000 };
 
-    await clock.run(second.resume(writtenAt(second.node({ launchState }), nowMs)));
+    await clock.run(second.resume(writtenAt(second.node({ launchState }), nowMs, nowMs - 15_000)));
 
     const orderedMs = sky.resumptions[0]?.orderedMs;
     expect(orderedMs === undefined ? undefined : orderedMs - nowMs).toBe(expected);
