@@ -95,7 +95,7 @@ const ALLOWED: Record<string, Record<string, number>> = {
     'launcher/leases/leases.ts': 2,
     'features/age-limits/index.ts': 2,
     'features/hold-orders/index.ts': 2,
-    'launcher/providers/provider-set.ts': 1,
+    'launcher/providers/provider-context.ts': 1,
     'launcher/state/server-clock.ts': 2,
   },
 };

@@ -11,7 +11,6 @@ import type { PoolViews } from '../view/pool-views.js';
 import type { IdleNodes } from './idle-nodes.js';
 import type { Reaper } from './reaper.js';
 import type { StandbyGoals } from './standby-goals.js';
-import type { Standby } from './standby.js';
 
 /** What features use of a launcher, and where they add themselves. */
 export interface Engine {
@@ -20,7 +19,10 @@ export interface Engine {
   readonly registry: Pick<PoolRegistry, 'announce'>;
   readonly views: PoolViews;
   readonly goals: StandbyGoals;
-  readonly standby: Pick<Standby, 'isMissing'>;
+  readonly standby: {
+    /** Whether a node of the label is missing that no launcher has requested. */
+    isMissing(label: string): boolean;
+  };
   readonly serverClock: ServerTime;
   readonly idle: IdleNodes;
   readonly reaper: Pick<Reaper, 'claimUsed' | 'look'>;

@@ -14,7 +14,7 @@ import { removeAbandonedLocks } from './abandoned.js';
 import { NODES_PER_TRANSACTION } from './locks.js';
 import { setRequest } from './writes.js';
 import { UNALLOCATED } from './release.js';
-import { TakeOvers, type KnownPools, type Takers } from './take-overs.js';
+import { TakeOvers, type KnownPools, type Recovery, type Takers } from './take-overs.js';
 import type { Ledger } from '../ledger/ledger.js';
 import type { Context } from '../state/context.js';
 import type { Occasion, Part } from '../state/part.js';
@@ -34,7 +34,7 @@ const AT_WORK_PAUSE_MS = 1_000;
  * nodes. State and lock are checked when either changes, so it does not matter which change is seen last. Requests
  * that work of this process has abandoned are unlocked first.
  */
-export class LostRequests implements Part {
+export class LostRequests implements Part, Recovery {
   readonly #context: Context;
   readonly #ledger: Ledger;
   readonly #takeOvers: TakeOvers;

@@ -3,7 +3,6 @@ import type { Ledger } from '../ledger/ledger.js';
 import { isResumable } from '../plan/nodes.js';
 import type { PoolRegistry } from '../registry/pool-registry.js';
 import type { Context } from '../state/context.js';
-import type { LostRequests } from './lost-requests.js';
 
 /** How long a request is left to the pools of its nodes, which may be about to register or in a new session. */
 const TAKE_OVER_MS = 30_000;
@@ -26,6 +25,11 @@ export interface Takers {
   recovered(id: RequestId): void;
 }
 
+/** Who has a lost request checked. */
+export interface Recovery {
+  suspect(id: RequestId): void;
+}
+
 /** A request that pools may take over. */
 interface Offer {
   /** Steady time. */
@@ -42,16 +46,11 @@ export class TakeOvers {
   readonly #context: Context;
   readonly #ledger: Pick<Ledger, 'has'>;
   readonly #registry: KnownPools;
-  readonly #lost: Pick<LostRequests, 'suspect'>;
+  readonly #lost: Recovery;
   readonly #offers = new Map<RequestId, Offer>();
   readonly #unsubscribe: readonly (() => void)[];
 
-  constructor(
-    context: Context,
-    ledger: Pick<Ledger, 'has'>,
-    registry: KnownPools,
-    lost: Pick<LostRequests, 'suspect'>,
-  ) {
+  constructor(context: Context, ledger: Pick<Ledger, 'has'>, registry: KnownPools, lost: Recovery) {
     this.#context = context;
     this.#lost = lost;
     this.#ledger = ledger;
