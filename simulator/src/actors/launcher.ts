@@ -109,7 +109,7 @@ export class SimulatedLauncher {
     const { zk, clock, logger } = process;
     const history = new HistoryCheck(process);
     const launcher = new Launcher({
-      ...{ zk, clock, logger, version: '0', config, events: new ShuffledEvents(world.random.fork()) },
+      ...{ zk, clock, logger, version: '0', config, events: new ShuffledEvents(world.listeners) },
       registry: makeRegistry(withCheckedLaunches(world, world.drivers, this)),
       hostname: `${name}.example.com`,
       random: world.random.fork().next,

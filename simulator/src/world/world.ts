@@ -48,6 +48,8 @@ const STEP_LIMIT = 200_000;
 export class World {
   readonly clock = new VirtualClock(BEGIN_MS);
   readonly random: Random;
+  /** The order in which listeners are called; of its own, so that a seed stays the same however often launchers start. */
+  readonly listeners: Random;
   readonly trace: Trace;
   readonly checker: InvariantChecker;
   readonly stored = new StoredRecords();
@@ -130,6 +132,7 @@ export class World {
     readonly faults: Faults = 'all',
   ) {
     this.random = new Random(seed);
+    this.listeners = new Random(seed);
     this.#environment = new Environment(this.random.fork(), trace);
     this.trace = new Trace(this.clock, trace);
     const report = (violation: string) => {

@@ -14,7 +14,7 @@ import { removeAbandonedLocks } from './abandoned.js';
 import { NODES_PER_TRANSACTION } from './locks.js';
 import { setRequest } from './writes.js';
 import { UNALLOCATED } from './release.js';
-import { TakeOvers, type KnownPools, type Recovery, type Takers } from './take-overs.js';
+import { TakeOvers, type KnownPools, type Takers } from './take-overs.js';
 import type { Ledger } from '../ledger/ledger.js';
 import type { Context } from '../state/context.js';
 import type { Occasion, Part } from '../state/part.js';
@@ -34,7 +34,7 @@ const AT_WORK_PAUSE_MS = 1_000;
  * nodes. State and lock are checked when either changes, so it does not matter which change is seen last. Requests
  * that work of this process has abandoned are unlocked first.
  */
-export class LostRequests implements Part, Recovery {
+export class LostRequests implements Part {
   readonly #context: Context;
   readonly #ledger: Ledger;
   readonly #takeOvers: TakeOvers;
@@ -49,18 +49,18 @@ export class LostRequests implements Part, Recovery {
   constructor(context: Context, ledger: Ledger, registry: KnownPools) {
     this.#context = context;
     this.#ledger = ledger;
-    this.#takeOvers = new TakeOvers(context, ledger, registry, this);
     this.#queue = new WorkQueue(context, {
       decide: (id) => this.#lostRequest(id) && { run: () => this.#reset(id) },
       failed: (id, error) => this.#failed(id, error),
     });
+    this.#takeOvers = new TakeOvers(context, ledger, registry, this.#queue);
     const { events } = context;
     this.#unsubscribe = [
       events.on('requestChanged', ({ id, after }) => {
-        if (after?.state === 'pending') this.suspect(id as RequestId);
+        if (after?.state === 'pending') this.#suspect(id as RequestId);
         else this.#queue.forget(id as RequestId);
       }),
-      events.on('requestLockChanged', ({ id, contenders }) => contenders === 0 && this.suspect(id)),
+      events.on('requestLockChanged', ({ id, contenders }) => contenders === 0 && this.#suspect(id)),
       events.on('poolChanged', ({ before, after }) => {
         if (before && !after) this.reconsider();
       }),
@@ -127,7 +127,7 @@ export class LostRequests implements Part, Recovery {
   }
 
   /** Checks at the end of the turn, as the mirror shows the changes of one transaction one after another. */
-  suspect(id: RequestId): void {
+  #suspect(id: RequestId): void {
     if (!this.#seemsLost(id)) return;
     queueMicrotask(() => {
       if (this.#seemsLost(id)) this.#queue.add(id);

@@ -1,4 +1,5 @@
 import { steadyNow, type NodeRecord, type RequestId, type RequestRecord } from '@nodepool/zk-protocol';
+import type { WorkQueue } from '../../async/work-queue.js';
 import type { Ledger } from '../ledger/ledger.js';
 import { isResumable } from '../plan/nodes.js';
 import type { PoolRegistry } from '../registry/pool-registry.js';
@@ -25,11 +26,6 @@ export interface Takers {
   recovered(id: RequestId): void;
 }
 
-/** Who has a lost request checked. */
-export interface Recovery {
-  suspect(id: RequestId): void;
-}
-
 /** A request that pools may take over. */
 interface Offer {
   /** Steady time. */
@@ -46,11 +42,11 @@ export class TakeOvers {
   readonly #context: Context;
   readonly #ledger: Pick<Ledger, 'has'>;
   readonly #registry: KnownPools;
-  readonly #lost: Recovery;
+  readonly #lost: WorkQueue<RequestId>;
   readonly #offers = new Map<RequestId, Offer>();
   readonly #unsubscribe: readonly (() => void)[];
 
-  constructor(context: Context, ledger: Pick<Ledger, 'has'>, registry: KnownPools, lost: Recovery) {
+  constructor(context: Context, ledger: Pick<Ledger, 'has'>, registry: KnownPools, lost: WorkQueue<RequestId>) {
     this.#context = context;
     this.#lost = lost;
     this.#ledger = ledger;
@@ -104,17 +100,16 @@ export class TakeOvers {
   }
 
   #checkIn(ms: number, request: RequestId): void {
-    this.#context.clock.setTimer(ms, () => this.#offers.has(request) && this.#lost.suspect(request));
+    this.#context.clock.setTimer(ms, () => this.#offers.has(request) && this.#lost.add(request));
   }
 
   #checkAll(): void {
-    for (const request of this.#offers.keys()) this.#lost.suspect(request);
+    for (const request of this.#offers.keys()) this.#lost.add(request);
   }
 
   /** Capacity for launches may have come free: one after another may be taken, in the order in which they were lost. */
   #checkNext(): void {
-    for (const [request, { isWanted }] of this.#offers) {
-      if (isWanted && !this.#ledger.has(request)) return this.#lost.suspect(request);
-    }
+    const next = [...this.#offers].find(([request, { isWanted }]) => isWanted && !this.#ledger.has(request));
+    if (next) this.#lost.add(next[0]);
   }
 }
