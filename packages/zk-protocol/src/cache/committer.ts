@@ -18,14 +18,17 @@ export function createCommitter(zk: ZooKeeper, caches: readonly CommitTarget[]):
         const commit = cache.beginCommit(operations);
         if (commit !== undefined) pending.push(commit);
       }
-      let results: OperationResult[];
-      try {
-        results = await send(zk, operations).catch((error: unknown) => sendPastTaken(zk, operations, error));
-      } catch (error) {
-        // Only a MultiError proves that no operation took effect.
-        const fateUnknown = !(error instanceof MultiError);
-        for (const commit of pending) commit.abandon(fateUnknown);
-        throw error;
+      let results: OperationResult[] | undefined;
+      while (!results) {
+        try {
+          results = await send(zk, operations);
+        } catch (error) {
+          if (await passesTaken(zk, operations, error)) continue;
+          // Only a MultiError proves that no operation took effect.
+          const fateUnknown = !(error instanceof MultiError);
+          for (const commit of pending) commit.abandon(fateUnknown);
+          throw error;
+        }
       }
       for (const commit of pending) commit.apply(results);
       for (const commit of pending) commit.report();
@@ -36,28 +39,23 @@ export function createCommitter(zk: ZooKeeper, caches: readonly CommitTarget[]):
 
 /**
  * A database that has lost its data counts from 0 again, and a client that locks an entry of before makes it by its number: once the
- * count of the directory comes there, no entry can be made in it. Passes over such numbers.
+ * count of the directory comes there, no entry can be made in it.
+ * @returns whether such a number was the cause, and is passed over in the same session
  */
-async function sendPastTaken(
-  zk: ZooKeeper,
-  operations: readonly Operation[],
-  cause: unknown,
-): Promise<OperationResult[]> {
+async function passesTaken(zk: ZooKeeper, operations: readonly Operation[], cause: unknown): Promise<boolean> {
+  const failed = cause instanceof MultiError && cause.code === 'ZK_NODE_EXISTS' && operations[cause.failedIndex];
+  if (!failed || failed.op !== 'create' || failed.sequential !== true) return false;
   const epoch = zk.sessionEpoch;
-  for (let error = cause; ;) {
-    const failed = error instanceof MultiError ? operations[error.failedIndex] : undefined;
-    const isTaken = failed?.op === 'create' && failed.sequential === true && isZooKeeperError(error, 'ZK_NODE_EXISTS');
-    if (!isTaken || zk.sessionEpoch !== epoch) throw error;
-    const path = `${failed.path}taken`;
+  const path = `${failed.path}taken`;
+  try {
     await zk.multi([
       { op: 'create', path },
       { op: 'delete', path, version: 0 },
     ]);
-    try {
-      return await send(zk, operations);
-    } catch (next) {
-      error = next;
-    }
+    return zk.sessionEpoch === epoch;
+  } catch (error) {
+    if (!isZooKeeperError(error)) throw error;
+    return false;
   }
 }
 
