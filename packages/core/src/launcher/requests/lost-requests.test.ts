@@ -18,6 +18,7 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { ServiceWorld } from '../../../test/support/service-world.js';
 import { Ledger } from '../ledger/ledger.js';
 import type { Context } from '../state/context.js';
+import type { LauncherMetrics } from '../../metrics/types.js';
 import { LostRequests } from './lost-requests.js';
 
 /** No pool is registered, here or elsewhere. */
@@ -218,6 +219,19 @@ describe('a lost request with hundreds of nodes', () => {
     expect([state(), left()]).toEqual(['requested', 0]);
     expect(sizes.length).toBeGreaterThan(1);
     expect(Math.max(...sizes)).toBeLessThan(3 * COUNT);
+  });
+
+  it.each([
+    ['minute', 1],
+    ['reconnect', 0],
+  ] as const)('is counted as missed by an event when it is found at the occasion "%s": %i', async (occasion, count) => {
+    let found = 0;
+    const metrics = { sweepFound: (_work: string, more: number) => void (found += more) } as unknown as LauncherMetrics;
+
+    new LostRequests({ ...world.context, metrics }, newLedger(world), NO_POOLS).reconsider(occasion);
+    await world.pass(50);
+
+    expect([state(), found]).toEqual(['requested', count]);
   });
 
   it('stays lost when only some of its nodes could be let go, and is reset with the rest of them', async () => {

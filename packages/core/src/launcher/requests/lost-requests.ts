@@ -19,7 +19,7 @@ import type { Ledger } from '../ledger/ledger.js';
 import type { Context } from '../state/context.js';
 import type { Occasion, Part } from '../state/part.js';
 import { isUnreadable } from '../state/unreadable.js';
-import { WorkQueue } from '../../async/work-queue.js';
+import { WorkQueue, type Step } from '../../async/work-queue.js';
 import { isRefusal, proveNodeUnlocked, proveUnlocked, setNode, Transaction } from '../state/transaction.js';
 
 const RETRY = { firstMs: 100, longestMs: 30_000 };
@@ -40,8 +40,8 @@ export class LostRequests implements Part {
   readonly #takeOvers: TakeOvers;
   #takers: Takers | undefined;
   readonly #queue: WorkQueue<RequestId>;
-  /** Requests that are being checked although no event said that they are lost. */
-  readonly #swept = new Set<RequestId>();
+  /** Whether no event said that what is looked at now is lost. */
+  #isSweep = false;
   /** Abandoned requests whose locks are being removed. */
   readonly #recovering = new Set<RequestId>();
   readonly #unsubscribe: readonly (() => void)[];
@@ -50,7 +50,7 @@ export class LostRequests implements Part {
     this.#context = context;
     this.#ledger = ledger;
     this.#queue = new WorkQueue(context, {
-      decide: (id) => this.#lostRequest(id) && { run: () => this.#reset(id) },
+      decide: (id) => this.#decide(id),
       failed: (id, error) => this.#failed(id, error),
     });
     this.#takeOvers = new TakeOvers(context, ledger, registry, this.#queue);
@@ -115,9 +115,14 @@ export class LostRequests implements Part {
     const { mirror, metrics } = this.#context;
     if (occasion === 'minute') metrics?.sweepFound('lost-request', 0);
     const pending = [...mirror.pendingRequests()].flatMap((id) => mirror.requests.get(id) ?? []);
-    for (const { id } of pending.sort(compareRequests)) {
-      if (this.#queue.add(id) && occasion === 'minute') this.#swept.add(id);
-    }
+    this.#isSweep = occasion === 'minute';
+    for (const { id } of pending.sort(compareRequests)) this.#queue.add(id);
+    this.#isSweep = false;
+  }
+
+  #decide(id: RequestId): Step | undefined {
+    const isSweep = this.#isSweep;
+    return this.#lostRequest(id) && { run: () => this.#reset(id, isSweep) };
   }
 
   stop(): void {
@@ -154,9 +159,8 @@ export class LostRequests implements Part {
   }
 
   /** Hands the request over, or resets it, if no process holds its lock. */
-  async #reset(id: RequestId): Promise<void> {
+  async #reset(id: RequestId, isSweep: boolean): Promise<void> {
     const { mirror, committer, logger, clock, metrics } = this.#context;
-    const isSwept = this.#swept.delete(id);
     // Lock entries first: once the lock is seen without an entry, the mirror shows all writes of its last holder.
     const [entries] = await Promise.all([this.#lockEntries(id), mirror.requests.settle(), mirror.nodes.settle()]);
     if (entries !== undefined && entries.length > 0) return;
@@ -172,7 +176,7 @@ export class LostRequests implements Part {
       eventId: request.eventId,
       nodes: nodes.map((node) => node.id),
     });
-    if (isSwept) metrics?.sweepFound('lost-request', 1);
+    if (isSweep) metrics?.sweepFound('lost-request', 1);
   }
 
   /** `undefined` also before all nodes, and the pools of this launcher, are known; then all requests are checked again. */
