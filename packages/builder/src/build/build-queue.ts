@@ -124,8 +124,10 @@ export class Builds {
     if (!tree.ready || !holdsId()) return undefined;
     this.#waiting.delete(name);
     const image = config().diskimages.get(name);
-    if (!image) this.#blocked.delete(name);
-    if (!image) return undefined;
+    if (!image) {
+      this.#blocked.delete(name);
+      return undefined;
+    }
     const verdict = this.#judge(image);
     if (!verdict.build) return this.#later(name, verdict);
     if (this.#running.size < this.#workers) return { run: () => this.#run(name) };

@@ -3,7 +3,7 @@ export type { LauncherOptions } from './options.js';
 export { Launcher } from './launcher.js';
 export type { EndedWork } from '../contract/request-outcome.js';
 export type { PoolStatus } from './pools/pool-status.js';
-export type { FaultKind } from './state/events.js';
+export type { FaultKind } from './providers/guard/driver-scope.js';
 export type { DriverScope } from './providers/guard/driver-scope.js';
 export type { HealthReport, HealthState, SteeringReport, SteeringView, ZoneReport } from './plan/steering.js';
 export { currentDriverScope } from './providers/guard/driver-scope.js';

@@ -70,9 +70,6 @@ export interface PoolChange {
   readonly after: PoolComponentRecord | undefined;
 }
 
-/** An error outside of any call: an unhandled rejection, or an exception thrown by a timer or an event listener. */
-export type FaultKind = 'unhandled rejection' | 'uncaught exception';
-
 /** The events of a launcher by name, with the data of each. */
 export interface LauncherEventMap {
   // --- records, as the mirror shows them; emitted after its indexes hold the new state

@@ -2,12 +2,14 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { steadyNow, type Clock } from '@nodepool/zk-protocol';
 import type { Provider } from '../../../contract/driver.js';
 import type { Logger } from '../../../contract/logger.js';
-import type { FaultKind } from '../../state/events.js';
 
 /** Each method's contract violations are logged once in this time, as a driver may be called many times a second. */
 const LOG_INTERVAL_MS = 60_000;
 
 const storage = new AsyncLocalStorage<DriverScope | undefined>();
+
+/** An error outside of any call: an unhandled rejection, or an exception thrown by a timer or an event listener. */
+export type FaultKind = 'unhandled rejection' | 'uncaught exception';
 
 /** What restarts providers. */
 export interface Faults {
